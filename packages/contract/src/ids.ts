@@ -1,0 +1,89 @@
+/**
+ * TypeIDs: `<prefix>_<26 characters>`, the suffix being the lower-case Crockford base32 of a UUIDv7.
+ * On the wire an id is always the TypeID; inside the server it is the UUID's canonical text.
+ * Source: the TypeID specification 0.3.
+ */
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/** Every resource prefix; the key is the name used in code. */
+export const ID_PREFIXES = {
+  organization: "org",
+  user: "user",
+  project: "proj",
+  environment: "env",
+  apiKey: "key",
+  invitation: "inv",
+  deployment: "dep",
+  task: "task",
+  actor: "actor",
+  sandbox: "sbx",
+  session: "sess",
+  stream: "strm",
+  record: "rec",
+  run: "run",
+  wait: "wait",
+  token: "tok",
+  publicAccessToken: "pat",
+  workspace: "ws",
+  workspaceVersion: "wsv",
+  exec: "exec",
+  pty: "pty",
+  schedule: "sched",
+  secret: "sec",
+  worker: "wkr",
+  workerGroup: "wgrp",
+  lease: "lease",
+  checkpoint: "ckpt",
+} as const;
+
+export type IdPrefix = (typeof ID_PREFIXES)[keyof typeof ID_PREFIXES];
+
+const DECODE = new Int8Array(128).fill(-1);
+for (let i = 0; i < ALPHABET.length; i += 1) DECODE[ALPHABET.charCodeAt(i)] = i;
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** Two base32 digits for each 10-bit value: halves the look-ups of the hot path. */
+const PAIRS = Array.from({ length: 1024 }, (_, value) => ALPHABET.charAt(value >> 5) + ALPHABET.charAt(value & 31));
+
+const pair = (value: number): string => PAIRS[value & 1023] as string;
+
+/** The TypeID of a UUID given as canonical text (`xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`). */
+export function encodeId(prefix: IdPrefix, uuid: string): string {
+  // 2 zero bits and the UUID's 128 bits make 13 pairs of digits, ten bits each.
+  const a = Number.parseInt(uuid.slice(0, 8), 16);
+  const b = Number.parseInt(uuid.slice(9, 13) + uuid.slice(14, 18), 16);
+  const c = Number.parseInt(uuid.slice(19, 23) + uuid.slice(24, 28), 16);
+  const d = Number.parseInt(uuid.slice(28, 36), 16);
+  return (
+    `${prefix}_${pair(a >>> 24)}${pair(a >>> 14)}${pair(a >>> 4)}${pair((a << 6) | (b >>> 26))}` +
+    `${pair(b >>> 16)}${pair(b >>> 6)}${pair((b << 4) | (c >>> 28))}${pair(c >>> 18)}${pair(c >>> 8)}` +
+    `${pair((c << 2) | (d >>> 30))}${pair(d >>> 20)}${pair(d >>> 10)}${pair(d)}`
+  );
+}
+
+/**
+ * The UUID of a TypeID, or null when the text is not a TypeID of that prefix.
+ * Upper case, wrong length and a first digit above 7 (more than 128 bits) are not TypeIDs.
+ */
+export function decodeId(prefix: IdPrefix, text: string): string | null {
+  const start = prefix.length + 1;
+  if (text.length !== start + 26 || text.charCodeAt(prefix.length) !== 95 || !text.startsWith(prefix)) return null;
+  let hex = "";
+  let bits = 0;
+  let held = 0;
+  for (let i = 0; i < 26; i += 1) {
+    const code = text.charCodeAt(start + i);
+    const digit = code < 128 ? (DECODE[code] as number) : -1;
+    if (digit < 0 || (i === 0 && digit > 7)) return null;
+    held = (held << 5) | digit;
+    bits += i === 0 ? 3 : 5;
+    if (bits >= 8) {
+      bits -= 8;
+      hex += HEX[(held >>> bits) & 255];
+      held &= (1 << bits) - 1;
+    }
+  }
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

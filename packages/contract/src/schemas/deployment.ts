@@ -1,0 +1,127 @@
+import { Type, type Static } from "typebox";
+import { EXECUTION_MODES } from "../runs.ts";
+import { DeclaredId, Digest, DurationText, Id, JsonObject, Nullable, QueueName, Timestamp } from "./primitives.ts";
+import { RetryPolicy } from "./retry-policy.ts";
+
+/** A task or actor as its author declared it. */
+export const EntrypointDeclaration = Type.Object(
+  {
+    id: DeclaredId,
+    description: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
+    payload_schema: Type.Optional(Nullable(JsonObject)),
+    queue: Type.Optional(Nullable(QueueName)),
+    retry: Type.Optional(Nullable(RetryPolicy)),
+    max_duration: Type.Optional(Nullable(DurationText)),
+    ttl: Type.Optional(Nullable(DurationText)),
+    sandbox: Type.Optional(Nullable(DeclaredId)),
+    execution: Type.Optional(Type.Enum([...EXECUTION_MODES])),
+    memory_mb: Type.Optional(Nullable(Type.Integer({ minimum: 32, maximum: 1_048_576 }))),
+  },
+  { additionalProperties: false, $id: "EntrypointDeclaration" },
+);
+export type EntrypointDeclaration = Static<typeof EntrypointDeclaration>;
+
+export const QueueDeclaration = Type.Object(
+  {
+    name: QueueName,
+    concurrency_limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }))),
+    concurrency_key_limit: Type.Optional(
+      Nullable(Type.Integer({ minimum: 1, maximum: 100_000, description: "Runs at once for each concurrency_key; default 1." })),
+    ),
+  },
+  { additionalProperties: false, $id: "QueueDeclaration" },
+);
+export type QueueDeclaration = Static<typeof QueueDeclaration>;
+
+/** What a bundle declares. Sandboxes and schedules are accepted as lists and are empty until declared kinds exist. */
+export const DeploymentManifest = Type.Object(
+  {
+    tasks: Type.Array(EntrypointDeclaration, { maxItems: 1000 }),
+    actors: Type.Optional(Type.Array(EntrypointDeclaration, { maxItems: 1000 })),
+    queues: Type.Optional(Type.Array(QueueDeclaration, { maxItems: 1000 })),
+  },
+  { additionalProperties: false, $id: "DeploymentManifest" },
+);
+export type DeploymentManifest = Static<typeof DeploymentManifest>;
+
+export const GitInfo = Type.Object(
+  {
+    commit: Type.Optional(Nullable(Type.String({ maxLength: 64 }))),
+    branch: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
+    dirty: Type.Optional(Nullable(Type.Boolean())),
+  },
+  { additionalProperties: false, $id: "GitInfo" },
+);
+
+export const CreateDeployment = Type.Object(
+  {
+    manifest: DeploymentManifest,
+    bundle_digest: Digest,
+    bundle_format_version: Type.Integer({ minimum: 1 }),
+    worker_protocol_version: Type.Integer({ minimum: 1 }),
+    git: Type.Optional(Nullable(GitInfo)),
+    idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    idempotency_key_ttl: Type.Optional(DurationText),
+  },
+  { additionalProperties: false, $id: "CreateDeployment" },
+);
+export type CreateDeployment = Static<typeof CreateDeployment>;
+
+export const DEPLOYMENT_STATUSES = ["pending", "ready", "failed"] as const;
+export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
+
+/** An immutable version of an environment's code. */
+export const Deployment = Type.Object(
+  {
+    id: Id("dep"),
+    project_id: Id("proj"),
+    environment_id: Id("env"),
+    version: Type.String({ description: "`YYYYMMDD.N`" }),
+    status: Type.Enum([...DEPLOYMENT_STATUSES]),
+    is_current: Type.Boolean(),
+    promoted_at: Nullable(Timestamp),
+    api_version: Type.String(),
+    cli_version: Nullable(Type.String()),
+    sdk_version: Nullable(Type.String()),
+    client_version: Nullable(Type.String()),
+    bundle_format_version: Type.Integer(),
+    worker_protocol_version: Type.Integer(),
+    bundle: Type.Object({ digest: Digest, size_bytes: Type.Integer() }),
+    tasks: Type.Array(EntrypointDeclaration),
+    actors: Type.Array(EntrypointDeclaration),
+    sandboxes: Type.Array(JsonObject),
+    schedules: Type.Array(JsonObject),
+    queues: Type.Array(QueueDeclaration),
+    git: Nullable(GitInfo),
+    error: Nullable(Type.Object({ message: Type.String(), stack: Nullable(Type.String()) })),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: "Deployment" },
+);
+export type Deployment = Static<typeof Deployment>;
+
+export const DEPLOYMENT_EVENT_KINDS = [
+  "deployment.created",
+  "deployment.ready",
+  "deployment.failed",
+  "deployment.promoted",
+  "deployment.demoted",
+] as const;
+export type DeploymentEventKind = (typeof DEPLOYMENT_EVENT_KINDS)[number];
+
+export const DeploymentEvent = Type.Object(
+  {
+    id: Type.String({ description: "A decimal number, 1 for the deployment's first event." }),
+    deployment_id: Id("dep"),
+    kind: Type.Enum([...DEPLOYMENT_EVENT_KINDS]),
+    message: Type.String(),
+    attributes: JsonObject,
+    at: Timestamp,
+  },
+  { $id: "DeploymentEvent" },
+);
+export type DeploymentEvent = Static<typeof DeploymentEvent>;
+
+export const UploadedBundle = Type.Object({ digest: Digest, size_bytes: Type.Integer() }, { $id: "UploadedBundle" });
+export type UploadedBundle = Static<typeof UploadedBundle>;

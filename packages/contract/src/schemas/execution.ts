@@ -1,0 +1,230 @@
+import { Type, type Static } from "typebox";
+import { LIMITS } from "../limits.ts";
+import { EVENT_SEVERITIES, EXECUTION_MODES, FAILURE_KINDS, LOG_STREAMS, WORKER_EVENT_KINDS } from "../runs.ts";
+import { Digest, DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
+import { ErrorBody } from "./error-body.ts";
+
+/**
+ * The worker protocol for executions. A lease is identified by (run, lease id, epoch); every operation of a lease
+ * carries them and a `sequence`, 1 for the lease's first operation and gapless from there: a sequence that was
+ * already applied is answered as it was the first time and has no second effect.
+ */
+
+export const LeaseRequest = Type.Object(
+  {
+    lease_request_id: Type.String({ minLength: 1, maxLength: 64, description: "Client-made; a repeat returns the same leases." }),
+    limit: Type.Integer({ minimum: 0, maximum: LIMITS.leaseBatch, description: "Free slots; 0 waits for cancellations and checks only." }),
+    wait: Type.Optional(DurationText),
+  },
+  { additionalProperties: false, $id: "LeaseRequest" },
+);
+export type LeaseRequest = Static<typeof LeaseRequest>;
+
+/** The part of a run that its process sees. */
+export const LeasedRun = Type.Object({
+  id: Id("run"),
+  project_id: Id("proj"),
+  environment_id: Id("env"),
+  task: Nullable(Type.String()),
+  actor: Nullable(Type.String()),
+  attempt_number: Type.Integer(),
+  max_attempts: Type.Integer(),
+  payload: JsonValue,
+  metadata: JsonObject,
+  tags: Tags,
+  queue: Type.String(),
+  created_at: Timestamp,
+  deployment_id: Id("dep"),
+  deployment_version: Type.String(),
+  session_id: Nullable(Id("sess")),
+  turn: Nullable(Type.Integer()),
+  parent_run_id: Nullable(Id("run")),
+  schedule_id: Nullable(Id("sched")),
+  workspace_id: Nullable(Id("ws")),
+});
+export type LeasedRun = Static<typeof LeasedRun>;
+
+export const Execution = Type.Object(
+  {
+    lease_id: Id("lease"),
+    epoch: Type.Integer(),
+    expires_at: Timestamp,
+    bundle_digest: Digest,
+    bundle_format_version: Type.Integer(),
+    entrypoint: Type.Object({
+      kind: Type.Enum(["task", "actor"]),
+      declared_id: Type.String(),
+      execution: Type.Enum([...EXECUTION_MODES]),
+      memory_mb: Nullable(Type.Integer()),
+      max_duration: Nullable(DurationText),
+    }),
+    run: LeasedRun,
+    secrets: Type.Record(Type.String(), Type.String()),
+    journal: Type.Array(JsonObject),
+    resolved_wait: Nullable(JsonObject),
+  },
+  { $id: "Execution" },
+);
+export type Execution = Static<typeof Execution>;
+
+/** A run whose caller asked for its end: the worker asks the code to stop, then ends the process after the grace. */
+export const Cancellation = Type.Object({ run_id: Id("run"), lease_id: Id("lease"), epoch: Type.Integer() }, { $id: "Cancellation" });
+export type Cancellation = Static<typeof Cancellation>;
+
+/** A deployment to boot once without running anything; answered by `POST deployments/checked`. */
+export const DeploymentCheck = Type.Object(
+  {
+    deployment_id: Id("dep"),
+    check_id: Type.String({ description: "Fences the answer: only the newest check of a deployment counts." }),
+    bundle_digest: Digest,
+    bundle_format_version: Type.Integer(),
+  },
+  { $id: "DeploymentCheck" },
+);
+export type DeploymentCheck = Static<typeof DeploymentCheck>;
+
+export const LeaseResponse = Type.Object(
+  {
+    executions: Type.Array(Execution),
+    cancellations: Type.Array(Cancellation),
+    deployment_checks: Type.Array(DeploymentCheck),
+  },
+  { $id: "LeaseResponse" },
+);
+export type LeaseResponse = Static<typeof LeaseResponse>;
+
+export const DeploymentChecked = Type.Object(
+  {
+    deployment_id: Id("dep"),
+    check_id: Type.String({ maxLength: 64 }),
+    status: Type.Enum(["ready", "failed"]),
+    error: Type.Optional(
+      Nullable(
+        Type.Object(
+          { message: Type.String({ maxLength: 8192 }), stack: Type.Optional(Nullable(Type.String({ maxLength: 65_536 }))) },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+    entrypoints: Type.Optional(
+      Type.Array(Type.Object({ kind: Type.Enum(["task", "actor"]), declared_id: Type.String({ maxLength: 128 }) }, { additionalProperties: false }), {
+        maxItems: 2000,
+        description: "What the bundle registered at boot; a manifest entry that is missing here fails the deployment.",
+      }),
+    ),
+  },
+  { additionalProperties: false, $id: "DeploymentChecked" },
+);
+export type DeploymentChecked = Static<typeof DeploymentChecked>;
+
+const leaseFields = {
+  run_id: Id("run"),
+  environment_id: Id("env"),
+  lease_id: Id("lease"),
+  epoch: Type.Integer({ minimum: 1 }),
+};
+
+const operationFields = { ...leaseFields, sequence: Type.Integer({ minimum: 1 }), at: Timestamp };
+
+const LogChunkInput = Type.Object(
+  { stream: Type.Enum([...LOG_STREAMS]), data: Type.String({ description: "base64, up to 64 KiB of bytes" }), at: Timestamp },
+  { additionalProperties: false },
+);
+
+const RunEventInput = Type.Object(
+  {
+    kind: Type.Enum([...WORKER_EVENT_KINDS]),
+    severity: Type.Optional(Type.Enum([...EVENT_SEVERITIES])),
+    message: Type.String({ maxLength: 4096 }),
+    attributes: Type.Optional(JsonObject),
+    at: Timestamp,
+  },
+  { additionalProperties: false },
+);
+
+/** One change of a run's metadata; changes apply in order. `increment` starts from 0, `append` from an empty list. */
+export const MetadataChange = Type.Object(
+  {
+    op: Type.Enum(["set", "increment", "append", "remove"]),
+    key: Type.String({ minLength: 1, maxLength: 256 }),
+    value: Type.Optional(JsonValue),
+  },
+  { additionalProperties: false, $id: "MetadataChange" },
+);
+export type MetadataChange = Static<typeof MetadataChange>;
+
+const FailureInput = Type.Object(
+  {
+    kind: Type.Enum([...FAILURE_KINDS]),
+    message: Type.String({ maxLength: 65_536 }),
+    stack: Type.Optional(Nullable(Type.String({ maxLength: 65_536 }))),
+    retryable: Type.Boolean(),
+    retry_after: Type.Optional(Nullable(DurationText)),
+  },
+  { additionalProperties: false },
+);
+
+export const RELEASE_OUTCOMES = ["succeeded", "failed", "cancelled", "rejected"] as const;
+export type ReleaseOutcome = (typeof RELEASE_OUTCOMES)[number];
+
+export const operationBodies = {
+  start: { ...operationFields },
+  logs: { ...operationFields, chunks: Type.Array(LogChunkInput, { minItems: 1, maxItems: 1000 }) },
+  events: { ...operationFields, events: Type.Array(RunEventInput, { minItems: 1, maxItems: 100 }) },
+  metadata: { ...operationFields, changes: Type.Array(MetadataChange, { minItems: 1, maxItems: 100 }) },
+  release: {
+    ...operationFields,
+    outcome: Type.Enum([...RELEASE_OUTCOMES]),
+    output: Type.Optional(JsonValue),
+    failure: Type.Optional(Nullable(FailureInput)),
+  },
+};
+
+export const OPERATION_KINDS = ["start", "logs", "events", "metadata", "release"] as const;
+export type OperationKind = (typeof OPERATION_KINDS)[number];
+
+const operation = <K extends OperationKind>(kind: K) =>
+  Type.Object({ kind: Type.Literal(kind), ...operationBodies[kind] }, { additionalProperties: false });
+
+export const Operation = Type.Union([
+  operation("start"),
+  operation("logs"),
+  operation("events"),
+  operation("metadata"),
+  operation("release"),
+]);
+export type Operation = Static<typeof Operation>;
+
+export const Report = Type.Object(
+  { operations: Type.Array(Operation, { minItems: 1, maxItems: LIMITS.reportOperations }) },
+  { additionalProperties: false, $id: "Report" },
+);
+export type Report = Static<typeof Report>;
+
+/** `status` is the HTTP status that the operation's own route would answer: 200, or the error's. */
+export const OperationResult = Type.Object(
+  { status: Type.Integer(), error: Nullable(ErrorBody.properties.error) },
+  { $id: "OperationResult" },
+);
+export type OperationResult = Static<typeof OperationResult>;
+
+export const ReportResponse = Type.Object({ results: Type.Array(OperationResult) }, { $id: "ReportResponse" });
+export type ReportResponse = Static<typeof ReportResponse>;
+
+export const Renew = Type.Object(
+  { leases: Type.Array(Type.Object(leaseFields, { additionalProperties: false }), { maxItems: 10_000 }) },
+  { additionalProperties: false, $id: "Renew" },
+);
+export type Renew = Static<typeof Renew>;
+
+/** `lost`: leases that are no longer this worker's; it stops those executions. */
+export const RenewResponse = Type.Object(
+  {
+    expires_at: Timestamp,
+    renewed: Type.Array(Id("lease")),
+    lost: Type.Array(Id("lease")),
+    cancellations: Type.Array(Cancellation),
+  },
+  { $id: "RenewResponse" },
+);
+export type RenewResponse = Static<typeof RenewResponse>;

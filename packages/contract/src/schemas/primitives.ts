@@ -1,0 +1,55 @@
+import { Type, type TSchema } from "typebox";
+import { DECLARED_ID_PATTERN, LIMITS, PRINTABLE_PATTERN, QUEUE_NAME_PATTERN } from "../limits.ts";
+import { DURATION_PATTERN } from "../durations.ts";
+import type { IdPrefix } from "../ids.ts";
+
+/** Building blocks that every resource schema is made of. */
+
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const Id = (prefix: IdPrefix) =>
+  Type.String({ pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, description: `A TypeID with prefix \`${prefix}\`.` });
+
+export const Timestamp = Type.String({
+  format: "date-time",
+  description: "RFC 3339, UTC, milliseconds.",
+});
+
+export const DurationText = Type.String({
+  pattern: DURATION_PATTERN,
+  description: "`<integer><unit>`, unit ms, s, m, h or d.",
+});
+
+export const DeclaredId = Type.String({ pattern: DECLARED_ID_PATTERN });
+export const QueueName = Type.String({ pattern: QUEUE_NAME_PATTERN });
+export const ConcurrencyKey = Type.String({ minLength: 1, maxLength: 256, pattern: PRINTABLE_PATTERN });
+export const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hexadecimal." });
+export const JsonValue = Type.Unknown({ description: "Any JSON value." });
+export const JsonObject = Type.Record(Type.String(), Type.Unknown(), { description: "A JSON object." });
+export const Cursor = Type.String({ minLength: 1, maxLength: 512, description: "Opaque; from `next_cursor`." });
+export const SequenceCursor = Type.String({
+  pattern: "^[0-9]{1,15}$",
+  description: "A decimal sequence number; 0 or absent starts at the beginning.",
+});
+
+export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
+  maxItems: LIMITS.tags,
+  uniqueItems: true,
+});
+
+export const IdempotencyKey = Type.String({ minLength: 1, maxLength: LIMITS.idempotencyKeyBytes });
+
+/** A list response: the rows under the resource's plural name and the cursor of the next page. */
+export const Page = <T extends TSchema, K extends string>(plural: K, item: T) =>
+  Type.Object({
+    [plural]: Type.Array(item),
+    next_cursor: Nullable(Type.String()),
+  } as { [P in K]: ReturnType<typeof Type.Array<T>> } & { next_cursor: ReturnType<typeof Nullable<ReturnType<typeof Type.String>>> });
+
+/** Query parameters of every list. */
+export const pageQuery = (options: { default?: number; maximum?: number } = {}) => ({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: options.maximum ?? LIMITS.pageMax, description: `Default ${options.default ?? LIMITS.pageDefault}.` }),
+  ),
+  cursor: Type.Optional(Cursor),
+});

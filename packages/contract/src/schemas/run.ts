@@ -1,0 +1,113 @@
+import { Type, type Static } from "typebox";
+import { EVENT_SEVERITIES, FAILURE_KINDS, LOG_STREAMS, RUN_EVENT_KINDS, RUN_STATUSES, STATUS_REASON_KINDS } from "../runs.ts";
+import { DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
+import { RetryPolicy } from "./retry-policy.ts";
+
+export const RunFailure = Type.Object(
+  {
+    kind: Type.Enum([...FAILURE_KINDS]),
+    message: Type.String(),
+    stack: Nullable(Type.String()),
+    retryable: Type.Boolean(),
+  },
+  { $id: "RunFailure" },
+);
+export type RunFailure = Static<typeof RunFailure>;
+
+export const StatusReason = Type.Object(
+  { kind: Type.Enum([...STATUS_REASON_KINDS]), message: Type.String(), details: Nullable(JsonObject) },
+  { $id: "StatusReason" },
+);
+export type StatusReason = Static<typeof StatusReason>;
+
+/** One execution of a task or of an actor's turn, from its start to one terminal state. */
+export const Run = Type.Object(
+  {
+    id: Id("run"),
+    project_id: Id("proj"),
+    environment_id: Id("env"),
+    task: Nullable(Type.String()),
+    actor: Nullable(Type.String()),
+    session_id: Nullable(Id("sess")),
+    turn: Nullable(Type.Integer()),
+    status: Type.Enum([...RUN_STATUSES]),
+    status_reason: Nullable(StatusReason),
+    attempt_number: Nullable(Type.Integer()),
+    max_attempts: Type.Integer(),
+    retry: RetryPolicy,
+    deployment_id: Id("dep"),
+    deployment_version: Type.String(),
+    workspace_id: Nullable(Id("ws")),
+    payload: JsonValue,
+    output: JsonValue,
+    failure: Nullable(RunFailure),
+    pending_wait: Nullable(JsonObject),
+    queue: Type.String(),
+    concurrency_key: Nullable(Type.String()),
+    priority: Type.Integer(),
+    max_duration: Nullable(DurationText),
+    metadata: JsonObject,
+    tags: Tags,
+    schedule_id: Nullable(Id("sched")),
+    parent_run_id: Nullable(Id("run")),
+    client_version: Nullable(Type.String()),
+    cli_version: Nullable(Type.String()),
+    sdk_version: Nullable(Type.String()),
+    start_at: Nullable(Timestamp),
+    started_at: Nullable(Timestamp),
+    finished_at: Nullable(Timestamp),
+    expires_at: Nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: "Run" },
+);
+export type Run = Static<typeof Run>;
+
+export const RunEvent = Type.Object(
+  {
+    id: Type.String({ description: "The run event cursor: a decimal number, 1 for the first event of the run." }),
+    run_id: Id("run"),
+    attempt_number: Nullable(Type.Integer()),
+    kind: Type.Enum([...RUN_EVENT_KINDS]),
+    severity: Type.Enum([...EVENT_SEVERITIES]),
+    message: Type.String(),
+    attributes: JsonObject,
+    at: Timestamp,
+  },
+  { $id: "RunEvent" },
+);
+export type RunEvent = Static<typeof RunEvent>;
+
+export const RunLogChunk = Type.Object(
+  {
+    id: Type.String({ description: "The run log cursor: a decimal number, 1 for the first chunk of the run." }),
+    run_id: Id("run"),
+    attempt_number: Type.Integer(),
+    stream: Type.Enum([...LOG_STREAMS]),
+    data: Type.String({ description: "base64" }),
+    at: Timestamp,
+  },
+  { $id: "RunLogChunk" },
+);
+export type RunLogChunk = Static<typeof RunLogChunk>;
+
+/** The last part of both streams as it is now; follow from `cursor`. */
+export const RunLogSnapshot = Type.Object(
+  {
+    stdout: Type.String({ description: "base64, the last 256 KiB" }),
+    stderr: Type.String({ description: "base64, the last 256 KiB" }),
+    stdout_bytes: Type.Integer({ description: "bytes ever written" }),
+    stderr_bytes: Type.Integer({ description: "bytes ever written" }),
+    truncated: Type.Boolean(),
+    cursor: Type.String(),
+  },
+  { $id: "RunLogSnapshot" },
+);
+export type RunLogSnapshot = Static<typeof RunLogSnapshot>;
+
+export const RunCounts = Type.Object(
+  { counts: Type.Object(Object.fromEntries(RUN_STATUSES.map((status) => [status, Type.Integer()])) as Record<(typeof RUN_STATUSES)[number], ReturnType<typeof Type.Integer>>) },
+  { $id: "RunCounts" },
+);
+export type RunCounts = Static<typeof RunCounts>;

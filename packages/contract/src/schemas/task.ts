@@ -1,0 +1,27 @@
+import { Type, type Static } from "typebox";
+import { EXECUTION_MODES } from "../runs.ts";
+import { DurationText, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
+import { RetryPolicy } from "./retry-policy.ts";
+
+/** A task of the current deployment. The id is stable for (environment, declared id). */
+export const Task = Type.Object(
+  {
+    id: Id("task"),
+    project_id: Id("proj"),
+    environment_id: Id("env"),
+    declared_id: Type.String(),
+    deployment_id: Id("dep"),
+    description: Nullable(Type.String()),
+    payload_schema: Nullable(JsonObject),
+    queue: Nullable(Type.String()),
+    retry: Nullable(RetryPolicy),
+    max_duration: Nullable(DurationText),
+    ttl: Nullable(DurationText),
+    sandbox: Nullable(Type.String()),
+    execution: Type.Enum([...EXECUTION_MODES]),
+    memory_mb: Nullable(Type.Integer()),
+    created_at: Timestamp,
+  },
+  { $id: "Task" },
+);
+export type Task = Static<typeof Task>;
