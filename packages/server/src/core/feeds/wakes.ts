@@ -1,0 +1,68 @@
+/**
+ * Who waits for what inside one replica: long polls, SSE readers, loops. A wake is a hint that something may be new;
+ * whoever is woken reads the database. Wakes can be lost with the process, never the data.
+ */
+export type Wakes = {
+  /** Resolves true at the next wake of the key, false after the timeout or abort. Register before reading. */
+  wait(key: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean>;
+  /** Wakes local waiters and, through `onWake`, other replicas. */
+  wake(key: string): void;
+  /** Wakes local waiters only: what another replica told. */
+  wakeLocal(key: string): void;
+  /** Wakes everyone: after a gap in what other replicas told. */
+  wakeAll(): void;
+  waiting(key: string): boolean;
+};
+
+type Waiter = (woken: boolean) => void;
+
+export function createWakes(onWake: (key: string) => void): Wakes {
+  const waiters = new Map<string, Set<Waiter>>();
+
+  const wakeLocal = (key: string): void => {
+    const set = waiters.get(key);
+    if (set === undefined) return;
+    waiters.delete(key);
+    for (const waiter of set) waiter(true);
+  };
+
+  return {
+    wait: (key, timeoutMs, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted === true) return resolve(false);
+        let set = waiters.get(key);
+        if (set === undefined) waiters.set(key, (set = new Set()));
+        const own = set;
+        const done: Waiter = (woken) => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", onAbort);
+          own.delete(done);
+          if (own.size === 0 && waiters.get(key) === own) waiters.delete(key);
+          resolve(woken);
+        };
+        const onAbort = (): void => done(false);
+        const timer = setTimeout(() => done(false), timeoutMs);
+        signal?.addEventListener("abort", onAbort, { once: true });
+        own.add(done);
+      }),
+    wake: (key) => {
+      wakeLocal(key);
+      onWake(key);
+    },
+    wakeLocal,
+    wakeAll: () => {
+      for (const key of [...waiters.keys()]) wakeLocal(key);
+    },
+    waiting: (key) => waiters.has(key),
+  };
+}
+
+/** Keys of what can be waited for. */
+export const wakeKeys = {
+  run: (runId: string): string => `r:${runId}`,
+  deployment: (deploymentId: string): string => `d:${deploymentId}`,
+  /** Work for the workers of a group: ready executions or deployments to check. */
+  work: (workerGroupId: string): string => `g:${workerGroupId}`,
+  /** Something for one worker: a cancellation. */
+  worker: (workerId: string): string => `w:${workerId}`,
+};
