@@ -92,7 +92,12 @@ CREATE INDEX executions_ready ON executions (worker_group_id, environment_id, pr
 CREATE INDEX executions_leased ON executions (worker_id) WHERE worker_id IS NOT NULL;
 CREATE INDEX executions_due ON executions (available_at) WHERE available_at IS NOT NULL;
 CREATE INDEX executions_expiry ON executions (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX executions_limited ON executions (environment_id, queue, admitted, priority DESC, run_id) WHERE limited;
+-- Only rows of limited queues are in these: who holds a slot, who is next in the queue, who is next of a key.
+CREATE INDEX executions_admitted ON executions (environment_id, queue, concurrency_key) WHERE limited AND admitted;
+CREATE INDEX executions_next ON executions (environment_id, queue, priority DESC, run_id)
+  WHERE limited AND NOT admitted AND status = 'queued' AND available_at IS NULL;
+CREATE INDEX executions_next_of_key ON executions (environment_id, queue, concurrency_key, priority DESC, run_id)
+  WHERE limited AND NOT admitted AND status = 'queued' AND available_at IS NULL;
 
 CREATE TABLE run_results (
   environment_id uuid NOT NULL,

@@ -1,0 +1,191 @@
+import type { FailureKind, LiveRunStatus, RunEventKind, RunFailure, RunStatus, TerminalRunStatus } from "@keelson/contract";
+
+/**
+ * The life of a run.
+ *
+ * A run is queued until a worker leases it, running until its lease is released or lost, and ends exactly once.
+ * A failed or lost attempt is tried again while attempts are left. Cancelling a run that a worker holds only asks:
+ * the run is `cancel_requested` until the worker confirms, or loses the lease.
+ *
+ * Every change is decided here, by one pure function a command; what a decision writes is in executions.
+ */
+export const RUN_EDGES = [
+  { from: "queued", on: "lease", to: "running" },
+  { from: "queued", on: "ttl over", to: "expired" },
+  { from: "queued", on: "cancel", to: "cancelled" },
+  { from: "running", on: "succeeded", to: "succeeded" },
+  { from: "running", on: "failed, attempts left", to: "retry_delayed" },
+  { from: "running", on: "failed, none left", to: "failed" },
+  { from: "running", on: "rejected by the worker", to: "queued" },
+  { from: "running", on: "lease lost, attempts left", to: "queued" },
+  { from: "running", on: "lease lost, none left", to: "system_failed" },
+  { from: "running", on: "cancel", to: "cancel_requested" },
+  { from: "retry_delayed", on: "due", to: "queued" },
+  { from: "retry_delayed", on: "cancel", to: "cancelled" },
+  { from: "cancel_requested", on: "released or lease lost", to: "cancelled" },
+] as const satisfies readonly { from: RunStatus; on: string; to: RunStatus }[];
+
+/** What the decisions look at. */
+export type LiveRun = {
+  status: LiveRunStatus;
+  attemptNumber: number;
+  /** The present attempt has begun to run user code: from here on losing it costs an attempt. */
+  attemptStarted: boolean;
+};
+
+export type DecidedEvent = { kind: RunEventKind; message?: string; severity?: "info" | "warn" | "error"; attributes?: Record<string, unknown> };
+
+export type Ending = { status: TerminalRunStatus; failure: RunFailure | null; output: string | null };
+
+/** `none`: the command finds its effect already there. */
+export type Decision =
+  | { kind: "none" }
+  | { kind: "refuse"; message: string }
+  | { kind: "move"; to: LiveRunStatus; retryDelayMs?: number; events: DecidedEvent[] }
+  | { kind: "end"; ending: Ending; events: DecidedEvent[] };
+
+const end = (status: TerminalRunStatus, events: DecidedEvent[], failure: RunFailure | null = null, output: string | null = null): Decision => ({
+  kind: "end",
+  ending: { status, failure, output },
+  events,
+});
+
+const CANCELLED: DecidedEvent = { kind: "run.cancelled", severity: "warn" };
+
+/** A caller asks for the end of a run. */
+export function decideCancel(status: RunStatus): Decision {
+  switch (status) {
+    case "queued":
+      return end("cancelled", [CANCELLED]);
+    case "retry_delayed":
+    case "waiting":
+      // No worker holds it, so the request is carried out at once; both facts are recorded.
+      return end("cancelled", [{ kind: "run.cancel_requested" }, CANCELLED]);
+    case "running":
+      return { kind: "move", to: "cancel_requested", events: [{ kind: "run.cancel_requested" }] };
+    case "cancel_requested":
+    case "cancelled":
+      return { kind: "none" };
+    case "succeeded":
+    case "failed":
+    case "expired":
+    case "system_failed":
+      return { kind: "refuse", message: `The run has already ended as ${status}; an ended run cannot be cancelled.` };
+  }
+}
+
+/** The worker began to run user code under the lease. A cancelled run may still begin: its worker learns of it meanwhile. */
+export function decideStart(run: LiveRun): Decision {
+  switch (run.status) {
+    case "running":
+    case "cancel_requested":
+      return run.attemptStarted ? { kind: "none" } : { kind: "move", to: run.status, events: [{ kind: "run.started" }] };
+    case "queued":
+    case "waiting":
+    case "retry_delayed":
+      return { kind: "refuse", message: `The run is ${run.status}; only a leased run can be started.` };
+  }
+}
+
+export type AttemptFailure = RunFailure & { retryAfterMs?: number };
+
+/** How the worker says that the lease ended. */
+export type Release =
+  | { outcome: "succeeded"; output: string | null }
+  | { outcome: "failed"; failure: AttemptFailure }
+  | { outcome: "cancelled" }
+  | { outcome: "rejected" };
+
+/** Failures after which another attempt would meet the same wall. */
+const NEVER_RETRIED: readonly FailureKind[] = ["payload_invalid", "bundle_error", "nondeterministic_replay"];
+
+/** The worker gives the lease back. `delayMs` is the policy's delay before the next attempt. */
+export function decideRelease(run: LiveRun, release: Release, maxAttempts: number, delayMs: number): Decision {
+  switch (run.status) {
+    case "cancel_requested":
+      return end("cancelled", [CANCELLED]);
+    case "running":
+      return decideReleaseOfRunning(run, release, maxAttempts, delayMs);
+    case "queued":
+    case "waiting":
+    case "retry_delayed":
+      return { kind: "refuse", message: `The run is ${run.status}; only a leased run can be released.` };
+  }
+}
+
+function decideReleaseOfRunning(run: LiveRun, release: Release, maxAttempts: number, delayMs: number): Decision {
+  switch (release.outcome) {
+    case "succeeded":
+      return end("succeeded", [{ kind: "run.succeeded" }], null, release.output);
+    case "failed":
+      return decideFailure(run, release.failure, maxAttempts, delayMs);
+    case "cancelled":
+      // The worker stopped it by itself, without a request: an attempt that did not finish.
+      return decideLostAttempt(run, maxAttempts, "The worker ended the attempt before it finished.");
+    case "rejected":
+      return run.attemptStarted
+        ? decideLostAttempt(run, maxAttempts, "The worker handed the run back before it finished.")
+        : { kind: "move", to: "queued", events: [{ kind: "run.queued", message: "Handed back by the worker before it started." }] };
+  }
+}
+
+function decideFailure(run: LiveRun, failure: AttemptFailure, maxAttempts: number, delayMs: number): Decision {
+  const { retryAfterMs, ...shown } = failure;
+  const attributes = { kind: failure.kind, message: failure.message };
+  const retry = failure.retryable && !NEVER_RETRIED.includes(failure.kind) && run.attemptNumber < maxAttempts;
+  if (!retry) return end("failed", [{ kind: "run.failed", severity: "error", message: failure.message, attributes }], shown);
+  const wait = retryAfterMs ?? delayMs;
+  return {
+    kind: "move",
+    to: "retry_delayed",
+    retryDelayMs: wait,
+    events: [{ kind: "run.retry_delayed", severity: "warn", message: failure.message, attributes: { ...attributes, delay_ms: wait } }],
+  };
+}
+
+/** The lease ran out, or was given back after the attempt had begun. */
+export function decideLeaseLost(run: LiveRun, maxAttempts: number, message: string): Decision {
+  switch (run.status) {
+    case "running":
+      return decideLostAttempt(run, maxAttempts, message);
+    case "cancel_requested":
+      return end("cancelled", [{ kind: "lease.lost", severity: "warn", message }, CANCELLED]);
+    case "queued":
+    case "waiting":
+    case "retry_delayed":
+      return { kind: "none" };
+  }
+}
+
+function decideLostAttempt(run: LiveRun, maxAttempts: number, message: string): Decision {
+  const lost: DecidedEvent = { kind: "lease.lost", severity: "warn", message };
+  if (!run.attemptStarted || run.attemptNumber < maxAttempts) {
+    return { kind: "move", to: "queued", events: [lost, { kind: "run.queued" }] };
+  }
+  return end("system_failed", [lost, { kind: "run.system_failed", severity: "error", message }], {
+    kind: "lease_lost",
+    message,
+    stack: null,
+    retryable: false,
+  });
+}
+
+/** The time of a delayed start or of the next attempt has come. */
+export function decideDue(status: LiveRunStatus): Decision {
+  switch (status) {
+    case "queued":
+    case "retry_delayed":
+      return { kind: "move", to: "queued", events: [{ kind: "run.queued" }] };
+    case "running":
+    case "waiting":
+    case "cancel_requested":
+      return { kind: "none" };
+  }
+}
+
+/** The time to live is over: a run that no worker has ever taken expires. */
+export function decideExpiry(run: LiveRun): Decision {
+  if (run.status !== "queued" || run.attemptNumber > 0) return { kind: "none" };
+  return end("expired", [{ kind: "run.expired", severity: "warn" }]);
+}
+
