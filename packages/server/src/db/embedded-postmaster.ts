@@ -50,7 +50,7 @@ export async function obtainPostmaster(place: ClusterPlace): Promise<RunningPost
       if (started !== null) return started;
       continue; // Another process claimed the folder between our look and our start: look again.
     }
-    const owner = await connectWhenReady(place, () => isPostmasterOf(left, place.clusterDir));
+    const owner = await connectWhenReady(place, left, () => isPostmasterOf(left, place.clusterDir));
     if (owner !== null) {
       if (!(await takeOwnership(owner))) {
         await owner.end();
@@ -129,7 +129,7 @@ async function spawnPostmaster(place: ClusterPlace): Promise<RunningPostmaster |
   const pid = child.pid;
   if (pid === undefined) throw new Error('PostgreSQL was started without a process id.');
 
-  const owner = await connectWhenReady(place, async () => child.exitCode === null && child.signalCode === null);
+  const owner = await connectWhenReady(place, pid, async () => child.exitCode === null && child.signalCode === null);
   if (owner !== null && (await takeOwnership(owner))) return { pid, adopted: false, owner, child };
   await owner?.end();
   if (owner !== null) return null;
@@ -144,14 +144,14 @@ async function spawnPostmaster(place: ClusterPlace): Promise<RunningPostmaster |
 }
 
 /** Connects as soon as the server is ready; null when it is not running (any more), or is ready and does not answer. */
-async function connectWhenReady(place: ClusterPlace, isRunning: () => Promise<boolean>): Promise<pg.Client | null> {
+async function connectWhenReady(place: ClusterPlace, pid: number, isRunning: () => Promise<boolean>): Promise<pg.Client | null> {
   const startedAt = performance.now();
   let noticed = false;
   for (;;) {
     if (!(await isRunning())) return null;
     const claim = await readPostmasterPid(place.clusterDir);
     // The file is read rather than the socket tried: every refused connection is a line in the server's log.
-    if (claim?.status === 'ready') {
+    if (claim?.pid === pid && claim.status === 'ready') {
       const client = new pg.Client({ host: claim.socketDir, port: claim.port, user: EMBEDDED_USER, database: 'postgres', application_name: 'keelson owner', connectionTimeoutMillis: 5_000 });
       client.on('error', () => {}); // The supervisor listens to the end of the connection, which follows.
       try {
