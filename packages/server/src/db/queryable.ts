@@ -1,0 +1,21 @@
+// What statements are run on.
+
+import type pg from 'pg';
+import type { Sql } from './sql.ts';
+
+/** What runs a statement: the pool, each time on any connection, or a transaction. */
+export interface Queryable {
+  /** Runs one statement. Shapes of values: see `row-types.ts`. The caller names the shape of a row. */
+  query<Row extends object = Record<string, unknown>>(statement: Sql): Promise<Row[]>;
+}
+
+/** A transaction that is open. It ends with the function that received it. */
+export interface Tx extends Queryable {
+  readonly isTransaction: true;
+}
+
+/** The query `pg` runs for a statement. */
+export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig {
+  if (statementNames) return { name: statement.name, text: statement.text, values: statement.values };
+  return { text: statement.text, values: statement.values };
+}
