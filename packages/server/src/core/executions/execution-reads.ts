@@ -1,0 +1,87 @@
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { rawSql, sql } from "../../db/sql.ts";
+import type { Execution } from "./execution.ts";
+
+export type ExecutionKey = { environmentId: string; runId: string };
+
+const COLUMNS = rawSql(`
+  e.environment_id AS "environmentId", e.run_id AS "runId", e.worker_group_id AS "workerGroupId", e.status, e.ready, e.queue,
+  e.concurrency_key AS "concurrencyKey", e.limited, e.admitted, e.available_at AS "availableAt", e.expires_at AS "expiresAt",
+  e.attempt_number AS "attemptNumber", e.attempt_started_at AS "attemptStartedAt", e.started_at AS "startedAt",
+  e.deadline_at AS "deadlineAt", e.max_duration_ms AS "maxDurationMs", e.epoch, e.lease_id AS "leaseId",
+  e.worker_id AS "workerId", e.lease_expires_at AS "leaseExpiresAt", e.applied_sequence AS "appliedSequence", e.recovering,
+  e.cancel_requested_at AS "cancelRequestedAt", e.event_sequence AS "eventSequence", e.log_sequence AS "logSequence",
+  e.stdout_bytes AS "stdoutBytes", e.stderr_bytes AS "stderrBytes", e.metadata`);
+
+/** Locks live rows in key order, which every transaction that locks several keeps, so that two never wait for each other. */
+export function lockExecutions(tx: Tx, keys: readonly ExecutionKey[]): Promise<Execution[]> {
+  return tx.query<Execution>(sql`
+    SELECT ${COLUMNS}
+    FROM executions e
+    JOIN unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+      ON e.environment_id = k.environment_id AND e.run_id = k.run_id
+    ORDER BY e.environment_id, e.run_id
+    FOR UPDATE OF e`);
+}
+
+/** What a loop takes at once; rows that another transaction holds are left for the next round. */
+export const SWEEP_LIMIT = 500;
+
+/** Leased runs whose worker has not renewed in time, or whose attempt is over its time by more than the grace. */
+export function lockOverdueExecutions(tx: Tx, now: number, overrunGraceMs: number): Promise<Execution[]> {
+  return tx.query<Execution>(sql`
+    SELECT ${COLUMNS} FROM executions e
+    WHERE e.worker_id IS NOT NULL
+      AND (e.lease_expires_at <= to_timestamp(${now}::float8 / 1000)
+        OR e.deadline_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000)
+        OR e.cancel_requested_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000))
+    ORDER BY e.environment_id, e.run_id LIMIT ${SWEEP_LIMIT}
+    FOR UPDATE SKIP LOCKED`);
+}
+
+/** Delayed starts and retries whose time has come. */
+export function lockDueExecutions(tx: Tx, now: number): Promise<Execution[]> {
+  return tx.query<Execution>(sql`
+    SELECT ${COLUMNS} FROM executions e
+    WHERE e.available_at <= to_timestamp(${now}::float8 / 1000)
+    ORDER BY e.available_at LIMIT ${SWEEP_LIMIT}
+    FOR UPDATE SKIP LOCKED`);
+}
+
+/** Runs that no worker took within their time to live. */
+export function lockExpiredExecutions(tx: Tx, now: number): Promise<Execution[]> {
+  return tx.query<Execution>(sql`
+    SELECT ${COLUMNS} FROM executions e
+    WHERE e.expires_at <= to_timestamp(${now}::float8 / 1000) AND e.worker_id IS NULL
+    ORDER BY e.expires_at LIMIT ${SWEEP_LIMIT}
+    FOR UPDATE SKIP LOCKED`);
+}
+
+export type RunPolicy = ExecutionKey & { retry: string; metadata: string | null };
+
+/** The immutable facts that some decisions need: the retry policy and the metadata at the start. */
+export function findRunPolicies(db: Queryable, keys: readonly ExecutionKey[]): Promise<RunPolicy[]> {
+  return db.query<RunPolicy>(sql`
+    SELECT r.environment_id AS "environmentId", r.id AS "runId", r.retry, r.metadata
+    FROM runs r
+    JOIN unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+      ON r.environment_id = k.environment_id AND r.id = k.run_id`);
+}
+
+export type EndedLease = ExecutionKey & { leaseId: string | null; epoch: number; appliedSequence: number };
+
+/** Which lease ended these runs, and how far it was applied: a report repeated after the end is recognised by it. */
+export function findEndedLeases(db: Queryable, keys: readonly ExecutionKey[]): Promise<EndedLease[]> {
+  return db.query<EndedLease>(sql`
+    SELECT x.environment_id AS "environmentId", x.run_id AS "runId", x.lease_id AS "leaseId", x.epoch, x.applied_sequence AS "appliedSequence"
+    FROM run_results x
+    JOIN unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+      ON x.environment_id = k.environment_id AND x.run_id = k.run_id`);
+}
+
+/** Runs of a worker whose end was asked for. */
+export function listCancellations(db: Queryable, workerId: string): Promise<{ runId: string; leaseId: string; epoch: number }[]> {
+  return db.query(sql`
+    SELECT run_id AS "runId", lease_id AS "leaseId", epoch
+    FROM executions WHERE worker_id = ${workerId} AND status = 'cancel_requested'`);
+}

@@ -1,0 +1,42 @@
+import type { ResolvedRetry } from "./retry-policy.ts";
+
+/**
+ * A run about to be inserted, everything resolved: what the caller asked, what the declaration says, and which
+ * deployment it belongs to. Times are milliseconds since the epoch; JSON is text.
+ */
+export type NewRun = {
+  id: string;
+  environmentId: string;
+  projectId: string;
+  workerGroupId: string;
+  entrypointKind: "task" | "actor";
+  entrypoint: string;
+  deploymentId: string;
+  deploymentVersion: string;
+  /** The caller chose the version; otherwise the insert checks that it still is the current one. */
+  pinned: boolean;
+  payload: string | null;
+  metadata: string | null;
+  tags: string[];
+  queue: string;
+  concurrencyKey: string | null;
+  priority: number;
+  retry: ResolvedRetry;
+  /** `retry` as it is stored. */
+  retryText: string;
+  maxDurationMs: number | null;
+  startAt: number | null;
+  expiresAt: number | null;
+  /** Its queue has a limit or it has a concurrency key: it needs a slot before a worker may take it. */
+  limited: boolean;
+  clientVersion: string | null;
+  cliVersion: string | null;
+  sdkVersion: string | null;
+  createdAt: number;
+  idempotency: { scope: string; key: string; digest: Buffer; expiresAt: number } | null;
+};
+
+/** A lease given together with the insert to a worker whose long poll was waiting. */
+export type BornLease = { leaseId: string; workerId: string; expiresAt: number };
+
+export const isReadyAtBirth = (run: NewRun): boolean => !run.limited && (run.startAt === null || run.startAt <= run.createdAt);
