@@ -167,31 +167,41 @@ const FailureInput = Type.Object(
 export const RELEASE_OUTCOMES = ["succeeded", "failed", "cancelled", "rejected"] as const;
 export type ReleaseOutcome = (typeof RELEASE_OUTCOMES)[number];
 
-export const operationBodies = {
-  start: { ...operationFields },
-  logs: { ...operationFields, chunks: Type.Array(LogChunkInput, { minItems: 1, maxItems: 1000 }) },
-  events: { ...operationFields, events: Type.Array(RunEventInput, { minItems: 1, maxItems: 100 }) },
-  metadata: { ...operationFields, changes: Type.Array(MetadataChange, { minItems: 1, maxItems: 100 }) },
-  release: {
+const strict = { additionalProperties: false } as const;
+
+/** Body of each operation's own route. In a report the same fields stand beside `kind`. */
+export const StartOperation = Type.Object(operationFields, { ...strict, $id: "StartOperation" });
+export const LogsOperation = Type.Object(
+  { ...operationFields, chunks: Type.Array(LogChunkInput, { minItems: 1, maxItems: 1000 }) },
+  { ...strict, $id: "LogsOperation" },
+);
+export const EventsOperation = Type.Object(
+  { ...operationFields, events: Type.Array(RunEventInput, { minItems: 1, maxItems: 100 }) },
+  { ...strict, $id: "EventsOperation" },
+);
+export const MetadataOperation = Type.Object(
+  { ...operationFields, changes: Type.Array(MetadataChange, { minItems: 1, maxItems: 100 }) },
+  { ...strict, $id: "MetadataOperation" },
+);
+export const ReleaseOperation = Type.Object(
+  {
     ...operationFields,
     outcome: Type.Enum([...RELEASE_OUTCOMES]),
     output: Type.Optional(JsonValue),
     failure: Type.Optional(Nullable(FailureInput)),
   },
-};
+  { ...strict, $id: "ReleaseOperation" },
+);
 
 export const OPERATION_KINDS = ["start", "logs", "events", "metadata", "release"] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
-const operation = <K extends OperationKind>(kind: K) =>
-  Type.Object({ kind: Type.Literal(kind), ...operationBodies[kind] }, { additionalProperties: false });
-
 export const Operation = Type.Union([
-  operation("start"),
-  operation("logs"),
-  operation("events"),
-  operation("metadata"),
-  operation("release"),
+  Type.Object({ kind: Type.Literal("start"), ...StartOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("logs"), ...LogsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("events"), ...EventsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("metadata"), ...MetadataOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("release"), ...ReleaseOperation.properties }, strict),
 ]);
 export type Operation = Static<typeof Operation>;
 

@@ -44,6 +44,8 @@ export type Change = {
   statusBefore: LiveRunStatus;
   events: StoredEvent[];
   ending: (Ending & { at: number }) | null;
+  /** Something of it is to be written back. */
+  dirty: boolean;
 };
 
 export const changeOf = (execution: Execution): Change => ({
@@ -51,12 +53,14 @@ export const changeOf = (execution: Execution): Change => ({
   statusBefore: execution.status,
   events: [],
   ending: null,
+  dirty: false,
 });
 
 /** Carries a decision out on the copy. The refusals are the caller's to answer. */
 export function applyDecision(change: Change, decision: Exclude<Decision, { kind: "refuse" }>, now: number): void {
   const { execution } = change;
   if (decision.kind === "none") return;
+  change.dirty = true;
   for (const event of decision.events) change.events.push(toStoredEvent(event, now, execution.attemptNumber));
   if (decision.kind === "end") {
     change.ending = { ...decision.ending, at: now };

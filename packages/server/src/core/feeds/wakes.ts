@@ -3,7 +3,10 @@
  * whoever is woken reads the database. Wakes can be lost with the process, never the data.
  */
 export type Wakes = {
-  /** Resolves true at the next wake of the key, false after the timeout or abort. Register before reading. */
+  /**
+   * Resolves true at the next wake of the key, false after the timeout or abort. Register before reading.
+   * A worker's own key is remembered while nobody waits for it, because a worker is between two polls for a moment.
+   */
   wait(key: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean>;
   /** Wakes local waiters and, through `onWake`, other replicas. */
   wake(key: string): void;
@@ -16,12 +19,20 @@ export type Wakes = {
 
 type Waiter = (woken: boolean) => void;
 
+const WORKER_PREFIX = "w:";
+/** A wake that is not remembered is repaired by the worker's next renewal. */
+const MAX_REMEMBERED = 10_000;
+
 export function createWakes(onWake: (key: string) => void): Wakes {
   const waiters = new Map<string, Set<Waiter>>();
+  const remembered = new Set<string>();
 
   const wakeLocal = (key: string): void => {
     const set = waiters.get(key);
-    if (set === undefined) return;
+    if (set === undefined) {
+      if (key.startsWith(WORKER_PREFIX) && remembered.size < MAX_REMEMBERED) remembered.add(key);
+      return;
+    }
     waiters.delete(key);
     for (const waiter of set) waiter(true);
   };
@@ -29,6 +40,7 @@ export function createWakes(onWake: (key: string) => void): Wakes {
   return {
     wait: (key, timeoutMs, signal) =>
       new Promise((resolve) => {
+        if (remembered.delete(key)) return resolve(true);
         if (signal?.aborted === true) return resolve(false);
         let set = waiters.get(key);
         if (set === undefined) waiters.set(key, (set = new Set()));
@@ -64,5 +76,5 @@ export const wakeKeys = {
   /** Work for the workers of a group: ready executions or deployments to check. */
   work: (workerGroupId: string): string => `g:${workerGroupId}`,
   /** Something for one worker: a cancellation. */
-  worker: (workerId: string): string => `w:${workerId}`,
+  worker: (workerId: string): string => WORKER_PREFIX + workerId,
 };

@@ -1,0 +1,118 @@
+import type { DeploymentCheck } from "@keelson/contract";
+import type { Database } from "../../db/pool.ts";
+import type { Clock } from "../../clock.ts";
+import type { NewUuid } from "../../uuid.ts";
+import { DomainError } from "../../domain-error.ts";
+import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
+import { leaseDeploymentChecks } from "../deployments/lease-checks.ts";
+import { findLeaseState } from "../workers/find-lease-state.ts";
+import { claimExecutions, listLeasedExecutions, type LeasedExecution } from "./claim-executions.ts";
+import { listCancellations } from "./execution-reads.ts";
+import type { LeasePoll, LeasePolls } from "./lease-polls.ts";
+
+export type LeaseContext = {
+  db: Database;
+  clock: Clock;
+  newUuid: NewUuid;
+  wakes: Wakes;
+  leasePolls: LeasePolls;
+  leaseDurationMs: number;
+};
+
+export type LeaseCall = { workerId: string; workerGroupId: string; leaseRequestId: string; limit: number; waitMs: number };
+
+export type LeaseAnswer = {
+  executions: LeasedExecution[];
+  cancellations: { runId: string; leaseId: string; epoch: number }[];
+  deploymentChecks: DeploymentCheck[];
+};
+
+/** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
+const SAFETY_POLL_MS = 5_000;
+
+const isEmpty = (answer: LeaseAnswer): boolean =>
+  answer.executions.length + answer.cancellations.length + answer.deploymentChecks.length === 0;
+
+/**
+ * Gives a worker runs, cancellations and deployments to check, waiting up to `waitMs` for the first of them.
+ * The same `leaseRequestId` again is answered with the leases of the first answer that are still held.
+ *
+ * @throws DomainError `invalid_state` when the worker has not been activated.
+ */
+export async function leaseExecutions(context: LeaseContext, call: LeaseCall, signal: AbortSignal): Promise<LeaseAnswer> {
+  const { db, clock } = context;
+  const worker = await findLeaseState(db, call.workerId);
+  if (worker === null || worker.status === "registered") {
+    throw new DomainError("invalid_state", "The worker is not active; call activate first.");
+  }
+  if (worker.leaseRequestId === call.leaseRequestId && worker.leasedLeaseIds.length > 0) {
+    const executions = await listLeasedExecutions(db, call.workerId, worker.leasedLeaseIds);
+    if (executions.length > 0) return { executions, cancellations: [], deploymentChecks: [] };
+  }
+  const limit = worker.status === "active" ? call.limit : 0;
+  const deadline = clock() + call.waitMs;
+  const news = { cancelled: false };
+  for (;;) {
+    const ended = new AbortController();
+    const until = AbortSignal.any([signal, ended.signal]);
+    const remainingMs = Math.max(0, deadline - clock());
+    const pauseMs = Math.min(remainingMs, SAFETY_POLL_MS);
+    // Registered before the look, so that what arrives during it is not missed.
+    const woken = Promise.race([
+      context.wakes.wait(wakeKeys.work(call.workerGroupId), pauseMs, until),
+      context.wakes.wait(wakeKeys.worker(call.workerId), pauseMs, until).then((told) => {
+        news.cancelled ||= told;
+      }),
+    ]);
+    try {
+      const answer = await look(context, call, limit, news);
+      if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return answer;
+      const delivered = await waitForWork(context, call, limit, woken);
+      if (delivered !== null) return { executions: delivered, cancellations: [], deploymentChecks: [] };
+    } finally {
+      ended.abort();
+    }
+  }
+}
+
+async function look(context: LeaseContext, call: LeaseCall, limit: number, news: { cancelled: boolean }): Promise<LeaseAnswer> {
+  const { db, clock } = context;
+  const now = clock();
+  const executions =
+    limit === 0
+      ? []
+      : await claimExecutions(db, {
+          workerId: call.workerId,
+          workerGroupId: call.workerGroupId,
+          leaseRequestId: call.leaseRequestId,
+          limit,
+          leaseIds: Array.from({ length: limit }, () => context.newUuid()),
+          now,
+          leaseExpiresAt: now + context.leaseDurationMs,
+        });
+  // Told once when they come; a worker that missed it learns of them with its next renewal.
+  const cancellations = news.cancelled ? await listCancellations(db, call.workerId) : [];
+  news.cancelled = false;
+  // A full answer is not delayed for a deployment that wants checking.
+  const deploymentChecks =
+    executions.length > 0 ? [] : await leaseDeploymentChecks(db, { workerId: call.workerId, workerGroupId: call.workerGroupId, now, limit: 1 });
+  return { executions, cancellations, deploymentChecks };
+}
+
+/** Waits for a born-leased delivery or a reason to look again (null). */
+function waitForWork(context: LeaseContext, call: LeaseCall, limit: number, woken: Promise<unknown>): Promise<LeasedExecution[] | null> {
+  if (limit === 0) return woken.then(() => null);
+  return new Promise((resolve) => {
+    const poll: LeasePoll = {
+      workerId: call.workerId,
+      workerGroupId: call.workerGroupId,
+      free: limit,
+      deliver: (executions) => resolve(executions.length === 0 ? null : executions),
+    };
+    context.leasePolls.open(poll);
+    void woken.then(() => {
+      // A start that has taken the poll is about to deliver; its answer must not be lost.
+      if (context.leasePolls.close(poll)) resolve(null);
+    });
+  });
+}

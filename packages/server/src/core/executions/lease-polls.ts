@@ -1,0 +1,40 @@
+import type { LeasedExecution } from "./claim-executions.ts";
+
+/**
+ * Long polls of workers that found nothing to do, inside one replica. A start that meets one is inserted already leased
+ * to its worker ("born leased"): no queue row is claimed, and the worker has the run as soon as the commit is done.
+ */
+export type LeasePoll = {
+  readonly workerId: string;
+  readonly workerGroupId: string;
+  /** Free slots of the worker. */
+  readonly free: number;
+  /** Answers the poll; once. */
+  deliver(executions: LeasedExecution[]): void;
+};
+
+export type LeasePolls = {
+  open(poll: LeasePoll): void;
+  /** Withdraws a poll that ends by itself; false when a start has taken it and will deliver. */
+  close(poll: LeasePoll): boolean;
+  /** Takes the longest-waiting poll of the group away, if there is one. */
+  take(workerGroupId: string): LeasePoll | undefined;
+};
+
+export function createLeasePolls(): LeasePolls {
+  const byGroup = new Map<string, Set<LeasePoll>>();
+  return {
+    open: (poll) => {
+      const polls = byGroup.get(poll.workerGroupId) ?? new Set();
+      polls.add(poll);
+      byGroup.set(poll.workerGroupId, polls);
+    },
+    close: (poll) => byGroup.get(poll.workerGroupId)?.delete(poll) ?? false,
+    take: (workerGroupId) => {
+      const polls = byGroup.get(workerGroupId);
+      const [first] = polls ?? [];
+      if (first !== undefined) polls?.delete(first);
+      return first;
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import type { ErrorCode, Operation } from "@keelson/contract";
+import { decodeId, LIMITS, parseDuration } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
+import { decideRelease, decideStart, type Release } from "../runs/run.ts";
+import { applyMetadataChanges } from "../runs/metadata.ts";
+import { applyDecision, changeOf, type Change } from "./execution.ts";
+import { findEndedLeases, findRunPolicies, lockExecutions, type EndedLease, type ExecutionKey, type RunPolicy } from "./execution-reads.ts";
+import type { NewLogChunk } from "./execution-writes.ts";
+import { settleChanges, type Settled } from "./settle-changes.ts";
+
+/** An operation with its ids decoded and its times parsed by the edge. */
+export type LeasedOperation = {
+  environmentId: string;
+  runId: string;
+  leaseId: string;
+  epoch: number;
+  operation: Operation;
+};
+
+export type OperationOutcome = { ok: true } | { ok: false; code: ErrorCode; message: string };
+
+export type ReportResult = { outcomes: OperationOutcome[]; settled: Settled };
+
+const OK: OperationOutcome = { ok: true };
+const LOST: OperationOutcome = {
+  ok: false,
+  code: "lease_lost",
+  message: "The lease was superseded or has ended; stop this execution and report nothing more for it.",
+};
+const refuse = (code: ErrorCode, message: string): OperationOutcome => ({ ok: false, code, message });
+
+type Batch = {
+  workerId: string;
+  now: number;
+  random: () => number;
+  changes: Map<string, Change>;
+  ended: Map<string, EndedLease>;
+  policies: Map<string, RunPolicy>;
+  logs: NewLogChunk[];
+};
+
+/**
+ * Applies any mix of operations of many leases, in order, in the caller's transaction: one statement locks the live
+ * rows, the operations are decided on copies in memory, one statement writes all of them back.
+ *
+ * A write is valid when the row's lease and epoch are the operation's, whatever the time. An operation whose sequence
+ * has been applied is answered as before and has no second effect; one that leaves a gap is refused, because the
+ * operations between are still to come.
+ */
+export async function reportOperations(
+  tx: Tx,
+  workerId: string,
+  operations: readonly LeasedOperation[],
+  now: number,
+  random: () => number,
+): Promise<ReportResult> {
+  const keys = distinctKeys(operations);
+  const locked = await lockExecutions(tx, keys);
+  const batch: Batch = {
+    workerId,
+    now,
+    random,
+    changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
+    ended: new Map(),
+    policies: new Map(),
+    logs: [],
+  };
+  const absent = keys.filter((key) => !batch.changes.has(key.runId));
+  if (absent.length > 0) for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
+  const needy = operations.filter(({ operation }) => operation.kind === "metadata" || (operation.kind === "release" && operation.outcome !== "succeeded"));
+  if (needy.length > 0) for (const policy of await findRunPolicies(tx, distinctKeys(needy))) batch.policies.set(policy.runId, policy);
+
+  const outcomes = operations.map((operation) => applyOperation(batch, operation));
+  return { outcomes, settled: await settleChanges(tx, [...batch.changes.values()], batch.logs) };
+}
+
+const distinctKeys = (operations: readonly LeasedOperation[]): ExecutionKey[] => [
+  ...new Map(operations.map(({ environmentId, runId }) => [runId, { environmentId, runId }])).values(),
+];
+
+function applyOperation(batch: Batch, leased: LeasedOperation): OperationOutcome {
+  const { operation } = leased;
+  const change = batch.changes.get(leased.runId);
+  if (change === undefined || change.execution.environmentId !== leased.environmentId) return afterTheEnd(batch, leased);
+  const { execution } = change;
+  if (execution.leaseId !== leased.leaseId || execution.epoch !== leased.epoch) return LOST;
+  if (operation.sequence <= execution.appliedSequence) return OK;
+  if (change.ending !== null || execution.workerId !== batch.workerId) return LOST;
+  if (operation.sequence !== execution.appliedSequence + 1) {
+    return refuse("invalid_state", `The next sequence of this lease is ${execution.appliedSequence + 1}; send operations in order.`);
+  }
+  const outcome = perform(batch, change, operation);
+  if (outcome.ok) {
+    execution.appliedSequence = operation.sequence;
+    change.dirty = true;
+  }
+  return outcome;
+}
+
+/** The run has ended: a repeat of what its last lease reported is answered as the first time. */
+function afterTheEnd(batch: Batch, leased: LeasedOperation): OperationOutcome {
+  const ended = batch.ended.get(leased.runId);
+  const repeated =
+    ended !== undefined &&
+    ended.environmentId === leased.environmentId &&
+    ended.leaseId === leased.leaseId &&
+    ended.epoch === leased.epoch &&
+    leased.operation.sequence <= ended.appliedSequence;
+  return repeated ? OK : LOST;
+}
+
+function perform(batch: Batch, change: Change, operation: Operation): OperationOutcome {
+  const { execution } = change;
+  switch (operation.kind) {
+    case "start":
+      return performStart(batch, change);
+    case "logs":
+      for (const chunk of operation.chunks) {
+        const data = Buffer.from(chunk.data, "base64");
+        execution.logSequence += 1;
+        if (chunk.stream === "stdout") execution.stdoutBytes += data.length;
+        else execution.stderrBytes += data.length;
+        batch.logs.push({
+          environmentId: execution.environmentId,
+          runId: execution.runId,
+          sequence: execution.logSequence,
+          attemptNumber: execution.attemptNumber,
+          stream: chunk.stream,
+          data,
+          at: Date.parse(chunk.at),
+        });
+      }
+      return OK;
+    case "events":
+      for (const event of operation.events) {
+        change.events.push({
+          k: event.kind,
+          t: Date.parse(event.at),
+          a: execution.attemptNumber,
+          ...(event.severity === undefined || event.severity === "info" ? {} : { s: event.severity }),
+          m: event.message,
+          ...(event.attributes === undefined ? {} : { x: event.attributes }),
+        });
+      }
+      return OK;
+    case "metadata":
+      return performMetadata(batch, change, operation.changes);
+    case "release":
+      return performRelease(batch, change, operation);
+  }
+}
+
+function performStart(batch: Batch, change: Change): OperationOutcome {
+  const { execution } = change;
+  const decision = decideStart(liveRun(change));
+  if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
+  applyDecision(change, decision, batch.now);
+  execution.attemptStartedAt ??= batch.now;
+  execution.startedAt ??= batch.now;
+  execution.deadlineAt = execution.maxDurationMs === null ? null : batch.now + execution.maxDurationMs;
+  return OK;
+}
+
+function performMetadata(batch: Batch, change: Change, changes: Extract<Operation, { kind: "metadata" }>["changes"]): OperationOutcome {
+  const { execution } = change;
+  const before = execution.metadata ?? batch.policies.get(execution.runId)?.metadata ?? "{}";
+  const result = applyMetadataChanges(before, changes);
+  if (!result.ok) return refuse("invalid_request", result.message);
+  if (Buffer.byteLength(result.metadata) > LIMITS.metadataBytes) {
+    return refuse("payload_too_large", `Metadata may be ${LIMITS.metadataBytes} bytes of JSON; this change would make it larger.`);
+  }
+  execution.metadata = result.metadata;
+  change.events.push({ k: "metadata.updated", t: batch.now, a: execution.attemptNumber, x: { keys: changes.map(({ key }) => key) } });
+  return OK;
+}
+
+function performRelease(batch: Batch, change: Change, operation: Extract<Operation, { kind: "release" }>): OperationOutcome {
+  const release = toRelease(operation);
+  if (!("outcome" in release)) return release;
+  const policyText = batch.policies.get(change.execution.runId)?.retry;
+  const policy = policyText === undefined ? null : (JSON.parse(policyText) as ResolvedRetry);
+  const delayMs = policy === null ? 0 : retryDelayMs(policy, change.execution.attemptNumber, batch.random());
+  const decision = decideRelease(liveRun(change), release, policy?.maxAttempts ?? 1, delayMs);
+  if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
+  applyDecision(change, decision, batch.now);
+  return OK;
+}
+
+function toRelease(operation: Extract<Operation, { kind: "release" }>): Release | OperationOutcome {
+  switch (operation.outcome) {
+    case "succeeded": {
+      const output = operation.output === undefined ? null : JSON.stringify(operation.output);
+      if (output !== null && Buffer.byteLength(output) > LIMITS.outputBytes) {
+        return refuse("payload_too_large", `Output may be ${LIMITS.outputBytes} bytes of JSON; return a reference to larger data.`);
+      }
+      return { outcome: "succeeded", output };
+    }
+    case "failed": {
+      if (!operation.failure) return refuse("invalid_request", "failure: required when the outcome is failed.");
+      const { retry_after: retryAfter, stack, ...failure } = operation.failure;
+      const retryAfterMs = retryAfter ? parseDuration(retryAfter) : null;
+      return { outcome: "failed", failure: { ...failure, stack: stack ?? null, ...(retryAfterMs === null ? {} : { retryAfterMs }) } };
+    }
+    case "cancelled":
+      return { outcome: "cancelled" };
+    case "rejected":
+      return { outcome: "rejected" };
+  }
+}
+
+const liveRun = ({ execution }: Change) => ({
+  status: execution.status,
+  attemptNumber: execution.attemptNumber,
+  attemptStarted: execution.attemptStartedAt !== null,
+});
+
+/** Decodes the ids of an operation; null when one is malformed, which is answered as a lease that is not held. */
+export function decodeOperation(operation: Operation): LeasedOperation | null {
+  const environmentId = decodeId("env", operation.environment_id);
+  const runId = decodeId("run", operation.run_id);
+  const leaseId = decodeId("lease", operation.lease_id);
+  if (environmentId === null || runId === null || leaseId === null) return null;
+  return { environmentId, runId, leaseId, epoch: operation.epoch, operation };
+}

@@ -1,0 +1,30 @@
+import type { Tx } from "../../db/queryable.ts";
+import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
+import { admitQueues } from "../runs/start-runs.ts";
+import type { Change } from "./execution.ts";
+import { writeChanges, type NewLogChunk } from "./execution-writes.ts";
+
+/** What others should look at once the transaction is durable. */
+export type Settled = { runIds: string[]; readyGroupIds: string[] };
+
+export const NOTHING_SETTLED: Settled = { runIds: [], readyGroupIds: [] };
+
+/** Writes changes back and passes slots that they freed or asked for on to the next runs of their queues. */
+export async function settleChanges(tx: Tx, changes: readonly Change[], logs: readonly NewLogChunk[] = []): Promise<Settled> {
+  const dirty = changes.filter((change) => change.dirty);
+  if (dirty.length === 0) return NOTHING_SETTLED;
+  await writeChanges(tx, dirty, logs);
+  const limited = dirty.filter(({ execution, ending }) => execution.limited && (ending !== null || !execution.admitted));
+  const admitted = limited.length === 0 ? 0 : await admitQueues(tx, limited.map(({ execution }) => execution));
+  const ready = dirty.filter((change) => (change.ending === null && change.execution.ready) || (admitted > 0 && limited.includes(change)));
+  return {
+    runIds: dirty.map(({ execution }) => execution.runId),
+    readyGroupIds: [...new Set(ready.map(({ execution }) => execution.workerGroupId))],
+  };
+}
+
+/** After the commit: followers of the runs, and workers when there is something to lease. */
+export function wakeSettled(wakes: Wakes, settled: Settled): void {
+  for (const runId of settled.runIds) wakes.wake(wakeKeys.run(runId));
+  for (const groupId of settled.readyGroupIds) wakes.wake(wakeKeys.work(groupId));
+}

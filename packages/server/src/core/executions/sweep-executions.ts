@@ -1,0 +1,68 @@
+import type { Tx } from "../../db/queryable.ts";
+import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
+import { decideDue, decideExpiry, decideLeaseLost, decideRelease, type Decision } from "../runs/run.ts";
+import { applyDecision, changeOf, type Change, type Execution } from "./execution.ts";
+import { findRunPolicies, lockDueExecutions, lockExpiredExecutions, lockOverdueExecutions } from "./execution-reads.ts";
+import { settleChanges, type Settled } from "./settle-changes.ts";
+
+/**
+ * A worker ends a timed-out or cancelled attempt itself; only one that still holds the lease this long after it should
+ * have done so is overruled. It covers the worker's own grace of 10 s before it kills a cancelled process.
+ */
+export const OVERRUN_GRACE_MS = 20_000;
+
+function decideAll(executions: readonly Execution[], now: number, decide: (execution: Execution) => Decision): Change[] {
+  return executions.map((execution) => {
+    const change = changeOf(execution);
+    const decision = decide(execution);
+    if (decision.kind !== "refuse") applyDecision(change, decision, now);
+    return change;
+  });
+}
+
+const liveRun = (execution: Execution) => ({
+  status: execution.status,
+  attemptNumber: execution.attemptNumber,
+  attemptStarted: execution.attemptStartedAt !== null,
+});
+
+/** Takes runs back whose worker fell silent or overran. Rows that a report holds right now are left to it. */
+export async function sweepLeases(tx: Tx, now: number, random: () => number): Promise<Settled> {
+  const executions = await lockOverdueExecutions(tx, now, OVERRUN_GRACE_MS);
+  const policies = new Map(
+    (await findRunPolicies(tx, executions)).map((policy) => [policy.runId, JSON.parse(policy.retry) as ResolvedRetry]),
+  );
+  const changes = decideAll(executions, now, (execution) => {
+    const policy = policies.get(execution.runId);
+    const maxAttempts = policy?.maxAttempts ?? 1;
+    if (execution.leaseExpiresAt !== null && execution.leaseExpiresAt <= now) {
+      return decideLeaseLost(liveRun(execution), maxAttempts, "The worker did not renew its lease in time.");
+    }
+    if (execution.deadlineAt !== null && execution.deadlineAt <= now) {
+      const delayMs = policy === undefined ? 0 : retryDelayMs(policy, execution.attemptNumber, random());
+      const failure = { kind: "timed_out", message: "The attempt ran longer than its max_duration.", stack: null, retryable: true } as const;
+      return decideRelease(liveRun(execution), { outcome: "failed", failure }, maxAttempts, delayMs);
+    }
+    return decideLeaseLost(liveRun(execution), maxAttempts, "The worker did not end the cancelled run in time.");
+  });
+  for (const { execution } of changes) execution.recovering = execution.status === "queued";
+  return settleChanges(tx, changes);
+}
+
+/** Makes delayed starts and retries ready whose time has come. */
+export async function sweepDue(tx: Tx, now: number): Promise<Settled> {
+  return settleChanges(tx, decideAll(await lockDueExecutions(tx, now), now, (execution) => decideDue(execution.status)));
+}
+
+/** Ends runs that no worker took within their time to live. */
+export async function sweepExpired(tx: Tx, now: number): Promise<Settled> {
+  const changes = decideAll(await lockExpiredExecutions(tx, now), now, (execution) => decideExpiry(liveRun(execution)));
+  for (const change of changes) {
+    // A run that a worker once took and handed back has no time to live any more.
+    if (change.ending === null) {
+      change.execution.expiresAt = null;
+      change.dirty = true;
+    }
+  }
+  return settleChanges(tx, changes);
+}

@@ -1,0 +1,58 @@
+import type { LogStream } from "@keelson/contract";
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+export type LogChunkRow = { sequence: number; attemptNumber: number; stream: LogStream; data: Buffer; at: number };
+
+/** Chunks after the cursor, oldest first. */
+export function listLogChunks(db: Queryable, environmentId: string, runId: string, after: number, limit: number): Promise<LogChunkRow[]> {
+  return db.query<LogChunkRow>(sql`
+    SELECT sequence, attempt_number AS "attemptNumber", stream, data, at FROM run_logs
+    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence > ${after}
+    ORDER BY sequence LIMIT ${limit}`);
+}
+
+export type LogTotals = { logSequence: number; stdoutBytes: number; stderrBytes: number };
+
+export async function findLogTotals(db: Queryable, environmentId: string, runId: string): Promise<LogTotals | null> {
+  const [row] = await db.query<LogTotals>(sql`
+    SELECT coalesce(x.log_sequence, e.log_sequence) AS "logSequence", coalesce(x.stdout_bytes, e.stdout_bytes) AS "stdoutBytes",
+      coalesce(x.stderr_bytes, e.stderr_bytes) AS "stderrBytes"
+    FROM runs r
+    LEFT JOIN executions e ON e.environment_id = r.environment_id AND e.run_id = r.id
+    LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id
+    WHERE r.environment_id = ${environmentId} AND r.id = ${runId}`);
+  return row ?? null;
+}
+
+/** How many chunks are read at a time on the way back from the end; a chunk holds at most 64 KiB. */
+const TAIL_PAGE = 64;
+
+/** The last `bytes` bytes of one stream up to chunk `upTo`, read from the end. */
+export async function readLogTail(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+  stream: LogStream,
+  upTo: number,
+  bytes: number,
+): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  let before = upTo + 1;
+  while (size < bytes) {
+    const rows = await db.query<{ sequence: number; data: Buffer }>(sql`
+      SELECT sequence, data FROM run_logs
+      WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence < ${before} AND stream = ${stream}
+      ORDER BY sequence DESC LIMIT ${TAIL_PAGE}`);
+    for (const row of rows) {
+      parts.unshift(row.data);
+      size += row.data.length;
+      before = row.sequence;
+      if (size >= bytes) break;
+    }
+    if (rows.length < TAIL_PAGE) break;
+  }
+  const all = Buffer.concat(parts);
+  return all.length > bytes ? all.subarray(all.length - bytes) : all;
+}

@@ -1,0 +1,186 @@
+import type { Clock } from "../../clock.ts";
+import { createBatcher, type BatchOutcome } from "../../db/batcher.ts";
+import type { Database } from "../../db/pool.ts";
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { NewUuid } from "../../uuid.ts";
+import type { LeasedExecution } from "../executions/claim-executions.ts";
+import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
+import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
+import { admitLimitedRuns } from "../queues/admit-limited-runs.ts";
+import { isReadyAtBirth, type NewRun } from "./new-run.ts";
+import { findKeyedRuns, insertRuns, type RunInsert } from "./run-writes.ts";
+
+export type StartContext = {
+  db: Database;
+  clock: Clock;
+  newUuid: NewUuid;
+  wakes: Wakes;
+  leasePolls: LeasePolls;
+  leaseDurationMs: number;
+};
+
+/** `stale`: the deployment that the run was resolved against is no longer current; resolve again. */
+export type StartOutcome = { kind: "created" } | { kind: "replayed"; runId: string } | { kind: "stale" };
+
+/** Starts runs, concurrent callers sharing a statement. Resolves when the run is durable. */
+export type RunStarter = {
+  start(run: NewRun): Promise<StartOutcome>;
+  pending(): number;
+};
+
+const MAX_BATCH = 500;
+const MAX_IN_FLIGHT = 2;
+
+export function createRunStarter(context: StartContext): RunStarter {
+  const batcher = createBatcher<NewRun, StartOutcome>({
+    maxItems: MAX_BATCH,
+    maxInFlight: MAX_IN_FLIGHT,
+    run: (runs) => startBatch(context, runs),
+  });
+  return { start: batcher.submit, pending: batcher.pending };
+}
+
+const keyOf = ({ environmentId, scope, key }: { environmentId: string; scope: string; key: string }): string =>
+  `${environmentId}\n${scope}\n${key}`;
+
+async function startBatch(context: StartContext, runs: NewRun[]): Promise<BatchOutcome<StartOutcome>[]> {
+  const { leaders, followers } = splitByKey(runs);
+  const lending = lendPolls(context, leaders);
+  let inserted: Set<string>;
+  try {
+    inserted = await insert(context, lending.inserts);
+  } catch (error) {
+    lending.giveBack();
+    throw error;
+  }
+  lending.deliver(inserted);
+  const queuedGroups = new Set(
+    lending.inserts.filter(({ run, lease }) => lease === null && inserted.has(run.id)).map(({ run }) => run.workerGroupId),
+  );
+  for (const group of queuedGroups) context.wakes.wake(wakeKeys.work(group));
+  return settle(context, runs, followers, inserted);
+}
+
+/** One statement cannot insert a key twice: of equal keys in a batch the first leads and the others get its outcome. */
+function splitByKey(runs: readonly NewRun[]): { leaders: NewRun[]; followers: Set<NewRun> } {
+  const seen = new Set<string>();
+  const followers = new Set<NewRun>();
+  const leaders = runs.filter((run) => {
+    if (run.idempotency === null) return true;
+    const key = keyOf({ environmentId: run.environmentId, ...run.idempotency });
+    if (seen.has(key)) followers.add(run);
+    else seen.add(key);
+    return !followers.has(run);
+  });
+  return { leaders, followers };
+}
+
+async function insert(context: StartContext, inserts: readonly RunInsert[]): Promise<Set<string>> {
+  const limited = inserts.filter(({ run }) => run.limited);
+  if (limited.length === 0) return insertRuns(context.db, inserts);
+  return context.db.transaction(async (tx) => {
+    const inserted = await insertRuns(tx, inserts);
+    await admitQueues(tx, limited.filter(({ run }) => inserted.has(run.id)).map(({ run }) => run));
+    return inserted;
+  });
+}
+
+/** Locks queues in name order, which every transaction that locks several keeps. */
+export async function admitQueues(tx: Tx, runs: readonly { environmentId: string; queue: string }[]): Promise<number> {
+  const queues = new Map(runs.map((run) => [`${run.environmentId} ${run.queue}`, run]));
+  let admitted = 0;
+  for (const [, run] of [...queues].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    admitted += await admitLimitedRuns(tx, run.environmentId, run.queue);
+  }
+  return admitted;
+}
+
+/** Takes waiting polls for the ready runs of a batch, and answers them when the insert is durable. */
+function lendPolls(context: StartContext, runs: readonly NewRun[]) {
+  const lent = new Map<LeasePoll, RunInsert[]>();
+  const current = new Map<string, { poll: LeasePoll; left: number } | null>();
+  const nextPoll = (group: string): LeasePoll | null => {
+    const entry = current.get(group);
+    if (entry === null) return null;
+    if (entry !== undefined && entry.left > 0) {
+      entry.left -= 1;
+      return entry.poll;
+    }
+    const poll = context.leasePolls.take(group);
+    current.set(group, poll === undefined ? null : { poll, left: poll.free - 1 });
+    return poll ?? null;
+  };
+  const inserts = runs.map((run): RunInsert => {
+    const poll = isReadyAtBirth(run) ? nextPoll(run.workerGroupId) : null;
+    if (poll === null) return { run, lease: null };
+    const lease = { leaseId: context.newUuid(), workerId: poll.workerId, expiresAt: run.createdAt + context.leaseDurationMs };
+    const entry = { run, lease };
+    lent.set(poll, [...(lent.get(poll) ?? []), entry]);
+    return entry;
+  });
+  return {
+    inserts,
+    deliver: (inserted: Set<string>): void => {
+      for (const [poll, entries] of lent) poll.deliver(entries.filter(({ run }) => inserted.has(run.id)).map(toLeasedExecution));
+    },
+    giveBack: (): void => {
+      for (const poll of lent.keys()) poll.deliver([]);
+    },
+  };
+}
+
+function toLeasedExecution({ run, lease }: RunInsert): LeasedExecution {
+  if (lease === null) throw new Error("Only a leased run can be delivered.");
+  return {
+    leaseId: lease.leaseId,
+    epoch: 1,
+    leaseExpiresAt: lease.expiresAt,
+    environmentId: run.environmentId,
+    projectId: run.projectId,
+    runId: run.id,
+    entrypointKind: run.entrypointKind,
+    entrypoint: run.entrypoint,
+    attemptNumber: 1,
+    retry: run.retryText,
+    maxDurationMs: run.maxDurationMs,
+    payload: run.payload,
+    metadata: run.metadata,
+    tags: run.tags,
+    queue: run.queue,
+    createdAt: run.createdAt,
+    deploymentId: run.deploymentId,
+    deploymentVersion: run.deploymentVersion,
+  };
+}
+
+/** Gives each caller its own outcome: created, the run of an earlier request with its key, a conflict, or stale. */
+async function settle(
+  context: StartContext,
+  runs: readonly NewRun[],
+  followers: ReadonlySet<NewRun>,
+  inserted: ReadonlySet<string>,
+): Promise<BatchOutcome<StartOutcome>[]> {
+  const asked = runs.flatMap((run) =>
+    run.idempotency !== null && (followers.has(run) || !inserted.has(run.id))
+      ? [{ environmentId: run.environmentId, scope: run.idempotency.scope, key: run.idempotency.key }]
+      : [],
+  );
+  const keyed = asked.length === 0 ? [] : await findKeyedRuns(context.db, asked);
+  const byKey = new Map(keyed.map((row) => [keyOf(row), row]));
+  return runs.map((run): BatchOutcome<StartOutcome> => {
+    if (inserted.has(run.id)) return { ok: true, value: { kind: "created" } };
+    if (run.idempotency === null) return { ok: true, value: { kind: "stale" } };
+    const first = byKey.get(keyOf({ environmentId: run.environmentId, ...run.idempotency }));
+    if (first === undefined) return { ok: true, value: { kind: "stale" } };
+    if (!first.digest.equals(run.idempotency.digest)) {
+      return {
+        ok: false,
+        error: new DomainError("idempotency_conflict", "The idempotency key was used with another body. Send the same body, or a new key.", {
+          idempotency_key: run.idempotency.key,
+        }),
+      };
+    }
+    return { ok: true, value: { kind: "replayed", runId: first.runId } };
+  });
+}
