@@ -102,6 +102,18 @@ describe("the import table", () => {
     assertFinding(findIn({ [sdk]: byPath }), `${sdk}:1`, /import the package by its name/);
   });
 
+  test("lets an HTTP family name the types of the database layer, not use it", () => {
+    const path = `${server}/http/v1/runs.ts`;
+    const files = {
+      [`${server}/main.ts`]: `import "./http/v1/runs.ts";\n`,
+      [`${server}/db/sql.ts`]: "export const sql = 1;\n",
+    };
+    const types = `import type { sql } from "../../db/sql.ts";\nexport type S = typeof sql;\n`;
+    assert.deepEqual(findIn({ ...files, [path]: types }), []);
+    const values = `export { sql } from "../../db/sql.ts";\n`;
+    assertFinding(findIn({ ...files, [path]: values }), `${path}:1`, /an HTTP family must not import/);
+  });
+
   test("asks for a row for a folder it does not know", () => {
     const path = `${server}/gizmos/gizmo.ts`;
     const found = findIn({
@@ -145,7 +157,8 @@ describe("names and sizes", () => {
     assertFinding(named("readRun"), "packages/sdk/src/readRun.ts:1", /kebab-case/);
     assertFinding(named("run-helpers"), "packages/sdk/src/run-helpers.ts:1", /rename run-helpers/);
     assertFinding(named("runs/index"), "packages/sdk/src/runs/index.ts:1", /only a package's public entry/);
-    assert.deepEqual(named("service-version"), []);
+    assertFinding(named("types"), "packages/sdk/src/types.ts:1", /rename types/);
+    for (const name of ["service-version", "row-types"]) assert.deepEqual(named(name), []);
   });
 
   test("a long file and a long function are found; a suite of tests is not a function", () => {

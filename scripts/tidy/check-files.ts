@@ -1,4 +1,5 @@
 import {
+  BANNED_LAST_WORDS,
   BANNED_NAMES,
   BUILD_OUTPUT,
   FORBIDDEN_TEXT,
@@ -30,7 +31,9 @@ export function checkNames(repository: Repository): Finding[] {
     const names = path.split("/").map((part) => part.split(".")[0] ?? part);
     const wrong = names.find((name) => !KEBAB.test(name));
     if (wrong !== undefined) findings.push({ path, line: 1, message: `rename ${wrong} to kebab-case` });
-    const banned = names.find((name) => BANNED_NAMES.has(name.split("-").at(-1) ?? name));
+    const banned = names.find(
+      (name) => BANNED_NAMES.has(name) || BANNED_LAST_WORDS.has(name.split("-").at(-1) ?? ""),
+    );
     if (banned !== undefined) {
       findings.push({
         path,

@@ -38,6 +38,7 @@ function refuseInternal(rule: ImportRule, path: string, imported: Import, target
     return `imports the test file ${target}: move what is shared out of the tests`;
   }
   const isRefused = rule.never?.some((pattern) => pattern.test(target)) ?? false;
+  if (imported.isType && rule.mayTypes?.some((pattern) => pattern.test(target))) return null;
   if (!isRefused && (isOwn(rule, path, target) || rule.may.some((pattern) => pattern.test(target))))
     return null;
   return `${rule.layer} must not import ${target}: see the import table in scripts/tidy/rules.ts`;

@@ -25,6 +25,8 @@ export interface ImportRule {
   readonly files: RegExp;
   /** Repository files it may import, besides `own`. */
   readonly may: readonly RegExp[];
+  /** Besides `may`, where only types are imported: they carry no behaviour. */
+  readonly mayTypes?: readonly RegExp[];
   /** Wins over `may` and `own`. */
   readonly never?: readonly RegExp[];
   /** `folder`: files of its own folder are allowed; `package`: of its own package. */
@@ -82,6 +84,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     layer: "an HTTP family",
     files: /^packages\/server\/src\/http\/(api|api-public|v1|admin|capacity|worker)\//,
     may: [CONTRACT, HTTP, CORE, LEAF],
+    mayTypes: [DB],
     never: [CORE_WRITES],
     own: "folder",
   },
@@ -103,6 +106,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     files: /^packages\/server\/src\/adapters\//,
     may: [CONTRACT, CORE_ROOT, MODEL, LEAF],
     own: "folder",
+  },
+  {
+    layer: "the server context",
+    files: /^packages\/server\/src\/server-context\.ts$/,
+    may: [CONTRACT, LEAF],
+    mayTypes: [/^packages\/server\/src\//],
+    own: "none",
   },
   { layer: "a leaf of the server", files: LEAF, may: [CONTRACT, LEAF], own: "none" },
   {
@@ -149,9 +159,13 @@ export type Use = "process.env" | "the current time" | "Math.random" | "console"
 /** Homes of everything above. */
 export const FREE_HOMES: readonly RegExp[] = [TEST_FILE, DRIVER, /^examples\//];
 
-/** Words that name a pile instead of a thing; refused as a whole name and as the last word of one. */
+/** Names that say "a pile" instead of a thing. */
 export const BANNED_NAMES: ReadonlySet<string> = new Set(
   "util utils helper helpers common misc types service services manager managers".split(" "),
+);
+/** Refused as the last word of a name too: `run-helpers`. (`row-types` can be a thing.) */
+export const BANNED_LAST_WORDS: ReadonlySet<string> = new Set(
+  "util utils helper helpers misc service services manager managers".split(" "),
 );
 /** The only places where a file may be called index. */
 export const INDEX_FILES =
