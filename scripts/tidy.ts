@@ -1,0 +1,45 @@
+/**
+ * Checks what a linter does not: which layer imports which, cycles, dead files, names, sizes, and that
+ * environment, time, randomness and the console are used only in their homes. `npm test` runs it through
+ * `tidy.test.ts`; run it alone with `node scripts/run.mjs scripts/tidy.ts`. The tables are in `tidy/rules.ts`.
+ */
+import { join } from "node:path";
+import {
+  checkForbiddenText,
+  checkGeneratedFiles,
+  checkHomes,
+  checkLockFile,
+  checkNames,
+  checkSizes,
+  checkSyntax,
+} from "./tidy/check-files.ts";
+import { checkCycles, checkDeadFiles, checkForeignWrites, checkImportTable } from "./tidy/check-imports.ts";
+import { readRepository, type Finding, type Repository } from "./tidy/repository.ts";
+
+/** Every finding of every check, ordered by place. Empty means tidy. */
+export function findUntidiness(repository: Repository): Finding[] {
+  return [
+    ...checkSyntax(repository),
+    ...checkImportTable(repository),
+    ...checkForeignWrites(repository),
+    ...checkCycles(repository),
+    ...checkDeadFiles(repository),
+    ...checkNames(repository),
+    ...checkSizes(repository),
+    ...checkHomes(repository),
+    ...checkForbiddenText(repository),
+    ...checkLockFile(repository),
+    ...checkGeneratedFiles(repository),
+  ].sort((a, b) => a.path.localeCompare(b.path, "en") || a.line - b.line);
+}
+
+/** `file:line what to do`, the form editors turn into a link. */
+export function formatFinding({ path, line, message }: Finding): string {
+  return `${path}:${line} ${message}`;
+}
+
+if (import.meta.main) {
+  const findings = findUntidiness(readRepository(join(import.meta.dirname, "..")));
+  for (const finding of findings) console.log(formatFinding(finding));
+  process.exitCode = findings.length === 0 ? 0 : 1;
+}

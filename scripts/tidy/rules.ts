@@ -1,0 +1,200 @@
+/**
+ * The rules `scripts/tidy.ts` holds the repository to. This file is data: to change what is allowed, edit a
+ * table here, and say why in the commit. Paths are relative to the repository's root with `/` separators;
+ * a pattern is a regular expression over such a path.
+ */
+
+/** A file that drives the product instead of being part of it: it may reach into any package. */
+export const TEST_FILE = /(^packages\/[^/]+\/test\/|^examples\/[^/]+\/test\/|\.test\.ts$)/;
+const DRIVER = /^(scripts|bench)\//;
+
+const CONTRACT = /^packages\/contract\/src\//;
+/** `core/runs/run.ts` or `core/runs/runs.ts`: the pure model of its folder. Group 1 is the folder's stem. */
+export const MODEL = /^packages\/server\/src\/core\/([a-z-]+?)(?:s|ies)?\/\1(?:s|y)?\.ts$/;
+const CORE = /^packages\/server\/src\/core\//;
+const CORE_ROOT = /^packages\/server\/src\/core\/[^/]+\.ts$/;
+const CORE_WRITES = /^packages\/server\/src\/core\/.*-writes\.ts$/;
+const HTTP = /^packages\/server\/src\/http\//;
+const DB = /^packages\/server\/src\/db\//;
+/** Small files straight under `src/` (clock, uuid, log): leaves that every layer may use. */
+const LEAF = /^packages\/server\/src\/(?!main\.|server\.|config\.|index\.)[^/]+\.ts$/;
+
+export interface ImportRule {
+  /** Named in the finding. */
+  readonly layer: string;
+  readonly files: RegExp;
+  /** Repository files it may import, besides `own`. */
+  readonly may: readonly RegExp[];
+  /** Besides `may`, where only types are imported: they carry no behaviour. */
+  readonly mayTypes?: readonly RegExp[];
+  /** Wins over `may` and `own`. */
+  readonly never?: readonly RegExp[];
+  /** `folder`: files of its own folder are allowed; `package`: of its own package. */
+  readonly own: "none" | "folder" | "package";
+  /** May import files of other packages by path, and tests. */
+  readonly reachesAnywhere?: true;
+  /** Packages from outside it may import; absent: whatever its package.json lists (knip checks that). */
+  readonly external?: readonly RegExp[];
+}
+
+/** The import table. The first row whose `files` fits decides; a source file without a row is a finding. */
+export const IMPORT_RULES: readonly ImportRule[] = [
+  { layer: "a test", files: TEST_FILE, may: [/./], own: "package", reachesAnywhere: true },
+  { layer: "a script or a benchmark", files: DRIVER, may: [/./], own: "package", reachesAnywhere: true },
+  {
+    layer: "contract",
+    files: /^packages\/contract\//,
+    may: [],
+    own: "package",
+    external: [/^typebox(\/|$)/],
+  },
+  { layer: "sdk", files: /^packages\/sdk\//, may: [CONTRACT], own: "package" },
+  { layer: "agent", files: /^packages\/agent\//, may: [CONTRACT], own: "package" },
+  {
+    layer: "cli",
+    files: /^packages\/cli\//,
+    may: [/^packages\/(sdk|agent|server|contract)\/src\//],
+    own: "package",
+  },
+  { layer: "console", files: /^packages\/console\//, may: [/^packages\/sdk\/src\//], own: "package" },
+  { layer: "an example", files: /^examples\//, may: [/^packages\/sdk\/src\//], own: "package" },
+
+  { layer: "db", files: DB, may: [CONTRACT, LEAF], own: "folder" },
+  {
+    layer: "a model",
+    files: MODEL,
+    may: [CONTRACT, MODEL, CORE_ROOT],
+    own: "none",
+    external: [],
+  },
+  { layer: "a file straight under core", files: CORE_ROOT, may: [CONTRACT, CORE_ROOT, LEAF], own: "none" },
+  {
+    layer: "reads and writes",
+    files: /^packages\/server\/src\/core\/.*-(reads|writes)\.ts$/,
+    may: [CONTRACT, MODEL, CORE_ROOT, DB, LEAF],
+    own: "folder",
+  },
+  {
+    layer: "a core operation",
+    files: CORE,
+    may: [CONTRACT, CORE, DB, LEAF],
+    own: "folder",
+  },
+  {
+    layer: "an HTTP family",
+    files: /^packages\/server\/src\/http\/(api|api-public|v1|admin|capacity|worker)\//,
+    may: [CONTRACT, HTTP, CORE, LEAF],
+    mayTypes: [DB],
+    never: [CORE_WRITES],
+    own: "folder",
+  },
+  {
+    layer: "the HTTP set-up",
+    files: HTTP,
+    may: [CONTRACT, HTTP, CORE, DB, LEAF],
+    never: [CORE_WRITES],
+    own: "folder",
+  },
+  {
+    layer: "a loop",
+    files: /^packages\/server\/src\/loops\//,
+    may: [CONTRACT, CORE, DB, LEAF],
+    own: "folder",
+  },
+  {
+    layer: "an adapter",
+    files: /^packages\/server\/src\/adapters\//,
+    may: [CONTRACT, CORE_ROOT, MODEL, LEAF],
+    own: "folder",
+  },
+  {
+    layer: "the server context",
+    files: /^packages\/server\/src\/server-context\.ts$/,
+    may: [CONTRACT, LEAF],
+    mayTypes: [/^packages\/server\/src\//],
+    own: "none",
+  },
+  { layer: "a leaf of the server", files: LEAF, may: [CONTRACT, LEAF], own: "none" },
+  {
+    layer: "the server's composition root",
+    files: /^packages\/server\/src\/(main|server|config|index)\.ts$/,
+    may: [CONTRACT],
+    own: "package",
+  },
+];
+
+/** Files nothing needs to import. */
+export const ENTRIES: readonly RegExp[] = [
+  /^packages\/[^/]+\/src\/(index|main)\.ts$/,
+  /^packages\/sdk\/src\/runtime\/index\.ts$/,
+  /^packages\/agent\/src\/host\/main\.ts$/,
+  /^packages\/console\/public\//,
+  /^scripts\/[^/]+\.(ts|mjs)$/,
+  /^bench\/src\/main\.ts$/,
+  /^examples\/[^/]+\//,
+  /\.test\.ts$/,
+];
+
+/** What may be used only in its home, so that behaviour depends on what is passed in. */
+export const HOMES: Readonly<Record<Use, { homes: readonly RegExp[]; instead: string }>> = {
+  "process.env": {
+    homes: [/(^|\/)config\.ts$/, /(^|\/)main\.ts$/, /^packages\/agent\/src\/host\//],
+    instead: "read it in config.ts or a main.ts and pass the value in",
+  },
+  "the current time": {
+    homes: [/(^|\/)clock\.ts$/, /^packages\/agent\/src\/host\//, /^packages\/cli\/src\//],
+    instead: "take a clock as an argument",
+  },
+  "Math.random": {
+    homes: [/(^|\/)(uuid|random)\.ts$/],
+    instead: "take a random source as an argument",
+  },
+  console: {
+    homes: [/(^|\/)main\.ts$/, /^packages\/cli\/src\//, /^packages\/agent\/src\/host\//],
+    instead: "log through the logger that is passed in",
+  },
+};
+export type Use = "process.env" | "the current time" | "Math.random" | "console";
+
+/** Homes of everything above. */
+export const FREE_HOMES: readonly RegExp[] = [TEST_FILE, DRIVER, /^examples\//];
+
+/** Names that say "a pile" instead of a thing. */
+export const BANNED_NAMES: ReadonlySet<string> = new Set(
+  "util utils helper helpers common misc types service services manager managers".split(" "),
+);
+/** Refused as the last word of a name too: `run-helpers`. (`row-types` can be a thing.) */
+export const BANNED_LAST_WORDS: ReadonlySet<string> = new Set(
+  "util utils helper helpers misc service services manager managers".split(" "),
+);
+/** The only places where a file may be called index. */
+export const INDEX_FILES =
+  /^(packages\/[^/]+\/src\/(runtime\/)?index\.ts|packages\/console\/public\/index\.html)$/;
+
+export const MAX_FILE_LINES = 400;
+export const MAX_FUNCTION_LINES = 70;
+/**
+ * Files that are over a limit today. The number may only fall: a file that has become smaller than its number
+ * is a finding too, until the number follows it down. New files do not enter this list.
+ */
+export const RATCHET: Readonly<Record<string, { fileLines?: number; functionLines?: number }>> = {};
+
+/** Text that must not be in any tracked file, and what to do about it. */
+export const FORBIDDEN_TEXT: readonly { pattern: RegExp; todo: string }[] = [
+  {
+    pattern: /(?<![\w.}/-])\/(work|home|root|Users)\/[\w.-]+/,
+    todo: "remove the absolute path of a machine; use a relative path or a placeholder",
+  },
+  {
+    pattern: /\b(registry\.[a-z0-9-]+\.[a-z]{2,}|[a-z0-9.-]*(artifactory|verdaccio)[a-z0-9.-]*\.[a-z]{2,})\b/,
+    todo: "remove the host of a package registry; npm's own configuration decides where packages come from",
+  },
+];
+/** Where such text is data: these rules, and their tests. */
+export const FORBIDDEN_TEXT_EXEMPT = /^scripts\/(tidy\/rules\.ts|tidy\.test\.ts)$/;
+
+/** Output of a build or a run: never committed. */
+export const BUILD_OUTPUT =
+  /(^|\/)(node_modules|dist|coverage|\.keelson)\/|^report\/|\.(tsbuildinfo|log)$|(^|\/)\.env$/;
+/** Made by `npm run generate` and committed; each says so near its top. */
+export const GENERATED_DOCUMENTS = /^docs\/(reference\/)?(state-machines|error-codes)\.md$/;
