@@ -1,0 +1,75 @@
+// The PostgreSQL of a test run: the built-in server in a folder of its own, with a migrated template to clone.
+
+import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { isAlive, isPostmasterOf, readPostmasterPid } from '../../src/db/postmaster-pid.ts';
+import { createDatabase } from '../../src/db/pool.ts';
+import { quoteIdentifier, rawSql } from '../../src/db/sql.ts';
+
+/** The database that `createTestDatabase` clones. Nobody stays connected to it. */
+export const TEMPLATE_DATABASE = 'keelson_template';
+
+const PREFIX = 'keelson-test-';
+const ROOM_NEEDED_BYTES = 1024 ** 3;
+
+export interface TestServer {
+  /** URL of a database of the server that holds nothing. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a server with a migrated template; `stop` removes all of it. What is acknowledged is synced, as in earnest. */
+export async function startTestServer(): Promise<TestServer> {
+  const parent = await findParent();
+  await removeLeftServers(parent);
+  const dir = await mkdtemp(path.join(parent, `${PREFIX}${process.pid}-`));
+  // Started by root, the server runs as another account, which passes through here.
+  await chmod(dir, 0o711);
+  try {
+    const server = await startEmbeddedServer({ dataDir: path.join(dir, 'postgres'), log: console.error, settings: { max_connections: '400' } });
+    const stop = async (): Promise<void> => {
+      await server.stop();
+      await rm(dir, { recursive: true });
+    };
+    try {
+      const database = createDatabase({ url: server.url, poolSize: 1, statementNames: false });
+      await database.query(rawSql(`CREATE DATABASE ${quoteIdentifier(TEMPLATE_DATABASE)}`)).finally(() => database.close());
+      await migrate(databaseUrl(server.url, TEMPLATE_DATABASE));
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return { url: server.url, stop };
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The URL of another database of the same server. */
+export function databaseUrl(url: string, database: string): string {
+  return url.replace(/^(\w+:\/\/[^/]*\/)[^?]*/, (_, start: string) => `${start}${encodeURIComponent(database)}`);
+}
+
+/** Memory, where there is enough: a sync costs nothing there. */
+async function findParent(): Promise<string> {
+  const memory = '/dev/shm';
+  const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize >= ROOM_NEEDED_BYTES ? memory : tmpdir();
+}
+
+/** Ends what a killed test run left behind. */
+async function removeLeftServers(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const maker = Number(/^keelson-test-(\d+)-/.exec(name)?.[1]);
+    if (!Number.isInteger(maker) || isAlive(maker)) continue;
+    const clusterDir = path.join(parent, name, 'postgres', 'cluster');
+    const claim = await readPostmasterPid(clusterDir);
+    if (claim !== null && (await isPostmasterOf(claim.pid, clusterDir))) process.kill(claim.pid, 'SIGQUIT');
+    // Its processes may still remove their own files.
+    await rm(path.join(parent, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
