@@ -73,6 +73,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
       const restarted = await restart(place, () => stopping !== undefined);
       if (restarted === null) return;
       current = restarted;
+      log(`PostgreSQL had gone and is back (process ${restarted.pid})`);
     }
   })();
 
@@ -115,7 +116,6 @@ async function restart(place: ClusterPlace, isStopping: () => boolean): Promise<
         await endPostmaster(place, running.pid, running.child);
         return null;
       }
-      place.log(`PostgreSQL had gone and is back (process ${running.pid})`);
       return running;
     } catch (error) {
       place.log(`PostgreSQL cannot be started again: ${(error as Error).message}`);
