@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { EmbeddedBinaries } from './embedded-binaries.ts';
 import { EMBEDDED_USER } from './embedded-cluster.ts';
+import { openSocketDir } from './embedded-folders.ts';
 import { serverArguments, type ServerSettings } from './embedded-settings.ts';
 import { disownStalePids, isPostmasterOf, readPostmasterPid } from './postmaster-pid.ts';
 import type { RunAs } from './run-as.ts';
@@ -100,6 +101,8 @@ async function findLeftServer(place: ClusterPlace): Promise<number | null> {
 /** Returns null when another server holds the folder. */
 async function spawnPostmaster(place: ClusterPlace): Promise<RunningPostmaster | null> {
   const { binaries, runAs, clusterDir, socketDir, label, settings } = place;
+  // Made again: the one that was stopped before us has removed it, or a cleaner of temporary folders has.
+  await openSocketDir(runAs, clusterDir);
   await disownStalePids(clusterDir, socketDir, String(settings['port']));
   await rotateLog(place.logFile);
   const logHandle = await open(place.logFile, 'a', 0o600);

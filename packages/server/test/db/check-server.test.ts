@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
 
 describe('a PostgreSQL that could lose what was acknowledged', () => {
   let dir: string;
   before(async () => {
-    dir = await mkdtemp(path.join(tmpdir(), 'keelson-check-'));
-    await chmod(dir, 0o711);
+    dir = await makeTestFolder();
   });
   after(async () => rm(dir, { recursive: true }));
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
@@ -12,6 +11,7 @@ import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
 import { createDatabase } from '../../src/db/pool.ts';
 import { isAlive } from '../../src/db/postmaster-pid.ts';
 import { sql } from '../../src/db/sql.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
 
 interface Held {
   readonly holder: ChildProcess;
@@ -42,12 +42,15 @@ async function runOn(url: string, text: string): Promise<unknown[]> {
   }
 }
 
+function socketDirOf(url: string): string {
+  return new URL(url.replace('@/', '@host/')).searchParams.get('host') ?? '';
+}
+
 describe('the built-in PostgreSQL', { concurrency: false }, () => {
   let parent: string;
   let dataDir: string;
   before(async () => {
-    parent = await mkdtemp(path.join(tmpdir(), 'keelson-embedded-'));
-    await chmod(parent, 0o711);
+    parent = await makeTestFolder();
     dataDir = path.join(parent, 'postgres');
   });
   after(async () => rm(parent, { recursive: true }));
@@ -95,12 +98,12 @@ describe('the built-in PostgreSQL', { concurrency: false }, () => {
   test('lets only its own account enter the folder of its socket', async () => {
     const server = await startEmbeddedServer({ dataDir });
     try {
-      const socketDir = new URL(server.url.replace('@/', '@host/')).searchParams.get('host') ?? '';
-      assert.equal((await stat(socketDir)).mode & 0o777, 0o700);
+      assert.equal((await stat(socketDirOf(server.url))).mode & 0o777, 0o700);
       assert.deepEqual(await runOn(server.url, `SELECT current_setting('listen_addresses')`), ['']);
     } finally {
       await server.stop();
     }
+    assert.equal(existsSync(socketDirOf(server.url)), false, 'nothing is left of it');
   });
 
   test('takes over the server that a killed process left, with all that was acknowledged', async () => {
@@ -248,7 +251,8 @@ describe('the built-in PostgreSQL', { concurrency: false }, () => {
 
 describe('a data folder that the account of the server cannot reach', { skip: process.getuid?.() !== 0 && 'only root starts the server as another account' }, () => {
   test('is replaced by one that it can, which is found again and named in the folder', async () => {
-    const parent = await mkdtemp(path.join(tmpdir(), 'keelson-closed-')); // 0700
+    const parent = await makeTestFolder();
+    await chmod(parent, 0o700);
     const dataDir = path.join(parent, 'postgres');
     const first = await startEmbeddedServer({ dataDir });
     const place = (await readFile(path.join(dataDir, 'moved-to'), 'utf8')).trim();

@@ -1,19 +1,16 @@
 // The PostgreSQL of a test run: the built-in server in a folder of its own, with a migrated template to clone.
 
-import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { isAlive, isPostmasterOf, readPostmasterPid } from '../../src/db/postmaster-pid.ts';
 import { createDatabase } from '../../src/db/pool.ts';
 import { quoteIdentifier, rawSql } from '../../src/db/sql.ts';
+import { makeTestFolder, makerOfTestFolder } from './test-folder.ts';
 
 /** The database that `createTestDatabase` clones. Nobody stays connected to it. */
 export const TEMPLATE_DATABASE = 'keelson_template';
-
-const PREFIX = 'keelson-test-';
-const ROOM_NEEDED_BYTES = 1024 ** 3;
 
 export interface TestServer {
   /** URL of a database of the server that holds nothing. */
@@ -23,11 +20,8 @@ export interface TestServer {
 
 /** Starts a server with a migrated template; `stop` removes all of it. What is acknowledged is synced, as in earnest. */
 export async function startTestServer(): Promise<TestServer> {
-  const parent = await findParent();
-  await removeLeftServers(parent);
-  const dir = await mkdtemp(path.join(parent, `${PREFIX}${process.pid}-`));
-  // Started by root, the server runs as another account, which passes through here.
-  await chmod(dir, 0o711);
+  const dir = await makeTestFolder();
+  await removeLeftServers(path.dirname(dir));
   try {
     const server = await startEmbeddedServer({ dataDir: path.join(dir, 'postgres'), log: console.error, settings: { max_connections: '400' } });
     const stop = async (): Promise<void> => {
@@ -54,18 +48,11 @@ export function databaseUrl(url: string, database: string): string {
   return url.replace(/^(\w+:\/\/[^/]*\/)[^?]*/, (_, start: string) => `${start}${encodeURIComponent(database)}`);
 }
 
-/** Memory, where there is enough: a sync costs nothing there. */
-async function findParent(): Promise<string> {
-  const memory = '/dev/shm';
-  const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
-  return bavail * bsize >= ROOM_NEEDED_BYTES ? memory : tmpdir();
-}
-
 /** Ends what a killed test run left behind. */
 async function removeLeftServers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
-    const maker = Number(/^keelson-test-(\d+)-/.exec(name)?.[1]);
-    if (!Number.isInteger(maker) || isAlive(maker)) continue;
+    const maker = makerOfTestFolder(name);
+    if (maker === null || isAlive(maker)) continue;
     const clusterDir = path.join(parent, name, 'postgres', 'cluster');
     const claim = await readPostmasterPid(clusterDir);
     if (claim !== null && (await isPostmasterOf(claim.pid, clusterDir))) process.kill(claim.pid, 'SIGQUIT');
