@@ -27,6 +27,8 @@ export async function startTestServer(): Promise<TestServer> {
     const stop = async (): Promise<void> => {
       await server.stop();
       await rm(dir, { recursive: true });
+      // Of test files that were interrupted.
+      await removeLeftServers(path.dirname(dir));
     };
     try {
       const database = createDatabase({ url: server.url, poolSize: 1, statementNames: false });
