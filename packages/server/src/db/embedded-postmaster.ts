@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { EmbeddedBinaries } from './embedded-binaries.ts';
 import { EMBEDDED_USER } from './embedded-cluster.ts';
+import { openSocketDir } from './embedded-folders.ts';
 import { serverArguments, type ServerSettings } from './embedded-settings.ts';
-import { disownForeignPid, isAlive, isPostmasterOf, readPostmasterPid } from './postmaster-pid.ts';
+import { disownStalePids, isPostmasterOf, readPostmasterPid } from './postmaster-pid.ts';
 import type { RunAs } from './run-as.ts';
 
 const PROBE_INTERVAL_MS = 5;
@@ -94,15 +95,15 @@ export async function endPostmaster(place: ClusterPlace, pid: number, child: Chi
 /** The process id of the living server of this folder, or null. */
 async function findLeftServer(place: ClusterPlace): Promise<number | null> {
   const claim = await readPostmasterPid(place.clusterDir);
-  if (claim === null) return null;
-  if (await isPostmasterOf(claim.pid, place.clusterDir)) return claim.pid;
-  if (claim.pid !== process.pid && isAlive(claim.pid)) await disownForeignPid(place.clusterDir);
-  return null;
+  return claim !== null && (await isPostmasterOf(claim.pid, place.clusterDir)) ? claim.pid : null;
 }
 
 /** Returns null when another server holds the folder. */
 async function spawnPostmaster(place: ClusterPlace): Promise<RunningPostmaster | null> {
   const { binaries, runAs, clusterDir, socketDir, label, settings } = place;
+  // Made again: the one that was stopped before us has removed it, or a cleaner of temporary folders has.
+  await openSocketDir(runAs, clusterDir);
+  await disownStalePids(clusterDir, socketDir, String(settings['port']));
   await rotateLog(place.logFile);
   const logHandle = await open(place.logFile, 'a', 0o600);
   const logStart = (await logHandle.stat()).size;

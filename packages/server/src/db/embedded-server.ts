@@ -6,6 +6,7 @@
 // before the rest has stopped. Its only entrance is a unix socket in a folder that its account alone may enter; whoever
 // is let in needs no password. Do not run foreign code as that account.
 
+import { rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 import { prepareBinaries } from './embedded-binaries.ts';
@@ -73,6 +74,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
       const restarted = await restart(place, () => stopping !== undefined);
       if (restarted === null) return;
       current = restarted;
+      log(`PostgreSQL had gone and is back (process ${restarted.pid})`);
     }
   })();
 
@@ -87,6 +89,8 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
       stopping ??= (async (): Promise<void> => {
         await endPostmaster(place, current.pid, current.child);
         await watched;
+        // Not empty when another process has begun to start the server again.
+        await rmdir(socketDir).catch(() => undefined);
       })();
       return stopping;
     },
@@ -115,7 +119,6 @@ async function restart(place: ClusterPlace, isStopping: () => boolean): Promise<
         await endPostmaster(place, running.pid, running.child);
         return null;
       }
-      place.log(`PostgreSQL had gone and is back (process ${running.pid})`);
       return running;
     } catch (error) {
       place.log(`PostgreSQL cannot be started again: ${(error as Error).message}`);

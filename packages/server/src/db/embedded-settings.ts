@@ -23,6 +23,8 @@ const DEFAULTS: ServerSettings = {
   maintenance_work_mem: '64MB',
   random_page_cost: '1.1',
   jit: 'off',
+  // A transaction that was chosen as the victim is run again: sooner is better than the default second.
+  deadlock_timeout: '200ms',
   // Statements here touch few rows; a parallel plan costs two forks and takes the cores from other requests.
   max_parallel_workers_per_gather: '0',
   // The default keeps three processes for reads ahead, and one for replication, which a server of this size never uses.

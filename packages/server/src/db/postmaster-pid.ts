@@ -3,8 +3,11 @@
 // The file is never deleted here: besides the process id it holds the key of the shared memory segment, by which a new
 // server notices that backends of a killed one are still writing.
 
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { readFile, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
 /** What the file says; see `src/include/utils/pidfile.h` of PostgreSQL for its lines. */
 export interface PostmasterPid {
@@ -33,32 +36,60 @@ export async function readPostmasterPid(clusterDir: string): Promise<PostmasterP
  */
 export async function isPostmasterOf(pid: number, clusterDir: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
-  if (process.platform !== 'linux') return true;
+  if (process.platform !== 'linux') return isCalledPostgres(pid);
   try {
     return (await readlink(`/proc/${pid}/cwd`)) === clusterDir;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A zombie has no working directory; a process of another account does not show it, and is not ours.
+    // It has ended since; or it is of another account, and not ours.
     if (code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES') return false;
     throw error;
   }
 }
 
-/**
- * When the file names a live process that is something else, PostgreSQL would refuse to start for ever. It ignores the
- * id of its own parent, so the first line is set to ours; everything else, above all the memory key, stays.
- */
-export async function disownForeignPid(clusterDir: string): Promise<void> {
-  const file = path.join(clusterDir, 'postmaster.pid');
-  const text = await readFile(file, 'utf8');
-  await writeFile(file, text.replace(/^\s*\d+/, String(process.pid)));
+async function isCalledPostgres(pid: number): Promise<boolean> {
+  try {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'comm=', '-p', String(pid)]);
+    return path.basename(stdout.trim()) === 'postgres';
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 1) return false; // It has ended since.
+    throw error;
+  }
 }
 
+/**
+ * Lets a new server start although a lock file names a process that is something else, or a zombie that nobody reaps (in
+ * a container whose first process is not an init): PostgreSQL would refuse for ever. It ignores the id of its own parent,
+ * so the first line is set to ours; everything else, above all the memory key, stays.
+ */
+export async function disownStalePids(clusterDir: string, socketDir: string, port: string): Promise<void> {
+  for (const file of [path.join(clusterDir, 'postmaster.pid'), path.join(socketDir, `.s.PGSQL.${port}.lock`)]) {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    });
+    const pid = Number(text?.split('\n', 1)[0]);
+    if (text === null || pid === process.pid || (await isPostmasterOf(pid, clusterDir))) continue;
+    await writeFile(file, text.replace(/^\s*\d+/, String(process.pid)));
+  }
+}
+
+/** Whether there is a process of this number that has not ended; a zombie has. */
 export function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  if (process.platform !== 'linux') return true;
+  try {
+    // `pid (name) state …`; the name may hold anything, so the last parenthesis counts.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ESRCH') return false;
+    throw error;
   }
 }
