@@ -1,12 +1,12 @@
 // Makes a checkout runnable: dependencies installed, Node 24 found. Plain JavaScript without dependencies, because it runs
 // on the Node that the machine has (20 or later), before anything is installed.
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 
-export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
 const OLDEST_NODE_FOR_SCRIPTS = [20, 0];
 const OLDEST_NODE_FOR_KEELSON = [24, 11];
@@ -14,7 +14,9 @@ const OLDEST_NODE_FOR_KEELSON = [24, 11];
 /** Installs what is missing and returns the path of the Node to run Keelson with. Ends the process when it cannot. */
 export function ensureSetUp() {
   if (!isAtLeast(process.versions.node, OLDEST_NODE_FOR_SCRIPTS)) {
-    fail(`Keelson needs Node 20 or later to set itself up; this is Node ${process.versions.node}. Get one from https://nodejs.org.`);
+    fail(
+      `Keelson needs Node 20 or later to set itself up; this is Node ${process.versions.node}. Get one from https://nodejs.org.`,
+    );
   }
   if (!isInstalled()) install();
   return findNode();
@@ -25,11 +27,11 @@ export function ensureSetUp() {
  * an interrupted installation has none. The contents are compared: the times of files say nothing after a checkout.
  */
 function isInstalled() {
-  const installed = readPackages('node_modules/.package-lock.json');
+  const installed = readPackages("node_modules/.package-lock.json");
   if (installed === null) return false;
-  const locked = readPackages('package-lock.json') ?? {};
+  const locked = readPackages("package-lock.json") ?? {};
   for (const [name, { version, optional, devOptional, link }] of Object.entries(locked)) {
-    if (!name.includes('node_modules/')) continue;
+    if (!name.includes("node_modules/")) continue;
     const found = installed[name];
     // Builds for other platforms are not installed.
     if (found === undefined ? !(optional || devOptional) : !link && found.version !== version) return false;
@@ -39,39 +41,43 @@ function isInstalled() {
 
 function readPackages(file) {
   const full = path.join(root, file);
-  return existsSync(full) ? JSON.parse(readFileSync(full, 'utf8')).packages : null;
+  return existsSync(full) ? JSON.parse(readFileSync(full, "utf8")).packages : null;
 }
 
 function install() {
-  process.stderr.write('Installing the dependencies of the lock file (npm ci; only the first time or after it changed) …\n');
+  process.stderr.write(
+    "Installing the dependencies of the lock file (npm ci; only the first time or after it changed) …\n",
+  );
   const startedAt = performance.now();
   const npm = process.env.npm_execpath;
   // To stderr: stdout is for what the command itself says.
-  const options = { cwd: root, stdio: ['ignore', 2, 2] };
-  const result = npm ? spawnSync(process.execPath, [npm, 'ci', '--no-audit', '--no-fund'], options) : spawnSync('npm', ['ci', '--no-audit', '--no-fund'], options);
+  const options = { cwd: root, stdio: ["ignore", 2, 2] };
+  const result = npm
+    ? spawnSync(process.execPath, [npm, "ci", "--loglevel=error"], options)
+    : spawnSync("npm", ["ci", "--loglevel=error"], options);
   if (result.error) fail(`npm cannot be run: ${result.error.message}`);
-  if (result.signal) fail('The installation was interrupted; start again.');
-  if (result.status !== 0) fail('The installation failed; what npm said is above.');
+  if (result.signal) fail("The installation was interrupted; start again.");
+  if (result.status !== 0) fail("The installation failed; what npm said is above.");
   process.stderr.write(`Installed in ${((performance.now() - startedAt) / 1000).toFixed(0)} s.\n`);
 }
 
 function findNode() {
   // Brought by the lock file for Linux.
-  const own = path.join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  const own = path.join(root, "node_modules", `node-${process.platform}-${process.arch}`, "bin", "node");
   if (existsSync(own)) {
     // It needs glibc, which Alpine for instance has not.
-    const { status, stdout } = spawnSync(own, ['--version'], { encoding: 'utf8' });
+    const { status, stdout } = spawnSync(own, ["--version"], { encoding: "utf8" });
     if (status === 0 && isAtLeast(stdout.trim().slice(1), OLDEST_NODE_FOR_KEELSON)) return own;
   }
   if (isAtLeast(process.versions.node, OLDEST_NODE_FOR_KEELSON)) return process.execPath;
   return fail(
-    `Keelson runs on Node ${OLDEST_NODE_FOR_KEELSON.join('.')} or later; this is Node ${process.versions.node}, and none is bundled for ${process.platform}-${process.arch}. ` +
-      'Get one from https://nodejs.org and start again.',
+    `Keelson runs on Node ${OLDEST_NODE_FOR_KEELSON.join(".")} or later; this is Node ${process.versions.node}, and none is bundled for ${process.platform}-${process.arch}. ` +
+      "Get one from https://nodejs.org and start again.",
   );
 }
 
 function isAtLeast(version, [major, minor]) {
-  const [foundMajor = 0, foundMinor = 0] = version.split('.').map(Number);
+  const [foundMajor = 0, foundMinor = 0] = version.split(".").map(Number);
   return foundMajor > major || (foundMajor === major && foundMinor >= minor);
 }
 

@@ -1,5 +1,5 @@
 // `npm start`: sets up what is missing and runs `keelson up`.
 
-import { runTypeScript } from './run.mjs';
+import { runTypeScript } from "./run.mjs";
 
-runTypeScript('packages/cli/src/main.ts', ['up', ...process.argv.slice(2)]);
+runTypeScript("packages/cli/src/main.ts", ["up", ...process.argv.slice(2)]);

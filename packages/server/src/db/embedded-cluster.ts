@@ -1,35 +1,52 @@
 // Makes a new PostgreSQL cluster (the files of a database server) where there is none.
 
-import { execFile } from 'node:child_process';
-import { chown, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { promisify } from 'node:util';
-import type { EmbeddedBinaries } from './embedded-binaries.ts';
-import { isAlive, isPostmasterOf, readPostmasterPid } from './postmaster-pid.ts';
-import type { RunAs } from './run-as.ts';
+import { execFile } from "node:child_process";
+import { chown, mkdir, open, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import type { EmbeddedBinaries } from "./embedded-binaries.ts";
+import { isAlive, isPostmasterOf, readPostmasterPid } from "./postmaster-pid.ts";
+import type { RunAs } from "./run-as.ts";
 
-export const EMBEDDED_USER = 'keelson';
+export const EMBEDDED_USER = "keelson";
 
 // Present in a cluster whose files may not have reached the disk yet; nobody has been told of its server.
-const UNFINISHED_NAME = 'keelson-unfinished';
+const UNFINISHED_NAME = "keelson-unfinished";
 
-const INITDB_FLAGS = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '-E', 'UTF8', '--data-checksums', '-A', 'trust', '--no-sync', '--no-instructions'];
+const INITDB_FLAGS = [
+  "--locale-provider=builtin",
+  "--builtin-locale=C.UTF-8",
+  "--locale=C",
+  "-E",
+  "UTF8",
+  "--data-checksums",
+  "-A",
+  "trust",
+  "--no-sync",
+  "--no-instructions",
+];
 
 /**
  * Makes the cluster unless it is there. Returns true when `finishCluster` must be called before anything is stored; that
  * is also so when another process, which starts at the same time, made it: whoever gets the server finishes.
  */
-export async function prepareCluster(binaries: EmbeddedBinaries, runAs: RunAs, clusterDir: string): Promise<boolean> {
+export async function prepareCluster(
+  binaries: EmbeddedBinaries,
+  runAs: RunAs,
+  clusterDir: string,
+): Promise<boolean> {
   await removeUnfinished(clusterDir);
-  const found = await readFile(path.join(clusterDir, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const found = await readFile(path.join(clusterDir, "PG_VERSION"), "utf8").catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    },
+  );
   if (found !== null) {
     if (found.trim() === binaries.majorVersion) return (await findMaker(clusterDir)) !== null;
     throw new Error(
       `The folder ${clusterDir} holds a PostgreSQL ${found.trim()} database, but this Keelson brings PostgreSQL ${binaries.majorVersion}. ` +
-        'Start the Keelson that made it and back it up, or choose another folder with KEELSON_DATA_DIR.',
+        "Start the Keelson that made it and back it up, or choose another folder with KEELSON_DATA_DIR.",
     );
   }
   await initialise(binaries, runAs, clusterDir);
@@ -52,8 +69,8 @@ async function initialise(binaries: EmbeddedBinaries, runAs: RunAs, clusterDir: 
   await mkdir(staging, { mode: 0o700 });
   await chown(staging, runAs.uid, runAs.gid);
   try {
-    await promisify(execFile)(binaries.initdb, ['-D', staging, '-U', EMBEDDED_USER, ...INITDB_FLAGS], {
-      cwd: '/',
+    await promisify(execFile)(binaries.initdb, ["-D", staging, "-U", EMBEDDED_USER, ...INITDB_FLAGS], {
+      cwd: "/",
       env: {},
       ...(runAs.switched ? { uid: runAs.uid, gid: runAs.gid } : {}),
     });
@@ -61,9 +78,9 @@ async function initialise(binaries: EmbeddedBinaries, runAs: RunAs, clusterDir: 
     await rename(staging, clusterDir);
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
-    if ((error as NodeJS.ErrnoException).code === 'ENOTEMPTY') return; // The other process won.
+    if ((error as NodeJS.ErrnoException).code === "ENOTEMPTY") return; // The other process won.
     const { stderr } = error as { stderr?: string };
-    const lastLine = stderr?.trim().split('\n').at(-1);
+    const lastLine = stderr?.trim().split("\n").at(-1);
     if (lastLine === undefined) throw error;
     throw new Error(`The database folder ${clusterDir} could not be made: ${lastLine}`, { cause: error });
   }
@@ -71,10 +88,13 @@ async function initialise(binaries: EmbeddedBinaries, runAs: RunAs, clusterDir: 
 
 /** The process that made the cluster but has not finished it, or null. */
 async function findMaker(clusterDir: string): Promise<number | null> {
-  return readFile(path.join(clusterDir, UNFINISHED_NAME), 'utf8').then(Number, (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  return readFile(path.join(clusterDir, UNFINISHED_NAME), "utf8").then(
+    Number,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    },
+  );
 }
 
 /** Removes a cluster whose making was cut short; a power cut may have left it damaged, and nothing is stored in it. */
@@ -92,17 +112,18 @@ async function removeStagings(clusterDir: string): Promise<void> {
   const prefix = `${path.basename(clusterDir)}.making-`;
   for (const name of await readdir(path.dirname(clusterDir))) {
     const pid = Number(name.slice(prefix.length));
-    if (name.startsWith(prefix) && (pid === process.pid || !isAlive(pid))) await rm(path.join(path.dirname(clusterDir), name), { recursive: true });
+    if (name.startsWith(prefix) && (pid === process.pid || !isAlive(pid)))
+      await rm(path.join(path.dirname(clusterDir), name), { recursive: true });
   }
 }
 
 async function syncFolder(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   await Promise.all(
-    entries.map((entry) => {
+    entries.map(async (entry) => {
       const file = path.join(folder, entry.name);
-      if (entry.isDirectory()) return syncFolder(file);
-      return entry.isFile() ? syncFile(file) : undefined;
+      if (entry.isDirectory()) await syncFolder(file);
+      else if (entry.isFile()) await syncFile(file);
     }),
   );
   await syncFile(folder);
@@ -111,10 +132,10 @@ async function syncFolder(folder: string): Promise<void> {
 async function syncFile(file: string): Promise<void> {
   let handle;
   try {
-    handle = await open(file, 'r');
+    handle = await open(file, "r");
   } catch (error) {
     // The running server has removed or renamed a file of its own, and has synced what it put there.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw error;
   }
   try {

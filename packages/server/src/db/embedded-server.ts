@@ -6,17 +6,22 @@
 // before the rest has stopped. Its only entrance is a unix socket in a folder that its account alone may enter; whoever
 // is let in needs no password. Do not run foreign code as that account.
 
-import { rmdir } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
-import path from 'node:path';
-import { prepareBinaries } from './embedded-binaries.ts';
-import { EMBEDDED_USER, finishCluster, prepareCluster } from './embedded-cluster.ts';
-import { digestOf, openClusterDir, openSocketDir } from './embedded-folders.ts';
-import { type ClusterPlace, endPostmaster, obtainPostmaster, type RunningPostmaster } from './embedded-postmaster.ts';
-import { mergeSettings, type ServerSettings } from './embedded-settings.ts';
-import { findRunAs } from './run-as.ts';
+import { rmdir } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import path from "node:path";
+import { prepareBinaries } from "./embedded-binaries.ts";
+import { EMBEDDED_USER, finishCluster, prepareCluster } from "./embedded-cluster.ts";
+import { digestOf, openClusterDir, openSocketDir } from "./embedded-folders.ts";
+import {
+  type ClusterPlace,
+  endPostmaster,
+  obtainPostmaster,
+  type RunningPostmaster,
+} from "./embedded-postmaster.ts";
+import { mergeSettings, type ServerSettings } from "./embedded-settings.ts";
+import { findRunAs } from "./run-as.ts";
 
-const DATABASE = 'keelson';
+const DATABASE = "keelson";
 const RESTART_BACKOFF_MS = [0, 100, 500, 1_000, 2_000, 5_000];
 
 export interface EmbeddedServerOptions {
@@ -52,10 +57,22 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   const log = options.log ?? ((): void => {});
   const runAs = await findRunAs();
   const clusterDir = await openClusterDir(runAs, options.dataDir);
-  const [binaries, socketDir] = await Promise.all([prepareBinaries(runAs, options.cacheDir), openSocketDir(runAs, clusterDir)]);
+  const [binaries, socketDir] = await Promise.all([
+    prepareBinaries(runAs, options.cacheDir),
+    openSocketDir(runAs, clusterDir),
+  ]);
   const settings = mergeSettings(options.settings);
-  const label = `keelson-${binaries.version}-${digestOf(JSON.stringify([binaries.postgres, Object.entries(settings).toSorted()]))}`;
-  const place: ClusterPlace = { binaries, runAs, clusterDir, socketDir, logFile: path.join(path.dirname(clusterDir), 'postgres.log'), label, settings, log };
+  const label = `keelson-${binaries.version}-${digestOf(JSON.stringify([binaries.postgres, settings]))}`;
+  const place: ClusterPlace = {
+    binaries,
+    runAs,
+    clusterDir,
+    socketDir,
+    logFile: path.join(path.dirname(clusterDir), "postgres.log"),
+    label,
+    settings,
+    log,
+  };
 
   const isNew = await prepareCluster(binaries, runAs, clusterDir);
   let current = await obtainPostmaster(place);
@@ -79,7 +96,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   })();
 
   return {
-    url: `postgresql://${EMBEDDED_USER}@/${DATABASE}?host=${encodeURIComponent(socketDir)}&port=${settings['port']}`,
+    url: `postgresql://${EMBEDDED_USER}@/${DATABASE}?host=${encodeURIComponent(socketDir)}&port=${settings["port"]}`,
     adopted: current.adopted,
     get pid() {
       return current.pid;
@@ -98,13 +115,13 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 }
 
 async function ensureDatabase({ owner }: RunningPostmaster): Promise<void> {
-  const { rowCount } = await owner.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+  const { rowCount } = await owner.query("SELECT FROM pg_database WHERE datname = $1", [DATABASE]);
   if (rowCount === 0) await owner.query(`CREATE DATABASE ${DATABASE}`);
 }
 
 function ended({ owner }: RunningPostmaster): Promise<void> {
   return new Promise((resolve) => {
-    owner.once('end', () => resolve());
+    owner.once("end", () => resolve());
   });
 }
 

@@ -3,10 +3,10 @@
 // What is notified while the connection is down is gone, so `onGap` is called after each reconnection, and readers look
 // into the tables. A notification is a hint to look, never the news itself.
 
-import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { quoteIdentifier } from './sql.ts';
+import { randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { quoteIdentifier } from "./sql.ts";
 
 export interface ListenerOptions {
   /** URL past any pooler. */
@@ -46,7 +46,11 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-async function keepListening(options: ListenerOptions, signal: AbortSignal, onHeard: () => void): Promise<void> {
+async function keepListening(
+  options: ListenerOptions,
+  signal: AbortSignal,
+  onHeard: () => void,
+): Promise<void> {
   let failures = 0;
   let heardBefore = false;
   while (!signal.aborted) {
@@ -63,37 +67,43 @@ async function keepListening(options: ListenerOptions, signal: AbortSignal, onHe
     if (signal.aborted) return;
     const backoffMs = BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)] ?? 0;
     // Jitter: all replicas lose the same server at the same instant.
-    await sleep(randomInt(Math.ceil(backoffMs / 2), backoffMs + 1), undefined, { signal }).catch(() => undefined);
+    await sleep(randomInt(Math.ceil(backoffMs / 2), backoffMs + 1), undefined, { signal }).catch(
+      () => undefined,
+    );
   }
 }
 
 /** Hears until the connection is lost (rejects) or `signal` aborts (resolves). */
-async function listenOnce(options: ListenerOptions, signal: AbortSignal, onHearing: () => void): Promise<void> {
+async function listenOnce(
+  options: ListenerOptions,
+  signal: AbortSignal,
+  onHearing: () => void,
+): Promise<void> {
   const client = new pg.Client({
     connectionString: options.url,
-    application_name: 'keelson listen',
+    application_name: "keelson listen",
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: PING_TIMEOUT_MS,
   });
   const over = Promise.withResolvers<void>();
   over.promise.catch(() => undefined); // It may reject before it is awaited.
-  client.on('error', over.reject);
-  client.on('end', () => over.reject(new Error('Connection ended')));
-  client.on('notification', ({ channel, payload }) => options.onNotification(channel, payload ?? ''));
+  client.on("error", over.reject);
+  client.on("end", () => over.reject(new Error("Connection ended")));
+  client.on("notification", ({ channel, payload }) => options.onNotification(channel, payload ?? ""));
   const stop = (): void => over.resolve();
-  signal.addEventListener('abort', stop, { once: true });
+  signal.addEventListener("abort", stop, { once: true });
   let ping: NodeJS.Timeout | undefined;
   try {
     await Promise.race([client.connect(), over.promise]);
     if (signal.aborted) return;
-    await client.query(options.channels.map((channel) => `LISTEN ${quoteIdentifier(channel)}`).join('; '));
+    await client.query(options.channels.map((channel) => `LISTEN ${quoteIdentifier(channel)}`).join("; "));
     onHearing();
-    ping = setInterval(() => client.query('SELECT 1').catch(over.reject), PING_INTERVAL_MS);
+    ping = setInterval(() => void client.query("SELECT 1").catch(over.reject), PING_INTERVAL_MS);
     await over.promise;
   } finally {
     clearInterval(ping);
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener("abort", stop);
     // end() waits for an answer that a dead connection never gives; the socket is closed by the server's or by ours.
     await Promise.race([client.end().catch(() => undefined), sleep(1_000, undefined, { ref: false })]);
   }

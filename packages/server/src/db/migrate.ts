@@ -1,8 +1,8 @@
 // Brings a database to the version of this code: runs, in order, the migrations it has not had.
 
-import pg from 'pg';
-import { checkServer } from './check-server.ts';
-import { type Migration, readMigrations } from './migration-files.ts';
+import pg from "pg";
+import { checkServer } from "./check-server.ts";
+import { type Migration, readMigrations } from "./migration-files.ts";
 
 export interface MigrateOptions {
   /** Folder of the numbered `.sql` files. Default: the one that belongs to this code. */
@@ -29,9 +29,14 @@ const MIGRATION_LOCK = 7_233_101_876;
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const migrations = await readMigrations(options.directory);
-  const client = new pg.Client({ connectionString, application_name: 'keelson migrate', keepAlive: true, connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client({
+    connectionString,
+    application_name: "keelson migrate",
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+  });
   // A lost connection also fails the statement that runs.
-  client.on('error', () => undefined);
+  client.on("error", () => undefined);
   await client.connect();
   try {
     await checkServer(client);
@@ -48,13 +53,18 @@ export async function migrate(connectionString: string, options: MigrateOptions 
 }
 
 /** Names of the migrations a database lacks; throws as `migrate` does. For readiness checks: takes no lock. */
-export async function findPendingMigrations(connectionString: string, options: Pick<MigrateOptions, 'directory'> = {}): Promise<string[]> {
+export async function findPendingMigrations(
+  connectionString: string,
+  options: Pick<MigrateOptions, "directory"> = {},
+): Promise<string[]> {
   const migrations = await readMigrations(options.directory);
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => undefined);
+  client.on("error", () => undefined);
   await client.connect();
   try {
-    const { rows } = await client.query<{ found: boolean }>(`SELECT to_regclass('keelson_migrations') IS NOT NULL AS found`);
+    const { rows } = await client.query<{ found: boolean }>(
+      `SELECT to_regclass('keelson_migrations') IS NOT NULL AS found`,
+    );
     const applied = rows[0]?.found === true ? await readApplied(client) : [];
     return listPending(migrations, applied).map(({ name }) => name);
   } finally {
@@ -64,20 +74,20 @@ export async function findPendingMigrations(connectionString: string, options: P
 
 /** Runs the first file that is missing, in a transaction with its record; null when none is. */
 async function runNext(client: pg.Client, migrations: readonly Migration[]): Promise<string | null> {
-  await client.query('BEGIN');
+  await client.query("BEGIN");
   try {
     // Of the transaction, not the session: it cannot outlive us behind a pooler. What has been applied is read again
     // under it for each file, as another server may have run files in between.
-    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await client.query(`CREATE TABLE IF NOT EXISTS keelson_migrations (
       number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
     const next = listPending(migrations, await readApplied(client))[0];
     if (next !== undefined) await runFile(client, next);
-    await client.query('COMMIT');
+    await client.query("COMMIT");
     return next?.name ?? null;
   } catch (error) {
     // The connection is closed by the caller in any case; the first error is the one to tell.
-    await client.query('ROLLBACK').catch(() => undefined);
+    await client.query("ROLLBACK").catch(() => undefined);
     throw error;
   }
 }
@@ -87,14 +97,21 @@ async function runFile(client: pg.Client, migration: Migration): Promise<void> {
     await client.query(migration.text);
   } catch (cause) {
     const { message, position } = cause as pg.DatabaseError;
-    const line = position === undefined ? '' : ` (line ${migration.text.slice(0, Number(position)).split('\n').length})`;
+    const line =
+      position === undefined ? "" : ` (line ${migration.text.slice(0, Number(position)).split("\n").length})`;
     throw new Error(`The migration ${migration.name} failed${line}: ${message}`, { cause });
   }
-  await client.query('INSERT INTO keelson_migrations (number, name, checksum) VALUES ($1, $2, $3)', [migration.number, migration.name, migration.checksum]);
+  await client.query("INSERT INTO keelson_migrations (number, name, checksum) VALUES ($1, $2, $3)", [
+    migration.number,
+    migration.name,
+    migration.checksum,
+  ]);
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedRow[]> {
-  const { rows } = await client.query<AppliedRow>('SELECT number, name, checksum FROM keelson_migrations ORDER BY number');
+  const { rows } = await client.query<AppliedRow>(
+    "SELECT number, name, checksum FROM keelson_migrations ORDER BY number",
+  );
   return rows;
 }
 
@@ -103,12 +120,22 @@ function listPending(migrations: readonly Migration[], applied: readonly Applied
   for (const [index, row] of applied.entries()) {
     const file = migrations[index];
     if (file === undefined) {
-      throw new Error(`The database is of a newer Keelson: it has had the migration ${row.name}, and this one knows ${migrations.length}. Start the newer Keelson, or restore a backup.`);
+      throw new Error(
+        `The database is of a newer Keelson: it has had the migration ${row.name}, and this one knows ${migrations.length}. Start the newer Keelson, or restore a backup.`,
+      );
     }
-    if (file.number < row.number) throw new Error(`The migration ${file.name} has a lower number than ${row.name}, which this database has had. Give it the next free number.`);
-    if (file.number > row.number) throw new Error(`The database has had the migration ${row.name}, which is missing here. Start the Keelson it belongs to.`);
+    if (file.number < row.number)
+      throw new Error(
+        `The migration ${file.name} has a lower number than ${row.name}, which this database has had. Give it the next free number.`,
+      );
+    if (file.number > row.number)
+      throw new Error(
+        `The database has had the migration ${row.name}, which is missing here. Start the Keelson it belongs to.`,
+      );
     if (file.checksum !== row.checksum) {
-      throw new Error(`The migration ${file.name} was edited after this database had it. Restore the file, and put the change into a new migration.`);
+      throw new Error(
+        `The migration ${file.name} was edited after this database had it. Restore the file, and put the change into a new migration.`,
+      );
     }
   }
   return migrations.slice(applied.length);

@@ -1,10 +1,10 @@
 // The pool of connections, and `Database`, which everything above takes.
 
-import pg from 'pg';
-import { type Queryable, toQuery, type Tx } from './queryable.ts';
-import { rowTypes } from './row-types.ts';
-import type { Sql } from './sql.ts';
-import { runTransaction, type TransactionOptions } from './transaction.ts';
+import pg from "pg";
+import { type Queryable, toQuery, type Tx } from "./queryable.ts";
+import { rowTypes } from "./row-types.ts";
+import type { Sql } from "./sql.ts";
+import { runTransaction, type TransactionOptions } from "./transaction.ts";
 
 export interface DatabaseOptions {
   /** URL of PostgreSQL, maybe through a pooler. */
@@ -42,14 +42,14 @@ export function createDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
-    application_name: options.applicationName ?? 'keelson',
+    application_name: options.applicationName ?? "keelson",
     types: rowTypes,
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
   });
   // Without a listener a lost idle connection would end the process.
-  pool.on('error', (error) => options.onConnectionLost?.(error));
+  pool.on("error", (error) => options.onConnectionLost?.(error));
   let closing: Promise<void> | undefined;
 
   return {
@@ -58,7 +58,8 @@ export function createDatabase(options: DatabaseOptions): Database {
       const { rows } = await pool.query<Row>(toQuery(statement, options.statementNames));
       return rows;
     },
-    transaction: (work, transactionOptions = {}) => runTransaction(pool, options.statementNames, work, transactionOptions),
+    transaction: (work, transactionOptions = {}) =>
+      runTransaction(pool, options.statementNames, work, transactionOptions),
     poolCounts: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => (closing ??= pool.end()),
   };

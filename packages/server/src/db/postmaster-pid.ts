@@ -3,11 +3,11 @@
 // The file is never deleted here: besides the process id it holds the key of the shared memory segment, by which a new
 // server notices that backends of a killed one are still writing.
 
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { readFile, readlink, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { promisify } from 'node:util';
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { readFile, readlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
 
 /** What the file says; see `src/include/utils/pidfile.h` of PostgreSQL for its lines. */
 export interface PostmasterPid {
@@ -15,19 +15,26 @@ export interface PostmasterPid {
   readonly port: number;
   /** Folder of the unix socket; empty while the server is starting. */
   readonly socketDir: string;
-  readonly status: 'starting' | 'stopping' | 'ready' | 'standby' | '';
+  readonly status: "starting" | "stopping" | "ready" | "standby" | "";
 }
 
 export async function readPostmasterPid(clusterDir: string): Promise<PostmasterPid | null> {
-  const text = await readFile(path.join(clusterDir, 'postmaster.pid'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const text = await readFile(path.join(clusterDir, "postmaster.pid"), "utf8").catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    },
+  );
   if (text === null) return null;
-  const lines = text.split('\n').map((line) => line.trim());
+  const lines = text.split("\n").map((line) => line.trim());
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return null;
-  return { pid, port: Number(lines[3] ?? 0), socketDir: lines[4] ?? '', status: (lines[7] ?? '') as PostmasterPid['status'] };
+  return {
+    pid,
+    port: Number(lines[3] ?? 0),
+    socketDir: lines[4] ?? "",
+    status: (lines[7] ?? "") as PostmasterPid["status"],
+  };
 }
 
 /**
@@ -36,21 +43,21 @@ export async function readPostmasterPid(clusterDir: string): Promise<PostmasterP
  */
 export async function isPostmasterOf(pid: number, clusterDir: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
-  if (process.platform !== 'linux') return isCalledPostgres(pid);
+  if (process.platform !== "linux") return isCalledPostgres(pid);
   try {
     return (await readlink(`/proc/${pid}/cwd`)) === clusterDir;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // It has ended since; or it is of another account, and not ours.
-    if (code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES') return false;
+    if (code === "ENOENT" || code === "ESRCH" || code === "EACCES") return false;
     throw error;
   }
 }
 
 async function isCalledPostgres(pid: number): Promise<boolean> {
   try {
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'comm=', '-p', String(pid)]);
-    return path.basename(stdout.trim()) === 'postgres';
+    const { stdout } = await promisify(execFile)("ps", ["-o", "comm=", "-p", String(pid)]);
+    return path.basename(stdout.trim()) === "postgres";
   } catch (error) {
     if ((error as { code?: unknown }).code === 1) return false; // It has ended since.
     throw error;
@@ -63,12 +70,15 @@ async function isCalledPostgres(pid: number): Promise<boolean> {
  * so the first line is set to ours; everything else, above all the memory key, stays.
  */
 export async function disownStalePids(clusterDir: string, socketDir: string, port: string): Promise<void> {
-  for (const file of [path.join(clusterDir, 'postmaster.pid'), path.join(socketDir, `.s.PGSQL.${port}.lock`)]) {
-    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
+  for (const file of [
+    path.join(clusterDir, "postmaster.pid"),
+    path.join(socketDir, `.s.PGSQL.${port}.lock`),
+  ]) {
+    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
       throw error;
     });
-    const pid = Number(text?.split('\n', 1)[0]);
+    const pid = Number(text?.split("\n", 1)[0]);
     if (text === null || pid === process.pid || (await isPostmasterOf(pid, clusterDir))) continue;
     await writeFile(file, text.replace(/^\s*\d+/, String(process.pid)));
   }
@@ -80,16 +90,16 @@ export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
-  if (process.platform !== 'linux') return true;
+  if (process.platform !== "linux") return true;
   try {
     // `pid (name) state …`; the name may hold anything, so the last parenthesis counts.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ESRCH') return false;
+    if (code === "ENOENT" || code === "ESRCH") return false;
     throw error;
   }
 }

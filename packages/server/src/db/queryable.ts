@@ -1,7 +1,7 @@
 // What statements are run on.
 
-import type pg from 'pg';
-import type { Sql } from './sql.ts';
+import type pg from "pg";
+import type { Sql } from "./sql.ts";
 
 /** What runs a statement: the pool, each time on any connection, or a transaction. */
 export interface Queryable {

@@ -10,20 +10,37 @@
 // Writing a time: give a `Date`, or `to_timestamp(${ms}::float8 / 1000)`. Neither is exact below a millisecond, so a time
 // is never the key of a page.
 
-import pg from 'pg';
+import pg from "pg";
 
 type TextParser = (text: string) => unknown;
 
-const OID = { int8: 20, json: 114, jsonArray: 199, int8Array: 1016, timestamp: 1114, timestampArray: 1115, date: 1082, dateArray: 1182, timestamptz: 1184, timestamptzArray: 1185, jsonb: 3802, jsonbArray: 3807, textArray: 1009 };
+const OID = {
+  int8: 20,
+  json: 114,
+  jsonArray: 199,
+  int8Array: 1016,
+  timestamp: 1114,
+  timestampArray: 1115,
+  date: 1082,
+  dateArray: 1182,
+  timestamptz: 1184,
+  timestamptzArray: 1185,
+  jsonb: 3802,
+  jsonbArray: 3807,
+  textArray: 1009,
+};
 
 const asText: TextParser = (text) => text;
-const parseTextArray = pg.types.getTypeParser(OID.textArray, 'text') as (text: string) => (string | null)[];
+const parseTextArray = pg.types.getTypeParser(OID.textArray, "text") as (text: string) => (string | null)[];
 
 const parsers = new Map<number, TextParser>([
   [OID.int8, parseInt8],
   [OID.int8Array, (text) => parseTextArray(text).map((item) => (item === null ? null : parseInt8(item)))],
   [OID.timestamptz, parseTimestamp],
-  [OID.timestamptzArray, (text) => parseTextArray(text).map((item) => (item === null ? null : parseTimestamp(item)))],
+  [
+    OID.timestamptzArray,
+    (text) => parseTextArray(text).map((item) => (item === null ? null : parseTimestamp(item))),
+  ],
   [OID.json, asText],
   [OID.jsonb, asText],
   [OID.jsonArray, parseTextArray],
@@ -35,30 +52,56 @@ const parsers = new Map<number, TextParser>([
 ]);
 
 /** The `types` option of a `pg` connection. */
-export const rowTypes = {
-  getTypeParser(oid: number, format?: 'text' | 'binary'): TextParser {
-    const own = format === 'binary' ? undefined : parsers.get(oid);
-    return own ?? (pg.types.getTypeParser(oid, format as 'text') as TextParser);
+export const rowTypes: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: "text" | "binary"): TextParser {
+    const own = format === "binary" ? undefined : parsers.get(oid);
+    return own ?? (pg.types.getTypeParser(oid, format) as TextParser);
   },
-} as pg.CustomTypesConfig;
+};
 
 function parseInt8(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`The database sent ${text}, which a number cannot hold exactly.`);
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`The database sent ${text}, which a number cannot hold exactly.`);
   return value;
 }
 
-const TIMESTAMP = /^(\d{4,})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/;
+const TIMESTAMP =
+  /^(\d{4,})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/;
 
 /** Reads the ISO style of PostgreSQL, `2026-11-21 09:30:00.123456+00`, with any offset of the session's time zone. */
 function parseTimestamp(text: string): number {
-  if (text === 'infinity') return Infinity;
-  if (text === '-infinity') return -Infinity;
+  if (text === "infinity") return Infinity;
+  if (text === "-infinity") return -Infinity;
   const match = TIMESTAMP.exec(text);
-  if (match === null) throw new RangeError(`The database sent the time ${text}, which is not in the ISO style after the year 0.`);
-  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHour, offsetMinute = '0', offsetSecond = '0'] = match;
-  const ms = Number(fraction.slice(0, 3).padEnd(3, '0'));
-  const local = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second), ms);
+  if (match === null)
+    throw new RangeError(
+      `The database sent the time ${text}, which is not in the ISO style after the year 0.`,
+    );
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour,
+    minute,
+    second,
+    fraction = "",
+    sign,
+    offsetHour,
+    offsetMinute = "0",
+    offsetSecond = "0",
+  ] = match;
+  const ms = Number(fraction.slice(0, 3).padEnd(3, "0"));
+  const local = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+    ms,
+  );
   const offsetMs = (Number(offsetHour) * 3600 + Number(offsetMinute) * 60 + Number(offsetSecond)) * 1000;
-  return sign === '+' ? local - offsetMs : local + offsetMs;
+  return sign === "+" ? local - offsetMs : local + offsetMs;
 }

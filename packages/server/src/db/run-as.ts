@@ -1,8 +1,8 @@
 // PostgreSQL refuses to run as root. When this process is root, the server runs as the account `keelson` if the machine
 // has one, else as `nobody`; the account must be in /etc/passwd, because initdb looks its own name up.
 
-import { readFile, stat } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile, stat } from "node:fs/promises";
+import path from "node:path";
 
 /** The account the PostgreSQL programs run as. */
 export interface RunAs {
@@ -15,16 +15,17 @@ export interface RunAs {
   readonly switched: boolean;
 }
 
-const ACCOUNTS_FOR_ROOT = ['keelson', 'nobody'];
+const ACCOUNTS_FOR_ROOT = ["keelson", "nobody"];
 
 export async function findRunAs(): Promise<RunAs> {
   const ownUid = process.getuid?.() ?? 0;
   const ownGid = process.getgid?.() ?? 0;
   if (ownUid !== 0) return { userName: `uid ${ownUid}`, uid: ownUid, gid: ownGid, ownUid, switched: false };
   const accounts = new Map<string, { uid: number; gid: number }>();
-  for (const line of (await readFile('/etc/passwd', 'utf8')).split('\n')) {
-    const [name, , uid, gid] = line.split(':');
-    if (name !== undefined && uid !== undefined && gid !== undefined) accounts.set(name, { uid: Number(uid), gid: Number(gid) });
+  for (const line of (await readFile("/etc/passwd", "utf8")).split("\n")) {
+    const [name, , uid, gid] = line.split(":");
+    if (name !== undefined && uid !== undefined && gid !== undefined)
+      accounts.set(name, { uid: Number(uid), gid: Number(gid) });
   }
   for (const userName of ACCOUNTS_FOR_ROOT) {
     const account = accounts.get(userName);
@@ -33,7 +34,7 @@ export async function findRunAs(): Promise<RunAs> {
   }
   throw new Error(
     'PostgreSQL refuses to run as root, and /etc/passwd has neither an account "keelson" nor "nobody". ' +
-      'Start as an ordinary user, add one of them, or set DATABASE_URL to a PostgreSQL 15 or later.',
+      "Start as an ordinary user, add one of them, or set DATABASE_URL to a PostgreSQL 15 or later.",
   );
 }
 

@@ -7,7 +7,7 @@
 // statement costs no parse and no plan; making text and name costs one look-up after the first call from a place in the
 // code (with fragments: one concatenation more).
 
-import { createHash } from 'node:crypto';
+import { createHash } from "node:crypto";
 
 /** A statement, or a piece of one. The shape is what `pg` takes. */
 export interface Sql {
@@ -43,7 +43,7 @@ const names = new Map<string, string>();
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Sql {
   const known = plain.get(strings);
   if (known !== undefined && !values.some(isStatement)) return new Statement(known.text, values, known.name);
-  let text = strings[0] ?? '';
+  let text = strings[0] ?? "";
   const flat: unknown[] = [];
   let hasFragments = false;
   for (const [index, value] of values.entries()) {
@@ -55,7 +55,7 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Sql {
       flat.push(value);
       text += `$${flat.length}`;
     }
-    text += strings[index + 1] ?? '';
+    text += strings[index + 1] ?? "";
   }
   if (hasFragments) return new Statement(text, flat);
   const name = nameOf(text);
@@ -65,10 +65,10 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Sql {
 
 /** Joins fragments, e.g. the conditions of a filter with ` AND `. An empty list gives an empty fragment. */
 export function joinSql(parts: readonly Sql[], separator: string): Sql {
-  let text = '';
+  let text = "";
   const values: unknown[] = [];
   for (const [index, part] of parts.entries()) {
-    text += (index === 0 ? '' : separator) + renumber(part.text, values.length);
+    text += (index === 0 ? "" : separator) + renumber(part.text, values.length);
     values.push(...part.values);
   }
   return new Statement(text, values);
@@ -95,7 +95,7 @@ function renumber(text: string, by: number): string {
 function nameOf(text: string): string {
   let name = names.get(text);
   if (name === undefined) {
-    name = `k_${createHash('sha256').update(text).digest('base64url').slice(0, 20)}`;
+    name = `k_${createHash("sha256").update(text).digest("base64url").slice(0, 20)}`;
     names.set(text, name);
   }
   return name;

@@ -1,22 +1,28 @@
-import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, test } from 'node:test';
-import { findPendingMigrations, migrate } from '../../src/db/migrate.ts';
-import { createDatabase, type Database } from '../../src/db/pool.ts';
-import { sql } from '../../src/db/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import assert from "node:assert/strict";
+import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { findPendingMigrations, migrate } from "../../src/db/migrate.ts";
+import { createDatabase, type Database } from "../../src/db/pool.ts";
+import { sql } from "../../src/db/sql.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-describe('migrate', () => {
+describe("migrate", () => {
   let directory: string;
   let testDatabase: TestDatabase;
   let database: Database;
 
   beforeEach(async () => {
-    directory = await mkdtemp(path.join(tmpdir(), 'keelson-migrations-'));
-    await writeFile(path.join(directory, '0001_first.sql'), 'CREATE TABLE first (id int);\nINSERT INTO first VALUES (1);\n');
-    await writeFile(path.join(directory, '0002_second.sql'), 'SELECT pg_sleep(0.05);\nCREATE TABLE second (id int);\n');
+    directory = await mkdtemp(path.join(tmpdir(), "keelson-migrations-"));
+    await writeFile(
+      path.join(directory, "0001_first.sql"),
+      "CREATE TABLE first (id int);\nINSERT INTO first VALUES (1);\n",
+    );
+    await writeFile(
+      path.join(directory, "0002_second.sql"),
+      "SELECT pg_sleep(0.05);\nCREATE TABLE second (id int);\n",
+    );
     testDatabase = await createTestDatabase({ migrated: false });
     database = createDatabase({ url: testDatabase.url, poolSize: 2, statementNames: true });
   });
@@ -26,63 +32,95 @@ describe('migrate', () => {
     await rm(directory, { recursive: true });
   });
 
-  test('runs each file once and records it', async () => {
-    assert.deepEqual(await findPendingMigrations(testDatabase.url, { directory }), ['0001_first.sql', '0002_second.sql']);
-    assert.deepEqual(await migrate(testDatabase.url, { directory }), ['0001_first.sql', '0002_second.sql']);
+  test("runs each file once and records it", async () => {
+    assert.deepEqual(await findPendingMigrations(testDatabase.url, { directory }), [
+      "0001_first.sql",
+      "0002_second.sql",
+    ]);
+    assert.deepEqual(await migrate(testDatabase.url, { directory }), ["0001_first.sql", "0002_second.sql"]);
     assert.deepEqual(await migrate(testDatabase.url, { directory }), []);
     assert.deepEqual(await findPendingMigrations(testDatabase.url, { directory }), []);
-    assert.deepEqual(await database.query(sql`SELECT number, name, length(checksum) AS length FROM keelson_migrations ORDER BY number`), [
-      { number: 1, name: '0001_first.sql', length: 64 },
-      { number: 2, name: '0002_second.sql', length: 64 },
-    ]);
+    assert.deepEqual(
+      await database.query(
+        sql`SELECT number, name, length(checksum) AS length FROM keelson_migrations ORDER BY number`,
+      ),
+      [
+        { number: 1, name: "0001_first.sql", length: 64 },
+        { number: 2, name: "0002_second.sql", length: 64 },
+      ],
+    );
   });
 
-  test('runs each file once when several servers start at the same time', async () => {
+  test("runs each file once when several servers start at the same time", async () => {
     const results = await Promise.all([1, 2, 3, 4].map(() => migrate(testDatabase.url, { directory })));
-    assert.deepEqual(results.flat().toSorted(), ['0001_first.sql', '0002_second.sql']);
+    assert.deepEqual(results.flat().toSorted(), ["0001_first.sql", "0002_second.sql"]);
     assert.deepEqual(await database.query(sql`SELECT count(*) FROM first`), [{ count: 1 }]);
   });
 
-  test('takes line ends of another system for the same file', async () => {
+  test("takes line ends of another system for the same file", async () => {
     await migrate(testDatabase.url, { directory });
-    await writeFile(path.join(directory, '0001_first.sql'), 'CREATE TABLE first (id int);\r\nINSERT INTO first VALUES (1);\r\n');
+    await writeFile(
+      path.join(directory, "0001_first.sql"),
+      "CREATE TABLE first (id int);\r\nINSERT INTO first VALUES (1);\r\n",
+    );
     assert.deepEqual(await migrate(testDatabase.url, { directory }), []);
   });
 
-  test('refuses a file that was edited after it ran', async () => {
+  test("refuses a file that was edited after it ran", async () => {
     await migrate(testDatabase.url, { directory });
-    await appendFile(path.join(directory, '0001_first.sql'), '-- a thought\n');
-    await assert.rejects(migrate(testDatabase.url, { directory }), { message: /^The migration 0001_first\.sql was edited after this database had it\. [^\n]+$/ });
+    await appendFile(path.join(directory, "0001_first.sql"), "-- a thought\n");
+    await assert.rejects(migrate(testDatabase.url, { directory }), {
+      message: /^The migration 0001_first\.sql was edited after this database had it\. [^\n]+$/,
+    });
   });
 
-  test('refuses a database that is newer than the code', async () => {
+  test("refuses a database that is newer than the code", async () => {
     await migrate(testDatabase.url, { directory });
-    await rm(path.join(directory, '0002_second.sql'));
-    await assert.rejects(migrate(testDatabase.url, { directory }), { message: /^The database is of a newer Keelson: it has had the migration 0002_second\.sql[^\n]+$/ });
+    await rm(path.join(directory, "0002_second.sql"));
+    await assert.rejects(migrate(testDatabase.url, { directory }), {
+      message: /^The database is of a newer Keelson: it has had the migration 0002_second\.sql[^\n]+$/,
+    });
   });
 
-  test('refuses a file put in before one that ran', async () => {
-    await rm(path.join(directory, '0001_first.sql'));
+  test("refuses a file put in before one that ran", async () => {
+    await rm(path.join(directory, "0001_first.sql"));
     await migrate(testDatabase.url, { directory });
-    await writeFile(path.join(directory, '0001_late.sql'), 'SELECT 1;');
-    await assert.rejects(migrate(testDatabase.url, { directory }), /0001_late\.sql has a lower number than 0002_second\.sql/);
+    await writeFile(path.join(directory, "0001_late.sql"), "SELECT 1;");
+    await assert.rejects(
+      migrate(testDatabase.url, { directory }),
+      /0001_late\.sql has a lower number than 0002_second\.sql/,
+    );
   });
 
-  test('keeps nothing of a file that fails, keeps the files before it, and tells the line', async () => {
-    await writeFile(path.join(directory, '0003_third.sql'), 'CREATE TABLE third (id int);\nSELECT nonsense;\n');
-    await assert.rejects(migrate(testDatabase.url, { directory }), /^Error: The migration 0003_third\.sql failed \(line 2\): column "nonsense" does not exist$/);
-    assert.deepEqual(await database.query(sql`SELECT to_regclass('second') IS NOT NULL AS second, to_regclass('third') IS NULL AS no_third`), [{ second: true, no_third: true }]);
+  test("keeps nothing of a file that fails, keeps the files before it, and tells the line", async () => {
+    await writeFile(
+      path.join(directory, "0003_third.sql"),
+      "CREATE TABLE third (id int);\nSELECT nonsense;\n",
+    );
+    await assert.rejects(
+      migrate(testDatabase.url, { directory }),
+      /^Error: The migration 0003_third\.sql failed \(line 2\): column "nonsense" does not exist$/,
+    );
+    assert.deepEqual(
+      await database.query(
+        sql`SELECT to_regclass('second') IS NOT NULL AS second, to_regclass('third') IS NULL AS no_third`,
+      ),
+      [{ second: true, no_third: true }],
+    );
   });
 
-  test('refuses two files of one number and a file without a number', async () => {
-    await writeFile(path.join(directory, '0002_twin.sql'), 'SELECT 1;');
-    await assert.rejects(migrate(testDatabase.url, { directory }), /0002_second\.sql and 0002_twin\.sql have the same number/);
-    await rm(path.join(directory, '0002_twin.sql'));
-    await writeFile(path.join(directory, 'more.sql'), 'SELECT 1;');
+  test("refuses two files of one number and a file without a number", async () => {
+    await writeFile(path.join(directory, "0002_twin.sql"), "SELECT 1;");
+    await assert.rejects(
+      migrate(testDatabase.url, { directory }),
+      /0002_second\.sql and 0002_twin\.sql have the same number/,
+    );
+    await rm(path.join(directory, "0002_twin.sql"));
+    await writeFile(path.join(directory, "more.sql"), "SELECT 1;");
     await assert.rejects(migrate(testDatabase.url, { directory }), /more\.sql must be named like/);
   });
 
-  test('finds the migrations of this code without being told where', async () => {
+  test("finds the migrations of this code without being told where", async () => {
     const applied = await migrate(testDatabase.url);
     assert.ok(applied.length > 0);
     assert.deepEqual(await findPendingMigrations(testDatabase.url), []);

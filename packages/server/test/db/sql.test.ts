@@ -1,40 +1,40 @@
-import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { createDatabase, type Database } from '../../src/db/pool.ts';
-import { joinSql, quoteIdentifier, rawSql, sql } from '../../src/db/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createDatabase, type Database } from "../../src/db/pool.ts";
+import { joinSql, quoteIdentifier, rawSql, sql } from "../../src/db/sql.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-describe('the sql tag', () => {
-  test('makes every value a parameter and never text', () => {
+describe("the sql tag", () => {
+  test("makes every value a parameter and never text", () => {
     const { text, values } = sql`SELECT ${"'; DROP TABLE x; --"}, ${2}`;
-    assert.equal(text, 'SELECT $1, $2');
+    assert.equal(text, "SELECT $1, $2");
     assert.deepEqual(values, ["'; DROP TABLE x; --", 2]);
   });
 
-  test('writes fragments in and renumbers their parameters, at any depth', () => {
+  test("writes fragments in and renumbers their parameters, at any depth", () => {
     const inner = sql`b = ${2} OR c = ${3}`;
     const outer = sql`(${inner}) AND d = ${4}`;
     const { text, values } = sql`SELECT 1 WHERE a = ${1} AND ${outer} AND e = ${5}`;
-    assert.equal(text, 'SELECT 1 WHERE a = $1 AND (b = $2 OR c = $3) AND d = $4 AND e = $5');
+    assert.equal(text, "SELECT 1 WHERE a = $1 AND (b = $2 OR c = $3) AND d = $4 AND e = $5");
     assert.deepEqual(values, [1, 2, 3, 4, 5]);
   });
 
-  test('tells a fragment from a value at the same place of the code', () => {
+  test("tells a fragment from a value at the same place of the code", () => {
     const make = (value: unknown) => sql`SELECT ${value}`;
-    assert.equal(make(1).text, 'SELECT $1');
-    assert.equal(make(rawSql('now()')).text, 'SELECT now()');
-    assert.equal(make(2).text, 'SELECT $1');
-    assert.notEqual(make(1).name, make(rawSql('now()')).name);
+    assert.equal(make(1).text, "SELECT $1");
+    assert.equal(make(rawSql("now()")).text, "SELECT now()");
+    assert.equal(make(2).text, "SELECT $1");
+    assert.notEqual(make(1).name, make(rawSql("now()")).name);
   });
 
-  test('joins fragments, and an empty list gives an empty fragment', () => {
-    const joined = joinSql([sql`a = ${1}`, sql`b IN (${2}, ${3})`], ' AND ');
-    assert.equal(joined.text, 'a = $1 AND b IN ($2, $3)');
+  test("joins fragments, and an empty list gives an empty fragment", () => {
+    const joined = joinSql([sql`a = ${1}`, sql`b IN (${2}, ${3})`], " AND ");
+    assert.equal(joined.text, "a = $1 AND b IN ($2, $3)");
     assert.deepEqual(joined.values, [1, 2, 3]);
-    assert.equal(joinSql([], ' AND ').text, '');
+    assert.equal(joinSql([], " AND ").text, "");
   });
 
-  test('names a statement by its text alone, within the 63 bytes of PostgreSQL', () => {
+  test("names a statement by its text alone, within the 63 bytes of PostgreSQL", () => {
     const first = sql`SELECT ${1} AS one`;
     const second = sql`SELECT ${2} AS one`;
     assert.equal(first.name, second.name);
@@ -42,12 +42,12 @@ describe('the sql tag', () => {
     assert.ok(first.name.length <= 63);
   });
 
-  test('quotes identifiers', () => {
+  test("quotes identifiers", () => {
     assert.equal(quoteIdentifier('a"b'), '"a""b"');
   });
 });
 
-describe('values of rows', () => {
+describe("values of rows", () => {
   let testDatabase: TestDatabase;
   let database: Database;
   before(async () => {
@@ -59,17 +59,22 @@ describe('values of rows', () => {
     await testDatabase.drop();
   });
 
-  test('counts and int8 are numbers, and one that is too large is an error', async () => {
-    assert.deepEqual(await database.query(sql`SELECT count(*), ARRAY[1, NULL, 3]::int8[] AS list FROM (VALUES (1), (2)) AS t`), [{ count: 2, list: [1, null, 3] }]);
+  test("counts and int8 are numbers, and one that is too large is an error", async () => {
+    assert.deepEqual(
+      await database.query(
+        sql`SELECT count(*), ARRAY[1, NULL, 3]::int8[] AS list FROM (VALUES (1), (2)) AS t`,
+      ),
+      [{ count: 2, list: [1, null, 3] }],
+    );
     await assert.rejects(database.query(sql`SELECT 9007199254740993::int8`), /9007199254740993/);
     assert.deepEqual(await database.query(sql`SELECT 1::int8 AS one`), [{ one: 1 }]);
   });
 
-  test('times are whole milliseconds since 1970, whatever the time zone of the session', async () => {
+  test("times are whole milliseconds since 1970, whatever the time zone of the session", async () => {
     const statement = sql`SELECT '2026-11-21 09:30:00.123999+05:30'::timestamptz AS at, 'infinity'::timestamptz AS never,
       ARRAY['1969-12-31 23:59:59.999+00'::timestamptz] AS list`;
-    const expected = [{ at: Date.parse('2026-11-21T04:00:00.123Z'), never: Infinity, list: [-1] }];
-    for (const zone of ['UTC', 'America/St_Johns', 'Asia/Kathmandu']) {
+    const expected = [{ at: Date.parse("2026-11-21T04:00:00.123Z"), never: Infinity, list: [-1] }];
+    for (const zone of ["UTC", "America/St_Johns", "Asia/Kathmandu"]) {
       const rows = await database.transaction(async (tx) => {
         await tx.query(sql`SELECT set_config('timezone', ${zone}, true)`);
         return tx.query(statement);
@@ -78,12 +83,12 @@ describe('values of rows', () => {
     }
   });
 
-  test('JSON comes back as the text that was stored', async () => {
+  test("JSON comes back as the text that was stored", async () => {
     const text = '{"b": 1.0,  "a": 12345678901234567890}';
     assert.deepEqual(await database.query(sql`SELECT ${text}::json AS document`), [{ document: text }]);
   });
 
-  test('a statement without a name gives the same rows', async () => {
+  test("a statement without a name gives the same rows", async () => {
     const unnamed = createDatabase({ url: testDatabase.url, poolSize: 1, statementNames: false });
     try {
       assert.deepEqual(await unnamed.query(sql`SELECT ${7}::int AS seven`), [{ seven: 7 }]);

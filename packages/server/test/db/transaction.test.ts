@@ -1,12 +1,12 @@
-import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { isConnectionError } from '../../src/db/connection-error.ts';
-import { createDatabase, type Database } from '../../src/db/pool.ts';
-import type { Tx } from '../../src/db/queryable.ts';
-import { sql } from '../../src/db/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { isConnectionError } from "../../src/db/connection-error.ts";
+import { createDatabase, type Database } from "../../src/db/pool.ts";
+import type { Tx } from "../../src/db/queryable.ts";
+import { sql } from "../../src/db/sql.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
-describe('a transaction', () => {
+describe("a transaction", () => {
   let testDatabase: TestDatabase;
   let database: Database;
   before(async () => {
@@ -23,10 +23,13 @@ describe('a transaction', () => {
     await testDatabase.drop();
   });
 
-  const balances = async (): Promise<unknown[]> => (await database.query<{ balance: number }>(sql`SELECT balance FROM accounts ORDER BY id`)).map((row) => row.balance);
+  const balances = async (): Promise<unknown[]> =>
+    (await database.query<{ balance: number }>(sql`SELECT balance FROM accounts ORDER BY id`)).map(
+      (row) => row.balance,
+    );
 
-  test('keeps nothing when its function throws, and throws the same error', async () => {
-    const thrown = new Error('no');
+  test("keeps nothing when its function throws, and throws the same error", async () => {
+    const thrown = new Error("no");
     const outcome = database.transaction(async (tx) => {
       await tx.query(sql`UPDATE accounts SET balance = 5`);
       throw thrown;
@@ -35,11 +38,16 @@ describe('a transaction', () => {
     assert.deepEqual(await balances(), [0, 0]);
   });
 
-  test('is run again after a deadlock until both have succeeded', async () => {
+  test("is run again after a deadlock until both have succeeded", async () => {
     const firstLocked = Promise.withResolvers<void>();
     const secondLocked = Promise.withResolvers<void>();
     let runs = 0;
-    const add = (first: number, second: number, mine: PromiseWithResolvers<void>, other: PromiseWithResolvers<void>) =>
+    const add = (
+      first: number,
+      second: number,
+      mine: PromiseWithResolvers<void>,
+      other: PromiseWithResolvers<void>,
+    ) =>
       database.transaction(async (tx) => {
         runs += 1;
         await tx.query(sql`UPDATE accounts SET balance = balance + 1 WHERE id = ${first}`);
@@ -52,7 +60,7 @@ describe('a transaction', () => {
     assert.ok(runs >= 3, `${runs} runs`);
   });
 
-  test('is run again after a serialization failure, so that no update is lost', async () => {
+  test("is run again after a serialization failure, so that no update is lost", async () => {
     const bothRead = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     const increment = (index: 0 | 1) =>
       database.transaction(
@@ -62,30 +70,32 @@ describe('a transaction', () => {
           await Promise.all(bothRead.map((read) => read.promise));
           await tx.query(sql`UPDATE accounts SET balance = ${(row?.balance ?? 0) + 1} WHERE id = 1`);
         },
-        { isolation: 'repeatable read' },
+        { isolation: "repeatable read" },
       );
     await Promise.all([increment(0), increment(1)]);
     assert.deepEqual(await balances(), [2, 0]);
   });
 
-  test('gives up after a bounded number of runs', async () => {
+  test("gives up after a bounded number of runs", async () => {
     let runs = 0;
     const outcome = database.transaction(async (tx) => {
       runs += 1;
       await tx.query(sql`DO $$ BEGIN RAISE EXCEPTION 'always' USING ERRCODE = '40001'; END $$`);
     });
-    await assert.rejects(outcome, { code: '40001' });
+    await assert.rejects(outcome, { code: "40001" });
     assert.equal(runs, 6);
   });
 
-  test('syncs at commit unless it is relaxed, and the next one syncs again', async () => {
-    const read = async (tx: Tx) => (await tx.query<{ value: string }>(sql`SELECT current_setting('synchronous_commit') AS value`))[0]?.value;
-    assert.equal(await database.transaction(read), 'on');
-    assert.equal(await database.transaction(read, { durability: 'relaxed' }), 'off');
-    assert.equal(await database.transaction(read), 'on');
+  test("syncs at commit unless it is relaxed, and the next one syncs again", async () => {
+    const read = async (tx: Tx) =>
+      (await tx.query<{ value: string }>(sql`SELECT current_setting('synchronous_commit') AS value`))[0]
+        ?.value;
+    assert.equal(await database.transaction(read), "on");
+    assert.equal(await database.transaction(read, { durability: "relaxed" }), "off");
+    assert.equal(await database.transaction(read), "on");
   });
 
-  test('is an error when a failed statement was swallowed, as PostgreSQL then rolls back', async () => {
+  test("is an error when a failed statement was swallowed, as PostgreSQL then rolls back", async () => {
     const outcome = database.transaction(async (tx) => {
       await tx.query(sql`UPDATE accounts SET balance = 9`);
       await tx.query(sql`SELECT 1 / 0`).catch(() => undefined);
@@ -94,7 +104,7 @@ describe('a transaction', () => {
     assert.deepEqual(await balances(), [0, 0]);
   });
 
-  test('refuses a statement after its end', async () => {
+  test("refuses a statement after its end", async () => {
     let kept: Tx | undefined;
     await database.transaction(async (tx) => {
       kept = tx;
@@ -102,32 +112,45 @@ describe('a transaction', () => {
     await assert.rejects(kept?.query(sql`SELECT 1`) ?? Promise.resolve(), /has ended/);
   });
 
-  test('fails with a connection error when its connection is cut, and the pool recovers', async () => {
+  test("fails with a connection error when its connection is cut, and the pool recovers", async () => {
     const outcome = database.transaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
       await database.query(sql`SELECT pg_terminate_backend(${row?.pid})`);
       await tx.query(sql`SELECT 1`);
     });
     await assert.rejects(outcome, (error) => isConnectionError(error));
-    for (let round = 0; round < 8; round++) assert.deepEqual(await database.query(sql`SELECT 1 AS one`), [{ one: 1 }]);
+    for (let round = 0; round < 8; round++)
+      assert.deepEqual(await database.query(sql`SELECT 1 AS one`), [{ one: 1 }]);
   });
 });
 
-describe('isConnectionError', () => {
-  test('knows a server that is not there, by socket and by port, and a closed pool', async () => {
-    for (const url of ['postgresql://keelson@/keelson?host=/nonexistent', 'postgresql://keelson@127.0.0.1:1/keelson']) {
+describe("isConnectionError", () => {
+  test("knows a server that is not there, by socket and by port, and a closed pool", async () => {
+    for (const url of [
+      "postgresql://keelson@/keelson?host=/nonexistent",
+      "postgresql://keelson@127.0.0.1:1/keelson",
+    ]) {
       const database = createDatabase({ url, poolSize: 1, statementNames: true });
       await assert.rejects(database.query(sql`SELECT 1`), (error) => isConnectionError(error));
-      await assert.rejects(database.transaction(async () => 1), (error) => isConnectionError(error));
+      await assert.rejects(
+        database.transaction(async () => 1),
+        (error) => isConnectionError(error),
+      );
       await database.close();
       await assert.rejects(database.query(sql`SELECT 1`), (error) => isConnectionError(error));
     }
   });
 
-  test('does not take an error of a statement, or of ours, for one, but looks at causes', () => {
-    assert.equal(isConnectionError(Object.assign(new Error('duplicate key'), { code: '23505' })), false);
-    assert.equal(isConnectionError(Object.assign(new Error('no file'), { code: 'ENOENT', syscall: 'open' })), false);
-    assert.equal(isConnectionError('Connection terminated'), false);
-    assert.equal(isConnectionError(new Error('outer', { cause: Object.assign(new Error('inner'), { code: '57P01' }) })), true);
+  test("does not take an error of a statement, or of ours, for one, but looks at causes", () => {
+    assert.equal(isConnectionError(Object.assign(new Error("duplicate key"), { code: "23505" })), false);
+    assert.equal(
+      isConnectionError(Object.assign(new Error("no file"), { code: "ENOENT", syscall: "open" })),
+      false,
+    );
+    assert.equal(isConnectionError("Connection terminated"), false);
+    assert.equal(
+      isConnectionError(new Error("outer", { cause: Object.assign(new Error("inner"), { code: "57P01" }) })),
+      true,
+    );
   });
 });

@@ -1,9 +1,9 @@
 // A database for one test file: a clone of the migrated template, in tens of milliseconds.
 
-import { randomBytes } from 'node:crypto';
-import { after } from 'node:test';
-import pg from 'pg';
-import { databaseUrl, startTestServer, TEMPLATE_DATABASE, type TestServer } from './test-server.ts';
+import { randomBytes } from "node:crypto";
+import { after } from "node:test";
+import pg from "pg";
+import { databaseUrl, startTestServer, TEMPLATE_DATABASE, type TestServer } from "./test-server.ts";
 
 export interface TestDatabase {
   /** URL of the database, migrated and empty. */
@@ -21,21 +21,24 @@ export interface TestDatabaseOptions {
 const CLONE_LOCK = 7_233_101_878;
 
 // `npm test` starts one server for all files. A file that is run by hand starts its own.
-const givenUrl = process.env['KEELSON_TEST_DATABASE_URL'];
+const givenUrl = process.env["KEELSON_TEST_DATABASE_URL"];
 let own: Promise<TestServer> | undefined;
 if (givenUrl === undefined) after(async () => (await own)?.stop());
 
 /** Makes a database. Drop it in an `after` hook, once nothing uses it. */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const serverUrl = givenUrl ?? (await (own ??= startTestServer())).url;
-  const name = `test_${randomBytes(8).toString('hex')}`;
+  const name = `test_${randomBytes(8).toString("hex")}`;
   await runOn(serverUrl, async (client) => {
-    await client.query('SELECT pg_advisory_lock($1)', [CLONE_LOCK]);
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${options.migrated === false ? 'template0' : TEMPLATE_DATABASE}`);
+    await client.query("SELECT pg_advisory_lock($1)", [CLONE_LOCK]);
+    await client.query(
+      `CREATE DATABASE ${name} TEMPLATE ${options.migrated === false ? "template0" : TEMPLATE_DATABASE}`,
+    );
   });
   return {
     url: databaseUrl(serverUrl, name),
-    drop: () => runOn(serverUrl, async (client) => void (await client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+    drop: () =>
+      runOn(serverUrl, async (client) => void (await client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
   };
 }
 

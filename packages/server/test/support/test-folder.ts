@@ -1,10 +1,10 @@
 // A folder for what a test writes.
 
-import { chmod, mkdtemp, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { chmod, mkdtemp, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 
-const PREFIX = 'keelson-test-';
+const PREFIX = "keelson-test-";
 const ROOM_NEEDED_BYTES = 1024 ** 3;
 
 /**
@@ -25,7 +25,7 @@ export function makerOfTestFolder(name: string): number | null {
 
 /** Memory, where there is enough: a sync costs nothing there. */
 async function findParent(): Promise<string> {
-  const memory = '/dev/shm';
+  const memory = "/dev/shm";
   const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
   return bavail * bsize >= ROOM_NEEDED_BYTES ? memory : tmpdir();
 }

@@ -1,16 +1,16 @@
 // The PostgreSQL of a test run: the built-in server in a folder of its own, with a migrated template to clone.
 
-import { readdir, rm } from 'node:fs/promises';
-import path from 'node:path';
-import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { isAlive, isPostmasterOf, readPostmasterPid } from '../../src/db/postmaster-pid.ts';
-import { createDatabase } from '../../src/db/pool.ts';
-import { quoteIdentifier, rawSql } from '../../src/db/sql.ts';
-import { makeTestFolder, makerOfTestFolder } from './test-folder.ts';
+import { readdir, rm } from "node:fs/promises";
+import path from "node:path";
+import { startEmbeddedServer } from "../../src/db/embedded-server.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { isAlive, isPostmasterOf, readPostmasterPid } from "../../src/db/postmaster-pid.ts";
+import { createDatabase } from "../../src/db/pool.ts";
+import { quoteIdentifier, rawSql } from "../../src/db/sql.ts";
+import { makeTestFolder, makerOfTestFolder } from "./test-folder.ts";
 
 /** The database that `createTestDatabase` clones. Nobody stays connected to it. */
-export const TEMPLATE_DATABASE = 'keelson_template';
+export const TEMPLATE_DATABASE = "keelson_template";
 
 export interface TestServer {
   /** URL of a database of the server that holds nothing. */
@@ -23,7 +23,11 @@ export async function startTestServer(): Promise<TestServer> {
   const dir = await makeTestFolder();
   await removeLeftServers(path.dirname(dir));
   try {
-    const server = await startEmbeddedServer({ dataDir: path.join(dir, 'postgres'), log: console.error, settings: { max_connections: '400' } });
+    const server = await startEmbeddedServer({
+      dataDir: path.join(dir, "postgres"),
+      log: console.error,
+      settings: { max_connections: "400" },
+    });
     const stop = async (): Promise<void> => {
       await server.stop();
       await rm(dir, { recursive: true });
@@ -32,7 +36,11 @@ export async function startTestServer(): Promise<TestServer> {
     };
     try {
       const database = createDatabase({ url: server.url, poolSize: 1, statementNames: false });
-      await database.query(rawSql(`CREATE DATABASE ${quoteIdentifier(TEMPLATE_DATABASE)}`)).finally(() => database.close());
+      try {
+        await database.query(rawSql(`CREATE DATABASE ${quoteIdentifier(TEMPLATE_DATABASE)}`));
+      } finally {
+        await database.close();
+      }
       await migrate(databaseUrl(server.url, TEMPLATE_DATABASE));
     } catch (error) {
       await stop();
@@ -47,7 +55,10 @@ export async function startTestServer(): Promise<TestServer> {
 
 /** The URL of another database of the same server. */
 export function databaseUrl(url: string, database: string): string {
-  return url.replace(/^(\w+:\/\/[^/]*\/)[^?]*/, (_, start: string) => `${start}${encodeURIComponent(database)}`);
+  return url.replace(
+    /^(\w+:\/\/[^/]*\/)[^?]*/,
+    (_, start: string) => `${start}${encodeURIComponent(database)}`,
+  );
 }
 
 /** Ends what a killed test run left behind. */
@@ -55,9 +66,9 @@ async function removeLeftServers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const maker = makerOfTestFolder(name);
     if (maker === null || isAlive(maker)) continue;
-    const clusterDir = path.join(parent, name, 'postgres', 'cluster');
+    const clusterDir = path.join(parent, name, "postgres", "cluster");
     const claim = await readPostmasterPid(clusterDir);
-    if (claim !== null && (await isPostmasterOf(claim.pid, clusterDir))) process.kill(claim.pid, 'SIGQUIT');
+    if (claim !== null && (await isPostmasterOf(claim.pid, clusterDir))) process.kill(claim.pid, "SIGQUIT");
     // Its processes may still remove their own files.
     await rm(path.join(parent, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
