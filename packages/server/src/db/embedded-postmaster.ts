@@ -36,8 +36,10 @@ export interface ClusterPlace {
 export interface RunningPostmaster {
   readonly pid: number;
   readonly adopted: boolean;
-  /** The connection that proves ownership; its end means that the server went away. */
+  /** The connection that proves ownership. */
   readonly owner: pg.Client;
+  /** Resolves when that connection has ended, which means that the server went away. */
+  readonly gone: Promise<void>;
   /** Set when this process spawned the server. */
   readonly child: ChildProcess | null;
 }
@@ -51,8 +53,9 @@ export async function obtainPostmaster(place: ClusterPlace): Promise<RunningPost
       if (started !== null) return started;
       continue; // Another process claimed the folder between our look and our start: look again.
     }
-    const owner = await connectWhenReady(place, left, () => isPostmasterOf(left, place.clusterDir));
-    if (owner !== null) {
+    const connected = await connectWhenReady(place, left, () => isPostmasterOf(left, place.clusterDir));
+    if (connected !== null) {
+      const { owner } = connected;
       if (!(await takeOwnership(owner))) {
         await owner.end();
         throw new Error(
@@ -64,7 +67,7 @@ export async function obtainPostmaster(place: ClusterPlace): Promise<RunningPost
       );
       if (rows[0]?.cluster_name === place.label && rows[0].dirs === place.socketDir) {
         place.log(`took over the PostgreSQL server that was left running (process ${left})`);
-        return { pid: left, adopted: true, owner, child: null };
+        return { ...connected, pid: left, adopted: true, child: null };
       }
       await owner.end();
     } else if (!(await isPostmasterOf(left, place.clusterDir))) {
@@ -95,7 +98,12 @@ export async function endPostmaster(
   for (const { signal, waitMs } of steps) {
     if (await gone()) return;
     if (signal !== "SIGINT") place.log(`PostgreSQL (process ${pid}) has not stopped, sending ${signal}`);
-    process.kill(pid, signal);
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      // It has ended since it was looked at.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
     const deadline = performance.now() + waitMs;
     while (performance.now() < deadline) {
       if (await gone()) return;
@@ -143,14 +151,17 @@ async function spawnPostmaster(place: ClusterPlace): Promise<RunningPostmaster |
   const pid = child.pid;
   if (pid === undefined) throw new Error("PostgreSQL was started without a process id.");
 
-  const owner = await connectWhenReady(
+  const connected = await connectWhenReady(
     place,
     pid,
     async () => child.exitCode === null && child.signalCode === null,
   );
-  if (owner !== null && (await takeOwnership(owner))) return { pid, adopted: false, owner, child };
-  await owner?.end();
-  if (owner !== null) return null;
+  if (connected !== null) {
+    if (await takeOwnership(connected.owner)) return { ...connected, pid, adopted: false, child };
+    await connected.owner.end();
+    return null; // Another process took it over first.
+  }
+  await endPostmaster(place, pid, child); // It may live without answering.
   const said = (await readFile(place.logFile, "utf8")).slice(logStart);
   if (/lock file "postmaster\.pid" already exists|pre-existing shared memory block/.test(said)) {
     // The last backends of a killed server end within milliseconds of it.
@@ -170,7 +181,7 @@ async function connectWhenReady(
   place: ClusterPlace,
   pid: number,
   isRunning: () => Promise<boolean>,
-): Promise<pg.Client | null> {
+): Promise<Pick<RunningPostmaster, "owner" | "gone"> | null> {
   const startedAt = performance.now();
   let noticed = false;
   for (;;) {
@@ -178,7 +189,7 @@ async function connectWhenReady(
     const claim = await readPostmasterPid(place.clusterDir);
     // The file is read rather than the socket tried: every refused connection is a line in the server's log.
     if (claim?.pid === pid && claim.status === "ready") {
-      const client = new pg.Client({
+      const owner = new pg.Client({
         host: claim.socketDir,
         port: claim.port,
         user: EMBEDDED_USER,
@@ -186,10 +197,13 @@ async function connectWhenReady(
         application_name: "keelson owner",
         connectionTimeoutMillis: 5_000,
       });
-      client.on("error", () => {}); // The supervisor listens to the end of the connection, which follows.
+      owner.on("error", () => {}); // The end of the connection follows, and is what counts.
+      const gone = new Promise<void>((resolve) => {
+        owner.once("end", () => resolve());
+      });
       try {
-        await client.connect();
-        return client;
+        await owner.connect();
+        return { owner, gone };
       } catch (error) {
         const { code, message } = error as { code?: string; message: string };
         // 57P03: it has begun to stop or recover since the file was read.

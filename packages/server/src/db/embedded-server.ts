@@ -74,19 +74,11 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
     log,
   };
 
-  const isNew = await prepareCluster(binaries, runAs, clusterDir);
-  let current = await obtainPostmaster(place);
-  try {
-    await Promise.all([isNew ? finishCluster(clusterDir) : undefined, ensureDatabase(current)]);
-  } catch (error) {
-    await endPostmaster(place, current.pid, current.child);
-    throw error;
-  }
-
+  let current = await startFirst(place);
   let stopping: Promise<void> | undefined;
   const watched = (async (): Promise<void> => {
     for (;;) {
-      await ended(current);
+      await current.gone;
       if (stopping !== undefined) return;
       const restarted = await restart(place, () => stopping !== undefined);
       if (restarted === null) return;
@@ -106,23 +98,38 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
       stopping ??= (async (): Promise<void> => {
         await endPostmaster(place, current.pid, current.child);
         await watched;
-        // Not empty when another process has begun to start the server again.
-        await rmdir(socketDir).catch(() => undefined);
+        await removeSocketDir(place);
       })();
       return stopping;
     },
   };
 }
 
+async function startFirst(place: ClusterPlace): Promise<RunningPostmaster> {
+  try {
+    const isNew = await prepareCluster(place.binaries, place.runAs, place.clusterDir);
+    const running = await obtainPostmaster(place);
+    try {
+      await Promise.all([isNew ? finishCluster(place.clusterDir) : undefined, ensureDatabase(running)]);
+      return running;
+    } catch (error) {
+      await endPostmaster(place, running.pid, running.child);
+      throw error;
+    }
+  } catch (error) {
+    await removeSocketDir(place);
+    throw error;
+  }
+}
+
+async function removeSocketDir({ socketDir }: ClusterPlace): Promise<void> {
+  // Not empty when another process uses the server, or has begun to start it again.
+  await rmdir(socketDir).catch(() => undefined);
+}
+
 async function ensureDatabase({ owner }: RunningPostmaster): Promise<void> {
   const { rowCount } = await owner.query("SELECT FROM pg_database WHERE datname = $1", [DATABASE]);
   if (rowCount === 0) await owner.query(`CREATE DATABASE ${DATABASE}`);
-}
-
-function ended({ owner }: RunningPostmaster): Promise<void> {
-  return new Promise((resolve) => {
-    owner.once("end", () => resolve());
-  });
 }
 
 /** Brings the server back after it died, or after its backends were restarted; tries for ever, until asked to stop. */
