@@ -32,12 +32,12 @@ export const SequenceCursor = Type.String({
   description: "A decimal sequence number; 0 or absent starts at the beginning.",
 });
 
-export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
+export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters, pattern: PRINTABLE_PATTERN }), {
   maxItems: LIMITS.tags,
   uniqueItems: true,
 });
 
-export const IdempotencyKey = Type.String({ minLength: 1, maxLength: LIMITS.idempotencyKeyBytes });
+export const IdempotencyKey = Type.String({ minLength: 1, maxLength: LIMITS.idempotencyKeyBytes, pattern: PRINTABLE_PATTERN });
 
 /** A list response: the rows under the resource's plural name and the cursor of the next page. */
 export const Page = <T extends TSchema, K extends string>(plural: K, item: T) =>

@@ -1,0 +1,59 @@
+import { sseFrame } from "@keelson/contract";
+import { followFeed, type Feed } from "../core/feeds/follow-feed.ts";
+import type { Wakes } from "../core/feeds/wakes.ts";
+import { DomainError } from "../domain-error.ts";
+import type { RequestFacts } from "./route.ts";
+import { sequenceCursor } from "./page.ts";
+
+/** `follow=1`, or `Accept: text/event-stream`. */
+export const wantsEventStream = (request: RequestFacts, follow: string | undefined): boolean => follow === "1" || request.acceptsEventStream;
+
+/** `Last-Event-ID` wins over `cursor`: it is what a reconnecting browser last received. */
+export const followCursor = (request: RequestFacts, cursor: string | undefined): number => sequenceCursor(request.lastEventId ?? cursor);
+
+/** Encodes a feed as SSE frames: `event` for each entry, `end` with the final state when the source has ended. */
+export async function* feedFrames<Entry>(
+  wakes: Wakes,
+  feed: Feed<Entry>,
+  after: number,
+  signal: AbortSignal,
+  event: string,
+  encode: (entry: Entry) => { id: number; json: string },
+): AsyncGenerator<string> {
+  for await (const item of followFeed(wakes, feed, after, signal)) {
+    if (item.kind === "end") {
+      yield sseFrame("end", String(item.cursor), JSON.stringify(item.state));
+      return;
+    }
+    let frames = "";
+    for (const entry of item.entries) {
+      const { id, json } = encode(entry);
+      frames += sseFrame(event, String(id), json);
+    }
+    yield frames;
+  }
+}
+
+/** Counts the SSE connections of each environment. */
+export type ConnectionLimit = { enter(environmentId: string): () => void };
+
+export function createConnectionLimit(maximum: number): ConnectionLimit {
+  const open = new Map<string, number>();
+  return {
+    enter: (environmentId) => {
+      const count = open.get(environmentId) ?? 0;
+      if (count >= maximum) {
+        throw new DomainError("rate_limited", `This environment has ${maximum} event streams open; close some first.`, { limit: maximum });
+      }
+      open.set(environmentId, count + 1);
+      let left = false;
+      return () => {
+        if (left) return;
+        left = true;
+        const now = (open.get(environmentId) ?? 1) - 1;
+        if (now === 0) open.delete(environmentId);
+        else open.set(environmentId, now);
+      };
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { LIMITS } from "@keelson/contract";
+import { invalidRequest } from "../domain-error.ts";
+
+/** An exponent or run of digits that may be beyond what a double holds; only then are the numbers looked at. */
+const HUGE_NUMBER = /[eE]\+?[0-9]{3}|[0-9]{309}/;
+
+/**
+ * Parses a JSON body. Depth is counted on the text, because the parser takes millions of nested arrays that nothing
+ * after it can write again; a number beyond IEEE 754 double would silently come back as null.
+ *
+ * @throws DomainError `invalid_request` when the text is not JSON, too deep, or has such a number.
+ */
+export function parseJson(text: string): unknown {
+  // A body shorter than the nesting allowed cannot be too deep.
+  if (text.length > LIMITS.jsonDepth && depthExceeds(text, LIMITS.jsonDepth)) {
+    throw invalidRequest([{ path: "body", message: `nest at most ${LIMITS.jsonDepth} levels of objects and arrays` }]);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalidRequest([{ path: "body", message: `send valid JSON (${(cause as Error).message})` }]);
+  }
+  if (HUGE_NUMBER.test(text)) refuseInfinity(value, "body");
+  return value;
+}
+
+function depthExceeds(text: string, limit: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 92) i += 1;
+      else if (code === 34) inString = false;
+    } else if (code === 34) inString = true;
+    else if (code === 123 || code === 91) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (code === 125 || code === 93) depth -= 1;
+  }
+  return false;
+}
+
+function refuseInfinity(value: unknown, path: string): void {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw invalidRequest([{ path, message: "use a number that an IEEE 754 double can hold, or send it as a string" }]);
+  }
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, item] of Object.entries(value)) refuseInfinity(item, `${path}.${key}`);
+}

@@ -1,0 +1,51 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormatsModule from "ajv-formats";
+import type { ErrorIssue } from "@keelson/contract";
+import type { TSchema } from "typebox";
+import { invalidRequest } from "../domain-error.ts";
+
+// The package's types describe a default export, its CommonJS module is the function itself.
+const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
+
+const OPTIONS = { removeAdditional: false, useDefaults: false, allErrors: false, strict: false, validateFormats: true } as const;
+
+/** Bodies are taken as they are; text of a query is made the number or list that the schema wants. */
+const body = new Ajv2020({ ...OPTIONS, coerceTypes: false, discriminator: true });
+const query = new Ajv2020({ ...OPTIONS, coerceTypes: "array" });
+addFormats(body, ["date-time"]);
+addFormats(query, ["date-time"]);
+
+export type Validator = (value: unknown) => void;
+
+/** @returns a function that throws DomainError `invalid_request` naming the place and what to do there. */
+export const bodyValidator = (schema: TSchema): Validator => throwing(body.compile(schema), "");
+export const queryValidator = (schema: TSchema): Validator => throwing(query.compile(schema), "");
+
+function throwing(validate: ValidateFunction, root: string): Validator {
+  return (value) => {
+    if (!validate(value)) throw invalidRequest((validate.errors ?? []).slice(0, 1).map((error) => toIssue(error, root)));
+  };
+}
+
+/** Ajv's JSON Pointer as a dotted path, and its finding in words that say what to do. */
+export function toIssue(error: ErrorObject, root: string): ErrorIssue {
+  const segments = error.instancePath.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const base = [root, ...segments].filter((part) => part !== "");
+  const at = (...extra: string[]): string => [...base, ...extra].join(".") || "body";
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case "additionalProperties":
+    case "unevaluatedProperties":
+      return { path: at(String(params["additionalProperty"] ?? params["unevaluatedProperty"])), message: "remove this field; it is not known here" };
+    case "required":
+      return { path: at(String(params["missingProperty"])), message: "is required" };
+    case "enum":
+      return { path: at(), message: `must be one of ${(params["allowedValues"] as unknown[]).join(", ")}` };
+    case "const":
+      return { path: at(), message: `must be ${JSON.stringify(params["allowedValue"])}` };
+    case "format":
+      return { path: at(), message: `must be a ${String(params["format"])} (RFC 3339, such as 2026-11-20T09:15:00.123Z)` };
+    default:
+      return { path: at(), message: error.message ?? "is not valid" };
+  }
+}
