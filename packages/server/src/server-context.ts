@@ -1,10 +1,22 @@
 import type { Clock } from "./clock.ts";
-import type { NewUuid } from "./uuid.ts";
+import type { DeploymentCache } from "./core/entrypoints/deployment-cache.ts";
+import type { LeasePolls } from "./core/executions/lease-polls.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
+import type { RunStarter } from "./core/runs/start-runs.ts";
+import type { BlobStore } from "./adapters/disk-blobs.ts";
+import type { Database } from "./db/pool.ts";
+import type { NewUuid } from "./uuid.ts";
 
 /** What every handler and loop is given; made once by the composition root. */
 export type ServerContext = {
+  db: Database;
   clock: Clock;
   newUuid: NewUuid;
+  random: () => number;
   wakes: Wakes;
+  leasePolls: LeasePolls;
+  runStarter: RunStarter;
+  deployments: DeploymentCache;
+  blobs: BlobStore;
+  leaseDurationMs: number;
 };

@@ -1,0 +1,119 @@
+import { API_VERSION, HEADERS, LIMITS } from "@keelson/contract";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Logger } from "pino";
+import { DomainError } from "../domain-error.ts";
+import type { NewUuid } from "../uuid.ts";
+import type { ServerContext } from "../server-context.ts";
+import type { Authenticator } from "./authenticate/authenticator.ts";
+import { isUnexpected, toErrorReply } from "./error-reply.ts";
+import type { ConnectionLimit } from "./follow.ts";
+import { parseJson } from "./parse-json.ts";
+import { checkApiVersion, requestIdOf } from "./control-headers.ts";
+import { createDispatcher } from "./dispatch.ts";
+import type { Method, Route } from "./route.ts";
+
+export type AppOptions = {
+  context: ServerContext;
+  routes: readonly Route[];
+  authenticator: Authenticator;
+  connectionLimit: ConnectionLimit;
+  newUuid: NewUuid;
+  log: Logger;
+};
+
+const METHODS: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const OTHER_METHODS = [...METHODS, "OPTIONS"] as const;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    keelsonRequestId: string;
+  }
+}
+
+/** The HTTP server of all families, made from the route registry. */
+export function createApp(options: AppOptions): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    bodyLimit: LIMITS.bodyBytes,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 512 },
+    // Parsed once below; the default parser would refuse keys that are ordinary data here.
+    frameworkErrors: (error, request, reply) => sendError(options.log, error, request, reply),
+    clientErrorHandler: answerBrokenRequest,
+  });
+  app.decorateRequest("keelsonRequestId", "");
+  addBodyParsers(app);
+  app.addHook("onRequest", (request, reply, done) => {
+    const { id, error } = requestIdOf(request.raw, options.newUuid);
+    request.keelsonRequestId = id;
+    reply.raw.setHeader(HEADERS.requestId, id);
+    reply.raw.setHeader(HEADERS.apiVersion, API_VERSION);
+    done(error ?? checkApiVersion(request.raw) ?? undefined);
+  });
+  app.setErrorHandler((error, request, reply) => sendError(options.log, error, request, reply));
+  app.setNotFoundHandler((request, reply) =>
+    sendError(options.log, new DomainError("route_not_found", `There is no ${request.method} ${pathOf(request)}; /openapi.json lists all routes.`), request, reply),
+  );
+  const dispatch = createDispatcher(options);
+  for (const route of options.routes) app.route(dispatch(route));
+  refuseOtherMethods(app, options.routes);
+  return app;
+}
+
+const pathOf = (request: FastifyRequest): string => request.url.split("?", 1)[0] ?? "/";
+
+function addBodyParsers(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, text, done) => {
+    try {
+      // No bytes are an empty object, so that POST routes whose fields are all optional need no body.
+      done(null, text.length === 0 ? {} : parseJson(text as string));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  // Raw uploads are streams for their handler; every other route refuses the type in its dispatcher.
+  app.addContentTypeParser("application/octet-stream", (_request, payload, done) => done(null, payload));
+}
+
+/** Answers a known path with another method: 405 and what it allows. */
+function refuseOtherMethods(app: FastifyInstance, routes: readonly Route[]): void {
+  const byPath = new Map<string, Set<string>>();
+  for (const route of routes) {
+    const methods = byPath.get(route.path) ?? new Set();
+    methods.add(route.method);
+    if (route.method === "GET") methods.add("HEAD");
+    byPath.set(route.path, methods);
+  }
+  for (const [path, methods] of byPath) {
+    const allow = [...methods].sort().join(", ");
+    app.route({
+      method: OTHER_METHODS.filter((method) => !methods.has(method)),
+      url: path,
+      handler: () => {
+        throw new DomainError("method_not_allowed", `This route takes ${allow}.`, { allow });
+      },
+    });
+  }
+}
+
+function sendError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const requestId = request.keelsonRequestId || (reply.raw.getHeader(HEADERS.requestId) as string | undefined) || "";
+  const answer = toErrorReply(error, requestId);
+  if (isUnexpected(answer)) log.error({ err: error, requestId, method: request.method, path: pathOf(request) }, "request failed");
+  return reply.code(answer.status).headers(answer.headers).type("application/json; charset=utf-8").send(JSON.stringify(answer.body));
+}
+
+/** Bytes that are not HTTP, or headers too large: there is no request to answer, only a socket. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import("node:net").Socket): void {
+  if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
+  const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
+  const message = tooLarge ? "The request's headers are too large; send fewer or shorter ones." : "The request is not valid HTTP/1.1.";
+  const requestId = "unparsed";
+  const body = JSON.stringify({ error: { code: "invalid_request", message, details: null, request_id: requestId } });
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `${HEADERS.apiVersion}: ${API_VERSION}\r\n${HEADERS.requestId}: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
