@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { DeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
+import type { FeedPage } from "./core/feeds/follow-feed.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
 import type { BlobStore } from "./adapters/disk-blobs.ts";
@@ -19,4 +20,6 @@ export type ServerContext = {
   deployments: DeploymentCache;
   blobs: BlobStore;
   leaseDurationMs: number;
+  /** Followers at the same place of a feed share one read and its encoded frames. */
+  shareFeedRead: (key: string, read: () => Promise<FeedPage<string>>) => Promise<FeedPage<string>>;
 };

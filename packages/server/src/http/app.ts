@@ -2,6 +2,7 @@ import { API_VERSION, HEADERS, LIMITS } from "@keelson/contract";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { DomainError } from "../domain-error.ts";
+import type { Principal } from "../core/credentials/principal.ts";
 import type { NewUuid } from "../uuid.ts";
 import type { ServerContext } from "../server-context.ts";
 import type { Authenticator } from "./authenticate/authenticator.ts";
@@ -27,6 +28,7 @@ const OTHER_METHODS = [...METHODS, "OPTIONS"] as const;
 declare module "fastify" {
   interface FastifyRequest {
     keelsonRequestId: string;
+    principal: Principal | null;
   }
 }
 
@@ -42,6 +44,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest("keelsonRequestId", "");
+  app.decorateRequest("principal", null);
   addBodyParsers(app);
   app.addHook("onRequest", (request, reply, done) => {
     const { id, error } = requestIdOf(request.raw, options.newUuid);

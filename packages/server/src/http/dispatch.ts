@@ -85,7 +85,7 @@ export function createDispatcher(options: AppOptions): (route: Route) => RouteOp
         const found = credential === null ? null : authenticator.authenticate(credential);
         const settle = (principal: Principal | null): void => {
           try {
-            principals.set(request, checkCaller(principal));
+            request.principal = checkCaller(principal);
             done();
           } catch (error) {
             done(error as Error);
@@ -95,12 +95,10 @@ export function createDispatcher(options: AppOptions): (route: Route) => RouteOp
         if (found instanceof Promise) found.then(settle, done);
         else settle(found);
       },
-      handler: (request, reply) => run(request, reply, principals.get(request) ?? null),
+      handler: (request, reply) => run(request, reply, request.principal),
     };
   };
 }
-
-const principals = new WeakMap<FastifyRequest, Principal | null>();
 
 function fits(route: Route, principal: Principal): boolean {
   switch (route.access.kind) {

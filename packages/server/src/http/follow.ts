@@ -11,26 +11,11 @@ export const wantsEventStream = (request: RequestFacts, follow: string | undefin
 /** `Last-Event-ID` wins over `cursor`: it is what a reconnecting browser last received. */
 export const followCursor = (request: RequestFacts, cursor: string | undefined): number => sequenceCursor(request.lastEventId ?? cursor);
 
-/** Encodes a feed as SSE frames: `event` for each entry, `end` with the final state when the source has ended. */
-export async function* feedFrames<Entry>(
-  wakes: Wakes,
-  feed: Feed<Entry>,
-  after: number,
-  signal: AbortSignal,
-  event: string,
-  encode: (entry: Entry) => { id: number; json: string },
-): AsyncGenerator<string> {
+/** The frames of a feed whose batches are encoded already, then `end` with the final state when the source has ended. */
+export async function* feedFrames(wakes: Wakes, feed: Feed<string>, after: number, signal: AbortSignal): AsyncGenerator<string> {
   for await (const item of followFeed(wakes, feed, after, signal)) {
-    if (item.kind === "end") {
-      yield sseFrame("end", String(item.cursor), JSON.stringify(item.state));
-      return;
-    }
-    let frames = "";
-    for (const entry of item.entries) {
-      const { id, json } = encode(entry);
-      frames += sseFrame(event, String(id), json);
-    }
-    yield frames;
+    if (item.kind === "batch") yield item.batch;
+    else yield sseFrame("end", String(item.cursor), JSON.stringify(item.state));
   }
 }
 

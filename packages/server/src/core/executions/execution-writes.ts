@@ -112,7 +112,10 @@ export async function writeChanges(tx: Tx, changes: readonly Change[], logs: rea
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count`);
 }
 
-/** Renews, in one statement, every lease that is still the worker's. Returns those; what is missing is lost. */
+/**
+ * Renews, in one statement, every lease that is still the worker's. Returns those; what is missing is lost. Rows are
+ * locked in key order first, as everywhere, so that a renewal and a report never wait for each other.
+ */
 export function renewLeases(
   db: Queryable,
   workerId: string,
@@ -120,12 +123,20 @@ export function renewLeases(
   expiresAt: number,
 ): Promise<{ leaseId: string }[]> {
   return db.query(sql`
+    WITH held AS (
+      SELECT e.environment_id, e.run_id
+      FROM executions e
+      JOIN unnest(
+        ${leases.map((l) => l.environmentId)}::uuid[], ${leases.map((l) => l.runId)}::uuid[],
+        ${leases.map((l) => l.leaseId)}::uuid[], ${leases.map((l) => l.epoch)}::integer[]
+      ) AS l (environment_id, run_id, lease_id, epoch)
+        ON e.environment_id = l.environment_id AND e.run_id = l.run_id AND e.lease_id = l.lease_id AND e.epoch = l.epoch
+      WHERE e.worker_id = ${workerId}
+      ORDER BY e.environment_id, e.run_id
+      FOR UPDATE OF e
+    )
     UPDATE executions e SET lease_expires_at = to_timestamp(${expiresAt}::float8 / 1000)
-    FROM unnest(
-      ${leases.map((l) => l.environmentId)}::uuid[], ${leases.map((l) => l.runId)}::uuid[],
-      ${leases.map((l) => l.leaseId)}::uuid[], ${leases.map((l) => l.epoch)}::integer[]
-    ) AS l (environment_id, run_id, lease_id, epoch)
-    WHERE e.environment_id = l.environment_id AND e.run_id = l.run_id AND e.lease_id = l.lease_id AND e.epoch = l.epoch
-      AND e.worker_id = ${workerId}
+    FROM held h
+    WHERE e.environment_id = h.environment_id AND e.run_id = h.run_id
     RETURNING e.lease_id AS "leaseId"`);
 }

@@ -1,16 +1,18 @@
 import type { Wakes } from "./wakes.ts";
 
-/** One page of a feed: its entries, the cursor after them, and the final state when the source has ended by then. */
-export type FeedPage<Entry> = { entries: Entry[]; cursor: number; end: unknown };
+/**
+ * One read of a feed: what came after the cursor (null when nothing), the cursor after it, and the final state once the
+ * source has ended and everything has been read.
+ */
+export type FeedPage<Batch> = { batch: Batch | null; cursor: number; end: unknown };
 
-export type Feed<Entry> = {
+export type Feed<Batch> = {
   /** What wakes a follower of this feed. */
   wakeKey: string;
-  /** Entries after the cursor. `end` is undefined while the source lives or while there are more entries to read. */
-  read(after: number): Promise<FeedPage<Entry>>;
+  read(after: number): Promise<FeedPage<Batch>>;
 };
 
-export type FollowedItem<Entry> = { kind: "entries"; entries: Entry[]; cursor: number } | { kind: "end"; state: unknown; cursor: number };
+export type FollowedItem<Batch> = { kind: "batch"; batch: Batch } | { kind: "end"; state: unknown; cursor: number };
 
 /** A follower looks by itself this often: the repair of a wake that was lost between replicas. */
 const SAFETY_READ_MS = 2_000;
@@ -19,7 +21,7 @@ const SAFETY_READ_MS = 2_000;
  * Everything after the cursor, in order, without gap or repeat, until the source has ended or the signal aborts.
  * Reading is by cursor and a wake is only a hint, so neither a lost wake nor a restart can skip an entry.
  */
-export async function* followFeed<Entry>(wakes: Wakes, feed: Feed<Entry>, after: number, signal: AbortSignal): AsyncGenerator<FollowedItem<Entry>> {
+export async function* followFeed<Batch>(wakes: Wakes, feed: Feed<Batch>, after: number, signal: AbortSignal): AsyncGenerator<FollowedItem<Batch>> {
   let cursor = after;
   while (!signal.aborted) {
     const waiting = new AbortController();
@@ -27,15 +29,13 @@ export async function* followFeed<Entry>(wakes: Wakes, feed: Feed<Entry>, after:
     const woken = wakes.wait(feed.wakeKey, SAFETY_READ_MS, AbortSignal.any([signal, waiting.signal]));
     try {
       const page = await feed.read(cursor);
-      if (page.entries.length > 0) {
-        cursor = page.cursor;
-        yield { kind: "entries", entries: page.entries, cursor };
-      }
+      cursor = page.cursor;
+      if (page.batch !== null) yield { kind: "batch", batch: page.batch };
       if (page.end !== undefined) {
         yield { kind: "end", state: page.end, cursor };
         return;
       }
-      if (page.entries.length === 0) await woken;
+      if (page.batch === null) await woken;
     } finally {
       waiting.abort();
     }

@@ -4,12 +4,20 @@ import { sql } from "../../db/sql.ts";
 
 export type LogChunkRow = { sequence: number; attemptNumber: number; stream: LogStream; data: Buffer; at: number };
 
-/** Chunks after the cursor, oldest first. */
-export function listLogChunks(db: Queryable, environmentId: string, runId: string, after: number, limit: number): Promise<LogChunkRow[]> {
+/** Chunks after the cursor, oldest first: at most `limit`, and no more after the one that reaches `maxBytes`. */
+export function listLogChunks(db: Queryable, environmentId: string, runId: string, after: number, limit: number, maxBytes: number): Promise<LogChunkRow[]> {
   return db.query<LogChunkRow>(sql`
-    SELECT sequence, attempt_number AS "attemptNumber", stream, data, at FROM run_logs
-    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence > ${after}
-    ORDER BY sequence LIMIT ${limit}`);
+    SELECT sequence, attempt_number AS "attemptNumber", stream, data, at
+    FROM (
+      SELECT *, sum(octet_length(data)) OVER (ORDER BY sequence) - octet_length(data) AS bytes_before
+      FROM (
+        SELECT * FROM run_logs
+        WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence > ${after}
+        ORDER BY sequence LIMIT ${limit}
+      ) page
+    ) sized
+    WHERE bytes_before < ${maxBytes}
+    ORDER BY sequence`);
 }
 
 export type LogTotals = { logSequence: number; stdoutBytes: number; stderrBytes: number };

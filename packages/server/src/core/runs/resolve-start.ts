@@ -1,0 +1,163 @@
+import { LIMITS, parseDuration, type StartTask } from "@keelson/contract";
+import { DomainError, invalidRequest } from "../../domain-error.ts";
+import type { CachedDeployment, CachedEntrypoint, DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import { canonicalDigest } from "../idempotency/canonical-json.ts";
+import type { NewRun } from "./new-run.ts";
+import { resolveRetry, type ResolvedRetry } from "./retry-policy.ts";
+
+/** Who starts, with what, and when: everything but the deployment. */
+export type StartRequest = {
+  organizationId: string;
+  projectId: string;
+  environmentId: string;
+  workerGroupId: string;
+  task: string;
+  body: StartTask;
+  idempotencyKey: string | null;
+  clientVersion: string | null;
+  cliVersion: string | null;
+  sdkVersion: string | null;
+};
+
+const DEFAULT_QUEUE = "default";
+const DEFAULT_KEY_TTL_MS = 24 * 3_600_000;
+const MAX_KEY_TTL_MS = 30 * 24 * 3_600_000;
+
+/**
+ * Turns a start into the run to insert: deployment, declaration, payload, limits and times are checked here.
+ *
+ * @throws DomainError `not_found` for an unknown task or version, `invalid_payload`, `payload_too_large`, `invalid_request`.
+ */
+export async function resolveStart(deployments: DeploymentCache, request: StartRequest, id: string, now: number): Promise<NewRun> {
+  const { body } = request;
+  const deployment = await findDeployment(deployments, request);
+  const entrypoint = deployment.tasks.get(request.task);
+  if (entrypoint === undefined) throw unknownTask(request.task, deployment);
+  const { declaration } = entrypoint;
+  const payload = checkPayload(entrypoint, body.payload);
+  const metadata = body.metadata === undefined ? null : sized("metadata", JSON.stringify(body.metadata), LIMITS.metadataBytes);
+  const queue = body.queue ?? declaration.queue ?? DEFAULT_QUEUE;
+  const concurrencyKey = body.concurrency_key ?? null;
+  const startAt = startTime(body, now);
+  const ttl = body.ttl ?? declaration.ttl ?? null;
+  const maxDuration = body.max_duration ?? declaration.max_duration ?? null;
+  const { retry, retryText } = retryOf(entrypoint, body);
+  return {
+    id,
+    environmentId: request.environmentId,
+    projectId: request.projectId,
+    workerGroupId: request.workerGroupId,
+    entrypointKind: "task",
+    entrypoint: request.task,
+    deploymentId: deployment.id,
+    deploymentVersion: deployment.version,
+    pinned: body.deployment_version !== undefined,
+    payload,
+    metadata,
+    tags: body.tags ?? [],
+    queue,
+    concurrencyKey,
+    priority: body.priority ?? 0,
+    retry,
+    retryText,
+    maxDurationMs: maxDuration === null ? null : positive("max_duration", maxDuration),
+    startAt,
+    expiresAt: ttl === null ? null : Math.max(startAt ?? now, now) + positive("ttl", ttl),
+    limited: concurrencyKey !== null || deployment.queues.get(queue)?.concurrency_limit != null,
+    clientVersion: request.clientVersion,
+    cliVersion: request.cliVersion,
+    sdkVersion: request.sdkVersion,
+    createdAt: now,
+    idempotency: request.idempotencyKey === null ? null : idempotencyOf(request, request.idempotencyKey, now),
+  };
+}
+
+async function findDeployment(deployments: DeploymentCache, { environmentId, body, task }: StartRequest): Promise<CachedDeployment> {
+  if (body.deployment_version !== undefined) {
+    const pinned = await deployments.byVersion(environmentId, body.deployment_version);
+    if (pinned !== null) return pinned;
+    throw new DomainError("not_found", `There is no ready deployment with version ${body.deployment_version} in this environment; see GET /v1/deployments.`);
+  }
+  const current = await deployments.current(environmentId);
+  if (current !== null) return current;
+  throw new DomainError("not_found", `There is no task "${task}": nothing is deployed in this environment yet. Run \`keelson deploy\`.`);
+}
+
+function unknownTask(task: string, deployment: CachedDeployment): DomainError {
+  const known = [...deployment.tasks.keys()].sort();
+  return new DomainError(
+    "not_found",
+    `There is no task "${task}" in deployment ${deployment.version}. Declared there: ${known.slice(0, 20).join(", ") || "no task"}. Deploy the task, or check its id.`,
+    { task, deployment_version: deployment.version },
+  );
+}
+
+function checkPayload(entrypoint: CachedEntrypoint, payload: unknown): string | null {
+  // The size first: the schema is not run over more than is taken.
+  const text = payload === undefined ? null : sized("payload", JSON.stringify(payload), LIMITS.payloadBytes);
+  const issues = entrypoint.validate?.(payload ?? null) ?? [];
+  if (issues.length > 0) {
+    const shown = issues.slice(0, 20);
+    throw new DomainError(
+      "invalid_payload",
+      `The payload does not fit the schema of task "${entrypoint.declaration.id}": ${shown.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
+      { issues: shown },
+    );
+  }
+  return text;
+}
+
+function sized(field: string, text: string, limit: number): string {
+  if (text.length > limit || Buffer.byteLength(text) > limit) {
+    throw new DomainError("payload_too_large", `${field} may be ${limit} bytes of JSON; store larger data elsewhere and pass a reference.`, {
+      field,
+      limit_bytes: limit,
+    });
+  }
+  return text;
+}
+
+/** A duration that must be more than nothing. */
+function positive(path: string, duration: string): number {
+  const ms = parseDuration(duration);
+  if (ms === null || ms === 0 || ms > MAX_DELAY_MS) throw invalidRequest([{ path, message: "must be a duration from 1ms to 3650d, such as 30s or 15m" }]);
+  return ms;
+}
+
+/** Ten years: far enough for every use, near enough for every clock and column. */
+const MAX_DELAY_MS = 3_650 * 24 * 3_600_000;
+
+function startTime(body: StartTask, now: number): number | null {
+  if (body.delay !== undefined && body.start_at !== undefined) {
+    throw invalidRequest([{ path: "start_at", message: "send either delay or start_at" }]);
+  }
+  if (body.start_at !== undefined) {
+    const at = Date.parse(body.start_at);
+    if (Number.isNaN(at) || at - now > MAX_DELAY_MS) throw invalidRequest([{ path: "start_at", message: "must be a time within the next ten years" }]);
+    return at;
+  }
+  if (body.delay === undefined) return null;
+  const ms = parseDuration(body.delay);
+  if (ms === null || ms > MAX_DELAY_MS) throw invalidRequest([{ path: "delay", message: "must be a duration up to 3650d, such as 10m" }]);
+  return now + ms;
+}
+
+type Retry = { retry: ResolvedRetry; retryText: string };
+const declaredRetries = new WeakMap<CachedEntrypoint, Retry>();
+
+/** The declared policy is resolved once: nearly all starts use it as it is. */
+function retryOf(entrypoint: CachedEntrypoint, body: StartTask): Retry {
+  const known = body.retry === undefined ? declaredRetries.get(entrypoint) : undefined;
+  if (known !== undefined) return known;
+  const retry = resolveRetry(body.retry, entrypoint.declaration.retry);
+  const resolved = { retry, retryText: JSON.stringify(retry) };
+  if (body.retry === undefined) declaredRetries.set(entrypoint, resolved);
+  return resolved;
+}
+
+function idempotencyOf({ task, body }: StartRequest, key: string, now: number): NonNullable<NewRun["idempotency"]> {
+  const { idempotency_key: _key, idempotency_key_ttl: ttl, ...content } = body;
+  const ttlMs = ttl === undefined ? DEFAULT_KEY_TTL_MS : positive("idempotency_key_ttl", ttl);
+  if (ttlMs > MAX_KEY_TTL_MS) throw invalidRequest([{ path: "idempotency_key_ttl", message: "may be 30d at most" }]);
+  return { scope: `tasks.start:${task}`, key, digest: canonicalDigest(content), expiresAt: now + ttlMs };
+}

@@ -1,0 +1,103 @@
+import { DECLARED_ID_PATTERN, ERROR_CODES, Run, StartBatch, StartBatchResult, StartTask, type ErrorCode } from "@keelson/contract";
+import { Type } from "typebox";
+import { findRun } from "../../core/runs/run-reads.ts";
+import { startTask } from "../../core/runs/start-task.ts";
+import { DomainError, notFound } from "../../domain-error.ts";
+import type { ServerContext } from "../../server-context.ts";
+import { toErrorReply } from "../error-reply.ts";
+import { HEADERS } from "@keelson/contract";
+import { route, type EnvironmentScope, type RequestFacts, type Route } from "../route.ts";
+import { createdRunJson, newRunJson } from "../wire/run.ts";
+
+type Started = { status: number; json: string; replayed: boolean };
+
+/** Starts one task and gives the run as it was created, whether now or by an earlier request with the same key. */
+async function startOne(
+  server: ServerContext,
+  scope: EnvironmentScope,
+  request: RequestFacts,
+  task: string,
+  body: StartTask,
+  idempotencyKey: string | null,
+): Promise<Started> {
+  const { clientVersion, cliVersion, sdkVersion } = request;
+  const { organizationId, projectId, environmentId, workerGroupId } = scope;
+  const outcome = await startTask(server, {
+    organizationId,
+    projectId,
+    environmentId,
+    workerGroupId,
+    task,
+    body,
+    idempotencyKey,
+    clientVersion,
+    cliVersion,
+    sdkVersion,
+  });
+  if (outcome.kind === "created") return { status: 201, json: newRunJson(outcome.run), replayed: false };
+  const first = await findRun(server.db, environmentId, outcome.runId);
+  if (first === null) throw notFound();
+  return { status: 201, json: createdRunJson(first), replayed: true };
+}
+
+const declaredId = new RegExp(DECLARED_ID_PATTERN);
+
+const EXAMPLE_START = { payload: { path: "/srv/repository" }, tags: ["nightly"], idempotency_key: "report-2026-11-20" };
+
+export const startRoutes: Route[] = [
+  route({
+    family: "v1",
+    method: "POST",
+    path: "/v1/tasks/:declaredID/start",
+    operationId: "startTask",
+    summary: "Start a task",
+    description:
+      "Starts a run of the task in the current deployment, or in the one pinned by `deployment_version`. The answer is the run as it was " +
+      "created, and means that the run is durable. The payload is checked against the task's declared JSON Schema.",
+    tag: "Tasks",
+    access: { kind: "environment", permission: "tasks.start" },
+    params: Type.Object({ declaredID: Type.String() }),
+    body: StartTask,
+    idempotency: "own",
+    responses: { 201: { description: "The run as it was created.", schema: Run } },
+    examples: { request: EXAMPLE_START },
+    handle: async ({ server, scope, params, body, request }) => {
+      if (!declaredId.test(params.declaredID)) throw notFound();
+      const { status, json, replayed } = await startOne(server, scope, request, params.declaredID, body, request.idempotencyKey);
+      return { status, json, ...(replayed ? { headers: { [HEADERS.idempotencyReplayed]: "true" } } : {}) };
+    },
+  }),
+  route({
+    family: "v1",
+    method: "POST",
+    path: "/v1/tasks/start-batch",
+    operationId: "startTaskBatch",
+    summary: "Start up to 500 tasks",
+    description: "Each start stands for itself: one that is refused does not hold the others back. Results are in the order of the request.",
+    tag: "Tasks",
+    access: { kind: "environment", permission: "tasks.start" },
+    body: StartBatch,
+    responses: { 200: { description: "A run or an error for each start.", schema: StartBatchResult } },
+    examples: { request: { starts: [{ task: "repository-report", ...EXAMPLE_START }] } },
+    handle: async ({ server, scope, body, request }) => {
+      const results = await Promise.all(
+        body.starts.map(async ({ task, ...start }) => {
+          try {
+            const { status, json } = await startOne(server, scope, request, task, start, start.idempotency_key ?? null);
+            return `{"status":${status},"run":${json},"error":null}`;
+          } catch (error) {
+            if (!isOwnRefusal(error)) throw error;
+            const { status, body: refusal } = toErrorReply(error, request.requestId);
+            return `{"status":${status},"run":null,"error":${JSON.stringify(refusal.error)}}`;
+          }
+        }),
+      );
+      return { status: 200, json: `{"results":[${results.join(",")}]}` };
+    },
+  }),
+];
+
+/** A refusal of this start alone. Anything else, such as a lost database, is the whole request's failure. */
+function isOwnRefusal(error: unknown): error is DomainError {
+  return error instanceof DomainError && ERROR_CODES[error.code satisfies ErrorCode].status < 500;
+}
