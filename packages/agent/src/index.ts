@@ -1,1 +1,3 @@
-export {};
+export { startAgent, type RunningAgent, type StartAgentOptions } from "./start-agent.ts";
+export { ConfigError, parseAgentConfig, readAgentConfig, type AgentConfig } from "./config.ts";
+export type { Logger } from "./log.ts";

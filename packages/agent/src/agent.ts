@@ -1,0 +1,182 @@
+import type { Cancellation, DeploymentCheck, Execution, LeaseResponse, ReportResponse } from "@keelson/contract";
+import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
+import type { Clock } from "./clock.ts";
+import { checkDeployment } from "./executions/check-deployment.ts";
+import { LeaseLoop } from "./executions/lease-loop.ts";
+import { startRenewalLoop } from "./executions/renewal-loop.ts";
+import { RunningExecution, type ExecutionContext } from "./executions/running-execution.ts";
+import type { Logger } from "./log.ts";
+import { pause } from "./pause.ts";
+import { retryCalls } from "./protocol/retry-calls.ts";
+import type { WorkerClient } from "./protocol/worker-client.ts";
+import type { Random } from "./random.ts";
+import { Reporter } from "./reporter/reporter.ts";
+import type { GroupReaper } from "./task-hosts/group-reaper.ts";
+import { HostPool } from "./task-hosts/host-pool.ts";
+
+export type AgentOptions = {
+  client: WorkerClient;
+  reaper: GroupReaper;
+  capacity: number;
+  dataDir: string;
+  hostEnvironment: Record<string, string>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  renewIntervalMs: number;
+  leaseDurationMs: number;
+  stopGraceMs: number;
+  drainTimeoutMs: number;
+  maxLogBytes: number;
+};
+
+/** Reports that are not answered any more hold no new work: past this many operations nothing is leased. */
+const BACKLOG_OPERATIONS = 5_000;
+/** How long a drained agent waits for the answer to its last report. */
+const LAST_REPORT_MS = 5_000;
+
+/** The parts of a worker put together: leases come in, executions run, reports go out, until it is drained or stopped. */
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #stopped = new AbortController();
+  readonly #leases = new Map<string, RunningExecution>();
+  readonly #running = new Set<RunningExecution>();
+  readonly #checking = new Set<string>();
+  readonly #hosts: HostPool;
+  readonly #bundles: BundleCache;
+  readonly #reporter: Reporter;
+  readonly #context: ExecutionContext;
+  readonly #loop: LeaseLoop;
+  #draining = false;
+  #whenDone: (() => void)[] = [];
+  #drained: Promise<void> | null = null;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    const { client, reaper, capacity, clock, random, logger } = options;
+    const { signal } = this.#stopped;
+    this.#hosts = new HostPool({ capacity, environment: options.hostEnvironment, reaper, logger });
+    this.#bundles = openBundleCache(options.dataDir, (digest) =>
+      retryCalls(() => client.download(`bundles/${digest}`, { signal }), { random, signal, attempts: 4 }),
+    );
+    this.#reporter = new Reporter({ send: (body) => client.post<ReportResponse>("executions/report", body, { signal }), random, logger, signal });
+    this.#context = {
+      bundles: this.#bundles,
+      hosts: this.#hosts,
+      reporter: this.#reporter,
+      clock,
+      logger,
+      stopGraceMs: options.stopGraceMs,
+      maxLogBytes: options.maxLogBytes,
+      onEnded: (execution) => this.#onEnded(execution),
+      onClosed: (execution) => this.#leases.delete(execution.channel.leaseId),
+    };
+    this.#loop = new LeaseLoop({ client, capacity, random, logger, freeSlots: () => this.#freeSlots(), receive: (response) => this.#receive(response) });
+    startRenewalLoop({
+      client,
+      clock,
+      logger,
+      signal,
+      intervalMs: options.renewIntervalMs,
+      leaseDurationMs: options.leaseDurationMs,
+      leases: () => this.#leases.values(),
+      find: (leaseId) => this.#leases.get(leaseId),
+      cancel: (cancellations) => this.#cancel(cancellations),
+      inUse: () => ({ executions: this.#running.size, workspaces: 0 }),
+    });
+  }
+
+  /** Leases nothing more, lets runs finish up to the drain timeout, hands the rest back, and ends. */
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  /** Kills every task host and ends at once; leases that are left run out by themselves. */
+  async stop(): Promise<void> {
+    this.#draining = true;
+    this.#stopped.abort();
+    const loop = this.#loop.stop(false);
+    await this.#hosts.close();
+    this.#options.client.close();
+    this.#options.reaper.close();
+    await loop;
+  }
+
+  async #drain(): Promise<void> {
+    const { client, drainTimeoutMs, random, logger } = this.#options;
+    this.#draining = true;
+    logger.info({ running: this.#running.size }, "draining");
+    await this.#loop.stop();
+    const told = retryCalls(() => client.post("drain", "{}"), { random, signal: this.#stopped.signal, attempts: 3 }).catch((err: unknown) =>
+      logger.warn({ err }, "the server could not be told of the drain"),
+    );
+    for (const execution of this.#running) if (!execution.started) execution.drain();
+    const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
+    await this.#noneRunning();
+    clearTimeout(timeout);
+    await told;
+    await Promise.race([this.#reporter.idle(), pause(LAST_REPORT_MS, this.#stopped.signal)]);
+    await this.stop();
+    logger.info({}, "drained");
+  }
+
+  #handBack(): void {
+    this.#options.logger.warn({ running: this.#running.size }, "the drain timeout is over; handing the running runs back");
+    for (const execution of this.#running) execution.drain();
+  }
+
+  #noneRunning(): Promise<void> {
+    return this.#running.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenDone.push(resolve));
+  }
+
+  #freeSlots(): number {
+    if (this.#reporter.backlog() > BACKLOG_OPERATIONS) return 0;
+    return Math.max(0, this.#options.capacity - this.#running.size);
+  }
+
+  #receive(response: LeaseResponse): void {
+    for (const execution of response.executions) this.#accept(execution);
+    this.#cancel(response.cancellations);
+    for (const check of response.deployment_checks) void this.#check(check);
+  }
+
+  #accept(execution: Execution): void {
+    if (this.#leases.has(execution.lease_id)) return;
+    const validUntil = this.#options.clock.monotonic() + this.#options.leaseDurationMs;
+    const running = new RunningExecution(execution, validUntil, this.#context);
+    this.#leases.set(execution.lease_id, running);
+    this.#running.add(running);
+    if (this.#draining) running.drain();
+    void running.start();
+  }
+
+  #onEnded(execution: RunningExecution): void {
+    this.#running.delete(execution);
+    this.#loop.wake();
+    if (this.#running.size === 0) for (const resolve of this.#whenDone.splice(0)) resolve();
+  }
+
+  #cancel(cancellations: Cancellation[]): void {
+    for (const { lease_id: leaseId, epoch } of cancellations) {
+      const execution = this.#leases.get(leaseId);
+      if (execution?.execution.epoch === epoch) execution.cancel();
+    }
+  }
+
+  /** Repeated offers of a check that is under way are ignored; one that could not be tried is offered again by the server. */
+  async #check(check: DeploymentCheck): Promise<void> {
+    const { client, random, logger } = this.#options;
+    if (this.#draining || this.#checking.has(check.check_id)) return;
+    this.#checking.add(check.check_id);
+    const { signal } = this.#stopped;
+    try {
+      const answer = await checkDeployment(check, this.#bundles, this.#hosts);
+      await retryCalls(() => client.post("deployments/checked", JSON.stringify(answer), { signal }), { random, signal });
+    } catch (err) {
+      logger.warn({ err, deploymentId: check.deployment_id }, "a deployment could not be checked here");
+    } finally {
+      this.#checking.delete(check.check_id);
+    }
+  }
+}

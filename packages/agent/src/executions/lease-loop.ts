@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto";
+import { formatDuration, LIMITS, type LeaseRequest, type LeaseResponse } from "@keelson/contract";
+import type { Logger } from "../log.ts";
+import { pause } from "../pause.ts";
+import { retryDelayMs } from "../protocol/retry-calls.ts";
+import { isTransient } from "../protocol/service-error.ts";
+import type { WorkerClient } from "../protocol/worker-client.ts";
+import type { Random } from "../random.ts";
+
+const WAIT_MS = 20_000;
+/** A poll without free slots waits for cancellations and checks only, and is cut short when a slot becomes free. */
+const FULL_WAIT_MS = 1_000;
+/** How long the loop looks out for a free slot before it opens such a poll. */
+const FULL_PATIENCE_MS = 250;
+/** What is freed within this time after a full house is asked for at once. */
+const COALESCE_MS = 2;
+const REPLY_MARGIN_MS = 10_000;
+
+export type LeaseLoopOptions = {
+  client: WorkerClient;
+  capacity: number;
+  freeSlots(): number;
+  receive(response: LeaseResponse): void;
+  random: Random;
+  logger: Logger;
+};
+
+/**
+ * Keeps one long poll for work open. Each has a `lease_request_id`; one whose reply was lost is asked again under the
+ * same id, so that its leases are not lost with it.
+ */
+export class LeaseLoop {
+  readonly #options: LeaseLoopOptions;
+  readonly #stopping = new AbortController();
+  readonly #finished: Promise<void>;
+  #onWake: (() => void) | null = null;
+  #abandoned = false;
+
+  constructor(options: LeaseLoopOptions) {
+    this.#options = options;
+    this.#finished = this.#loop();
+  }
+
+  /** A slot became free. */
+  wake(): void {
+    this.#onWake?.();
+  }
+
+  /**
+   * No new leases: the open poll is cut, and what its reply may have carried is fetched before this resolves, unless
+   * `settle` is false.
+   */
+  async stop(settle = true): Promise<void> {
+    if (!settle) this.#abandoned = true;
+    this.#stopping.abort();
+    await this.#finished;
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const free = this.#options.freeSlots();
+      if (free > 0) await this.#poll({ lease_request_id: randomUUID(), limit: Math.min(free, LIMITS.leaseBatch), wait: formatDuration(WAIT_MS) });
+      else await this.#waitFull();
+    }
+  }
+
+  async #waitFull(): Promise<void> {
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    this.#onWake = wake;
+    this.#stopping.signal.addEventListener("abort", wake, { once: true });
+    await pause(FULL_PATIENCE_MS, woken.signal);
+    if (!woken.signal.aborted) {
+      // A cancellation in a reply that is cut off here comes again with the next renewal, a check with its next attempt.
+      await this.#attempt({ lease_request_id: randomUUID(), limit: 0, wait: formatDuration(FULL_WAIT_MS) }, woken.signal).catch((error: unknown) =>
+        woken.signal.aborted ? undefined : this.#failed(error, 0),
+      );
+    }
+    this.#onWake = null;
+    this.#stopping.signal.removeEventListener("abort", wake);
+    if (woken.signal.aborted && this.#options.freeSlots() < this.#options.capacity / 4) await pause(COALESCE_MS, this.#stopping.signal);
+  }
+
+  async #poll(request: LeaseRequest): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#attempt(request, signal);
+      } catch (error) {
+        if (signal.aborted) return this.#settle(request);
+        const repeat = await this.#failed(error, attempt);
+        if (signal.aborted) return this.#settle(request);
+        if (!repeat) return;
+      }
+    }
+  }
+
+  async #attempt(request: LeaseRequest, signal?: AbortSignal): Promise<void> {
+    const timeoutMs = (request.limit === 0 ? FULL_WAIT_MS : WAIT_MS) + REPLY_MARGIN_MS;
+    const body = JSON.stringify(request);
+    this.#options.receive(await this.#options.client.post<LeaseResponse>("executions/lease", body, { timeoutMs, ...(signal && { signal }) }));
+  }
+
+  /** A poll that was cut may have been answered: asked again under its id and without free slots, it gives those leases and no others. */
+  async #settle(request: LeaseRequest): Promise<void> {
+    if (this.#abandoned) return;
+    await this.#attempt({ ...request, limit: 0, wait: "0ms" }, AbortSignal.timeout(2_000)).catch((err: unknown) =>
+      this.#options.logger.warn({ err }, "the last lease call could not be settled; leases it may have made run out by themselves"),
+    );
+  }
+
+  /** True when the same request should be repeated. */
+  async #failed(error: unknown, attempt: number): Promise<boolean> {
+    const transient = isTransient(error);
+    if (!transient || attempt % 5 === 1) this.#options.logger.warn({ err: error }, "leasing work failed; trying again");
+    await pause(transient ? retryDelayMs(attempt, error, this.#options.random) : 1_000, this.#stopping.signal);
+    return transient;
+  }
+}

@@ -1,0 +1,62 @@
+import { writeSync } from "node:fs";
+import type { BundleModule } from "@keelson/contract";
+import type { AgentPipe } from "./agent-pipe.ts";
+import type { RunInput } from "./frames.ts";
+import { describeThrown } from "./load-bundle.ts";
+import { runAttempt } from "./run-attempt.ts";
+
+type Blocking = { _handle?: { setBlocking?(on: boolean): void } | null };
+
+/**
+ * Output of an exclusive host goes straight into its pipes. Written synchronously, the last bytes before a crash or
+ * `process.exit()` are not lost, and a flood is held up at its source.
+ */
+export function makeOutputSynchronous(): void {
+  // Node makes output to a pipe asynchronous on Linux and has no public switch; the handle's method is the same one it uses on Windows.
+  (process.stdout as unknown as Blocking)._handle?.setBlocking?.(true);
+  (process.stderr as unknown as Blocking)._handle?.setBlocking?.(true);
+}
+
+const drained = (stream: NodeJS.WriteStream): Promise<void> =>
+  stream.writableLength === 0 || stream.destroyed ? Promise.resolve() : new Promise((resolve) => stream.write("", () => resolve()));
+
+/** Both pipes get the marker behind everything the run wrote, so that the agent knows it has read all of it. */
+async function markEnd(marker: string): Promise<void> {
+  await drained(process.stdout);
+  await drained(process.stderr);
+  for (const fd of [1, 2]) {
+    try {
+      writeSync(fd, marker, null, "latin1");
+    } catch {
+      // The run closed its own output; the agent sees the pipe end and needs no marker.
+    }
+  }
+}
+
+/** Runs one attempt at a time in this process. */
+export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
+  let current: number | null = null;
+  const home = process.cwd();
+
+  const fail = (error: unknown) => {
+    if (current === null) {
+      process.stderr.write(`${describeThrown(error).stack ?? describeThrown(error).message}\n`);
+    } else {
+      pipe.send(["uncaught", current, describeThrown(error)]);
+      pipe.flush();
+    }
+    process.exit(1);
+  };
+  process.on("uncaughtException", fail);
+
+  return async (n: number, input: RunInput, marker: string, signal: AbortSignal): Promise<void> => {
+    current = n;
+    const log = (stream: "stdout" | "stderr", text: string) => void process[stream].write(text);
+    const result = await runAttempt(bundle, { n, input, signal, log }, pipe);
+    await markEnd(marker);
+    current = null;
+    pipe.send(["end", n, result]);
+    pipe.flush();
+    if (process.cwd() !== home) process.chdir(home);
+  };
+}

@@ -1,0 +1,77 @@
+import type { EventSeverity, ExecuteResult, ExecutionMode, LeasedRun, LogStream, MetadataChange, WorkerEventKind } from "@keelson/contract";
+
+/**
+ * What the agent and a task host say to each other, over two pipes of their own (the host's descriptors 3 and 4).
+ * A frame is a little-endian 32-bit length and a JSON list of messages; `n` numbers a run within its process.
+ * This file is loaded by every host at its start, so it imports nothing at run time.
+ */
+export const TO_AGENT_FD = 3;
+export const FROM_AGENT_FD = 4;
+
+export type HostEntrypoint = { kind: "task" | "actor"; declared_id: string };
+
+export type RunInput = { entrypoint: { kind: "task" | "actor"; declaredId: string }; run: LeasedRun; secrets: Record<string, string> };
+
+export type HostEvent = { kind: WorkerEventKind; severity?: EventSeverity; message: string; attributes?: Record<string, unknown> };
+
+export type Thrown = { message: string; stack: string | null };
+
+export type StopCause = "cancelled" | "timed_out" | "stopped";
+
+export type ToHost =
+  | ["boot", { path: string; mode: ExecutionMode }]
+  /** `marker` ends the run's output on both pipes of an exclusive host. */
+  | ["run", number, RunInput, string]
+  | ["stop", number, StopCause]
+  | ["ping"]
+  | ["exit"];
+
+export type FromHost =
+  | ["ready", HostEntrypoint[]]
+  | ["boot_failed", Thrown]
+  /** Output of a run in a shared process. */
+  | ["text", number, LogStream, string]
+  | ["bytes", number, LogStream, string]
+  | ["event", number, HostEvent]
+  | ["metadata", number, MetadataChange[]]
+  | ["end", number, ExecuteResult]
+  /** An error that nothing caught: the run's failure, and the end of an exclusive process. */
+  | ["uncaught", number, Thrown]
+  | ["pong"];
+
+const HEADER_BYTES = 4;
+const MAX_FRAME_BYTES = 256 * 1024 * 1024;
+
+/** Makes one frame of messages that are JSON already. */
+export function encodeFrame(messages: string[]): Buffer {
+  const text = `[${messages.join(",")}]`;
+  const length = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + length);
+  frame.writeUInt32LE(length, 0);
+  frame.write(text, HEADER_BYTES);
+  return frame;
+}
+
+/** Takes bytes as they come and calls `receive` for each whole frame. */
+export function createFrameReader<Message>(receive: (messages: Message[]) => void): (bytes: Buffer) => void {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  let wantedBytes = HEADER_BYTES;
+  return (bytes) => {
+    held.push(bytes);
+    heldBytes += bytes.length;
+    if (heldBytes < wantedBytes) return;
+    let rest = held.length === 1 ? bytes : Buffer.concat(held);
+    while (rest.length >= HEADER_BYTES) {
+      const length = rest.readUInt32LE(0);
+      if (length > MAX_FRAME_BYTES) throw new RangeError(`a frame of ${length} bytes is over the limit`);
+      wantedBytes = HEADER_BYTES + length;
+      if (rest.length < wantedBytes) break;
+      receive(JSON.parse(rest.toString("utf8", HEADER_BYTES, wantedBytes)) as Message[]);
+      rest = rest.subarray(wantedBytes);
+      wantedBytes = HEADER_BYTES;
+    }
+    held = rest.length === 0 ? [] : [rest];
+    heldBytes = rest.length;
+  };
+}

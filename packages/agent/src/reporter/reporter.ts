@@ -1,0 +1,143 @@
+import { LIMITS, type Execution, type ReportResponse } from "@keelson/contract";
+import type { Logger } from "../log.ts";
+import { pause } from "../pause.ts";
+import { retryDelayMs } from "../protocol/retry-calls.ts";
+import { isTransient, ServiceError } from "../protocol/service-error.ts";
+import type { Random } from "../random.ts";
+import { LeaseChannel, type ChannelListener, type QueuedOperation, type Urgency } from "./lease-channel.ts";
+
+/** A report stays below the wire's 4 MiB, with room for its frame. */
+const BATCH_BYTES = 3 * 1024 * 1024;
+/** How long a start waits for company: a run that ends at once is then one batch. */
+const SOON_MS = 5;
+
+export type ReporterOptions = {
+  send(body: string): Promise<ReportResponse>;
+  random: Random;
+  logger: Logger;
+  /** Ends all sending; what is queued then is lost. */
+  signal: AbortSignal;
+};
+
+/**
+ * Sends the operations of all leases in order, one report at a time: a lone operation leaves at once, what comes
+ * meanwhile is the next batch. A repeat sends the same operations in the same order, and the server applies each once.
+ */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  #queue: QueuedOperation[] = [];
+  #batch: QueuedOperation[] = [];
+  #flushing = false;
+  #scheduled = false;
+  #soon: NodeJS.Timeout | null = null;
+  #batchLimit: number = LIMITS.reportOperations;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  open(execution: Execution, listener: ChannelListener): LeaseChannel {
+    return new LeaseChannel(execution, (operation, urgency) => this.#enqueue(operation, urgency), listener);
+  }
+
+  /** Operations that are queued or on the way. */
+  backlog(): number {
+    return this.#queue.length + this.#batch.length;
+  }
+
+  /** Resolves when nothing is queued nor on the way. */
+  idle(): Promise<void> {
+    return this.backlog() === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  #enqueue(operation: QueuedOperation, urgency: Urgency): void {
+    this.#queue.push(operation);
+    if (this.#scheduled || this.#flushing) return;
+    if (urgency === "soon") {
+      this.#soon ??= setTimeout(() => void this.#flush(), SOON_MS);
+      return;
+    }
+    // After the present turn: everything that one message of a host or server caused leaves together.
+    this.#scheduled = true;
+    setImmediate(() => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    this.#scheduled = false;
+    if (this.#soon !== null) clearTimeout(this.#soon);
+    this.#soon = null;
+    if (this.#flushing) return;
+    this.#flushing = true;
+    while (this.#queue.length > 0 && !this.#options.signal.aborted) {
+      this.#batch = this.#takeBatch();
+      if (this.#batch.length > 0) await this.#deliver(this.#batch);
+      this.#batch = [];
+    }
+    this.#flushing = false;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  #takeBatch(): QueuedOperation[] {
+    const batch: QueuedOperation[] = [];
+    let bytes = 0;
+    let taken = 0;
+    for (const operation of this.#queue) {
+      if (batch.length >= this.#batchLimit || (batch.length > 0 && bytes + operation.bytes > BATCH_BYTES)) break;
+      taken += 1;
+      if (operation.channel.dropped) continue;
+      batch.push(operation);
+      bytes += operation.bytes;
+    }
+    this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
+    return batch;
+  }
+
+  async #deliver(batch: QueuedOperation[]): Promise<void> {
+    const { signal, logger, random } = this.#options;
+    const body = `{"operations":[${batch.map((operation) => operation.text).join(",")}]}`;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      try {
+        const { results } = await this.#options.send(body);
+        this.#batchLimit = LIMITS.reportOperations;
+        batch.forEach((operation, index) => this.#settle(operation, results[index]?.error ?? null));
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!isTransient(error)) return this.#refuse(batch, error);
+        if (batch.every((operation) => operation.channel.dropped)) return;
+        if (attempt % 5 === 1) logger.warn({ err: error, operations: batch.length }, "a report was not answered; repeating it");
+        await pause(retryDelayMs(attempt, error, random), signal);
+      }
+    }
+  }
+
+  /** A report that is refused as a whole: halve until the operation that the server cannot take is alone. */
+  #refuse(batch: QueuedOperation[], error: unknown): void {
+    if (batch.length > 1) {
+      this.#batchLimit = Math.ceil(batch.length / 2);
+      this.#queue = [...batch, ...this.#queue];
+      return;
+    }
+    this.#batchLimit = LIMITS.reportOperations;
+    this.#options.logger.error({ err: error }, "the server refused a report of one operation");
+    const code = error instanceof ServiceError ? error.code : "internal";
+    this.#settle(batch[0] as QueuedOperation, { code, message: (error as Error).message });
+  }
+
+  #settle(operation: QueuedOperation, error: { code: string; message: string } | null): void {
+    const { channel, kind, sequence } = operation;
+    if (channel.dropped || operation.withdrawn) return;
+    if (error === null) return channel.applied(operation);
+    if (error.code === "lease_lost") {
+      channel.drop();
+      channel.listener.onLost();
+      return;
+    }
+    this.#options.logger.warn({ leaseId: channel.leaseId, kind, sequence, code: error.code, reason: error.message }, "an operation was refused");
+    for (const later of this.#batch) if (later.channel === channel) later.withdrawn = true;
+    this.#queue = this.#queue.filter((later) => later.channel !== channel);
+    channel.rewindTo(sequence);
+    channel.listener.onRefused(kind, `${error.code}: ${error.message}`);
+  }
+}
