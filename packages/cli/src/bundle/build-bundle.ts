@@ -8,14 +8,15 @@ import { bundleOptions, describeMessage, type BundleSource } from "./bundle-opti
 import { findTaskFiles } from "./find-task-files.ts";
 import { readManifest } from "./read-manifest.ts";
 
-export type Bundle = {
+export type BundledCode = {
   code: Uint8Array;
   /** SHA-256 of the code in hexadecimal. The same sources give the same bytes. */
   digest: string;
-  manifest: DeploymentManifest;
   /** Of the bundler, as `file:line:column: what`. */
   warnings: readonly string[];
 };
+
+export type Bundle = BundledCode & { manifest: DeploymentManifest };
 
 export type BundleInput = {
   /** The project's folder. */
@@ -29,19 +30,21 @@ function toSource({ directory, files }: BundleInput): BundleSource {
   return { directory: folder, findFiles: async () => files ?? (await findTaskFiles(folder)) };
 }
 
-async function finish(result: Pick<BuildResult, "outputFiles" | "warnings">): Promise<Bundle> {
+function toCode(result: Pick<BuildResult, "outputFiles" | "warnings">): BundledCode {
   const code = result.outputFiles?.[0]?.contents;
   if (code === undefined) throw new BundleError("The bundler gave no output", []);
   if (code.length > LIMITS.bundleBytes) throw new BundleError(`The bundle is ${code.length} bytes; the limit is ${LIMITS.bundleBytes}`, []);
   const digest = createHash("sha256").update(code).digest("hex");
-  return { code, digest, manifest: await readManifest(code), warnings: result.warnings.map(describeMessage) };
+  return { code, digest, warnings: result.warnings.map(describeMessage) };
 }
+
+const withManifest = async (bundled: BundledCode): Promise<Bundle> => ({ ...bundled, manifest: await readManifest(bundled.code) });
 
 const toBundleError = (errors: BuildFailure["errors"], cause?: unknown): BundleError =>
   new BundleError("The code cannot be bundled", errors.map(describeMessage), { cause });
 
-/** Makes the bundle of a project. Throws a BundleError for what is wrong in its code. */
-export async function buildBundle(input: BundleInput): Promise<Bundle> {
+/** Makes the code of a bundle without loading it. Throws a BundleError for what cannot be bundled. */
+export async function bundleCode(input: BundleInput): Promise<BundledCode> {
   let result;
   try {
     result = await build(bundleOptions(toSource(input)));
@@ -49,8 +52,11 @@ export async function buildBundle(input: BundleInput): Promise<Bundle> {
     if (!(error instanceof Error && "errors" in error)) throw error;
     throw toBundleError((error as BuildFailure).errors, error);
   }
-  return finish(result);
+  return toCode(result);
 }
+
+/** Makes the bundle of a project. Throws a BundleError for what is wrong in its code. */
+export const buildBundle = async (input: BundleInput): Promise<Bundle> => withManifest(await bundleCode(input));
 
 /**
  * Makes the bundle now and after each change of its sources, until `signal` is aborted. `onBuilt` is awaited before
@@ -66,7 +72,7 @@ export async function watchBundle(input: BundleInput, onBuilt: (bundle: Bundle |
       latest = null;
       let outcome: Bundle | BundleError;
       try {
-        outcome = result.errors.length > 0 ? toBundleError(result.errors) : await finish(result);
+        outcome = result.errors.length > 0 ? toBundleError(result.errors) : await withManifest(toCode(result));
       } catch (error) {
         if (!(error instanceof BundleError)) throw error;
         outcome = error;
