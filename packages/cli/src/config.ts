@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { usageError } from "./exit-codes.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,7 +30,7 @@ function readCredentialsFile(path: string): Credentials | null {
 /** The file that a server leaves in its data folder: in KEELSON_DATA_DIR, else in `.keelson` here or in a folder above. */
 function findCredentialsFile(env: Environment, cwd: string): Credentials | null {
   const dataDir = env["KEELSON_DATA_DIR"];
-  if (dataDir !== undefined && dataDir !== "") return readCredentialsFile(join(cwd, dataDir, "credentials.json"));
+  if (dataDir !== undefined && dataDir !== "") return readCredentialsFile(resolve(cwd, dataDir, "credentials.json"));
   for (let folder = cwd; ; folder = dirname(folder)) {
     const found = readCredentialsFile(join(folder, ".keelson", "credentials.json"));
     if (found !== null || dirname(folder) === folder) return found;

@@ -1,15 +1,19 @@
-import { parseDuration } from "@keelson/contract/plain";
+import { parseDuration, type Duration } from "@keelson/contract/plain";
 import { InvalidArgumentError } from "commander";
 
 /** Parsers of option values; what they throw is written as a usage error that names the option. */
 
-export function parseDurationOption(text: string): `${number}ms` {
+export function parseMillisecondsOption(text: string): number {
   const ms = parseDuration(text);
   if (ms === null) throw new InvalidArgumentError("It must be a duration like 30s, 500ms or 2h.");
-  return `${ms}ms`;
+  return ms;
 }
 
-export const parseMillisecondsOption = (text: string): number => Number.parseInt(parseDurationOption(text), 10);
+/** As it was written, once it is known to be a duration. */
+export function parseDurationOption(text: string): Duration {
+  parseMillisecondsOption(text);
+  return text as Duration;
+}
 
 export const parseIntegerOption =
   (minimum: number, maximum: number) =>
