@@ -1,13 +1,4 @@
-export * from "./ids.ts";
-export * from "./versions.ts";
-export * from "./limits.ts";
-export * from "./durations.ts";
-export * from "./error-codes.ts";
-export * from "./permissions.ts";
-export * from "./credentials.ts";
-export * from "./sse.ts";
-export * from "./runs.ts";
-export type * from "./bundle.ts";
+export * from "./plain.ts";
 export * from "./schemas/primitives.ts";
 export * from "./schemas/error-body.ts";
 export * from "./schemas/retry-policy.ts";

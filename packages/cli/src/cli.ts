@@ -1,0 +1,50 @@
+import { styleText } from "node:util";
+import { Client } from "@keelson/sdk";
+import type { Command } from "commander";
+import { resolveCredentials, type Environment } from "./config.ts";
+import { CLI_VERSION } from "./version.ts";
+
+/** The process around a command. */
+export type Host = {
+  env: Environment;
+  cwd: string;
+  stdin: NodeJS.ReadStream;
+  stdout: NodeJS.WriteStream;
+  stderr: NodeJS.WriteStream;
+  /** Aborted by Ctrl-C or SIGTERM. */
+  signal: AbortSignal;
+};
+
+/** What every command is given: where its data goes, where its words go, and the server. */
+export type Cli = {
+  host: Host;
+  isJson(): boolean;
+  /** A line of data. */
+  print(text: string): void;
+  printJson(value: unknown): void;
+  /** A line for a person; nothing with --quiet. */
+  notice(text: string): void;
+  /** The client of --url and --api-key, the environment or the project. */
+  client(): Client;
+};
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** Colours only where they can be seen: on a terminal, and not with NO_COLOR. */
+export const paint = (stream: NodeJS.WriteStream, style: Style, text: string): string => styleText(style, text, { stream });
+
+type GlobalOptions = { url?: string; apiKey?: string; json?: boolean; quiet?: boolean };
+
+export function createCli(program: Command, host: Host): Cli {
+  const options = (): GlobalOptions => program.opts();
+  return {
+    host,
+    isJson: () => options().json === true,
+    print: (text) => void host.stdout.write(`${text}\n`),
+    printJson: (value) => void host.stdout.write(`${JSON.stringify(value)}\n`),
+    notice: (text) => {
+      if (options().quiet !== true) host.stderr.write(`${text}\n`);
+    },
+    client: () => new Client({ ...resolveCredentials(options(), host.env, host.cwd), headers: { "service-cli-version": CLI_VERSION } }),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { parseIntegerOption } from "../../parse-arguments.ts";
+import { printTable, statusCell } from "../../table.ts";
+
+export function addDeploymentList(parent: Command, cli: Cli): void {
+  parent
+    .command("list")
+    .description("List deployments, newest first")
+    .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
+    .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
+    .addHelpText("after", "\nExample:\n  $ keelson deployment list\n")
+    .action(async (query: { limit: number; cursor?: string }) => {
+      const page = await cli.client().deployments.list(query, { signal: cli.host.signal }).page();
+      if (cli.isJson()) cli.printJson({ deployments: page.items, next_cursor: page.next_cursor });
+      else if (page.items.length === 0) cli.notice("No deployments. `keelson deploy` makes one.");
+      else {
+        const rows = page.items.map((item) => [item.id, item.version, statusCell(item.status), item.is_current ? "current" : "", `${item.tasks.length}`, item.created_at]);
+        printTable(cli, ["DEPLOYMENT", "VERSION", "STATUS", "", "TASKS", "CREATED"], rows);
+      }
+      if (!cli.isJson() && page.next_cursor !== null) cli.notice(`More: --cursor ${page.next_cursor}`);
+    });
+}

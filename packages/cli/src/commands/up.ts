@@ -1,0 +1,111 @@
+import { fileURLToPath } from "node:url";
+import { Client } from "@keelson/sdk";
+import type { Command } from "commander";
+import { BundleError } from "../bundle/bundle-error.ts";
+import { paint, type Cli } from "../cli.ts";
+import { ExitError } from "../exit-codes.ts";
+import { loadServer, type StartedServer } from "../server-module.ts";
+import { deployExamples } from "../up/deploy-examples.ts";
+import { describeStartFailure } from "../up/describe-start-failure.ts";
+import { findExampleFiles } from "../up/find-examples.ts";
+import { keepAgent } from "../up/keep-agent.ts";
+import { startDatabase } from "../up/start-database.ts";
+import { untilAborted } from "../until-aborted.ts";
+import { CLI_VERSION } from "../version.ts";
+
+/** What has been started, to be stopped in the other order. */
+type Stop = { name: string; stop(): Promise<void> };
+
+const MAIN = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url));
+
+function describe(cli: Cli, { url, credentials }: StartedServer, version: string | null): void {
+  const login = `${url}/#token=${credentials.user_token}&project_id=${credentials.project_id}&environment_id=${credentials.environment_id}`;
+  if (cli.isJson()) {
+    cli.printJson({ url, login_url: login, deployment_version: version });
+    return;
+  }
+  const { stdout } = cli.host;
+  cli.print(`\n${paint(stdout, "bold", "Keelson is running")} at ${url}\n`);
+  cli.print(`Sign in:     ${login}`);
+  if (version !== null) {
+    cli.print("Start a run:");
+    cli.print(`  curl -sS ${url}/v1/tasks/repository-report/start \\\n    -H 'Authorization: Bearer ${credentials.api_key}' \\\n    -H 'Content-Type: application/json' -d '{"payload": {}}'`);
+  }
+  cli.print("\nCtrl-C stops everything.");
+}
+
+/** The examples' code, made while the rest starts; null when there are none, or what is wrong with them. */
+async function bundleExamples(directory: string) {
+  const files = await findExampleFiles(directory);
+  if (files.length === 0) return null;
+  const { bundleCode } = await import("../bundle/build-bundle.ts");
+  return bundleCode({ directory, files });
+}
+
+async function runAll(cli: Cli, started: Stop[]): Promise<void> {
+  const { env, cwd, signal } = cli.host;
+  const begun = performance.now();
+  const { loadConfig, migrate, startServer } = await loadServer();
+  const config = loadConfig(env);
+  const examples = bundleExamples(cwd);
+  // Awaited below; a failure meanwhile is no unhandled one.
+  examples.catch(() => undefined);
+
+  const database = await startDatabase(config.dataDir, config.databaseUrl, cli.notice);
+  started.push({ name: "PostgreSQL", stop: () => database.stop() });
+  signal.throwIfAborted();
+  const applied = await migrate(env["DATABASE_DIRECT_URL"] ?? database.url);
+  if (applied.length > 0) cli.notice(`Prepared the database (${applied.length} migrations)`);
+  signal.throwIfAborted();
+  const server = await startServer({ ...config, databaseUrl: database.url }).catch((error: unknown) => {
+    throw describeStartFailure(error);
+  });
+  started.push({ name: "server", stop: () => server.close() });
+  signal.throwIfAborted();
+  const agentEnv = { ...env, KEELSON_URL: server.url, KEELSON_ENROLLMENT_TOKEN: server.credentials.enrollment_token };
+  const agent = keepAgent([process.execPath, ...process.execArgv, MAIN, "agent"], agentEnv, cli.notice);
+  started.push({ name: "agent", stop: () => agent.stop() });
+
+  let version: string | null = null;
+  try {
+    const bundled = await examples;
+    const client = new Client({ url: server.url, apiKey: server.credentials.api_key, headers: { "service-cli-version": CLI_VERSION } });
+    if (bundled !== null) version = await deployExamples(client, bundled, cwd, signal, cli.notice);
+  } catch (error) {
+    // The rest is of use without the examples.
+    if (!(error instanceof BundleError || error instanceof ExitError)) throw error;
+    cli.notice(`The examples are not deployed. ${error.message}`);
+  }
+  cli.notice(`Ready in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+  describe(cli, server, version);
+  await untilAborted(signal);
+}
+
+export function addUp(parent: Command, cli: Cli): void {
+  parent
+    .command("up")
+    .description("Run everything on this machine: PostgreSQL, the server, one worker, the examples")
+    .addHelpText(
+      "after",
+      `
+Data is kept in .keelson (KEELSON_DATA_DIR). DATABASE_URL replaces the built-in PostgreSQL, PORT and HOST say where
+to listen. Ctrl-C stops all in order; a second one does not wait.
+
+Example:
+  $ PORT=9000 keelson up
+`,
+    )
+    .action(async () => {
+      const started: Stop[] = [];
+      try {
+        await runAll(cli, started);
+      } catch (error) {
+        if (!cli.host.signal.aborted || error !== cli.host.signal.reason) throw error;
+      } finally {
+        for (const { name, stop } of started.reverse()) {
+          cli.notice(`Stopping the ${name}`.replace("the PostgreSQL", "PostgreSQL"));
+          await stop().catch((error: unknown) => cli.notice(`The ${name} did not stop cleanly: ${error instanceof Error ? error.message : String(error)}`));
+        }
+      }
+    });
+}

@@ -1,0 +1,60 @@
+import { ConnectionError, KeelsonError, TimeoutError } from "@keelson/sdk";
+import { CommanderError } from "commander";
+
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notAllowed: 3,
+  notFound: 4,
+  conflict: 5,
+  unavailable: 6,
+  runFailed: 7,
+  /** A bad setting; sysexits' EX_CONFIG. */
+  configuration: 78,
+  timeout: 124,
+  interrupted: 130,
+} as const;
+
+/** Ends the command with a code; without a message nothing more is written. */
+export class ExitError extends Error {
+  override readonly name = "ExitError";
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message = "", options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** What was typed cannot be used. */
+export const usageError = (message: string): ExitError => new ExitError(EXIT.usage, message);
+
+/** The command was ended by Ctrl-C or SIGTERM. */
+export const interruption = (): ExitError => new ExitError(EXIT.interrupted);
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof ExitError) return error.exitCode;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (error instanceof TimeoutError) return EXIT.timeout;
+  if (error instanceof ConnectionError) return EXIT.unavailable;
+  if (error instanceof Error && error.name === "ConfigError") return EXIT.configuration;
+  if (!(error instanceof KeelsonError)) return EXIT.failure;
+  switch (error.status) {
+    case 401:
+    case 403:
+      return EXIT.notAllowed;
+    case 404:
+      return EXIT.notFound;
+    case 409:
+    case 410:
+      return EXIT.conflict;
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+      return EXIT.unavailable;
+    default:
+      return EXIT.failure;
+  }
+}

@@ -1,0 +1,29 @@
+import { KeelsonError } from "@keelson/sdk";
+import { CommanderError } from "commander";
+import { BundleError } from "./bundle/bundle-error.ts";
+import { paint, type Host } from "./cli.ts";
+import { ExitError } from "./exit-codes.ts";
+
+/** Writes why a command failed; with --json as one object, as the server's own errors are. */
+export function reportError(host: Host, error: unknown, json: boolean): void {
+  // Commander has written its own.
+  if (error instanceof CommanderError || (error instanceof ExitError && error.message === "")) return;
+  const { stderr } = host;
+  if (json) {
+    const known = error instanceof KeelsonError ? error : null;
+    const message = error instanceof Error ? error.message : String(error);
+    stderr.write(`${JSON.stringify({ error: { code: known?.code ?? "failed", message, details: known?.details ?? null, request_id: known?.requestId ?? null } })}\n`);
+    return;
+  }
+  const label = paint(stderr, "red", "error:");
+  if (error instanceof KeelsonError) {
+    stderr.write(`${label} ${error.message}\n`);
+    for (const { path, message } of error.issues) stderr.write(`  ${path}: ${message}\n`);
+    const id = error.requestId === null ? "" : `, request ${error.requestId}`;
+    stderr.write(paint(stderr, "dim", `  (${error.code}${id})\n`));
+    if (error.outcomeUnknown) stderr.write("  It may have been done all the same: look before repeating it, or use an idempotency key.\n");
+    return;
+  }
+  const expected = error instanceof ExitError || error instanceof BundleError || (error instanceof Error && error.name === "ConfigError");
+  stderr.write(`${label} ${expected || !(error instanceof Error) ? (error instanceof Error ? error.message : String(error)) : (error.stack ?? error.message)}\n`);
+}

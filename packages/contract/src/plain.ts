@@ -1,0 +1,14 @@
+/**
+ * The wire without its schemas: words, limits, ids and durations. Nothing here loads a schema library, so that
+ * the SDK inside a bundle and a short-lived command start in milliseconds.
+ */
+export * from "./ids.ts";
+export * from "./versions.ts";
+export * from "./limits.ts";
+export * from "./durations.ts";
+export * from "./error-codes.ts";
+export * from "./permissions.ts";
+export * from "./credentials.ts";
+export * from "./sse.ts";
+export * from "./runs.ts";
+export type * from "./bundle.ts";

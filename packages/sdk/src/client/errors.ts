@@ -1,0 +1,123 @@
+import type { ErrorCode, ErrorIssue } from "@keelson/contract/plain";
+
+/** The wire's codes, and the client's own for what never got an answer. */
+export type KeelsonErrorCode = ErrorCode | "connection_error" | "timeout" | "unexpected_response";
+
+export type KeelsonErrorInit = {
+  code: KeelsonErrorCode;
+  message: string;
+  /** The HTTP status; null when there was no answer. */
+  status?: number | null;
+  requestId?: string | null;
+  details?: Record<string, unknown> | null;
+  outcomeUnknown?: boolean;
+  retryAfterMs?: number | null;
+  cause?: unknown;
+};
+
+/** Every failure of the client. Its class says the kind, `code` the exact reason, `requestId` finds it in the server's log. */
+export class KeelsonError extends Error {
+  override readonly name: string = "KeelsonError";
+  readonly code: KeelsonErrorCode;
+  readonly status: number | null;
+  readonly requestId: string | null;
+  readonly details: Record<string, unknown> | null;
+  /** True when a write may or may not have happened: the answer was lost. Repeat it with an idempotency key. */
+  readonly outcomeUnknown: boolean;
+  /** What `Retry-After` said. */
+  readonly retryAfterMs: number | null;
+
+  constructor(init: KeelsonErrorInit) {
+    super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.code = init.code;
+    this.status = init.status ?? null;
+    this.requestId = init.requestId ?? null;
+    this.details = init.details ?? null;
+    this.outcomeUnknown = init.outcomeUnknown ?? false;
+    this.retryAfterMs = init.retryAfterMs ?? null;
+  }
+
+  /** The places of an invalid request; empty for other errors. */
+  get issues(): ErrorIssue[] {
+    const issues = this.details?.["issues"];
+    return Array.isArray(issues) ? (issues as ErrorIssue[]) : [];
+  }
+}
+
+/** 400, 405, 413, 415. */
+export class BadRequestError extends KeelsonError {
+  override readonly name: string = "BadRequestError";
+}
+/** 401. */
+export class AuthenticationError extends KeelsonError {
+  override readonly name: string = "AuthenticationError";
+}
+/** 403. */
+export class PermissionError extends KeelsonError {
+  override readonly name: string = "PermissionError";
+}
+/** 404. */
+export class NotFoundError extends KeelsonError {
+  override readonly name: string = "NotFoundError";
+}
+/** 409, and 410 for a cursor that is too old. */
+export class ConflictError extends KeelsonError {
+  override readonly name: string = "ConflictError";
+}
+/** 429. */
+export class RateLimitError extends KeelsonError {
+  override readonly name: string = "RateLimitError";
+}
+/** 500 and up. */
+export class ServerError extends KeelsonError {
+  override readonly name: string = "ServerError";
+}
+/** 503: the server is starting, stopping or without its database. */
+export class UnavailableError extends ServerError {
+  override readonly name: string = "UnavailableError";
+}
+/** There was no answer. `outcomeUnknown` tells whether the request may have arrived. */
+export class ConnectionError extends KeelsonError {
+  override readonly name: string = "ConnectionError";
+}
+/** A request, or a wait, took longer than its `timeoutMs`. */
+export class TimeoutError extends KeelsonError {
+  override readonly name: string = "TimeoutError";
+}
+
+function errorClass(status: number): typeof KeelsonError {
+  switch (status) {
+    case 401:
+      return AuthenticationError;
+    case 403:
+      return PermissionError;
+    case 404:
+      return NotFoundError;
+    case 409:
+    case 410:
+      return ConflictError;
+    case 429:
+      return RateLimitError;
+    case 503:
+      return UnavailableError;
+    default:
+      return status >= 500 ? ServerError : status >= 400 ? BadRequestError : KeelsonError;
+  }
+}
+
+/** The error of an answer's status and of the wire's error object. */
+export function errorOf(
+  status: number,
+  error: { code: string; message: string; details?: Record<string, unknown> | null; request_id?: string },
+  extra: { outcomeUnknown?: boolean; retryAfterMs?: number | null; requestId?: string | null } = {},
+): KeelsonError {
+  return new (errorClass(status))({
+    code: error.code as KeelsonErrorCode,
+    message: error.message,
+    status,
+    details: error.details ?? null,
+    requestId: error.request_id ?? extra.requestId ?? null,
+    outcomeUnknown: extra.outcomeUnknown ?? false,
+    retryAfterMs: extra.retryAfterMs ?? null,
+  });
+}

@@ -1,0 +1,33 @@
+/** One page as the wire has it, its rows under `items`. */
+export type Page<T> = { items: T[]; next_cursor: string | null };
+
+export type PageQuery = {
+  /** Rows a page, 1 to 200. Default 50. */
+  limit?: number;
+  /** `next_cursor` of an earlier page. */
+  cursor?: string;
+};
+
+/** A list that is read page by page: `for await` gives every row, `page()` one page. Nothing is asked before that. */
+export type PagedList<T> = AsyncIterable<T> & {
+  page(cursor?: string): Promise<Page<T>>;
+  pages(): AsyncGenerator<Page<T>>;
+};
+
+export function createPagedList<T>(fetchPage: (cursor: string | undefined) => Promise<Page<T>>, first?: string): PagedList<T> {
+  async function* pages(): AsyncGenerator<Page<T>> {
+    let cursor = first;
+    do {
+      const page = await fetchPage(cursor);
+      yield page;
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+  return {
+    page: (cursor = first) => fetchPage(cursor),
+    pages,
+    async *[Symbol.asyncIterator]() {
+      for await (const page of pages()) yield* page.items;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { Run } from "@keelson/contract";
+import { isTerminalRunStatus } from "@keelson/contract/plain";
+import { sleep } from "./clock.ts";
+import { AuthenticationError, KeelsonError, NotFoundError, PermissionError, TimeoutError } from "./errors.ts";
+import { followStream } from "./follow-stream.ts";
+import type { Transport } from "./transport.ts";
+
+export type WaitOptions = {
+  /** Give up after this long with a TimeoutError; the run goes on. Default: never. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** Reject with a RunFailedError when the run ends otherwise than succeeded. Default false. */
+  throwOnFailure?: boolean;
+};
+
+/** The run of a `wait` with `throwOnFailure` ended otherwise than succeeded. */
+export class RunFailedError extends Error {
+  override readonly name: string = "RunFailedError";
+  readonly run: Run;
+
+  constructor(run: Run) {
+    super(`Run ${run.id} ${run.status}${run.failure === null ? "" : `: ${run.failure.message}`}`);
+    this.run = run;
+  }
+}
+
+const FIRST_POLL_MS = 250;
+const LAST_POLL_MS = 5_000;
+
+/** Reads the run's events to their end; when streams do not get through (a proxy, the limit of connections), asks again and again. */
+async function untilEnded(transport: Transport, id: string, signal: AbortSignal): Promise<Run> {
+  const path = encodeURIComponent(id);
+  const read = (): Promise<Run> => transport.request<Run>({ method: "GET", path: `/v1/runs/${path}`, signal });
+  try {
+    for await (const event of followStream(transport, `/api/runs/${path}/events?follow=1`, { signal, onGap: () => undefined })) {
+      if (event.event === "end") break;
+    }
+  } catch (error) {
+    const refused = error instanceof NotFoundError || error instanceof AuthenticationError || error instanceof PermissionError;
+    if (!(error instanceof KeelsonError) || refused) throw error;
+  }
+  for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(LAST_POLL_MS, delayMs * 1.5)) {
+    const run = await read();
+    if (isTerminalRunStatus(run.status)) return run;
+    await sleep(delayMs, signal);
+  }
+}
+
+export async function waitForRun(transport: Transport, id: string, options: WaitOptions): Promise<Run> {
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(options.signal?.reason);
+  options.signal?.throwIfAborted();
+  options.signal?.addEventListener("abort", onAbort, { once: true });
+  const { timeoutMs } = options;
+  const giveUp = (): void =>
+    controller.abort(new TimeoutError({ code: "timeout", message: `Run ${id} has not ended within ${timeoutMs} ms; it goes on` }));
+  const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
+  try {
+    const run = await untilEnded(transport, id, controller.signal);
+    if (options.throwOnFailure === true && run.status !== "succeeded") throw new RunFailedError(run);
+    return run;
+  } finally {
+    clearTimeout(timer);
+    options.signal?.removeEventListener("abort", onAbort);
+  }
+}

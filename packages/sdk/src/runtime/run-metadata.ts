@@ -1,0 +1,69 @@
+import { LIMITS, type RuntimeHost } from "@keelson/contract/plain";
+
+/**
+ * The run's metadata: JSON values under names, shown on the run while it works. Reads see this attempt's own
+ * changes at once; the server has them a moment later. Changes outlive a failed attempt.
+ *
+ * Writes throw a TypeError for a value that is not JSON and a RangeError past 16 KiB in all.
+ */
+export type RunMetadata = {
+  get(): Record<string, unknown>;
+  get(key: string): unknown;
+  set(key: string, value: unknown): void;
+  /** Adds to a number; an absent one counts from 0. */
+  increment(key: string, by?: number): void;
+  /** Adds to the end of a list; an absent one begins empty. */
+  append(key: string, value: unknown): void;
+  remove(key: string): void;
+};
+
+function toJson(key: string, value: unknown): unknown {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw new TypeError(`metadata "${key}": the value is not JSON`, { cause: error });
+  }
+  if (text === undefined) throw new TypeError(`metadata "${key}": the value is not JSON (${typeof value})`);
+  return JSON.parse(text) as unknown;
+}
+
+export function createMetadata(initial: Record<string, unknown>, host: RuntimeHost): RunMetadata {
+  // Without a prototype, so that a key like `__proto__` is a key like any other.
+  let view: Record<string, unknown> = Object.assign(Object.create(null), structuredClone(initial));
+  const replace = (key: string, value: unknown): void => {
+    if (key === "" || key.length > 256) throw new RangeError("a metadata key has 1 to 256 characters");
+    const next: Record<string, unknown> = Object.assign(Object.create(null), view, { [key]: value });
+    const bytes = new TextEncoder().encode(JSON.stringify(next)).length;
+    if (bytes > LIMITS.metadataBytes) throw new RangeError(`metadata "${key}": ${bytes} bytes in all, the limit is ${LIMITS.metadataBytes}`);
+    view = next;
+  };
+  function get(key?: string): unknown {
+    return structuredClone(key === undefined ? { ...view } : view[key]);
+  }
+  return {
+    get: get as RunMetadata["get"],
+    set(key, value) {
+      const json = toJson(key, value);
+      replace(key, json);
+      host.metadata([{ op: "set", key, value: json }]);
+    },
+    increment(key, by = 1) {
+      const current = view[key] ?? 0;
+      if (typeof current !== "number" || !Number.isFinite(by)) throw new TypeError(`metadata "${key}": only a number can be incremented`);
+      replace(key, current + by);
+      host.metadata([{ op: "increment", key, value: by }]);
+    },
+    append(key, value) {
+      const current = view[key] ?? [];
+      if (!Array.isArray(current)) throw new TypeError(`metadata "${key}": only a list can be appended to`);
+      const json = toJson(key, value);
+      replace(key, [...(current as unknown[]), json]);
+      host.metadata([{ op: "append", key, value: json }]);
+    },
+    remove(key) {
+      delete view[key];
+      host.metadata([{ op: "remove", key }]);
+    },
+  };
+}

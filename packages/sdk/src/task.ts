@@ -1,0 +1,70 @@
+import type { StandardTypedV1 } from "@standard-schema/spec";
+import { DECLARED_ID_PATTERN, type ExecutionMode } from "@keelson/contract/plain";
+import type { RunContext } from "./context.ts";
+import type { DurationInput } from "./duration-input.ts";
+import type { JsonSchema, PayloadSchema } from "./payload-schema.ts";
+import type { Queue } from "./queue.ts";
+import { registry } from "./registry.ts";
+import type { RetryOptions } from "./retry-options.ts";
+
+export type TaskOptions = {
+  /** The name that starts and lists use: letters, digits, `.`, `_`, `-`; up to 128 characters; unique in the bundle. */
+  id: string;
+  description?: string;
+  retry?: RetryOptions;
+  /** A queue of `queue()`, or the name of one. */
+  queue?: Queue | string;
+  /** An attempt that takes longer is ended with the failure kind `timed_out`. Default: no limit. */
+  maxDuration?: DurationInput;
+  /** A run that has not begun after this long expires. Default: never. */
+  ttl?: DurationInput;
+  /** `exclusive` (default): one run at a time in a process. `shared`: many at once, for code that only waits on I/O. */
+  execution?: ExecutionMode;
+  /** The most memory its process may use, in MiB. */
+  memoryMb?: number;
+};
+
+/** A declared task. `Input` is what a start takes, `Output` what its run gives. */
+export type Task<Id extends string = string, Input = unknown, Output = unknown> = {
+  readonly kind: "task";
+  readonly id: Id;
+  readonly options: Readonly<TaskOptions>;
+  readonly payload: PayloadSchema | null;
+  readonly run: (payload: never, ctx: RunContext) => unknown;
+  /** Types alone; nothing is here at run time. */
+  readonly "~types"?: { readonly input: Input; readonly output: Output };
+};
+
+export type AnyTask = Task<string, unknown, unknown>;
+
+/** What a start of the task takes as its payload. */
+export type InputOf<T> = T extends { readonly "~types"?: { readonly input: infer Input } } ? Input : unknown;
+/** What a succeeded run of the task has as its output. */
+export type OutputOf<T> = T extends { readonly "~types"?: { readonly output: infer Output } } ? Output : unknown;
+
+type TaskBody<Payload, Output> = { run: (payload: Payload, ctx: RunContext) => Output | Promise<Output> };
+
+/**
+ * Declares a task. The payload's types come from its Standard Schema: its input type for starts, its output type
+ * for `run`. Without one, or with a plain JSON Schema, they come from how `run` annotates its parameter.
+ *
+ * Throws a TypeError for an id that cannot be used and an Error for one that is declared twice.
+ */
+export function task<const Id extends string, Schema extends StandardTypedV1, Output>(
+  options: TaskOptions & { id: Id; payload: Schema } & TaskBody<StandardTypedV1.InferOutput<Schema>, Output>,
+): Task<Id, StandardTypedV1.InferInput<Schema>, Awaited<Output>>;
+export function task<const Id extends string, Payload = unknown, Output = unknown>(
+  options: TaskOptions & { id: Id; payload?: JsonSchema } & TaskBody<Payload, Output>,
+): Task<Id, Payload, Awaited<Output>>;
+export function task(options: TaskOptions & { payload?: PayloadSchema } & TaskBody<never, unknown>): AnyTask {
+  const { payload = null, run, ...rest } = options;
+  if (typeof options.id !== "string" || !new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
+    throw new TypeError(`task(): ${JSON.stringify(options.id)} is not a task id (letters, digits, . _ -, up to 128 characters)`);
+  }
+  if (typeof run !== "function") throw new TypeError(`task(): "${options.id}" has no run function`);
+  const { tasks } = registry();
+  if (tasks.has(options.id)) throw new Error(`task(): "${options.id}" is declared twice; each task needs an id of its own`);
+  const declared: AnyTask = Object.freeze({ kind: "task" as const, id: options.id, options: Object.freeze(rest), payload, run });
+  tasks.set(options.id, declared);
+  return declared;
+}
