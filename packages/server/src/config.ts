@@ -1,0 +1,138 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseDuration } from "@keelson/contract";
+
+/** Everything that can be set, read once. This file alone knows the names of environment variables. */
+export type Config = {
+  host: string;
+  port: number;
+  /** null: the embedded server. */
+  databaseUrl: string | null;
+  databaseDirectUrl: string | null;
+  databasePoolSize: number;
+  databaseStatementNames: boolean;
+  dataDir: string;
+  publicUrl: string | null;
+  leaseDurationMs: number;
+  logLevel: string;
+};
+
+/** A setting that cannot be used. The command shows the message as its one line and exits with 78 (EX_CONFIG). */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly exitCode = 78;
+}
+
+type Setting = { name: string; byDefault: string | null; description: string; secret?: true };
+
+/** The table that docs/reference/configuration.md is generated from. */
+export const SETTINGS = {
+  host: { name: "HOST", byDefault: "127.0.0.1", description: "Address to listen on." },
+  port: { name: "PORT", byDefault: "4400", description: "Port to listen on; 0 takes a free one." },
+  databaseUrl: {
+    name: "DATABASE_URL",
+    byDefault: null,
+    description: "PostgreSQL 15 or later. Without it an embedded PostgreSQL runs in the data folder.",
+    secret: true,
+  },
+  databaseDirectUrl: {
+    name: "DATABASE_DIRECT_URL",
+    byDefault: null,
+    description: "The same database past a pooler, for LISTEN and migrations. Default: DATABASE_URL.",
+    secret: true,
+  },
+  poolSize: { name: "KEELSON_POOL_SIZE", byDefault: "12", description: "Connections to PostgreSQL, 2 to 200." },
+  statementNames: {
+    name: "KEELSON_STATEMENT_NAMES",
+    byDefault: "on",
+    description: "`off` behind a pooler that does not keep prepared statements.",
+  },
+  dataDir: { name: "KEELSON_DATA_DIR", byDefault: ".keelson", description: "Folder of the embedded database, bundles, credentials and caches." },
+  publicUrl: { name: "PUBLIC_URL", byDefault: null, description: "The address under which callers reach the server, when it is not the one listened on." },
+  leaseDuration: { name: "KEELSON_LEASE_DURATION", byDefault: "15s", description: "How long a silent worker keeps its runs, 6s to 300s." },
+  logLevel: { name: "KEELSON_LOG_LEVEL", byDefault: "info", description: "`debug`, `info`, `warn`, `error` or `silent`." },
+} as const satisfies Record<string, Setting>;
+
+/** Names that other parts read: known here so that a misspelt name is told from them. */
+const OTHERS = [
+  "KEELSON_URL",
+  "KEELSON_API_KEY",
+  "KEELSON_ENROLLMENT_TOKEN",
+  "KEELSON_AGENT_NAME",
+  "KEELSON_AGENT_CAPACITY",
+  "KEELSON_TASK_ENV",
+  "KEELSON_TEST_DATABASE_URL",
+];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The value of a setting; one that is secret may be in a file that `<NAME>_FILE` names. */
+function read(env: Environment, setting: Setting): string | null {
+  const value = env[setting.name];
+  if (value !== undefined && value !== "") return value;
+  const file = setting.secret === true ? env[`${setting.name}_FILE`] : undefined;
+  if (file === undefined || file === "") return setting.byDefault;
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new ConfigError(`${setting.name}_FILE names ${file}, which cannot be read. Check the path and its permissions.`, { cause });
+  }
+}
+
+function integer(env: Environment, setting: Setting, minimum: number, maximum: number): number {
+  const text = read(env, setting) ?? "";
+  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= minimum && value <= maximum)) throw new ConfigError(`${setting.name} is "${text}"; set a whole number from ${minimum} to ${maximum}.`);
+  return value;
+}
+
+function url(env: Environment, setting: Setting, protocols: RegExp, example: string): string | null {
+  const text = read(env, setting);
+  if (text === null) return null;
+  if (!URL.canParse(text) || !protocols.test(new URL(text).protocol)) throw new ConfigError(`${setting.name} is not a URL such as ${example}.`);
+  return text;
+}
+
+function oneOf<Value extends string>(env: Environment, setting: Setting, values: readonly Value[]): Value {
+  const text = read(env, setting);
+  const value = values.find((candidate) => candidate === text);
+  if (value === undefined) throw new ConfigError(`${setting.name} is "${text}"; set one of ${values.join(", ")}.`);
+  return value;
+}
+
+function leaseDuration(env: Environment): number {
+  const text = read(env, SETTINGS.leaseDuration) ?? "";
+  const ms = parseDuration(text);
+  if (ms === null || ms < 6_000 || ms > 300_000) throw new ConfigError(`${SETTINGS.leaseDuration.name} is "${text}"; set a duration from 6s to 300s.`);
+  return ms;
+}
+
+function refuseUnknown(env: Environment): void {
+  const settings = Object.values(SETTINGS) as Setting[];
+  const known = new Set([...settings.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name])), ...OTHERS, ...OTHERS.map((name) => `${name}_FILE`)]);
+  const unknown = Object.keys(env).find((name) => name.startsWith("KEELSON_") && !known.has(name));
+  if (unknown !== undefined) throw new ConfigError(`${unknown} is not a setting of Keelson. Check its spelling, or unset it.`);
+}
+
+/**
+ * Reads and checks the configuration. In a container the data folder is usually a mount; in a checkout it is `.keelson`.
+ *
+ * @throws ConfigError at the first setting that cannot be used.
+ */
+export function loadConfig(env: Environment, cwd: string = process.cwd()): Config {
+  refuseUnknown(env);
+  const dataDir = resolve(cwd, read(env, SETTINGS.dataDir) ?? ".keelson");
+  return {
+    host: read(env, SETTINGS.host) ?? "127.0.0.1",
+    port: integer(env, SETTINGS.port, 0, 65_535),
+    databaseUrl: url(env, SETTINGS.databaseUrl, /^postgres(ql)?:$/, "postgres://user:password@host:5432/keelson"),
+    databaseDirectUrl: url(env, SETTINGS.databaseDirectUrl, /^postgres(ql)?:$/, "postgres://user:password@host:5432/keelson"),
+    databasePoolSize: integer(env, SETTINGS.poolSize, 2, 200),
+    databaseStatementNames: oneOf(env, SETTINGS.statementNames, ["on", "off"]) === "on",
+    dataDir,
+    publicUrl: url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
+    leaseDurationMs: leaseDuration(env),
+    logLevel: oneOf(env, SETTINGS.logLevel, ["debug", "info", "warn", "error", "silent"]),
+  };
+}
+

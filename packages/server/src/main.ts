@@ -1,0 +1,26 @@
+import { ConfigError, loadConfig } from "./config.ts";
+import { startEmbeddedServer } from "./db/embedded-server.ts";
+import { startServer } from "./server.ts";
+
+/** Runs one replica from the environment, with the embedded database when no other is named. */
+async function main(): Promise<void> {
+  const config = loadConfig(process.env);
+  const embedded = config.databaseUrl === null ? await startEmbeddedServer({ dataDir: config.dataDir }) : null;
+  const server = await startServer({ ...config, databaseUrl: config.databaseUrl ?? (embedded?.url as string) });
+  process.stdout.write(`listening on ${server.url}\n`);
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    await server.close();
+    await embedded?.stop();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop());
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`keelson: ${(error as Error).message}\n`);
+  process.exitCode = error instanceof ConfigError ? error.exitCode : 1;
+}
