@@ -20,13 +20,13 @@ export async function prepareDeployment(postgres: BenchPostgres): Promise<void> 
 }
 
 /** Runs `measure` with a server on a fresh copy of `template`; the copy is dropped afterwards. */
-export async function withKeelson<T>(postgres: BenchPostgres, measure: (keelson: Keelson, databaseUrl: string) => Promise<T>, template = TEMPLATE): Promise<T> {
+export async function withKeelson<T>(postgres: BenchPostgres, measure: (keelson: Keelson, databaseUrl: string, databaseName: string) => Promise<T>, template = TEMPLATE): Promise<T> {
   copies += 1;
   const name = `keelson_${copies}`;
   const databaseUrl = await postgres.createDatabase(name, template);
   const keelson = await startKeelson(dataDirOf(postgres), databaseUrl);
   try {
-    return await measure(keelson, databaseUrl);
+    return await measure(keelson, databaseUrl, name);
   } finally {
     await keelson.stop();
     await postgres.dropDatabase(name);

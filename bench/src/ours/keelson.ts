@@ -15,7 +15,7 @@ export type Keelson = {
   apiKey: string;
   server: Child;
   api: Api;
-  /** Starts an agent and resolves when the server counts it as active. */
+  /** Spawns an agent with that many slots; it is at work once the first run has been leased. */
   startAgent(capacity: number): Promise<Child>;
   stop(): Promise<void>;
 };
