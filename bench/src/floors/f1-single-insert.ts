@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { openPool } from '../harness/postgres.ts';
-import { percentile } from '../harness/statistics.ts';
-import { runCallers } from '../harness/run-callers.ts';
-import { ENVIRONMENT_ID, PAYLOAD, resetTable } from './insert-table.ts';
+import { randomUUID } from "node:crypto";
+import { openPool } from "../harness/postgres.ts";
+import { percentile } from "../harness/statistics.ts";
+import { runCallers } from "../harness/run-callers.ts";
+import { ENVIRONMENT_ID, PAYLOAD, resetTable } from "./insert-table.ts";
 
 const INSERT = {
-  name: 'insert_one',
-  text: 'INSERT INTO floor_inserts (id, environment_id, payload, created_at) VALUES ($1, $2, $3, now())',
+  name: "insert_one",
+  text: "INSERT INTO floor_inserts (id, environment_id, payload, created_at) VALUES ($1, $2, $3, now())",
 };
 
 /** F1: durable inserts of one row a second, by 16 callers with a connection each. */
@@ -30,7 +30,11 @@ export function measureInsertLatency(url: string, samples: number): Promise<numb
   });
 }
 
-async function withPool<T>(url: string, size: number, measure: (insert: () => Promise<void>) => Promise<T>): Promise<T> {
+async function withPool<T>(
+  url: string,
+  size: number,
+  measure: (insert: () => Promise<void>) => Promise<T>,
+): Promise<T> {
   const pool = await openPool(url, size);
   try {
     await resetTable(pool);

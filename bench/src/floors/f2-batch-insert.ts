@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { openPool } from '../harness/postgres.ts';
-import { runCallers } from '../harness/run-callers.ts';
-import { ENVIRONMENT_ID, PAYLOAD, resetTable } from './insert-table.ts';
+import { randomUUID } from "node:crypto";
+import { openPool } from "../harness/postgres.ts";
+import { runCallers } from "../harness/run-callers.ts";
+import { ENVIRONMENT_ID, PAYLOAD, resetTable } from "./insert-table.ts";
 
 const CALLERS = 4;
 const ROWS = 100;
@@ -12,8 +12,8 @@ export async function measureBatchInserts(url: string, durationMs: number): Prom
   const payloads = Array.from({ length: ROWS }, () => PAYLOAD);
   const insert = async (): Promise<void> => {
     await pool.query({
-      name: 'insert_many',
-      text: 'INSERT INTO floor_inserts (id, environment_id, payload, created_at) SELECT id, $2, payload, now() FROM unnest($1::uuid[], $3::text[]) AS rows (id, payload)',
+      name: "insert_many",
+      text: "INSERT INTO floor_inserts (id, environment_id, payload, created_at) SELECT id, $2, payload, now() FROM unnest($1::uuid[], $3::text[]) AS rows (id, payload)",
       values: [Array.from({ length: ROWS }, () => randomUUID()), ENVIRONMENT_ID, payloads],
     });
   };

@@ -1,5 +1,5 @@
-import { openPool } from '../harness/postgres.ts';
-import { ENVIRONMENT_ID, PAYLOAD } from './insert-table.ts';
+import { openPool } from "../harness/postgres.ts";
+import { ENVIRONMENT_ID, PAYLOAD } from "./insert-table.ts";
 
 const BATCH = 50;
 
@@ -11,17 +11,22 @@ const BATCH = 50;
 export async function measureClaimComplete(url: string, jobs: number): Promise<number> {
   const pool = await openPool(url, 1);
   try {
-    await pool.query('DROP TABLE IF EXISTS floor_jobs');
-    await pool.query(`CREATE TABLE floor_jobs (id uuid PRIMARY KEY DEFAULT uuidv7(), environment_id uuid NOT NULL, payload text NOT NULL, status text NOT NULL DEFAULT 'queued', created_at timestamptz NOT NULL DEFAULT now(), started_at timestamptz, finished_at timestamptz)`);
+    await pool.query("DROP TABLE IF EXISTS floor_jobs");
+    await pool.query(
+      `CREATE TABLE floor_jobs (id uuid PRIMARY KEY DEFAULT uuidv7(), environment_id uuid NOT NULL, payload text NOT NULL, status text NOT NULL DEFAULT 'queued', created_at timestamptz NOT NULL DEFAULT now(), started_at timestamptz, finished_at timestamptz)`,
+    );
     await pool.query(`CREATE INDEX floor_jobs_queued ON floor_jobs (id) WHERE status = 'queued'`);
-    await pool.query('INSERT INTO floor_jobs (environment_id, payload) SELECT $1, $2 FROM generate_series(1, $3::int)', [ENVIRONMENT_ID, PAYLOAD, jobs]);
-    await pool.query('ANALYZE floor_jobs');
+    await pool.query(
+      "INSERT INTO floor_jobs (environment_id, payload) SELECT $1, $2 FROM generate_series(1, $3::int)",
+      [ENVIRONMENT_ID, PAYLOAD, jobs],
+    );
+    await pool.query("ANALYZE floor_jobs");
 
     const startedAt = performance.now();
     let done = 0;
     for (;;) {
       const { rows } = await pool.query<{ id: string; payload: string }>({
-        name: 'claim',
+        name: "claim",
         text: `UPDATE floor_jobs SET status = 'running', started_at = now()
                WHERE id IN (SELECT id FROM floor_jobs WHERE status = 'queued' ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
                RETURNING id, payload`,
@@ -29,7 +34,7 @@ export async function measureClaimComplete(url: string, jobs: number): Promise<n
       });
       if (rows.length === 0) break;
       const completed = await pool.query({
-        name: 'complete',
+        name: "complete",
         text: `UPDATE floor_jobs SET status = 'succeeded', finished_at = now() WHERE id = ANY ($1::uuid[])`,
         values: [rows.map((row) => row.id)],
       });

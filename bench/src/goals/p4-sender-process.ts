@@ -1,7 +1,7 @@
-import { Client } from '@keelson/sdk';
-import { answerMessages } from '../harness/child.ts';
-import { PAYLOAD } from '../floors/insert-table.ts';
-import { waitFor } from '../ours/api.ts';
+import { Client } from "@keelson/sdk";
+import { answerMessages } from "../harness/child.ts";
+import { PAYLOAD } from "../floors/insert-table.ts";
+import { waitFor } from "../ours/api.ts";
 
 /** `before`: how many runs had succeeded already. */
 export type SendCommand = { url: string; apiKey: string; tasks: number; callers: number; before: number };
@@ -17,10 +17,14 @@ answerMessages<SendCommand>(async ({ url, apiKey, tasks, callers, before }) => {
     Array.from({ length: callers }, async () => {
       while (next < tasks) {
         next += 1;
-        await client.tasks.start('noop', payload);
+        await client.tasks.start("noop", payload);
       }
     }),
   );
-  await waitFor('all runs to have succeeded', 60_000, async () => (await client.runs.counts()).succeeded >= before + tasks);
+  await waitFor(
+    "all runs to have succeeded",
+    60_000,
+    async () => (await client.runs.counts()).succeeded >= before + tasks,
+  );
   return { seconds: (performance.now() - from) / 1000 };
 });

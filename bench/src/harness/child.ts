@@ -1,6 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 
 /**
  * A contestant, a load generator or a bare server in a process of its own, so that no figure contains another's
@@ -25,10 +25,16 @@ export async function stopAllChildren(): Promise<void> {
 
 /** Spawns a module of this package with a message channel. `core` pins it to one core where taskset exists. */
 export function startChild(module: URL, options: { core?: number; args?: string[] } = {}): Child {
-  const command = [process.execPath, '--conditions=@keelson/source', fileURLToPath(module), ...(options.args ?? [])];
-  if (options.core !== undefined && process.platform === 'linux') command.unshift('taskset', '-c', String(options.core));
+  const command = [
+    process.execPath,
+    "--conditions=@keelson/source",
+    fileURLToPath(module),
+    ...(options.args ?? []),
+  ];
+  if (options.core !== undefined && process.platform === "linux")
+    command.unshift("taskset", "-c", String(options.core));
   const [program, ...args] = command as [string, ...string[]];
-  return watchChild(spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }), program);
+  return watchChild(spawn(program, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] }), program);
 }
 
 /** Takes a spawned process into the list of children to end. */
@@ -38,21 +44,26 @@ export function watchChild(child: ChildProcess, name: string): Child {
   const inbox: unknown[] = [];
   let waiting: { resolve: (message: unknown) => void; reject: (error: Error) => void } | undefined;
   let isEnding = false;
-  child.on('message', (message) => {
+  child.on("message", (message) => {
     if (waiting === undefined) inbox.push(message);
     else waiting.resolve(message);
   });
-  const gone = once(child, 'exit').then(([code, signal]) => {
+  const gone = once(child, "exit").then(([code, signal]) => {
     running.delete(self);
-    if (!isEnding) waiting?.reject(new Error(`${name} (process ${pid}) ended early: ${signal ?? `exit code ${code}`}`));
+    if (!isEnding)
+      waiting?.reject(new Error(`${name} (process ${pid}) ended early: ${signal ?? `exit code ${code}`}`));
   });
 
   const next = async <T>(timeoutMs: number): Promise<T> => {
     if (inbox.length > 0) return inbox.shift() as T;
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} (process ${pid}) has ended`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`${name} (process ${pid}) has ended`);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     waiting = { resolve, reject };
-    const timer = setTimeout(() => reject(new Error(`${name} did not answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(
+      () => reject(new Error(`${name} did not answer within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
     try {
       return (await promise) as T;
     } finally {
@@ -72,8 +83,8 @@ export function watchChild(child: ChildProcess, name: string): Child {
     async stop() {
       isEnding = true;
       if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
       await gone;
       clearTimeout(timer);
     },
@@ -84,7 +95,7 @@ export function watchChild(child: ChildProcess, name: string): Child {
 
 /** The child's side: answers each message with what `handle` returns; a failure ends the process with its reason. */
 export function answerMessages<I>(handle: (message: I) => Promise<unknown>): void {
-  process.on('message', (message) => {
+  process.on("message", (message) => {
     handle(message as I).then(
       (answer) => process.send?.(answer ?? null),
       (error: unknown) => {
@@ -93,5 +104,5 @@ export function answerMessages<I>(handle: (message: I) => Promise<unknown>): voi
       },
     );
   });
-  process.on('disconnect', () => process.exit(0));
+  process.on("disconnect", () => process.exit(0));
 }

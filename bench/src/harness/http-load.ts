@@ -1,4 +1,4 @@
-import { startChild } from './child.ts';
+import { startChild } from "./child.ts";
 
 /** One POST sent over and over. */
 export type HttpLoad = {
@@ -26,11 +26,12 @@ export type HttpLoadResult = {
 
 /** Runs the load in a process of its own; throws when an answer was not 2xx. */
 export async function runHttpLoad(load: HttpLoad): Promise<HttpLoadResult> {
-  const child = startChild(new URL('./http-load-process.ts', import.meta.url));
+  const child = startChild(new URL("./http-load-process.ts", import.meta.url));
   try {
     const result = await child.ask<HttpLoadResult>(load, load.durationMs + 30_000);
-    const refused = Object.entries(result.statuses).filter(([status]) => !status.startsWith('2'));
-    if (refused.length > 0) throw new Error(`POST ${load.path} was refused under load: ${JSON.stringify(result.statuses)}`);
+    const refused = Object.entries(result.statuses).filter(([status]) => !status.startsWith("2"));
+    if (refused.length > 0)
+      throw new Error(`POST ${load.path} was refused under load: ${JSON.stringify(result.statuses)}`);
     return result;
   } finally {
     await child.stop();

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from "node:fs";
 
 /** What Linux knows of a process and its descendants: the server with its PostgreSQL, say. */
 
@@ -10,7 +10,7 @@ type Stat = { parent: number; cpuMs: number };
 /** The process and all its descendants. */
 export function listTree(root: number): number[] {
   const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
+  for (const name of readdirSync("/proc")) {
     if (!/^[0-9]+$/.test(name)) continue;
     const stat = readStat(Number(name));
     if (stat !== null) parents.set(Number(name), stat.parent);
@@ -23,7 +23,8 @@ export function listTree(root: number): number[] {
 /** Memory of the tree in MiB, a shared page counted once over all that share it (PSS). */
 export function readMemoryMib(root: number): number {
   let kib = 0;
-  for (const pid of listTree(root)) kib += Number(/^Pss: +([0-9]+) kB$/m.exec(readProc(pid, 'smaps_rollup') ?? '')?.[1] ?? 0);
+  for (const pid of listTree(root))
+    kib += Number(/^Pss: +([0-9]+) kB$/m.exec(readProc(pid, "smaps_rollup") ?? "")?.[1] ?? 0);
   return kib / 1024;
 }
 
@@ -40,20 +41,23 @@ export function cpuBetweenMs(before: Map<number, number>, after: Map<number, num
 }
 
 function readStat(pid: number): Stat | null {
-  const text = readProc(pid, 'stat');
+  const text = readProc(pid, "stat");
   if (text === null) return null;
   // The name in parentheses may contain spaces; what follows it begins with the state, the third field.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+  const fields = text
+    .slice(text.lastIndexOf(")") + 2)
+    .split(" ")
+    .map(Number);
   const ticks = (fields[11] ?? 0) + (fields[12] ?? 0) + (fields[13] ?? 0) + (fields[14] ?? 0);
   return { parent: fields[1] ?? 0, cpuMs: ticks * TICK_MS };
 }
 
 function readProc(pid: number, file: string): string | null {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ESRCH') return null; // It ended while we looked.
+    if (code === "ENOENT" || code === "ESRCH") return null; // It ended while we looked.
     throw error;
   }
 }

@@ -1,5 +1,9 @@
 /** Runs `call` from `callers` concurrent loops until the time is over; returns how many calls finished in it, a second. */
-export async function runCallers(callers: number, durationMs: number, call: (caller: number) => Promise<void>): Promise<number> {
+export async function runCallers(
+  callers: number,
+  durationMs: number,
+  call: (caller: number) => Promise<void>,
+): Promise<number> {
   const startedAt = performance.now();
   const endsAt = startedAt + durationMs;
   let finished = 0;

@@ -1,17 +1,17 @@
-import { createHash } from 'node:crypto';
-import type { CreateDeployment } from '@keelson/contract';
-import { BUNDLE_FORMAT_VERSION, WORKER_PROTOCOL_VERSION } from '@keelson/contract';
+import { createHash } from "node:crypto";
+import type { CreateDeployment } from "@keelson/contract";
+import { BUNDLE_FORMAT_VERSION, WORKER_PROTOCOL_VERSION } from "@keelson/contract";
 
 /**
  * The deployment that is measured, written by hand as bundle format 1 so that a figure is the engine's and not the
  * SDK's runtime on top. `noop` does nothing; `tell-time` gives the machine's clock as its output; the other two print.
  */
-const MANIFEST: CreateDeployment['manifest'] = {
+const MANIFEST: CreateDeployment["manifest"] = {
   tasks: [
-    { id: 'noop', execution: 'shared' },
-    { id: 'tell-time', execution: 'shared' },
-    { id: 'print-lines', execution: 'exclusive' },
-    { id: 'print-slowly', execution: 'exclusive' },
+    { id: "noop", execution: "shared" },
+    { id: "tell-time", execution: "shared" },
+    { id: "print-lines", execution: "exclusive" },
+    { id: "print-slowly", execution: "exclusive" },
   ],
 };
 
@@ -54,9 +54,9 @@ export const keelson = {
 `;
 
 export const BUNDLE = Buffer.from(SOURCE);
-export const BUNDLE_DIGEST = createHash('sha256').update(BUNDLE).digest('hex');
+export const BUNDLE_DIGEST = createHash("sha256").update(BUNDLE).digest("hex");
 /** Bytes of one line of `print-lines`. */
-export const LINE_BYTES = Buffer.byteLength('line 00000000 of a log that somebody will want to read later\n');
+export const LINE_BYTES = Buffer.byteLength("line 00000000 of a log that somebody will want to read later\n");
 
 export const DEPLOYMENT: CreateDeployment = {
   manifest: MANIFEST,

@@ -1,28 +1,28 @@
-import { Logger, makeWorkerUtils, run } from 'graphile-worker';
-import { Pool } from 'pg';
-import { answerMessages } from '../harness/child.ts';
-import { PAYLOAD } from '../floors/insert-table.ts';
-import { machineNowMs } from '../harness/statistics.ts';
+import { Logger, makeWorkerUtils, run } from "graphile-worker";
+import { Pool } from "pg";
+import { answerMessages } from "../harness/child.ts";
+import { PAYLOAD } from "../floors/insert-table.ts";
+import { machineNowMs } from "../harness/statistics.ts";
 
 /** What this process is asked to do; `url` is the database of the peer. */
 export type GraphileCommand =
-  | { do: 'fill'; url: string; jobs: number }
-  | { do: 'drain'; url: string; jobs: number }
-  | { do: 'listen'; url: string }
-  | { do: 'add'; url: string };
+  | { do: "fill"; url: string; jobs: number }
+  | { do: "drain"; url: string; jobs: number }
+  | { do: "listen"; url: string }
+  | { do: "add"; url: string };
 
 /** A process of the peer graphile-worker, as an application would deploy it. */
 const silent = new Logger(() => () => {});
 
 answerMessages<GraphileCommand>((command) => {
   switch (command.do) {
-    case 'fill':
+    case "fill":
       return fill(command.url, command.jobs);
-    case 'drain':
+    case "drain":
       return drain(command.url, command.jobs);
-    case 'listen':
+    case "listen":
       return listen(command.url);
-    case 'add':
+    case "add":
       return add(command.url);
   }
 });
@@ -32,7 +32,9 @@ async function fill(url: string, jobs: number): Promise<void> {
   await utils.migrate();
   const payload = JSON.parse(PAYLOAD) as object;
   for (let left = jobs; left > 0; left -= 1000) {
-    await utils.addJobs(Array.from({ length: Math.min(left, 1000) }, () => ({ identifier: 'noop', payload })));
+    await utils.addJobs(
+      Array.from({ length: Math.min(left, 1000) }, () => ({ identifier: "noop", payload })),
+    );
   }
   await utils.release();
 }
@@ -63,10 +65,12 @@ async function drain(url: string, jobs: number): Promise<{ jobsPerSecond: number
         if (handled === jobs) all.resolve();
       },
     },
-  } as Parameters<typeof run>[0]);
+  });
   await all.promise;
   for (;;) {
-    const { rows } = await pool.query<{ left: number }>('SELECT count(*)::int AS left FROM graphile_worker._private_jobs');
+    const { rows } = await pool.query<{ left: number }>(
+      "SELECT count(*)::int AS left FROM graphile_worker._private_jobs",
+    );
     if (rows[0]?.left === 0) break;
   }
   const lastMs = machineNowMs();
@@ -76,7 +80,7 @@ async function drain(url: string, jobs: number): Promise<{ jobsPerSecond: number
 }
 
 /** Works with its default settings (no local queue, which is for throughput) and reports when each handler runs. */
-async function listen(url: string): Promise<'listening'> {
+async function listen(url: string): Promise<"listening"> {
   await run({
     preset: { worker: { connectionString: url, concurrentJobs: 4, maxPoolSize: 10, logger: silent } },
     noHandleSignals: true,
@@ -85,8 +89,8 @@ async function listen(url: string): Promise<'listening'> {
         process.send?.({ runningAtMs: machineNowMs() });
       },
     },
-  } as Parameters<typeof run>[0]);
-  return 'listening';
+  });
+  return "listening";
 }
 
 let adder: Awaited<ReturnType<typeof makeWorkerUtils>> | undefined;
@@ -95,6 +99,6 @@ let adder: Awaited<ReturnType<typeof makeWorkerUtils>> | undefined;
 async function add(url: string): Promise<{ calledAtMs: number }> {
   adder ??= await makeWorkerUtils({ connectionString: url });
   const calledAtMs = machineNowMs();
-  await adder.addJob('noop', JSON.parse(PAYLOAD) as object);
+  await adder.addJob("noop", JSON.parse(PAYLOAD) as object);
   return { calledAtMs };
 }

@@ -1,23 +1,23 @@
-import { startChild, type Child } from '../harness/child.ts';
-import type { PgBossCommand } from './pg-boss-process.ts';
+import { startChild, type Child } from "../harness/child.ts";
+import type { PgBossCommand } from "./pg-boss-process.ts";
 
-const MODULE = new URL('./pg-boss-process.ts', import.meta.url);
+const MODULE = new URL("./pg-boss-process.ts", import.meta.url);
 
 type Worked = { firstAtMs: number; lastAtMs: number };
 
 const ask = <T>(child: Child, command: PgBossCommand): Promise<T> => child.ask<T>(command, 60_000);
 
 /** Jobs a second from the first `send` of `callers` concurrent callers until the last is completed by one worker. */
-export async function measurePgBossEndToEnd(url: string, jobs: number, callers: number): Promise<{ perSecond: number; sentPerSecond: number }> {
+export async function measurePgBossEndToEnd(url: string, jobs: number, callers: number): Promise<number> {
   const sender = startChild(MODULE);
   const worker = startChild(MODULE);
   try {
-    await ask(sender, { do: 'fill', url, jobs: 0 });
-    await ask<'working'>(worker, { do: 'work', url, jobs });
+    await ask(sender, { do: "fill", url, jobs: 0 });
+    await ask<"working">(worker, { do: "work", url, jobs });
     const worked = worker.next<Worked>(120_000);
-    const sent = ask<{ calledAtMs: number; sentAtMs: number }>(sender, { do: 'send', url, jobs, callers });
-    const [{ lastAtMs }, { calledAtMs, sentAtMs }] = await Promise.all([worked, sent]);
-    return { perSecond: (jobs * 1000) / (lastAtMs - calledAtMs), sentPerSecond: (jobs * 1000) / (sentAtMs - calledAtMs) };
+    const sent = ask<{ calledAtMs: number }>(sender, { do: "send", url, jobs, callers });
+    const [{ lastAtMs }, { calledAtMs }] = await Promise.all([worked, sent]);
+    return (jobs * 1000) / (lastAtMs - calledAtMs);
   } finally {
     await Promise.all([sender.stop(), worker.stop()]);
   }
@@ -28,8 +28,8 @@ export async function measurePgBossDrain(url: string, jobs: number): Promise<num
   const filler = startChild(MODULE);
   const worker = startChild(MODULE);
   try {
-    await ask(filler, { do: 'fill', url, jobs });
-    await ask<'working'>(worker, { do: 'work', url, jobs });
+    await ask(filler, { do: "fill", url, jobs });
+    await ask<"working">(worker, { do: "work", url, jobs });
     const { firstAtMs, lastAtMs } = await worker.next<Worked>(60_000);
     return (jobs * 1000) / (lastAtMs - firstAtMs);
   } finally {
