@@ -59,6 +59,7 @@ const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     stopping.abort();
+    failures.push(`stopped by ${signal}`);
     say("stopping …");
     void stopAllChildren();
   });

@@ -22,7 +22,12 @@ export type Sizes = { loadMs: number; tasks: number; samples: number; lines: num
 /** Concurrent callers of P4 and of its peer. */
 const CALLERS = 100;
 
-export type Step = { name: string; XX };
+export type Step = {
+  name: string;
+  part: "floors" | "peers" | "ours" | "history";
+  /** Writes its figures into the round as it has them, so that those before a failure are kept. */
+  measure(round: Round): Promise<void>;
+};
 
 /**
  * The measurements of one round. What is held against each other stands side by side, because a shared machine is

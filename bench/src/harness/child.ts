@@ -43,15 +43,16 @@ export function watchChild(child: ChildProcess, name: string): Child {
   if (pid === undefined) throw new Error(`${name} could not be started`);
   const inbox: unknown[] = [];
   let waiting: { resolve: (message: unknown) => void; reject: (error: Error) => void } | undefined;
-  let isEnding = false;
   child.on("message", (message) => {
     if (waiting === undefined) inbox.push(message);
     else waiting.resolve(message);
   });
   const gone = once(child, "exit").then(([code, signal]) => {
     running.delete(self);
-    if (!isEnding)
-      waiting?.reject(new Error(`${name} (process ${pid}) ended early: ${signal ?? `exit code ${code}`}`));
+    // Also when it was asked to end: whoever waits for its word waits in vain.
+    waiting?.reject(
+      new Error(`${name} (process ${pid}) ended before it answered: ${signal ?? `exit code ${code}`}`),
+    );
   });
 
   const next = async <T>(timeoutMs: number): Promise<T> => {
@@ -81,7 +82,6 @@ export function watchChild(child: ChildProcess, name: string): Child {
       return next<T>(timeoutMs);
     },
     async stop() {
-      isEnding = true;
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
