@@ -1,0 +1,180 @@
+/** Every figure of one round by its name; a measurement that failed or was left out has none. */
+export type Round = Record<string, number>;
+
+/** One line of the printed table: a figure, what it is held against, and how far it must go. */
+export type GoalRow = {
+  id: string;
+  what: string;
+  figure: string;
+  unit: string;
+  /** What is compared with the bound, taken run by run. Absent: the figure itself. */
+  compare?: { label: string; of(round: Round): number };
+  /** Absent: printed for its own sake. */
+  bound?: { atLeast: number } | { atMost: number };
+};
+
+const ratio = (figure: string, base: string, label: string): NonNullable<GoalRow["compare"]> => ({
+  label: `× ${label}`,
+  of: (round) => (round[figure] ?? Number.NaN) / (round[base] ?? Number.NaN),
+});
+
+export const FLOOR_ROWS: readonly GoalRow[] = [
+  { id: "F1", what: "single-row durable inserts, 16 callers", figure: "F1", unit: "/s" },
+  { id: "F2", what: "multi-row durable inserts, 100 rows × 4 callers", figure: "F2", unit: "/s" },
+  { id: "F3", what: "claim and complete by 50, one caller", figure: "F3", unit: "/s" },
+  { id: "F4", what: "bare node:http, same POST validated, one core", figure: "F4", unit: "/s" },
+  { id: "F5", what: "one durable insert, one caller, p50", figure: "F5", unit: "ms" },
+  { id: "pg-boss", what: "end to end, 100 callers, one worker", figure: "pgBossEndToEnd", unit: "/s" },
+  { id: "pg-boss", what: "drain of a backlog", figure: "pgBossDrain", unit: "/s" },
+  { id: "graphile-worker", what: "drain of a backlog", figure: "graphileDrain", unit: "/s" },
+  { id: "graphile-worker", what: "idle: add → handler running, p50", figure: "graphileLatency", unit: "ms" },
+];
+
+export const GOAL_ROWS: readonly GoalRow[] = [
+  {
+    id: "P1",
+    what: "single starts, no worker",
+    figure: "P1",
+    unit: "/s",
+    compare: ratio("P1", "F1", "F1"),
+    bound: { atLeast: 1.6 },
+  },
+  {
+    id: "P1",
+    what: "single starts, no worker",
+    figure: "P1",
+    unit: "/s",
+    compare: ratio("P1", "F4", "F4"),
+    bound: { atLeast: 0.6 },
+  },
+  {
+    id: "P1",
+    what: "single starts, a worker running them",
+    figure: "P1.worker",
+    unit: "/s",
+    compare: ratio("P1.worker", "F1", "F1"),
+  },
+  {
+    id: "P2",
+    what: "start latency, 64 connections, p50",
+    figure: "P2.p50",
+    unit: "ms",
+    bound: { atMost: 5 },
+  },
+  {
+    id: "P2",
+    what: "start latency, 64 connections, p99",
+    figure: "P2.p99",
+    unit: "ms",
+    bound: { atMost: 15 },
+  },
+  { id: "P2", what: "start latency at half that load, p50", figure: "P2.half.p50", unit: "ms" },
+  { id: "P2", what: "start latency at half that load, p99", figure: "P2.half.p99", unit: "ms" },
+  {
+    id: "P3",
+    what: "batch starts, 500 a request",
+    figure: "P3",
+    unit: "/s",
+    compare: ratio("P3", "F2", "F2"),
+    bound: { atLeast: 0.45 },
+  },
+  {
+    id: "P4",
+    what: "end to end, 100 callers, one worker",
+    figure: "P4",
+    unit: "/s",
+    compare: ratio("P4", "pgBossEndToEnd", "pg-boss"),
+    bound: { atLeast: 4 },
+  },
+  {
+    id: "P5",
+    what: "drain of a backlog",
+    figure: "P5",
+    unit: "/s",
+    compare: ratio("P5", "F3", "F3"),
+    bound: { atLeast: 0.75 },
+  },
+  {
+    id: "P5",
+    what: "drain of a backlog",
+    figure: "P5",
+    unit: "/s",
+    compare: ratio("P5", "graphileDrain", "graphile-worker"),
+    bound: { atLeast: 1.15 },
+  },
+  {
+    id: "P6",
+    what: "idle: start → handler running, p50",
+    figure: "P6",
+    unit: "ms",
+    compare: {
+      label: "ms over F5",
+      of: (round) => (round["P6"] ?? Number.NaN) - (round["F5"] ?? Number.NaN),
+    },
+    bound: { atMost: 1.5 },
+  },
+  {
+    id: "P9",
+    what: "log lines of one run, readable",
+    figure: "P9",
+    unit: "/s",
+    compare: ratio("P9", "F2", "F2"),
+    bound: { atLeast: 1 },
+  },
+  { id: "P9", what: "line → follower, p99", figure: "P9.follower", unit: "ms", bound: { atMost: 50 } },
+  {
+    id: "P11",
+    what: "empty folder → first start accepted",
+    figure: "P11.firstStart",
+    unit: "ms",
+    bound: { atMost: 2500 },
+  },
+  { id: "P11", what: "restart → start accepted", figure: "P11.restart", unit: "ms", bound: { atMost: 800 } },
+  {
+    id: "P11",
+    what: "server and PostgreSQL idle, memory",
+    figure: "P11.memory",
+    unit: "MiB",
+    bound: { atMost: 200 },
+  },
+  {
+    id: "P11",
+    what: "server and PostgreSQL idle, of a core",
+    figure: "P11.cpu",
+    unit: "%",
+    bound: { atMost: 1 },
+  },
+  {
+    id: "P12",
+    what: "single starts with history",
+    figure: "P12.P1",
+    unit: "/s",
+    compare: {
+      label: "× slower than P1",
+      of: (round) => (round["P1"] ?? Number.NaN) / (round["P12.P1"] ?? Number.NaN),
+    },
+    bound: { atMost: 1.2 },
+  },
+  {
+    id: "P12",
+    what: "drain with history",
+    figure: "P12.P5",
+    unit: "/s",
+    compare: {
+      label: "× slower than P5",
+      of: (round) => (round["P5"] ?? Number.NaN) / (round["P12.P5"] ?? Number.NaN),
+    },
+    bound: { atMost: 1.2 },
+  },
+  {
+    id: "P12",
+    what: "idle start with history",
+    figure: "P12.P6",
+    unit: "ms",
+    compare: {
+      label: "× slower than P6",
+      of: (round) => (round["P12.P6"] ?? Number.NaN) / (round["P6"] ?? Number.NaN),
+    },
+    bound: { atMost: 1.2 },
+  },
+];

@@ -1,0 +1,131 @@
+import { measureBareHttp } from "./floors/f4-bare-http.ts";
+import { measureBatchInserts } from "./floors/f2-batch-insert.ts";
+import { measureClaimComplete } from "./floors/f3-claim-complete.ts";
+import { measureInsertLatency, measureSingleInserts } from "./floors/f1-single-insert.ts";
+import { measureDrain } from "./goals/p5-drain.ts";
+import { measureEndToEnd } from "./goals/p4-end-to-end.ts";
+import { measureIdleStart } from "./goals/p6-idle-start.ts";
+import { measureLogFollower, measureLogLines } from "./goals/p9-run-logs.ts";
+import { measureBatchStarts, measureSingleStarts } from "./goals/p1-single-starts.ts";
+import { HISTORY_TEMPLATE } from "./goals/p12-history.ts";
+import { measureGraphileDrain, measureGraphileLatency } from "./peers/graphile-worker.ts";
+import { measurePgBossDrain, measurePgBossEndToEnd } from "./peers/pg-boss.ts";
+import { waitForIdle } from "./ours/api.ts";
+import type { Keelson } from "./ours/keelson.ts";
+import { withKeelson } from "./ours/deployed.ts";
+import type { BenchPostgres } from "./harness/postgres.ts";
+import type { Round } from "./goal-rows.ts";
+
+/** How long and how much; `--quick` makes all of it small. */
+export type Sizes = { loadMs: number; tasks: number; samples: number; lines: number };
+
+/** Concurrent callers of P4 and of its peer. */
+const CALLERS = 100;
+
+export type Step = {
+  name: string;
+  part: "floors" | "peers" | "ours" | "history";
+  /** Writes its figures into the round as it has them, so that those before a failure are kept. */
+  measure(round: Round): Promise<void>;
+};
+
+/**
+ * The measurements of one round. What is held against each other stands side by side, because a shared machine is
+ * another machine a minute later.
+ */
+export function listSteps(postgres: BenchPostgres, sizes: Sizes): Step[] {
+  const { loadMs, tasks, samples } = sizes;
+  const floors = postgres.url("floors");
+  const floor = (name: string, measure: () => Promise<number>): Step => ({
+    name,
+    part: "floors",
+    measure: async (round) => {
+      round[name] = await measure();
+    },
+  });
+  return [
+    floor("F1", () => measureSingleInserts(floors, loadMs)),
+    { name: "P1 P2 P3", part: "ours", measure: (round) => measureStarts(postgres, sizes, round) },
+    floor("F4", async () => (await measureBareHttp(loadMs)).perSecond),
+    {
+      name: "P12: P1",
+      part: "history",
+      measure: (round) => measureStartsWithHistory(postgres, sizes, round),
+    },
+    floor("F2", () => measureBatchInserts(floors, loadMs)),
+    floor("F3", () => measureClaimComplete(floors, tasks)),
+    {
+      name: "P5 P6 P4 P9, P1 with a worker",
+      part: "ours",
+      measure: (round) => measureExecution(postgres, sizes, round),
+    },
+    floor("F5", () => measureInsertLatency(floors, samples * 2)),
+    {
+      name: "P12: P5 P6",
+      part: "history",
+      measure: (round) => measureExecutionWithHistory(postgres, sizes, round),
+    },
+    { name: "graphile-worker", part: "peers", measure: (round) => measureGraphile(postgres, sizes, round) },
+    { name: "pg-boss", part: "peers", measure: (round) => measurePgBoss(postgres, sizes, round) },
+  ];
+}
+
+/** Without a worker, so that nothing but starting is measured. */
+function measureStarts(postgres: BenchPostgres, { loadMs }: Sizes, round: Round): Promise<void> {
+  return withKeelson(postgres, async (keelson, url) => {
+    const full = await measureSingleStarts(keelson, url, loadMs);
+    Object.assign(round, { P1: full.perSecond, "P2.p50": full.p50Ms, "P2.p99": full.p99Ms });
+    const half = await measureSingleStarts(keelson, url, loadMs, full.perSecond / 2);
+    Object.assign(round, { "P2.half.p50": half.p50Ms, "P2.half.p99": half.p99Ms });
+    round["P3"] = await measureBatchStarts(keelson, url, loadMs);
+  });
+}
+
+/** The agent comes with the drain and stays for the rest. */
+function measureExecution(postgres: BenchPostgres, sizes: Sizes, round: Round): Promise<void> {
+  return withKeelson(postgres, async (keelson, url) => {
+    round["P5"] = await measureDrain(keelson, sizes.tasks);
+    round["P6"] = await measureIdleStart(keelson, sizes.samples);
+    round["P4"] = await measureEndToEnd(keelson, sizes.tasks, CALLERS);
+    round["P1.worker"] = (await measureSingleStarts(keelson, url, sizes.loadMs)).perSecond;
+    await waitForIdle(keelson.api, 60_000);
+    round["P9.follower"] = await measureLogFollower(keelson, sizes.samples);
+    round["P9"] = await measureLogLines(keelson, sizes.lines);
+  });
+}
+
+function measureStartsWithHistory(postgres: BenchPostgres, { loadMs }: Sizes, round: Round): Promise<void> {
+  const measure = async (keelson: Keelson, url: string): Promise<void> => {
+    round["P12.P1"] = (await measureSingleStarts(keelson, url, loadMs)).perSecond;
+  };
+  return withKeelson(postgres, measure, HISTORY_TEMPLATE);
+}
+
+function measureExecutionWithHistory(
+  postgres: BenchPostgres,
+  { tasks, samples }: Sizes,
+  round: Round,
+): Promise<void> {
+  const measure = async (keelson: Keelson): Promise<void> => {
+    round["P12.P5"] = await measureDrain(keelson, tasks);
+    round["P12.P6"] = await measureIdleStart(keelson, samples);
+  };
+  return withKeelson(postgres, measure, HISTORY_TEMPLATE);
+}
+
+async function measureGraphile(
+  postgres: BenchPostgres,
+  { tasks, samples }: Sizes,
+  round: Round,
+): Promise<void> {
+  const url = await postgres.createDatabase("graphile");
+  round["graphileDrain"] = await measureGraphileDrain(url, tasks);
+  round["graphileLatency"] = await measureGraphileLatency(url, samples);
+}
+
+async function measurePgBoss(postgres: BenchPostgres, { tasks }: Sizes, round: Round): Promise<void> {
+  const endToEnd = await postgres.createDatabase("pgboss");
+  round["pgBossEndToEnd"] = await measurePgBossEndToEnd(endToEnd, tasks, CALLERS);
+  const drain = await postgres.createDatabase("pgboss");
+  round["pgBossDrain"] = await measurePgBossDrain(drain, tasks);
+}
