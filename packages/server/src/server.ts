@@ -12,7 +12,6 @@ import { createWakeNotifier, WAKE_CHANNEL } from "./core/feeds/wake-notifier.ts"
 import { createWakes } from "./core/feeds/wakes.ts";
 import { ensureCredentials, type Credentials } from "./core/identity/credentials-file.ts";
 import { createRunStarter } from "./core/runs/start-runs.ts";
-import { checkServer } from "./db/check-server.ts";
 import { createListener } from "./db/listen.ts";
 import { migrate } from "./db/migrate.ts";
 import { createDatabase, type Database } from "./db/pool.ts";
@@ -53,7 +52,6 @@ export async function startServer(config: Config & { databaseUrl: string }): Pro
     onConnectionLost: (error) => log.warn({ err: error }, "database connection lost"),
   });
   try {
-    await checkServer(db);
     await migrate(directUrl);
     return await serve(config, db, log);
   } catch (error) {

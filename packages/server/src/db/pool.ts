@@ -38,10 +38,18 @@ export interface Database extends Queryable {
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
 
+/**
+ * Every statement finds its rows by an index. The planner's statistics of a queue table are always behind: a generic plan
+ * made while the table was empty would read it whole from then on. JIT costs more than such statements take.
+ * A pooler in transaction mode refuses start-up options; behind one they are left out.
+ */
+const PLANNER_OPTIONS = "-c enable_seqscan=off -c jit=off";
+
 export function createDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
+    ...(options.statementNames ? { options: PLANNER_OPTIONS } : {}),
     application_name: options.applicationName ?? "keelson",
     types: rowTypes,
     keepAlive: true,
