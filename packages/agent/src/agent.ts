@@ -1,6 +1,6 @@
 import type { Cancellation, DeploymentCheck, Execution, LeaseResponse, ReportResponse } from "@keelson/contract";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
-import type { Clock } from "./clock.ts";
+import { createTimestamps, type Clock } from "./clock.ts";
 import { checkDeployment } from "./executions/check-deployment.ts";
 import { LeaseLoop } from "./executions/lease-loop.ts";
 import { startRenewalLoop } from "./executions/renewal-loop.ts";
@@ -64,7 +64,7 @@ export class Agent {
       bundles: this.#bundles,
       hosts: this.#hosts,
       reporter: this.#reporter,
-      clock,
+      timestamp: createTimestamps(clock.now),
       logger,
       stopGraceMs: options.stopGraceMs,
       maxLogBytes: options.maxLogBytes,

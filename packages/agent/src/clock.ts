@@ -10,3 +10,17 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
 };
+
+/** Times as the wire writes them. Hundreds of operations are made in one millisecond; their text is made once. */
+export function createTimestamps(now: () => number): () => string {
+  let lastMs = Number.NaN;
+  let text = "";
+  return () => {
+    const ms = now();
+    if (ms !== lastMs) {
+      lastMs = ms;
+      text = new Date(ms).toISOString();
+    }
+    return text;
+  };
+}

@@ -66,7 +66,11 @@ export class LeaseLoop {
 
   async #waitFull(): Promise<void> {
     const woken = new AbortController();
-    const wake = () => woken.abort();
+    const wake = () => {
+      // Called for each of hundreds of ends at once; aborting again would make an error object each time.
+      this.#onWake = null;
+      woken.abort();
+    };
     this.#onWake = wake;
     this.#stopping.signal.addEventListener("abort", wake, { once: true });
     await pause(FULL_PATIENCE_MS, woken.signal);

@@ -1,6 +1,5 @@
 import { BUNDLE_FORMAT_VERSION, LIMITS, parseDuration, type Execution, type OperationKind } from "@keelson/contract";
 import type { BundleCache } from "../bundles/bundle-cache.ts";
-import type { Clock } from "../clock.ts";
 import type { HostEvent } from "../host/frames.ts";
 import type { Logger } from "../log.ts";
 import { LogBuffer } from "../reporter/log-buffer.ts";
@@ -23,7 +22,8 @@ export type ExecutionContext = {
   bundles: BundleCache;
   hosts: HostPool;
   reporter: Reporter;
-  clock: Clock;
+  /** The present time as the wire writes it. */
+  timestamp(): string;
   logger: Logger;
   stopGraceMs: number;
   maxLogBytes: number;
@@ -69,7 +69,7 @@ export class RunningExecution {
       onRefused: (kind, reason) => this.#refused(kind, reason),
       onClosed: () => context.onClosed(this),
     });
-    this.#logs = new LogBuffer({ maxBytes: context.maxLogBytes, now: context.clock.now, send: (chunks) => this.channel.logs(chunks) });
+    this.#logs = new LogBuffer({ maxBytes: context.maxLogBytes, timestamp: context.timestamp, send: (chunks) => this.channel.logs(chunks) });
   }
 
   /** The code has begun; before that the lease can go back without a trace. */
@@ -127,7 +127,7 @@ export class RunningExecution {
     if (host === null) return;
     this.#host = host;
     this.#started = true;
-    this.channel.start(this.#at());
+    this.channel.start(this.#context.timestamp());
     const { entrypoint, run, secrets } = this.execution;
     const sink: RunSink = {
       output: (stream, bytes) => {
@@ -137,7 +137,7 @@ export class RunningExecution {
       event: (event) => this.#event(event),
       metadata: (changes) => {
         this.#logs.flush();
-        for (let at = 0; at < changes.length; at += 100) this.channel.metadata(changes.slice(at, at + 100), this.#at());
+        for (let at = 0; at < changes.length; at += 100) this.channel.metadata(changes.slice(at, at + 100), this.#context.timestamp());
       },
     };
     this.#run = host.run({ entrypoint: { kind: entrypoint.kind, declaredId: entrypoint.declared_id }, run, secrets }, sink);
@@ -203,14 +203,14 @@ export class RunningExecution {
     if (this.#released) return;
     this.#released = true;
     this.#logs.flush();
-    this.channel.release(release, this.#at());
+    this.channel.release(release, this.#context.timestamp());
   }
 
   #event(event: HostEvent): void {
     this.#logs.flush();
     const { kind, severity, attributes } = event;
     const message = event.message.slice(0, EVENT_MESSAGE_CHARACTERS);
-    this.channel.events([{ kind, message, at: this.#at(), ...(severity && { severity }), ...(attributes && { attributes }) }]);
+    this.channel.events([{ kind, message, at: this.#context.timestamp(), ...(severity && { severity }), ...(attributes && { attributes }) }]);
   }
 
   /** The server would not take an operation: a run whose record cannot be kept fails, saying why. */
@@ -219,7 +219,7 @@ export class RunningExecution {
     this.#refusals += 1;
     this.#logs.discard();
     this.#released = true;
-    this.channel.release(failed("application_error", `The server refused the run's ${kind} (limit ${LIMITS.outputBytes} bytes for an output): ${reason}`, null, false), this.#at());
+    this.channel.release(failed("application_error", `The server refused the run's ${kind} (limit ${LIMITS.outputBytes} bytes for an output): ${reason}`, null, false), this.#context.timestamp());
     if (this.#run !== null) this.#host?.abandon(this.#run.n, "stopped");
   }
 
@@ -229,12 +229,7 @@ export class RunningExecution {
     if (paused === this.#paused || this.#run === null) return;
     this.#paused = paused;
     this.#host?.setPaused(this.#run.n, paused);
-  }
-
-  #at(): string {
-    return new Date(this.#context.clock.now()).toISOString();
-  }
-}
+  }}
 
 function bootFailure(error: unknown, memoryMb: number | null): Release {
   if (!(error instanceof HostBootError)) return REJECTED;

@@ -11,11 +11,11 @@ const FLUSH_CHUNKS = 500;
 export type LogBufferOptions = {
   /** Output past so many bytes is read and forgotten. */
   maxBytes: number;
-  now(): number;
+  timestamp(): string;
   send(chunks: LogChunk[]): void;
 };
 
-type Segment = { stream: LogStream; parts: Buffer[]; bytes: number; at: number };
+type Segment = { stream: LogStream; parts: Buffer[]; bytes: number; at: string };
 
 /**
  * The output of one run on its way to the reporter. Neighbouring bytes of one stream become one chunk, a change of
@@ -55,7 +55,7 @@ export class LogBuffer {
     const chunks = this.#segments.map(({ stream, parts, at }) => ({
       stream,
       bytes: parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts),
-      at: new Date(at).toISOString(),
+      at,
     }));
     this.#segments = [];
     this.#pendingBytes = 0;
@@ -89,7 +89,7 @@ export class LogBuffer {
   #segmentFor(stream: LogStream): Segment {
     const last = this.#segments.at(-1);
     if (last !== undefined && last.stream === stream && last.bytes < CHUNK_BYTES) return last;
-    const next: Segment = { stream, parts: [], bytes: 0, at: this.#options.now() };
+    const next: Segment = { stream, parts: [], bytes: 0, at: this.#options.timestamp() };
     this.#segments.push(next);
     return next;
   }

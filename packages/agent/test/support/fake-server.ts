@@ -26,7 +26,7 @@ export type FakeRun = {
   leased: Promise<void>;
 };
 
-type Stored = FakeRun & { lost: boolean; cancelRequested: boolean; onOperation: () => void; onLeased: () => void; onStarted: () => void; onReleased: (release: Release) => void };
+type Stored = FakeRun & { lost: boolean; onOperation: () => void; onLeased: () => void; onStarted: () => void; onReleased: (release: Release) => void };
 
 export type RunOptions = {
   digest: string;
@@ -46,6 +46,7 @@ export async function startFakeServer() {
   const bundles = new Map<string, Buffer>();
   const queue: Stored[] = [];
   const byLease = new Map<string, Stored>();
+  const cancelRequested = new Set<Stored>();
   const replies = new Map<string, LeaseResponse>();
   const checks: LeaseResponse["deployment_checks"] = [];
   const checked = new Map<string, (answer: DeploymentChecked) => void>();
@@ -65,8 +66,8 @@ export async function startFakeServer() {
   };
 
   const cancellations = () =>
-    [...byLease.values()]
-      .filter((run) => run.cancelRequested && run.release === null && !run.lost)
+    [...cancelRequested]
+      .filter((run) => byLease.has(run.execution.lease_id) && run.release === null && !run.lost)
       .map(({ execution }) => ({ run_id: execution.run.id, lease_id: execution.lease_id, epoch: execution.epoch }));
 
   const announced = new Set<string>();
@@ -213,7 +214,6 @@ export async function startFakeServer() {
           look();
         }),
       lost: false,
-      cancelRequested: false,
       onOperation: () => waiters.forEach((look) => look()),
       onLeased: leased.resolve,
       onStarted: started.resolve,
@@ -234,7 +234,7 @@ export async function startFakeServer() {
       return digest;
     },
     cancel(run: FakeRun): void {
-      (run as Stored).cancelRequested = true;
+      cancelRequested.add(run as Stored);
       waiting?.();
     },
     loseLease(run: FakeRun): void {
