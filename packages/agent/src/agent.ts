@@ -1,4 +1,10 @@
-import type { Cancellation, DeploymentCheck, Execution, LeaseResponse, ReportResponse } from "@keelson/contract";
+import type {
+  Cancellation,
+  DeploymentCheck,
+  Execution,
+  LeaseResponse,
+  ReportResponse,
+} from "@keelson/contract";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
 import { createTimestamps, type Clock } from "./clock.ts";
 import { checkDeployment } from "./executions/check-deployment.ts";
@@ -59,19 +65,31 @@ export class Agent {
     this.#bundles = openBundleCache(options.dataDir, (digest) =>
       retryCalls(() => client.download(`bundles/${digest}`, { signal }), { random, signal, attempts: 4 }),
     );
-    this.#reporter = new Reporter({ send: (body) => client.post<ReportResponse>("executions/report", body, { signal }), random, logger, signal });
+    this.#reporter = new Reporter({
+      send: (body) => client.post<ReportResponse>("executions/report", body, { signal }),
+      random,
+      logger,
+      signal,
+    });
     this.#context = {
       bundles: this.#bundles,
       hosts: this.#hosts,
       reporter: this.#reporter,
-      timestamp: createTimestamps(clock.now),
+      timestamp: createTimestamps(clock),
       logger,
       stopGraceMs: options.stopGraceMs,
       maxLogBytes: options.maxLogBytes,
       onEnded: (execution) => this.#onEnded(execution),
       onClosed: (execution) => this.#leases.delete(execution.channel.leaseId),
     };
-    this.#loop = new LeaseLoop({ client, capacity, random, logger, freeSlots: () => this.#freeSlots(), receive: (response) => this.#receive(response) });
+    this.#loop = new LeaseLoop({
+      client,
+      capacity,
+      random,
+      logger,
+      freeSlots: () => this.#freeSlots(),
+      receive: (response) => this.#receive(response),
+    });
     startRenewalLoop({
       client,
       clock,
@@ -108,9 +126,11 @@ export class Agent {
     this.#draining = true;
     logger.info({ running: this.#running.size }, "draining");
     await this.#loop.stop();
-    const told = retryCalls(() => client.post("drain", "{}"), { random, signal: this.#stopped.signal, attempts: 3 }).catch((err: unknown) =>
-      logger.warn({ err }, "the server could not be told of the drain"),
-    );
+    const told = retryCalls(() => client.post("drain", "{}"), {
+      random,
+      signal: this.#stopped.signal,
+      attempts: 3,
+    }).catch((err: unknown) => logger.warn({ err }, "the server could not be told of the drain"));
     for (const execution of this.#running) if (!execution.started) execution.drain();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
     await this.#noneRunning();
@@ -122,12 +142,17 @@ export class Agent {
   }
 
   #handBack(): void {
-    this.#options.logger.warn({ running: this.#running.size }, "the drain timeout is over; handing the running runs back");
+    this.#options.logger.warn(
+      { running: this.#running.size },
+      "the drain timeout is over; handing the running runs back",
+    );
     for (const execution of this.#running) execution.drain();
   }
 
   #noneRunning(): Promise<void> {
-    return this.#running.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenDone.push(resolve));
+    return this.#running.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#whenDone.push(resolve));
   }
 
   #freeSlots(): number {
@@ -172,7 +197,10 @@ export class Agent {
     const { signal } = this.#stopped;
     try {
       const answer = await checkDeployment(check, this.#bundles, this.#hosts);
-      await retryCalls(() => client.post("deployments/checked", JSON.stringify(answer), { signal }), { random, signal });
+      await retryCalls(() => client.post("deployments/checked", JSON.stringify(answer), { signal }), {
+        random,
+        signal,
+      });
     } catch (err) {
       logger.warn({ err, deploymentId: check.deployment_id }, "a deployment could not be checked here");
     } finally {

@@ -12,11 +12,11 @@ export const systemClock: Clock = {
 };
 
 /** Times as the wire writes them. Hundreds of operations are made in one millisecond; their text is made once. */
-export function createTimestamps(now: () => number): () => string {
+export function createTimestamps(clock: Clock): () => string {
   let lastMs = Number.NaN;
   let text = "";
   return () => {
-    const ms = now();
+    const ms = clock.now();
     if (ms !== lastMs) {
       lastMs = ms;
       text = new Date(ms).toISOString();

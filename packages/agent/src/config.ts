@@ -27,7 +27,8 @@ const HOST_VARIABLES = /^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV)$/;
 /** Reads the agent's configuration; throws `ConfigError` at the first variable that cannot be used. */
 export function parseAgentConfig(env: Environment, readText: (path: string) => string): AgentConfig {
   for (const name of Object.keys(env)) {
-    if (/^KEELSON_(AGENT|TASK)_/.test(name) && !KNOWN.includes(name)) throw new ConfigError(`${name} is not a variable of the agent; known are ${KNOWN.join(", ")}`);
+    if (/^KEELSON_(AGENT|TASK)_/.test(name) && !KNOWN.includes(name))
+      throw new ConfigError(`${name} is not a variable of the agent; known are ${KNOWN.join(", ")}`);
   }
   return {
     url: parseUrl(env),
@@ -41,38 +42,52 @@ export function parseAgentConfig(env: Environment, readText: (path: string) => s
 }
 
 /** The configuration from this process's environment. */
-export const readAgentConfig = (): AgentConfig => parseAgentConfig(process.env, (path) => readFileSync(path, "utf8"));
+export const readAgentConfig = (): AgentConfig =>
+  parseAgentConfig(process.env, (path) => readFileSync(path, "utf8"));
 
 /** The part of this process's environment that task hosts get. */
 export function readHostEnvironment(env: Environment = process.env): Record<string, string> {
-  const entries = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined && HOST_VARIABLES.test(entry[0]));
+  const entries = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && HOST_VARIABLES.test(entry[0]),
+  );
   return Object.fromEntries(entries);
 }
 
 function parseUrl(env: Environment): string {
   const text = env["KEELSON_URL"];
-  if (!text) throw new ConfigError("KEELSON_URL is not set; give the server's address, such as http://127.0.0.1:3000");
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) throw new ConfigError(`KEELSON_URL is no http or https address: ${text}`);
+  if (!text)
+    throw new ConfigError("KEELSON_URL is not set; give the server's address, such as http://127.0.0.1:3000");
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new ConfigError(`KEELSON_URL is no http or https address: ${text}`);
   return text;
 }
 
 function parseEnrollmentToken(env: Environment, readText: (path: string) => string): string {
   const token = env["KEELSON_ENROLLMENT_TOKEN"];
   const file = env["KEELSON_ENROLLMENT_TOKEN_FILE"];
-  if (token && file) throw new ConfigError("KEELSON_ENROLLMENT_TOKEN and KEELSON_ENROLLMENT_TOKEN_FILE are both set; keep one");
+  if (token && file)
+    throw new ConfigError(
+      "KEELSON_ENROLLMENT_TOKEN and KEELSON_ENROLLMENT_TOKEN_FILE are both set; keep one",
+    );
   if (token) return token.trim();
-  if (!file) throw new ConfigError("KEELSON_ENROLLMENT_TOKEN is not set; the server's credentials.json has one as enrollment_token");
+  if (!file)
+    throw new ConfigError(
+      "KEELSON_ENROLLMENT_TOKEN is not set; the server's credentials.json has one as enrollment_token",
+    );
   try {
     return readText(file).trim();
   } catch (cause) {
-    throw new ConfigError(`KEELSON_ENROLLMENT_TOKEN_FILE cannot be read: ${(cause as Error).message}`, { cause });
+    throw new ConfigError(`KEELSON_ENROLLMENT_TOKEN_FILE cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
 function parseCapacity(text: string | undefined): number {
   if (!text) return 16;
   const capacity = Number(text);
-  if (!Number.isInteger(capacity) || capacity < 1 || capacity > 100_000) throw new ConfigError(`KEELSON_AGENT_CAPACITY must be a whole number from 1 to 100000, not ${text}`);
+  if (!Number.isInteger(capacity) || capacity < 1 || capacity > 100_000)
+    throw new ConfigError(`KEELSON_AGENT_CAPACITY must be a whole number from 1 to 100000, not ${text}`);
   return capacity;
 }
 
@@ -81,8 +96,12 @@ function parseTaskEnvironment(env: Environment): Record<string, string> {
   for (const part of (env["KEELSON_TASK_ENV"] ?? "").split(",")) {
     const name = part.trim();
     if (name === "") continue;
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new ConfigError(`KEELSON_TASK_ENV is a comma-separated list of variable names; ${name} is none`);
-    if (name.startsWith("KEELSON_ENROLLMENT_TOKEN")) throw new ConfigError(`KEELSON_TASK_ENV names ${name}; the agent's own credential is never given to tasks`);
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      throw new ConfigError(`KEELSON_TASK_ENV is a comma-separated list of variable names; ${name} is none`);
+    if (name.startsWith("KEELSON_ENROLLMENT_TOKEN"))
+      throw new ConfigError(
+        `KEELSON_TASK_ENV names ${name}; the agent's own credential is never given to tasks`,
+      );
     const value = env[name];
     if (value !== undefined) variables[name] = value;
   }
@@ -91,6 +110,7 @@ function parseTaskEnvironment(env: Environment): Record<string, string> {
 
 function parseLogLevel(text: string | undefined): string {
   if (!text) return "info";
-  if (!LOG_LEVELS.includes(text)) throw new ConfigError(`KEELSON_LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}, not ${text}`);
+  if (!LOG_LEVELS.includes(text))
+    throw new ConfigError(`KEELSON_LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}, not ${text}`);
   return text;
 }

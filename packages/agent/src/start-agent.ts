@@ -50,19 +50,27 @@ export type RunningAgent = {
  */
 export async function startAgent(options: StartAgentOptions): Promise<RunningAgent> {
   const { url, enrollmentToken, name, version, capacity, dataDir, logger } = options;
-  if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError(`capacity must be a whole number from 1, not ${capacity}`);
+  if (!Number.isInteger(capacity) || capacity < 1)
+    throw new RangeError(`capacity must be a whole number from 1, not ${capacity}`);
   const client = await openWorkerClient({
     url,
     enrollmentToken,
     name,
     version,
-    registration: { name, capacity: { executions: capacity, workspaces: 0 }, version, worker_protocol_version: WORKER_PROTOCOL_VERSION },
+    registration: {
+      name,
+      capacity: { executions: capacity, workspaces: 0 },
+      version,
+      worker_protocol_version: WORKER_PROTOCOL_VERSION,
+    },
     clock: systemClock,
     random: systemRandom,
     logger,
     signal: options.signal ?? new AbortController().signal,
   });
-  const reaper = startGroupReaper((err) => logger.error({ err }, "the shell that ends orphaned task hosts is gone"));
+  const reaper = startGroupReaper((err) =>
+    logger.error({ err }, "the shell that ends orphaned task hosts is gone"),
+  );
   const agent = new Agent({
     client,
     reaper,

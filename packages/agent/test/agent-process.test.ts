@@ -48,7 +48,8 @@ test("a second SIGTERM ends all runs at once", async (t) => {
   const run = server.enqueue({ digest: server.putBundle(bundleOf(tasks, top)), task: "busy" });
   await run.outputHas("stdout", "\n");
   agent.child.kill("SIGTERM");
-  while (!server.calls.some(({ path }) => path === "/worker/v1/drain")) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (!server.calls.some(({ path }) => path === "/worker/v1/drain"))
+    await new Promise((resolve) => setTimeout(resolve, 10));
   agent.child.kill("SIGTERM");
   assert.deepEqual(await agent.exited, { code: 0, signal: null });
   assert.equal(isAlive(pidOf(run.output("stdout"))), false);

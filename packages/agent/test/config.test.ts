@@ -15,12 +15,18 @@ test("defaults need only an address and an enrollment token", () => {
 });
 
 test("the enrollment token may stand in a file", () => {
-  const { enrollmentToken } = parseAgentConfig({ KEELSON_URL: minimal.KEELSON_URL, KEELSON_ENROLLMENT_TOKEN_FILE: "/run/token" }, (path) => `${path} content\n`);
+  const { enrollmentToken } = parseAgentConfig(
+    { KEELSON_URL: minimal.KEELSON_URL, KEELSON_ENROLLMENT_TOKEN_FILE: "/run/token" },
+    (path) => `${path} content\n`,
+  );
   assert.equal(enrollmentToken, "/run/token content");
 });
 
 test("variables named in KEELSON_TASK_ENV are passed to tasks when they are set", () => {
-  const { taskEnvironment } = parseAgentConfig({ ...minimal, KEELSON_TASK_ENV: "A, B,C", A: "1", C: "" }, noFile);
+  const { taskEnvironment } = parseAgentConfig(
+    { ...minimal, KEELSON_TASK_ENV: "A, B,C", A: "1", C: "" },
+    noFile,
+  );
   assert.deepEqual(taskEnvironment, { A: "1", C: "" });
 });
 
@@ -34,10 +40,16 @@ for (const [name, env] of Object.entries({
   KEELSON_AGENT_CAPACTIY: { KEELSON_AGENT_CAPACTIY: "4" },
 })) {
   test(`${name} that cannot be used is refused by name: ${JSON.stringify(env)}`, () => {
-    assert.throws(() => parseAgentConfig({ ...minimal, ...env }, noFile), (error) => error instanceof ConfigError && error.message.includes(name));
+    assert.throws(
+      () => parseAgentConfig({ ...minimal, ...env }, noFile),
+      (error) => error instanceof ConfigError && error.message.includes(name),
+    );
   });
 }
 
 test("the agent's own credential cannot be passed to tasks", () => {
-  assert.throws(() => parseAgentConfig({ ...minimal, KEELSON_TASK_ENV: "KEELSON_ENROLLMENT_TOKEN" }, noFile), ConfigError);
+  assert.throws(
+    () => parseAgentConfig({ ...minimal, KEELSON_TASK_ENV: "KEELSON_ENROLLMENT_TOKEN" }, noFile),
+    ConfigError,
+  );
 });

@@ -5,7 +5,11 @@ import { startTestAgent } from "./support/start-test-agent.ts";
 
 test("a flood is cut at the limit with a mark, and the run goes on to its result", async (t) => {
   const { server } = await startTestAgent(t, { maxLogBytes: 2_000_000 });
-  const digest = server.putBundle(bundleOf({ main: `const line = "y".repeat(99) + "\\n"; for (let i = 0; i < 100_000; i += 1) process.stdout.write(line); return "done";` }));
+  const digest = server.putBundle(
+    bundleOf({
+      main: `const line = "y".repeat(99) + "\\n"; for (let i = 0; i < 100_000; i += 1) process.stdout.write(line); return "done";`,
+    }),
+  );
   const run = server.enqueue({ digest });
   assert.equal((await run.released).output, "done");
   const output = run.output("stdout").toString();

@@ -35,7 +35,11 @@ test("many runs share one process, and interleaved output goes to the run that w
 test("the crash of a shared process fails every run in it, and the next run gets a new one", async (t) => {
   const { server } = await startTestAgent(t);
   const digest = server.putBundle(
-    bundleOf({ wait: `console.log("up"); await new Promise(() => {});`, crash: `setTimeout(() => { throw new Error("shared crash"); }); await new Promise(() => {});`, fine: `return 1;` }),
+    bundleOf({
+      wait: `console.log("up"); await new Promise(() => {});`,
+      crash: `setTimeout(() => { throw new Error("shared crash"); }); await new Promise(() => {});`,
+      fine: `return 1;`,
+    }),
   );
   const waiting = server.enqueue({ digest, execution: "shared", task: "wait" });
   await waiting.outputHas("stdout", "up");
@@ -52,7 +56,14 @@ test("the crash of a shared process fails every run in it, and the next run gets
 test("a cancelled run that ignores its signal is left behind without harm to the others of its process", async (t) => {
   const { server } = await startTestAgent(t, { stopGraceMs: 100 });
   const digest = server.putBundle(
-    bundleOf({ deaf: `console.log("up"); await pause(60_000);`, other: `console.log("up"); await pause(600); return process.pid;`, next: `return process.pid;` }, pause),
+    bundleOf(
+      {
+        deaf: `console.log("up"); await pause(60_000);`,
+        other: `console.log("up"); await pause(600); return process.pid;`,
+        next: `return process.pid;`,
+      },
+      pause,
+    ),
   );
   const deaf = server.enqueue({ digest, execution: "shared", task: "deaf" });
   const other = server.enqueue({ digest, execution: "shared", task: "other" });
@@ -67,7 +78,15 @@ test("a cancelled run that ignores its signal is left behind without harm to the
 
 test("a shared process whose event loop is blocked is ended when a run in it must end", async (t) => {
   const { server } = await startTestAgent(t);
-  const digest = server.putBundle(bundleOf({ block: `console.log("up"); await pause(20); for (;;);`, other: `console.log("up"); await pause(60_000);` }, pause));
+  const digest = server.putBundle(
+    bundleOf(
+      {
+        block: `console.log("up"); await pause(20); for (;;);`,
+        other: `console.log("up"); await pause(60_000);`,
+      },
+      pause,
+    ),
+  );
   const other = server.enqueue({ digest, execution: "shared", task: "other" });
   await other.outputHas("stdout", "up");
   const block = server.enqueue({ digest, execution: "shared", task: "block", max_duration: "200ms" });

@@ -7,14 +7,22 @@ import { startTestAgent } from "./support/start-test-agent.ts";
 
 test("a run executes in a process of its own and its start, output and result are reported in order", async (t) => {
   const { server } = await startTestAgent(t);
-  const digest = server.putBundle(bundleOf({ main: `console.log("hello", payload.name); return { pid: process.pid };` }));
+  const digest = server.putBundle(
+    bundleOf({ main: `console.log("hello", payload.name); return { pid: process.pid };` }),
+  );
   const run = server.enqueue({ digest, payload: { name: "Ada" } });
   const release = await run.released;
   assert.equal(release.outcome, "succeeded");
   assert.notEqual((release.output as { pid: number }).pid, process.pid);
   assert.equal(run.output("stdout").toString(), "hello Ada\n");
-  assert.deepEqual(run.operations.map(({ kind }) => kind), ["start", "logs", "release"]);
-  assert.deepEqual(run.operations.map(({ sequence }) => sequence), [1, 2, 3]);
+  assert.deepEqual(
+    run.operations.map(({ kind }) => kind),
+    ["start", "logs", "release"],
+  );
+  assert.deepEqual(
+    run.operations.map(({ sequence }) => sequence),
+    [1, 2, 3],
+  );
 });
 
 test("the next run of a deployment finds the process warm, and another deployment gets its own", async (t) => {
@@ -50,13 +58,21 @@ test("output is kept byte for byte: binary, halves of characters, a child's outp
   const run = server.enqueue({ digest, payload: { blob: blob.toString("base64") } });
   assert.equal((await run.released).outcome, "succeeded");
   const expected = Buffer.concat([blob, Buffer.from("€child\0keelson:")]);
-  assert.equal(createHash("sha256").update(run.output("stdout")).digest("hex"), createHash("sha256").update(expected).digest("hex"));
+  assert.equal(
+    createHash("sha256").update(run.output("stdout")).digest("hex"),
+    createHash("sha256").update(expected).digest("hex"),
+  );
   assert.equal(run.output("stderr").toString(), "oopslast");
 });
 
 test("a process that exits by itself fails its run, with its code, and all it wrote is there", async (t) => {
   const { server } = await startTestAgent(t);
-  const digest = server.putBundle(bundleOf({ main: `process.stdout.write("x".repeat(1_000_000) + "end"); process.exit(7);`, fine: `return process.pid` }));
+  const digest = server.putBundle(
+    bundleOf({
+      main: `process.stdout.write("x".repeat(1_000_000) + "end"); process.exit(7);`,
+      fine: `return process.pid`,
+    }),
+  );
   const run = server.enqueue({ digest });
   const release = await run.released;
   assert.equal(release.outcome, "failed");
@@ -69,7 +85,9 @@ test("a process that exits by itself fails its run, with its code, and all it wr
 
 test("a process that is killed fails its run and names the signal", async (t) => {
   const { server } = await startTestAgent(t);
-  const digest = server.putBundle(bundleOf({ main: `process.kill(process.pid, "SIGSEGV"); await new Promise(() => {});` }));
+  const digest = server.putBundle(
+    bundleOf({ main: `process.kill(process.pid, "SIGSEGV"); await new Promise(() => {});` }),
+  );
   const { failure } = await server.enqueue({ digest }).released;
   assert.equal(failure?.kind, "application_error");
   assert.match(failure?.message ?? "", /ended by SIGSEGV/);
@@ -99,14 +117,18 @@ test("stacks of a bundle with a source map name the author's file and line", asy
   const source = `export const keelson = { formatVersion: 1, sdkVersion: "0", manifest: () => ({ tasks: [{ id: "main" }] }),\n  execute() { throw new Error("mapped"); } };\n`;
   // Line 2, column 14 of the bundle is line 42 of report.ts.
   const map = { version: 3, sources: ["report.ts"], names: [], mappings: ";AAyCA" };
-  const digest = server.putBundle(`${source}//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString("base64")}\n`);
+  const digest = server.putBundle(
+    `${source}//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString("base64")}\n`,
+  );
   const { failure } = await server.enqueue({ digest }).released;
   assert.match(failure?.stack ?? "", /report\.ts:42/);
 });
 
 test("a heap over memory_mb ends as out_of_memory", async (t) => {
   const { server } = await startTestAgent(t);
-  const digest = server.putBundle(bundleOf({ main: `const kept = []; for (;;) kept.push(new Array(10_000).fill(kept.length));` }));
+  const digest = server.putBundle(
+    bundleOf({ main: `const kept = []; for (;;) kept.push(new Array(10_000).fill(kept.length));` }),
+  );
   const { failure } = await server.enqueue({ digest, memory_mb: 32 }).released;
   assert.equal(failure?.kind, "out_of_memory");
   assert.match(failure?.message ?? "", /memory_mb, 32 MiB/);
@@ -114,7 +136,11 @@ test("a heap over memory_mb ends as out_of_memory", async (t) => {
 
 test("memory outside the heap counts too", async (t) => {
   const { server } = await startTestAgent(t);
-  const digest = server.putBundle(bundleOf({ main: `globalThis.kept = Buffer.alloc(300 * 1024 * 1024, 1); await new Promise((resolve) => setTimeout(resolve, 20_000));` }));
+  const digest = server.putBundle(
+    bundleOf({
+      main: `globalThis.kept = Buffer.alloc(300 * 1024 * 1024, 1); await new Promise((resolve) => setTimeout(resolve, 20_000));`,
+    }),
+  );
   const { failure } = await server.enqueue({ digest, memory_mb: 64 }).released;
   assert.equal(failure?.kind, "out_of_memory");
   assert.match(failure?.message ?? "", /64 MiB/);
@@ -158,7 +184,8 @@ test("a cancellation aborts the signal, and kills a run that ignores it after th
 
 test("a bundle that cannot be imported is a bundle_error with its reason, and is not retried", async (t) => {
   const { server } = await startTestAgent(t);
-  const throwing = await server.enqueue({ digest: server.putBundle(`throw new Error("no database url");`) }).released;
+  const throwing = await server.enqueue({ digest: server.putBundle(`throw new Error("no database url");`) })
+    .released;
   assert.equal(throwing.failure?.kind, "bundle_error");
   assert.match(throwing.failure?.message ?? "", /no database url/);
   assert.equal(throwing.failure?.retryable, false);
@@ -181,13 +208,21 @@ test("a process sees the named variables and nothing else of the agent's environ
   const seen = (await server.enqueue({ digest }).released).output as Record<string, string>;
   assert.equal(seen["GREETING"], "hello");
   assert.equal(seen["PATH"], process.env["PATH"]);
-  assert.deepEqual(Object.keys(seen).filter((name) => !/^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV|GREETING)$/.test(name)), []);
+  assert.deepEqual(
+    Object.keys(seen).filter(
+      (name) => !/^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV|GREETING)$/.test(name),
+    ),
+    [],
+  );
 });
 
 test("children that a run leaves behind end with its process", async (t) => {
   const { server } = await startTestAgent(t);
   const digest = server.putBundle(
-    bundleOf({ main: `const child = spawn("sleep", ["1000"]); console.log(child.pid); process.exit(1);` }, `import { spawn } from "node:child_process";`),
+    bundleOf(
+      { main: `const child = spawn("sleep", ["1000"]); console.log(child.pid); process.exit(1);` },
+      `import { spawn } from "node:child_process";`,
+    ),
   );
   const run = server.enqueue({ digest });
   await run.released;
@@ -205,7 +240,10 @@ test("a deployment check answers what the bundle registered, or why it does not 
   const { server } = await startTestAgent(t);
   const ready = await server.check(server.putBundle(bundleOf({ a: "", b: "" })));
   assert.equal(ready.status, "ready");
-  assert.deepEqual(ready.entrypoints, [{ kind: "task", declared_id: "a" }, { kind: "task", declared_id: "b" }]);
+  assert.deepEqual(ready.entrypoints, [
+    { kind: "task", declared_id: "a" },
+    { kind: "task", declared_id: "b" },
+  ]);
   const failed = await server.check(server.putBundle(`import "no-such-package";`));
   assert.equal(failed.status, "failed");
   assert.match(failed.error?.message ?? "", /no-such-package/);

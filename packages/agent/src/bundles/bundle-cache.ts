@@ -27,10 +27,14 @@ export function openBundleCache(dataDir: string, download: (digest: string) => P
     try {
       bytes = await download(digest);
     } catch (cause) {
-      throw new BundleUnavailable(`The bundle ${digest} could not be downloaded: ${(cause as Error).message}`, { cause });
+      throw new BundleUnavailable(
+        `The bundle ${digest} could not be downloaded: ${(cause as Error).message}`,
+        { cause },
+      );
     }
     const actual = sha256(bytes);
-    if (actual !== digest) throw new BundleUnavailable(`The download of bundle ${digest} has the digest ${actual}.`);
+    if (actual !== digest)
+      throw new BundleUnavailable(`The download of bundle ${digest} has the digest ${actual}.`);
     await mkdir(folder, { recursive: true });
     await writeAtomically(path, bytes);
     return path;

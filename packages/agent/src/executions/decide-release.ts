@@ -2,7 +2,13 @@ import { formatDuration, LIMITS, type FailureKind, type ReleaseOutcome } from "@
 import { describeDeath } from "../task-hosts/describe-death.ts";
 import type { RunEnding } from "../task-hosts/task-host.ts";
 
-export type ReleaseFailure = { kind: FailureKind; message: string; stack: string | null; retryable: boolean; retry_after?: string };
+export type ReleaseFailure = {
+  kind: FailureKind;
+  message: string;
+  stack: string | null;
+  retryable: boolean;
+  retry_after?: string;
+};
 
 /** `output` is JSON text, or null for none. */
 export type Release = { outcome: ReleaseOutcome; output: string | null; failure: ReleaseFailure | null };
@@ -15,8 +21,19 @@ const MAX_TEXT = 65_536;
 /** Text that every JSON reader and PostgreSQL takes: no NUL, no half of a surrogate pair, bounded. */
 const clean = (text: string): string => text.slice(0, MAX_TEXT).toWellFormed().replaceAll("\0", "\ufffd");
 
-export function failed(kind: FailureKind, message: string, stack: string | null, retryable: boolean, retryAfterMs?: number): Release {
-  const failure: ReleaseFailure = { kind, message: clean(message), stack: stack === null ? null : clean(stack), retryable };
+export function failed(
+  kind: FailureKind,
+  message: string,
+  stack: string | null,
+  retryable: boolean,
+  retryAfterMs?: number,
+): Release {
+  const failure: ReleaseFailure = {
+    kind,
+    message: clean(message),
+    stack: stack === null ? null : clean(stack),
+    retryable,
+  };
   if (retryAfterMs !== undefined) failure.retry_after = formatDuration(Math.max(0, Math.round(retryAfterMs)));
   return { outcome: "failed", output: null, failure };
 }
@@ -26,10 +43,19 @@ export const CANCELLED: Release = { outcome: "cancelled", output: null, failure:
 export const REJECTED: Release = { outcome: "rejected", output: null, failure: null };
 
 /** What a lease is released with, from how its run ended and what the agent had asked of it. */
-export function decideRelease(ending: RunEnding, stop: Stop, limits: { maxDurationMs: number | null; memoryMb: number | null }): Release {
+export function decideRelease(
+  ending: RunEnding,
+  stop: Stop,
+  limits: { maxDurationMs: number | null; memoryMb: number | null },
+): Release {
   if (stop === "cancelled") return CANCELLED;
   if (stop === "timed_out") {
-    return failed("timed_out", `The run took longer than its max_duration of ${formatDuration(limits.maxDurationMs ?? 0)}.`, null, true);
+    return failed(
+      "timed_out",
+      `The run took longer than its max_duration of ${formatDuration(limits.maxDurationMs ?? 0)}.`,
+      null,
+      true,
+    );
   }
   switch (ending.kind) {
     case "abandoned":
@@ -56,9 +82,19 @@ function decideResult(result: Extract<RunEnding, { kind: "result" }>["result"], 
     case "cancelled":
       // The bundle says so only of an aborted signal; without a request it gave up by itself.
       if (stop === "drained") return REJECTED;
-      return failed("application_error", "The task ended as cancelled, but nobody had asked for that.", null, false);
+      return failed(
+        "application_error",
+        "The task ended as cancelled, but nobody had asked for that.",
+        null,
+        false,
+      );
     default:
-      return failed("bundle_error", "The bundle's execute() gave no result; build it with a current SDK.", null, false);
+      return failed(
+        "bundle_error",
+        "The bundle's execute() gave no result; build it with a current SDK.",
+        null,
+        false,
+      );
   }
 }
 
@@ -66,13 +102,23 @@ function checkOutput(output: string | null): Release {
   if (output === null || output === undefined) return { outcome: "succeeded", output: null, failure: null };
   const bytes = Buffer.byteLength(output);
   if (bytes > LIMITS.outputBytes) {
-    return failed("application_error", `The task's output has ${bytes} bytes; the limit is ${LIMITS.outputBytes}. Store large results elsewhere and return where.`, null, false);
+    return failed(
+      "application_error",
+      `The task's output has ${bytes} bytes; the limit is ${LIMITS.outputBytes}. Store large results elsewhere and return where.`,
+      null,
+      false,
+    );
   }
   try {
     // The text goes into the report as it is: one that is no JSON would break the reports of other runs.
     JSON.parse(output);
   } catch {
-    return failed("bundle_error", "The bundle gave an output that is no JSON; build it with a current SDK.", null, false);
+    return failed(
+      "bundle_error",
+      "The bundle gave an output that is no JSON; build it with a current SDK.",
+      null,
+      false,
+    );
   }
   return { outcome: "succeeded", output, failure: null };
 }

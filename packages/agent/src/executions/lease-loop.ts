@@ -59,7 +59,12 @@ export class LeaseLoop {
   async #loop(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const free = this.#options.freeSlots();
-      if (free > 0) await this.#poll({ lease_request_id: randomUUID(), limit: Math.min(free, LIMITS.leaseBatch), wait: formatDuration(WAIT_MS) });
+      if (free > 0)
+        await this.#poll({
+          lease_request_id: randomUUID(),
+          limit: Math.min(free, LIMITS.leaseBatch),
+          wait: formatDuration(WAIT_MS),
+        });
       else await this.#waitFull();
     }
   }
@@ -76,13 +81,15 @@ export class LeaseLoop {
     await pause(FULL_PATIENCE_MS, woken.signal);
     if (!woken.signal.aborted) {
       // A cancellation in a reply that is cut off here comes again with the next renewal, a check with its next attempt.
-      await this.#attempt({ lease_request_id: randomUUID(), limit: 0, wait: formatDuration(FULL_WAIT_MS) }, woken.signal).catch((error: unknown) =>
-        woken.signal.aborted ? undefined : this.#failed(error, 0),
-      );
+      await this.#attempt(
+        { lease_request_id: randomUUID(), limit: 0, wait: formatDuration(FULL_WAIT_MS) },
+        woken.signal,
+      ).catch((error: unknown) => (woken.signal.aborted ? undefined : this.#failed(error, 0)));
     }
     this.#onWake = null;
     this.#stopping.signal.removeEventListener("abort", wake);
-    if (woken.signal.aborted && this.#options.freeSlots() < this.#options.capacity / 4) await pause(COALESCE_MS, this.#stopping.signal);
+    if (woken.signal.aborted && this.#options.freeSlots() < this.#options.capacity / 4)
+      await pause(COALESCE_MS, this.#stopping.signal);
   }
 
   async #poll(request: LeaseRequest): Promise<void> {
@@ -102,22 +109,35 @@ export class LeaseLoop {
   async #attempt(request: LeaseRequest, signal?: AbortSignal): Promise<void> {
     const timeoutMs = (request.limit === 0 ? FULL_WAIT_MS : WAIT_MS) + REPLY_MARGIN_MS;
     const body = JSON.stringify(request);
-    this.#options.receive(await this.#options.client.post<LeaseResponse>("executions/lease", body, { timeoutMs, ...(signal && { signal }) }));
+    this.#options.receive(
+      await this.#options.client.post<LeaseResponse>("executions/lease", body, {
+        timeoutMs,
+        ...(signal && { signal }),
+      }),
+    );
   }
 
   /** A poll that was cut may have been answered: asked again under its id and without free slots, it gives those leases and no others. */
   async #settle(request: LeaseRequest): Promise<void> {
     if (this.#abandoned) return;
-    await this.#attempt({ ...request, limit: 0, wait: "0ms" }, AbortSignal.timeout(2_000)).catch((err: unknown) =>
-      this.#options.logger.warn({ err }, "the last lease call could not be settled; leases it may have made run out by themselves"),
+    await this.#attempt({ ...request, limit: 0, wait: "0ms" }, AbortSignal.timeout(2_000)).catch(
+      (err: unknown) =>
+        this.#options.logger.warn(
+          { err },
+          "the last lease call could not be settled; leases it may have made run out by themselves",
+        ),
     );
   }
 
   /** True when the same request should be repeated. */
   async #failed(error: unknown, attempt: number): Promise<boolean> {
     const transient = isTransient(error);
-    if (!transient || attempt % 5 === 1) this.#options.logger.warn({ err: error }, "leasing work failed; trying again");
-    await pause(transient ? retryDelayMs(attempt, error, this.#options.random) : 1_000, this.#stopping.signal);
+    if (!transient || attempt % 5 === 1)
+      this.#options.logger.warn({ err: error }, "leasing work failed; trying again");
+    await pause(
+      transient ? retryDelayMs(attempt, error, this.#options.random) : 1_000,
+      this.#stopping.signal,
+    );
     return transient;
   }
 }

@@ -52,7 +52,10 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
   if (renewing.length === 0) return;
   const body = `{"leases":[${renewing.map(({ channel }) => `{${channel.leaseText}}`).join(",")}]}`;
   const sentAt = options.clock.monotonic();
-  const reply = await options.client.post<RenewResponse>("executions/renew", body, { timeoutMs: options.intervalMs, signal: options.signal });
+  const reply = await options.client.post<RenewResponse>("executions/renew", body, {
+    timeoutMs: options.intervalMs,
+    signal: options.signal,
+  });
   for (const leaseId of reply.renewed) {
     const execution = options.find(leaseId);
     if (execution !== undefined) execution.validUntil = sentAt + options.leaseDurationMs;
@@ -67,14 +70,20 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
 
 async function heartbeat(options: RenewalLoopOptions): Promise<void> {
   const body: WorkerHeartbeat = { in_use: options.inUse() };
-  await options.client.post("heartbeat", JSON.stringify(body), { timeoutMs: options.intervalMs, signal: options.signal });
+  await options.client.post("heartbeat", JSON.stringify(body), {
+    timeoutMs: options.intervalMs,
+    signal: options.signal,
+  });
 }
 
 function stopExpired(options: RenewalLoopOptions): void {
   const now = options.clock.monotonic();
   for (const execution of options.leases()) {
     if (execution.validUntil > now || execution.channel.released) continue;
-    options.logger.warn({ runId: execution.execution.run.id, leaseId: execution.channel.leaseId }, "a lease ran out without a renewal; stopping its run");
+    options.logger.warn(
+      { runId: execution.execution.run.id, leaseId: execution.channel.leaseId },
+      "a lease ran out without a renewal; stopping its run",
+    );
     execution.lose();
   }
 }

@@ -1,4 +1,10 @@
-import { BUNDLE_FORMAT_VERSION, LIMITS, parseDuration, type Execution, type OperationKind } from "@keelson/contract";
+import {
+  BUNDLE_FORMAT_VERSION,
+  LIMITS,
+  parseDuration,
+  type Execution,
+  type OperationKind,
+} from "@keelson/contract";
 import type { BundleCache } from "../bundles/bundle-cache.ts";
 import type { HostEvent } from "../host/frames.ts";
 import type { Logger } from "../log.ts";
@@ -8,7 +14,13 @@ import type { Reporter } from "../reporter/reporter.ts";
 import { describeDeath } from "../task-hosts/describe-death.ts";
 import type { HostPool } from "../task-hosts/host-pool.ts";
 import type { HostSpec } from "../task-hosts/host-process.ts";
-import { HostBootError, type HostRun, type RunEnding, type RunSink, type TaskHost } from "../task-hosts/task-host.ts";
+import {
+  HostBootError,
+  type HostRun,
+  type RunEnding,
+  type RunSink,
+  type TaskHost,
+} from "../task-hosts/task-host.ts";
 import { CANCELLED, decideRelease, failed, REJECTED, type Release, type Stop } from "./decide-release.ts";
 
 /** Unsent output at which a run's pipes are left alone, and at which they are read again. */
@@ -69,7 +81,11 @@ export class RunningExecution {
       onRefused: (kind, reason) => this.#refused(kind, reason),
       onClosed: () => context.onClosed(this),
     });
-    this.#logs = new LogBuffer({ maxBytes: context.maxLogBytes, timestamp: context.timestamp, send: (chunks) => this.channel.logs(chunks) });
+    this.#logs = new LogBuffer({
+      maxBytes: context.maxLogBytes,
+      timestamp: () => context.timestamp(),
+      send: (chunks) => this.channel.logs(chunks),
+    });
   }
 
   /** The code has begun; before that the lease can go back without a trace. */
@@ -137,10 +153,14 @@ export class RunningExecution {
       event: (event) => this.#event(event),
       metadata: (changes) => {
         this.#logs.flush();
-        for (let at = 0; at < changes.length; at += 100) this.channel.metadata(changes.slice(at, at + 100), this.#context.timestamp());
+        for (let at = 0; at < changes.length; at += 100)
+          this.channel.metadata(changes.slice(at, at + 100), this.#context.timestamp());
       },
     };
-    this.#run = host.run({ entrypoint: { kind: entrypoint.kind, declaredId: entrypoint.declared_id }, run, secrets }, sink);
+    this.#run = host.run(
+      { entrypoint: { kind: entrypoint.kind, declaredId: entrypoint.declared_id }, run, secrets },
+      sink,
+    );
     this.#armDeadline();
     const ending = await this.#run.ended;
     clearTimeout(this.#deadline);
@@ -155,7 +175,14 @@ export class RunningExecution {
   async #prepare(): Promise<TaskHost | null> {
     const { bundle_format_version: format, bundle_digest: digest, entrypoint } = this.execution;
     if (format !== BUNDLE_FORMAT_VERSION) {
-      this.#release(failed("bundle_error", `The bundle has format version ${format}; this worker runs version ${BUNDLE_FORMAT_VERSION}.`, null, false));
+      this.#release(
+        failed(
+          "bundle_error",
+          `The bundle has format version ${format}; this worker runs version ${BUNDLE_FORMAT_VERSION}.`,
+          null,
+          false,
+        ),
+      );
       return null;
     }
     const spec = { digest, mode: entrypoint.execution, memoryMb: entrypoint.memory_mb };
@@ -173,7 +200,10 @@ export class RunningExecution {
     try {
       bundlePath = await this.#context.bundles.ensure(spec.digest);
     } catch (err) {
-      this.#context.logger.warn({ err, runId: this.execution.run.id }, "a run is handed back: its bundle is not available");
+      this.#context.logger.warn(
+        { err, runId: this.execution.run.id },
+        "a run is handed back: its bundle is not available",
+      );
       this.#release(REJECTED);
       return null;
     }
@@ -190,13 +220,19 @@ export class RunningExecution {
     // setTimeout takes 31 bits; a deadline past 24 days is checked again then.
     const arm = (restMs: number) => {
       const stepMs = Math.min(restMs, 2_000_000_000);
-      this.#deadline = setTimeout(() => (restMs > stepMs ? arm(restMs - stepMs) : this.#halt("timed_out", DEADLINE_GRACE_MS)), stepMs);
+      this.#deadline = setTimeout(
+        () => (restMs > stepMs ? arm(restMs - stepMs) : this.#halt("timed_out", DEADLINE_GRACE_MS)),
+        stepMs,
+      );
     };
     arm(this.#maxDurationMs);
   }
 
   #decide(ending: RunEnding): Release {
-    return decideRelease(ending, this.#stop, { maxDurationMs: this.#maxDurationMs, memoryMb: this.execution.entrypoint.memory_mb });
+    return decideRelease(ending, this.#stop, {
+      maxDurationMs: this.#maxDurationMs,
+      memoryMb: this.execution.entrypoint.memory_mb,
+    });
   }
 
   #release(release: Release): void {
@@ -210,7 +246,15 @@ export class RunningExecution {
     this.#logs.flush();
     const { kind, severity, attributes } = event;
     const message = event.message.slice(0, EVENT_MESSAGE_CHARACTERS);
-    this.channel.events([{ kind, message, at: this.#context.timestamp(), ...(severity && { severity }), ...(attributes && { attributes }) }]);
+    this.channel.events([
+      {
+        kind,
+        message,
+        at: this.#context.timestamp(),
+        ...(severity && { severity }),
+        ...(attributes && { attributes }),
+      },
+    ]);
   }
 
   /** The server would not take an operation: a run whose record cannot be kept fails, saying why. */
@@ -219,7 +263,15 @@ export class RunningExecution {
     this.#refusals += 1;
     this.#logs.discard();
     this.#released = true;
-    this.channel.release(failed("application_error", `The server refused the run's ${kind} (limit ${LIMITS.outputBytes} bytes for an output): ${reason}`, null, false), this.#context.timestamp());
+    this.channel.release(
+      failed(
+        "application_error",
+        `The server refused the run's ${kind} (limit ${LIMITS.outputBytes} bytes for an output): ${reason}`,
+        null,
+        false,
+      ),
+      this.#context.timestamp(),
+    );
     if (this.#run !== null) this.#host?.abandon(this.#run.n, "stopped");
   }
 
@@ -229,14 +281,33 @@ export class RunningExecution {
     if (paused === this.#paused || this.#run === null) return;
     this.#paused = paused;
     this.#host?.setPaused(this.#run.n, paused);
-  }}
+  }
+}
 
 function bootFailure(error: unknown, memoryMb: number | null): Release {
   if (!(error instanceof HostBootError)) return REJECTED;
-  if (error.thrown !== null) return failed("bundle_error", `The bundle could not be imported: ${error.thrown.message}`, error.thrown.stack, false);
+  if (error.thrown !== null)
+    return failed(
+      "bundle_error",
+      `The bundle could not be imported: ${error.thrown.message}`,
+      error.thrown.stack,
+      false,
+    );
   if (error.death === null || error.death.killCause === "stopped") return REJECTED;
-  if (error.death.killCause === "boot_timeout") return failed("bundle_error", "The bundle was not imported within 30 s; something at its top level does not end.", null, false);
+  if (error.death.killCause === "boot_timeout")
+    return failed(
+      "bundle_error",
+      "The bundle was not imported within 30 s; something at its top level does not end.",
+      null,
+      false,
+    );
   const death = describeDeath(error.death, memoryMb);
-  if (death.kind === "out_of_memory" || error.death.spawnError !== null) return failed(death.kind, death.message, death.stack, true);
-  return failed("bundle_error", `The process ended while it imported the bundle. ${death.message}`, death.stack, false);
+  if (death.kind === "out_of_memory" || error.death.spawnError !== null)
+    return failed(death.kind, death.message, death.stack, true);
+  return failed(
+    "bundle_error",
+    `The process ended while it imported the bundle. ${death.message}`,
+    death.stack,
+    false,
+  );
 }

@@ -1,6 +1,13 @@
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
-import { createFrameReader, encodeFrame, FROM_AGENT_FD, TO_AGENT_FD, type FromHost, type ToHost } from "./frames.ts";
+import {
+  createFrameReader,
+  encodeFrame,
+  FROM_AGENT_FD,
+  TO_AGENT_FD,
+  type FromHost,
+  type ToHost,
+} from "./frames.ts";
 
 /** Messages that leave without waiting for the end of the turn, so that a flooding run is paced by the pipe. */
 const FLUSH_BYTES = 64 * 1024;
@@ -27,7 +34,7 @@ export function openAgentPipe(receive: (message: ToHost) => void, onClosed: () =
     queue = [];
     queuedBytes = 0;
     try {
-      for (let offset = 0; offset < frame.length; ) offset += writeSync(TO_AGENT_FD, frame, offset);
+      for (let offset = 0; offset < frame.length;) offset += writeSync(TO_AGENT_FD, frame, offset);
     } catch {
       // The other end is gone, and with it everyone who could be told.
       onClosed();

@@ -18,7 +18,9 @@ export function makeOutputSynchronous(): void {
 }
 
 const drained = (stream: NodeJS.WriteStream): Promise<void> =>
-  stream.writableLength === 0 || stream.destroyed ? Promise.resolve() : new Promise((resolve) => stream.write("", () => resolve()));
+  stream.writableLength === 0 || stream.destroyed
+    ? Promise.resolve()
+    : new Promise((resolve) => stream.write("", () => resolve()));
 
 /** Both pipes get the marker behind everything the run wrote, so that the agent knows it has read all of it. */
 async function markEnd(marker: string): Promise<void> {

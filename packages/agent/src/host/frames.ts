@@ -1,4 +1,12 @@
-import type { EventSeverity, ExecuteResult, ExecutionMode, LeasedRun, LogStream, MetadataChange, WorkerEventKind } from "@keelson/contract";
+import type {
+  EventSeverity,
+  ExecuteResult,
+  ExecutionMode,
+  LeasedRun,
+  LogStream,
+  MetadataChange,
+  WorkerEventKind,
+} from "@keelson/contract";
 
 /**
  * What the agent and a task host say to each other, over two pipes of their own (the host's descriptors 3 and 4).
@@ -10,9 +18,18 @@ export const FROM_AGENT_FD = 4;
 
 export type HostEntrypoint = { kind: "task" | "actor"; declared_id: string };
 
-export type RunInput = { entrypoint: { kind: "task" | "actor"; declaredId: string }; run: LeasedRun; secrets: Record<string, string> };
+export type RunInput = {
+  entrypoint: { kind: "task" | "actor"; declaredId: string };
+  run: LeasedRun;
+  secrets: Record<string, string>;
+};
 
-export type HostEvent = { kind: WorkerEventKind; severity?: EventSeverity; message: string; attributes?: Record<string, unknown> };
+export type HostEvent = {
+  kind: WorkerEventKind;
+  severity?: EventSeverity;
+  message: string;
+  attributes?: Record<string, unknown>;
+};
 
 export type Thrown = { message: string; stack: string | null };
 

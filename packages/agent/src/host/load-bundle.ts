@@ -10,12 +10,17 @@ export type LoadedBundle = { module: BundleModule; entrypoints: HostEntrypoint[]
 export async function loadBundle(path: string): Promise<LoadedBundle> {
   const imported = (await import(pathToFileURL(path).href)) as { keelson?: Partial<BundleModule> };
   const module = imported.keelson;
-  if (module === undefined) throw new TypeError("The bundle has no export `keelson`; build it with `keelson deploy`.");
+  if (module === undefined)
+    throw new TypeError("The bundle has no export `keelson`; build it with `keelson deploy`.");
   if (module.formatVersion !== FORMAT_VERSION) {
-    throw new TypeError(`The bundle has format version ${String(module.formatVersion)}; this worker runs version ${FORMAT_VERSION}.`);
+    throw new TypeError(
+      `The bundle has format version ${String(module.formatVersion)}; this worker runs version ${FORMAT_VERSION}.`,
+    );
   }
   if (typeof module.execute !== "function" || typeof module.manifest !== "function") {
-    throw new TypeError("The bundle's export `keelson` lacks `execute` or `manifest`; build it with `keelson deploy`.");
+    throw new TypeError(
+      "The bundle's export `keelson` lacks `execute` or `manifest`; build it with `keelson deploy`.",
+    );
   }
   const manifest = module.manifest();
   const entrypoints: HostEntrypoint[] = [
@@ -28,11 +33,20 @@ export async function loadBundle(path: string): Promise<LoadedBundle> {
 /** Anything can be thrown; this is what can be shown of it. */
 export function describeThrown(thrown: unknown): Thrown {
   if (thrown instanceof Error) {
-    const causes = thrown.cause === undefined ? "" : `\nCaused by: ${describeThrown(thrown.cause).stack ?? describeThrown(thrown.cause).message}`;
-    return { message: thrown.message === "" ? thrown.name : thrown.message, stack: thrown.stack === undefined ? null : thrown.stack + causes };
+    const causes =
+      thrown.cause === undefined
+        ? ""
+        : `\nCaused by: ${describeThrown(thrown.cause).stack ?? describeThrown(thrown.cause).message}`;
+    return {
+      message: thrown.message === "" ? thrown.name : thrown.message,
+      stack: thrown.stack === undefined ? null : thrown.stack + causes,
+    };
   }
   try {
-    return { message: `A value that is no Error was thrown: ${typeof thrown === "string" ? thrown : JSON.stringify(thrown)}`, stack: null };
+    return {
+      message: `A value that is no Error was thrown: ${typeof thrown === "string" ? thrown : JSON.stringify(thrown)}`,
+      stack: null,
+    };
   } catch {
     return { message: `A value of type ${typeof thrown} was thrown.`, stack: null };
   }

@@ -17,10 +17,19 @@ export function stopReason(cause: StopCause): Error {
   return error;
 }
 
-export type Attempt = { n: number; input: RunInput; signal: AbortSignal; log(stream: LogStream, text: string): void };
+export type Attempt = {
+  n: number;
+  input: RunInput;
+  signal: AbortSignal;
+  log(stream: LogStream, text: string): void;
+};
 
 /** Runs one attempt in the bundle. A bundle that breaks its promise and rejects fails the run all the same. */
-export async function runAttempt(bundle: BundleModule, attempt: Attempt, pipe: AgentPipe): Promise<ExecuteResult> {
+export async function runAttempt(
+  bundle: BundleModule,
+  attempt: Attempt,
+  pipe: AgentPipe,
+): Promise<ExecuteResult> {
   const { n, input, signal } = attempt;
   const host: RuntimeHost = {
     log: (stream, text) => attempt.log(stream, text),
@@ -28,9 +37,18 @@ export async function runAttempt(bundle: BundleModule, attempt: Attempt, pipe: A
     metadata: (changes) => pipe.send(["metadata", n, changes]),
   };
   try {
-    const result = await bundle.execute({ entrypoint: input.entrypoint, run: input.run, secrets: input.secrets, signal, host });
+    const result = await bundle.execute({
+      entrypoint: input.entrypoint,
+      run: input.run,
+      secrets: input.secrets,
+      signal,
+      host,
+    });
     return result;
   } catch (error) {
-    return { outcome: "failed", failure: { kind: "application_error", ...describeThrown(error), retryable: true } };
+    return {
+      outcome: "failed",
+      failure: { kind: "application_error", ...describeThrown(error), retryable: true },
+    };
   }
 }

@@ -17,16 +17,23 @@ export function createSharedRunner(bundle: BundleModule, pipe: AgentPipe) {
   const attribute = (name: LogStream) => {
     const stream = process[name];
     const original = stream.write.bind(stream) as (...args: unknown[]) => boolean;
-    stream.write = ((chunk: Written, ...rest: unknown[]): boolean => {
+    stream.write = (chunk: Written, ...rest: unknown[]): boolean => {
       const n = running.getStore();
       if (n === undefined) return original(chunk, ...rest);
       const encoding = typeof rest[0] === "string" ? (rest[0] as BufferEncoding) : "utf8";
-      if (typeof chunk === "string" && (encoding === "utf8" || encoding === "utf-8")) pipe.send(["text", n, name, chunk]);
-      else pipe.send(["bytes", n, name, (typeof chunk === "string" ? Buffer.from(chunk, encoding) : Buffer.from(chunk)).toString("base64")]);
+      if (typeof chunk === "string" && (encoding === "utf8" || encoding === "utf-8"))
+        pipe.send(["text", n, name, chunk]);
+      else
+        pipe.send([
+          "bytes",
+          n,
+          name,
+          (typeof chunk === "string" ? Buffer.from(chunk, encoding) : Buffer.from(chunk)).toString("base64"),
+        ]);
       const done = rest.at(-1);
-      if (typeof done === "function") process.nextTick(done as () => void);
+      if (typeof done === "function") process.nextTick(done);
       return true;
-    }) as typeof stream.write;
+    };
   };
   attribute("stdout");
   attribute("stderr");

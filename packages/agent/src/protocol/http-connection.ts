@@ -30,7 +30,11 @@ export function openHttpConnection(url: string): HttpConnection {
   const options = { keepAlive: true, keepAliveMsecs: 15_000, maxSockets: 16, noDelay: true };
   const agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
   const start = secure ? httpsRequest : httpRequest;
-  const target = { agent, host: base.hostname.replace(/^\[|\]$/g, ""), port: base.port === "" ? (secure ? 443 : 80) : Number(base.port) };
+  const target = {
+    agent,
+    host: base.hostname.replace(/^\[|\]$/g, ""),
+    port: base.port === "" ? (secure ? 443 : 80) : Number(base.port),
+  };
 
   const send = (request: HttpRequest): Promise<HttpReply> =>
     new Promise((resolve, reject) => {
@@ -42,21 +46,32 @@ export function openHttpConnection(url: string): HttpConnection {
       const fail = (cause: unknown) => {
         clearTimeout(timer);
         request.signal?.removeEventListener("abort", abort);
-        reject(new ConnectionError(`${request.method} ${base.origin}${prefix}${request.path}: ${describe(cause)}`, { cause }));
+        reject(
+          new ConnectionError(
+            `${request.method} ${base.origin}${prefix}${request.path}: ${describe(cause)}`,
+            { cause },
+          ),
+        );
       };
-      const outgoing = start({ ...target, method: request.method, path: prefix + request.path, headers }, (incoming) => {
-        const parts: Buffer[] = [];
-        incoming.on("data", (part: Buffer) => parts.push(part));
-        incoming.on("error", fail);
-        incoming.on("end", () => {
-          clearTimeout(timer);
-          request.signal?.removeEventListener("abort", abort);
-          const body = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
-        });
-      });
+      const outgoing = start(
+        { ...target, method: request.method, path: prefix + request.path, headers },
+        (incoming) => {
+          const parts: Buffer[] = [];
+          incoming.on("data", (part: Buffer) => parts.push(part));
+          incoming.on("error", fail);
+          incoming.on("end", () => {
+            clearTimeout(timer);
+            request.signal?.removeEventListener("abort", abort);
+            const body = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+            resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
+          });
+        },
+      );
       const abort = () => outgoing.destroy(new Error("aborted by the agent"));
-      const timer = setTimeout(() => outgoing.destroy(new Error(`no complete reply within ${request.timeoutMs} ms`)), request.timeoutMs);
+      const timer = setTimeout(
+        () => outgoing.destroy(new Error(`no complete reply within ${request.timeoutMs} ms`)),
+        request.timeoutMs,
+      );
       if (request.signal?.aborted) abort();
       request.signal?.addEventListener("abort", abort, { once: true });
       outgoing.on("error", fail);

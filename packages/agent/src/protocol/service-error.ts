@@ -8,7 +8,13 @@ export class ServiceError extends Error {
   readonly details: Record<string, unknown> | null;
   readonly retryAfterMs: number | null;
 
-  constructor(status: number, code: string, message: string, details: Record<string, unknown> | null, retryAfterMs: number | null) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: Record<string, unknown> | null,
+    retryAfterMs: number | null,
+  ) {
     super(message);
     this.status = status;
     this.code = code;
@@ -25,7 +31,9 @@ export class ConnectionError extends Error {
 /** True when the same request may succeed later. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
-  return error instanceof ServiceError && (error.status >= 500 || error.status === 429 || error.status === 408);
+  return (
+    error instanceof ServiceError && (error.status >= 500 || error.status === 429 || error.status === 408)
+  );
 }
 
 /** Reads the error body of the contract; a proxy's page in its place becomes a code of its own. */
@@ -33,7 +41,14 @@ export function toServiceError(status: number, body: string, retryAfter: string 
   const seconds = retryAfter === undefined ? Number.NaN : Number(retryAfter);
   const retryAfterMs = Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, 30_000) : null;
   const error = readErrorBody(body);
-  if (error === null) return new ServiceError(status, `http_${status}`, `The server answered ${status}: ${body.slice(0, 200)}`, null, retryAfterMs);
+  if (error === null)
+    return new ServiceError(
+      status,
+      `http_${status}`,
+      `The server answered ${status}: ${body.slice(0, 200)}`,
+      null,
+      retryAfterMs,
+    );
   return new ServiceError(status, error.code, error.message, error.details, retryAfterMs);
 }
 

@@ -5,7 +5,7 @@ import type { Random } from "../random.ts";
 import { openHttpConnection } from "./http-connection.ts";
 import { retryCalls } from "./retry-calls.ts";
 import { ServiceError, toServiceError } from "./service-error.ts";
-import { openWorkerSession } from "./worker-session.ts";
+import { openWorkerSession, type PlainCall, type WorkerSession } from "./worker-session.ts";
 
 const CALL_TIMEOUT_MS = 15_000;
 const DOWNLOAD_TIMEOUT_MS = 120_000;
@@ -38,29 +38,49 @@ export type WorkerClientOptions = {
 /** Enrolls, registers and activates; waits for a server that does not answer yet, throws when it refuses. */
 export async function openWorkerClient(options: WorkerClientOptions): Promise<WorkerClient> {
   const connection = openHttpConnection(options.url);
-  const fixed = { [HEADERS.apiVersion]: API_VERSION, [HEADERS.clientVersion]: options.version, accept: "application/json" };
+  const fixed = {
+    [HEADERS.apiVersion]: API_VERSION,
+    [HEADERS.clientVersion]: options.version,
+    accept: "application/json",
+  };
 
-  const exchange = async (method: "GET" | "POST", path: string, bearer: string | null, body: string | undefined, call: CallOptions): Promise<Buffer> => {
+  const exchange = async (
+    method: "GET" | "POST",
+    path: string,
+    bearer: string | null,
+    body: string | undefined,
+    call: CallOptions,
+  ): Promise<Buffer> => {
     const headers = bearer === null ? fixed : { ...fixed, authorization: `Bearer ${bearer}` };
     const timeoutMs = call.timeoutMs ?? CALL_TIMEOUT_MS;
-    const reply = await connection.send({ method, path, headers, timeoutMs, signal: call.signal, ...(body === undefined ? {} : { body }) });
+    const reply = await connection.send({
+      method,
+      path,
+      headers,
+      timeoutMs,
+      signal: call.signal,
+      ...(body === undefined ? {} : { body }),
+    });
     if (reply.status >= 200 && reply.status < 300) return reply.body;
     throw toServiceError(reply.status, reply.body.toString(), reply.headers["retry-after"]);
   };
 
   const plainCall = async (path: string, body: unknown, bearer: string | null): Promise<unknown> =>
-    JSON.parse((await exchange("POST", path, bearer, JSON.stringify(body), { signal: options.signal })).toString());
+    JSON.parse(
+      (await exchange("POST", path, bearer, JSON.stringify(body), { signal: options.signal })).toString(),
+    );
 
-  const onRetry = (err: unknown, attempt: number) => {
-    if (attempt % 5 === 0) options.logger.warn({ err, url: options.url }, "waiting for the server");
-  };
-  const open = () => openWorkerSession({ ...options, call: plainCall });
-  const session = await retryCalls(open, { random: options.random, signal: options.signal, onRetry }).catch((error: unknown) => {
+  const session = await openSession(options, plainCall).catch((error: unknown) => {
     connection.close();
     throw error;
   });
 
-  const authorized = async (method: "GET" | "POST", path: string, body: string | undefined, call: CallOptions): Promise<Buffer> => {
+  const authorized = async (
+    method: "GET" | "POST",
+    path: string,
+    body: string | undefined,
+    call: CallOptions,
+  ): Promise<Buffer> => {
     const bearer = await session.bearer();
     try {
       return await exchange(method, path, bearer, body, call);
@@ -71,12 +91,24 @@ export async function openWorkerClient(options: WorkerClientOptions): Promise<Wo
   };
 
   return {
-    workerId: session.workerId,
+    workerId: () => session.workerId(),
     async post<T>(route: string, body: string, call: CallOptions = {}): Promise<T> {
       const reply = await authorized("POST", `/worker/v1/${route}`, body, call);
       return (reply.length === 0 ? null : JSON.parse(reply.toString())) as T;
     },
-    download: (route, call = {}) => authorized("GET", `/worker/v1/${route}`, undefined, { timeoutMs: DOWNLOAD_TIMEOUT_MS, ...call }),
-    close: connection.close,
+    download: (route, call = {}) =>
+      authorized("GET", `/worker/v1/${route}`, undefined, { timeoutMs: DOWNLOAD_TIMEOUT_MS, ...call }),
+    close: () => connection.close(),
   };
+}
+
+function openSession(options: WorkerClientOptions, call: PlainCall): Promise<WorkerSession> {
+  const onRetry = (err: unknown, attempt: number) => {
+    if (attempt % 5 === 0) options.logger.warn({ err, url: options.url }, "waiting for the server");
+  };
+  return retryCalls(() => openWorkerSession({ ...options, call }), {
+    random: options.random,
+    signal: options.signal,
+    onRetry,
+  });
 }

@@ -1,4 +1,9 @@
-import { WORKER_PROTOCOL_VERSION, type MintedWorkerToken, type RegisterWorker, type Worker } from "@keelson/contract";
+import {
+  WORKER_PROTOCOL_VERSION,
+  type MintedWorkerToken,
+  type RegisterWorker,
+  type Worker,
+} from "@keelson/contract";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import { ServiceError } from "./service-error.ts";
@@ -44,7 +49,13 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
   };
 
   const mint = async (body: object): Promise<void> => {
-    accept((await options.call("/api/worker/auth/token", { ...body, worker_protocol_version: WORKER_PROTOCOL_VERSION }, null)) as MintedWorkerToken);
+    accept(
+      (await options.call(
+        "/api/worker/auth/token",
+        { ...body, worker_protocol_version: WORKER_PROTOCOL_VERSION },
+        null,
+      )) as MintedWorkerToken,
+    );
   };
 
   const enroll = async (): Promise<string> => {
@@ -59,8 +70,17 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
       await mint({ worker_id: worker.id, token });
       return token;
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.status < 400 || error.status >= 500 || error.status === 429) throw error;
-      options.logger.warn({ err: error, workerId: worker.id }, "the server no longer accepts this worker; enrolling as a new one");
+      if (
+        !(error instanceof ServiceError) ||
+        error.status < 400 ||
+        error.status >= 500 ||
+        error.status === 429
+      )
+        throw error;
+      options.logger.warn(
+        { err: error, workerId: worker.id },
+        "the server no longer accepts this worker; enrolling as a new one",
+      );
       return enroll();
     }
   };

@@ -1,4 +1,11 @@
-import type { EventSeverity, Execution, LogStream, MetadataChange, OperationKind, WorkerEventKind } from "@keelson/contract";
+import type {
+  EventSeverity,
+  Execution,
+  LogStream,
+  MetadataChange,
+  OperationKind,
+  WorkerEventKind,
+} from "@keelson/contract";
 import type { Release } from "../executions/decide-release.ts";
 
 /** One operation, already in its wire form: a repeat sends the same bytes. */
@@ -14,7 +21,13 @@ export type QueuedOperation = {
 };
 
 export type LogChunk = { stream: LogStream; bytes: Buffer; at: string };
-export type RunEvent = { kind: WorkerEventKind; severity?: EventSeverity; message: string; attributes?: Record<string, unknown>; at: string };
+export type RunEvent = {
+  kind: WorkerEventKind;
+  severity?: EventSeverity;
+  message: string;
+  attributes?: Record<string, unknown>;
+  at: string;
+};
 
 export type ChannelListener = {
   /** Fewer bytes of logs wait to be sent. */
@@ -45,7 +58,11 @@ export class LeaseChannel {
   #sequence = 0;
   readonly #enqueue: (operation: QueuedOperation, urgency: Urgency) => void;
 
-  constructor(execution: Execution, enqueue: (operation: QueuedOperation, urgency: Urgency) => void, listener: ChannelListener) {
+  constructor(
+    execution: Execution,
+    enqueue: (operation: QueuedOperation, urgency: Urgency) => void,
+    listener: ChannelListener,
+  ) {
     this.leaseId = execution.lease_id;
     this.listener = listener;
     this.#enqueue = enqueue;
@@ -63,7 +80,9 @@ export class LeaseChannel {
     const texts: string[] = [];
     for (const chunk of chunks) {
       bytes += chunk.bytes.length;
-      texts.push(`{"stream":"${chunk.stream}","data":"${chunk.bytes.toString("base64")}","at":"${chunk.at}"}`);
+      texts.push(
+        `{"stream":"${chunk.stream}","data":"${chunk.bytes.toString("base64")}","at":"${chunk.at}"}`,
+      );
     }
     this.#push("logs", (chunks[0] as LogChunk).at, `,"chunks":[${texts.join(",")}]`, "now", bytes);
   }

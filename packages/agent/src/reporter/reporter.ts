@@ -83,7 +83,8 @@ export class Reporter {
     let bytes = 0;
     let taken = 0;
     for (const operation of this.#queue) {
-      if (batch.length >= this.#batchLimit || (batch.length > 0 && bytes + operation.bytes > BATCH_BYTES)) break;
+      if (batch.length >= this.#batchLimit || (batch.length > 0 && bytes + operation.bytes > BATCH_BYTES))
+        break;
       taken += 1;
       if (operation.channel.dropped) continue;
       batch.push(operation);
@@ -106,7 +107,8 @@ export class Reporter {
         if (signal.aborted) return;
         if (!isTransient(error)) return this.#refuse(batch, error);
         if (batch.every((operation) => operation.channel.dropped)) return;
-        if (attempt % 5 === 1) logger.warn({ err: error, operations: batch.length }, "a report was not answered; repeating it");
+        if (attempt % 5 === 1)
+          logger.warn({ err: error, operations: batch.length }, "a report was not answered; repeating it");
         await pause(retryDelayMs(attempt, error, random), signal);
       }
     }
@@ -134,7 +136,10 @@ export class Reporter {
       channel.listener.onLost();
       return;
     }
-    this.#options.logger.warn({ leaseId: channel.leaseId, kind, sequence, code: error.code, reason: error.message }, "an operation was refused");
+    this.#options.logger.warn(
+      { leaseId: channel.leaseId, kind, sequence, code: error.code, reason: error.message },
+      "an operation was refused",
+    );
     for (const later of this.#batch) if (later.channel === channel) later.withdrawn = true;
     this.#queue = this.#queue.filter((later) => later.channel !== channel);
     channel.rewindTo(sequence);

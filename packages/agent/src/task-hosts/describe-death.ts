@@ -2,7 +2,14 @@ import type { FailureKind } from "@keelson/contract";
 import type { Thrown } from "../host/frames.ts";
 
 /** Why the agent itself ended a host. */
-export type KillCause = "out_of_memory" | "timed_out" | "cancelled" | "stopped" | "unresponsive" | "boot_timeout" | "idle";
+export type KillCause =
+  | "out_of_memory"
+  | "timed_out"
+  | "cancelled"
+  | "stopped"
+  | "unresponsive"
+  | "boot_timeout"
+  | "idle";
 
 /** How a host process ended. */
 export type HostDeath = {
@@ -25,21 +32,42 @@ const HEAP_EXHAUSTED = /JavaScript heap out of memory|FATAL ERROR: .*(Allocation
 export function describeDeath(death: HostDeath, memoryMb: number | null): DeathFailure {
   const { exitCode, signal, killCause, uncaught, stderrTail } = death;
   if (killCause === "out_of_memory") {
-    return failure("out_of_memory", `The process used more memory than memory_mb allows (${memoryMb} MiB) and was ended.`);
+    return failure(
+      "out_of_memory",
+      `The process used more memory than memory_mb allows (${memoryMb} MiB) and was ended.`,
+    );
   }
   if (HEAP_EXHAUSTED.test(stderrTail) && exitCode !== 0) {
-    const limit = memoryMb === null ? "Node's default; declare memory_mb to raise it" : `memory_mb, ${memoryMb} MiB`;
+    const limit =
+      memoryMb === null ? "Node's default; declare memory_mb to raise it" : `memory_mb, ${memoryMb} MiB`;
     return failure("out_of_memory", `The JavaScript heap reached its limit (${limit}).`);
   }
-  if (uncaught !== null) return { kind: "application_error", message: uncaught.message, stack: uncaught.stack, retryable: true };
-  if (killCause === "unresponsive") return failure("application_error", "The shared process no longer answered and was ended; a run in it blocks its event loop.");
-  if (death.spawnError !== null) return failure("application_error", `The task's process could not be started: ${death.spawnError.message}`);
+  if (uncaught !== null)
+    return { kind: "application_error", message: uncaught.message, stack: uncaught.stack, retryable: true };
+  if (killCause === "unresponsive")
+    return failure(
+      "application_error",
+      "The shared process no longer answered and was ended; a run in it blocks its event loop.",
+    );
+  if (death.spawnError !== null)
+    return failure(
+      "application_error",
+      `The task's process could not be started: ${death.spawnError.message}`,
+    );
   const how = signal === null ? `exited with code ${exitCode}` : `was ended by ${signal}`;
   const hint = signal === "SIGKILL" && killCause === null ? " (the system may have run out of memory)" : "";
-  return { ...failure("application_error", `The process ${how}${hint} before the task ended.`), stack: lastLines(stderrTail) };
+  return {
+    ...failure("application_error", `The process ${how}${hint} before the task ended.`),
+    stack: lastLines(stderrTail),
+  };
 }
 
-const failure = (kind: FailureKind, message: string): DeathFailure => ({ kind, message, stack: null, retryable: true });
+const failure = (kind: FailureKind, message: string): DeathFailure => ({
+  kind,
+  message,
+  stack: null,
+  retryable: true,
+});
 
 function lastLines(text: string): string | null {
   const lines = text.trimEnd().split("\n").slice(-20).join("\n");

@@ -24,7 +24,11 @@ export type GroupReaper = {
 };
 
 export function startGroupReaper(onError: (error: Error) => void): GroupReaper {
-  const shell = spawn("/bin/sh", ["-c", SCRIPT], { stdio: ["pipe", "ignore", "ignore"], detached: true, env: {} });
+  const shell = spawn("/bin/sh", ["-c", SCRIPT], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+    env: {},
+  });
   shell.on("error", onError);
   shell.stdin.on("error", onError);
   shell.unref();

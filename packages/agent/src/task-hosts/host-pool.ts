@@ -93,11 +93,20 @@ export class HostPool {
   #start(spec: HostSpec): TaskHost {
     if (this.#closed) throw new Error("the agent is stopping");
     const { environment, reaper, logger } = this.#options;
-    const host: TaskHost = new TaskHost({ spec, environment, reaper, logger, onUnusable: () => this.#forget(host) });
+    const host: TaskHost = new TaskHost({
+      spec,
+      environment,
+      reaper,
+      logger,
+      onUnusable: () => this.#forget(host),
+    });
     this.#all.add(host);
     void host.exited.then((death) => {
       this.#all.delete(host);
-      logger.debug({ pid: host.pid, exitCode: death.exitCode, signal: death.signal, cause: death.killCause }, "a task host ended");
+      logger.debug(
+        { pid: host.pid, exitCode: death.exitCode, signal: death.signal, cause: death.killCause },
+        "a task host ended",
+      );
     });
     return host;
   }
@@ -110,7 +119,10 @@ export class HostPool {
 
   #expireLater(host: TaskHost): void {
     this.#stopExpiry(host);
-    this.#expiry.set(host, setTimeout(() => host.retire(), IDLE_MS));
+    this.#expiry.set(
+      host,
+      setTimeout(() => host.retire(), IDLE_MS),
+    );
   }
 
   #stopExpiry(host: TaskHost): void {

@@ -24,7 +24,9 @@ export type HostProcess = {
 };
 
 /** Beside this file as source in development, compiled when published. */
-const ENTRY = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../host/main.ts" : "../host/main.js", import.meta.url));
+const ENTRY = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../host/main.ts" : "../host/main.js", import.meta.url),
+);
 
 /** Starts a host in a process group of its own, with nothing of the agent's environment but what is given. */
 export function spawnHost(spec: HostSpec, environment: Record<string, string>): HostProcess {
@@ -35,13 +37,19 @@ export function spawnHost(spec: HostSpec, environment: Record<string, string>): 
     env: environment,
     detached: true,
   });
-  if (child.stdio[FROM_AGENT_FD] == null) {
+  if (!child.stdio[FROM_AGENT_FD]) {
     // Out of descriptors: Node makes no pipes and reports why in an event that nobody else waits for.
     child.on("error", () => undefined);
     throw new Error("a task host could not be started: too many open files");
   }
   const pipe = (fd: number) => child.stdio[fd] as unknown as Socket;
-  return { child, stdout: pipe(1), stderr: pipe(2), fromHost: pipe(TO_AGENT_FD), toHost: pipe(FROM_AGENT_FD) };
+  return {
+    child,
+    stdout: pipe(1),
+    stderr: pipe(2),
+    fromHost: pipe(TO_AGENT_FD),
+    toHost: pipe(FROM_AGENT_FD),
+  };
 }
 
 /** Kills everything in the host's process group; true when there was something. */

@@ -1,6 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { ExecuteResult, LogStream, MetadataChange } from "@keelson/contract";
-import { createFrameReader, encodeFrame, type FromHost, type HostEntrypoint, type HostEvent, type RunInput, type StopCause, type Thrown, type ToHost } from "../host/frames.ts";
+import {
+  createFrameReader,
+  encodeFrame,
+  type FromHost,
+  type HostEntrypoint,
+  type HostEvent,
+  type RunInput,
+  type StopCause,
+  type Thrown,
+  type ToHost,
+} from "../host/frames.ts";
 import type { Logger } from "../log.ts";
 import type { HostDeath, KillCause } from "./describe-death.ts";
 import type { GroupReaper } from "./group-reaper.ts";
@@ -15,13 +25,28 @@ export type RunSink = {
   metadata(changes: MetadataChange[]): void;
 };
 
-export type RunEnding = { kind: "result"; result: ExecuteResult } | { kind: "died"; death: HostDeath } | { kind: "abandoned" };
+export type RunEnding =
+  | { kind: "result"; result: ExecuteResult }
+  | { kind: "died"; death: HostDeath }
+  | { kind: "abandoned" };
 
 export type HostRun = { readonly n: number; readonly ended: Promise<RunEnding> };
 
-type ActiveRun = { n: number; sink: RunSink; end(ending: RunEnding): void; result: ExecuteResult | null; openStreams: Set<LogStream> };
+type ActiveRun = {
+  n: number;
+  sink: RunSink;
+  end(ending: RunEnding): void;
+  result: ExecuteResult | null;
+  openStreams: Set<LogStream>;
+};
 
-export type TaskHostOptions = { spec: HostSpec; environment: Record<string, string>; reaper: GroupReaper; logger: Logger; onUnusable(): void };
+export type TaskHostOptions = {
+  spec: HostSpec;
+  environment: Record<string, string>;
+  reaper: GroupReaper;
+  logger: Logger;
+  onUnusable(): void;
+};
 
 /** A bundle that did not come up; `thrown` when it said why, else `death`. */
 export class HostBootError extends Error {
@@ -65,7 +90,11 @@ export class TaskHost {
   #stopWatch: () => void = () => undefined;
   #onPong: (() => void) | null = null;
   #gone = false;
-  #exitStatus: Pick<HostDeath, "exitCode" | "signal" | "spawnError"> = { exitCode: null, signal: null, spawnError: null };
+  #exitStatus: Pick<HostDeath, "exitCode" | "signal" | "spawnError"> = {
+    exitCode: null,
+    signal: null,
+    spawnError: null,
+  };
 
   constructor(options: TaskHostOptions) {
     this.#options = options;
@@ -105,7 +134,13 @@ export class TaskHost {
     this.#lastRun += 1;
     const n = this.#lastRun;
     const exclusive = this.spec.mode === "exclusive";
-    this.#runs.set(n, { n, sink, end: resolve, result: null, openStreams: new Set(exclusive ? ["stdout", "stderr"] : []) });
+    this.#runs.set(n, {
+      n,
+      sink,
+      end: resolve,
+      result: null,
+      openStreams: new Set(exclusive ? ["stdout", "stderr"] : []),
+    });
     let marker = "";
     if (exclusive) {
       this.#stderrTail = [];
@@ -200,7 +235,9 @@ export class TaskHost {
     if (child.pid === undefined) return;
     this.#options.reaper.add(child.pid);
     if (this.spec.memoryMb !== null) {
-      this.#stopWatch = watchMemory(child.pid, this.spec.memoryMb + RUNTIME_OVERHEAD_MB, () => this.kill("out_of_memory"));
+      this.#stopWatch = watchMemory(child.pid, this.spec.memoryMb + RUNTIME_OVERHEAD_MB, () =>
+        this.kill("out_of_memory"),
+      );
     }
   }
 
@@ -226,7 +263,10 @@ export class TaskHost {
   #output(stream: LogStream, bytes: Buffer): void {
     const run = this.spec.mode === "exclusive" ? this.#runs.get(this.#lastRun) : undefined;
     if (run?.openStreams.has(stream)) return run.sink.output(stream, bytes);
-    this.#options.logger.info({ pid: this.pid, digest: this.spec.digest, stream, text: bytes.toString().slice(0, 4096) }, "output of a task host that belongs to no run");
+    this.#options.logger.info(
+      { pid: this.pid, digest: this.spec.digest, stream, text: bytes.toString().slice(0, 4096) },
+      "output of a task host that belongs to no run",
+    );
   }
 
   #keepTail(bytes: Buffer): void {
@@ -273,7 +313,7 @@ export class TaskHost {
 
   #giveUpOutput(n: number): void {
     const run = this.#runs.get(n);
-    if (run?.result == null) return;
+    if (!run?.result) return;
     if (this.#paused.size > 0) return void setTimeout(() => this.#giveUpOutput(n), LAST_OUTPUT_MS).unref();
     this.retire();
     this.#finish(n, { kind: "result", result: run.result });
@@ -283,7 +323,8 @@ export class TaskHost {
     const run = this.#runs.get(this.#lastRun);
     if (run === undefined) return;
     run.openStreams.delete(stream);
-    if (run.openStreams.size === 0 && run.result !== null) this.#finish(run.n, { kind: "result", result: run.result });
+    if (run.openStreams.size === 0 && run.result !== null)
+      this.#finish(run.n, { kind: "result", result: run.result });
   }
 
   #finish(n: number, ending: RunEnding): void {
@@ -320,11 +361,19 @@ export class TaskHost {
     for (const stream of [stdout, stderr, fromHost, toHost]) stream.destroy();
     this.#state = "ended";
     const stderrTail = Buffer.concat(this.#stderrTail).subarray(-STDERR_TAIL_BYTES).toString();
-    const death: HostDeath = { ...this.#exitStatus, killCause: this.#killCause, uncaught: this.#uncaught, stderrTail };
+    const death: HostDeath = {
+      ...this.#exitStatus,
+      killCause: this.#killCause,
+      uncaught: this.#uncaught,
+      stderrTail,
+    };
     if (!wasRetired) this.#options.onUnusable();
     this.#boot.reject(new HostBootError(null, death));
     for (const run of [...this.#runs.values()]) {
-      this.#finish(run.n, run.result === null ? { kind: "died", death } : { kind: "result", result: run.result });
+      this.#finish(
+        run.n,
+        run.result === null ? { kind: "died", death } : { kind: "result", result: run.result },
+      );
     }
     this.#exit.resolve(death);
   }

@@ -1,6 +1,8 @@
 /** Bundles of tests: hand-written modules with the export that the SDK would make. */
 export function bundleOf(tasks: Record<string, string>, top = ""): string {
-  const entries = Object.entries(tasks).map(([id, body]) => `${JSON.stringify(id)}: async (payload, ctx) => { ${body} }`);
+  const entries = Object.entries(tasks).map(
+    ([id, body]) => `${JSON.stringify(id)}: async (payload, ctx) => { ${body} }`,
+  );
   return `${top}
 const tasks = { ${entries.join(",\n")} };
 export const keelson = {

@@ -15,7 +15,8 @@ export async function startTestAgent(
   const server = await startFakeServer();
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-agent-"));
   const logged: Logged[] = [];
-  const log = (level: string) => (fields: object, message: string) => void logged.push({ level, fields: fields as Record<string, unknown>, message });
+  const log = (level: string) => (fields: object, message: string) =>
+    void logged.push({ level, fields: fields as Record<string, unknown>, message });
   const agent = await startAgent({
     url: server.url,
     enrollmentToken: "kl_enr_test",
