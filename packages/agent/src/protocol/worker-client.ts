@@ -4,7 +4,7 @@ import type { Logger } from "../log.ts";
 import type { Random } from "../random.ts";
 import { openHttpConnection } from "./http-connection.ts";
 import { retryCalls } from "./retry-calls.ts";
-import { ServiceError, toServiceError } from "./service-error.ts";
+import { ConnectionError, ServiceError, toServiceError } from "./service-error.ts";
 import { openWorkerSession, type PlainCall, type WorkerSession } from "./worker-session.ts";
 
 const CALL_TIMEOUT_MS = 15_000;
@@ -94,7 +94,7 @@ export async function openWorkerClient(options: WorkerClientOptions): Promise<Wo
     workerId: () => session.workerId(),
     async post<T>(route: string, body: string, call: CallOptions = {}): Promise<T> {
       const reply = await authorized("POST", `/worker/v1/${route}`, body, call);
-      return (reply.length === 0 ? null : JSON.parse(reply.toString())) as T;
+      return parseReply(reply) as T;
     },
     download: (route, call = {}) =>
       authorized("GET", `/worker/v1/${route}`, undefined, { timeoutMs: DOWNLOAD_TIMEOUT_MS, ...call }),
@@ -111,4 +111,14 @@ function openSession(options: WorkerClientOptions, call: PlainCall): Promise<Wor
     signal: options.signal,
     onRetry,
   });
+}
+
+function parseReply(reply: Buffer): unknown {
+  if (reply.length === 0) return null;
+  try {
+    return JSON.parse(reply.toString());
+  } catch (cause) {
+    // Something between here and the server answered in its place.
+    throw new ConnectionError(`The reply is no JSON: ${reply.toString("utf8", 0, 200)}`, { cause });
+  }
 }
