@@ -1,3 +1,5 @@
+import type { Logger } from "pino";
+
 /** What the commands use of the server's and the agent's packages. */
 
 export type StartedServer = {
@@ -12,24 +14,35 @@ export type StartedServer = {
     capacity_key: string;
     enrollment_token: string;
   };
-  close(): Promise<void>;
+  close: () => Promise<void>;
 };
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 type ServerConfig = { databaseUrl?: string | undefined; dataDir: string };
 
 type ServerModule = {
   /** Throws a ConfigError that names the setting. */
-  loadConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig;
-  startServer(config: ServerConfig & { databaseUrl: string }): Promise<StartedServer>;
-  startEmbeddedServer(options: { dataDir: string; log?: (message: string) => void }): Promise<{ url: string; stop(): Promise<void> }>;
-  migrate(databaseUrl: string, options?: { onApplied?: (name: string) => void }): Promise<string[]>;
+  loadConfig: (env: Environment) => ServerConfig;
+  startServer: (config: ServerConfig & { databaseUrl: string }) => Promise<StartedServer>;
+  startEmbeddedServer: (options: {
+    dataDir: string;
+    log?: (message: string) => void;
+  }) => Promise<{ url: string; stop: () => Promise<void> }>;
+  migrate: (databaseUrl: string, options?: { onApplied?: (name: string) => void }) => Promise<string[]>;
 };
+
+type AgentConfig = { logLevel: string };
 
 type AgentModule = {
-  loadConfig(env: Readonly<Record<string, string | undefined>>): object;
-  /** `ended` settles when the agent has stopped; `close` drains it. */
-  startAgent(config: object): Promise<{ close(): Promise<void>; ended: Promise<void> }>;
+  /** Throws a ConfigError that names the setting. */
+  parseAgentConfig: (env: Environment, readText: (path: string) => string) => AgentConfig;
+  startAgent: (
+    options: AgentConfig & { version: string; logger: Logger; signal: AbortSignal },
+  ) => Promise<{ drain: () => Promise<void>; stop: () => Promise<void> }>;
 };
 
-export const loadServer = async (): Promise<ServerModule> => (await import("@keelson/server")) as unknown as ServerModule;
-export const loadAgent = async (): Promise<AgentModule> => (await import("@keelson/agent")) as unknown as AgentModule;
+export const loadServer = async (): Promise<ServerModule> =>
+  (await import("@keelson/server")) as unknown as ServerModule;
+export const loadAgent = async (): Promise<AgentModule> =>
+  (await import("@keelson/agent")) as unknown as AgentModule;

@@ -7,10 +7,14 @@ export function addMigrate(parent: Command, cli: Cli): void {
   parent
     .command("migrate")
     .description("Bring the database of DATABASE_URL to this version's tables")
-    .addHelpText("after", "\nA server does it at its start; this is for doing it before.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n")
+    .addHelpText(
+      "after",
+      "\nA server does it at its start; this is for doing it before.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n",
+    )
     .action(async () => {
       const databaseUrl = cli.host.env["DATABASE_DIRECT_URL"] ?? cli.host.env["DATABASE_URL"];
-      if (databaseUrl === undefined || databaseUrl === "") throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
+      if (databaseUrl === undefined || databaseUrl === "")
+        throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
       const { migrate } = await loadServer();
       const applied = await migrate(databaseUrl, { onApplied: (name) => cli.notice(`Applied ${name}`) });
       if (cli.isJson()) cli.printJson({ applied });

@@ -30,13 +30,20 @@ const LAST_POLL_MS = 5_000;
 /** Reads the run's events to their end; when streams do not get through (a proxy, the limit of connections), asks again and again. */
 async function untilEnded(transport: Transport, id: string, signal: AbortSignal): Promise<Run> {
   const path = encodeURIComponent(id);
-  const read = (): Promise<Run> => transport.request<Run>({ method: "GET", path: `/v1/runs/${path}`, signal });
+  const read = (): Promise<Run> =>
+    transport.request<Run>({ method: "GET", path: `/v1/runs/${path}`, signal });
   try {
-    for await (const event of followStream(transport, `/api/runs/${path}/events?follow=1`, { signal, onGap: () => undefined })) {
+    for await (const event of followStream(transport, `/api/runs/${path}/events?follow=1`, {
+      signal,
+      onGap: () => undefined,
+    })) {
       if (event.event === "end") break;
     }
   } catch (error) {
-    const refused = error instanceof NotFoundError || error instanceof AuthenticationError || error instanceof PermissionError;
+    const refused =
+      error instanceof NotFoundError ||
+      error instanceof AuthenticationError ||
+      error instanceof PermissionError;
     if (!(error instanceof KeelsonError) || refused) throw error;
   }
   for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(LAST_POLL_MS, delayMs * 1.5)) {
@@ -53,7 +60,12 @@ export async function waitForRun(transport: Transport, id: string, options: Wait
   options.signal?.addEventListener("abort", onAbort, { once: true });
   const { timeoutMs } = options;
   const giveUp = (): void =>
-    controller.abort(new TimeoutError({ code: "timeout", message: `Run ${id} has not ended within ${timeoutMs} ms; it goes on` }));
+    controller.abort(
+      new TimeoutError({
+        code: "timeout",
+        message: `Run ${id} has not ended within ${timeoutMs} ms; it goes on`,
+      }),
+    );
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
   try {
     const run = await untilEnded(transport, id, controller.signal);
