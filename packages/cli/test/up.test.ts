@@ -62,7 +62,7 @@ test("what keeps everything from starting is one line that says what to do", asy
   const file = join(folder.path, "file");
   await writeFile(file, "");
   await assert.rejects(
-    startDatabase(join(file, "data"), undefined, () => undefined),
+    startDatabase(join(file, "data"), null, () => undefined),
     /^ExitError: Cannot write to .*data: make it writable, or set KEELSON_DATA_DIR/,
   );
   const taken = describeStartFailure(Object.assign(new Error("listen"), { code: "EADDRINUSE", port: 8080 }));

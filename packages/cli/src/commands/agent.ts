@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { pino } from "pino";
 import type { Cli } from "../cli.ts";
-import { loadAgent } from "../server-module.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { CLI_VERSION } from "../version.ts";
 
@@ -26,7 +25,7 @@ export function addAgent(parent: Command, cli: Cli): void {
     .addHelpText("after", HELP)
     .action(async () => {
       const { env, signal } = cli.host;
-      const { parseAgentConfig, startAgent } = await loadAgent();
+      const { parseAgentConfig, startAgent } = await import("@keelson/agent");
       const config = parseAgentConfig(env, (path) => readFileSync(path, "utf8"));
       const logger = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true }));
       const agent = await startAgent({ ...config, version: CLI_VERSION, logger, signal });

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
-import { loadServer } from "../server-module.ts";
 
 export function addMigrate(parent: Command, cli: Cli): void {
   parent
@@ -15,7 +14,7 @@ export function addMigrate(parent: Command, cli: Cli): void {
       const databaseUrl = cli.host.env["DATABASE_DIRECT_URL"] ?? cli.host.env["DATABASE_URL"];
       if (databaseUrl === undefined || databaseUrl === "")
         throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
-      const { migrate } = await loadServer();
+      const { migrate } = await import("@keelson/server");
       const applied = await migrate(databaseUrl, { onApplied: (name) => cli.notice(`Applied ${name}`) });
       if (cli.isJson()) cli.printJson({ applied });
       else cli.print(applied.length === 0 ? "The database is up to date" : `Applied ${applied.length}`);

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
-import { loadServer } from "../server-module.ts";
 import { describeStartFailure } from "../up/describe-start-failure.ts";
 import { untilAborted } from "../until-aborted.ts";
 
@@ -15,10 +14,10 @@ export function addServe(parent: Command, cli: Cli): void {
     )
     .action(async () => {
       const { env, signal } = cli.host;
-      const { loadConfig, startServer } = await loadServer();
+      const { loadConfig, startServer } = await import("@keelson/server");
       const config = loadConfig(env);
       const { databaseUrl } = config;
-      if (databaseUrl === undefined)
+      if (databaseUrl === null)
         throw new ExitError(
           EXIT.configuration,
           "DATABASE_URL is not set; `keelson up` brings its own PostgreSQL",

@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { Client } from "@keelson/sdk";
+import type { RunningServer } from "@keelson/server";
 import type { Command } from "commander";
 import { BundleError } from "../bundle/bundle-error.ts";
 import { paint, type Cli } from "../cli.ts";
 import type { Environment } from "../config.ts";
 import { ExitError } from "../exit-codes.ts";
-import { loadServer, type StartedServer } from "../server-module.ts";
 import { deployExamples } from "../up/deploy-examples.ts";
 import { describeStartFailure } from "../up/describe-start-failure.ts";
 import { findExampleFiles } from "../up/find-examples.ts";
@@ -21,7 +21,7 @@ const MAIN = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url),
 );
 
-function describe(cli: Cli, { url, credentials }: StartedServer, version: string | null): void {
+function describe(cli: Cli, { url, credentials }: RunningServer, version: string | null): void {
   const login = `${url}/#token=${credentials.user_token}&project_id=${credentials.project_id}&environment_id=${credentials.environment_id}`;
   if (cli.isJson()) {
     cli.printJson({ url, login_url: login, deployment_version: version });
@@ -43,7 +43,7 @@ function describe(cli: Cli, { url, credentials }: StartedServer, version: string
 function agentEnvironment(
   env: Environment,
   dataDir: string,
-  { url, credentials }: StartedServer,
+  { url, credentials }: RunningServer,
 ): Environment {
   const forTasks = ["KEELSON_URL", "KEELSON_API_KEY", env["KEELSON_TASK_ENV"]];
   return {
@@ -68,7 +68,7 @@ async function bundleExamples(directory: string) {
 async function runAll(cli: Cli, started: Stop[]): Promise<void> {
   const { env, cwd, signal } = cli.host;
   const begun = performance.now();
-  const { loadConfig, migrate, startServer } = await loadServer();
+  const { loadConfig, startServer } = await import("@keelson/server");
   const config = loadConfig(env);
   const examples = bundleExamples(cwd);
   // Awaited below; a failure meanwhile is no unhandled one.
@@ -77,10 +77,14 @@ async function runAll(cli: Cli, started: Stop[]): Promise<void> {
   const database = await startDatabase(config.dataDir, config.databaseUrl, cli.notice);
   started.push({ name: "PostgreSQL", stop: () => database.stop() });
   signal.throwIfAborted();
-  const applied = await migrate(env["DATABASE_DIRECT_URL"] ?? database.url);
-  if (applied.length > 0) cli.notice(`Prepared the database (${applied.length} migrations)`);
-  signal.throwIfAborted();
-  const server = await startServer({ ...config, databaseUrl: database.url }).catch((error: unknown) => {
+  cli.notice("Starting the server");
+  const server = await startServer({
+    ...config,
+    databaseUrl: database.url,
+    databaseDirectUrl: config.databaseUrl === null ? null : config.databaseDirectUrl,
+    // Each request as a line would bury what is written for the person who started this.
+    logLevel: env["KEELSON_LOG_LEVEL"] ? config.logLevel : "warn",
+  }).catch((error: unknown) => {
     throw describeStartFailure(error);
   });
   started.push({ name: "server", stop: () => server.close() });
