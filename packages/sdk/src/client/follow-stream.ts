@@ -77,6 +77,7 @@ export async function* followStream(
   transport: Transport,
   path: string,
   options: FollowOptions = {},
+  maxFruitless: number = MAX_FRUITLESS,
 ): AsyncGenerator<StreamEvent> {
   const { signal, onGap } = options;
   let cursor = options.cursor ?? null;
@@ -116,7 +117,7 @@ export async function* followStream(
       if (error instanceof KeelsonError && error.status !== 500 && !mayRepeat(error, true)) throw error;
       failure = error;
     }
-    if (fruitless >= MAX_FRUITLESS) {
+    if (fruitless >= maxFruitless) {
       if (failure instanceof KeelsonError) throw failure;
       const detail = failure instanceof Error ? failure.message : String(failure);
       throw new ConnectionError({
