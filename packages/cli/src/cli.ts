@@ -18,20 +18,21 @@ export type Host = {
 /** What every command is given: where its data goes, where its words go, and the server. */
 export type Cli = {
   host: Host;
-  isJson(): boolean;
+  isJson: () => boolean;
   /** A line of data. */
-  print(text: string): void;
-  printJson(value: unknown): void;
+  print: (text: string) => void;
+  printJson: (value: unknown) => void;
   /** A line for a person; nothing with --quiet. */
-  notice(text: string): void;
+  notice: (text: string) => void;
   /** The client of --url and --api-key, the environment or the project. */
-  client(): Client;
+  client: () => Client;
 };
 
 export type Style = Parameters<typeof styleText>[0];
 
 /** Colours only where they can be seen: on a terminal, and not with NO_COLOR. */
-export const paint = (stream: NodeJS.WriteStream, style: Style, text: string): string => styleText(style, text, { stream });
+export const paint = (stream: NodeJS.WriteStream, style: Style, text: string): string =>
+  styleText(style, text, { stream });
 
 type GlobalOptions = { url?: string; apiKey?: string; json?: boolean; quiet?: boolean };
 
@@ -45,6 +46,10 @@ export function createCli(program: Command, host: Host): Cli {
     notice: (text) => {
       if (options().quiet !== true) host.stderr.write(`${text}\n`);
     },
-    client: () => new Client({ ...resolveCredentials(options(), host.env, host.cwd), headers: { "service-cli-version": CLI_VERSION } }),
+    client: () =>
+      new Client({
+        ...resolveCredentials(options(), host.env, host.cwd),
+        headers: { "service-cli-version": CLI_VERSION },
+      }),
   };
 }

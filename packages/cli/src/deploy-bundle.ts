@@ -9,7 +9,7 @@ export type DeployOptions = {
   timeoutMs: number;
   signal: AbortSignal;
   /** Told what is done next. */
-  progress(text: string): void;
+  progress: (text: string) => void;
 };
 
 const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1024)} KiB`;
@@ -22,12 +22,22 @@ const refusal = ({ version, error }: Deployment): string =>
  * Uploads a bundle, makes a deployment of it, waits until a worker has loaded it, and makes it current.
  * Throws an ExitError with the reason when it cannot be loaded; what was current stays so.
  */
-export async function deployBundle(client: Client, bundle: Bundle, options: DeployOptions): Promise<Deployment> {
+export async function deployBundle(
+  client: Client,
+  bundle: Bundle,
+  options: DeployOptions,
+): Promise<Deployment> {
   const { directory, signal, progress } = options;
   const { deployments } = client;
   progress(`Uploading ${kilobytes(bundle.code.length)} (${bundle.digest.slice(0, 12)})`);
-  const [git] = await Promise.all([readGit(directory), deployments.uploadBundle(bundle.digest, bundle.code, { signal })]);
-  const created = await deployments.create({ manifest: bundle.manifest, bundleDigest: bundle.digest, ...(git !== null && { git }) }, { signal });
+  const [git] = await Promise.all([
+    readGit(directory),
+    deployments.uploadBundle(bundle.digest, bundle.code, { signal }),
+  ]);
+  const created = await deployments.create(
+    { manifest: bundle.manifest, bundleDigest: bundle.digest, ...(git !== null && { git }) },
+    { signal },
+  );
   progress(`Deployment ${created.version}: a worker is loading it`);
   const checked = await deployments.waitUntilChecked(created.id, { timeoutMs: options.timeoutMs, signal });
   if (checked.status === "failed") throw new ExitError(EXIT.failure, refusal(checked));

@@ -10,29 +10,41 @@ async function writeChunk(cli: Cli, chunk: RunLogChunk): Promise<void> {
     return;
   }
   const stream = chunk.stream === "stdout" ? cli.host.stdout : cli.host.stderr;
-  if (!stream.write(Buffer.from(chunk.data, "base64"))) await new Promise((resolve) => stream.once("drain", resolve));
+  if (!stream.write(Buffer.from(chunk.data, "base64")))
+    await new Promise((resolve) => stream.once("drain", resolve));
 }
 
-export async function writeLogs(cli: Cli, runId: string, options: { follow: boolean; cursor?: string; timeoutMs?: number }): Promise<void> {
+export async function writeLogs(
+  cli: Cli,
+  runId: string,
+  options: { follow: boolean; cursor?: string; timeoutMs?: number },
+): Promise<void> {
   const { timeoutMs, ...feed } = options;
   const limit = timeoutMs === undefined ? null : AbortSignal.timeout(timeoutMs);
   const signal = limit === null ? cli.host.signal : AbortSignal.any([cli.host.signal, limit]);
   const onGap = (): void => cli.notice("(older output is no longer kept)");
   try {
-    for await (const chunk of cli.client().runs.logs(runId, { ...feed, onGap, signal })) await writeChunk(cli, chunk);
+    for await (const chunk of cli.client().runs.logs(runId, { ...feed, onGap, signal }))
+      await writeChunk(cli, chunk);
   } catch (error) {
-    if (limit?.aborted === true) throw new ExitError(EXIT.timeout, `Run ${runId} has not ended within ${timeoutMs} ms; it goes on`, { cause: error });
+    if (limit?.aborted === true)
+      throw new ExitError(EXIT.timeout, `Run ${runId} has not ended within ${timeoutMs} ms; it goes on`, {
+        cause: error,
+      });
     throw error;
   }
 }
 
 /** Waits for the run's end, writes it, and fails the command when the run did not succeed. */
 export async function waitAndReport(cli: Cli, run: string | Run, timeoutMs?: number): Promise<void> {
-  const ended = await cli.client().runs.wait(run, { signal: cli.host.signal, ...(timeoutMs !== undefined && { timeoutMs }) });
+  const ended = await cli
+    .client()
+    .runs.wait(run, { signal: cli.host.signal, ...(timeoutMs !== undefined && { timeoutMs }) });
   if (cli.isJson()) cli.printJson(ended);
   else {
     cli.notice(describeRun(ended));
-    if (ended.status === "succeeded" && ended.output !== null) cli.print(JSON.stringify(ended.output, null, 2));
+    if (ended.status === "succeeded" && ended.output !== null)
+      cli.print(JSON.stringify(ended.output, null, 2));
   }
   if (ended.status !== "succeeded") throw new ExitError(EXIT.runFailed);
 }

@@ -19,7 +19,8 @@ export const parseIntegerOption =
   (minimum: number, maximum: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (!/^-?[0-9]+$/.test(text) || value < minimum || value > maximum) throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
+    if (!/^-?[0-9]+$/.test(text) || value < minimum || value > maximum)
+      throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
     return value;
   };
 
@@ -33,7 +34,8 @@ export function parseJsonOption(text: string): unknown {
 
 export function parseObjectOption(text: string): Record<string, unknown> {
   const value = parseJsonOption(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new InvalidArgumentError("It must be a JSON object.");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new InvalidArgumentError("It must be a JSON object.");
   return value as Record<string, unknown>;
 }
 

@@ -25,7 +25,11 @@ import { CLI_VERSION } from "./version.ts";
 /** The commands by what they are about; a verb is a file. */
 const NOUNS = [
   { name: "task", description: "Tasks of the current deployment", verbs: [addTaskList, addTaskStart] },
-  { name: "run", description: "Runs of tasks", verbs: [addRunList, addRunGet, addRunLogs, addRunEvents, addRunWait, addRunCancel] },
+  {
+    name: "run",
+    description: "Runs of tasks",
+    verbs: [addRunList, addRunGet, addRunLogs, addRunEvents, addRunWait, addRunCancel],
+  },
   {
     name: "deployment",
     description: "Versions of an environment's code",
@@ -52,7 +56,9 @@ async function createProgram(host: Host, argv: readonly string[]): Promise<{ pro
     .description("Durable tasks on your own machines.")
     .version(CLI_VERSION, "-V, --version")
     .addOption(new Option("--url <url>", "the server (default: KEELSON_URL, then the project's .keelson)"))
-    .addOption(new Option("--api-key <key>", "an API key (default: KEELSON_API_KEY, then the project's .keelson)"))
+    .addOption(
+      new Option("--api-key <key>", "an API key (default: KEELSON_API_KEY, then the project's .keelson)"),
+    )
     .option("--json", "write data as JSON")
     .option("-q, --quiet", "write nothing but data and errors")
     .helpCommand(false)

@@ -12,7 +12,9 @@ export function reportError(host: Host, error: unknown, json: boolean): void {
   if (json) {
     const known = error instanceof KeelsonError ? error : null;
     const message = error instanceof Error ? error.message : String(error);
-    stderr.write(`${JSON.stringify({ error: { code: known?.code ?? "failed", message, details: known?.details ?? null, request_id: known?.requestId ?? null } })}\n`);
+    stderr.write(
+      `${JSON.stringify({ error: { code: known?.code ?? "failed", message, details: known?.details ?? null, request_id: known?.requestId ?? null } })}\n`,
+    );
     return;
   }
   const label = paint(stderr, "red", "error:");
@@ -21,9 +23,17 @@ export function reportError(host: Host, error: unknown, json: boolean): void {
     for (const { path, message } of error.issues) stderr.write(`  ${path}: ${message}\n`);
     const id = error.requestId === null ? "" : `, request ${error.requestId}`;
     stderr.write(paint(stderr, "dim", `  (${error.code}${id})\n`));
-    if (error.outcomeUnknown) stderr.write("  It may have been done all the same: look before repeating it, or use an idempotency key.\n");
+    if (error.outcomeUnknown)
+      stderr.write(
+        "  It may have been done all the same: look before repeating it, or use an idempotency key.\n",
+      );
     return;
   }
-  const expected = error instanceof ExitError || error instanceof BundleError || (error instanceof Error && error.name === "ConfigError");
-  stderr.write(`${label} ${expected || !(error instanceof Error) ? (error instanceof Error ? error.message : String(error)) : (error.stack ?? error.message)}\n`);
+  const expected =
+    error instanceof ExitError ||
+    error instanceof BundleError ||
+    (error instanceof Error && error.name === "ConfigError");
+  stderr.write(
+    `${label} ${expected || !(error instanceof Error) ? (error instanceof Error ? error.message : String(error)) : (error.stack ?? error.message)}\n`,
+  );
 }

@@ -8,7 +8,9 @@ const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.t
 /** Columns of equal width under a heading. */
 export function printTable(cli: Cli, heading: readonly string[], rows: readonly (readonly Cell[])[]): void {
   const { stdout } = cli.host;
-  const widths = heading.map((title, column) => Math.max(title.length, ...rows.map((row) => textOf(row[column] ?? "").length)));
+  const widths = heading.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => textOf(row[column] ?? "").length)),
+  );
   const line = (cells: readonly Cell[], style: Style | null): string =>
     cells
       .map((cell, column) => {
@@ -25,10 +27,14 @@ export function printTable(cli: Cli, heading: readonly string[], rows: readonly 
 
 /** Names and values, one a line. */
 export function printFields(cli: Cli, fields: Readonly<Record<string, unknown>>): void {
-  const shown = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const shown = Object.entries(fields).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "",
+  );
   const width = Math.max(0, ...shown.map(([name]) => name.length));
   for (const [name, value] of shown) {
-    cli.print(`${paint(cli.host.stdout, "dim", name.padEnd(width))}  ${typeof value === "string" ? value : JSON.stringify(value)}`);
+    cli.print(
+      `${paint(cli.host.stdout, "dim", name.padEnd(width))}  ${typeof value === "string" ? value : JSON.stringify(value)}`,
+    );
   }
 }
 
@@ -43,12 +49,20 @@ export const STATUS_STYLES: Readonly<Record<string, Style>> = {
   cancel_requested: "yellow",
 };
 
-export const statusCell = (status: string): Cell => ({ text: status, style: STATUS_STYLES[status] ?? "reset" });
+export const statusCell = (status: string): Cell => ({
+  text: status,
+  style: STATUS_STYLES[status] ?? "reset",
+});
 
 /** The line a person reads of a run: id, status, what it is, and why it failed. */
 export function describeRun(run: Run): string {
   const attempt = run.attempt_number === null ? "" : `, attempt ${run.attempt_number} of ${run.max_attempts}`;
-  const reason = run.failure !== null && run.status !== "succeeded" ? `: ${run.failure.message}` : run.status_reason ? `: ${run.status_reason.message}` : "";
+  const reason =
+    run.failure !== null && run.status !== "succeeded"
+      ? `: ${run.failure.message}`
+      : run.status_reason
+        ? `: ${run.status_reason.message}`
+        : "";
   return `${run.id} ${run.status} (${run.task ?? run.actor}${attempt})${reason}`;
 }
 

@@ -9,7 +9,9 @@ import { BundleError } from "../src/bundle/bundle-error.ts";
 const modules = resolve(import.meta.dirname, "../../../node_modules");
 
 /** A project in a folder of its own, with this repository's packages. */
-async function createProject(files: Record<string, string>): Promise<{ directory: string; [Symbol.asyncDispose](): Promise<void> }> {
+async function createProject(
+  files: Record<string, string>,
+): Promise<{ directory: string; [Symbol.asyncDispose](): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "keelson-project-"));
   await symlink(modules, join(directory, "node_modules"));
   for (const [path, text] of Object.entries(files)) {
@@ -19,7 +21,8 @@ async function createProject(files: Record<string, string>): Promise<{ directory
   return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }) };
 }
 
-const declare = (id: string, run = "() => 1"): string => `import { task } from "@keelson/sdk";\nexport const ${id} = task({ id: "${id}", run: ${run} });\n`;
+const declare = (id: string, run = "() => 1"): string =>
+  `import { task } from "@keelson/sdk";\nexport const ${id} = task({ id: "${id}", run: ${run} });\n`;
 
 async function problemOf(files: Record<string, string>): Promise<string> {
   await using project = await createProject(files);
@@ -32,17 +35,30 @@ async function problemOf(files: Record<string, string>): Promise<string> {
 }
 
 test("the same sources give the same bytes, wherever they are and whatever else lies there", async () => {
-  const files = { "src/tasks/b.ts": declare("b"), "src/tasks/deep/a.ts": declare("a"), "src/tasks/a.test.ts": "throw 1", "package.json": `{"sideEffects": false}` };
+  const files = {
+    "src/tasks/b.ts": declare("b"),
+    "src/tasks/deep/a.ts": declare("a"),
+    "src/tasks/a.test.ts": "throw 1",
+    "package.json": `{"sideEffects": false}`,
+  };
   await using one = await createProject(files);
   await using other = await createProject({ ...files, "notes.txt": "x" });
   const [first, second] = await Promise.all([buildBundle(one), buildBundle(other)]);
   assert.equal(first.digest, second.digest);
-  assert.deepEqual(first.manifest.tasks.map(({ id }) => id), ["a", "b"]);
+  assert.deepEqual(
+    first.manifest.tasks.map(({ id }) => id),
+    ["a", "b"],
+  );
   const text = new TextDecoder().decode(first.code);
   assert.doesNotMatch(text, /keelson-project-/);
-  const map = JSON.parse(Buffer.from(text.split("base64,")[1] ?? "", "base64").toString()) as { sources: string[] };
+  const map = JSON.parse(Buffer.from(text.split("base64,")[1] ?? "", "base64").toString()) as {
+    sources: string[];
+  };
   assert.ok(map.sources.includes("src/tasks/b.ts"));
-  assert.ok(!map.sources.some((source) => source.startsWith("/") || source.includes("keelson-project-")), map.sources.join());
+  assert.ok(
+    !map.sources.some((source) => source.startsWith("/") || source.includes("keelson-project-")),
+    map.sources.join(),
+  );
 });
 
 test("a bundle has no schema library that its code does not use", async () => {
@@ -57,7 +73,10 @@ test("package.json says which files declare tasks", async () => {
     "jobs/a.ts": declare("a"),
     "src/tasks/b.ts": declare("b"),
   });
-  assert.deepEqual((await buildBundle(project)).manifest.tasks.map(({ id }) => id), ["a"]);
+  assert.deepEqual(
+    (await buildBundle(project)).manifest.tasks.map(({ id }) => id),
+    ["a"],
+  );
 });
 
 test("CommonJS packages find built-in modules and their folder, and the project's own names stay free", async () => {
@@ -69,32 +88,56 @@ test("CommonJS packages find built-in modules and their folder, and the project'
 });
 
 test("what is wrong in the code is told with file and line", async () => {
-  assert.match(await problemOf({ "src/tasks/a.ts": `import { x } from "./nowhere.ts";\nx();` }), /cannot be bundled\n {2}src\/tasks\/a\.ts:1:19: Could not resolve "\.\/nowhere\.ts"/);
+  assert.match(
+    await problemOf({ "src/tasks/a.ts": `import { x } from "./nowhere.ts";\nx();` }),
+    /cannot be bundled\n {2}src\/tasks\/a\.ts:1:19: Could not resolve "\.\/nowhere\.ts"/,
+  );
   assert.match(await problemOf({ "src/tasks/a.ts": `const a = 1;\nconst = 2;` }), /src\/tasks\/a\.ts:2:7: /);
-  assert.match(await problemOf({ "src/tasks/a.ts": `type Unused = 1;\n\nthrow new Error("no database");` }), /cannot be loaded\n {2}src\/tasks\/a\.ts:3:7: no database/);
-  assert.match(await problemOf({ "src/tasks/a.ts": declare("same"), "src/tasks/b.ts": declare("same") }), /src\/tasks\/b\.ts:2:\d+: task\(\): "same" is declared twice/);
-  assert.match(await problemOf({ "src/tasks/a.ts": `process.exit(3);` }), /ended with exit code 3 while it was loaded/);
-  assert.match(await problemOf({ "src/tasks/a.ts": declare("a").replace("run:", "maxDuration: 'soon', run:") }), /task "a": maxDuration must be a duration/);
+  assert.match(
+    await problemOf({ "src/tasks/a.ts": `type Unused = 1;\n\nthrow new Error("no database");` }),
+    /cannot be loaded\n {2}src\/tasks\/a\.ts:3:7: no database/,
+  );
+  assert.match(
+    await problemOf({ "src/tasks/a.ts": declare("same"), "src/tasks/b.ts": declare("same") }),
+    /src\/tasks\/b\.ts:2:\d+: task\(\): "same" is declared twice/,
+  );
+  assert.match(
+    await problemOf({ "src/tasks/a.ts": `process.exit(3);` }),
+    /ended with exit code 3 while it was loaded/,
+  );
+  assert.match(
+    await problemOf({ "src/tasks/a.ts": declare("a").replace("run:", "maxDuration: 'soon', run:") }),
+    /task "a": maxDuration must be a duration/,
+  );
   assert.match(await problemOf({ "src/other.ts": "" }), /No task files/);
   assert.match(await problemOf({ "package.json": "{" }), /package\.json is not JSON/);
-  assert.match(await problemOf({ "package.json": `{"keelson": {"tasks": "a"}}` }), /must be a list of file patterns/);
+  assert.match(
+    await problemOf({ "package.json": `{"keelson": {"tasks": "a"}}` }),
+    /must be a list of file patterns/,
+  );
 });
 
-test("a bundle is made again after each change, and a mistake does not end the watching", { timeout: 30_000 }, async () => {
-  await using project = await createProject({ "src/tasks/a.ts": declare("a") });
-  const stop = new AbortController();
-  const told: string[] = [];
-  const describe = (built: Bundle | BundleError): string => (built instanceof BundleError ? "error" : built.manifest.tasks.map(({ id }) => id).join());
-  await watchBundle(
-    project,
-    async (built) => {
-      told.push(describe(built));
-      if (told.length === 1) await writeFile(join(project.directory, "src/tasks/b.ts"), "const = 1");
-      if (told.length === 2) await cp(join(project.directory, "src/tasks/a.ts"), join(project.directory, "src/tasks/b.ts"));
-      if (told.length === 3) await writeFile(join(project.directory, "src/tasks/b.ts"), declare("b"));
-      if (told.length === 4) stop.abort();
-    },
-    stop.signal,
-  );
-  assert.deepEqual(told, ["a", "error", "error", "a,b"]);
-});
+test(
+  "a bundle is made again after each change, and a mistake does not end the watching",
+  { timeout: 30_000 },
+  async () => {
+    await using project = await createProject({ "src/tasks/a.ts": declare("a") });
+    const stop = new AbortController();
+    const told: string[] = [];
+    const describe = (built: Bundle | BundleError): string =>
+      built instanceof BundleError ? "error" : built.manifest.tasks.map(({ id }) => id).join();
+    await watchBundle(
+      project,
+      async (built) => {
+        told.push(describe(built));
+        if (told.length === 1) await writeFile(join(project.directory, "src/tasks/b.ts"), "const = 1");
+        if (told.length === 2)
+          await cp(join(project.directory, "src/tasks/a.ts"), join(project.directory, "src/tasks/b.ts"));
+        if (told.length === 3) await writeFile(join(project.directory, "src/tasks/b.ts"), declare("b"));
+        if (told.length === 4) stop.abort();
+      },
+      stop.signal,
+    );
+    assert.deepEqual(told, ["a", "error", "error", "a,b"]);
+  },
+);

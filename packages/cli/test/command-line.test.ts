@@ -8,7 +8,10 @@ import { answer, createFolder, keelson, refuse, run, spawnKeelson, startServer, 
 
 suite("the command line", () => {
   test("the versions in the code are those of the packages", async () => {
-    for (const [name, version] of [["cli", CLI_VERSION], ["sdk", SDK_VERSION]] as const) {
+    for (const [name, version] of [
+      ["cli", CLI_VERSION],
+      ["sdk", SDK_VERSION],
+    ] as const) {
       const path = resolve(import.meta.dirname, `../../${name}/package.json`);
       assert.equal((JSON.parse(await readFile(path, "utf8")) as { version: string }).version, version);
     }
@@ -42,14 +45,23 @@ suite("the command line", () => {
     await using folder = await createFolder();
     await mkdir(join(folder.path, ".keelson"));
     await mkdir(join(folder.path, "deep/er"), { recursive: true });
-    await writeFile(join(folder.path, ".keelson/credentials.json"), JSON.stringify({ url: server.url, api_key: "file" }));
+    await writeFile(
+      join(folder.path, ".keelson/credentials.json"),
+      JSON.stringify({ url: server.url, api_key: "file" }),
+    );
     const cwd = join(folder.path, "deep/er");
     const get = ["run", "get", "run_1"];
     assert.equal((await keelson(get, { cwd })).code, 0);
     assert.equal((await keelson(get, { cwd, env: { KEELSON_API_KEY: "env" } })).code, 0);
-    assert.equal((await keelson(["--api-key", "flag", ...get], { cwd, env: { KEELSON_API_KEY: "env" } })).code, 0);
+    assert.equal(
+      (await keelson(["--api-key", "flag", ...get], { cwd, env: { KEELSON_API_KEY: "env" } })).code,
+      0,
+    );
     assert.equal((await keelson(get, { env: { KEELSON_DATA_DIR: join(folder.path, ".keelson") } })).code, 0);
-    assert.deepEqual(server.requests.map(({ authorization }) => authorization), ["Bearer file", "Bearer env", "Bearer flag", "Bearer file"]);
+    assert.deepEqual(
+      server.requests.map(({ authorization }) => authorization),
+      ["Bearer file", "Bearer env", "Bearer flag", "Bearer file"],
+    );
     const elsewhere = await keelson([...get, "--url", "http://127.0.0.1:1"], { cwd });
     assert.match(elsewhere.stderr, /No API key for http:\/\/127\.0\.0\.1:1/);
     assert.equal(elsewhere.code, 2);
@@ -57,17 +69,33 @@ suite("the command line", () => {
   });
 
   test("each refusal of the server has its exit code, and its words go to stderr", async () => {
-    await using server = await startServer(({ path }, response) => refuse(response, Number(path.split("/").at(-1)), "some_code"));
-    for (const [status, expected] of [[400, 1], [401, 3], [403, 3], [404, 4], [409, 5], [500, 1]] as const) {
+    await using server = await startServer(({ path }, response) =>
+      refuse(response, Number(path.split("/").at(-1)), "some_code"),
+    );
+    for (const [status, expected] of [
+      [400, 1],
+      [401, 3],
+      [403, 3],
+      [404, 4],
+      [409, 5],
+      [500, 1],
+    ] as const) {
       const { code, stdout, stderr } = await keelson(["run", "get", String(status)], { env: server.env });
-      assert.deepEqual([code, stdout, stderr], [expected, "", "error: It is some_code\n  (some_code, request req-7)\n"]);
+      assert.deepEqual(
+        [code, stdout, stderr],
+        [expected, "", "error: It is some_code\n  (some_code, request req-7)\n"],
+      );
     }
     const { stderr } = await keelson(["run", "get", "404", "--json"], { env: server.env });
-    assert.deepEqual(JSON.parse(stderr), { error: { code: "some_code", message: "It is some_code", details: null, request_id: "req-7" } });
+    assert.deepEqual(JSON.parse(stderr), {
+      error: { code: "some_code", message: "It is some_code", details: null, request_id: "req-7" },
+    });
   });
 
   test("a server that does not answer is exit code 6", { timeout: 60_000 }, async () => {
-    const { code, stderr } = await keelson(["run", "get", "run_1"], { env: { KEELSON_URL: "http://127.0.0.1:9", KEELSON_API_KEY: "k" } });
+    const { code, stderr } = await keelson(["run", "get", "run_1"], {
+      env: { KEELSON_URL: "http://127.0.0.1:9", KEELSON_API_KEY: "k" },
+    });
     assert.match(stderr, /Cannot reach http:\/\/127\.0\.0\.1:9/);
     assert.equal(code, 6);
   });
@@ -75,19 +103,49 @@ suite("the command line", () => {
   test("a started run is an id for a script, and the whole run with --json", async () => {
     await using server = await startServer((_request, response) => answer(response, 201, run()));
     const { env } = server;
-    assert.deepEqual(await keelson(["task", "start", "report", "-", "--tag", "a", "--tag", "b", "--delay", "2m", "--max-attempts", "4"], { env, input: `{"n": 1}` }), { code: 0, stdout: "run_1\n", stderr: "" });
-    assert.deepEqual(server.requests[0]?.body, { payload: { n: 1 }, tags: ["a", "b"], delay: "2m", retry: { max_attempts: 4 } });
-    assert.deepEqual(JSON.parse((await keelson(["task", "start", "report", "--json"], { env })).stdout), run());
+    assert.deepEqual(
+      await keelson(
+        ["task", "start", "report", "-", "--tag", "a", "--tag", "b", "--delay", "2m", "--max-attempts", "4"],
+        { env, input: `{"n": 1}` },
+      ),
+      { code: 0, stdout: "run_1\n", stderr: "" },
+    );
+    assert.deepEqual(server.requests[0]?.body, {
+      payload: { n: 1 },
+      tags: ["a", "b"],
+      delay: "2m",
+      retry: { max_attempts: 4 },
+    });
+    assert.deepEqual(
+      JSON.parse((await keelson(["task", "start", "report", "--json"], { env })).stdout),
+      run(),
+    );
   });
 
   test("a followed run writes its output where the task wrote it, and its failure is exit code 7", async () => {
     let status = "failed";
     await using server = await startServer(({ path, method }, response) => {
-      const chunk = (id: string, name: string, data: string) => ["run_log", id, { id, stream: name, data: Buffer.from(data).toString("base64") }] as const;
+      const chunk = (id: string, name: string, data: string) =>
+        ["run_log", id, { id, stream: name, data: Buffer.from(data).toString("base64") }] as const;
       if (method === "POST") answer(response, 201, run());
-      else if (path.includes("/logs")) stream(response, [chunk("1", "stdout", "to out\n"), chunk("2", "stderr", "to err\n"), ["end", "2", {}]]);
+      else if (path.includes("/logs"))
+        stream(response, [
+          chunk("1", "stdout", "to out\n"),
+          chunk("2", "stderr", "to err\n"),
+          ["end", "2", {}],
+        ]);
       else if (path.startsWith("/api")) stream(response, [["end", "3", {}]]);
-      else answer(response, 200, run({ status, attempt_number: 3, output: { ok: true }, failure: status === "failed" ? { kind: "application_error", message: "disk full" } : null }));
+      else
+        answer(
+          response,
+          200,
+          run({
+            status,
+            attempt_number: 3,
+            output: { ok: true },
+            failure: status === "failed" ? { kind: "application_error", message: "disk full" } : null,
+          }),
+        );
     });
     const { env } = server;
     const failed = await keelson(["task", "start", "report", "--follow"], { env });
@@ -99,39 +157,86 @@ suite("the command line", () => {
   });
 
   test("a wait that takes too long is exit code 124, and Ctrl-C 130", async () => {
-    await using server = await startServer((_request, response) => void response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n"));
+    await using server = await startServer(
+      (_request, response) =>
+        void response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n"),
+    );
     const { env } = server;
     const late = await keelson(["run", "wait", "run_1", "--timeout", "100ms"], { env });
     assert.match(late.stderr, /has not ended within 100 ms; it goes on/);
     assert.equal(late.code, 124);
-    assert.equal((await spawnKeelson(["run", "logs", "run_1", "-f"], { env, onSpawn: (child) => {
-      const asked = setInterval(() => {
-        if (server.requests.length < 2) return;
-        clearInterval(asked);
-        child.kill("SIGINT");
-      }, 20);
-    } })).code, 130);
+    assert.equal(
+      (
+        await spawnKeelson(["run", "logs", "run_1", "-f"], {
+          env,
+          onSpawn: (child) => {
+            const asked = setInterval(() => {
+              if (server.requests.length < 2) return;
+              clearInterval(asked);
+              child.kill("SIGINT");
+            }, 20);
+          },
+        })
+      ).code,
+      130,
+    );
   });
 
   test("lists are tables for people and the wire's objects with --json", async () => {
-    await using server = await startServer((_request, response) => answer(response, 200, { runs: [run({ status: "running", attempt_number: 1 })], next_cursor: "abc" }));
+    await using server = await startServer((_request, response) =>
+      answer(response, 200, { runs: [run({ status: "running", attempt_number: 1 })], next_cursor: "abc" }),
+    );
     const { env } = server;
-    const table = await keelson(["run", "list", "--status", "running", "--status", "queued", "--tag", "x"], { env });
-    assert.deepEqual(table.stdout.split("\n").map((line) => line.split(/ {2,}/)), [["RUN", "TASK", "STATUS", "ATTEMPT", "CREATED"], ["run_1", "report", "running", "1/3", "2026-11-20T09:15:00.123Z"], [""]]);
+    const table = await keelson(["run", "list", "--status", "running", "--status", "queued", "--tag", "x"], {
+      env,
+    });
+    assert.deepEqual(
+      table.stdout.split("\n").map((line) => line.split(/ {2,}/)),
+      [
+        ["RUN", "TASK", "STATUS", "ATTEMPT", "CREATED"],
+        ["run_1", "report", "running", "1/3", "2026-11-20T09:15:00.123Z"],
+        [""],
+      ],
+    );
     assert.equal(table.stderr, "More: --cursor abc\n");
     assert.equal(server.requests[0]?.path, "/v1/runs?limit=20&status=running&status=queued&tag=x");
-    assert.partialDeepStrictEqual(JSON.parse((await keelson(["run", "list", "--json"], { env })).stdout), { runs: [{ id: "run_1" }], next_cursor: "abc" });
+    assert.partialDeepStrictEqual(JSON.parse((await keelson(["run", "list", "--json"], { env })).stdout), {
+      runs: [{ id: "run_1" }],
+      next_cursor: "abc",
+    });
   });
 
   test("every command says what it does and gives an example", async () => {
-    const commands = ["up", "dev", "deploy", "serve", "agent", "migrate", "completion", "task list", "task start", "run list", "run get", "run logs", "run events", "run wait", "run cancel", "deployment list", "deployment get", "deployment events", "deployment promote"];
+    const commands = [
+      "up",
+      "dev",
+      "deploy",
+      "serve",
+      "agent",
+      "migrate",
+      "completion",
+      "task list",
+      "task start",
+      "run list",
+      "run get",
+      "run logs",
+      "run events",
+      "run wait",
+      "run cancel",
+      "deployment list",
+      "deployment get",
+      "deployment events",
+      "deployment promote",
+    ];
     const outcomes = await Promise.all(commands.map((command) => keelson([...command.split(" "), "--help"])));
     outcomes.forEach(({ code, stdout }, i) => {
       assert.equal(code, 0, commands[i]);
       assert.match(stdout, command(commands[i] as string), commands[i]);
     });
     function command(name: string): RegExp {
-      return name === "completion" ? /Usage: keelson completion/ : new RegExp(`Usage: keelson ${name}[\\s\\S]*Examples?:\\n {2}\\$ .*keelson`);
+      return name === "completion"
+        ? /Usage: keelson completion/
+        : new RegExp(`Usage: keelson ${name}[\\s\\S]*Examples?:\\n {2}\\$ .*keelson`);
     }
   });
 

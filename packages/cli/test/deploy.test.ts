@@ -11,19 +11,39 @@ async function createProject() {
   const folder = await createFolder();
   await symlink(modules, join(folder.path, "node_modules"));
   await mkdir(join(folder.path, "src/tasks"), { recursive: true });
-  await writeFile(join(folder.path, "src/tasks/a.ts"), `import { task } from "@keelson/sdk";\nexport const a = task({ id: "a", run: () => 1 });\n`);
+  await writeFile(
+    join(folder.path, "src/tasks/a.ts"),
+    `import { task } from "@keelson/sdk";\nexport const a = task({ id: "a", run: () => 1 });\n`,
+  );
   return folder;
 }
 
 /** A server whose worker finds every bundle as `status` says, at the second look. */
 async function startDeployments(status: "ready" | "failed") {
   let looks = 0;
-  const deployment = (fields: object) => ({ id: "dep_1", version: "20261120.1", status: "pending", is_current: false, error: null, ...fields });
+  const deployment = (fields: object) => ({
+    id: "dep_1",
+    version: "20261120.1",
+    status: "pending",
+    is_current: false,
+    error: null,
+    ...fields,
+  });
   return startServer(({ method, path }, response) => {
     if (method === "PUT") answer(response, 200, { digest: path.split("/").at(-1), size_bytes: 1 });
     else if (path === "/v1/deployments") answer(response, 201, deployment({}));
-    else if (path.endsWith("/promote")) answer(response, 200, deployment({ status: "ready", is_current: true }));
-    else answer(response, 200, deployment((looks += 1) < 2 ? {} : { status, error: status === "failed" ? { message: "no such module", stack: null } : null }));
+    else if (path.endsWith("/promote"))
+      answer(response, 200, deployment({ status: "ready", is_current: true }));
+    else
+      answer(
+        response,
+        200,
+        deployment(
+          (looks += 1) < 2
+            ? {}
+            : { status, error: status === "failed" ? { message: "no such module", stack: null } : null },
+        ),
+      );
   });
 }
 
@@ -33,15 +53,27 @@ test("a deploy uploads the bundle, waits for a worker's word, and promotes", asy
   const { code, stdout, stderr } = await keelson(["deploy"], { cwd: project.path, env: server.env });
   assert.deepEqual([code, stdout], [0, "20261120.1 is current\n"], stderr);
   const [upload, create] = server.requests;
-  assert.equal(upload?.path, `/v1/deployment-bundles/${createHash("sha256").update(upload?.body as string).digest("hex")}`);
-  assert.partialDeepStrictEqual(create?.body, { manifest: { tasks: [{ id: "a" }] }, bundle_format_version: 1, worker_protocol_version: 1 });
-  assert.deepEqual(server.requests.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f]{64}/, "…")}`), [
-    "PUT /v1/deployment-bundles/…",
-    "POST /v1/deployments",
-    "GET /v1/deployments/dep_1",
-    "GET /v1/deployments/dep_1",
-    "POST /v1/deployments/dep_1/promote",
-  ]);
+  assert.equal(
+    upload?.path,
+    `/v1/deployment-bundles/${createHash("sha256")
+      .update(upload?.body as string)
+      .digest("hex")}`,
+  );
+  assert.partialDeepStrictEqual(create?.body, {
+    manifest: { tasks: [{ id: "a" }] },
+    bundle_format_version: 1,
+    worker_protocol_version: 1,
+  });
+  assert.deepEqual(
+    server.requests.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f]{64}/, "…")}`),
+    [
+      "PUT /v1/deployment-bundles/…",
+      "POST /v1/deployments",
+      "GET /v1/deployments/dep_1",
+      "GET /v1/deployments/dep_1",
+      "POST /v1/deployments/dep_1/promote",
+    ],
+  );
 });
 
 test("a bundle that a worker cannot load fails the deploy with the reason and is not promoted", async () => {
@@ -61,7 +93,10 @@ test("--no-promote leaves what is current, and code that cannot be bundled uploa
   const before = server.requests.length;
   await writeFile(join(project.path, "src/tasks/b.ts"), `import "./nowhere.ts";`);
   const broken = await keelson(["deploy"], { cwd: project.path, env: server.env });
-  assert.match(broken.stderr, /error: The code cannot be bundled\n {2}src\/tasks\/b\.ts:1:8: Could not resolve/);
+  assert.match(
+    broken.stderr,
+    /error: The code cannot be bundled\n {2}src\/tasks\/b\.ts:1:8: Could not resolve/,
+  );
   assert.equal(broken.code, 1);
   assert.equal(server.requests.length, before);
 });
@@ -77,8 +112,13 @@ test("dev deploys now and after each change, and outlives a mistake", { timeout:
       let step = 0;
       const onText = (part: Buffer): void => {
         const text = part.toString();
-        if (step === 0 && text.includes("is current")) void writeFile(file, "const = 1").then(() => (step = 1));
-        else if (step === 1 && text.includes("cannot be bundled")) void writeFile(file, `import { task } from "@keelson/sdk";\nexport const b = task({ id: "b", run: () => 2 });\n`).then(() => (step = 2));
+        if (step === 0 && text.includes("is current"))
+          void writeFile(file, "const = 1").then(() => (step = 1));
+        else if (step === 1 && text.includes("cannot be bundled"))
+          void writeFile(
+            file,
+            `import { task } from "@keelson/sdk";\nexport const b = task({ id: "b", run: () => 2 });\n`,
+          ).then(() => (step = 2));
         else if (step === 2 && text.includes("+b")) child.kill("SIGINT");
       };
       child.stdout?.on("data", onText);

@@ -33,7 +33,10 @@ export async function keelson(args: readonly string[], options: CommandOptions =
 }
 
 /** Runs `keelson` as a user does: a process of its own, without a terminal. */
-export async function spawnKeelson(args: readonly string[], options: CommandOptions & { onSpawn?: (child: ChildProcess) => void } = {}): Promise<Outcome> {
+export async function spawnKeelson(
+  args: readonly string[],
+  options: CommandOptions & { onSpawn?: (child: ChildProcess) => void } = {},
+): Promise<Outcome> {
   const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, ...args], {
     cwd: options.cwd ?? tmpdir(),
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env },
@@ -41,7 +44,11 @@ export async function spawnKeelson(args: readonly string[], options: CommandOpti
   });
   options.onSpawn?.(child);
   child.stdin.end(options.input ?? "");
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
   return { code: code as number | null, stdout, stderr };
 }
 
@@ -58,7 +65,12 @@ export async function startServer(reply: (request: Request, response: ServerResp
   const server = createServer((incoming, response) => {
     void text(incoming).then((body) => {
       const isJson = incoming.headers["content-type"] === "application/json";
-      const request = { method: incoming.method ?? "", path: incoming.url ?? "", authorization: incoming.headers.authorization, body: isJson ? JSON.parse(body) : body };
+      const request = {
+        method: incoming.method ?? "",
+        path: incoming.url ?? "",
+        authorization: incoming.headers.authorization,
+        body: isJson ? JSON.parse(body) : body,
+      };
       requests.push(request);
       reply(request, response);
     });
@@ -83,14 +95,33 @@ export function answer(response: ServerResponse, status: number, body: unknown):
 export const refuse = (response: ServerResponse, status: number, code: string): void =>
   answer(response, status, { error: { code, message: `It is ${code}`, details: null, request_id: "req-7" } });
 
-export function stream(response: ServerResponse, events: readonly (readonly [event: string, id: string, data: unknown])[]): void {
+export function stream(
+  response: ServerResponse,
+  events: readonly (readonly [event: string, id: string, data: unknown])[],
+): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const [event, id, data] of events) response.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  for (const [event, id, data] of events)
+    response.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   response.end();
 }
 
 export const run = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
-  id: "run_1", task: "report", actor: null, status: "queued", status_reason: null, attempt_number: null, max_attempts: 3,
-  failure: null, output: null, payload: null, queue: "default", tags: [], metadata: {}, deployment_version: "20261120.1",
-  created_at: "2026-11-20T09:15:00.123Z", started_at: null, finished_at: null, ...fields,
+  id: "run_1",
+  task: "report",
+  actor: null,
+  status: "queued",
+  status_reason: null,
+  attempt_number: null,
+  max_attempts: 3,
+  failure: null,
+  output: null,
+  payload: null,
+  queue: "default",
+  tags: [],
+  metadata: {},
+  deployment_version: "20261120.1",
+  created_at: "2026-11-20T09:15:00.123Z",
+  started_at: null,
+  finished_at: null,
+  ...fields,
 });

@@ -6,10 +6,12 @@ export type DurationInput = Duration | number;
 /** The wire's writing of a duration. Throws a RangeError that names `field` when the value is not a duration. */
 export function toWireDuration(value: DurationInput, field: string): string {
   if (typeof value === "number") {
-    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${field} must be a whole number of milliseconds, not ${value}`);
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new RangeError(`${field} must be a whole number of milliseconds, not ${value}`);
     return formatDuration(value);
   }
-  if (parseDuration(value) === null) throw new RangeError(`${field} must be a duration like "30s" or "500ms", not ${JSON.stringify(value)}`);
+  if (parseDuration(value) === null)
+    throw new RangeError(`${field} must be a duration like "30s" or "500ms", not ${JSON.stringify(value)}`);
   return value;
 }
 

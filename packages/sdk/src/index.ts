@@ -30,7 +30,15 @@ export type { FollowOptions } from "./client/follow-stream.ts";
 export type { Page, PagedList, PageQuery } from "./client/paged-list.ts";
 export type { DeploymentsApi, NewDeployment } from "./client/deployments.ts";
 export type { FeedOptions, RunQuery, RunsApi } from "./client/runs.ts";
-export type { RequestOptions } from "./client/transport.ts";
+export type { RequestOptions } from "./client/exchange.ts";
 export type { StartOptions } from "./client/start-options.ts";
 export type { BatchStart, BatchStartResult, RunOf, StartCallOptions, TasksApi } from "./client/tasks.ts";
-export type { Deployment, DeploymentEvent, Run, RunEvent, RunLogChunk, RunLogSnapshot, Task as TaskResource } from "@keelson/contract";
+export type {
+  Deployment,
+  DeploymentEvent,
+  Run,
+  RunEvent,
+  RunLogChunk,
+  RunLogSnapshot,
+  Task as TaskResource,
+} from "@keelson/contract";

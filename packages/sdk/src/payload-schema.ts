@@ -15,7 +15,7 @@ type StandardProps = Partial<StandardSchemaV1.Props & StandardJSONSchemaV1.Props
 
 function standardProps(schema: PayloadSchema): StandardProps | null {
   const props: unknown = (schema as Partial<StandardTypedV1>)["~standard"];
-  return typeof props === "object" && props !== null ? (props as StandardProps) : null;
+  return typeof props === "object" && props !== null ? props : null;
 }
 
 /**

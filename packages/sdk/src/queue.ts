@@ -18,10 +18,15 @@ export type Queue = Readonly<QueueOptions> & { readonly kind: "queue" };
  */
 export function queue(options: QueueOptions): Queue {
   if (!new RegExp(QUEUE_NAME_PATTERN).test(options.name)) {
-    throw new TypeError(`queue(): ${JSON.stringify(options.name)} is not a queue name (letters, digits, . _ - /, up to 128 characters)`);
+    throw new TypeError(
+      `queue(): ${JSON.stringify(options.name)} is not a queue name (letters, digits, . _ - /, up to 128 characters)`,
+    );
   }
   const { queues } = registry();
-  if (queues.has(options.name)) throw new Error(`queue(): "${options.name}" is declared twice; export it from one module and import it where it is used`);
+  if (queues.has(options.name))
+    throw new Error(
+      `queue(): "${options.name}" is declared twice; export it from one module and import it where it is used`,
+    );
   const declared: Queue = Object.freeze({ ...options, kind: "queue" as const });
   queues.set(options.name, declared);
   return declared;

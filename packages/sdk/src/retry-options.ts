@@ -18,7 +18,8 @@ export type RetryOptions = {
 export function toWireRetry(retry: RetryOptions): RetryPolicy {
   const wire: RetryPolicy = {};
   if (retry.maxAttempts !== undefined) wire.max_attempts = retry.maxAttempts;
-  if (retry.initialDelay !== undefined) wire.initial_delay = toWireDuration(retry.initialDelay, "retry.initialDelay");
+  if (retry.initialDelay !== undefined)
+    wire.initial_delay = toWireDuration(retry.initialDelay, "retry.initialDelay");
   if (retry.maxDelay !== undefined) wire.max_delay = toWireDuration(retry.maxDelay, "retry.maxDelay");
   if (retry.factor !== undefined) wire.factor = retry.factor;
   if (retry.jitter !== undefined) wire.jitter = retry.jitter;

@@ -24,6 +24,7 @@ export class RetryAfterError extends Error {
 
 /** What a thrown value says about its retry; a value that says nothing is retried by the policy. */
 export function readRetryAdvice(thrown: unknown): RetryAdvice {
-  if (typeof thrown === "object" && thrown !== null && RETRY_ADVICE in thrown) return thrown[RETRY_ADVICE] as RetryAdvice;
+  if (typeof thrown === "object" && thrown !== null && RETRY_ADVICE in thrown)
+    return thrown[RETRY_ADVICE] as RetryAdvice;
   return { retryable: true };
 }

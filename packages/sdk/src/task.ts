@@ -35,12 +35,14 @@ export type Task<Id extends string = string, Input = unknown, Output = unknown> 
   readonly "~types"?: { readonly input: Input; readonly output: Output };
 };
 
-export type AnyTask = Task<string, unknown, unknown>;
+export type AnyTask = Task;
 
 /** What a start of the task takes as its payload. */
 export type InputOf<T> = T extends { readonly "~types"?: { readonly input: infer Input } } ? Input : unknown;
 /** What a succeeded run of the task has as its output. */
-export type OutputOf<T> = T extends { readonly "~types"?: { readonly output: infer Output } } ? Output : unknown;
+export type OutputOf<T> = T extends { readonly "~types"?: { readonly output: infer Output } }
+  ? Output
+  : unknown;
 
 type TaskBody<Payload, Output> = { run: (payload: Payload, ctx: RunContext) => Output | Promise<Output> };
 
@@ -59,12 +61,21 @@ export function task<const Id extends string, Payload = unknown, Output = unknow
 export function task(options: TaskOptions & { payload?: PayloadSchema } & TaskBody<never, unknown>): AnyTask {
   const { payload = null, run, ...rest } = options;
   if (typeof options.id !== "string" || !new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
-    throw new TypeError(`task(): ${JSON.stringify(options.id)} is not a task id (letters, digits, . _ -, up to 128 characters)`);
+    throw new TypeError(
+      `task(): ${JSON.stringify(options.id)} is not a task id (letters, digits, . _ -, up to 128 characters)`,
+    );
   }
   if (typeof run !== "function") throw new TypeError(`task(): "${options.id}" has no run function`);
   const { tasks } = registry();
-  if (tasks.has(options.id)) throw new Error(`task(): "${options.id}" is declared twice; each task needs an id of its own`);
-  const declared: AnyTask = Object.freeze({ kind: "task" as const, id: options.id, options: Object.freeze(rest), payload, run });
+  if (tasks.has(options.id))
+    throw new Error(`task(): "${options.id}" is declared twice; each task needs an id of its own`);
+  const declared: AnyTask = Object.freeze({
+    kind: "task" as const,
+    id: options.id,
+    options: Object.freeze(rest),
+    payload,
+    run,
+  });
   tasks.set(options.id, declared);
   return declared;
 }

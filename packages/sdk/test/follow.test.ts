@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { Client, ConflictError, decodeBase64, NotFoundError, RunFailedError, TimeoutError } from "@keelson/sdk";
+import {
+  Client,
+  ConflictError,
+  decodeBase64,
+  NotFoundError,
+  type RunFailedError,
+  TimeoutError,
+} from "@keelson/sdk";
 import { answer, errorBody, run, startWireServer } from "./support/wire-server.ts";
 
 const connect = (url: string): Client => new Client({ url, apiKey: "k" });
@@ -23,7 +30,8 @@ test("a follower resumes after each disconnect and sees every event once, until 
   await using server = await startWireServer(({ headers }, response, request) => {
     open(response);
     const after = Number(headers["last-event-id"] ?? 0);
-    for (let id = after + 1; id <= Math.min(after + 2, 5); id += 1) send(response, "run_event", String(id), { id: String(id) });
+    for (let id = after + 1; id <= Math.min(after + 2, 5); id += 1)
+      send(response, "run_event", String(id), { id: String(id) });
     if (after + 2 >= 5) {
       send(response, "end", "5", { status: "succeeded" });
       response.end();
@@ -31,9 +39,18 @@ test("a follower resumes after each disconnect and sees every event once, until 
     else response.write("id: 99\nevent: run_event\ndata: {", () => request.socket.destroy());
   });
   const events = await collect(connect(server.url).runs.events("run_1", { follow: true }));
-  assert.deepEqual(events.map(({ id }) => id), ["1", "2", "3", "4", "5"]);
-  assert.deepEqual(server.seen.map(({ headers }) => headers["last-event-id"]), [undefined, "2", "4"]);
-  assert.partialDeepStrictEqual(server.seen[0], { path: "/api/runs/run_1/events?follow=1", headers: { accept: "text/event-stream", authorization: "Bearer k" } });
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    ["1", "2", "3", "4", "5"],
+  );
+  assert.deepEqual(
+    server.seen.map(({ headers }) => headers["last-event-id"]),
+    [undefined, "2", "4"],
+  );
+  assert.partialDeepStrictEqual(server.seen[0], {
+    path: "/api/runs/run_1/events?follow=1",
+    headers: { accept: "text/event-stream", authorization: "Bearer k" },
+  });
 });
 
 test("a follower begins after its cursor and stops when its reader does", async () => {
@@ -61,9 +78,15 @@ test("a gap ends the follower unless it is told what to do", async () => {
     response.end();
   });
   const { runs } = connect(server.url);
-  await assert.rejects(collect(runs.logs("run_1", { follow: true, cursor: "1" })), (error: ConflictError) => error instanceof ConflictError && error.code === "cursor_expired");
+  await assert.rejects(
+    collect(runs.logs("run_1", { follow: true, cursor: "1" })),
+    (error: ConflictError) => error instanceof ConflictError && error.code === "cursor_expired",
+  );
   const gaps: unknown[] = [];
-  assert.equal((await collect(runs.logs("run_1", { follow: true, cursor: "1", onGap: (at) => gaps.push(at) }))).length, 1);
+  assert.equal(
+    (await collect(runs.logs("run_1", { follow: true, cursor: "1", onGap: (at) => gaps.push(at) }))).length,
+    1,
+  );
   assert.deepEqual(gaps, ["4"]);
 });
 
@@ -89,15 +112,22 @@ test("a refusal ends the follower, an unavailable server does not", async () => 
 test("without follow a feed is what there is, page by page", async () => {
   await using server = await startWireServer(({ path }, response) => {
     const after = new URL(path, "http://x").searchParams.get("cursor");
-    answer(response, 200, { events: [{ id: after === null ? "1" : "2" }], next_cursor: after === null ? "1" : null });
+    answer(response, 200, {
+      events: [{ id: after === null ? "1" : "2" }],
+      next_cursor: after === null ? "1" : null,
+    });
   });
-  assert.deepEqual((await collect(connect(server.url).runs.events("run_1"))).map(({ id }) => id), ["1", "2"]);
+  assert.deepEqual(
+    (await collect(connect(server.url).runs.events("run_1"))).map(({ id }) => id),
+    ["1", "2"],
+  );
   assert.equal(server.seen[1]?.path, "/v1/runs/run_1/events?cursor=1&limit=200");
 });
 
 test("wait gives the ended run, or rejects for a failed one when asked to", async () => {
   await using server = await startWireServer(({ path }, response) => {
-    if (path.startsWith("/v1/")) answer(response, 200, run("run_1", { status: "failed", failure: { message: "disk full" } }));
+    if (path.startsWith("/v1/"))
+      answer(response, 200, run("run_1", { status: "failed", failure: { message: "disk full" } }));
     else {
       open(response);
       send(response, "end", "3", { status: "failed" });
@@ -106,7 +136,10 @@ test("wait gives the ended run, or rejects for a failed one when asked to", asyn
   });
   const { runs } = connect(server.url);
   assert.equal((await runs.wait("run_1")).status, "failed");
-  await assert.rejects(runs.wait("run_1", { throwOnFailure: true }), (error: RunFailedError) => error.run.id === "run_1" && error.message === "Run run_1 failed: disk full");
+  await assert.rejects(
+    runs.wait("run_1", { throwOnFailure: true }),
+    (error: RunFailedError) => error.run.id === "run_1" && error.message === "Run run_1 failed: disk full",
+  );
 });
 
 test("wait asks again and again where streams are refused", async () => {

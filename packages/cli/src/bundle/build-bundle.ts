@@ -33,12 +33,16 @@ function toSource({ directory, files }: BundleInput): BundleSource {
 function toCode(result: Pick<BuildResult, "outputFiles" | "warnings">): BundledCode {
   const code = result.outputFiles?.[0]?.contents;
   if (code === undefined) throw new BundleError("The bundler gave no output", []);
-  if (code.length > LIMITS.bundleBytes) throw new BundleError(`The bundle is ${code.length} bytes; the limit is ${LIMITS.bundleBytes}`, []);
+  if (code.length > LIMITS.bundleBytes)
+    throw new BundleError(`The bundle is ${code.length} bytes; the limit is ${LIMITS.bundleBytes}`, []);
   const digest = createHash("sha256").update(code).digest("hex");
   return { code, digest, warnings: result.warnings.map(describeMessage) };
 }
 
-const withManifest = async (bundled: BundledCode): Promise<Bundle> => ({ ...bundled, manifest: await readManifest(bundled.code) });
+const withManifest = async (bundled: BundledCode): Promise<Bundle> => ({
+  ...bundled,
+  manifest: await readManifest(bundled.code),
+});
 
 const toBundleError = (errors: BuildFailure["errors"], cause?: unknown): BundleError =>
   new BundleError("The code cannot be bundled", errors.map(describeMessage), { cause });
@@ -56,13 +60,18 @@ export async function bundleCode(input: BundleInput): Promise<BundledCode> {
 }
 
 /** Makes the bundle of a project. Throws a BundleError for what is wrong in its code. */
-export const buildBundle = async (input: BundleInput): Promise<Bundle> => withManifest(await bundleCode(input));
+export const buildBundle = async (input: BundleInput): Promise<Bundle> =>
+  withManifest(await bundleCode(input));
 
 /**
  * Makes the bundle now and after each change of its sources, until `signal` is aborted. `onBuilt` is awaited before
  * the next bundle; of the changes meanwhile only the last state counts.
  */
-export async function watchBundle(input: BundleInput, onBuilt: (bundle: Bundle | BundleError) => Promise<void>, signal: AbortSignal): Promise<void> {
+export async function watchBundle(
+  input: BundleInput,
+  onBuilt: (bundle: Bundle | BundleError) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   const options = bundleOptions(toSource(input));
   let latest: BuildResult | null = null;
   let working: Promise<void> | null = null;
@@ -72,7 +81,8 @@ export async function watchBundle(input: BundleInput, onBuilt: (bundle: Bundle |
       latest = null;
       let outcome: Bundle | BundleError;
       try {
-        outcome = result.errors.length > 0 ? toBundleError(result.errors) : await withManifest(toCode(result));
+        outcome =
+          result.errors.length > 0 ? toBundleError(result.errors) : await withManifest(toCode(result));
       } catch (error) {
         if (!(error instanceof BundleError)) throw error;
         outcome = error;
@@ -102,7 +112,10 @@ export async function watchBundle(input: BundleInput, onBuilt: (bundle: Bundle |
   });
   try {
     await watching.watch();
-    await Promise.race([failed.promise, new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))]);
+    await Promise.race([
+      failed.promise,
+      new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })),
+    ]);
   } finally {
     await watching.dispose();
   }

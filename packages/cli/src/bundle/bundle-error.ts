@@ -4,7 +4,10 @@ export class BundleError extends Error {
   readonly problems: readonly string[];
 
   constructor(message: string, problems: readonly string[], options?: ErrorOptions) {
-    super(problems.length === 0 ? message : `${message}\n${problems.map((problem) => `  ${problem}`).join("\n")}`, options);
+    super(
+      problems.length === 0 ? message : `${message}\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
+      options,
+    );
     this.problems = problems;
   }
 }

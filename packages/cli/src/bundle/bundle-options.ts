@@ -8,7 +8,7 @@ export type BundleSource = {
   /** The project: where its packages are found, and what paths in the bundle are relative to. */
   directory: string;
   /** The files that declare tasks, relative to `directory`. Asked again at each rebuild. */
-  findFiles(): Promise<readonly string[]>;
+  findFiles: () => Promise<readonly string[]>;
 };
 
 /**
@@ -20,7 +20,10 @@ function entryPlugin({ directory, findFiles }: BundleSource): Plugin {
     name: "keelson-entry",
     setup(build) {
       build.onResolve({ filter: /^keelson:entry$/ }, () => ({ path: ENTRY, namespace: "keelson" }));
-      build.onResolve({ filter: /^keelson:task\// }, ({ path }) => ({ path: join(directory, path.slice("keelson:task/".length)), sideEffects: true }));
+      build.onResolve({ filter: /^keelson:task\// }, ({ path }) => ({
+        path: join(directory, path.slice("keelson:task/".length)),
+        sideEffects: true,
+      }));
       build.onLoad({ filter: /.*/, namespace: "keelson" }, async () => {
         try {
           const files = await findFiles();
@@ -34,7 +37,11 @@ function entryPlugin({ directory, findFiles }: BundleSource): Plugin {
           };
         } catch (error) {
           if (!(error instanceof BundleError)) throw error;
-          return { errors: [{ text: error.message }], watchFiles: [join(directory, "package.json")], watchDirs: [directory] };
+          return {
+            errors: [{ text: error.message }],
+            watchFiles: [join(directory, "package.json")],
+            watchDirs: [directory],
+          };
         }
       });
     },

@@ -28,7 +28,10 @@ async function readPatterns(directory: string): Promise<readonly string[]> {
   const patterns = project.keelson?.tasks;
   if (patterns === undefined) return DEFAULT_PATTERNS;
   if (!Array.isArray(patterns) || !patterns.every((pattern) => typeof pattern === "string")) {
-    throw new BundleError(`${path}: "keelson.tasks" must be a list of file patterns, e.g. ["src/tasks/**/*.ts"]`, []);
+    throw new BundleError(
+      `${path}: "keelson.tasks" must be a list of file patterns, e.g. ["src/tasks/**/*.ts"]`,
+      [],
+    );
   }
   return patterns;
 }
@@ -37,9 +40,13 @@ async function readPatterns(directory: string): Promise<readonly string[]> {
 export async function findTaskFiles(directory: string): Promise<string[]> {
   const patterns = await readPatterns(directory);
   const files = new Set<string>();
-  for await (const file of glob([...patterns], { cwd: directory, exclude: (name) => name.split(sep).includes("node_modules") })) {
+  for await (const file of glob([...patterns], {
+    cwd: directory,
+    exclude: (name) => name.split(sep).includes("node_modules"),
+  })) {
     if (!NOT_A_TASK.test(file)) files.add(file.split(sep).join("/"));
   }
-  if (files.size === 0) throw new BundleError(`No task files in ${directory}: nothing matches ${patterns.join(", ")}`, []);
+  if (files.size === 0)
+    throw new BundleError(`No task files in ${directory}: nothing matches ${patterns.join(", ")}`, []);
   return [...files].sort();
 }

@@ -39,11 +39,18 @@ function findPlace(stack: string, folder: string): string {
   return found === undefined ? "" : `${found}: `;
 }
 
-function boot(file: string, timeoutMs: number): Promise<{ answer: Answer | null; output: string; ended: string }> {
+function boot(
+  file: string,
+  timeoutMs: number,
+): Promise<{ answer: Answer | null; output: string; ended: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--enable-source-maps", "--input-type=module", "--eval", BOOT, pathToFileURL(file).href], {
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    });
+    const child = spawn(
+      process.execPath,
+      ["--enable-source-maps", "--input-type=module", "--eval", BOOT, pathToFileURL(file).href],
+      {
+        stdio: ["ignore", "pipe", "pipe", "ipc"],
+      },
+    );
     let answer: Answer | null = null;
     let output = "";
     let timedOut = false;
@@ -62,7 +69,9 @@ function boot(file: string, timeoutMs: number): Promise<{ answer: Answer | null;
     child.on("error", reject);
     child.on("close", (code, signal) => {
       clearTimeout(timer);
-      const ended = timedOut ? `was not loaded within ${timeoutMs / 1000} s; does a module wait for something at its top level?` : `ended with ${signal ?? `exit code ${code}`} while it was loaded`;
+      const ended = timedOut
+        ? `was not loaded within ${timeoutMs / 1000} s; does a module wait for something at its top level?`
+        : `ended with ${signal ?? `exit code ${code}`} while it was loaded`;
       resolve({ answer, output: output.trim(), ended });
     });
   });
@@ -78,8 +87,12 @@ export async function readManifest(code: Uint8Array, timeoutMs = 20_000): Promis
     const file = join(folder, "bundle.mjs");
     await writeFile(file, code);
     const { answer, output, ended } = await boot(file, timeoutMs);
-    if (answer === null) throw new BundleError(`The bundle ${ended}`, output === "" ? [] : output.split("\n"));
-    if ("error" in answer) throw new BundleError("The bundle cannot be loaded", [`${findPlace(answer.error.stack, folder)}${answer.error.message}`]);
+    if (answer === null)
+      throw new BundleError(`The bundle ${ended}`, output === "" ? [] : output.split("\n"));
+    if ("error" in answer)
+      throw new BundleError("The bundle cannot be loaded", [
+        `${findPlace(answer.error.stack, folder)}${answer.error.message}`,
+      ]);
     return answer.manifest;
   } finally {
     await rm(base, { recursive: true, force: true });

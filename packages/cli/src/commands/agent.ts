@@ -1,24 +1,36 @@
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
+import { pino } from "pino";
 import type { Cli } from "../cli.ts";
-import { loadAgent } from "../server-module.ts";
 import { untilAborted } from "../until-aborted.ts";
+import { CLI_VERSION } from "../version.ts";
 
 /** Resolves when the process that started this one over a channel has gone; never without one. */
-const untilParentGone = (): Promise<void> =>
+const untilParentGone = (): Promise<"gone"> =>
   new Promise((resolve) => {
-    if (process.channel) process.once("disconnect", resolve);
+    if (process.channel) process.once("disconnect", () => resolve("gone"));
   });
+
+const HELP = `
+It takes work until Ctrl-C or SIGTERM, then finishes what it has or hands it back; a second one ends it at once.
+
+Example:
+  $ KEELSON_URL=https://… KEELSON_ENROLLMENT_TOKEN=kl_enr_… keelson agent
+`;
 
 export function addAgent(parent: Command, cli: Cli): void {
   parent
     .command("agent")
     .description("Run a worker alone, for the server of KEELSON_URL")
-    .addHelpText("after", "\nIt takes work until Ctrl-C or SIGTERM, then finishes or hands back what it has.\n\nExample:\n  $ KEELSON_URL=https://… KEELSON_ENROLLMENT_TOKEN=kl_enr_… keelson agent\n")
+    .addHelpText("after", HELP)
     .action(async () => {
       const { env, signal } = cli.host;
-      const { loadConfig, startAgent } = await loadAgent();
-      const agent = await startAgent(loadConfig(env));
-      await Promise.race([agent.ended, untilAborted(signal), untilParentGone()]);
-      await agent.close();
+      const { parseAgentConfig, startAgent } = await import("@keelson/agent");
+      const config = parseAgentConfig(env, (path) => readFileSync(path, "utf8"));
+      const logger = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true }));
+      const agent = await startAgent({ ...config, version: CLI_VERSION, logger, signal });
+      // The parent of `up` holds the server too: with it gone there is nobody to hand anything back to.
+      if ((await Promise.race([untilAborted(signal), untilParentGone()])) === "gone") await agent.stop();
+      else await agent.drain();
     });
 }

@@ -16,7 +16,10 @@ export function addDev(parent: Command, cli: Cli): void {
     .command("dev")
     .description("Deploy a project's tasks now and after each change of their code")
     .argument("[directory]", "the project", ".")
-    .addHelpText("after", "\nExample:\n  $ keelson up &      # in one terminal\n  $ keelson dev       # in the project's folder\n")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ keelson up &      # in one terminal\n  $ keelson dev       # in the project's folder\n",
+    )
     .action(async (directory: string) => {
       const client = cli.client();
       const folder = resolve(cli.host.cwd, directory);
@@ -33,14 +36,28 @@ export function addDev(parent: Command, cli: Cli): void {
         if (built.digest === deployed?.digest) return;
         const begun = performance.now();
         try {
-          const options = { directory: folder, promote: true, timeoutMs: DEPLOY_TIMEOUT_MS, signal, progress: () => undefined };
+          const options = {
+            directory: folder,
+            promote: true,
+            timeoutMs: DEPLOY_TIMEOUT_MS,
+            signal,
+            progress: () => undefined,
+          };
           const deployment = await deployBundle(client, built, options);
           const change = describeChange(deployed?.manifest ?? null, built.manifest);
           deployed = built;
-          cli.print(cli.isJson() ? JSON.stringify(deployment) : `${deployment.version} is current (${change}) in ${Math.round(performance.now() - begun)} ms`);
+          cli.print(
+            cli.isJson()
+              ? JSON.stringify(deployment)
+              : `${deployment.version} is current (${change}) in ${Math.round(performance.now() - begun)} ms`,
+          );
         } catch (error) {
           // The next change may well be the remedy; a server that cannot be reached may come back.
-          if (!(error instanceof ExitError || error instanceof KeelsonError || error instanceof TimeoutError) || signal.aborted) throw error;
+          if (
+            !(error instanceof ExitError || error instanceof KeelsonError || error instanceof TimeoutError) ||
+            signal.aborted
+          )
+            throw error;
           cli.notice(`${paint(stderr, "red", "✗")} ${error.message}`);
         }
       }

@@ -1,17 +1,20 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
-import { loadServer } from "../server-module.ts";
 
 export function addMigrate(parent: Command, cli: Cli): void {
   parent
     .command("migrate")
     .description("Bring the database of DATABASE_URL to this version's tables")
-    .addHelpText("after", "\nA server does it at its start; this is for doing it before.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n")
+    .addHelpText(
+      "after",
+      "\nA server does it at its start; this is for doing it before.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n",
+    )
     .action(async () => {
       const databaseUrl = cli.host.env["DATABASE_DIRECT_URL"] ?? cli.host.env["DATABASE_URL"];
-      if (databaseUrl === undefined || databaseUrl === "") throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
-      const { migrate } = await loadServer();
+      if (databaseUrl === undefined || databaseUrl === "")
+        throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
+      const { migrate } = await import("@keelson/server");
       const applied = await migrate(databaseUrl, { onApplied: (name) => cli.notice(`Applied ${name}`) });
       if (cli.isJson()) cli.printJson({ applied });
       else cli.print(applied.length === 0 ? "The database is up to date" : `Applied ${applied.length}`);

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
-import { loadServer } from "../server-module.ts";
 import { describeStartFailure } from "../up/describe-start-failure.ts";
 import { untilAborted } from "../until-aborted.ts";
 
@@ -9,13 +8,20 @@ export function addServe(parent: Command, cli: Cli): void {
   parent
     .command("serve")
     .description("Run the server alone, on the PostgreSQL of DATABASE_URL")
-    .addHelpText("after", "\nAny number of servers may share one database. `keelson up` runs all parts on this machine.\n\nExample:\n  $ DATABASE_URL=postgres://… PORT=8080 keelson serve\n")
+    .addHelpText(
+      "after",
+      "\nAny number of servers may share one database. `keelson up` runs all parts on this machine.\n\nExample:\n  $ DATABASE_URL=postgres://… PORT=8080 keelson serve\n",
+    )
     .action(async () => {
       const { env, signal } = cli.host;
-      const { loadConfig, startServer } = await loadServer();
+      const { loadConfig, startServer } = await import("@keelson/server");
       const config = loadConfig(env);
       const { databaseUrl } = config;
-      if (databaseUrl === undefined) throw new ExitError(EXIT.configuration, "DATABASE_URL is not set; `keelson up` brings its own PostgreSQL");
+      if (databaseUrl === null)
+        throw new ExitError(
+          EXIT.configuration,
+          "DATABASE_URL is not set; `keelson up` brings its own PostgreSQL",
+        );
       const server = await startServer({ ...config, databaseUrl }).catch((error: unknown) => {
         throw describeStartFailure(error);
       });

@@ -1,10 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { Client } from "@keelson/sdk";
+import type { RunningServer } from "@keelson/server";
 import type { Command } from "commander";
 import { BundleError } from "../bundle/bundle-error.ts";
 import { paint, type Cli } from "../cli.ts";
+import type { Environment } from "../config.ts";
 import { ExitError } from "../exit-codes.ts";
-import { loadServer, type StartedServer } from "../server-module.ts";
 import { deployExamples } from "../up/deploy-examples.ts";
 import { describeStartFailure } from "../up/describe-start-failure.ts";
 import { findExampleFiles } from "../up/find-examples.ts";
@@ -14,11 +15,13 @@ import { untilAborted } from "../until-aborted.ts";
 import { CLI_VERSION } from "../version.ts";
 
 /** What has been started, to be stopped in the other order. */
-type Stop = { name: string; stop(): Promise<void> };
+type Stop = { name: string; stop: () => Promise<void> };
 
-const MAIN = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url));
+const MAIN = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url),
+);
 
-function describe(cli: Cli, { url, credentials }: StartedServer, version: string | null): void {
+function describe(cli: Cli, { url, credentials }: RunningServer, version: string | null): void {
   const login = `${url}/#token=${credentials.user_token}&project_id=${credentials.project_id}&environment_id=${credentials.environment_id}`;
   if (cli.isJson()) {
     cli.printJson({ url, login_url: login, deployment_version: version });
@@ -29,9 +32,29 @@ function describe(cli: Cli, { url, credentials }: StartedServer, version: string
   cli.print(`Sign in:     ${login}`);
   if (version !== null) {
     cli.print("Start a run:");
-    cli.print(`  curl -sS ${url}/v1/tasks/repository-report/start \\\n    -H 'Authorization: Bearer ${credentials.api_key}' \\\n    -H 'Content-Type: application/json' -d '{"payload": {}}'`);
+    cli.print(
+      `  curl -sS ${url}/v1/tasks/repository-report/start \\\n    -H 'Authorization: Bearer ${credentials.api_key}' \\\n    -H 'Content-Type: application/json' -d '{"payload": {}}'`,
+    );
   }
   cli.print("\nCtrl-C stops everything.");
+}
+
+/** The worker's settings. Its tasks may call this server: the client finds the address and the key in their environment. */
+function agentEnvironment(
+  env: Environment,
+  dataDir: string,
+  { url, credentials }: RunningServer,
+): Environment {
+  const forTasks = ["KEELSON_URL", "KEELSON_API_KEY", env["KEELSON_TASK_ENV"]];
+  return {
+    ...env,
+    KEELSON_DATA_DIR: dataDir,
+    KEELSON_URL: url,
+    KEELSON_API_KEY: credentials.api_key,
+    KEELSON_ENROLLMENT_TOKEN: credentials.enrollment_token,
+    KEELSON_TASK_ENV: forTasks.filter(Boolean).join(","),
+    KEELSON_LOG_LEVEL: env["KEELSON_LOG_LEVEL"] || "warn",
+  };
 }
 
 /** The examples' code, made while the rest starts; null when there are none, or what is wrong with them. */
@@ -45,7 +68,7 @@ async function bundleExamples(directory: string) {
 async function runAll(cli: Cli, started: Stop[]): Promise<void> {
   const { env, cwd, signal } = cli.host;
   const begun = performance.now();
-  const { loadConfig, migrate, startServer } = await loadServer();
+  const { loadConfig, startServer } = await import("@keelson/server");
   const config = loadConfig(env);
   const examples = bundleExamples(cwd);
   // Awaited below; a failure meanwhile is no unhandled one.
@@ -54,22 +77,30 @@ async function runAll(cli: Cli, started: Stop[]): Promise<void> {
   const database = await startDatabase(config.dataDir, config.databaseUrl, cli.notice);
   started.push({ name: "PostgreSQL", stop: () => database.stop() });
   signal.throwIfAborted();
-  const applied = await migrate(env["DATABASE_DIRECT_URL"] ?? database.url);
-  if (applied.length > 0) cli.notice(`Prepared the database (${applied.length} migrations)`);
-  signal.throwIfAborted();
-  const server = await startServer({ ...config, databaseUrl: database.url }).catch((error: unknown) => {
+  cli.notice("Starting the server");
+  const server = await startServer({
+    ...config,
+    databaseUrl: database.url,
+    databaseDirectUrl: config.databaseUrl === null ? null : config.databaseDirectUrl,
+    // Each request as a line would bury what is written for the person who started this.
+    logLevel: env["KEELSON_LOG_LEVEL"] ? config.logLevel : "warn",
+  }).catch((error: unknown) => {
     throw describeStartFailure(error);
   });
   started.push({ name: "server", stop: () => server.close() });
   signal.throwIfAborted();
-  const agentEnv = { ...env, KEELSON_URL: server.url, KEELSON_ENROLLMENT_TOKEN: server.credentials.enrollment_token };
+  const agentEnv = agentEnvironment(env, config.dataDir, server);
   const agent = keepAgent([process.execPath, ...process.execArgv, MAIN, "agent"], agentEnv, cli.notice);
   started.push({ name: "agent", stop: () => agent.stop() });
 
   let version: string | null = null;
   try {
     const bundled = await examples;
-    const client = new Client({ url: server.url, apiKey: server.credentials.api_key, headers: { "service-cli-version": CLI_VERSION } });
+    const client = new Client({
+      url: server.url,
+      apiKey: server.credentials.api_key,
+      headers: { "service-cli-version": CLI_VERSION },
+    });
     if (bundled !== null) version = await deployExamples(client, bundled, cwd, signal, cli.notice);
   } catch (error) {
     // The rest is of use without the examples.
@@ -104,7 +135,11 @@ Example:
       } finally {
         for (const { name, stop } of started.reverse()) {
           cli.notice(`Stopping the ${name}`.replace("the PostgreSQL", "PostgreSQL"));
-          await stop().catch((error: unknown) => cli.notice(`The ${name} did not stop cleanly: ${error instanceof Error ? error.message : String(error)}`));
+          await stop().catch((error: unknown) =>
+            cli.notice(
+              `The ${name} did not stop cleanly: ${error instanceof Error ? error.message : String(error)}`,
+            ),
+          );
         }
       }
     });

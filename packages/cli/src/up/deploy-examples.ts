@@ -5,7 +5,13 @@ import { deployBundle } from "../deploy-bundle.ts";
 const CHECK_TIMEOUT_MS = 60_000;
 
 /** Deploys the examples' bundle unless it is what is current. Gives the current version. */
-export async function deployExamples(client: Client, bundled: BundledCode, directory: string, signal: AbortSignal, progress: (text: string) => void): Promise<string> {
+export async function deployExamples(
+  client: Client,
+  bundled: BundledCode,
+  directory: string,
+  signal: AbortSignal,
+  progress: (text: string) => void,
+): Promise<string> {
   const current = await client.deployments.current({ signal }).catch((error: unknown) => {
     if (error instanceof NotFoundError) return null;
     throw error;
@@ -13,6 +19,12 @@ export async function deployExamples(client: Client, bundled: BundledCode, direc
   if (current?.bundle.digest === bundled.digest) return current.version;
   const { readManifest } = await import("../bundle/read-manifest.ts");
   const bundle = { ...bundled, manifest: await readManifest(bundled.code) };
-  const deployment = await deployBundle(client, bundle, { directory, promote: true, timeoutMs: CHECK_TIMEOUT_MS, signal, progress });
+  const deployment = await deployBundle(client, bundle, {
+    directory,
+    promote: true,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    signal,
+    progress,
+  });
   return deployment.version;
 }

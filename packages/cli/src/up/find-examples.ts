@@ -10,11 +10,13 @@ export async function findExampleFiles(directory: string): Promise<string[]> {
     throw error;
   });
   const found = await Promise.all(
-    names.sort().map(async (name) => {
-      const text = await readFile(join(folder, name, "package.json"), "utf8").catch(() => null);
-      if (text === null || (JSON.parse(text) as { keelson?: unknown }).keelson === undefined) return [];
-      return (await findTaskFiles(join(folder, name))).map((file) => `examples/${name}/${file}`);
-    }),
+    names
+      .toSorted((a, b) => (a < b ? -1 : 1))
+      .map(async (name) => {
+        const text = await readFile(join(folder, name, "package.json"), "utf8").catch(() => null);
+        if (text === null || (JSON.parse(text) as { keelson?: unknown }).keelson === undefined) return [];
+        return (await findTaskFiles(join(folder, name))).map((file) => `examples/${name}/${file}`);
+      }),
   );
   return found.flat();
 }

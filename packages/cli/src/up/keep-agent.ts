@@ -14,7 +14,11 @@ const SETTLED_MS = 30_000;
  * Runs `keelson agent` in a process of its own and starts it again when it dies. It is in a group of its own, so
  * that Ctrl-C reaches it through us, in order; the channel tells it when we are gone without a word.
  */
-export function keepAgent(command: readonly string[], env: Environment, notice: (text: string) => void): KeptAgent {
+export function keepAgent(
+  command: readonly string[],
+  env: Environment,
+  notice: (text: string) => void,
+): KeptAgent {
   let stopping = false;
   let deaths = 0;
   let child: ChildProcess | null = null;
@@ -24,7 +28,11 @@ export function keepAgent(command: readonly string[], env: Environment, notice: 
   function start(): void {
     const begun = performance.now();
     const [program, ...args] = command;
-    child = spawn(program as string, args, { env: { ...env }, stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true });
+    child = spawn(program as string, args, {
+      env: { ...env },
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      detached: true,
+    });
     let ended = false;
     const onEnd = (why: string): void => {
       if (ended) return;

@@ -23,4 +23,5 @@ export class Client {
 }
 
 /** The bytes of a log chunk or snapshot. */
-export const decodeBase64 = (text: string): Uint8Array => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+export const decodeBase64 = (text: string): Uint8Array =>
+  Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

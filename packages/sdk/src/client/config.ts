@@ -31,8 +31,10 @@ export function resolveConfig(options: ClientOptions): ClientConfig {
   const url = options.url ?? env["KEELSON_URL"];
   const apiKey = options.apiKey ?? env["KEELSON_API_KEY"];
   if (url === undefined || url === "") throw new TypeError("No server URL: pass `url` or set KEELSON_URL");
-  if (apiKey === undefined || apiKey === "") throw new TypeError("No API key: pass `apiKey` or set KEELSON_API_KEY");
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new TypeError(`Not an http(s) URL: ${url}`);
+  if (apiKey === undefined || apiKey === "")
+    throw new TypeError("No API key: pass `apiKey` or set KEELSON_API_KEY");
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new TypeError(`Not an http(s) URL: ${url}`);
   return {
     url: url.replace(/\/+$/, ""),
     apiKey,

@@ -3,7 +3,8 @@ import { BUNDLE_FORMAT_VERSION, WORKER_PROTOCOL_VERSION } from "@keelson/contrac
 import { sleep } from "./clock.ts";
 import { TimeoutError } from "./errors.ts";
 import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts";
-import type { RequestOptions, Transport } from "./transport.ts";
+import type { RequestOptions } from "./exchange.ts";
+import type { Transport } from "./transport.ts";
 
 export type NewDeployment = Pick<CreateDeployment, "manifest" | "git"> & { bundleDigest: string };
 
@@ -25,24 +26,74 @@ export type DeploymentsApi = {
 };
 
 const CHECK_POLL_MS = 100;
+const UPLOAD_TIMEOUT_MS = 120_000;
+
+const item = (id: string): string => `/v1/deployments/${encodeURIComponent(id)}`;
+
+function toWireDeployment({ manifest, git, bundleDigest }: NewDeployment): CreateDeployment {
+  return {
+    manifest,
+    bundle_digest: bundleDigest,
+    bundle_format_version: BUNDLE_FORMAT_VERSION,
+    worker_protocol_version: WORKER_PROTOCOL_VERSION,
+    ...(git !== undefined && { git }),
+  };
+}
+
+async function* readEvents(
+  transport: Transport,
+  id: string,
+  { cursor, ...options }: RequestOptions & { cursor?: string },
+): AsyncGenerator<DeploymentEvent> {
+  let after = cursor;
+  do {
+    const page = await transport.request<{ events: DeploymentEvent[]; next_cursor: string | null }>({
+      method: "GET",
+      path: `${item(id)}/events`,
+      query: { cursor: after },
+      ...options,
+    });
+    yield* page.events;
+    after = page.events.length === 0 ? undefined : (page.next_cursor ?? undefined);
+  } while (after !== undefined);
+}
+
+/** A check takes a fraction of a second, so asking again is as quick as a stream and needs no second path. */
+async function untilChecked(
+  get: () => Promise<Deployment>,
+  { timeoutMs = 60_000, signal }: { timeoutMs?: number; signal?: AbortSignal },
+): Promise<Deployment> {
+  for (let waitedMs = 0; ; waitedMs += CHECK_POLL_MS) {
+    const deployment = await get();
+    if (deployment.status !== "pending") return deployment;
+    if (waitedMs >= timeoutMs) {
+      const message = `Deployment ${deployment.version} was not checked within ${timeoutMs} ms; is a worker running?`;
+      throw new TimeoutError({ code: "timeout", message });
+    }
+    await sleep(CHECK_POLL_MS, signal);
+  }
+}
 
 export function createDeploymentsApi(transport: Transport): DeploymentsApi {
-  const item = (id: string): string => `/v1/deployments/${encodeURIComponent(id)}`;
-  const get = (id: string, options: RequestOptions = {}): Promise<Deployment> => transport.request({ method: "GET", path: item(id), ...options });
+  const get = (id: string, options: RequestOptions = {}): Promise<Deployment> =>
+    transport.request({ method: "GET", path: item(id), ...options });
   return {
     get,
     uploadBundle: (digest, code, options = {}) =>
-      transport.request({ method: "PUT", path: `/v1/deployment-bundles/${digest}`, body: { bytes: code }, timeoutMs: 120_000, ...options }),
-    create({ manifest, git, bundleDigest }, options = {}) {
-      const body: CreateDeployment = {
-        manifest,
-        bundle_digest: bundleDigest,
-        bundle_format_version: BUNDLE_FORMAT_VERSION,
-        worker_protocol_version: WORKER_PROTOCOL_VERSION,
-        ...(git !== undefined && { git }),
-      };
-      return transport.request({ method: "POST", path: "/v1/deployments", body: { json: body }, ...options });
-    },
+      transport.request({
+        method: "PUT",
+        path: `/v1/deployment-bundles/${digest}`,
+        body: { bytes: code },
+        timeoutMs: UPLOAD_TIMEOUT_MS,
+        ...options,
+      }),
+    create: (deployment, options = {}) =>
+      transport.request({
+        method: "POST",
+        path: "/v1/deployments",
+        body: { json: toWireDeployment(deployment) },
+        ...options,
+      }),
     list: (query = {}, options = {}) =>
       createPagedList(async (cursor) => {
         const page = await transport.request<{ deployments: Deployment[]; next_cursor: string | null }>({
@@ -53,32 +104,18 @@ export function createDeploymentsApi(transport: Transport): DeploymentsApi {
         });
         return { items: page.deployments, next_cursor: page.next_cursor };
       }, query.cursor),
-    current: (options = {}) => transport.request({ method: "GET", path: "/v1/deployments/current", ...options }),
-    async *events(id, { cursor, ...options } = {}) {
-      let after = cursor;
-      do {
-        const page = await transport.request<{ events: DeploymentEvent[]; next_cursor: string | null }>({
-          method: "GET",
-          path: `${item(id)}/events`,
-          query: { cursor: after },
-          ...options,
-        });
-        yield* page.events;
-        after = page.events.length === 0 ? undefined : (page.next_cursor ?? undefined);
-      } while (after !== undefined);
-    },
-    async waitUntilChecked(id, { timeoutMs = 60_000, signal } = {}) {
-      // A check takes a fraction of a second, so asking again is as quick as a stream and needs no second path.
-      for (let waitedMs = 0; ; waitedMs += CHECK_POLL_MS) {
-        const deployment = await get(id, signal === undefined ? {} : { signal });
-        if (deployment.status !== "pending") return deployment;
-        if (waitedMs >= timeoutMs) {
-          const message = `Deployment ${deployment.version} was not checked within ${timeoutMs} ms; is a worker running?`;
-          throw new TimeoutError({ code: "timeout", message });
-        }
-        await sleep(CHECK_POLL_MS, signal);
-      }
-    },
-    promote: (id, options = {}) => transport.request({ method: "POST", path: `${item(id)}/promote`, body: { json: {} }, repeatable: true, ...options }),
+    current: (options = {}) =>
+      transport.request({ method: "GET", path: "/v1/deployments/current", ...options }),
+    events: (id, options = {}) => readEvents(transport, id, options),
+    waitUntilChecked: (id, options = {}) =>
+      untilChecked(() => get(id, options.signal === undefined ? {} : { signal: options.signal }), options),
+    promote: (id, options = {}) =>
+      transport.request({
+        method: "POST",
+        path: `${item(id)}/promote`,
+        body: { json: {} },
+        repeatable: true,
+        ...options,
+      }),
   };
 }

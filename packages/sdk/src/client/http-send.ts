@@ -1,3 +1,6 @@
+import type * as Http from "node:http";
+import type * as Https from "node:https";
+
 /** One exchange with the server, without retries or meaning. */
 export type HttpRequest = {
   method: string;
@@ -18,10 +21,13 @@ export const sendByFetch =
     const init: RequestInit = { method, headers, signal };
     if (body !== null) init.body = body as Uint8Array<ArrayBuffer>;
     const response = await fetch(url, init);
-    return { status: response.status, header: (name) => response.headers.get(name), text: await response.text() };
+    return {
+      status: response.status,
+      header: (name) => response.headers.get(name),
+      text: await response.text(),
+    };
   };
 
-type NodeHttp = typeof import("node:http");
 type NodeLike = { process?: { getBuiltinModule?: (id: string) => unknown } };
 
 /**
@@ -30,23 +36,36 @@ type NodeLike = { process?: { getBuiltinModule?: (id: string) => unknown } };
  */
 export function nodeSend(): HttpSend | null {
   const load = (globalThis as NodeLike).process?.getBuiltinModule;
-  const http = load?.("node:http") as NodeHttp | undefined;
-  const https = load?.("node:https") as typeof import("node:https") | undefined;
+  const http = load?.("node:http") as typeof Http | undefined;
+  const https = load?.("node:https") as typeof Https | undefined;
   if (http === undefined || https === undefined) return null;
-  const agents = { "http:": new http.Agent({ keepAlive: true }), "https:": new https.Agent({ keepAlive: true }) };
+  const agents = {
+    "http:": new http.Agent({ keepAlive: true }),
+    "https:": new https.Agent({ keepAlive: true }),
+  };
   return ({ method, url, headers, body, signal }) =>
     new Promise((resolve, reject) => {
       const target = new URL(url);
       const secure = target.protocol === "https:";
-      const length = body === null ? {} : { "content-length": String(typeof body === "string" ? Buffer.byteLength(body) : body.length) };
+      const length =
+        body === null
+          ? {}
+          : { "content-length": String(typeof body === "string" ? Buffer.byteLength(body) : body.length) };
       const request = (secure ? https : http).request(
         target,
-        { method, headers: { ...headers, ...length }, agent: secure ? agents["https:"] : agents["http:"], signal },
+        {
+          method,
+          headers: { ...headers, ...length },
+          agent: secure ? agents["https:"] : agents["http:"],
+          signal,
+        },
         (response) => {
           const parts: Buffer[] = [];
           response.on("data", (part: Buffer) => parts.push(part));
           response.on("error", reject);
-          response.on("aborted", () => reject(new Error("the connection was closed in the middle of the answer")));
+          response.on("aborted", () =>
+            reject(new Error("the connection was closed in the middle of the answer")),
+          );
           response.on("end", () =>
             resolve({
               status: response.statusCode ?? 0,

@@ -14,7 +14,10 @@ export type PagedList<T> = AsyncIterable<T> & {
   pages(): AsyncGenerator<Page<T>>;
 };
 
-export function createPagedList<T>(fetchPage: (cursor: string | undefined) => Promise<Page<T>>, first?: string): PagedList<T> {
+export function createPagedList<T>(
+  fetchPage: (cursor: string | undefined) => Promise<Page<T>>,
+  first?: string,
+): PagedList<T> {
   async function* pages(): AsyncGenerator<Page<T>> {
     let cursor = first;
     do {

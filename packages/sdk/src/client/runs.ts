@@ -2,7 +2,8 @@ import type { Run, RunCounts, RunEvent, RunLogChunk, RunLogSnapshot } from "@kee
 import { isTerminalRunStatus, type RunStatus } from "@keelson/contract/plain";
 import { followStream, type FollowOptions } from "./follow-stream.ts";
 import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts";
-import type { RequestOptions, Transport } from "./transport.ts";
+import type { RequestOptions } from "./exchange.ts";
+import type { Transport } from "./transport.ts";
 import { waitForRun, type WaitOptions } from "./wait-for-run.ts";
 
 export type RunQuery = PageQuery & {
@@ -39,10 +40,16 @@ export type RunsApi = {
   cancel(id: string, options?: RequestOptions): Promise<Run>;
 };
 
-const timeText = (at: Date | string | undefined): string | undefined => (at instanceof Date ? at.toISOString() : at);
+const timeText = (at: Date | string | undefined): string | undefined =>
+  at instanceof Date ? at.toISOString() : at;
 
 /** What there is of a feed, page by page. */
-async function* readFeed<T extends { id: string }>(transport: Transport, path: string, plural: string, options: FollowOptions): AsyncGenerator<T> {
+async function* readFeed<T extends { id: string }>(
+  transport: Transport,
+  path: string,
+  plural: string,
+  options: FollowOptions,
+): AsyncGenerator<T> {
   let cursor = options.cursor;
   for (;;) {
     const page = await transport.request<Record<string, unknown>>({
@@ -58,8 +65,14 @@ async function* readFeed<T extends { id: string }>(transport: Transport, path: s
   }
 }
 
-async function* followFeed<T>(transport: Transport, path: string, eventName: string, options: FollowOptions): AsyncGenerator<T> {
-  for await (const event of followStream(transport, path, options)) if (event.event === eventName) yield event.data as T;
+async function* followFeed<T>(
+  transport: Transport,
+  path: string,
+  eventName: string,
+  options: FollowOptions,
+): AsyncGenerator<T> {
+  for await (const event of followStream(transport, path, options))
+    if (event.event === eventName) yield event.data as T;
 }
 
 export function createRunsApi(transport: Transport): RunsApi {
@@ -88,16 +101,29 @@ export function createRunsApi(transport: Transport): RunsApi {
         });
         return { items: page.runs, next_cursor: page.next_cursor };
       }, query.cursor),
-    counts: async (options = {}) => (await transport.request<RunCounts>({ method: "GET", path: "/api/runs/counts", ...options })).counts,
+    counts: async (options = {}) =>
+      (await transport.request<RunCounts>({ method: "GET", path: "/api/runs/counts", ...options })).counts,
     async wait<R extends Run>(run: string | R, options: WaitOptions = {}) {
       if (typeof run !== "string" && isTerminalRunStatus(run.status)) return run;
       return (await waitForRun(transport, typeof run === "string" ? run : run.id, options)) as R;
     },
     events: (id, { follow = false, ...options } = {}) =>
-      follow ? followFeed(transport, live(id, "events"), "run_event", options) : readFeed(transport, `${item(id)}/events`, "events", options),
+      follow
+        ? followFeed(transport, live(id, "events"), "run_event", options)
+        : readFeed(transport, `${item(id)}/events`, "events", options),
     logs: (id, { follow = false, ...options } = {}) =>
-      follow ? followFeed(transport, live(id, "logs"), "run_log", options) : readFeed(transport, `${item(id)}/logs`, "logs", options),
-    logSnapshot: (id, options = {}) => transport.request({ method: "GET", path: `/api/runs/${encodeURIComponent(id)}/logs`, ...options }),
-    cancel: (id, options = {}) => transport.request({ method: "POST", path: `${item(id)}/cancel`, body: { json: {} }, repeatable: true, ...options }),
+      follow
+        ? followFeed(transport, live(id, "logs"), "run_log", options)
+        : readFeed(transport, `${item(id)}/logs`, "logs", options),
+    logSnapshot: (id, options = {}) =>
+      transport.request({ method: "GET", path: `/api/runs/${encodeURIComponent(id)}/logs`, ...options }),
+    cancel: (id, options = {}) =>
+      transport.request({
+        method: "POST",
+        path: `${item(id)}/cancel`,
+        body: { json: {} },
+        repeatable: true,
+        ...options,
+      }),
   };
 }

@@ -32,18 +32,22 @@ export type StartOptions = {
 export function toWireStart(payload: unknown, options: StartOptions): StartTask {
   const body: StartTask = {};
   if (payload !== undefined) body.payload = payload;
-  if (options.queue !== undefined) body.queue = typeof options.queue === "string" ? options.queue : options.queue.name;
+  if (options.queue !== undefined)
+    body.queue = typeof options.queue === "string" ? options.queue : options.queue.name;
   if (options.concurrencyKey !== undefined) body.concurrency_key = options.concurrencyKey;
   if (options.priority !== undefined) body.priority = options.priority;
   if (options.delay !== undefined) body.delay = toWireDuration(options.delay, "delay");
-  if (options.startAt !== undefined) body.start_at = typeof options.startAt === "string" ? options.startAt : options.startAt.toISOString();
+  if (options.startAt !== undefined)
+    body.start_at = typeof options.startAt === "string" ? options.startAt : options.startAt.toISOString();
   if (options.ttl !== undefined) body.ttl = toWireDuration(options.ttl, "ttl");
-  if (options.maxDuration !== undefined) body.max_duration = toWireDuration(options.maxDuration, "maxDuration");
+  if (options.maxDuration !== undefined)
+    body.max_duration = toWireDuration(options.maxDuration, "maxDuration");
   if (options.retry !== undefined) body.retry = toWireRetry(options.retry);
   if (options.metadata !== undefined) body.metadata = options.metadata;
   if (options.tags !== undefined) body.tags = [...options.tags];
   if (options.deploymentVersion !== undefined) body.deployment_version = options.deploymentVersion;
   if (options.idempotencyKey !== undefined) body.idempotency_key = options.idempotencyKey;
-  if (options.idempotencyKeyTtl !== undefined) body.idempotency_key_ttl = toWireDuration(options.idempotencyKeyTtl, "idempotencyKeyTtl");
+  if (options.idempotencyKeyTtl !== undefined)
+    body.idempotency_key_ttl = toWireDuration(options.idempotencyKeyTtl, "idempotencyKeyTtl");
   return body;
 }

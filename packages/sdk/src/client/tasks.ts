@@ -4,7 +4,8 @@ import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts
 import { createStartLane } from "./start-lane.ts";
 import { toWireStart, type StartOptions } from "./start-options.ts";
 import { KeelsonError } from "./errors.ts";
-import type { RequestOptions, Transport } from "./transport.ts";
+import type { RequestOptions } from "./exchange.ts";
+import type { Transport } from "./transport.ts";
 
 /** A run whose output has the task's type; null until it has succeeded. */
 export type RunOf<T> = Omit<Run, "output"> & { output: OutputOf<T> | null };
@@ -12,9 +13,10 @@ export type RunOf<T> = Omit<Run, "output"> & { output: OutputOf<T> | null };
 export type StartCallOptions = StartOptions & Omit<RequestOptions, "idempotencyKey">;
 
 /** The arguments after the task: a payload that may be absent may be left out. */
-type StartArguments<T> = undefined extends InputOf<T>
-  ? [payload?: InputOf<T>, options?: StartCallOptions]
-  : [payload: InputOf<T>, options?: StartCallOptions];
+type StartArguments<T> =
+  undefined extends InputOf<T>
+    ? [payload?: InputOf<T>, options?: StartCallOptions]
+    : [payload: InputOf<T>, options?: StartCallOptions];
 
 export type BatchStart = { task: AnyTask | string; payload?: unknown } & StartOptions;
 
@@ -35,17 +37,29 @@ export type TasksApi = {
    */
   start<T extends AnyTask = AnyTask>(task: T | string, ...rest: StartArguments<T>): Promise<RunOf<T>>;
   /** Starts any number of runs, each on its own; the results are in the order of the starts. Rejects only when `signal` is aborted. */
-  startBatch(starts: readonly BatchStart[], options?: Pick<RequestOptions, "signal">): Promise<BatchStartResult[]>;
+  startBatch(
+    starts: readonly BatchStart[],
+    options?: Pick<RequestOptions, "signal">,
+  ): Promise<BatchStartResult[]>;
 };
 
 export function createTasksApi(transport: Transport): TasksApi {
   const lanes = { once: createStartLane(transport, false), repeatable: createStartLane(transport, true) };
 
-  async function start(task: AnyTask | string, payload?: unknown, options: StartCallOptions = {}): Promise<Run> {
+  async function start(
+    task: AnyTask | string,
+    payload?: unknown,
+    options: StartCallOptions = {},
+  ): Promise<Run> {
     const { signal, timeoutMs } = options;
     const lane = options.idempotencyKey === undefined ? lanes.once : lanes.repeatable;
     const body = toWireStart(payload, options);
-    return lane({ task: idOf(task), body, ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) });
+    return lane({
+      task: idOf(task),
+      body,
+      ...(signal && { signal }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
   }
 
   return {
@@ -59,7 +73,8 @@ export function createTasksApi(transport: Transport): TasksApi {
         });
         return { items: page.tasks, next_cursor: page.next_cursor };
       }, query.cursor),
-    get: (id, options = {}) => transport.request({ method: "GET", path: `/v1/tasks/${encodeURIComponent(id)}`, ...options }),
+    get: (id, options = {}) =>
+      transport.request({ method: "GET", path: `/v1/tasks/${encodeURIComponent(id)}`, ...options }),
     start: start as TasksApi["start"],
     async startBatch(starts, { signal } = {}) {
       const one = async ({ task, payload, ...options }: BatchStart): Promise<BatchStartResult> => {

@@ -26,22 +26,44 @@ export class RunFailedError extends Error {
 
 const FIRST_POLL_MS = 250;
 const LAST_POLL_MS = 5_000;
+/** Connections in a row that brought nothing before streams are given up for asking. */
+const STREAM_TRIES = 3;
+/** Questions in a row without an answer, each of them repeated by itself, before the wait gives up: about a minute. */
+const POLL_TRIES = 10;
+
+/** Whether the answer would be the same to every further question. */
+const isFinal = (error: unknown): boolean =>
+  !(error instanceof KeelsonError) ||
+  error instanceof NotFoundError ||
+  error instanceof AuthenticationError ||
+  error instanceof PermissionError;
+
+async function followToEnd(transport: Transport, id: string, signal: AbortSignal): Promise<void> {
+  const path = `/api/runs/${encodeURIComponent(id)}/events?follow=1`;
+  const options = { signal, onGap: () => undefined };
+  for await (const event of followStream(transport, path, options, STREAM_TRIES)) {
+    if (event.event === "end") return;
+  }
+}
 
 /** Reads the run's events to their end; when streams do not get through (a proxy, the limit of connections), asks again and again. */
 async function untilEnded(transport: Transport, id: string, signal: AbortSignal): Promise<Run> {
-  const path = encodeURIComponent(id);
-  const read = (): Promise<Run> => transport.request<Run>({ method: "GET", path: `/v1/runs/${path}`, signal });
   try {
-    for await (const event of followStream(transport, `/api/runs/${path}/events?follow=1`, { signal, onGap: () => undefined })) {
-      if (event.event === "end") break;
-    }
+    await followToEnd(transport, id, signal);
   } catch (error) {
-    const refused = error instanceof NotFoundError || error instanceof AuthenticationError || error instanceof PermissionError;
-    if (!(error instanceof KeelsonError) || refused) throw error;
+    if (isFinal(error)) throw error;
   }
+  let failures = 0;
   for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(LAST_POLL_MS, delayMs * 1.5)) {
-    const run = await read();
-    if (isTerminalRunStatus(run.status)) return run;
+    try {
+      const path = `/v1/runs/${encodeURIComponent(id)}`;
+      const run = await transport.request<Run>({ method: "GET", path, signal });
+      if (isTerminalRunStatus(run.status)) return run;
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (isFinal(error) || failures >= POLL_TRIES) throw error;
+    }
     await sleep(delayMs, signal);
   }
 }
@@ -53,7 +75,12 @@ export async function waitForRun(transport: Transport, id: string, options: Wait
   options.signal?.addEventListener("abort", onAbort, { once: true });
   const { timeoutMs } = options;
   const giveUp = (): void =>
-    controller.abort(new TimeoutError({ code: "timeout", message: `Run ${id} has not ended within ${timeoutMs} ms; it goes on` }));
+    controller.abort(
+      new TimeoutError({
+        code: "timeout",
+        message: `Run ${id} has not ended within ${timeoutMs} ms; it goes on`,
+      }),
+    );
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
   try {
     const run = await untilEnded(transport, id, controller.signal);

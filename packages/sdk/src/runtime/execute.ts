@@ -35,7 +35,8 @@ function createContext(input: ExecuteInput): RunContext {
 /** The ending that an abort has already decided, whatever the code made of it. */
 function endingOfAbort(signal: AbortSignal): ExecuteResult {
   const reason: unknown = signal.reason;
-  if (reason instanceof Error && reason.name === "TimeoutError") return fail("timed_out", reason.message, { retryable: true });
+  if (reason instanceof Error && reason.name === "TimeoutError")
+    return fail("timed_out", reason.message, { retryable: true });
   return { outcome: "cancelled" };
 }
 
@@ -47,7 +48,9 @@ async function runTask(task: AnyTask, input: ExecuteInput): Promise<ExecuteResul
     if (task.payload !== null) {
       const checked = await checkPayload(task.payload, payload);
       if ("issues" in checked) {
-        const places = checked.issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+        const places = checked.issues.map(({ path, message }) =>
+          path === "" ? message : `${path}: ${message}`,
+        );
         return fail("payload_invalid", `The payload does not fit "${task.id}": ${places.join("; ")}`);
       }
       payload = checked.value;

@@ -40,11 +40,20 @@ function stackChain(error: Error): string {
   return parts.join("\n");
 }
 
-export function fail(kind: FailureKind, message: string, options: { stack?: string | null; retryable?: boolean } = {}): { outcome: "failed"; failure: Failure } {
+export function fail(
+  kind: FailureKind,
+  message: string,
+  options: { stack?: string | null; retryable?: boolean } = {},
+): { outcome: "failed"; failure: Failure } {
   const stack = options.stack ?? null;
   return {
     outcome: "failed",
-    failure: { kind, message: storable(message), stack: stack === null ? null : storable(stack), retryable: options.retryable ?? false },
+    failure: {
+      kind,
+      message: storable(message),
+      stack: stack === null ? null : storable(stack),
+      retryable: options.retryable ?? false,
+    },
   };
 }
 
@@ -54,8 +63,15 @@ export function failureOf(thrown: unknown): { outcome: "failed"; failure: Failur
     const advice = readRetryAdvice(thrown);
     const result =
       thrown instanceof Error
-        ? fail("application_error", thrown.message || thrown.name, { stack: stackChain(thrown), retryable: advice.retryable })
-        : fail("application_error", `Thrown ${thrown === null ? "null" : typeof thrown}: ${describe(thrown)}`, { retryable: advice.retryable });
+        ? fail("application_error", thrown.message || thrown.name, {
+            stack: stackChain(thrown),
+            retryable: advice.retryable,
+          })
+        : fail(
+            "application_error",
+            `Thrown ${thrown === null ? "null" : typeof thrown}: ${describe(thrown)}`,
+            { retryable: advice.retryable },
+          );
     if (advice.retryAfterMs !== undefined) result.failure.retryAfterMs = advice.retryAfterMs;
     return result;
   } catch {

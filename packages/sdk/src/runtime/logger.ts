@@ -13,7 +13,13 @@ function attributesText(attributes: Record<string, unknown>): string {
       while (above.length > 0 && above.at(-1) !== this) above.pop();
       if (above.includes(value)) return "[Circular]";
       above.push(value);
-      if (value instanceof Error) return { ...value, name: value.name, message: value.message, stack: value.stack };
+      if (value instanceof Error)
+        return {
+          ...Object.fromEntries(Object.entries(value)),
+          name: value.name,
+          message: value.message,
+          stack: value.stack,
+        };
       return value;
     });
   } catch (error) {
@@ -28,6 +34,14 @@ export function createLogger(host: RuntimeHost): Logger {
   const write =
     (stream: "stdout" | "stderr", level: string) =>
     (message: string, attributes?: Record<string, unknown>): void =>
-      host.log(stream, `${level} ${oneLine(message)}${attributes === undefined ? "" : ` ${attributesText(attributes)}`}\n`);
-  return { debug: write("stdout", "DEBUG"), info: write("stdout", "INFO"), warn: write("stderr", "WARN"), error: write("stderr", "ERROR") };
+      host.log(
+        stream,
+        `${level} ${oneLine(message)}${attributes === undefined ? "" : ` ${attributesText(attributes)}`}\n`,
+      );
+  return {
+    debug: write("stdout", "DEBUG"),
+    info: write("stdout", "INFO"),
+    warn: write("stderr", "WARN"),
+    error: write("stderr", "ERROR"),
+  };
 }

@@ -12,9 +12,11 @@ function declareTask(task: AnyTask): EntrypointDeclaration {
   if (options.description !== undefined) declaration.description = options.description;
   const schema = task.payload === null ? null : describePayload(task.payload);
   if (schema !== null) declaration.payload_schema = schema;
-  if (options.queue !== undefined) declaration.queue = typeof options.queue === "string" ? options.queue : options.queue.name;
+  if (options.queue !== undefined)
+    declaration.queue = typeof options.queue === "string" ? options.queue : options.queue.name;
   if (options.retry !== undefined) declaration.retry = toWireRetry(options.retry);
-  if (options.maxDuration !== undefined) declaration.max_duration = toWireDuration(options.maxDuration, "maxDuration");
+  if (options.maxDuration !== undefined)
+    declaration.max_duration = toWireDuration(options.maxDuration, "maxDuration");
   if (options.ttl !== undefined) declaration.ttl = toWireDuration(options.ttl, "ttl");
   if (options.execution !== undefined) declaration.execution = options.execution;
   if (options.memoryMb !== undefined) declaration.memory_mb = options.memoryMb;
@@ -33,7 +35,9 @@ function naming<T>(kind: string, name: string, declare: () => T): T {
   try {
     return declare();
   } catch (error) {
-    throw new Error(`${kind} "${name}": ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${kind} "${name}": ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -46,7 +50,9 @@ const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 export function buildManifest(): DeploymentManifest {
   const { tasks, queues } = registry();
   const manifest: DeploymentManifest = {
-    tasks: [...tasks.values()].sort((a, b) => byText(a.id, b.id)).map((task) => naming("task", task.id, () => declareTask(task))),
+    tasks: [...tasks.values()]
+      .sort((a, b) => byText(a.id, b.id))
+      .map((task) => naming("task", task.id, () => declareTask(task))),
     queues: [...queues.values()].sort((a, b) => byText(a.name, b.name)).map(declareQueue),
   };
   return JSON.parse(JSON.stringify(manifest)) as DeploymentManifest;

@@ -10,7 +10,10 @@ function findNonJson(value: unknown, path: string, above: readonly unknown[]): s
   if (above.includes(value)) return `a cycle at ${path}`;
   if (above.length > LIMITS.jsonDepth) return `more than ${LIMITS.jsonDepth} levels at ${path}`;
   for (const [key, part] of Object.entries(value)) {
-    const found = findNonJson(part, `${path}${Array.isArray(value) ? `[${key}]` : `.${key}`}`, [...above, value]);
+    const found = findNonJson(part, `${path}${Array.isArray(value) ? `[${key}]` : `.${key}`}`, [
+      ...above,
+      value,
+    ]);
     if (found !== null) return found;
   }
   return null;
@@ -57,8 +60,12 @@ export function encodeOutput(taskId: string, value: unknown): EncodedOutput {
   // Each UTF-16 unit is at most three bytes: most outputs need no exact count, nor can short text be deep.
   if (text.length * 3 > LIMITS.outputBytes) {
     const bytes = new TextEncoder().encode(text).length;
-    if (bytes > LIMITS.outputBytes) return refuse(`is ${bytes} bytes of JSON; the limit is ${LIMITS.outputBytes}. Store it elsewhere and return where it is`);
+    if (bytes > LIMITS.outputBytes)
+      return refuse(
+        `is ${bytes} bytes of JSON; the limit is ${LIMITS.outputBytes}. Store it elsewhere and return where it is`,
+      );
   }
-  if (text.length > 2 * LIMITS.jsonDepth && jsonDepth(text) > LIMITS.jsonDepth) return refuse(`is nested more than ${LIMITS.jsonDepth} levels deep`);
+  if (text.length > 2 * LIMITS.jsonDepth && jsonDepth(text) > LIMITS.jsonDepth)
+    return refuse(`is nested more than ${LIMITS.jsonDepth} levels deep`);
   return { text };
 }

@@ -28,14 +28,19 @@ function toJson(key: string, value: unknown): unknown {
   return JSON.parse(text) as unknown;
 }
 
+/** A copy in which a key like `__proto__` is a key like any other. */
+const withoutPrototype = (values: Record<string, unknown>): Record<string, unknown> =>
+  Object.assign(Object.create(null) as Record<string, unknown>, values);
+
 export function createMetadata(initial: Record<string, unknown>, host: RuntimeHost): RunMetadata {
-  // Without a prototype, so that a key like `__proto__` is a key like any other.
-  let view: Record<string, unknown> = Object.assign(Object.create(null), structuredClone(initial));
+  let view = withoutPrototype(structuredClone(initial));
   const replace = (key: string, value: unknown): void => {
     if (key === "" || key.length > 256) throw new RangeError("a metadata key has 1 to 256 characters");
-    const next: Record<string, unknown> = Object.assign(Object.create(null), view, { [key]: value });
+    const next = withoutPrototype(view);
+    next[key] = value;
     const bytes = new TextEncoder().encode(JSON.stringify(next)).length;
-    if (bytes > LIMITS.metadataBytes) throw new RangeError(`metadata "${key}": ${bytes} bytes in all, the limit is ${LIMITS.metadataBytes}`);
+    if (bytes > LIMITS.metadataBytes)
+      throw new RangeError(`metadata "${key}": ${bytes} bytes in all, the limit is ${LIMITS.metadataBytes}`);
     view = next;
   };
   function get(key?: string): unknown {
@@ -50,7 +55,8 @@ export function createMetadata(initial: Record<string, unknown>, host: RuntimeHo
     },
     increment(key, by = 1) {
       const current = view[key] ?? 0;
-      if (typeof current !== "number" || !Number.isFinite(by)) throw new TypeError(`metadata "${key}": only a number can be incremented`);
+      if (typeof current !== "number" || !Number.isFinite(by))
+        throw new TypeError(`metadata "${key}": only a number can be incremented`);
       replace(key, current + by);
       host.metadata([{ op: "increment", key, value: by }]);
     },

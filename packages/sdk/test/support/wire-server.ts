@@ -4,10 +4,16 @@ import type { AddressInfo } from "node:net";
 /** One request as the server saw it. */
 export type Seen = { method: string; path: string; headers: IncomingMessage["headers"]; body: unknown };
 
-export type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void | Promise<void>;
+export type Handler = (
+  seen: Seen,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => void | Promise<void>;
 
 /** A real HTTP server that answers as one test says and remembers what it was asked. */
-export async function startWireServer(handler: Handler): Promise<{ url: string; seen: Seen[]; server: Server; [Symbol.asyncDispose](): Promise<void> }> {
+export async function startWireServer(
+  handler: Handler,
+): Promise<{ url: string; seen: Seen[]; server: Server; [Symbol.asyncDispose](): Promise<void> }> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -15,7 +21,12 @@ export async function startWireServer(handler: Handler): Promise<{ url: string; 
     request.on("end", () => {
       const text = Buffer.concat(parts).toString();
       const isJson = request.headers["content-type"] === "application/json";
-      const one: Seen = { method: request.method ?? "", path: request.url ?? "", headers: request.headers, body: isJson ? JSON.parse(text) : text };
+      const one: Seen = {
+        method: request.method ?? "",
+        path: request.url ?? "",
+        headers: request.headers,
+        body: isJson ? JSON.parse(text) : text,
+      };
       seen.push(one);
       void handler(one, response, request);
     });
@@ -32,7 +43,12 @@ export async function startWireServer(handler: Handler): Promise<{ url: string; 
   };
 }
 
-export function answer(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function answer(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(JSON.stringify(body));
 }
@@ -42,4 +58,9 @@ export const errorBody = (code: string, message = code, details: object | null =
 });
 
 /** As much of a run as the client looks at. */
-export const run = (id: string, fields: Record<string, unknown> = {}): Record<string, unknown> => ({ id, status: "queued", failure: null, ...fields });
+export const run = (id: string, fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  id,
+  status: "queued",
+  failure: null,
+  ...fields,
+});

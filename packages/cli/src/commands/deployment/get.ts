@@ -11,7 +11,8 @@ export function addDeploymentGet(parent: Command, cli: Cli): void {
     .action(async (id: string) => {
       const { deployments } = cli.client();
       const options = { signal: cli.host.signal };
-      const deployment = id === "current" ? await deployments.current(options) : await deployments.get(id, options);
+      const deployment =
+        id === "current" ? await deployments.current(options) : await deployments.get(id, options);
       if (cli.isJson()) {
         cli.printJson(deployment);
         return;

@@ -15,7 +15,14 @@ export function addDeploymentList(parent: Command, cli: Cli): void {
       if (cli.isJson()) cli.printJson({ deployments: page.items, next_cursor: page.next_cursor });
       else if (page.items.length === 0) cli.notice("No deployments. `keelson deploy` makes one.");
       else {
-        const rows = page.items.map((item) => [item.id, item.version, statusCell(item.status), item.is_current ? "current" : "", `${item.tasks.length}`, item.created_at]);
+        const rows = page.items.map((item) => [
+          item.id,
+          item.version,
+          statusCell(item.status),
+          item.is_current ? "current" : "",
+          `${item.tasks.length}`,
+          item.created_at,
+        ]);
         printTable(cli, ["DEPLOYMENT", "VERSION", "STATUS", "", "TASKS", "CREATED"], rows);
       }
       if (!cli.isJson() && page.next_cursor !== null) cli.notice(`More: --cursor ${page.next_cursor}`);

@@ -14,7 +14,10 @@ export function addRunEvents(parent: Command, cli: Cli): void {
       const { signal, stdout } = cli.host;
       for await (const event of cli.client().runs.events(id, { ...options, signal })) {
         if (cli.isJson()) cli.printJson(event);
-        else cli.print(event.severity === "error" ? paint(stdout, "red", describeEvent(event)) : describeEvent(event));
+        else
+          cli.print(
+            event.severity === "error" ? paint(stdout, "red", describeEvent(event)) : describeEvent(event),
+          );
       }
     });
 }

@@ -5,10 +5,18 @@ import type { Cli } from "../../cli.ts";
 import { parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell } from "../../table.ts";
 
-type Options = { status?: RunStatus[]; task?: string; tag?: string; limit: number; cursor?: string; all?: boolean };
+type Options = {
+  status?: RunStatus[];
+  task?: string;
+  tag?: string;
+  limit: number;
+  cursor?: string;
+  all?: boolean;
+};
 
 function collectStatus(text: string, before: RunStatus[] | undefined): RunStatus[] {
-  if (!(RUN_STATUSES as readonly string[]).includes(text)) throw new InvalidArgumentError(`It must be one of ${RUN_STATUSES.join(", ")}.`);
+  if (!(RUN_STATUSES as readonly string[]).includes(text))
+    throw new InvalidArgumentError(`It must be one of ${RUN_STATUSES.join(", ")}.`);
   return [...(before ?? []), text as RunStatus];
 }
 
@@ -24,7 +32,9 @@ export function addRunList(parent: Command, cli: Cli): void {
     .option("--all", "every one, not the first --limit")
     .addHelpText("after", "\nExample:\n  $ keelson run list --status failed --task repository-report\n")
     .action(async ({ all, limit, ...query }: Options) => {
-      const list = cli.client().runs.list({ ...query, limit: all === true ? 200 : limit }, { signal: cli.host.signal });
+      const list = cli
+        .client()
+        .runs.list({ ...query, limit: all === true ? 200 : limit }, { signal: cli.host.signal });
       const runs: Run[] = [];
       let next: string | null = null;
       for await (const page of list.pages()) {
@@ -37,7 +47,18 @@ export function addRunList(parent: Command, cli: Cli): void {
         return;
       }
       if (runs.length === 0) cli.notice("No runs.");
-      else printTable(cli, ["RUN", "TASK", "STATUS", "ATTEMPT", "CREATED"], runs.map((run) => [run.id, run.task ?? run.actor ?? "", statusCell(run.status), run.attempt_number === null ? "" : `${run.attempt_number}/${run.max_attempts}`, run.created_at]));
+      else
+        printTable(
+          cli,
+          ["RUN", "TASK", "STATUS", "ATTEMPT", "CREATED"],
+          runs.map((run) => [
+            run.id,
+            run.task ?? run.actor ?? "",
+            statusCell(run.status),
+            run.attempt_number === null ? "" : `${run.attempt_number}/${run.max_attempts}`,
+            run.created_at,
+          ]),
+        );
       if (next !== null) cli.notice(`More: --cursor ${next}`);
     });
 }

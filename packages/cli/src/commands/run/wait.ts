@@ -8,7 +8,11 @@ export function addRunWait(parent: Command, cli: Cli): void {
     .command("wait")
     .description("Wait for a run's end and write its output; exit code 7 when it did not succeed")
     .argument("<run>", "its id")
-    .option("--timeout <duration>", "give up after this long with exit code 124; the run goes on", parseMillisecondsOption)
+    .option(
+      "--timeout <duration>",
+      "give up after this long with exit code 124; the run goes on",
+      parseMillisecondsOption,
+    )
     .addHelpText("after", "\nExample:\n  $ keelson run wait run_01k… --timeout 5m && echo done\n")
     .action((id: string, { timeout }: { timeout?: number }) => waitAndReport(cli, id, timeout));
 }

@@ -7,7 +7,13 @@ import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { usageError } from "../../exit-codes.ts";
 import { waitAndReport, writeLogs } from "../../follow-run.ts";
-import { collect, parseDurationOption, parseIntegerOption, parseMillisecondsOption, parseObjectOption } from "../../parse-arguments.ts";
+import {
+  collect,
+  parseDurationOption,
+  parseIntegerOption,
+  parseMillisecondsOption,
+  parseObjectOption,
+} from "../../parse-arguments.ts";
 
 type Options = {
   payload?: string;
@@ -40,9 +46,16 @@ async function readSource(cli: Cli, path: string): Promise<string> {
 
 async function readPayload(cli: Cli, source: string | undefined, options: Options): Promise<unknown> {
   const given = [source, options.payload, options.payloadFile].filter((value) => value !== undefined);
-  if (given.length > 1) throw usageError("Give the payload once: by --payload, by --payload-file, or by - for standard input");
-  if (source !== undefined && source !== "-") throw usageError(`Unexpected "${source}"; a payload is given by --payload '${source}'`);
-  const json = options.payload !== undefined && options.payload !== "-" ? options.payload : given.length === 0 ? undefined : await readSource(cli, given[0] as string);
+  if (given.length > 1)
+    throw usageError("Give the payload once: by --payload, by --payload-file, or by - for standard input");
+  if (source !== undefined && source !== "-")
+    throw usageError(`Unexpected "${source}"; a payload is given by --payload '${source}'`);
+  const json =
+    options.payload !== undefined && options.payload !== "-"
+      ? options.payload
+      : given.length === 0
+        ? undefined
+        : await readSource(cli, given[0] as string);
   if (json === undefined) return undefined;
   try {
     return JSON.parse(json);
@@ -54,7 +67,11 @@ async function readPayload(cli: Cli, source: string | undefined, options: Option
 function toStartOptions(options: Options): StartCallOptions {
   const { payload, payloadFile, wait, follow, timeout, maxAttempts, tag, ...rest } = options;
   void [payload, payloadFile, wait, follow, timeout];
-  return { ...rest, ...(maxAttempts !== undefined && { retry: { maxAttempts } }), ...(tag !== undefined && { tags: tag }) };
+  return {
+    ...rest,
+    ...(maxAttempts !== undefined && { retry: { maxAttempts } }),
+    ...(tag !== undefined && { tags: tag }),
+  };
 }
 
 const EXAMPLES = `
@@ -74,7 +91,11 @@ export function addTaskStart(parent: Command, cli: Cli): void {
     .option("--payload-file <file>", "a file with the payload; - is standard input")
     .option("-w, --wait", "wait for the run's end; exit code 7 when it did not succeed")
     .option("-f, --follow", "as --wait, and write the run's output while it runs")
-    .option("--timeout <duration>", "give up waiting after this long; the run goes on", parseMillisecondsOption)
+    .option(
+      "--timeout <duration>",
+      "give up waiting after this long; the run goes on",
+      parseMillisecondsOption,
+    )
     .option("--tag <tag>", "a tag of the run (repeatable)", collect)
     .option("--metadata <json>", "a JSON object", parseObjectOption)
     .option("--queue <name>", "another queue than the task's own")
@@ -90,13 +111,19 @@ export function addTaskStart(parent: Command, cli: Cli): void {
     .addHelpText("after", EXAMPLES)
     .action(async (task: string, source: string | undefined, options: Options) => {
       const payload = await readPayload(cli, source, options);
-      const run = await cli.client().tasks.start(task, payload, { ...toStartOptions(options), signal: cli.host.signal });
+      const run = await cli
+        .client()
+        .tasks.start(task, payload, { ...toStartOptions(options), signal: cli.host.signal });
       const waits = options.wait === true || options.follow === true;
       if (cli.isJson() && !waits) cli.printJson(run);
       else if (!waits) cli.print(run.id);
       if (!waits) return;
       cli.notice(`Started ${run.id}`);
-      if (options.follow === true) await writeLogs(cli, run.id, { follow: true, ...(options.timeout !== undefined && { timeoutMs: options.timeout }) });
+      if (options.follow === true)
+        await writeLogs(cli, run.id, {
+          follow: true,
+          ...(options.timeout !== undefined && { timeoutMs: options.timeout }),
+        });
       await waitAndReport(cli, run.id, options.timeout);
     });
 }

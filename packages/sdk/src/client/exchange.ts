@@ -1,0 +1,94 @@
+import { HEADERS } from "@keelson/contract/plain";
+import { ConnectionError, TimeoutError } from "./errors.ts";
+import type { HttpRequest, HttpResponse, HttpSend } from "./http-send.ts";
+
+/** What every method of the client takes. */
+export type RequestOptions = {
+  signal?: AbortSignal;
+  /** For each try of this call. Default: the client's. */
+  timeoutMs?: number;
+  /** Makes a write safe to repeat: the server answers a repeat with the first result. */
+  idempotencyKey?: string;
+};
+
+export type ApiRequest = RequestOptions & {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  path: string;
+  query?: Record<string, string | number | readonly string[] | undefined>;
+  /** JSON text or raw bytes; a value is encoded as JSON. */
+  body?: { json: unknown } | { text: string } | { bytes: Uint8Array };
+  /** The body carries an idempotency key, or repeating has no second effect. */
+  repeatable?: boolean;
+};
+
+/** Failures to connect: the request was never sent. */
+const NEVER_SENT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+function wasNeverSent(error: unknown): boolean {
+  for (let at: unknown = error, depth = 0; typeof at === "object" && at !== null && depth < 5; depth += 1) {
+    const { code, cause, errors } = at as { code?: unknown; cause?: unknown; errors?: unknown };
+    if (typeof code === "string" && NEVER_SENT.has(code)) return true;
+    if (Array.isArray(errors) && errors.length > 0 && errors.every(wasNeverSent)) return true;
+    at = cause;
+  }
+  return false;
+}
+
+const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const inner = error.cause instanceof Error ? error.cause : error;
+  return inner.message || (inner as NodeJS.ErrnoException).code || inner.name;
+};
+
+type Exchange = { url: string; headers: Record<string, string>; timeoutMs: number; send: HttpSend };
+
+function encodeBody(request: ApiRequest, headers: Record<string, string>): HttpRequest["body"] {
+  const { body, idempotencyKey } = request;
+  if (idempotencyKey !== undefined) headers[HEADERS.idempotencyKey] = idempotencyKey;
+  if (body === undefined) return null;
+  headers["content-type"] = "bytes" in body ? "application/octet-stream" : "application/json";
+  return "json" in body ? JSON.stringify(body.json) : "text" in body ? body.text : body.bytes;
+}
+
+/** Sends a request once. Rejects with the signal's reason, a TimeoutError or a ConnectionError when there is no answer. */
+export async function exchange(
+  request: ApiRequest,
+  { url, headers, timeoutMs, send }: Exchange,
+): Promise<HttpResponse> {
+  const { method, path, signal } = request;
+  signal?.throwIfAborted();
+  const sent = { ...headers };
+  const body = encodeBody(request, sent);
+  // One controller for the caller's signal and the time limit: cheaper than AbortSignal.any and timeout.
+  const controller = new AbortController();
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    controller.abort();
+  }, timeoutMs);
+  const onAbort = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await send({ method, url, headers: sent, body, signal: controller.signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    const write = method !== "GET";
+    if (timedOut) {
+      const message = `No answer to ${method} ${path} within ${timeoutMs} ms`;
+      throw new TimeoutError({ code: "timeout", message, outcomeUnknown: write, cause: error });
+    }
+    const message = `Cannot reach ${new URL(url).origin}: ${messageOf(error)}`;
+    const outcomeUnknown = write && !wasNeverSent(error);
+    throw new ConnectionError({ code: "connection_error", message, outcomeUnknown, cause: error });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,101 @@
+import type { Run, StartBatchResult } from "@keelson/contract";
+import { sleep } from "./clock.ts";
+import { errorOf, KeelsonError } from "./errors.ts";
+import type { ApiRequest } from "./exchange.ts";
+import { backoffMs, mayRepeat } from "./retry.ts";
+import type { Transport } from "./transport.ts";
+
+/** A start that waits for its request; its body was encoded when it was called, so that later changes of the payload do not count. */
+export type Waiting = {
+  task: string;
+  text: string;
+  bytes: number;
+  attempt: number;
+  /** Its caller has left; nothing is to be sent. */
+  settled: boolean;
+  resolve: (run: Run) => void;
+  reject: (error: unknown) => void;
+};
+
+/** A start's own request. */
+export const loneRequest = (task: string, text: string, repeatable: boolean): ApiRequest => ({
+  method: "POST",
+  path: `/v1/tasks/${encodeURIComponent(task)}/start`,
+  body: { text },
+  repeatable,
+});
+
+const batchRequest = (starts: readonly Waiting[], repeatable: boolean): ApiRequest => {
+  const items = starts.map(({ task, text }) => {
+    const rest = text === "{}" ? "}" : `,${text.slice(1)}`;
+    return `{"task":${JSON.stringify(task)}${rest}`;
+  });
+  return {
+    method: "POST",
+    path: "/v1/tasks/start-batch",
+    body: { text: `{"starts":[${items.join(",")}]}` },
+    repeatable,
+  };
+};
+
+/** Whether the request was refused as a whole for its shape or size: nothing of it took effect. */
+const refusedWhole = (error: unknown): boolean =>
+  error instanceof KeelsonError && (error.status === 400 || error.status === 413);
+
+function toError(result: StartBatchResult["results"][number] | undefined): KeelsonError {
+  if (!result?.error) {
+    const message = "The server's answer to a batch does not fit its starts";
+    return new KeelsonError({ code: "unexpected_response", message, outcomeUnknown: true });
+  }
+  const outcomeUnknown = result.status >= 500 && result.status !== 501;
+  return errorOf(result.status, result.error, { outcomeUnknown });
+}
+
+/**
+ * Sends starts in one request and settles each as if it had been sent alone. A start that is to come back later is
+ * given to `requeue`; a batch that is refused as a whole is halved until the starts at fault stand alone.
+ */
+export function createStartSender(
+  transport: Transport,
+  repeatable: boolean,
+  requeue: (start: Waiting) => void,
+): (starts: readonly Waiting[]) => Promise<void> {
+  function refuse(start: Waiting, error: KeelsonError): void {
+    if (start.attempt > transport.config.maxRetries || !mayRepeat(error, repeatable)) {
+      start.reject(error);
+      return;
+    }
+    void sleep(backoffMs(start.attempt, error.retryAfterMs)).then(() => {
+      start.attempt += 1;
+      requeue(start);
+    });
+  }
+
+  async function sendAlone(start: Waiting): Promise<void> {
+    try {
+      start.resolve(await transport.request<Run>(loneRequest(start.task, start.text, repeatable)));
+    } catch (error) {
+      start.reject(error);
+    }
+  }
+
+  return async function sendTogether(starts): Promise<void> {
+    const [only] = starts;
+    if (starts.length === 1 && only !== undefined) return sendAlone(only);
+    try {
+      const { results } = await transport.request<StartBatchResult>(batchRequest(starts, repeatable));
+      starts.forEach((start, i) => {
+        const result = results[i];
+        if (result?.run) start.resolve(result.run);
+        else refuse(start, toError(result));
+      });
+    } catch (error) {
+      if (!refusedWhole(error)) {
+        for (const start of starts) start.reject(error);
+        return;
+      }
+      const half = starts.length >> 1;
+      await Promise.all([sendTogether(starts.slice(0, half)), sendTogether(starts.slice(half))]);
+    }
+  };
+}
