@@ -4,7 +4,7 @@ import type { LeasePolls } from "./core/executions/lease-polls.ts";
 import type { FeedPage } from "./core/feeds/follow-feed.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
-import type { BlobStore } from "./adapters/disk-blobs.ts";
+import type { BlobStore } from "./core/blobs/blob.ts";
 import type { Database } from "./db/pool.ts";
 import type { NewUuid } from "./uuid.ts";
 

@@ -1,0 +1,22 @@
+/**
+ * Bytes under their SHA-256. A blob is written once and never changed; it is there whole or not at all.
+ * The bytes are in a folder or in object storage; the database says who may see them.
+ */
+export type Blob = { sizeBytes: number; bytes: AsyncIterable<Uint8Array> };
+
+export type BlobStore = {
+  /**
+   * Stores the bytes under their digest and returns how many they are. Durable when it resolves; a repeat is harmless.
+   *
+   * @param digest SHA-256, lower-case hexadecimal; what the bytes must be.
+   * @throws DomainError `invalid_request` when they have another digest, `payload_too_large` past `maxBytes`.
+   */
+  put(digest: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<number>;
+  has(digest: string): Promise<boolean>;
+  /**
+   * Null when it is not there.
+   *
+   * @throws Error when the stored bytes no longer have the digest. No wrong byte is ever given out.
+   */
+  read(digest: string): Promise<Blob | null>;
+};

@@ -1,0 +1,16 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+export async function findBundle(db: Queryable, environmentId: string, digest: Buffer): Promise<{ sizeBytes: number } | null> {
+  const [row] = await db.query<{ sizeBytes: number }>(sql`
+    SELECT size_bytes AS "sizeBytes" FROM bundles WHERE environment_id = ${environmentId} AND digest = ${digest}`);
+  return row ?? null;
+}
+
+/** Whether a worker of the group may have the bundle: an environment that the group serves has uploaded it. */
+export async function groupHasBundle(db: Queryable, workerGroupId: string, digest: Buffer): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 AS found FROM bundles b JOIN environments v ON v.id = b.environment_id
+    WHERE b.digest = ${digest} AND v.worker_group_id = ${workerGroupId} LIMIT 1`);
+  return rows.length === 1;
+}

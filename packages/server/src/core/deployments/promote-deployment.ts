@@ -1,0 +1,51 @@
+import type { DeploymentManifest } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError, notFound } from "../../domain-error.ts";
+import { syncQueues } from "../queues/sync-queues.ts";
+import { decidePromote } from "./deployment.ts";
+import { lockCurrentDeployment, lockDeployment } from "./deployment-reads.ts";
+import { appendDeploymentEvent, markDeploymentPromoted } from "./deployment-writes.ts";
+
+export type Promotion = {
+  /** Deployments with a new event, for their followers. */
+  changedDeploymentIds: string[];
+  workerGroupId: string;
+  /** Runs that got a slot by the new limits: workers have something to do. */
+  admittedRuns: number;
+};
+
+/**
+ * Points the environment at a ready deployment and puts its queue limits in force. Promoting an older one is the rollback;
+ * promoting the current one changes nothing.
+ *
+ * @throws DomainError `not_found`, or `invalid_state` when the deployment is not ready.
+ */
+export async function promoteDeployment(tx: Tx, environmentId: string, deploymentId: string, now: number): Promise<Promotion> {
+  // The environment first: whoever locks both does it in this order.
+  const environment = await lockCurrentDeployment(tx, environmentId);
+  const deployment = await lockDeployment(tx, environmentId, deploymentId);
+  if (environment === null || deployment === null) throw notFound();
+  const { currentDeploymentId: previousId, workerGroupId } = environment;
+  const decision = decidePromote(deployment.status, previousId === deploymentId);
+  if (decision.kind === "refuse") throw new DomainError("invalid_state", decision.message, { status: deployment.status });
+  if (decision.kind === "none") return { changedDeploymentIds: [], workerGroupId, admittedRuns: 0 };
+
+  await markDeploymentPromoted(tx, environmentId, deploymentId, now);
+  const promoted = {
+    kind: "deployment.promoted",
+    message: `Version ${deployment.version} is now the current deployment.`,
+    attributes: { version: deployment.version },
+  } as const;
+  await appendDeploymentEvent(tx, environmentId, deploymentId, promoted, now);
+  if (previousId !== null) {
+    const demoted = {
+      kind: "deployment.demoted",
+      message: `Version ${deployment.version} took its place.`,
+      attributes: { replaced_by: deployment.version },
+    } as const;
+    await appendDeploymentEvent(tx, environmentId, previousId, demoted, now);
+  }
+  const { queues } = JSON.parse(deployment.manifest) as DeploymentManifest;
+  const admittedRuns = await syncQueues(tx, environmentId, queues ?? []);
+  return { changedDeploymentIds: [deploymentId, ...(previousId === null ? [] : [previousId])], workerGroupId, admittedRuns };
+}

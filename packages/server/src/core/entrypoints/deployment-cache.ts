@@ -1,0 +1,141 @@
+import type { DeploymentManifest, DeploymentStatus, EntrypointDeclaration, QueueDeclaration } from "@keelson/contract";
+import type { Clock } from "../../clock.ts";
+import type { Queryable } from "../../db/queryable.ts";
+import { findCurrentDeploymentId, findDeclaredDeployment, findReadyDeploymentId, type DeclaredDeployment } from "./entrypoint-reads.ts";
+import { createPayloadValidator, type PayloadValidator } from "./payload-validator.ts";
+
+export type CachedEntrypoint = {
+  declaration: EntrypointDeclaration;
+  /** Null when the entrypoint declares no payload schema. */
+  validate: PayloadValidator | null;
+};
+
+export type CachedDeployment = {
+  id: string;
+  environmentId: string;
+  projectId: string;
+  workerGroupId: string;
+  version: string;
+  status: DeploymentStatus;
+  /** Lower-case hexadecimal. */
+  bundleDigest: string;
+  /** By declared id. */
+  tasks: ReadonlyMap<string, CachedEntrypoint>;
+  /** By name. */
+  queues: ReadonlyMap<string, QueueDeclaration>;
+};
+
+/**
+ * Deployments as starts need them, without a read a start. What a deployment declares never changes; which one is current
+ * is looked up again after a second, and whoever inserts a run against it checks the pointer in the same statement.
+ */
+export type DeploymentCache = {
+  current(environmentId: string): Promise<CachedDeployment | null>;
+  /** Null when there is none of that version, or it is not ready. */
+  byVersion(environmentId: string, version: string): Promise<CachedDeployment | null>;
+  byId(environmentId: string, deploymentId: string): Promise<CachedDeployment | null>;
+  /** Drops the pointer of an environment: its current deployment has changed. */
+  forget(environmentId: string): void;
+};
+
+export type DeploymentCacheOptions = { db: Queryable; clock: Clock };
+
+const POINTER_TRUSTED_MS = 1_000;
+const MAX_POINTERS = 10_000;
+/** Bounds the manifests that are held, in characters of their text. */
+const MAX_MANIFEST_CHARACTERS = 32 * 1024 * 1024;
+
+type Held = { deployment: CachedDeployment; characters: number };
+type Pointer = { read: Promise<CachedDeployment | null>; trustedUntil: number };
+
+export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): DeploymentCache {
+  // Least recently used first: a look-up puts its entry at the end.
+  const held = new Map<string, Held>();
+  let heldCharacters = 0;
+  const reading = new Map<string, Promise<CachedDeployment | null>>();
+  const pointers = new Map<string, Pointer>();
+
+  const hold = (key: string, deployment: CachedDeployment, characters: number): void => {
+    held.set(key, { deployment, characters });
+    heldCharacters += characters;
+    for (const [oldest, entry] of held) {
+      if (heldCharacters <= MAX_MANIFEST_CHARACTERS || oldest === key) return;
+      held.delete(oldest);
+      heldCharacters -= entry.characters;
+    }
+  };
+
+  const readDeployment = async (key: string, environmentId: string, deploymentId: string): Promise<CachedDeployment | null> => {
+    try {
+      const row = await findDeclaredDeployment(db, environmentId, deploymentId);
+      if (row === null) return null;
+      const deployment = toCached(row);
+      // A pending one will change its status.
+      if (deployment.status !== "pending") hold(key, deployment, row.manifest.length);
+      return deployment;
+    } finally {
+      reading.delete(key);
+    }
+  };
+
+  const byId = (environmentId: string, deploymentId: string): Promise<CachedDeployment | null> => {
+    const key = `${environmentId} ${deploymentId}`;
+    const entry = held.get(key);
+    if (entry !== undefined) {
+      held.delete(key);
+      held.set(key, entry);
+      return Promise.resolve(entry.deployment);
+    }
+    let read = reading.get(key);
+    if (read === undefined) reading.set(key, (read = readDeployment(key, environmentId, deploymentId)));
+    return read;
+  };
+
+  const readCurrent = async (environmentId: string): Promise<CachedDeployment | null> => {
+    const deploymentId = await findCurrentDeploymentId(db, environmentId);
+    return deploymentId === null ? null : byId(environmentId, deploymentId);
+  };
+
+  return {
+    byId,
+    byVersion: async (environmentId, version) => {
+      const deploymentId = await findReadyDeploymentId(db, environmentId, version);
+      return deploymentId === null ? null : byId(environmentId, deploymentId);
+    },
+    current: (environmentId) => {
+      const known = pointers.get(environmentId);
+      if (known !== undefined && known.trustedUntil > clock()) return known.read;
+      if (pointers.size >= MAX_POINTERS) pointers.clear();
+      // Trusted from before the read, so never for longer than a second after what it saw.
+      const pointer: Pointer = { read: readCurrent(environmentId), trustedUntil: clock() + POINTER_TRUSTED_MS };
+      pointers.set(environmentId, pointer);
+      pointer.read.catch(() => {
+        if (pointers.get(environmentId) === pointer) pointers.delete(environmentId);
+      });
+      return pointer.read;
+    },
+    forget: (environmentId) => {
+      pointers.delete(environmentId);
+    },
+  };
+}
+
+function toCached(row: DeclaredDeployment): CachedDeployment {
+  const manifest = JSON.parse(row.manifest) as DeploymentManifest;
+  return {
+    id: row.id,
+    environmentId: row.environmentId,
+    projectId: row.projectId,
+    workerGroupId: row.workerGroupId,
+    version: row.version,
+    status: row.status,
+    bundleDigest: row.bundleDigest.toString("hex"),
+    tasks: new Map(manifest.tasks.map((declaration) => [declaration.id, toCachedEntrypoint(declaration)])),
+    queues: new Map((manifest.queues ?? []).map((queue) => [queue.name, queue])),
+  };
+}
+
+const toCachedEntrypoint = (declaration: EntrypointDeclaration): CachedEntrypoint => {
+  const schema = declaration.payload_schema ?? null;
+  return { declaration, validate: schema === null ? null : createPayloadValidator(schema) };
+};

@@ -1,0 +1,19 @@
+import { parseDuration } from "@keelson/contract";
+import { invalidRequest } from "../../domain-error.ts";
+
+const DEFAULT_MS = 24 * 3_600_000;
+const MAXIMUM_MS = 30 * 24 * 3_600_000;
+
+/**
+ * When the key of a request made now is forgotten: after `idempotency_key_ttl`, else after 24 h.
+ *
+ * @throws DomainError `invalid_request` when it would be kept for more than 30 days.
+ */
+export function idempotencyExpiry(ttl: string | undefined, now: number): number {
+  if (ttl === undefined) return now + DEFAULT_MS;
+  const ms = parseDuration(ttl);
+  if (ms === null || ms > MAXIMUM_MS) {
+    throw invalidRequest([{ path: "idempotency_key_ttl", message: "must be a duration of at most 30d" }]);
+  }
+  return now + ms;
+}

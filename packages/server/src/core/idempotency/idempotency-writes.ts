@@ -1,0 +1,41 @@
+import type { Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+export type KeyToReserve = {
+  environmentId: string;
+  scope: string;
+  key: string;
+  requestDigest: Buffer;
+  expiresAt: number;
+  now: number;
+};
+
+/**
+ * Takes the key for this transaction, whose answer is written before the commit; false when another request holds it.
+ *
+ * The insert waits for a transaction that is inserting the same key, so of all concurrent first requests, on any replica,
+ * exactly one goes on and the others find its answer. A key past its time is taken over.
+ */
+export async function reserveKey(tx: Tx, { environmentId, scope, key, requestDigest, expiresAt, now }: KeyToReserve): Promise<boolean> {
+  const rows = await tx.query(sql`
+    INSERT INTO idempotency_keys AS t (environment_id, scope, key, request_digest, response_status, response_body, expires_at)
+    VALUES (${environmentId}, ${scope}, ${key}, ${requestDigest}, 0, '', to_timestamp(${expiresAt}::float8 / 1000))
+    ON CONFLICT (environment_id, scope, key) DO UPDATE
+      SET request_digest = excluded.request_digest, resource_id = NULL, response_status = 0, response_body = '',
+        expires_at = excluded.expires_at
+      WHERE t.expires_at <= to_timestamp(${now}::float8 / 1000)
+    RETURNING 1 AS taken`);
+  return rows.length === 1;
+}
+
+export async function storeAnswer(
+  tx: Tx,
+  environmentId: string,
+  scope: string,
+  key: string,
+  answer: { status: number; body: string },
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE idempotency_keys SET response_status = ${answer.status}, response_body = ${answer.body}
+    WHERE environment_id = ${environmentId} AND scope = ${scope} AND key = ${key}`);
+}

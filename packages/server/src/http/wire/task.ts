@@ -1,0 +1,23 @@
+import { encodeId, type Task } from "@keelson/contract";
+import type { CachedDeployment, CachedEntrypoint } from "../../core/entrypoints/deployment-cache.ts";
+import type { EntrypointRow } from "../../core/entrypoints/entrypoint-reads.ts";
+import { toTimestamp } from "./time.ts";
+
+/** The identity of a task with what the deployment declares of it. */
+export const toTask = (row: EntrypointRow, deployment: CachedDeployment, { declaration }: CachedEntrypoint): Task => ({
+  id: encodeId("task", row.id),
+  project_id: encodeId("proj", deployment.projectId),
+  environment_id: encodeId("env", deployment.environmentId),
+  declared_id: row.declaredId,
+  deployment_id: encodeId("dep", deployment.id),
+  description: declaration.description ?? null,
+  payload_schema: declaration.payload_schema ?? null,
+  queue: declaration.queue ?? null,
+  retry: declaration.retry ?? null,
+  max_duration: declaration.max_duration ?? null,
+  ttl: declaration.ttl ?? null,
+  sandbox: declaration.sandbox ?? null,
+  execution: declaration.execution ?? "exclusive",
+  memory_mb: declaration.memory_mb ?? null,
+  created_at: toTimestamp(row.createdAt),
+});

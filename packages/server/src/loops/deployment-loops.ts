@@ -1,0 +1,20 @@
+import type { Clock } from "../clock.ts";
+import { listGroupsWithExpiredChecks } from "../core/deployments/deployment-reads.ts";
+import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
+import type { Database } from "../db/pool.ts";
+import type { LoopWork } from "./loop.ts";
+
+export type DeploymentLoopContext = { db: Database; clock: Clock; wakes: Wakes };
+
+/** Offers deployments whose worker did not answer to the others. Nothing is written: the next lease takes them over. */
+export function deploymentLoops({ db, clock, wakes }: DeploymentLoopContext): LoopWork[] {
+  return [
+    {
+      name: "offer-expired-checks",
+      intervalMs: 5_000,
+      run: async () => {
+        for (const workerGroupId of await listGroupsWithExpiredChecks(db, clock())) wakes.wake(wakeKeys.work(workerGroupId));
+      },
+    },
+  ];
+}
