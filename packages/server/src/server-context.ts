@@ -6,6 +6,8 @@ import type { Wakes } from "./core/feeds/wakes.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
 import type { BlobStore } from "./core/blobs/blob.ts";
 import type { Database } from "./db/pool.ts";
+import type { Metrics } from "./http/metrics.ts";
+import type { Readiness } from "./http/readiness.ts";
 import type { NewUuid } from "./uuid.ts";
 
 /** What every handler and loop is given; made once by the composition root. */
@@ -20,6 +22,10 @@ export type ServerContext = {
   deployments: DeploymentCache;
   blobs: BlobStore;
   leaseDurationMs: number;
+  readiness: Readiness;
+  metrics: Metrics;
+  /** The OpenAPI document of all routes, made when it is first asked for. */
+  openApiJson: () => string;
   /** Followers at the same place of a feed share one read and its encoded frames. */
   shareFeedRead: (key: string, read: () => Promise<FeedPage<string>>) => Promise<FeedPage<string>>;
 };

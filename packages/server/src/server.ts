@@ -19,6 +19,9 @@ import { sql } from "./db/sql.ts";
 import { createApp } from "./http/app.ts";
 import { createAuthenticator } from "./http/authenticate/authenticator.ts";
 import { createConnectionLimit } from "./http/follow.ts";
+import { createMetrics } from "./http/metrics.ts";
+import { openApiDocument } from "./http/openapi/document.ts";
+import { createReadiness } from "./http/readiness.ts";
 import { routes } from "./http/routes.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { startLoop } from "./loops/loop.ts";
@@ -73,6 +76,9 @@ async function serve(config: Config, db: Database, log: ReturnType<typeof create
   const wakes = createWakes(notifier.add);
   const leasePolls = createLeasePolls();
   const leaseDurationMs = config.leaseDurationMs;
+  const metrics = createMetrics();
+  const readiness = await createReadiness(db);
+  let openApiJson: string | undefined;
   const context: ServerContext = {
     db,
     clock,
@@ -85,7 +91,13 @@ async function serve(config: Config, db: Database, log: ReturnType<typeof create
     deployments: createDeploymentCache({ db, clock }),
     blobs: createDiskBlobs(join(config.dataDir, "blobs")),
     shareFeedRead: createSharedReads(),
+    readiness,
+    metrics,
+    openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),
   };
+  metrics.gauge("keelson_db_connections", "Open connections to the database.", () => db.poolCounts().total);
+  metrics.gauge("keelson_db_waiting", "Callers that wait for a connection.", () => db.poolCounts().waiting);
+  metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () => context.runStarter.pending());
   const app = createApp({
     context,
     routes,
@@ -93,6 +105,7 @@ async function serve(config: Config, db: Database, log: ReturnType<typeof create
     connectionLimit: createConnectionLimit(LIMITS.sseConnectionsPerEnvironment),
     newUuid,
     log,
+    isSecure: config.publicUrl?.startsWith("https:") ?? false,
   });
   const listener = createListener({
     url: db.directUrl,
@@ -118,6 +131,7 @@ async function serve(config: Config, db: Database, log: ReturnType<typeof create
     const credentials = await ensureCredentials(db, join(config.dataDir, "credentials.json"), url, newUuid, clock());
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
+      readiness.drain();
       await app.close();
       await stopParts();
       await db.close();

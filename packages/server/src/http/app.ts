@@ -9,6 +9,7 @@ import type { Authenticator } from "./authenticate/authenticator.ts";
 import { isUnexpected, toErrorReply } from "./error-reply.ts";
 import type { ConnectionLimit } from "./follow.ts";
 import { parseJson } from "./parse-json.ts";
+import type { RouteMetrics } from "./metrics.ts";
 import { checkApiVersion, requestIdOf } from "./control-headers.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Method, Route } from "./route.ts";
@@ -20,6 +21,8 @@ export type AppOptions = {
   connectionLimit: ConnectionLimit;
   newUuid: NewUuid;
   log: Logger;
+  /** Callers reach the server by https: browsers are told to stay with it. */
+  isSecure: boolean;
 };
 
 const METHODS: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -46,11 +49,15 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.decorateRequest("keelsonRequestId", "");
   app.decorateRequest("principal", null);
   addBodyParsers(app);
+  const observe = createObserver(options.context);
   app.addHook("onRequest", (request, reply, done) => {
     const { id, error } = requestIdOf(request.raw, options.newUuid);
     request.keelsonRequestId = id;
     reply.raw.setHeader(HEADERS.requestId, id);
     reply.raw.setHeader(HEADERS.apiVersion, API_VERSION);
+    reply.raw.setHeader("x-content-type-options", "nosniff");
+    if (options.isSecure) reply.raw.setHeader("strict-transport-security", "max-age=31536000");
+    observe(request, reply);
     done(error ?? checkApiVersion(request.raw) ?? undefined);
   });
   app.setErrorHandler((error, request, reply) => sendError(options.log, error, request, reply));
@@ -61,6 +68,20 @@ export function createApp(options: AppOptions): FastifyInstance {
   for (const route of options.routes) app.route(dispatch(route));
   refuseOtherMethods(app, options.routes);
   return app;
+}
+
+/** Counts a request under its route's pattern when its answer is out. */
+function createObserver({ metrics, clock }: ServerContext): (request: FastifyRequest, reply: FastifyReply) => void {
+  const byRoute = new Map<string, RouteMetrics>();
+  return (request, reply) => {
+    const pattern = request.routeOptions.url ?? "unknown";
+    const key = `${request.method} ${pattern}`;
+    let route = byRoute.get(key);
+    if (route === undefined) byRoute.set(key, (route = metrics.route(request.method, pattern)));
+    const own = route;
+    const startedAt = clock();
+    reply.raw.once("close", () => own.observe(reply.raw.statusCode, clock() - startedAt));
+  };
 }
 
 const pathOf = (request: FastifyRequest): string => request.url.split("?", 1)[0] ?? "/";

@@ -2,6 +2,9 @@ import { apiDeploymentRoutes } from "./api/deployments.ts";
 import { apiRunRoutes } from "./api/runs.ts";
 import type { Route } from "./route.ts";
 import { deploymentRoutes } from "./v1/deployments.ts";
+import { consoleRoutes } from "./system/console.ts";
+import { docsRoutes } from "./system/docs.ts";
+import { healthRoutes } from "./system/health.ts";
 import { runRoutes } from "./v1/runs.ts";
 import { startRoutes } from "./v1/starts.ts";
 import { taskRoutes } from "./v1/tasks.ts";
@@ -18,4 +21,7 @@ export const routes: readonly Route[] = [
   ...apiDeploymentRoutes,
   ...workerRoutes,
   ...executionRoutes,
+  ...healthRoutes,
+  ...docsRoutes,
+  ...consoleRoutes,
 ];

@@ -1,0 +1,108 @@
+import { API_VERSION, ErrorBody, HEADERS, LIMITS } from "@keelson/contract";
+import type { Family, Route } from "../route.ts";
+import { createComponents, type JsonSchema } from "./components.ts";
+import { errorResponses, openApiPath, toOperation } from "./operation.ts";
+
+const TITLES: Record<Family, string> = {
+  api: "Keelson API for consoles, sessions and workers",
+  "api-public": "Keelson browser and callback API",
+  v1: "Keelson Developer API",
+  admin: "Keelson admin API",
+  capacity: "Keelson capacity API",
+  worker: "Keelson worker protocol",
+  system: "Keelson server",
+};
+
+const DESCRIPTION = `JSON over HTTP with snake_case fields. Errors have one shape everywhere; \`error.message\` says what to do next.
+Lists are pages by key: pass \`next_cursor\` as \`cursor\`. Creates and starts take an idempotency key, and repeating one gives the first answer.
+Unknown fields and query parameters are refused. Event streams are resumed with \`Last-Event-ID\` or \`cursor\`.`;
+
+const bearer = (description: string): JsonSchema => ({ type: "http", scheme: "bearer", description });
+
+const SECURITY_SCHEMES = {
+  apiKey: bearer("An API key, `kl_key_…`, bound to one environment."),
+  userSession: bearer(
+    "A user's session, `kl_usr_…`. On routes of an environment the user names it by `project_id` and `environment_id`.",
+  ),
+  workerToken: bearer("A worker's token, `kl_wkr_…`, of `POST auth/token`."),
+  adminKey: bearer("An admin key, `kl_adm_…`."),
+  capacityKey: bearer("A capacity key, `kl_cap_…`."),
+};
+
+const PARAMETERS = {
+  ServiceApiVersion: {
+    name: "Service-API-Version",
+    in: "header",
+    required: false,
+    description:
+      "The contract that the caller was written for. Absent means the current one; another is refused.",
+    schema: { type: "string", const: API_VERSION },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "As the body's `idempotency_key`; if both are there they must be equal.",
+    schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotencyKeyBytes },
+  },
+  LastEventId: {
+    name: "Last-Event-ID",
+    in: "header",
+    required: false,
+    description: "The id of the last event received; wins over `cursor`.",
+    schema: { type: "string" },
+  },
+};
+
+const RESPONSE_HEADERS = {
+  RequestId: {
+    description: "The caller's id, or a new one; it finds the request in the server's log.",
+    schema: { type: "string" },
+  },
+  ServiceApiVersion: {
+    description: "The contract that was applied.",
+    schema: { type: "string", const: API_VERSION },
+  },
+  IdempotencyReplayed: {
+    description: `Present as \`true\` when this is the first answer to an earlier request with the same key (${HEADERS.idempotencyKey}).`,
+    schema: { type: "string", const: "true" },
+  },
+};
+
+export type DocumentOptions = { families?: readonly Family[] };
+
+/** The OpenAPI 3.1 document of the routes, of all families or of some. The same routes give the same text. */
+export function openApiDocument(routes: readonly Route[], { families }: DocumentOptions = {}): JsonSchema {
+  const chosen = families === undefined ? routes : routes.filter(({ family }) => families.includes(family));
+  const components = createComponents();
+  components.refer(ErrorBody);
+  const paths: Record<string, JsonSchema> = {};
+  for (const route of chosen) {
+    const path = openApiPath(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, components) };
+  }
+  const [only] = families?.length === 1 ? families : [];
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: only === undefined ? "Keelson" : TITLES[only],
+      version: API_VERSION,
+      description: DESCRIPTION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    paths,
+    components: {
+      schemas: components.schemas(),
+      responses: errorResponses(),
+      parameters: PARAMETERS,
+      headers: RESPONSE_HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+/** The families that have routes, in the order of their first one. */
+export const familiesOf = (routes: readonly Route[]): Family[] => [
+  ...new Set(routes.map(({ family }) => family)),
+];

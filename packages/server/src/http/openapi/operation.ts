@@ -1,0 +1,212 @@
+import { ERROR_CODES, LIMITS, type ErrorCode } from "@keelson/contract";
+import { Type, type TSchema } from "typebox";
+import type { Route } from "../route.ts";
+import type { Components, JsonSchema } from "./components.ts";
+import { exampleOf } from "./example-of.ts";
+
+/** One route as an operation of the document. */
+export function toOperation(route: Route, components: Components): JsonSchema {
+  const body = requestBody(route, components);
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    tags: [capitalized(route.tag)],
+    security: security(route),
+    ...(route.access.kind === "environment" ? { "x-permission": route.access.permission } : {}),
+    parameters: parameters(route, components),
+    ...(body === null ? {} : { requestBody: body }),
+    responses: { ...successes(route, components), ...refusals(route) },
+  };
+}
+
+export const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, "{$1}");
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Users choose where to act in the query, or in the body where there is a JSON one. */
+export const takesUsers = (route: Route): boolean =>
+  route.family === "api" && route.access.kind === "environment";
+const hasJsonBody = (route: Route): boolean =>
+  route.rawBody === undefined &&
+  (route.method === "POST" || route.method === "PUT" || route.method === "PATCH");
+
+const SELECTION: Record<string, TSchema> = {
+  project_id: Type.Optional(Type.String({ description: "Where a user acts; needed with a user's token." })),
+  environment_id: Type.Optional(
+    Type.String({ description: "Where a user acts; needed with a user's token." }),
+  ),
+};
+
+function security(route: Route): JsonSchema[] {
+  switch (route.access.kind) {
+    case "public":
+      return [];
+    case "environment":
+      return takesUsers(route) ? [{ apiKey: [] }, { userSession: [] }] : [{ apiKey: [] }];
+    case "user":
+      return [{ userSession: [] }];
+    case "worker":
+      return [{ workerToken: [] }];
+    case "admin":
+      return [{ adminKey: [] }, { userSession: [] }];
+    case "capacity":
+      return [{ capacityKey: [] }];
+  }
+}
+
+type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] };
+
+function parameters(route: Route, components: Components): JsonSchema[] {
+  const inPath = (route.params ?? {}) as ObjectSchema;
+  const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
+  const query = (route.query ?? {}) as ObjectSchema;
+  const selection = takesUsers(route) && !hasJsonBody(route) ? SELECTION : {};
+  return [
+    ...names.map((name) =>
+      parameter("path", name, inPath.properties?.[name] ?? Type.String(), true, components),
+    ),
+    ...Object.entries({ ...query.properties, ...selection }).map(([name, schema]) =>
+      parameter("query", name, schema, query.required?.includes(name) ?? false, components),
+    ),
+    { $ref: "#/components/parameters/ServiceApiVersion" },
+    ...(route.idempotency === undefined ? [] : [{ $ref: "#/components/parameters/IdempotencyKey" }]),
+    ...(follows(route) ? [{ $ref: "#/components/parameters/LastEventId" }] : []),
+  ];
+}
+
+function parameter(
+  where: string,
+  name: string,
+  schema: TSchema,
+  required: boolean,
+  components: Components,
+): JsonSchema {
+  const { description, ...rest } = components.refer(schema);
+  return { name, in: where, required, ...(description === undefined ? {} : { description }), schema: rest };
+}
+
+const follows = (route: Route): boolean =>
+  (route.query as ObjectSchema | undefined)?.properties?.["follow"] !== undefined;
+
+function requestBody(route: Route, components: Components): JsonSchema | null {
+  if (route.rawBody !== undefined) {
+    const { mediaType, bodyLimitBytes } = route.rawBody;
+    const schema = {
+      type: "string",
+      contentMediaType: mediaType,
+      description: `Up to ${bodyLimitBytes} bytes.`,
+    };
+    return { required: true, content: { [mediaType]: { schema } } };
+  }
+  if (!hasJsonBody(route)) return null;
+  const declared = (route.body ?? Type.Object({}, { additionalProperties: false })) as TSchema & ObjectSchema;
+  if (route.body === undefined && !takesUsers(route)) return null;
+  const schema = components.refer(takesUsers(route) ? withSelection(declared) : declared);
+  const required = (declared.required?.length ?? 0) > 0;
+  const example = route.examples?.request ?? exampleOf(schema, resolver(components));
+  return { required, content: { "application/json": { schema, example } } };
+}
+
+function withSelection(schema: TSchema & ObjectSchema): TSchema {
+  const { $id: _, ...rest } = schema as ObjectSchema & { $id?: string };
+  return { ...rest, properties: { ...schema.properties, ...SELECTION } } as unknown as TSchema;
+}
+
+const resolver =
+  (components: Components) =>
+  (ref: string): JsonSchema =>
+    components.schemas()[ref.slice("#/components/schemas/".length)] as JsonSchema;
+
+const HEADERS = {
+  "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+  "Service-API-Version": { $ref: "#/components/headers/ServiceApiVersion" },
+};
+
+function successes(route: Route, components: Components): JsonSchema {
+  const [first] = Object.keys(route.responses);
+  return Object.fromEntries(
+    Object.entries(route.responses).map(([status, { description, schema, mediaType }]) => {
+      const replayed =
+        route.idempotency === undefined
+          ? {}
+          : { "Idempotency-Replayed": { $ref: "#/components/headers/IdempotencyReplayed" } };
+      const response: JsonSchema = { description, headers: { ...HEADERS, ...replayed } };
+      const content: JsonSchema = {};
+      if (schema !== undefined) {
+        const written = components.refer(schema);
+        const example =
+          (status === first ? route.examples?.response : undefined) ??
+          exampleOf(written, resolver(components));
+        content[mediaType ?? "application/json"] = { schema: written, example };
+      } else if (mediaType !== undefined)
+        content[mediaType] = { schema: { type: "string", contentMediaType: mediaType } };
+      if (follows(route)) content["text/event-stream"] = { schema: { type: "string" }, example: SSE_EXAMPLE };
+      return [status, Object.keys(content).length === 0 ? response : { ...response, content }];
+    }),
+  );
+}
+
+const SSE_EXAMPLE =
+  'retry: 1000\n\nid: 1\nevent: run_event\ndata: {"id":"1"}\n\nid: 9\nevent: end\ndata: {"status":"succeeded"}\n\n';
+
+/** Refusals by status; each is one shared response of the document that lists its codes. */
+function refusals(route: Route): JsonSchema {
+  const changes = route.method !== "GET" && route.method !== "HEAD";
+  const hasBody = hasJsonBody(route) || route.rawBody !== undefined;
+  const statuses = new Set([400, 500, 503]);
+  if (route.access.kind !== "public") statuses.add(401);
+  if (route.access.kind === "environment") statuses.add(403);
+  if (route.path.includes(":") || takesUsers(route)) statuses.add(404);
+  if (changes && route.access.kind !== "public") statuses.add(409);
+  if (hasBody) statuses.add(413).add(415);
+  if (follows(route)) statuses.add(429);
+  return Object.fromEntries(
+    [...statuses]
+      .sort((a, b) => a - b)
+      .map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
+  );
+}
+
+/** The shared responses that `refusals` refers to, with every code of the status. */
+export function errorResponses(): JsonSchema {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const [code, { status }] of Object.entries(ERROR_CODES))
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code as ErrorCode]);
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, codes]) => [
+        `Error${status}`,
+        {
+          description: codes.map((code) => `\`${code}\`: ${ERROR_CODES[code].summary}`).join("\n"),
+          headers: {
+            ...HEADERS,
+            ...(status === 401 ? { "WWW-Authenticate": { schema: { type: "string" } } } : {}),
+            ...(status === 405 ? { Allow: { schema: { type: "string" } } } : {}),
+            ...(status === 429 || status === 503
+              ? { "Retry-After": { schema: { type: "integer" }, description: "Seconds." } }
+              : {}),
+          },
+          content: {
+            "application/json": {
+              schema: { $ref: "#/components/schemas/Error" },
+              example: errorExample(codes[0] as ErrorCode),
+            },
+          },
+        },
+      ]),
+  );
+}
+
+const errorExample = (code: ErrorCode): JsonSchema => ({
+  error: {
+    code,
+    message: ERROR_CODES[code].summary,
+    details:
+      code === "invalid_request"
+        ? { issues: [{ path: "limit", message: `must be <= ${LIMITS.pageMax}` }] }
+        : null,
+    request_id: "01936f5e-7c2a-7b64-8d10-0c9c1f0a7b11",
+  },
+});
