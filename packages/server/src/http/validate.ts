@@ -17,9 +17,18 @@ addFormats(query, ["date-time"]);
 
 export type Validator = (value: unknown) => void;
 
+/** Component names are for the document; a schema that holds one component twice would define its id twice. */
+function withoutIds(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutIds);
+  if (typeof schema !== "object" || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([key, value]) => (key === "$id" && typeof value === "string" ? [] : [[key, withoutIds(value)]])),
+  );
+}
+
 /** @returns a function that throws DomainError `invalid_request` naming the place and what to do there. */
-export const bodyValidator = (schema: TSchema): Validator => throwing(body.compile(schema), "");
-export const queryValidator = (schema: TSchema): Validator => throwing(query.compile(schema), "");
+export const bodyValidator = (schema: TSchema): Validator => throwing(body.compile(withoutIds(schema) as TSchema), "");
+export const queryValidator = (schema: TSchema): Validator => throwing(query.compile(withoutIds(schema) as TSchema), "");
 
 function throwing(validate: ValidateFunction, root: string): Validator {
   return (value) => {
