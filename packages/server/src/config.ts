@@ -93,6 +93,13 @@ function url(env: Environment, setting: Setting, protocols: RegExp, example: str
   return text;
 }
 
+/** Not by `URL`, which refuses the form for a unix socket: `postgres://user@/keelson?host=/run/postgresql`. */
+function databaseUrl(env: Environment, setting: Setting): string | null {
+  const text = read(env, setting);
+  if (text === null || /^postgres(ql)?:\/\/\S+$/.test(text)) return text;
+  throw new ConfigError(`${setting.name} is not a URL such as postgres://user:password@host:5432/keelson.`);
+}
+
 function oneOf<Value extends string>(env: Environment, setting: Setting, values: readonly Value[]): Value {
   const text = read(env, setting);
   const value = values.find((candidate) => candidate === text);
@@ -125,8 +132,8 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
   return {
     host: read(env, SETTINGS.host) ?? "127.0.0.1",
     port: integer(env, SETTINGS.port, 0, 65_535),
-    databaseUrl: url(env, SETTINGS.databaseUrl, /^postgres(ql)?:$/, "postgres://user:password@host:5432/keelson"),
-    databaseDirectUrl: url(env, SETTINGS.databaseDirectUrl, /^postgres(ql)?:$/, "postgres://user:password@host:5432/keelson"),
+    databaseUrl: databaseUrl(env, SETTINGS.databaseUrl),
+    databaseDirectUrl: databaseUrl(env, SETTINGS.databaseDirectUrl),
     databasePoolSize: integer(env, SETTINGS.poolSize, 2, 200),
     databaseStatementNames: oneOf(env, SETTINGS.statementNames, ["on", "off"]) === "on",
     dataDir,
