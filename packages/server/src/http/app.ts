@@ -15,7 +15,7 @@ import { createOpenWaits } from "./open-waits.ts";
 import { parseJson } from "./parse-json.ts";
 import { mayBeUnstorable, type BodyText } from "./storable-text.ts";
 import type { RouteMetrics } from "./metrics.ts";
-import { checkApiVersion, requestIdOf } from "./control-headers.ts";
+import { checkApiVersion, checkHost, requestIdOf } from "./control-headers.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Method, Route } from "./route.ts";
 
@@ -51,6 +51,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
+    // Node would answer these itself, without our body.
+    http: { requireHostHeader: false },
     // Requests under way are answered; what waits is told to end, and what is idle is cut.
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 512 },
@@ -72,13 +74,14 @@ export function createApp(options: AppOptions): FastifyInstance {
     reply.raw.setHeader("x-content-type-options", "nosniff");
     if (options.isSecure) reply.raw.setHeader("strict-transport-security", "max-age=31536000");
     observe(request, reply);
-    return error ?? checkApiVersion(request.raw);
+    return error ?? checkHost(request.raw) ?? checkApiVersion(request.raw);
   };
   app.addHook("onRequest", (request, reply, done) => done(begin(request, reply) ?? undefined));
   app.setErrorHandler((error, request, reply) => sendError(options.log, error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendError(options.log, new DomainError("route_not_found", `There is no ${request.method} ${pathOf(request)}; /openapi.json lists all routes.`), request, reply),
   );
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   const waits = createOpenWaits();
   const eventStreams = createEventStreams();
   options.context.metrics.gauge("keelson_event_streams", "Open event streams.", eventStreams.count);
