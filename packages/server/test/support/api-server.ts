@@ -62,14 +62,23 @@ export async function startApiServer(): Promise<ApiServer> {
   };
 }
 
-async function call(server: RunningServer, method: string, path: string, options: CallOptions): Promise<Answer> {
+async function call(
+  server: RunningServer,
+  method: string,
+  path: string,
+  options: CallOptions,
+): Promise<Answer> {
   const credential = options.as === undefined ? server.credentials.api_key : options.as;
   const headers: Record<string, string> = { ...options.headers };
   if (credential !== null) headers["authorization"] = `Bearer ${credential}`;
   if (options.bytes !== undefined) headers["content-type"] ??= "application/octet-stream";
   if (options.body !== undefined) headers["content-type"] ??= "application/json";
   const body: string | Buffer<ArrayBuffer> | null =
-    options.bytes !== undefined ? Buffer.from(options.bytes) : (options.body === undefined ? null : JSON.stringify(options.body));
+    options.bytes !== undefined
+      ? Buffer.from(options.bytes)
+      : options.body === undefined
+        ? null
+        : JSON.stringify(options.body);
   const response = await fetch(server.url + path, { method, headers, body });
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   return {

@@ -41,7 +41,10 @@ export async function startWorker(server: ApiServer, name = "tester"): Promise<s
   assert.equal(minted.status, 200, JSON.stringify(minted.body));
   const as = minted.body.token as string;
   const capacity = { executions: 4, workspaces: 0 };
-  const registered = await server.call("POST", "/worker/v1/register", { as, body: { capacity, worker_protocol_version: 1 } });
+  const registered = await server.call("POST", "/worker/v1/register", {
+    as,
+    body: { capacity, worker_protocol_version: 1 },
+  });
   assert.equal(registered.status, 200, JSON.stringify(registered.body));
   assert.equal((await server.call("POST", "/worker/v1/activate", { as })).status, 200);
   return as;
@@ -61,11 +64,18 @@ export async function leaseCheck(server: ApiServer, worker: string): Promise<Ans
 }
 
 /** Creates a deployment and has a worker find it ready. */
-export async function createReadyDeployment(server: ApiServer, worker: string, manifest: Manifest): Promise<Answer["body"]> {
+export async function createReadyDeployment(
+  server: ApiServer,
+  worker: string,
+  manifest: Manifest,
+): Promise<Answer["body"]> {
   const deployment = await createDeployment(server, manifest);
   const check = await leaseCheck(server, worker);
   assert.equal(check?.deployment_id, deployment.id);
-  const entrypoints = manifest.tasks.map((task) => ({ kind: "task", declared_id: (task as { id: string }).id }));
+  const entrypoints = manifest.tasks.map((task) => ({
+    kind: "task",
+    declared_id: (task as { id: string }).id,
+  }));
   const { deployment_id, check_id } = check;
   const settled = await server.call("POST", "/worker/v1/deployments/checked", {
     as: worker,

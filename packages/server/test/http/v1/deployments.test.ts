@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "../../../src/db/sql.ts";
 import { digestOf, startApiServer, type ApiServer } from "../../support/api-server.ts";
-import { BUNDLE, createBody, createDeployment, createReadyDeployment, leaseCheck, promote, startWorker, uploadBundle } from "../../support/deploy.ts";
+import {
+  BUNDLE,
+  createBody,
+  createDeployment,
+  createReadyDeployment,
+  leaseCheck,
+  promote,
+  startWorker,
+  uploadBundle,
+} from "../../support/deploy.ts";
 
 describe("deployments", () => {
   let server: ApiServer;
@@ -14,13 +23,22 @@ describe("deployments", () => {
   after(() => server.stop());
 
   const kindsOf = async (id: string): Promise<string[]> =>
-    (await server.call("GET", `/v1/deployments/${id}/events`)).body.events.map((event: { kind: string }) => event.kind);
+    (await server.call("GET", `/v1/deployments/${id}/events`)).body.events.map(
+      (event: { kind: string }) => event.kind,
+    );
 
   test("a bundle is stored under its digest, and a repeat is harmless", async () => {
     for (const family of ["v1", "api"]) {
       const selection = family === "api" ? `?environment_id=${server.credentials.environment_id}` : "";
-      const answer = await server.call("PUT", `/${family}/deployment-bundles/${digestOf(BUNDLE)}${selection}`, { bytes: BUNDLE });
-      assert.deepEqual([answer.status, answer.body], [200, { digest: digestOf(BUNDLE), size_bytes: BUNDLE.length }]);
+      const answer = await server.call(
+        "PUT",
+        `/${family}/deployment-bundles/${digestOf(BUNDLE)}${selection}`,
+        { bytes: BUNDLE },
+      );
+      assert.deepEqual(
+        [answer.status, answer.body],
+        [200, { digest: digestOf(BUNDLE), size_bytes: BUNDLE.length }],
+      );
     }
   });
 
@@ -32,21 +50,33 @@ describe("deployments", () => {
   });
 
   test("a digest that is none, and a bundle sent as JSON, are refused", async () => {
-    assert.equal((await server.call("PUT", "/v1/deployment-bundles/abc", { bytes: BUNDLE })).body.error.code, "invalid_request");
+    assert.equal(
+      (await server.call("PUT", "/v1/deployment-bundles/abc", { bytes: BUNDLE })).body.error.code,
+      "invalid_request",
+    );
     const json = await server.call("PUT", `/v1/deployment-bundles/${digestOf(BUNDLE)}`, { body: {} });
     assert.deepEqual([json.status, json.body.error.code], [415, "unsupported_media_type"]);
   });
 
   test("a deployment needs its bundle", async () => {
-    const answer = await server.call("POST", "/v1/deployments", { body: createBody({ tasks: [] }, { bundle_digest: "1".repeat(64) }) });
+    const answer = await server.call("POST", "/v1/deployments", {
+      body: createBody({ tasks: [] }, { bundle_digest: "1".repeat(64) }),
+    });
     assert.deepEqual([answer.status, answer.body.error.code], [409, "bundle_missing"]);
   });
 
   test("a created deployment is pending, records versions and is not current", async () => {
     await uploadBundle(server);
     const answer = await server.call("POST", "/v1/deployments", {
-      body: createBody({ tasks: [{ id: "a" }], queues: [{ name: "q", concurrency_limit: 2 }] }, { git: { branch: "main" } }),
-      headers: { "service-cli-version": "1.2.3", "service-sdk-version": "4.5.6", "service-client-version": "x/7" },
+      body: createBody(
+        { tasks: [{ id: "a" }], queues: [{ name: "q", concurrency_limit: 2 }] },
+        { git: { branch: "main" } },
+      ),
+      headers: {
+        "service-cli-version": "1.2.3",
+        "service-sdk-version": "4.5.6",
+        "service-client-version": "x/7",
+      },
     });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     const { id: _, version, created_at, updated_at, ...rest } = answer.body;
@@ -83,10 +113,26 @@ describe("deployments", () => {
 
   for (const [what, manifest, path] of [
     ["a task declared twice", { tasks: [{ id: "a" }, { id: "b" }, { id: "a" }] }, "manifest.tasks.2.id"],
-    ["a queue declared twice", { tasks: [], queues: [{ name: "q" }, { name: "q" }] }, "manifest.queues.1.name"],
-    ["a schema that is none", { tasks: [{ id: "a" }, { id: "b", payload_schema: { type: "strong" } }] }, "manifest.tasks.1.payload_schema"],
-    ["a reference to elsewhere", { tasks: [{ id: "a", payload_schema: { $ref: "https://example.com/s" } }] }, "manifest.tasks.0.payload_schema"],
-    ["an asynchronous schema", { tasks: [{ id: "a", payload_schema: { $async: true } }] }, "manifest.tasks.0.payload_schema.$async"],
+    [
+      "a queue declared twice",
+      { tasks: [], queues: [{ name: "q" }, { name: "q" }] },
+      "manifest.queues.1.name",
+    ],
+    [
+      "a schema that is none",
+      { tasks: [{ id: "a" }, { id: "b", payload_schema: { type: "strong" } }] },
+      "manifest.tasks.1.payload_schema",
+    ],
+    [
+      "a reference to elsewhere",
+      { tasks: [{ id: "a", payload_schema: { $ref: "https://example.com/s" } }] },
+      "manifest.tasks.0.payload_schema",
+    ],
+    [
+      "an asynchronous schema",
+      { tasks: [{ id: "a", payload_schema: { $async: true } }] },
+      "manifest.tasks.0.payload_schema.$async",
+    ],
     [
       "a long pattern",
       { tasks: [{ id: "a", payload_schema: { properties: { b: { pattern: "a".repeat(257) } } } }] },
@@ -101,35 +147,58 @@ describe("deployments", () => {
   ] as const) {
     test(`${what} is refused naming its place`, async () => {
       const answer = await server.call("POST", "/v1/deployments", { body: createBody(manifest as never) });
-      assert.deepEqual([answer.status, answer.body.error.code], [400, "invalid_request"], JSON.stringify(answer.body));
+      assert.deepEqual(
+        [answer.status, answer.body.error.code],
+        [400, "invalid_request"],
+        JSON.stringify(answer.body),
+      );
       assert.equal(answer.body.error.details.issues[0].path, path);
     });
   }
 
   test("versions that this server does not speak are refused", async () => {
-    const format = await server.call("POST", "/v1/deployments", { body: createBody({ tasks: [] }, { bundle_format_version: 2 }) });
-    assert.deepEqual([format.status, format.body.error.details.issues[0].path], [400, "bundle_format_version"]);
-    const protocol = await server.call("POST", "/v1/deployments", { body: createBody({ tasks: [] }, { worker_protocol_version: 9 }) });
+    const format = await server.call("POST", "/v1/deployments", {
+      body: createBody({ tasks: [] }, { bundle_format_version: 2 }),
+    });
+    assert.deepEqual(
+      [format.status, format.body.error.details.issues[0].path],
+      [400, "bundle_format_version"],
+    );
+    const protocol = await server.call("POST", "/v1/deployments", {
+      body: createBody({ tasks: [] }, { worker_protocol_version: 9 }),
+    });
     assert.deepEqual([protocol.status, protocol.body.error.code], [400, "unsupported_worker_protocol"]);
   });
 
   test("one key creates one deployment, however many requests race", async () => {
     await uploadBundle(server);
     const body = createBody({ tasks: [{ id: "raced" }] }, { idempotency_key: "race" });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => server.call("POST", "/v1/deployments", { body })));
-    assert.deepEqual(answers.map((answer) => answer.status), Array.from({ length: 8 }, () => 201));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => server.call("POST", "/v1/deployments", { body })),
+    );
+    assert.deepEqual(
+      answers.map((answer) => answer.status),
+      Array.from({ length: 8 }, () => 201),
+    );
     assert.equal(new Set(answers.map((answer) => JSON.stringify(answer.body))).size, 1);
     assert.equal(answers.filter((answer) => answer.headers.get("idempotency-replayed") === "true").length, 7);
-    const other = await server.call("POST", "/v1/deployments", { body: createBody({ tasks: [] }, { idempotency_key: "race" }) });
+    const other = await server.call("POST", "/v1/deployments", {
+      body: createBody({ tasks: [] }, { idempotency_key: "race" }),
+    });
     assert.deepEqual([other.status, other.body.error.code], [409, "idempotency_conflict"]);
     await server.db.query(sql`UPDATE deployments SET status = 'failed' WHERE status = 'pending'`);
   });
 
   test("versions count up without gap or repeat when creations race", async () => {
     await uploadBundle(server);
-    const created = await Promise.all(Array.from({ length: 6 }, () => createDeployment(server, { tasks: [] })));
+    const created = await Promise.all(
+      Array.from({ length: 6 }, () => createDeployment(server, { tasks: [] })),
+    );
     const numbers = created.map(({ version }) => Number(version.split(".")[1])).sort((a, b) => a - b);
-    assert.deepEqual(numbers, Array.from({ length: 6 }, (_, index) => (numbers[0] as number) + index));
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: 6 }, (_, index) => (numbers[0] as number) + index),
+    );
     await server.db.query(sql`UPDATE deployments SET status = 'failed' WHERE status = 'pending'`);
   });
 
@@ -146,7 +215,12 @@ describe("deployments", () => {
     assert.notEqual(promoted.promoted_at, null);
     assert.equal((await server.call("GET", "/v1/deployments/current")).body.id, second.id);
     assert.equal((await server.call("GET", `/v1/deployments/${first.id}`)).body.is_current, false);
-    const lifeOfFirst = ["deployment.created", "deployment.ready", "deployment.promoted", "deployment.demoted"];
+    const lifeOfFirst = [
+      "deployment.created",
+      "deployment.ready",
+      "deployment.promoted",
+      "deployment.demoted",
+    ];
     assert.deepEqual(await kindsOf(first.id), lifeOfFirst);
     // Again: nothing changes. Back: the rollback.
     await promote(server, second.id);
@@ -158,22 +232,41 @@ describe("deployments", () => {
 
   test("promotion puts the declared queue limits in force and takes undeclared ones back", async () => {
     const limits = (): Promise<object[]> =>
-      server.db.query(sql`SELECT name, concurrency_limit AS total, concurrency_key_limit AS key FROM queues WHERE name LIKE 'limits/%' ORDER BY name`);
+      server.db.query(
+        sql`SELECT name, concurrency_limit AS total, concurrency_key_limit AS key FROM queues WHERE name LIKE 'limits/%' ORDER BY name`,
+      );
     const one = await createReadyDeployment(server, worker, {
       tasks: [],
-      queues: [{ name: "limits/a", concurrency_limit: 3 }, { name: "limits/b", concurrency_limit: 1, concurrency_key_limit: 2 }],
+      queues: [
+        { name: "limits/a", concurrency_limit: 3 },
+        { name: "limits/b", concurrency_limit: 1, concurrency_key_limit: 2 },
+      ],
     });
-    const two = await createReadyDeployment(server, worker, { tasks: [], queues: [{ name: "limits/a", concurrency_limit: 5 }] });
+    const two = await createReadyDeployment(server, worker, {
+      tasks: [],
+      queues: [{ name: "limits/a", concurrency_limit: 5 }],
+    });
     await promote(server, one.id);
-    assert.deepEqual(await limits(), [{ name: "limits/a", total: 3, key: 1 }, { name: "limits/b", total: 1, key: 2 }]);
+    assert.deepEqual(await limits(), [
+      { name: "limits/a", total: 3, key: 1 },
+      { name: "limits/b", total: 1, key: 2 },
+    ]);
     await promote(server, two.id);
-    assert.deepEqual(await limits(), [{ name: "limits/a", total: 5, key: 1 }, { name: "limits/b", total: null, key: 1 }]);
+    assert.deepEqual(await limits(), [
+      { name: "limits/a", total: 5, key: 1 },
+      { name: "limits/b", total: null, key: 1 },
+    ]);
   });
 
   test("a worker that does not find what the manifest declares fails the deployment by name", async () => {
     const deployment = await createDeployment(server, { tasks: [{ id: "here" }, { id: "gone" }] });
     const check = await leaseCheck(server, worker);
-    const body = { deployment_id: check.deployment_id, check_id: check.check_id, status: "ready", entrypoints: [{ kind: "task", declared_id: "here" }] };
+    const body = {
+      deployment_id: check.deployment_id,
+      check_id: check.check_id,
+      status: "ready",
+      entrypoints: [{ kind: "task", declared_id: "here" }],
+    };
     const settled = await server.call("POST", "/worker/v1/deployments/checked", { as: worker, body });
     assert.deepEqual([settled.status, settled.body.status], [200, "failed"]);
     const item = await server.call("GET", `/v1/deployments/${deployment.id}`);
@@ -192,7 +285,9 @@ describe("deployments", () => {
     const first = await leaseCheck(server, worker);
     assert.equal(first.deployment_id, deployment.id);
     assert.equal(await leaseCheck(server, other), null);
-    await server.db.query(sql`UPDATE deployments SET check_expires_at = now() - interval '1 second' WHERE status = 'pending'`);
+    await server.db.query(
+      sql`UPDATE deployments SET check_expires_at = now() - interval '1 second' WHERE status = 'pending'`,
+    );
     const second = await leaseCheck(server, other);
     assert.equal(second.deployment_id, deployment.id);
     const answer = (as: string, check: { check_id: string }) =>
@@ -209,7 +304,10 @@ describe("deployments", () => {
     const all: string[] = [];
     let cursor: string | null = null;
     do {
-      const page: Awaited<ReturnType<ApiServer["call"]>> = await server.call("GET", `/v1/deployments?limit=3${cursor === null ? "" : `&cursor=${cursor}`}`);
+      const page: Awaited<ReturnType<ApiServer["call"]>> = await server.call(
+        "GET",
+        `/v1/deployments?limit=3${cursor === null ? "" : `&cursor=${cursor}`}`,
+      );
       assert.equal(page.status, 200, JSON.stringify(page.body));
       all.push(...page.body.deployments.map((deployment: { id: string }) => deployment.id));
       cursor = page.body.next_cursor;
@@ -217,7 +315,9 @@ describe("deployments", () => {
     assert.deepEqual(all, [...new Set(all)].sort().reverse());
     const filtered = await server.call("GET", "/v1/deployments?status=ready&limit=200");
     assert.ok(filtered.body.deployments.length > 0);
-    assert.ok(filtered.body.deployments.every((deployment: { status: string }) => deployment.status === "ready"));
+    assert.ok(
+      filtered.body.deployments.every((deployment: { status: string }) => deployment.status === "ready"),
+    );
     const foreign = await server.call("GET", "/v1/deployments?cursor=nonsense");
     assert.deepEqual([foreign.status, foreign.body.error.code], [400, "invalid_cursor"]);
   });
@@ -225,15 +325,26 @@ describe("deployments", () => {
   test("events page on /v1 and stream on /api until a deployment that failed ends them", async () => {
     const deployment = await createDeployment(server, { tasks: [] });
     const selection = `environment_id=${server.credentials.environment_id}&project_id=${server.credentials.project_id}`;
-    const response = await fetch(`${server.url}/api/deployments/${deployment.id}/events?follow=1&${selection}`, {
-      headers: { authorization: `Bearer ${server.credentials.user_token}` },
-    });
+    const response = await fetch(
+      `${server.url}/api/deployments/${deployment.id}/events?follow=1&${selection}`,
+      {
+        headers: { authorization: `Bearer ${server.credentials.user_token}` },
+      },
+    );
     assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
     const check = await leaseCheck(server, worker);
-    const body = { deployment_id: check.deployment_id, check_id: check.check_id, status: "failed", error: { message: "no export" } };
+    const body = {
+      deployment_id: check.deployment_id,
+      check_id: check.check_id,
+      status: "failed",
+      error: { message: "no export" },
+    };
     await server.call("POST", "/worker/v1/deployments/checked", { as: worker, body });
     const text = await response.text();
-    assert.deepEqual([...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1]), ["deployment_event", "deployment_event", "end"]);
+    assert.deepEqual(
+      [...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1]),
+      ["deployment_event", "deployment_event", "end"],
+    );
     assert.match(text, /"kind":"deployment.failed","message":"no export"/);
     const page = await server.call("GET", `/v1/deployments/${deployment.id}/events?limit=1`);
     assert.deepEqual([page.body.events.length, page.body.events[0].id, page.body.next_cursor], [1, "1", "1"]);
@@ -244,7 +355,11 @@ describe("deployments", () => {
   test("a malformed, absent or foreign id is the same 404", async () => {
     const bodies = new Set<string>();
     for (const id of ["nonsense", "dep_01kahvq3rsfp29yqs8vqge3t2d", server.credentials.project_id]) {
-      for (const [method, path] of [["GET", ""], ["GET", "/events"], ["POST", "/promote"]] as const) {
+      for (const [method, path] of [
+        ["GET", ""],
+        ["GET", "/events"],
+        ["POST", "/promote"],
+      ] as const) {
         const answer = await server.call(method, `/v1/deployments/${id}${path}`);
         assert.equal(answer.status, 404);
         bodies.add(JSON.stringify({ ...answer.body.error, request_id: "" }));

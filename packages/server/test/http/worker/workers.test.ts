@@ -11,18 +11,27 @@ describe("workers", () => {
   });
   after(() => server.stop());
 
-  const mint = (body: object, mount = "/worker/v1") => server.call("POST", `${mount}/auth/token`, { as: null, body });
+  const mint = (body: object, mount = "/worker/v1") =>
+    server.call("POST", `${mount}/auth/token`, { as: null, body });
 
   for (const mount of ["/worker/v1", "/api/worker"]) {
     test(`a worker enrolls, registers, activates, beats, drains and begins anew under ${mount}`, async () => {
-      const minted = await mint({ enrollment_token: server.credentials.enrollment_token, name: "w", worker_protocol_version: 1 }, mount);
+      const minted = await mint(
+        { enrollment_token: server.credentials.enrollment_token, name: "w", worker_protocol_version: 1 },
+        mount,
+      );
       assert.equal(minted.status, 200, JSON.stringify(minted.body));
       assert.match(minted.body.token, /^kl_wkr_[0-9A-Za-z]{38}$/);
       assert.equal(minted.body.worker.status, "registered");
       const as = minted.body.token as string;
       const capacity = { executions: 3, workspaces: 1 };
       const steps = [
-        ["POST", "/register", { name: "w2", capacity, labels: { zone: "a" }, version: "9", worker_protocol_version: 1 }, "registered"],
+        [
+          "POST",
+          "/register",
+          { name: "w2", capacity, labels: { zone: "a" }, version: "9", worker_protocol_version: 1 },
+          "registered",
+        ],
         ["POST", "/activate", undefined, "active"],
         ["POST", "/activate", undefined, "active"],
         ["POST", "/heartbeat", { in_use: { executions: 2, workspaces: 0 } }, "active"],
@@ -32,7 +41,11 @@ describe("workers", () => {
       let last;
       for (const [method, path, body, status] of steps) {
         last = await server.call(method, mount + path, { as, ...(body === undefined ? {} : { body }) });
-        assert.deepEqual([last.status, last.body.status], [200, status], `${path} ${JSON.stringify(last.body)}`);
+        assert.deepEqual(
+          [last.status, last.body.status],
+          [200, status],
+          `${path} ${JSON.stringify(last.body)}`,
+        );
       }
       assert.deepEqual(
         [last?.body.name, last?.body.capacity, last?.body.in_use, last?.body.labels, last?.body.version],
@@ -41,42 +54,80 @@ describe("workers", () => {
       assert.match(last?.body.worker_group_id, /^wgrp_/);
       const refused = await server.call("POST", `${mount}/activate`, { as });
       assert.deepEqual([refused.status, refused.body.error.code], [409, "invalid_state"]);
-      const again = await server.call("POST", `${mount}/register`, { as, body: { capacity, worker_protocol_version: 1 } });
-      assert.deepEqual([again.body.status, again.body.name, again.body.in_use], ["registered", "w2", { executions: 0, workspaces: 0 }]);
+      const again = await server.call("POST", `${mount}/register`, {
+        as,
+        body: { capacity, worker_protocol_version: 1 },
+      });
+      assert.deepEqual(
+        [again.body.status, again.body.name, again.body.in_use],
+        ["registered", "w2", { executions: 0, workspaces: 0 }],
+      );
     });
   }
 
   test("a token is renewed by the worker's id and present token, and both work", async () => {
-    const first = await mint({ enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 1 });
-    const second = await mint({ worker_id: first.body.worker.id, token: first.body.token, worker_protocol_version: 1 });
+    const first = await mint({
+      enrollment_token: server.credentials.enrollment_token,
+      worker_protocol_version: 1,
+    });
+    const second = await mint({
+      worker_id: first.body.worker.id,
+      token: first.body.token,
+      worker_protocol_version: 1,
+    });
     assert.equal(second.status, 200, JSON.stringify(second.body));
     assert.equal(second.body.worker.id, first.body.worker.id);
     assert.notEqual(second.body.token, first.body.token);
-    for (const as of [first.body.token, second.body.token]) assert.equal((await server.call("GET", "/worker/v1/status", { as })).status, 200);
+    for (const as of [first.body.token, second.body.token])
+      assert.equal((await server.call("GET", "/worker/v1/status", { as })).status, 200);
     const stored = await server.db.query<{ found: boolean }>(sql`
       SELECT exists (SELECT 1 FROM worker_tokens t WHERE t::text LIKE ${`%${second.body.token}%`}) AS found`);
     assert.deepEqual(stored, [{ found: false }]);
   });
 
   test("unknown, foreign and expired credentials mint nothing", async () => {
-    const one = await mint({ enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 1 });
-    const two = await mint({ enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 1 });
-    const foreign = await mint({ worker_id: one.body.worker.id, token: two.body.token, worker_protocol_version: 1 });
+    const one = await mint({
+      enrollment_token: server.credentials.enrollment_token,
+      worker_protocol_version: 1,
+    });
+    const two = await mint({
+      enrollment_token: server.credentials.enrollment_token,
+      worker_protocol_version: 1,
+    });
+    const foreign = await mint({
+      worker_id: one.body.worker.id,
+      token: two.body.token,
+      worker_protocol_version: 1,
+    });
     assert.deepEqual([foreign.status, foreign.body.error.code], [401, "unauthenticated"]);
     const unknown = await mint({ enrollment_token: "kl_enr_x", worker_protocol_version: 1 });
     assert.equal(unknown.status, 401);
     await server.db.query(sql`UPDATE worker_tokens SET expires_at = now() - interval '1 second'`);
-    const expired = await mint({ worker_id: one.body.worker.id, token: one.body.token, worker_protocol_version: 1 });
+    const expired = await mint({
+      worker_id: one.body.worker.id,
+      token: one.body.token,
+      worker_protocol_version: 1,
+    });
     assert.equal(expired.status, 401);
-    const both = await mint({ enrollment_token: "x", worker_id: one.body.worker.id, token: "y", worker_protocol_version: 1 });
+    const both = await mint({
+      enrollment_token: "x",
+      worker_id: one.body.worker.id,
+      token: "y",
+      worker_protocol_version: 1,
+    });
     assert.deepEqual([both.status, both.body.error.code], [400, "invalid_request"]);
-    const protocol = await mint({ enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 2 });
+    const protocol = await mint({
+      enrollment_token: server.credentials.enrollment_token,
+      worker_protocol_version: 2,
+    });
     assert.deepEqual([protocol.status, protocol.body.error.code], [400, "unsupported_worker_protocol"]);
   });
 
   test("a silent worker looks lost until it is heard again", async () => {
     const as = await startWorker(server, "silent");
-    await server.db.query(sql`UPDATE workers SET last_seen_at = now() - interval '16 seconds' WHERE name = 'silent'`);
+    await server.db.query(
+      sql`UPDATE workers SET last_seen_at = now() - interval '16 seconds' WHERE name = 'silent'`,
+    );
     assert.equal((await server.call("GET", "/worker/v1/status", { as })).body.status, "lost");
     assert.equal((await server.call("POST", "/worker/v1/heartbeat", { as, body: {} })).body.status, "active");
   });
