@@ -63,9 +63,13 @@ async function writeVerified(
     for await (const chunk of bytes) {
       sizeBytes += chunk.byteLength;
       if (sizeBytes > maxBytes) {
-        throw new DomainError("payload_too_large", `The content is over ${maxBytes} bytes; make it smaller.`, {
-          limit_bytes: maxBytes,
-        });
+        throw new DomainError(
+          "payload_too_large",
+          `The content is over ${maxBytes} bytes; make it smaller.`,
+          {
+            limit_bytes: maxBytes,
+          },
+        );
       }
       hash.update(chunk);
       await handle.writeFile(chunk);
@@ -73,7 +77,10 @@ async function writeVerified(
     const found = hash.digest("hex");
     if (found !== digest) {
       throw invalidRequest([
-        { path: "digest", message: `the content has the digest ${found}, not ${digest}; send it again, or correct the digest` },
+        {
+          path: "digest",
+          message: `the content has the digest ${found}, not ${digest}; send it again, or correct the digest`,
+        },
       ]);
     }
     await handle.sync();
@@ -99,7 +106,8 @@ async function readVerified(place: string, digest: string): Promise<Blob | null>
     return nullWhenAbsent(error);
   }
   const found = hash.digest("hex");
-  if (found !== digest) throw new Error(`The blob ${digest} is damaged: its content has the digest ${found}.`);
+  if (found !== digest)
+    throw new Error(`The blob ${digest} is damaged: its content has the digest ${found}.`);
   return { sizeBytes, bytes: chunksOf(place) };
 }
 
@@ -107,8 +115,13 @@ async function readVerified(place: string, digest: string): Promise<Blob | null>
 async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
   const handle = await open(file, "r");
   try {
-    for (let position = 0; ; ) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
+    for (let position = 0; ;) {
+      const { bytesRead, buffer } = await handle.read(
+        Buffer.allocUnsafe(READ_BYTES),
+        0,
+        READ_BYTES,
+        position,
+      );
       if (bytesRead === 0) return;
       position += bytesRead;
       yield buffer.subarray(0, bytesRead);

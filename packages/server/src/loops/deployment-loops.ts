@@ -13,7 +13,8 @@ export function deploymentLoops({ db, clock, wakes }: DeploymentLoopContext): Lo
       name: "offer-expired-checks",
       intervalMs: 5_000,
       run: async () => {
-        for (const workerGroupId of await listGroupsWithExpiredChecks(db, clock())) wakes.wake(wakeKeys.work(workerGroupId));
+        for (const workerGroupId of await listGroupsWithExpiredChecks(db, clock()))
+          wakes.wake(wakeKeys.work(workerGroupId));
       },
     },
   ];

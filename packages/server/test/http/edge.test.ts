@@ -3,18 +3,23 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { API_VERSION, PERMISSIONS } from "@keelson/contract";
-import {
-  addApiKey,
-  addForeignPlace,
-  addUser,
-  place,
-  startTestServer,
-  type Answer,
-  type TestServer,
-} from "../support/server.ts";
-import { addWorker, deployTasks } from "../support/deploy.ts";
+import { startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
+import { createReadyDeployment, promote, startWorker } from "../support/deploy.ts";
+import { addApiKey, addForeignPlace, addUser, place } from "../support/tenancy.ts";
 
-let server: TestServer;
+let server: ApiServer;
+
+type Options = { method?: string; as?: string | null; body?: unknown; headers?: Record<string, string> };
+
+/** A request that may carry any text as its body. */
+function request(path: string, { method, body, ...options }: Options = {}): Promise<Answer> {
+  if (body === undefined) return server.call(method ?? "GET", path, options);
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    return server.call(method ?? "POST", path, { ...options, body });
+  }
+  const headers = { "content-type": "application/json", ...options.headers };
+  return server.call(method ?? "POST", path, { ...options, headers, bytes: Buffer.from(body) });
+}
 
 /** The code of a refusal that has the shape all have. */
 function codeOf(answer: Answer): string {
@@ -58,14 +63,14 @@ function sendRaw(
 
 describe("the HTTP edge", () => {
   before(async () => {
-    server = await startTestServer();
+    server = await startApiServer();
   });
   after(() => server.stop());
 
   describe("the control headers", () => {
     test("an unsupported version is refused before the credential is looked at, on unknown routes too", async () => {
       for (const path of ["/v1/runs", "/nowhere", "/healthz"]) {
-        const answer = await server.request(path, {
+        const answer = await request(path, {
           as: null,
           headers: { "service-api-version": "2025-01-01" },
         });
@@ -76,7 +81,7 @@ describe("the HTTP edge", () => {
 
     test("the current, an empty and an absent version are served and echoed", async () => {
       for (const headers of [{}, { "service-api-version": "" }, { "service-api-version": API_VERSION }]) {
-        const answer = await server.request("/v1/runs", { headers: headers as Record<string, string> });
+        const answer = await request("/v1/runs", { headers: headers as Record<string, string> });
         assert.equal(answer.status, 200);
         assert.equal(answer.headers.get("service-api-version"), API_VERSION);
       }
@@ -110,22 +115,20 @@ describe("the HTTP edge", () => {
 
     test("a visible request id is echoed and another replaced", async () => {
       assert.equal(
-        (await server.request("/healthz", { headers: { "x-request-id": "mine-1" } })).headers.get(
-          "x-request-id",
-        ),
+        (await request("/healthz", { headers: { "x-request-id": "mine-1" } })).headers.get("x-request-id"),
         "mine-1",
       );
-      const replaced = (
-        await server.request("/healthz", { headers: { "x-request-id": "with space" } })
-      ).headers.get("x-request-id");
+      const replaced = (await request("/healthz", { headers: { "x-request-id": "with space" } })).headers.get(
+        "x-request-id",
+      );
       assert.ok(replaced !== null && replaced !== "with space");
     });
   });
 
   describe("failures have the error body", () => {
     test("an unknown route is 404, a known one with another method 405 with what it allows", async () => {
-      assert.equal(codeOf(await server.request("/v1/nothing")), "route_not_found");
-      const answer = await server.request("/v1/runs", { method: "DELETE" });
+      assert.equal(codeOf(await request("/v1/nothing")), "route_not_found");
+      const answer = await request("/v1/runs", { method: "DELETE" });
       assert.equal(answer.status, 405);
       assert.equal(codeOf(answer), "method_not_allowed");
       assert.match(answer.headers.get("allow") ?? "", /GET/);
@@ -182,19 +185,19 @@ describe("the HTTP edge", () => {
       ["two MiB", JSON.stringify({ payload: "x".repeat(2 * 1024 * 1024) }), "payload_too_large"],
     ] as const) {
       test(`a body of ${what}`, async () => {
-        const answer = await server.request("/v1/tasks/any/start", { body });
+        const answer = await request("/v1/tasks/any/start", { body });
         assert.equal(codeOf(answer), code, answer.text);
         assert.equal(answer.status, code === "payload_too_large" ? 413 : 400);
       });
     }
 
     test("the sender of a far too large body reads the answer", async () => {
-      const answer = await server.request("/v1/tasks/any/start", { body: "x".repeat(20 * 1024 * 1024) });
+      const answer = await request("/v1/tasks/any/start", { body: "x".repeat(20 * 1024 * 1024) });
       assert.equal(codeOf(answer), "payload_too_large");
     });
 
     test("bytes that are not UTF-8", async () => {
-      const answer = await server.request("/v1/tasks/any/start", {
+      const answer = await request("/v1/tasks/any/start", {
         body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
       });
       assert.equal(codeOf(answer), "invalid_request");
@@ -207,7 +210,7 @@ describe("the HTTP edge", () => {
         "application/x-www-form-urlencoded",
         "nonsense",
       ]) {
-        const answer = await server.request("/v1/tasks/any/start", {
+        const answer = await request("/v1/tasks/any/start", {
           body: "{}",
           headers: { "content-type": type },
         });
@@ -217,7 +220,7 @@ describe("the HTTP edge", () => {
     });
 
     test("every issue of a body is told, with its path", async () => {
-      const answer = await server.request("/v1/tasks/any/start", {
+      const answer = await request("/v1/tasks/any/start", {
         body: { priority: 1000, delay: "soon", nope: 1, tags: ["a", "a"] },
       });
       const paths = answer.body.error.details.issues.map((issue: { path: string }) => issue.path);
@@ -225,9 +228,8 @@ describe("the HTTP edge", () => {
     });
 
     test("of a union only the issues of the branch that was meant are told", async () => {
-      const worker = await addWorker(server);
-      const answer = await server.request("/worker/v1/executions/report", {
-        as: worker.token,
+      const answer = await request("/worker/v1/executions/report", {
+        as: await startWorker(server),
         body: { operations: [{ kind: "metadata", changes: [] }] },
       });
       const issues = answer.body.error.details.issues as { path: string }[];
@@ -249,18 +251,20 @@ describe("the HTTP edge", () => {
         ["?cursor=abc", "invalid_cursor"],
         ["?tag=%00", "invalid_request"],
       ]) {
-        const answer = await server.request(`/v1/runs${query}`);
+        const answer = await request(`/v1/runs${query}`);
         assert.equal(answer.status, 400, `${query}: ${answer.text}`);
         assert.equal(codeOf(answer), code, query);
       }
     });
 
     test("a cursor of another list is refused", async () => {
-      await deployTasks(server, await addWorker(server), { tasks: [{ id: "a" }, { id: "b" }, { id: "c" }] });
-      const { body } = await server.request("/v1/tasks?limit=1");
+      const manifest = { tasks: [{ id: "a" }, { id: "b" }, { id: "c" }] };
+      const deployment = await createReadyDeployment(server, await startWorker(server), manifest);
+      await promote(server, deployment.id);
+      const { body } = await request("/v1/tasks?limit=1");
       assert.ok(body.next_cursor);
-      assert.equal(codeOf(await server.request(`/v1/runs?cursor=${body.next_cursor}`)), "invalid_cursor");
-      assert.equal((await server.request(`/v1/tasks?limit=1&cursor=${body.next_cursor}`)).status, 200);
+      assert.equal(codeOf(await request(`/v1/runs?cursor=${body.next_cursor}`)), "invalid_cursor");
+      assert.equal((await request(`/v1/tasks?limit=1&cursor=${body.next_cursor}`)).status, 200);
     });
   });
 
@@ -275,7 +279,7 @@ describe("the HTTP edge", () => {
         server.credentials.user_token,
         server.credentials.admin_key,
       ]) {
-        const answer = await server.request("/v1/runs", { as });
+        const answer = await request("/v1/runs", { as });
         assert.equal(answer.status, 401);
         assert.equal(codeOf(answer), "unauthenticated");
         assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer/);
@@ -286,44 +290,41 @@ describe("the HTTP edge", () => {
       const expired = await addApiKey(server, PERMISSIONS, { expiresAt: new Date(Date.now() - 1_000) });
       const revoked = await addApiKey(server, PERMISSIONS, { revokedAt: new Date() });
       for (const as of [expired, revoked])
-        assert.equal(codeOf(await server.request("/v1/runs", { as })), "unauthenticated");
+        assert.equal(codeOf(await request("/v1/runs", { as })), "unauthenticated");
     });
 
     test("a key without the permission is 403 that names it", async () => {
       const as = await addApiKey(server, ["tasks.read"]);
-      const answer = await server.request("/v1/runs", { as });
+      const answer = await request("/v1/runs", { as });
       assert.equal(answer.status, 403);
       assert.equal(answer.body.error.details.permission, "runs.read");
     });
 
     test("a user names project and environment, and one of another organization is absent", async () => {
       const { user_token: as } = server.credentials;
-      const missing = await server.request("/api/runs", { as });
+      const missing = await request("/api/runs", { as });
       assert.equal(missing.status, 400);
       assert.deepEqual(
         missing.body.error.details.issues.map((issue: { path: string }) => issue.path),
         ["project_id", "environment_id"],
       );
       const own = new URLSearchParams(place(server));
-      assert.equal((await server.request(`/api/runs?${own}`, { as })).status, 200);
+      assert.equal((await request(`/api/runs?${own}`, { as })).status, 200);
       const stranger = await addUser(server, null);
-      assert.equal(codeOf(await server.request(`/api/runs?${own}`, { as: stranger })), "not_found");
+      assert.equal(codeOf(await request(`/api/runs?${own}`, { as: stranger })), "not_found");
       const foreign = await addForeignPlace(server);
       const elsewhere = new URLSearchParams({
         project_id: foreign.project_id,
         environment_id: foreign.environment_id,
       });
-      assert.equal(codeOf(await server.request(`/api/runs?${elsewhere}`, { as })), "not_found");
-      assert.equal((await server.request(`/api/runs?${elsewhere}`)).status, 403);
+      assert.equal(codeOf(await request(`/api/runs?${elsewhere}`, { as })), "not_found");
+      assert.equal((await request(`/api/runs?${elsewhere}`)).status, 403);
     });
 
     test("a viewer reads and does not cancel", async () => {
       const as = await addUser(server, "viewer");
-      assert.equal(
-        (await server.request(`/api/runs?${new URLSearchParams(place(server))}`, { as })).status,
-        200,
-      );
-      const answer = await server.request("/api/runs/run_01kadc5m9sfe7v0k3xw2q8r4nt/cancel", {
+      assert.equal((await request(`/api/runs?${new URLSearchParams(place(server))}`, { as })).status, 200);
+      const answer = await request("/api/runs/run_01kadc5m9sfe7v0k3xw2q8r4nt/cancel", {
         as,
         body: place(server),
       });
@@ -334,9 +335,9 @@ describe("the HTTP edge", () => {
 
   describe("the server's own routes", () => {
     test("health, readiness and metrics need no credential", async () => {
-      assert.equal((await server.request("/healthz", { as: null })).text, '{"status":"ok"}');
-      assert.equal((await server.request("/readyz", { as: null })).status, 200);
-      const metrics = await server.request("/metrics", { as: null });
+      assert.equal((await request("/healthz", { as: null })).text, '{"status":"ok"}');
+      assert.equal((await request("/readyz", { as: null })).status, 200);
+      const metrics = await request("/metrics", { as: null });
       assert.match(
         metrics.text,
         /keelson_http_requests_total\{method="GET",route="\/v1\/runs",status="200"\} \d+/,
@@ -345,28 +346,28 @@ describe("the HTTP edge", () => {
     });
 
     test("HEAD answers as GET without a body", async () => {
-      const answer = await server.request("/healthz", { method: "HEAD", as: null });
+      const answer = await request("/healthz", { method: "HEAD", as: null });
       assert.equal(answer.status, 200);
       assert.equal(answer.text, "");
     });
 
     test("the reference page and the console load nothing from another origin", async () => {
       for (const path of ["/docs", "/"]) {
-        const page = await server.request(path, { as: null });
+        const page = await request(path, { as: null });
         assert.equal(page.status, 200);
         assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
         assert.doesNotMatch(page.text, /(src|href)="https?:/);
         assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
         assert.equal(page.headers.get("strict-transport-security"), null);
       }
-      const script = await server.request("/docs/scalar.js", { as: null });
+      const script = await request("/docs/scalar.js", { as: null });
       assert.equal(script.status, 200);
       assert.ok(script.text.length > 100_000);
     });
 
     test("no answer lets another origin read it", async () => {
       for (const path of ["/v1/runs", "/docs", "/openapi.json", "/nowhere"]) {
-        const answer = await server.request(path, { headers: { origin: "https://elsewhere.example" } });
+        const answer = await request(path, { headers: { origin: "https://elsewhere.example" } });
         assert.equal(answer.headers.get("access-control-allow-origin"), null, path);
       }
     });

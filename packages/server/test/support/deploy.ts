@@ -1,98 +1,92 @@
-// Deployments for tests, checked as by a worker.
+// Deployments as a test needs them: uploaded, created, and checked by a worker that only says so.
 
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
-import type { TestServer } from "./server.ts";
+import { digestOf, type Answer, type ApiServer } from "./api-server.ts";
 
-export type TestWorker = { id: string; token: string };
+export const BUNDLE = new TextEncoder().encode("export const keelson = {};\n");
 
-/** Enrolls, registers and activates a worker of the first worker group, or of the token's. */
-export async function addWorker(
-  server: TestServer,
-  enrollmentToken = server.credentials.enrollment_token,
-): Promise<TestWorker> {
-  const minted = await server.request("/worker/v1/auth/token", {
+export interface Manifest {
+  tasks: object[];
+  actors?: object[];
+  queues?: object[];
+}
+
+export const createBody = (manifest: Manifest, extra: object = {}): object => ({
+  manifest,
+  bundle_digest: digestOf(BUNDLE),
+  bundle_format_version: 1,
+  worker_protocol_version: 1,
+  ...extra,
+});
+
+export async function uploadBundle(server: ApiServer): Promise<void> {
+  const answer = await server.call("PUT", `/v1/deployment-bundles/${digestOf(BUNDLE)}`, { bytes: BUNDLE });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+}
+
+/** @returns the pending deployment. */
+export async function createDeployment(server: ApiServer, manifest: Manifest): Promise<Answer["body"]> {
+  await uploadBundle(server);
+  const answer = await server.call("POST", "/v1/deployments", { body: createBody(manifest) });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** @returns the bearer token of an active worker of the default group. */
+export async function startWorker(server: ApiServer, name = "tester"): Promise<string> {
+  const minted = await server.call("POST", "/worker/v1/auth/token", {
     as: null,
-    body: {
-      enrollment_token: enrollmentToken,
-      name: `worker-${randomBytes(4).toString("hex")}`,
-      worker_protocol_version: 1,
-    },
+    body: { enrollment_token: server.credentials.enrollment_token, name, worker_protocol_version: 1 },
   });
-  assert.ok(minted.status < 300, minted.text);
-  const { token, worker } = minted.body;
-  const registered = await server.request("/worker/v1/register", {
-    as: token,
-    body: { capacity: { executions: 10, workspaces: 0 }, worker_protocol_version: 1 },
-  });
-  assert.equal(registered.status, 200, registered.text);
-  const activated = await server.request("/worker/v1/activate", { as: token, method: "POST" });
-  assert.equal(activated.status, 200, activated.text);
-  return { id: worker.id, token };
-}
-
-export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-
-/** Uploads a bundle of random content and gives its digest. */
-export async function uploadBundle(
-  server: TestServer,
-  as = server.credentials.api_key,
-  bytes = randomBytes(64),
-): Promise<string> {
-  const digest = sha256(bytes);
-  const { status, text } = await server.request(`/v1/deployment-bundles/${digest}`, {
-    method: "PUT",
+  assert.equal(minted.status, 200, JSON.stringify(minted.body));
+  const as = minted.body.token as string;
+  const capacity = { executions: 4, workspaces: 0 };
+  const registered = await server.call("POST", "/worker/v1/register", {
     as,
-    body: bytes,
-    headers: { "content-type": "application/octet-stream" },
+    body: { capacity, worker_protocol_version: 1 },
   });
-  assert.ok(status < 300, text);
-  return digest;
+  assert.equal(registered.status, 200, JSON.stringify(registered.body));
+  assert.equal((await server.call("POST", "/worker/v1/activate", { as })).status, 200);
+  return as;
 }
 
-export const manifestOf = (...ids: string[]): object => ({ tasks: ids.map((id) => ({ id })) });
+let leaseRequests = 0;
 
-export async function createDeployment(
-  server: TestServer,
-  manifest: object,
-  as = server.credentials.api_key,
-): Promise<any> {
-  const digest = await uploadBundle(server, as);
-  const { status, body, text } = await server.request("/v1/deployments", {
-    as,
-    body: { manifest, bundle_digest: digest, bundle_format_version: 1, worker_protocol_version: 1 },
+/** One look for deployments to check, without waiting. */
+export async function leaseCheck(server: ApiServer, worker: string): Promise<Answer["body"]> {
+  leaseRequests += 1;
+  const answer = await server.call("POST", "/worker/v1/executions/lease", {
+    as: worker,
+    body: { lease_request_id: `check-${leaseRequests}`, limit: 0, wait: "0s" },
   });
-  assert.equal(status, 201, text);
-  return body;
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body.deployment_checks[0] ?? null;
 }
 
-/** Answers the next check that the worker is given. */
-export async function answerCheck(server: TestServer, worker: TestWorker, answer: object): Promise<any> {
-  const leased = await server.request("/worker/v1/executions/lease", {
-    as: worker.token,
-    body: { lease_request_id: randomBytes(8).toString("hex"), limit: 0, wait: "10s" },
-  });
-  const [check] = leased.body.deployment_checks;
-  assert.ok(check, leased.text);
+/** Creates a deployment and has a worker find it ready. */
+export async function createReadyDeployment(
+  server: ApiServer,
+  worker: string,
+  manifest: Manifest,
+): Promise<Answer["body"]> {
+  const deployment = await createDeployment(server, manifest);
+  const check = await leaseCheck(server, worker);
+  assert.equal(check?.deployment_id, deployment.id);
+  const entrypoints = manifest.tasks.map((task) => ({
+    kind: "task",
+    declared_id: (task as { id: string }).id,
+  }));
   const { deployment_id, check_id } = check;
-  return server.request("/worker/v1/deployments/checked", {
-    as: worker.token,
-    body: { deployment_id, check_id, ...answer },
+  const settled = await server.call("POST", "/worker/v1/deployments/checked", {
+    as: worker,
+    body: { deployment_id, check_id, status: "ready", entrypoints },
   });
+  assert.deepEqual([settled.status, settled.body.status], [200, "ready"], JSON.stringify(settled.body));
+  return deployment;
 }
 
-/** A ready, promoted deployment of tasks. */
-export async function deployTasks(
-  server: TestServer,
-  worker: TestWorker,
-  manifest: any,
-  as = server.credentials.api_key,
-): Promise<any> {
-  const deployment = await createDeployment(server, manifest, as);
-  const entrypoints = manifest.tasks.map((task: any) => ({ kind: "task", declared_id: task.id }));
-  const checked = await answerCheck(server, worker, { status: "ready", entrypoints });
-  assert.ok(checked.status < 300, checked.text);
-  const promoted = await server.request(`/v1/deployments/${deployment.id}/promote`, { method: "POST", as });
-  assert.equal(promoted.status, 200, promoted.text);
-  return promoted.body;
+export async function promote(server: ApiServer, deploymentId: string): Promise<Answer["body"]> {
+  const answer = await server.call("POST", `/v1/deployments/${deploymentId}/promote`);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
 }

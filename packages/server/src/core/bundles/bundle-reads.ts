@@ -1,7 +1,11 @@
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
-export async function findBundle(db: Queryable, environmentId: string, digest: Buffer): Promise<{ sizeBytes: number } | null> {
+export async function findBundle(
+  db: Queryable,
+  environmentId: string,
+  digest: Buffer,
+): Promise<{ sizeBytes: number } | null> {
   const [row] = await db.query<{ sizeBytes: number }>(sql`
     SELECT size_bytes AS "sizeBytes" FROM bundles WHERE environment_id = ${environmentId} AND digest = ${digest}`);
   return row ?? null;

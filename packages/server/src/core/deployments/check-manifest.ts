@@ -38,7 +38,12 @@ const MAX_ISSUES = 20;
 const bundleFormatIssues = (version: number): ErrorIssue[] =>
   version === BUNDLE_FORMAT_VERSION
     ? []
-    : [{ path: "bundle_format_version", message: `must be ${BUNDLE_FORMAT_VERSION}, which is what this server and its workers can run` }];
+    : [
+        {
+          path: "bundle_format_version",
+          message: `must be ${BUNDLE_FORMAT_VERSION}, which is what this server and its workers can run`,
+        },
+      ];
 
 async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIssue[]> {
   const issues: ErrorIssue[] = [];
@@ -49,7 +54,7 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
     for (const [index, entrypoint] of entrypoints.entries()) {
       const path = `manifest.${kind}.${index}`;
       issues.push(...durationIssues(entrypoint, path));
-      if (entrypoint.payload_schema == null) continue;
+      if (!entrypoint.payload_schema) continue;
       issues.push(...payloadSchemaIssues(entrypoint.payload_schema, `${path}.payload_schema`));
       // Other requests have their turn between two compilations.
       await turn();
@@ -60,8 +65,15 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
 
 /** The pattern of a duration admits numbers that no clock reaches. */
 function durationIssues({ max_duration, ttl, retry }: EntrypointDeclaration, path: string): ErrorIssue[] {
-  const durations = { max_duration, ttl, "retry.initial_delay": retry?.initial_delay, "retry.max_delay": retry?.max_delay };
+  const durations = {
+    max_duration,
+    ttl,
+    "retry.initial_delay": retry?.initial_delay,
+    "retry.max_delay": retry?.max_delay,
+  };
   return Object.entries(durations).flatMap(([field, text]) =>
-    text == null || parseDuration(text) !== null ? [] : [{ path: `${path}.${field}`, message: `"${text}" is too long; use a shorter duration` }],
+    !text || parseDuration(text) !== null
+      ? []
+      : [{ path: `${path}.${field}`, message: `"${text}" is too long; use a shorter duration` }],
   );
 }

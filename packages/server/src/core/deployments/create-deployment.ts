@@ -24,7 +24,11 @@ export type DeploymentCreation = {
  *
  * @throws DomainError `bundle_missing` when the environment has not uploaded the bundle.
  */
-export async function createDeployment(tx: Tx, newUuid: NewUuid, creation: DeploymentCreation): Promise<DeploymentRow> {
+export async function createDeployment(
+  tx: Tx,
+  newUuid: NewUuid,
+  creation: DeploymentCreation,
+): Promise<DeploymentRow> {
   const { environmentId, request, now } = creation;
   const bundleDigest = Buffer.from(request.bundle_digest, "hex");
   const bundle = await findBundle(tx, environmentId, bundleDigest);
@@ -51,10 +55,14 @@ export async function createDeployment(tx: Tx, newUuid: NewUuid, creation: Deplo
     bundleDigest,
     bundleSizeBytes: bundle.sizeBytes,
     manifest: JSON.stringify(request.manifest),
-    git: request.git == null ? null : JSON.stringify(request.git),
+    git: request.git ? JSON.stringify(request.git) : null,
     createdAt: now,
   });
-  const created = { kind: "deployment.created", message: `Version ${version} was created.`, attributes: { version } } as const;
+  const created = {
+    kind: "deployment.created",
+    message: `Version ${version} was created.`,
+    attributes: { version },
+  } as const;
   await appendDeploymentEvent(tx, environmentId, id, created, now);
   await registerEntrypoints(tx, newUuid, environmentId, entrypointsOf(request.manifest));
   const deployment = await findDeployment(tx, environmentId, id);

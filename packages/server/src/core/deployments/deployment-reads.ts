@@ -36,13 +36,20 @@ const COLUMNS = rawSql(`
 
 const JOINED = rawSql("deployments d JOIN environments v ON v.id = d.environment_id");
 
-export async function findDeployment(db: Queryable, environmentId: string, deploymentId: string): Promise<DeploymentRow | null> {
+export async function findDeployment(
+  db: Queryable,
+  environmentId: string,
+  deploymentId: string,
+): Promise<DeploymentRow | null> {
   const [row] = await db.query<DeploymentRow>(sql`
     SELECT ${COLUMNS} FROM ${JOINED} WHERE d.environment_id = ${environmentId} AND d.id = ${deploymentId}`);
   return row ?? null;
 }
 
-export async function findCurrentDeployment(db: Queryable, environmentId: string): Promise<DeploymentRow | null> {
+export async function findCurrentDeployment(
+  db: Queryable,
+  environmentId: string,
+): Promise<DeploymentRow | null> {
   const [row] = await db.query<DeploymentRow>(sql`
     SELECT ${COLUMNS} FROM ${JOINED} WHERE d.environment_id = ${environmentId} AND d.id = v.current_deployment_id`);
   return row ?? null;
@@ -63,7 +70,13 @@ export function listDeployments(
     SELECT ${COLUMNS} FROM ${JOINED} WHERE ${joinSql(conditions, " AND ")} ORDER BY d.id DESC LIMIT ${limit}`);
 }
 
-export type DeploymentEventRow = { sequence: number; kind: DeploymentEventKind; message: string; attributes: string; at: number };
+export type DeploymentEventRow = {
+  sequence: number;
+  kind: DeploymentEventKind;
+  message: string;
+  attributes: string;
+  at: number;
+};
 
 /** Events after the cursor, oldest first. */
 export function listDeploymentEvents(
@@ -79,7 +92,11 @@ export function listDeploymentEvents(
     ORDER BY sequence LIMIT ${limit}`);
 }
 
-export async function findDeploymentStatus(db: Queryable, environmentId: string, deploymentId: string): Promise<DeploymentStatus | null> {
+export async function findDeploymentStatus(
+  db: Queryable,
+  environmentId: string,
+  deploymentId: string,
+): Promise<DeploymentStatus | null> {
   const [row] = await db.query<{ status: DeploymentStatus }>(sql`
     SELECT status FROM deployments WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
   return row?.status ?? null;
@@ -87,7 +104,11 @@ export async function findDeploymentStatus(db: Queryable, environmentId: string,
 
 export type LockedDeployment = { status: DeploymentStatus; version: string; manifest: string };
 
-export async function lockDeployment(tx: Tx, environmentId: string, deploymentId: string): Promise<LockedDeployment | null> {
+export async function lockDeployment(
+  tx: Tx,
+  environmentId: string,
+  deploymentId: string,
+): Promise<LockedDeployment | null> {
   const [row] = await tx.query<LockedDeployment>(sql`
     SELECT status, version, manifest FROM deployments
     WHERE environment_id = ${environmentId} AND id = ${deploymentId} FOR NO KEY UPDATE`);
@@ -120,7 +141,11 @@ export type CheckedDeployment = {
  * A deployment by its id alone, among the environments that the worker's group serves. The tenant is found through the
  * group, so that the key's leading column is known and no other group's deployment can be named.
  */
-export async function lockCheckedDeployment(tx: Tx, workerGroupId: string, deploymentId: string): Promise<CheckedDeployment | null> {
+export async function lockCheckedDeployment(
+  tx: Tx,
+  workerGroupId: string,
+  deploymentId: string,
+): Promise<CheckedDeployment | null> {
   const [row] = await tx.query<CheckedDeployment>(sql`
     SELECT d.environment_id AS "environmentId", d.status, d.manifest, d.check_id AS "checkId", d.check_worker_id AS "checkWorkerId"
     FROM environments v JOIN deployments d ON d.environment_id = v.id

@@ -59,7 +59,12 @@ export async function appendDeploymentEvent(
     FROM counted`);
 }
 
-export async function markDeploymentReady(tx: Tx, environmentId: string, deploymentId: string, at: number): Promise<void> {
+export async function markDeploymentReady(
+  tx: Tx,
+  environmentId: string,
+  deploymentId: string,
+  at: number,
+): Promise<void> {
   await tx.query(sql`
     UPDATE deployments SET status = 'ready', check_expires_at = NULL, updated_at = to_timestamp(${at}::float8 / 1000)
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
@@ -79,7 +84,12 @@ export async function markDeploymentFailed(
 }
 
 /** Points the environment at the deployment. */
-export async function markDeploymentPromoted(tx: Tx, environmentId: string, deploymentId: string, at: number): Promise<void> {
+export async function markDeploymentPromoted(
+  tx: Tx,
+  environmentId: string,
+  deploymentId: string,
+  at: number,
+): Promise<void> {
   await tx.query(sql`
     WITH pointer AS (
       UPDATE environments SET current_deployment_id = ${deploymentId} WHERE id = ${environmentId}

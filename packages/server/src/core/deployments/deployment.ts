@@ -1,4 +1,9 @@
-import type { DeploymentEventKind, DeploymentManifest, DeploymentStatus, ErrorIssue } from "@keelson/contract";
+import type {
+  DeploymentEventKind,
+  DeploymentManifest,
+  DeploymentStatus,
+  ErrorIssue,
+} from "@keelson/contract";
 
 /**
  * The life of a deployment.
@@ -14,7 +19,11 @@ export const DEPLOYMENT_EDGES = [
 
 export type DeploymentError = { message: string; stack: string | null };
 
-export type DecidedDeploymentEvent = { kind: DeploymentEventKind; message: string; attributes?: Record<string, unknown> };
+export type DecidedDeploymentEvent = {
+  kind: DeploymentEventKind;
+  message: string;
+  attributes?: Record<string, unknown>;
+};
 
 /** What a worker found. `entrypoints` are what the bundle registered. */
 export type CheckAnswer =
@@ -27,13 +36,20 @@ export type CheckDecision =
   | { kind: "failed"; error: DeploymentError; event: DecidedDeploymentEvent };
 
 /** The newest check of a deployment is answered. A settled deployment keeps its state, so a repeat changes nothing. */
-export function decideCheck(status: DeploymentStatus, manifest: DeploymentManifest, answer: CheckAnswer): CheckDecision {
+export function decideCheck(
+  status: DeploymentStatus,
+  manifest: DeploymentManifest,
+  answer: CheckAnswer,
+): CheckDecision {
   switch (status) {
     case "pending": {
       if (answer.status === "failed") return failed(answer.error);
       const missing = missingEntrypoints(manifest, answer.entrypoints);
       if (missing.length > 0) return failed({ message: missingMessage(missing), stack: null });
-      return { kind: "ready", event: { kind: "deployment.ready", message: "A worker booted the bundle; it can be promoted." } };
+      return {
+        kind: "ready",
+        event: { kind: "deployment.ready", message: "A worker booted the bundle; it can be promoted." },
+      };
     }
     case "ready":
     case "failed":
@@ -76,7 +92,11 @@ export function decidePromote(status: DeploymentStatus, isCurrent: boolean): Pro
     case "ready":
       return isCurrent ? { kind: "none" } : { kind: "promote" };
     case "pending":
-      return { kind: "refuse", message: "The deployment is pending: no worker has booted its bundle yet. Promote it when it is ready." };
+      return {
+        kind: "refuse",
+        message:
+          "The deployment is pending: no worker has booted its bundle yet. Promote it when it is ready.",
+      };
     case "failed":
       return { kind: "refuse", message: "The deployment failed; see its error, and deploy again." };
   }
@@ -90,9 +110,21 @@ export function deploymentVersion(now: number, count: number): string {
 /** Ids and names that a manifest declares twice. */
 export function duplicateIssues(manifest: DeploymentManifest): ErrorIssue[] {
   return [
-    ...duplicates("manifest.tasks", "id", manifest.tasks.map(({ id }) => id)),
-    ...duplicates("manifest.actors", "id", (manifest.actors ?? []).map(({ id }) => id)),
-    ...duplicates("manifest.queues", "name", (manifest.queues ?? []).map(({ name }) => name)),
+    ...duplicates(
+      "manifest.tasks",
+      "id",
+      manifest.tasks.map(({ id }) => id),
+    ),
+    ...duplicates(
+      "manifest.actors",
+      "id",
+      (manifest.actors ?? []).map(({ id }) => id),
+    ),
+    ...duplicates(
+      "manifest.queues",
+      "name",
+      (manifest.queues ?? []).map(({ name }) => name),
+    ),
   ];
 }
 
@@ -103,6 +135,11 @@ function duplicates(path: string, field: string, names: readonly string[]): Erro
     if (earlier === undefined) first.set(name, index);
     return earlier === undefined
       ? []
-      : [{ path: `${path}.${index}.${field}`, message: `"${name}" is already declared at ${path}.${earlier}; declare it once` }];
+      : [
+          {
+            path: `${path}.${index}.${field}`,
+            message: `"${name}" is already declared at ${path}.${earlier}; declare it once`,
+          },
+        ];
   });
 }

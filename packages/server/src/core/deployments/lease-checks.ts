@@ -11,8 +11,16 @@ export type CheckLease = { workerId: string; workerGroupId: string; now: number;
  * Gives a worker pending deployments of its group to boot. One statement, oldest first; rows that another worker is being
  * given are skipped. The new check id makes an answer to any earlier check void.
  */
-export async function leaseDeploymentChecks(db: Queryable, { workerId, workerGroupId, now, limit }: CheckLease): Promise<DeploymentCheck[]> {
-  const rows = await db.query<{ id: string; checkId: string; bundleDigest: Buffer; bundleFormatVersion: number }>(sql`
+export async function leaseDeploymentChecks(
+  db: Queryable,
+  { workerId, workerGroupId, now, limit }: CheckLease,
+): Promise<DeploymentCheck[]> {
+  const rows = await db.query<{
+    id: string;
+    checkId: string;
+    bundleDigest: Buffer;
+    bundleFormatVersion: number;
+  }>(sql`
     UPDATE deployments d
     SET check_id = gen_random_uuid(), check_worker_id = ${workerId},
       check_expires_at = to_timestamp(${now + CHECK_DURATION_MS}::float8 / 1000)

@@ -20,14 +20,20 @@ export type Promotion = {
  *
  * @throws DomainError `not_found`, or `invalid_state` when the deployment is not ready.
  */
-export async function promoteDeployment(tx: Tx, environmentId: string, deploymentId: string, now: number): Promise<Promotion> {
+export async function promoteDeployment(
+  tx: Tx,
+  environmentId: string,
+  deploymentId: string,
+  now: number,
+): Promise<Promotion> {
   // The environment first: whoever locks both does it in this order.
   const environment = await lockCurrentDeployment(tx, environmentId);
   const deployment = await lockDeployment(tx, environmentId, deploymentId);
   if (environment === null || deployment === null) throw notFound();
   const { currentDeploymentId: previousId, workerGroupId } = environment;
   const decision = decidePromote(deployment.status, previousId === deploymentId);
-  if (decision.kind === "refuse") throw new DomainError("invalid_state", decision.message, { status: deployment.status });
+  if (decision.kind === "refuse")
+    throw new DomainError("invalid_state", decision.message, { status: deployment.status });
   if (decision.kind === "none") return { changedDeploymentIds: [], workerGroupId, admittedRuns: 0 };
 
   await markDeploymentPromoted(tx, environmentId, deploymentId, now);
@@ -47,5 +53,9 @@ export async function promoteDeployment(tx: Tx, environmentId: string, deploymen
   }
   const { queues } = JSON.parse(deployment.manifest) as DeploymentManifest;
   const admittedRuns = await syncQueues(tx, environmentId, queues ?? []);
-  return { changedDeploymentIds: [deploymentId, ...(previousId === null ? [] : [previousId])], workerGroupId, admittedRuns };
+  return {
+    changedDeploymentIds: [deploymentId, ...(previousId === null ? [] : [previousId])],
+    workerGroupId,
+    admittedRuns,
+  };
 }

@@ -26,12 +26,20 @@ export async function settleCheck(tx: Tx, check: CheckToSettle): Promise<Settled
   const deployment = await lockCheckedDeployment(tx, check.workerGroupId, deploymentId);
   if (deployment === null) throw notFound();
   if (deployment.checkId !== check.checkId || deployment.checkWorkerId !== check.workerId) {
-    throw new DomainError("invalid_state", "Another check of this deployment has replaced this one; drop the answer.", {
-      status: deployment.status,
-    });
+    throw new DomainError(
+      "invalid_state",
+      "Another check of this deployment has replaced this one; drop the answer.",
+      {
+        status: deployment.status,
+      },
+    );
   }
   const { environmentId } = deployment;
-  const decision = decideCheck(deployment.status, JSON.parse(deployment.manifest) as DeploymentManifest, check.answer);
+  const decision = decideCheck(
+    deployment.status,
+    JSON.parse(deployment.manifest) as DeploymentManifest,
+    check.answer,
+  );
   switch (decision.kind) {
     case "none":
       return { environmentId, status: deployment.status };

@@ -28,5 +28,9 @@ export function callBounded<Result>(timeoutMs: number, work: () => Result): Boun
   return result;
 }
 
+/** The error may be of the context's own `Error`, so it is told by its code alone. */
 const isTimeout = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+  typeof error === "object" &&
+  error !== null &&
+  "code" in error &&
+  error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";

@@ -1,7 +1,17 @@
-import type { DeploymentManifest, DeploymentStatus, EntrypointDeclaration, QueueDeclaration } from "@keelson/contract";
+import type {
+  DeploymentManifest,
+  DeploymentStatus,
+  EntrypointDeclaration,
+  QueueDeclaration,
+} from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Queryable } from "../../db/queryable.ts";
-import { findCurrentDeploymentId, findDeclaredDeployment, findReadyDeploymentId, type DeclaredDeployment } from "./entrypoint-reads.ts";
+import {
+  findCurrentDeploymentId,
+  findDeclaredDeployment,
+  findReadyDeploymentId,
+  type DeclaredDeployment,
+} from "./entrypoint-reads.ts";
 import { createPayloadValidator, type PayloadValidator } from "./payload-validator.ts";
 
 export type CachedEntrypoint = {
@@ -47,49 +57,11 @@ const MAX_MANIFEST_CHARACTERS = 32 * 1024 * 1024;
 
 type Held = { deployment: CachedDeployment; characters: number };
 type Pointer = { read: Promise<CachedDeployment | null>; trustedUntil: number };
+type FindById = DeploymentCache["byId"];
 
 export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): DeploymentCache {
-  // Least recently used first: a look-up puts its entry at the end.
-  const held = new Map<string, Held>();
-  let heldCharacters = 0;
-  const reading = new Map<string, Promise<CachedDeployment | null>>();
+  const byId = createFindById(db);
   const pointers = new Map<string, Pointer>();
-
-  const hold = (key: string, deployment: CachedDeployment, characters: number): void => {
-    held.set(key, { deployment, characters });
-    heldCharacters += characters;
-    for (const [oldest, entry] of held) {
-      if (heldCharacters <= MAX_MANIFEST_CHARACTERS || oldest === key) return;
-      held.delete(oldest);
-      heldCharacters -= entry.characters;
-    }
-  };
-
-  const readDeployment = async (key: string, environmentId: string, deploymentId: string): Promise<CachedDeployment | null> => {
-    try {
-      const row = await findDeclaredDeployment(db, environmentId, deploymentId);
-      if (row === null) return null;
-      const deployment = toCached(row);
-      // A pending one will change its status.
-      if (deployment.status !== "pending") hold(key, deployment, row.manifest.length);
-      return deployment;
-    } finally {
-      reading.delete(key);
-    }
-  };
-
-  const byId = (environmentId: string, deploymentId: string): Promise<CachedDeployment | null> => {
-    const key = `${environmentId} ${deploymentId}`;
-    const entry = held.get(key);
-    if (entry !== undefined) {
-      held.delete(key);
-      held.set(key, entry);
-      return Promise.resolve(entry.deployment);
-    }
-    let read = reading.get(key);
-    if (read === undefined) reading.set(key, (read = readDeployment(key, environmentId, deploymentId)));
-    return read;
-  };
 
   const readCurrent = async (environmentId: string): Promise<CachedDeployment | null> => {
     const deploymentId = await findCurrentDeploymentId(db, environmentId);
@@ -107,7 +79,10 @@ export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): De
       if (known !== undefined && known.trustedUntil > clock()) return known.read;
       if (pointers.size >= MAX_POINTERS) pointers.clear();
       // Trusted from before the read, so never for longer than a second after what it saw.
-      const pointer: Pointer = { read: readCurrent(environmentId), trustedUntil: clock() + POINTER_TRUSTED_MS };
+      const pointer: Pointer = {
+        read: readCurrent(environmentId),
+        trustedUntil: clock() + POINTER_TRUSTED_MS,
+      };
       pointers.set(environmentId, pointer);
       pointer.read.catch(() => {
         if (pointers.get(environmentId) === pointer) pointers.delete(environmentId);
@@ -116,6 +91,63 @@ export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): De
     },
     forget: (environmentId) => {
       pointers.delete(environmentId);
+    },
+  };
+}
+
+/** Look-ups by id: settled deployments are held, and concurrent misses share one read. */
+function createFindById(db: Queryable): FindById {
+  const held = createHeldDeployments();
+  const reading = new Map<string, Promise<CachedDeployment | null>>();
+
+  const read = async (
+    key: string,
+    environmentId: string,
+    deploymentId: string,
+  ): Promise<CachedDeployment | null> => {
+    try {
+      const row = await findDeclaredDeployment(db, environmentId, deploymentId);
+      if (row === null) return null;
+      const deployment = toCached(row);
+      // A pending one will change its status.
+      if (deployment.status !== "pending") held.add(key, { deployment, characters: row.manifest.length });
+      return deployment;
+    } finally {
+      reading.delete(key);
+    }
+  };
+
+  return (environmentId, deploymentId) => {
+    const key = `${environmentId} ${deploymentId}`;
+    const known = held.find(key);
+    if (known !== null) return Promise.resolve(known);
+    let underWay = reading.get(key);
+    if (underWay === undefined) reading.set(key, (underWay = read(key, environmentId, deploymentId)));
+    return underWay;
+  };
+}
+
+/** The most recently used deployments whose manifests fit together into the bound. */
+function createHeldDeployments() {
+  // Least recently used first: a look-up puts its entry at the end.
+  const entries = new Map<string, Held>();
+  let characters = 0;
+  return {
+    find: (key: string): CachedDeployment | null => {
+      const entry = entries.get(key);
+      if (entry === undefined) return null;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry.deployment;
+    },
+    add: (key: string, entry: Held): void => {
+      entries.set(key, entry);
+      characters += entry.characters;
+      for (const [oldest, { characters: freed }] of entries) {
+        if (characters <= MAX_MANIFEST_CHARACTERS || oldest === key) return;
+        entries.delete(oldest);
+        characters -= freed;
+      }
     },
   };
 }

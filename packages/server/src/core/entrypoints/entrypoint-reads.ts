@@ -66,7 +66,11 @@ export async function findCurrentDeploymentId(db: Queryable, environmentId: stri
   return row?.id ?? null;
 }
 
-export async function findReadyDeploymentId(db: Queryable, environmentId: string, version: string): Promise<string | null> {
+export async function findReadyDeploymentId(
+  db: Queryable,
+  environmentId: string,
+  version: string,
+): Promise<string | null> {
   const [row] = await db.query<{ id: string }>(sql`
     SELECT id FROM deployments WHERE environment_id = ${environmentId} AND version = ${version} AND status = 'ready'`);
   return row?.id ?? null;

@@ -5,7 +5,11 @@ import type { EntrypointKind } from "./entrypoint-reads.ts";
 export type EntrypointInsert = { id: string; kind: EntrypointKind; declaredId: string };
 
 /** Gives an id to each declared id that has none yet; the others keep theirs. */
-export async function insertEntrypoints(tx: Tx, environmentId: string, entrypoints: readonly EntrypointInsert[]): Promise<void> {
+export async function insertEntrypoints(
+  tx: Tx,
+  environmentId: string,
+  entrypoints: readonly EntrypointInsert[],
+): Promise<void> {
   await tx.query(sql`
     INSERT INTO entrypoints (environment_id, id, kind, declared_id)
     SELECT ${environmentId}::uuid, id, kind, declared_id

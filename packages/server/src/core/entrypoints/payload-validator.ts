@@ -4,7 +4,15 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
 import type { ErrorIssue } from "@keelson/contract";
 import { callBounded } from "./bounded-call.ts";
-import { CHECK_TIMEOUT_MS, COMPILE_TIMEOUT_MS, MAX_PATTERN_CHARACTERS, MAX_SCHEMA_BYTES, needsWatch, patternsOf, schemaCost } from "./schema-cost.ts";
+import {
+  CHECK_TIMEOUT_MS,
+  COMPILE_TIMEOUT_MS,
+  MAX_PATTERN_CHARACTERS,
+  MAX_SCHEMA_BYTES,
+  needsWatch,
+  patternsOf,
+  schemaCost,
+} from "./schema-cost.ts";
 
 // The package's types describe a default export, its CommonJS module is the function itself.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
@@ -16,7 +24,13 @@ export type PayloadValidator = (payload: unknown) => ErrorIssue[];
  * `inlineRefs: false` because inlining writes a referenced schema once a reference: a few kilobytes of schema would become
  * megabytes of code. The schema is not logged, and references are only resolved inside it.
  */
-const OPTIONS: Options = { strict: false, validateFormats: true, allErrors: false, inlineRefs: false, logger: false };
+const OPTIONS: Options = {
+  strict: false,
+  validateFormats: true,
+  allErrors: false,
+  inlineRefs: false,
+  logger: false,
+};
 
 /** The dialect that `$schema` names; without it, or with an unknown name, 2020-12. Ajv refuses the unknown name itself. */
 function createAjv(schema: Record<string, unknown>): Ajv {
@@ -39,13 +53,21 @@ export function payloadSchemaIssues(schema: Record<string, unknown>, path: strin
   }
   const long = patternsOf(schema).find(({ pattern }) => pattern.length > MAX_PATTERN_CHARACTERS);
   if (long !== undefined) {
-    return [{ path: `${path}.${long.path}`, message: `is over ${MAX_PATTERN_CHARACTERS} characters; use a shorter pattern` }];
+    return [
+      {
+        path: `${path}.${long.path}`,
+        message: `is over ${MAX_PATTERN_CHARACTERS} characters; use a shorter pattern`,
+      },
+    ];
   }
   // An asynchronous validator answers with a promise, which would pass for true.
-  if ("$async" in schema) return [{ path: `${path}.$async`, message: "remove it; payloads are checked synchronously" }];
+  if ("$async" in schema)
+    return [{ path: `${path}.$async`, message: "remove it; payloads are checked synchronously" }];
   try {
     const compiled = callBounded(COMPILE_TIMEOUT_MS, () => compile(schema));
-    return compiled.done ? [] : [{ path, message: `does not compile within ${COMPILE_TIMEOUT_MS} ms; make the schema simpler` }];
+    return compiled.done
+      ? []
+      : [{ path, message: `does not compile within ${COMPILE_TIMEOUT_MS} ms; make the schema simpler` }];
   } catch (error) {
     // Whatever the compiler throws is about the schema: it has no other input.
     return [{ path, message: `is not a usable JSON Schema: ${(error as Error).message}` }];
@@ -57,16 +79,20 @@ export function createPayloadValidator(schema: Record<string, unknown>): Payload
   const cost = schemaCost(schema);
   let compiled: ValidateFunction | undefined;
   return (payload) => {
-    const check = (): boolean => {
-      const validate = (compiled ??= compile(schema));
-      return validate(payload) as boolean;
-    };
+    // Compiling was timed at creation; it is not part of what a payload may cost.
+    const validate = (compiled ??= compile(schema));
+    const check = (): boolean => validate(payload);
     const outcome = needsWatch(cost, payload) ? checkWatched(check) : check();
     if (outcome === true) return [];
     if (outcome === null) {
-      return [{ path: "payload", message: `cannot be checked within ${CHECK_TIMEOUT_MS} ms; send less, or simplify the declared schema` }];
+      return [
+        {
+          path: "payload",
+          message: `cannot be checked within ${CHECK_TIMEOUT_MS} ms; send less, or simplify the declared schema`,
+        },
+      ];
     }
-    return (compiled?.errors ?? []).slice(0, 1).map(toPayloadIssue);
+    return (validate.errors ?? []).slice(0, 1).map(toPayloadIssue);
   };
 }
 
@@ -91,13 +117,22 @@ function toPayloadIssue(error: ErrorObject): ErrorIssue {
     case "required":
       return { path: at(String(params["missingProperty"])), message: "is required; add it" };
     case "additionalProperties":
-      return { path: at(String(params["additionalProperty"])), message: "is not in the declared schema; remove it" };
+      return {
+        path: at(String(params["additionalProperty"])),
+        message: "is not in the declared schema; remove it",
+      };
     case "unevaluatedProperties":
-      return { path: at(String(params["unevaluatedProperty"])), message: "is not in the declared schema; remove it" };
+      return {
+        path: at(String(params["unevaluatedProperty"])),
+        message: "is not in the declared schema; remove it",
+      };
     case "type":
       return { path: at(), message: `must be ${[params["type"]].flat().join(" or ")}` };
     case "enum":
-      return { path: at(), message: `must be one of ${(params["allowedValues"] as unknown[]).map((value) => JSON.stringify(value)).join(", ")}` };
+      return {
+        path: at(),
+        message: `must be one of ${(params["allowedValues"] as unknown[]).map((value) => JSON.stringify(value)).join(", ")}`,
+      };
     case "const":
       return { path: at(), message: `must be ${JSON.stringify(params["allowedValue"])}` };
     case "format":

@@ -11,5 +11,9 @@ export async function registerEntrypoints(
   entrypoints: readonly { kind: EntrypointKind; declaredId: string }[],
 ): Promise<void> {
   if (entrypoints.length === 0) return;
-  await insertEntrypoints(tx, environmentId, entrypoints.map((entrypoint) => ({ ...entrypoint, id: newUuid() })));
+  await insertEntrypoints(
+    tx,
+    environmentId,
+    entrypoints.map((entrypoint) => ({ ...entrypoint, id: newUuid() })),
+  );
 }

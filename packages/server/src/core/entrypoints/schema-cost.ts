@@ -9,16 +9,23 @@
  */
 export const MAX_SCHEMA_BYTES = 64 * 1024;
 export const MAX_PATTERN_CHARACTERS = 256;
-export const COMPILE_TIMEOUT_MS = 500;
+export const COMPILE_TIMEOUT_MS = 1_000;
 export const CHECK_TIMEOUT_MS = 100;
 
 /** Steps that take about 20 ms; below them no watch is needed. */
 const UNWATCHED_STEPS = 1_000_000;
 
-/** What the estimate looks at. `null` size: no bound is known. */
+/** `unbounded`: no static bound is known. */
 export type SchemaCost = { nodes: number; unbounded: boolean };
 
-const UNBOUNDED_KEYWORDS = new Set(["$ref", "$dynamicRef", "$recursiveRef", "uniqueItems", "unevaluatedProperties", "unevaluatedItems"]);
+const UNBOUNDED_KEYWORDS = new Set([
+  "$ref",
+  "$dynamicRef",
+  "$recursiveRef",
+  "uniqueItems",
+  "unevaluatedProperties",
+  "unevaluatedItems",
+]);
 
 export function schemaCost(schema: unknown): SchemaCost {
   const cost: SchemaCost = { nodes: 0, unbounded: false };
@@ -28,7 +35,8 @@ export function schemaCost(schema: unknown): SchemaCost {
     // A property may be called `pattern`: taking it for the keyword only costs a watch.
     if (UNBOUNDED_KEYWORDS.has(key)) cost.unbounded = true;
     if (key === "pattern" && typeof value === "string" && !isLinearPattern(value)) cost.unbounded = true;
-    if (key === "patternProperties" && Object.keys(value ?? {}).some((pattern) => !isLinearPattern(pattern))) cost.unbounded = true;
+    if (key === "patternProperties" && Object.keys(value ?? {}).some((pattern) => !isLinearPattern(pattern)))
+      cost.unbounded = true;
   });
   return cost;
 }
@@ -53,7 +61,8 @@ type Visitor = (key: string | null, value: unknown, path: string) => void;
 function visit(value: unknown, visitor: Visitor, key: string | null = null, path = ""): void {
   visitor(key, value, path);
   if (typeof value !== "object" || value === null) return;
-  for (const [name, item] of Object.entries(value)) visit(item, visitor, name, path === "" ? name : `${path}.${name}`);
+  for (const [name, item] of Object.entries(value))
+    visit(item, visitor, name, path === "" ? name : `${path}.${name}`);
 }
 
 /**

@@ -27,7 +27,8 @@ export function canonicalJson(value: unknown): string {
 }
 
 /** SHA-256 of the canonical text in UTF-8. */
-export const canonicalDigest = (value: unknown): Buffer => createHash("sha256").update(canonicalJson(value)).digest();
+export const canonicalDigest = (value: unknown): Buffer =>
+  createHash("sha256").update(canonicalJson(value)).digest();
 
 function canonicalContainer(value: object): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

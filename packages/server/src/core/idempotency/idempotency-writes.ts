@@ -16,7 +16,10 @@ export type KeyToReserve = {
  * The insert waits for a transaction that is inserting the same key, so of all concurrent first requests, on any replica,
  * exactly one goes on and the others find its answer. A key past its time is taken over.
  */
-export async function reserveKey(tx: Tx, { environmentId, scope, key, requestDigest, expiresAt, now }: KeyToReserve): Promise<boolean> {
+export async function reserveKey(
+  tx: Tx,
+  { environmentId, scope, key, requestDigest, expiresAt, now }: KeyToReserve,
+): Promise<boolean> {
   const rows = await tx.query(sql`
     INSERT INTO idempotency_keys AS t (environment_id, scope, key, request_digest, response_status, response_body, expires_at)
     VALUES (${environmentId}, ${scope}, ${key}, ${requestDigest}, 0, '', to_timestamp(${expiresAt}::float8 / 1000))

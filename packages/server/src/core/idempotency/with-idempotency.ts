@@ -50,7 +50,8 @@ export async function withIdempotency(
         { idempotency_key: key },
       );
     }
-    if (stored.body === null) throw new Error(`The answer of ${scope} is stored as a resource, not as a body.`);
+    if (stored.body === null)
+      throw new Error(`The answer of ${scope} is stored as a resource, not as a body.`);
     return { status: stored.status, body: stored.body, replayed: true };
   }
   throw new Error("An idempotency key could neither be taken nor found.");

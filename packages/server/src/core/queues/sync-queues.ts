@@ -12,7 +12,11 @@ const DEFAULT_KEY_LIMIT = 1;
  *
  * @returns the number of runs that became ready.
  */
-export async function syncQueues(tx: Tx, environmentId: string, declared: readonly QueueDeclaration[]): Promise<number> {
+export async function syncQueues(
+  tx: Tx,
+  environmentId: string,
+  declared: readonly QueueDeclaration[],
+): Promise<number> {
   const changed = await writeLimits(tx, environmentId, declared);
   let admitted = 0;
   for (const name of changed) admitted += await admitLimitedRuns(tx, environmentId, name);
@@ -20,7 +24,11 @@ export async function syncQueues(tx: Tx, environmentId: string, declared: readon
 }
 
 /** @returns names of queues whose limits changed, sorted: the order in which queues are locked. */
-async function writeLimits(tx: Tx, environmentId: string, declared: readonly QueueDeclaration[]): Promise<string[]> {
+async function writeLimits(
+  tx: Tx,
+  environmentId: string,
+  declared: readonly QueueDeclaration[],
+): Promise<string[]> {
   const names = declared.map((queue) => queue.name);
   const totals = declared.map((queue) => queue.concurrency_limit ?? null);
   const perKey = declared.map((queue) => queue.concurrency_key_limit ?? DEFAULT_KEY_LIMIT);

@@ -15,7 +15,12 @@ export type WorkerChange = {
  *
  * @throws DomainError `not_found`, or `invalid_state` when its state does not allow the change.
  */
-export async function changeWorker(tx: Tx, workerId: string, { decide, inUse }: WorkerChange, now: number): Promise<WorkerRow> {
+export async function changeWorker(
+  tx: Tx,
+  workerId: string,
+  { decide, inUse }: WorkerChange,
+  now: number,
+): Promise<WorkerRow> {
   const worker = await lockWorker(tx, workerId);
   if (worker === null) throw notFound();
   let { status } = worker;

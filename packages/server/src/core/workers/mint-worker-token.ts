@@ -24,7 +24,11 @@ export type MintedToken = { token: string; expiresAt: number; worker: WorkerRow 
  *
  * @throws DomainError `unauthenticated` for an invalid credential, `unsupported_worker_protocol`, `invalid_request`.
  */
-export async function mintWorkerToken(tx: Tx, request: MintWorkerToken, context: MintContext): Promise<MintedToken> {
+export async function mintWorkerToken(
+  tx: Tx,
+  request: MintWorkerToken,
+  context: MintContext,
+): Promise<MintedToken> {
   checkProtocol(request.worker_protocol_version);
   const { now } = context;
   const workerId = await identifyWorker(tx, request, context);
@@ -39,9 +43,16 @@ export async function mintWorkerToken(tx: Tx, request: MintWorkerToken, context:
 }
 
 const refused = (what: string): DomainError =>
-  new DomainError("unauthenticated", `The ${what} is unknown, expired or revoked. Enroll again with a valid enrollment token.`);
+  new DomainError(
+    "unauthenticated",
+    `The ${what} is unknown, expired or revoked. Enroll again with a valid enrollment token.`,
+  );
 
-async function identifyWorker(tx: Tx, request: MintWorkerToken, { newUuid, now }: MintContext): Promise<string> {
+async function identifyWorker(
+  tx: Tx,
+  request: MintWorkerToken,
+  { newUuid, now }: MintContext,
+): Promise<string> {
   const { enrollment_token: enrollmentToken, worker_id: id, token, name } = request;
   if (enrollmentToken !== undefined && id === undefined && token === undefined) {
     const enrollment = await findEnrollment(tx, credentialDigest(enrollmentToken), now);
@@ -49,13 +60,22 @@ async function identifyWorker(tx: Tx, request: MintWorkerToken, { newUuid, now }
     const workerId = newUuid();
     const workerName = name ?? `worker-${workerId.slice(-8)}`;
     const { workerGroupId } = enrollment;
-    await insertWorker(tx, { id: workerId, workerGroupId, name: workerName, protocolVersion: request.worker_protocol_version, createdAt: now });
+    await insertWorker(tx, {
+      id: workerId,
+      workerGroupId,
+      name: workerName,
+      protocolVersion: request.worker_protocol_version,
+      createdAt: now,
+    });
     return workerId;
   }
   if (enrollmentToken === undefined && id !== undefined && token !== undefined) {
     const workerId = decodeId("wkr", id);
-    if (workerId === null || !(await isWorkerToken(tx, credentialDigest(token), workerId, now))) throw refused("worker's token");
+    if (workerId === null || !(await isWorkerToken(tx, credentialDigest(token), workerId, now)))
+      throw refused("worker's token");
     return workerId;
   }
-  throw invalidRequest([{ path: "enrollment_token", message: "send either enrollment_token, or worker_id and token" }]);
+  throw invalidRequest([
+    { path: "enrollment_token", message: "send either enrollment_token, or worker_id and token" },
+  ]);
 }

@@ -15,7 +15,12 @@ const MAX_LABEL_CHARACTERS = 128;
  *
  * @throws DomainError `unsupported_worker_protocol`, `invalid_request` for too many labels.
  */
-export async function registerWorker(tx: Tx, workerId: string, request: RegisterWorker, now: number): Promise<WorkerRow> {
+export async function registerWorker(
+  tx: Tx,
+  workerId: string,
+  request: RegisterWorker,
+  now: number,
+): Promise<WorkerRow> {
   checkProtocol(request.worker_protocol_version);
   const labels = request.labels ?? {};
   checkLabels(labels);
@@ -33,7 +38,15 @@ export async function registerWorker(tx: Tx, workerId: string, request: Register
 
 function checkLabels(labels: Record<string, string>): void {
   const names = Object.keys(labels);
-  if (names.length > MAX_LABELS || names.some((name) => name.length === 0 || name.length > MAX_LABEL_CHARACTERS)) {
-    throw invalidRequest([{ path: "labels", message: `use at most ${MAX_LABELS} labels with names of 1 to ${MAX_LABEL_CHARACTERS} characters` }]);
+  if (
+    names.length > MAX_LABELS ||
+    names.some((name) => name.length === 0 || name.length > MAX_LABEL_CHARACTERS)
+  ) {
+    throw invalidRequest([
+      {
+        path: "labels",
+        message: `use at most ${MAX_LABELS} labels with names of 1 to ${MAX_LABEL_CHARACTERS} characters`,
+      },
+    ]);
   }
 }

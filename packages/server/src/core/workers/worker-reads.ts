@@ -32,24 +32,37 @@ export async function findWorker(db: Queryable, workerId: string): Promise<Worke
 }
 
 export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerRow | null> {
-  const [row] = await tx.query<WorkerRow>(sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId} FOR NO KEY UPDATE`);
+  const [row] = await tx.query<WorkerRow>(
+    sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId} FOR NO KEY UPDATE`,
+  );
   return row ?? null;
 }
 
 export async function countLeases(db: Queryable, workerId: string): Promise<number> {
-  const [row] = await db.query<{ count: number }>(sql`SELECT count(*) AS count FROM executions WHERE worker_id = ${workerId}`);
+  const [row] = await db.query<{ count: number }>(
+    sql`SELECT count(*) AS count FROM executions WHERE worker_id = ${workerId}`,
+  );
   return row?.count ?? 0;
 }
 
 /** The group that a valid enrollment token admits to. */
-export async function findEnrollment(db: Queryable, digest: Buffer, now: number): Promise<{ workerGroupId: string } | null> {
+export async function findEnrollment(
+  db: Queryable,
+  digest: Buffer,
+  now: number,
+): Promise<{ workerGroupId: string } | null> {
   const [row] = await db.query<{ workerGroupId: string }>(sql`
     SELECT worker_group_id AS "workerGroupId" FROM enrollment_tokens
     WHERE digest = ${digest} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > to_timestamp(${now}::float8 / 1000))`);
   return row ?? null;
 }
 
-export async function isWorkerToken(db: Queryable, digest: Buffer, workerId: string, now: number): Promise<boolean> {
+export async function isWorkerToken(
+  db: Queryable,
+  digest: Buffer,
+  workerId: string,
+  now: number,
+): Promise<boolean> {
   const rows = await db.query(sql`
     SELECT 1 AS found FROM worker_tokens
     WHERE digest = ${digest} AND worker_id = ${workerId} AND revoked_at IS NULL AND expires_at > to_timestamp(${now}::float8 / 1000)`);

@@ -2,7 +2,13 @@ import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
 
-export type WorkerInsert = { id: string; workerGroupId: string; name: string; protocolVersion: number; createdAt: number };
+export type WorkerInsert = {
+  id: string;
+  workerGroupId: string;
+  name: string;
+  protocolVersion: number;
+  createdAt: number;
+};
 
 export async function insertWorker(tx: Tx, worker: WorkerInsert): Promise<void> {
   await tx.query(sql`
@@ -38,7 +44,12 @@ export type Registration = {
   protocolVersion: number;
 };
 
-export async function updateRegistration(tx: Tx, workerId: string, registration: Registration, now: number): Promise<void> {
+export async function updateRegistration(
+  tx: Tx,
+  workerId: string,
+  registration: Registration,
+  now: number,
+): Promise<void> {
   const { name, capacity, labels, version, protocolVersion } = registration;
   await tx.query(sql`
     UPDATE workers SET name = coalesce(${name}::text, name), capacity_executions = ${capacity.executions},
@@ -48,7 +59,12 @@ export async function updateRegistration(tx: Tx, workerId: string, registration:
     WHERE id = ${workerId}`);
 }
 
-export async function markWorker(tx: Tx, workerId: string, status: StoredWorkerStatus, now: number): Promise<void> {
+export async function markWorker(
+  tx: Tx,
+  workerId: string,
+  status: StoredWorkerStatus,
+  now: number,
+): Promise<void> {
   await tx.query(sql`
     UPDATE workers SET status = ${status}, updated_at = to_timestamp(${now}::float8 / 1000) WHERE id = ${workerId}`);
 }

@@ -22,7 +22,10 @@ export const WORKER_EDGES = [
 /** Silence after which a worker looks lost. */
 export const LOST_AFTER_MS = 15_000;
 
-export type WorkerDecision = { kind: "none" } | { kind: "move"; to: StoredWorkerStatus } | { kind: "refuse"; message: string };
+export type WorkerDecision =
+  | { kind: "none" }
+  | { kind: "move"; to: StoredWorkerStatus }
+  | { kind: "refuse"; message: string };
 
 /** A worker process begins: with its first contact, or again. */
 export function decideRegister(status: StoredWorkerStatus): WorkerDecision {
@@ -74,7 +77,10 @@ export function decideDrained(status: StoredWorkerStatus, leases: number): Worke
 }
 
 /** How the worker looks now. One that is drained is expected to be silent. */
-export function workerStatus(worker: { status: StoredWorkerStatus; lastSeenAt: number }, now: number): WorkerStatus {
+export function workerStatus(
+  worker: { status: StoredWorkerStatus; lastSeenAt: number },
+  now: number,
+): WorkerStatus {
   switch (worker.status) {
     case "drained":
       return "drained";

@@ -34,7 +34,8 @@ export const taskRoutes: Route[] = [
     path: "/v1/tasks",
     operationId: "listTasks",
     summary: "List tasks",
-    description: "The tasks of the current deployment, those first declared last at the top. Empty while nothing has been promoted.",
+    description:
+      "The tasks of the current deployment, those first declared last at the top. Empty while nothing has been promoted.",
     tag: "Tasks",
     access: read,
     query: Type.Object(pageQuery(), { additionalProperties: false }),
@@ -46,7 +47,14 @@ export const taskRoutes: Route[] = [
       const before = decodeCursor(LIST, environmentId, query.cursor);
       const deployment = await server.deployments.current(environmentId);
       if (deployment === null) return { status: 200, body: { tasks: [], next_cursor: null } };
-      const rows = await listEntrypoints(server.db, environmentId, "task", [...deployment.tasks.keys()], before, limit + 1);
+      const rows = await listEntrypoints(
+        server.db,
+        environmentId,
+        "task",
+        [...deployment.tasks.keys()],
+        before,
+        limit + 1,
+      );
       const page = toPage(rows, limit, (row) => encodeCursor(LIST, environmentId, row.id));
       const tasks = page.rows.flatMap((row) => {
         const entrypoint = deployment.tasks.get(row.declaredId);
@@ -61,7 +69,8 @@ export const taskRoutes: Route[] = [
     path: "/v1/tasks/:id",
     operationId: "getTask",
     summary: "Get a task",
-    description: "The id stays the same from deployment to deployment; a task that the current deployment does not declare is not found.",
+    description:
+      "The id stays the same from deployment to deployment; a task that the current deployment does not declare is not found.",
     tag: "Tasks",
     access: read,
     params: Type.Object({ id: Type.String() }),

@@ -4,7 +4,11 @@ import type { EntrypointRow } from "../../core/entrypoints/entrypoint-reads.ts";
 import { toTimestamp } from "./time.ts";
 
 /** The identity of a task with what the deployment declares of it. */
-export const toTask = (row: EntrypointRow, deployment: CachedDeployment, { declaration }: CachedEntrypoint): Task => ({
+export const toTask = (
+  row: EntrypointRow,
+  deployment: CachedDeployment,
+  { declaration }: CachedEntrypoint,
+): Task => ({
   id: encodeId("task", row.id),
   project_id: encodeId("proj", deployment.projectId),
   environment_id: encodeId("env", deployment.environmentId),

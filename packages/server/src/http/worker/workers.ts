@@ -51,7 +51,11 @@ const EXAMPLE_ACTIVE = { ...EXAMPLE_WORKER, status: "active" };
 /** Random bytes of a credential; more than its 32 digits need, because some are skipped. */
 const CREDENTIAL_BYTES = 96;
 
-async function change(server: ServerContext, { workerId }: WorkerScope, request: WorkerChange): Promise<Reply> {
+async function change(
+  server: ServerContext,
+  { workerId }: WorkerScope,
+  request: WorkerChange,
+): Promise<Reply> {
   const now = server.clock();
   const row = await server.db.transaction((tx) => changeWorker(tx, workerId, request, now));
   return { status: 200, body: toWorker(row, now) };
@@ -60,26 +64,44 @@ async function change(server: ServerContext, { workerId }: WorkerScope, request:
 /** A boot that went well says what was registered: without it, missing entrypoints could not be told. */
 function answerOf(body: DeploymentChecked): CheckAnswer {
   if (body.status === "failed") {
-    const { message = "The bundle could not be booted; the worker gave no reason.", stack = null } = body.error ?? {};
+    const { message = "The bundle could not be booted; the worker gave no reason.", stack = null } =
+      body.error ?? {};
     return { status: "failed", error: { message, stack } };
   }
   if (body.entrypoints === undefined) {
-    throw invalidRequest([{ path: "entrypoints", message: "is required with status ready; list what the bundle registered" }]);
+    throw invalidRequest([
+      { path: "entrypoints", message: "is required with status ready; list what the bundle registered" },
+    ]);
   }
-  return { status: "ready", entrypoints: body.entrypoints.map(({ kind, declared_id: declaredId }) => ({ kind, declaredId })) };
+  return {
+    status: "ready",
+    entrypoints: body.entrypoints.map(({ kind, declared_id: declaredId }) => ({ kind, declaredId })),
+  };
 }
 
 async function settle(server: ServerContext, scope: WorkerScope, body: DeploymentChecked): Promise<Reply> {
   const deploymentId = decodeId("dep", body.deployment_id);
   if (deploymentId === null) throw notFound();
-  const check = { ...scope, deploymentId, checkId: body.check_id, answer: answerOf(body), now: server.clock() };
+  const check = {
+    ...scope,
+    deploymentId,
+    checkId: body.check_id,
+    answer: answerOf(body),
+    now: server.clock(),
+  };
   const { status } = await server.db.transaction((tx) => settleCheck(tx, check));
   server.wakes.wake(wakeKeys.deployment(deploymentId));
   return { status: 200, body: { deployment_id: encodeId("dep", deploymentId), status } };
 }
 
-async function sendBundle(server: ServerContext, { workerGroupId }: WorkerScope, digest: string): Promise<Reply> {
-  const known = /^[0-9a-f]{64}$/.test(digest) && (await groupHasBundle(server.db, workerGroupId, Buffer.from(digest, "hex")));
+async function sendBundle(
+  server: ServerContext,
+  { workerGroupId }: WorkerScope,
+  digest: string,
+): Promise<Reply> {
+  const known =
+    /^[0-9a-f]{64}$/.test(digest) &&
+    (await groupHasBundle(server.db, workerGroupId, Buffer.from(digest, "hex")));
   if (!known) throw notFound();
   const blob = await server.blobs.read(digest);
   if (blob === null) throw new Error(`The bytes of bundle ${digest} are not in the blob store.`);
@@ -87,7 +109,11 @@ async function sendBundle(server: ServerContext, { workerGroupId }: WorkerScope,
     status: 200,
     bytes: blob.bytes,
     contentType: "application/octet-stream",
-    headers: { "content-length": String(blob.sizeBytes), etag: `"${digest}"`, "cache-control": "private, max-age=31536000, immutable" },
+    headers: {
+      "content-length": String(blob.sizeBytes),
+      etag: `"${digest}"`,
+      "cache-control": "private, max-age=31536000, immutable",
+    },
   };
 }
 
@@ -111,7 +137,14 @@ export const workerRoutes: Route[] = [
       const now = server.clock();
       const context = { newUuid: server.newUuid, random: randomBytes(CREDENTIAL_BYTES), now };
       const minted = await server.db.transaction((tx) => mintWorkerToken(tx, body, context));
-      return { status: 200, body: { token: minted.token, expires_at: toTimestamp(minted.expiresAt), worker: toWorker(minted.worker, now) } };
+      return {
+        status: 200,
+        body: {
+          token: minted.token,
+          expires_at: toTimestamp(minted.expiresAt),
+          worker: toWorker(minted.worker, now),
+        },
+      };
     },
   }),
   ...bothMounts(tag, {
@@ -119,12 +152,19 @@ export const workerRoutes: Route[] = [
     path: "/register",
     operationId: "registerWorker",
     summary: "Register a worker process",
-    description: "Says what the worker is and can hold. It gets work once it has activated. Registering again begins anew.",
+    description:
+      "Says what the worker is and can hold. It gets work once it has activated. Registering again begins anew.",
     access: worker,
     body: RegisterWorker,
     responses: { 200: { description: "The worker, registered.", schema: Worker } },
     examples: {
-      request: { name: "build-3", capacity: { executions: 16, workspaces: 0 }, labels: { zone: "a" }, version: "0.1.0", worker_protocol_version: 1 },
+      request: {
+        name: "build-3",
+        capacity: { executions: 16, workspaces: 0 },
+        labels: { zone: "a" },
+        version: "0.1.0",
+        worker_protocol_version: 1,
+      },
       response: EXAMPLE_WORKER,
     },
     handle: async ({ server, scope, body }) => {
@@ -138,7 +178,8 @@ export const workerRoutes: Route[] = [
     path: "/activate",
     operationId: "activateWorker",
     summary: "Activate the worker",
-    description: "From here on the worker may lease executions. Activating again changes nothing; a draining worker registers first.",
+    description:
+      "From here on the worker may lease executions. Activating again changes nothing; a draining worker registers first.",
     access: worker,
     responses: { 200: { description: "The worker, active.", schema: Worker } },
     examples: { response: EXAMPLE_ACTIVE },
@@ -149,7 +190,8 @@ export const workerRoutes: Route[] = [
     path: "/drain",
     operationId: "drainWorker",
     summary: "Drain the worker",
-    description: "The worker gets no more executions. It is `draining` while it holds a lease, then `drained`: see its heartbeat's answer.",
+    description:
+      "The worker gets no more executions. It is `draining` while it holds a lease, then `drained`: see its heartbeat's answer.",
     access: worker,
     responses: { 200: { description: "The worker, draining or drained.", schema: Worker } },
     examples: { response: { ...EXAMPLE_WORKER, status: "draining" } },
@@ -165,12 +207,17 @@ export const workerRoutes: Route[] = [
     path: "/heartbeat",
     operationId: "heartbeatWorker",
     summary: "Say that the worker lives",
-    description: "To be sent at least every 5 s when nothing else is; after 15 s of silence the worker is shown as `lost` until it is heard again.",
+    description:
+      "To be sent at least every 5 s when nothing else is; after 15 s of silence the worker is shown as `lost` until it is heard again.",
     access: worker,
     body: WorkerHeartbeat,
     responses: { 200: { description: "The worker.", schema: Worker } },
-    examples: { request: { in_use: { executions: 3, workspaces: 0 } }, response: { ...EXAMPLE_ACTIVE, in_use: { executions: 3, workspaces: 0 } } },
-    handle: ({ server, scope, body }) => change(server, scope, { decide: () => ({ kind: "none" }), inUse: body.in_use ?? null }),
+    examples: {
+      request: { in_use: { executions: 3, workspaces: 0 } },
+      response: { ...EXAMPLE_ACTIVE, in_use: { executions: 3, workspaces: 0 } },
+    },
+    handle: ({ server, scope, body }) =>
+      change(server, scope, { decide: () => ({ kind: "none" }), inUse: body.in_use ?? null }),
   }),
   ...bothMounts(tag, {
     method: "GET",

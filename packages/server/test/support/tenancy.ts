@@ -1,94 +1,11 @@
-// A whole server for a test file: real HTTP on a free port, on a database of its own.
+// Who else may call: API keys, users and another organization, put straight into the database.
 
 import { hash, randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { decodeId, encodeId, formatCredential, type CredentialKind } from "@keelson/contract";
 import { systemClock } from "../../src/clock.ts";
-import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { sql } from "../../src/db/sql.ts";
-import { startServer, type RunningServer } from "../../src/server.ts";
 import { createUuidGenerator } from "../../src/uuid.ts";
-import { createTestDatabase } from "./database.ts";
-import { makeTestFolder } from "./test-folder.ts";
-
-export type Answer = {
-  status: number;
-  headers: Headers;
-  text: string;
-  /** The parsed body; undefined when it is not JSON. */
-  body: any;
-};
-
-export type RequestOptions = {
-  method?: string;
-  /** A credential; null sends none. Default: the API key of the first start. */
-  as?: string | null;
-  body?: unknown;
-  headers?: Record<string, string>;
-};
-
-export interface TestServer extends RunningServer {
-  /** For what only the database can do to a server. */
-  readonly db: Database;
-  readonly databaseUrl: string;
-  request(path: string, options?: RequestOptions): Promise<Answer>;
-  stop(): Promise<void>;
-}
-
-/** Starts a server; call `stop` in an `after` hook. */
-export async function startTestServer(): Promise<TestServer> {
-  const [database, dataDir] = await Promise.all([createTestDatabase(), makeTestFolder()]);
-  const server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    databaseUrl: database.url,
-    databaseDirectUrl: null,
-    databasePoolSize: 8,
-    databaseStatementNames: true,
-    dataDir,
-    publicUrl: null,
-    leaseDurationMs: 6_000,
-    logLevel: "silent",
-  });
-  const db = createDatabase({ url: database.url, poolSize: 2, statementNames: false });
-  return {
-    ...server,
-    db,
-    databaseUrl: database.url,
-    request: (path, options = {}) => send(server.url, path, { as: server.credentials.api_key, ...options }),
-    stop: async () => {
-      await server.close();
-      await db.close();
-      await database.drop();
-      await rm(dataDir, { recursive: true });
-    },
-  };
-}
-
-async function send(
-  url: string,
-  path: string,
-  { method, as, body, headers }: RequestOptions,
-): Promise<Answer> {
-  const isJson = body !== undefined && typeof body !== "string" && !(body instanceof Uint8Array);
-  const response = await fetch(url + path, {
-    method: method ?? (body === undefined ? "GET" : "POST"),
-    headers: {
-      ...(as == null ? {} : { authorization: `Bearer ${as}` }),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: (isJson ? JSON.stringify(body) : body) as BodyInit }),
-  });
-  const text = await response.text();
-  const json = response.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: json ? JSON.parse(text) : undefined,
-  };
-}
+import type { ApiServer } from "./api-server.ts";
 
 const newUuid = createUuidGenerator(systemClock);
 
@@ -106,7 +23,7 @@ export type KeyOptions = {
 
 /** Puts an API key into the database and gives its text. */
 export async function addApiKey(
-  server: TestServer,
+  server: ApiServer,
   permissions: readonly string[],
   options: KeyOptions = {},
 ): Promise<string> {
@@ -121,7 +38,7 @@ export async function addApiKey(
 
 /** A user with a session; `role` makes them a member of the first organization. */
 export async function addUser(
-  server: TestServer,
+  server: ApiServer,
   role: string | null,
   options: { isAdmin?: boolean; expiresAt?: Date } = {},
 ): Promise<string> {
@@ -149,7 +66,7 @@ export type Place = {
 };
 
 /** Another organization with a project, an environment and a worker group of its own. */
-export async function addForeignPlace(server: TestServer): Promise<Place> {
+export async function addForeignPlace(server: ApiServer): Promise<Place> {
   const [organizationId, projectId, environmentId, workerGroupId] = [
     newUuid(),
     newUuid(),
@@ -177,7 +94,7 @@ export async function addForeignPlace(server: TestServer): Promise<Place> {
 }
 
 /** The part of a query or body by which a user says where to act. */
-export const place = ({ credentials }: RunningServer): { project_id: string; environment_id: string } => ({
+export const place = ({ credentials }: ApiServer): { project_id: string; environment_id: string } => ({
   project_id: credentials.project_id,
   environment_id: credentials.environment_id,
 });

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { DEPLOYMENT_STATUSES } from "@keelson/contract";
+import {
+  decideCheck,
+  decidePromote,
+  DEPLOYMENT_EDGES,
+  deploymentVersion,
+  duplicateIssues,
+  type CheckAnswer,
+} from "./deployment.ts";
+
+const manifest = { tasks: [{ id: "a" }], actors: [{ id: "a" }] };
+const both = [
+  { kind: "task", declaredId: "a" },
+  { kind: "actor", declaredId: "a" },
+] as const;
+
+describe("a deployment's decisions", () => {
+  const answers: CheckAnswer[] = [
+    { status: "ready", entrypoints: both },
+    { status: "ready", entrypoints: [] },
+    { status: "failed", error: { message: "no", stack: null } },
+  ];
+  for (const status of DEPLOYMENT_STATUSES) {
+    for (const answer of answers) {
+      test(`a check that ends ${answer.status} moves a ${status} deployment along an edge or not at all`, () => {
+        const decision = decideCheck(status, manifest, answer);
+        if (decision.kind === "none") return assert.notEqual(status, "pending");
+        assert.ok(DEPLOYMENT_EDGES.some((edge) => edge.from === status && edge.to === decision.kind));
+        assert.equal(decision.event.kind, `deployment.${decision.kind}`);
+      });
+    }
+    test(`a ${status} deployment ${status === "ready" ? "can" : "cannot"} be promoted`, () => {
+      assert.equal(decidePromote(status, false).kind, status === "ready" ? "promote" : "refuse");
+    });
+  }
+
+  test("promoting the current deployment changes nothing", () => {
+    assert.deepEqual(decidePromote("ready", true), { kind: "none" });
+  });
+
+  test("an actor does not stand in for a task of the same id", () => {
+    const decision = decideCheck("pending", manifest, { status: "ready", entrypoints: [both[1]] });
+    assert.ok(decision.kind === "failed");
+    assert.match(decision.error.message, /task "a"/);
+    assert.doesNotMatch(decision.error.message, /actor/);
+  });
+
+  test("many missing entrypoints are named up to twenty", () => {
+    const tasks = Array.from({ length: 50 }, (_, index) => ({ id: `t${index}` }));
+    const decision = decideCheck("pending", { tasks }, { status: "ready", entrypoints: [] });
+    assert.ok(decision.kind === "failed");
+    assert.match(decision.error.message, /task "t19" and 30 more/);
+  });
+
+  test("a version is the day in UTC and the count", () => {
+    assert.equal(deploymentVersion(Date.parse("2026-11-20T23:59:59.999Z"), 12), "20261120.12");
+    assert.equal(deploymentVersion(Date.parse("2026-11-21T00:00:00.000Z"), 13), "20261121.13");
+  });
+
+  test("a task and an actor may have the same id, two tasks may not", () => {
+    assert.deepEqual(duplicateIssues(manifest), []);
+    assert.equal(duplicateIssues({ tasks: [{ id: "a" }, { id: "a" }] })[0]?.path, "manifest.tasks.1.id");
+  });
+});

@@ -1,0 +1,95 @@
+// A running server for one test file: its own database, folder and port, and a caller's view of its HTTP interface.
+
+import { rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { startServer, type RunningServer } from "../../src/server.ts";
+import { createDatabase, type Database } from "../../src/db/pool.ts";
+import { createTestDatabase } from "./database.ts";
+import { makeTestFolder } from "./test-folder.ts";
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // What a route answered is looked into freely by a test.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+export interface CallOptions {
+  /** Bearer credential; null sends none. Default: the API key of the first environment. */
+  readonly as?: string | null;
+  readonly body?: unknown;
+  readonly bytes?: Uint8Array;
+  readonly headers?: Record<string, string>;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly credentials: RunningServer["credentials"];
+  readonly db: Database;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+/** Starts it with a first environment. Stop it in an `after` hook. */
+export async function startApiServer(): Promise<ApiServer> {
+  const database = await createTestDatabase();
+  const dataDir = await makeTestFolder();
+  const server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    databaseUrl: database.url,
+    databaseDirectUrl: null,
+    databasePoolSize: 6,
+    databaseStatementNames: true,
+    dataDir,
+    publicUrl: null,
+    leaseDurationMs: 15_000,
+    logLevel: "error",
+  });
+  const db = createDatabase({ url: database.url, poolSize: 2, statementNames: false });
+  return {
+    url: server.url,
+    credentials: server.credentials,
+    db,
+    call: (method, path, options = {}) => call(server, method, path, options),
+    stop: async () => {
+      await server.close();
+      await db.close();
+      await database.drop();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+async function call(
+  server: RunningServer,
+  method: string,
+  path: string,
+  options: CallOptions,
+): Promise<Answer> {
+  const credential = options.as === undefined ? server.credentials.api_key : options.as;
+  const headers: Record<string, string> = { ...options.headers };
+  if (credential !== null) headers["authorization"] = `Bearer ${credential}`;
+  if (options.bytes !== undefined) headers["content-type"] ??= "application/octet-stream";
+  if (options.body !== undefined) headers["content-type"] ??= "application/json";
+  const body: string | Buffer<ArrayBuffer> | null =
+    options.bytes !== undefined
+      ? Buffer.from(options.bytes)
+      : options.body === undefined
+        ? null
+        : JSON.stringify(options.body);
+  const response = await fetch(server.url + path, { method, headers, body });
+  const content = Buffer.from(await response.arrayBuffer());
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: content.toString(),
+    // A HEAD has the type without the content.
+    body: isJson && content.length > 0 ? JSON.parse(content.toString()) : content,
+  };
+}
+
+export const digestOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
