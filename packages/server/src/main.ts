@@ -6,7 +6,11 @@ import { startServer } from "./server.ts";
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const embedded = config.databaseUrl === null ? await startEmbeddedServer({ dataDir: config.dataDir }) : null;
-  const server = await startServer({ ...config, databaseUrl: config.databaseUrl ?? (embedded?.url as string) });
+  const server = await startServer({ ...config, databaseUrl: config.databaseUrl ?? (embedded?.url as string) }).catch(async (error: unknown) => {
+    // A process with a database to watch would not end by itself.
+    await embedded?.stop();
+    throw error;
+  });
   process.stdout.write(`listening on ${server.url}\n`);
   let stopping = false;
   const stop = async (): Promise<void> => {

@@ -1,16 +1,21 @@
+import { isUtf8 } from "node:buffer";
+import type { Server } from "node:http";
 import { API_VERSION, HEADERS, LIMITS } from "@keelson/contract";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { DomainError } from "../domain-error.ts";
+import { DomainError, invalidRequest } from "../domain-error.ts";
 import type { Principal } from "../core/credentials/principal.ts";
 import type { NewUuid } from "../uuid.ts";
 import type { ServerContext } from "../server-context.ts";
 import type { Authenticator } from "./authenticate/authenticator.ts";
 import { isUnexpected, toErrorReply } from "./error-reply.ts";
+import { createEventStreams } from "./event-stream.ts";
 import type { ConnectionLimit } from "./follow.ts";
+import { createOpenWaits } from "./open-waits.ts";
 import { parseJson } from "./parse-json.ts";
+import { mayBeUnstorable, type BodyText } from "./storable-text.ts";
 import type { RouteMetrics } from "./metrics.ts";
-import { checkApiVersion, requestIdOf } from "./control-headers.ts";
+import { checkApiVersion, checkHost, requestIdOf } from "./control-headers.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Method, Route } from "./route.ts";
 
@@ -25,12 +30,18 @@ export type AppOptions = {
   isSecure: boolean;
 };
 
+/** How much of a refused body is read for the sake of its sender. */
+const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
+/** How long a stopping server waits for the requests under way. */
+const MAX_CLOSE_MS = 10_000;
 const METHODS: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const OTHER_METHODS = [...METHODS, "OPTIONS"] as const;
 
 declare module "fastify" {
   interface FastifyRequest {
     keelsonRequestId: string;
+    /** What is known of a JSON body's text; null without one. */
+    bodyText: BodyText | null;
     principal: Principal | null;
   }
 }
@@ -40,17 +51,22 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
-    forceCloseConnections: true,
+    // Node would answer these itself, without our body.
+    http: { requireHostHeader: false },
+    // Requests under way are answered; what waits is told to end, and what is idle is cut.
+    forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 512 },
     // Parsed once below; the default parser would refuse keys that are ordinary data here.
-    frameworkErrors: (error, request, reply) => sendError(options.log, error, request, reply),
+    // A URL that cannot be decoded reaches no hook.
+    frameworkErrors: (error, request, reply) => sendError(options.log, begin(request, reply) ?? error, request, reply),
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest("keelsonRequestId", "");
+  app.decorateRequest("bodyText", null);
   app.decorateRequest("principal", null);
   addBodyParsers(app);
   const observe = createObserver(options.context);
-  app.addHook("onRequest", (request, reply, done) => {
+  const begin = (request: FastifyRequest, reply: FastifyReply): DomainError | null => {
     const { id, error } = requestIdOf(request.raw, options.newUuid);
     request.keelsonRequestId = id;
     reply.raw.setHeader(HEADERS.requestId, id);
@@ -58,13 +74,23 @@ export function createApp(options: AppOptions): FastifyInstance {
     reply.raw.setHeader("x-content-type-options", "nosniff");
     if (options.isSecure) reply.raw.setHeader("strict-transport-security", "max-age=31536000");
     observe(request, reply);
-    done(error ?? checkApiVersion(request.raw) ?? undefined);
-  });
+    return error ?? checkHost(request.raw) ?? checkApiVersion(request.raw);
+  };
+  app.addHook("onRequest", (request, reply, done) => done(begin(request, reply) ?? undefined));
   app.setErrorHandler((error, request, reply) => sendError(options.log, error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendError(options.log, new DomainError("route_not_found", `There is no ${request.method} ${pathOf(request)}; /openapi.json lists all routes.`), request, reply),
   );
-  const dispatch = createDispatcher(options);
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+  const waits = createOpenWaits();
+  const eventStreams = createEventStreams();
+  options.context.metrics.gauge("keelson_event_streams", "Open event streams.", eventStreams.count);
+  app.addHook("preClose", async () => {
+    waits.abortAll();
+    eventStreams.close();
+    endConnections(app.server);
+  });
+  const dispatch = createDispatcher(options, waits, eventStreams);
   for (const route of options.routes) app.route(dispatch(route));
   refuseOtherMethods(app, options.routes);
   return app;
@@ -88,10 +114,15 @@ const pathOf = (request: FastifyRequest): string => request.url.split("?", 1)[0]
 
 function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, text, done) => {
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
+    // No bytes are an empty object, so that POST routes whose fields are all optional need no body.
+    if (bytes.length === 0) return done(null, {});
     try {
-      // No bytes are an empty object, so that POST routes whose fields are all optional need no body.
-      done(null, text.length === 0 ? {} : parseJson(text as string));
+      // Decoding would replace what is not UTF-8 without a word.
+      if (!isUtf8(bytes as Buffer)) throw invalidRequest([{ path: "body", message: "encode it as UTF-8" }]);
+      const text = bytes.toString("utf8");
+      request.bodyText = { sizeBytes: bytes.length, mayBeUnstorable: mayBeUnstorable(text) };
+      done(null, parseJson(text));
     } catch (error) {
       done(error as Error);
     }
@@ -122,10 +153,37 @@ function refuseOtherMethods(app: FastifyInstance, routes: readonly Route[]): voi
 }
 
 function sendError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const requestId = request.keelsonRequestId || (reply.raw.getHeader(HEADERS.requestId) as string | undefined) || "";
+  const requestId = request.keelsonRequestId;
   const answer = toErrorReply(error, requestId);
+  keepForAnswer(request, reply);
   if (isUnexpected(answer)) log.error({ err: error, requestId, method: request.method, path: pathOf(request) }, "request failed");
   return reply.code(answer.status).headers(answer.headers).type("application/json; charset=utf-8").send(JSON.stringify(answer.body));
+}
+
+/**
+ * Lets the caller of a refused upload read the answer: closing a connection on unread data resets it, and the answer is
+ * lost. The rest of a body of bearable size is read and dropped instead.
+ */
+function keepForAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.readableEnded || raw.destroyed) return;
+  let dropped = 0;
+  raw.on("data", (chunk: Buffer) => {
+    dropped += chunk.length;
+    if (dropped > MAX_DROPPED_BYTES) raw.destroy();
+  });
+  raw.resume();
+  // Set by Fastify for a body that is too large.
+  reply.removeHeader("connection");
+}
+
+/** Cuts connections as they become idle, and after a while those that do not. */
+function endConnections(server: Server): void {
+  const idle = setInterval(() => server.closeIdleConnections(), 20);
+  const all = setTimeout(() => server.closeAllConnections(), MAX_CLOSE_MS);
+  server.once("close", () => {
+    clearInterval(idle);
+    clearTimeout(all);
+  });
 }
 
 /** Bytes that are not HTTP, or headers too large: there is no request to answer, only a socket. */

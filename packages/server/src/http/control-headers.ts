@@ -27,6 +27,12 @@ export function requestIdOf(message: IncomingMessage, newUuid: NewUuid): { id: s
 
 const duplicate = (name: string): DomainError => invalidRequest([{ path: name, message: "send this header once" }]);
 
+/** Source: RFC 9112, section 3.2: a request of HTTP/1.1 without Host is refused. */
+export function checkHost(message: IncomingMessage): DomainError | null {
+  if (message.headers.host !== undefined || message.httpVersionMinor === 0) return null;
+  return invalidRequest([{ path: "Host", message: "send this header" }]);
+}
+
 /** Source: the specification, "Versioning": omitted or empty means the current version. */
 export function checkApiVersion(message: IncomingMessage): DomainError | null {
   if (message.headers[HEADERS.apiVersion] === undefined) return null;

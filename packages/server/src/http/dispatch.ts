@@ -6,9 +6,11 @@ import type { Principal } from "../core/credentials/principal.ts";
 import { DomainError, invalidRequest } from "../domain-error.ts";
 import type { AppOptions } from "./app.ts";
 import { bearerOf, idempotencyKeyOf, provenanceOf } from "./control-headers.ts";
-import { eventStream } from "./event-stream.ts";
-import { createScopeResolver, type Scope } from "./resolve-scope.ts";
+import type { EventStreams } from "./event-stream.ts";
+import type { OpenWaits } from "./open-waits.ts";
+import { createScopeResolver } from "./resolve-scope.ts";
 import type { Reply, RequestFacts, Route } from "./route.ts";
+import { findUnstorableText } from "./storable-text.ts";
 import { bodyValidator, queryValidator, type Validator } from "./validate.ts";
 
 const UNAUTHENTICATED = (): DomainError =>
@@ -39,7 +41,7 @@ export const selectsInQuery = (route: Route): boolean => route.method === "GET" 
 const takesUsers = (route: Route): boolean => route.family === "api" && route.access.kind === "environment";
 
 /** Turns a route into what Fastify runs: authentication and permission, then validation, then the handler, then the reply. */
-export function createDispatcher(options: AppOptions): (route: Route) => RouteOptions {
+export function createDispatcher(options: AppOptions, waits: OpenWaits, eventStreams: EventStreams): (route: Route) => RouteOptions {
   const { context, authenticator } = options;
   const resolveScope = createScopeResolver(context.db);
 
@@ -64,15 +66,11 @@ export function createDispatcher(options: AppOptions): (route: Route) => RouteOp
       const body: unknown = route.rawBody === undefined ? checkBody(request) : request.body;
       const selection = inQuery ? takeSelection(query) : inBody ? takeSelection(body as Record<string, unknown>) : null;
       const scope = await resolveScope(route, principal, selection, forbidden);
-      const answer = await route.handle({
-        server: context,
-        scope,
-        params: request.params,
-        query,
-        body,
-        request: requestFacts(route, request, reply, body),
-      } as never);
-      return send(options, answer, request, reply, scope);
+      const facts = requestFacts(route, request, reply, body, waits);
+      const answer = await route.handle({ server: context, scope, params: request.params, query, body, request: facts } as never);
+      if (!("events" in answer)) return send(answer, reply);
+      const leave = options.connectionLimit.enter(scope !== null && "environmentId" in scope ? scope.environmentId : "");
+      return sendEvents(options, eventStreams, answer.events, facts, request, reply).finally(leave);
     };
 
     return {
@@ -119,14 +117,22 @@ function fits(route: Route, principal: Principal): boolean {
 
 function bodyCheck(route: Route, inBody: boolean): (request: FastifyRequest) => unknown {
   const schema = route.body ?? (inBody && route.method !== "GET" ? NO_QUERY : undefined);
+  // What a worker reports of a run is stored as JSON, whatever its process wrote.
+  const isStoredAsText = schema !== undefined && route.access.kind !== "worker";
   const check: Validator | null = schema === undefined ? null : bodyValidator(withSelection(schema, inBody));
   return (request) => {
     if (request.body instanceof Readable) {
       throw new DomainError("unsupported_media_type", "Send the body with Content-Type: application/json.");
     }
     const body = request.body ?? {};
-    if (check !== null) check(body);
-    else if (Object.keys(body).length > 0) throw invalidRequest([{ path: "body", message: "this route takes no body" }]);
+    if (check !== null) check(body, request.bodyText?.sizeBytes);
+    else if (typeof body !== "object" || Object.keys(body).length > 0) {
+      throw invalidRequest([{ path: "body", message: "this route takes no body" }]);
+    }
+    if (isStoredAsText && request.bodyText?.mayBeUnstorable === true) {
+      const issue = findUnstorableText(schema, body);
+      if (issue !== null) throw invalidRequest([issue]);
+    }
     return body;
   };
 }
@@ -141,20 +147,14 @@ function takeSelection(source: Record<string, unknown>): { projectId: string | n
   };
 }
 
-function requestFacts(route: Route, request: FastifyRequest, reply: FastifyReply, body: unknown): RequestFacts {
+function requestFacts(route: Route, request: FastifyRequest, reply: FastifyReply, body: unknown, waits: OpenWaits): RequestFacts {
   const { raw } = request;
-  let hungUp: AbortController | undefined;
+  let signal: AbortSignal | undefined;
   return {
     requestId: request.keelsonRequestId,
     // Made when asked for: most requests never look at it.
     get signal(): AbortSignal {
-      if (hungUp === undefined) {
-        const controller = new AbortController();
-        hungUp = controller;
-        reply.raw.once("close", () => controller.abort());
-        if (reply.raw.closed) controller.abort();
-      }
-      return hungUp.signal;
+      return (signal ??= waits.signalOf(reply.raw));
     },
     clientVersion: provenanceOf(raw, HEADERS.clientVersion),
     cliVersion: provenanceOf(raw, HEADERS.cliVersion),
@@ -167,11 +167,7 @@ function requestFacts(route: Route, request: FastifyRequest, reply: FastifyReply
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-function send(options: AppOptions, answer: Reply, request: FastifyRequest, reply: FastifyReply, scope: Scope): FastifyReply {
-  if ("events" in answer) {
-    const leave = options.connectionLimit.enter(scope !== null && "environmentId" in scope ? scope.environmentId : "");
-    return reply.code(200).headers(SSE_HEADERS).send(eventStream(answer.events, request.keelsonRequestId, leave));
-  }
+function send(answer: Exclude<Reply, { events: unknown }>, reply: FastifyReply): FastifyReply {
   reply.code(answer.status);
   if (answer.headers !== undefined) reply.headers(answer.headers);
   if ("json" in answer) return reply.type(JSON_TYPE).send(answer.json);
@@ -181,4 +177,24 @@ function send(options: AppOptions, answer: Reply, request: FastifyRequest, reply
   }
   if (answer.body === undefined) return reply.send();
   return reply.type(JSON_TYPE).send(JSON.stringify(answer.body));
+}
+
+/** Hands the response over to the stream: from here on nothing of Fastify touches it. */
+async function sendEvents(
+  { log }: AppOptions,
+  eventStreams: EventStreams,
+  frames: AsyncIterable<string>,
+  { requestId, signal }: RequestFacts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  reply.hijack();
+  const response = reply.raw;
+  if (request.method === "HEAD") {
+    response.writeHead(200, SSE_HEADERS).end();
+    return reply;
+  }
+  const onError = (error: unknown): void => log.error({ err: error, requestId, route: request.routeOptions.url }, "event stream failed");
+  await eventStreams.send({ response, headers: {}, frames, signal, requestId, onError });
+  return reply;
 }

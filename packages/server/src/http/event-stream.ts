@@ -1,41 +1,83 @@
-import { Readable } from "node:stream";
-import { SSE_KEEPALIVE_FRAME, SSE_KEEPALIVE_INTERVAL_MS, SSE_RETRY_FRAME, sseFrame } from "@keelson/contract";
+import { once } from "node:events";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { SSE_HEADERS, SSE_KEEPALIVE_FRAME, SSE_KEEPALIVE_INTERVAL_MS, SSE_RETRY_FRAME } from "@keelson/contract";
 import { toErrorReply } from "./error-reply.ts";
 
 /**
- * Frames as a response body: the retry frame first, a comment while nothing comes, an `error` event for a failure after
- * the headers. The stream asks for the next frames only when the socket has taken the last, so a slow reader holds back
- * its own reads and no memory.
+ * Server-sent events. Frames go straight to the socket, and the source is asked for more only when the socket has taken
+ * what it was given: a slow reader holds one batch and the socket's buffer, however much is waiting for it.
  */
-export function eventStream(frames: AsyncIterable<string>, requestId: string, onClose: () => void): Readable {
-  return Readable.from(withKeepAlive(frames, requestId, onClose), { objectMode: false, highWaterMark: 16_384 });
+export type EventStreams = {
+  /** Writes the stream until the source ends, the reader goes away or the signal aborts. Never rejects. */
+  send(stream: EventStream): Promise<void>;
+  /** How many are open. */
+  count(): number;
+  /** Stops the keep-alive. */
+  close(): void;
+};
+
+export type EventStream = {
+  response: ServerResponse;
+  /** Headers besides those of an event stream. */
+  headers: OutgoingHttpHeaders;
+  frames: AsyncIterable<string>;
+  signal: AbortSignal;
+  requestId: string;
+  onError(error: unknown): void;
+};
+
+type State = { wroteLately: boolean };
+
+export function createEventStreams(): EventStreams {
+  const open = new Map<ServerResponse, State>();
+  // One timer for all. A stream that was quiet for a whole period gets a comment, so none is quiet for two.
+  const timer = setInterval(() => {
+    for (const [response, state] of open) {
+      if (!state.wroteLately && !response.writableNeedDrain) response.write(SSE_KEEPALIVE_FRAME);
+      state.wroteLately = false;
+    }
+  }, SSE_KEEPALIVE_INTERVAL_MS / 2);
+  timer.unref();
+  return {
+    send: async (stream) => {
+      const state = { wroteLately: true };
+      open.set(stream.response, state);
+      try {
+        await write(stream, state);
+      } finally {
+        open.delete(stream.response);
+      }
+    },
+    count: () => open.size,
+    close: () => clearInterval(timer),
+  };
 }
 
-async function* withKeepAlive(frames: AsyncIterable<string>, requestId: string, onClose: () => void): AsyncGenerator<string> {
-  const iterator = frames[Symbol.asyncIterator]();
-  let timer: NodeJS.Timeout | undefined;
+async function write({ response, headers, frames, signal, requestId, onError }: EventStream, state: State): Promise<void> {
+  response.writeHead(200, { ...headers, ...SSE_HEADERS });
+  response.write(SSE_RETRY_FRAME);
   try {
-    yield SSE_RETRY_FRAME;
-    let next = iterator.next();
-    for (;;) {
-      const pause = new Promise<"quiet">((resolve) => {
-        timer = setTimeout(() => resolve("quiet"), SSE_KEEPALIVE_INTERVAL_MS);
-      });
-      const result = await Promise.race([next, pause]);
-      clearTimeout(timer);
-      if (result === "quiet") {
-        yield SSE_KEEPALIVE_FRAME;
-        continue;
-      }
-      if (result.done === true) return;
-      yield result.value;
-      next = iterator.next();
+    for await (const frame of frames) {
+      if (signal.aborted) break;
+      state.wroteLately = true;
+      if (!response.write(frame)) await drained(response, signal);
     }
   } catch (error) {
-    yield sseFrame("error", "", JSON.stringify(toErrorReply(error, requestId).body.error));
-  } finally {
-    clearTimeout(timer);
-    onClose();
-    await iterator.return?.();
+    if (!signal.aborted) {
+      onError(error);
+      // Without an id, so that the reader goes on from the last event it has.
+      response.write(`event: error\ndata: ${JSON.stringify(toErrorReply(error, requestId).body.error)}\n\n`);
+    }
+  }
+  // Ended, never destroyed: what was written last is still on its way.
+  response.end();
+}
+
+async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (!response.writableNeedDrain) return;
+  try {
+    await once(response, "drain", { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }

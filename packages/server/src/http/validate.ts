@@ -2,56 +2,107 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import addFormatsModule from "ajv-formats";
 import type { ErrorIssue } from "@keelson/contract";
 import type { TSchema } from "typebox";
-import { invalidRequest } from "../domain-error.ts";
+import { invalidRequest, type DomainError } from "../domain-error.ts";
 
 // The package's types describe a default export, its CommonJS module is the function itself.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
 
-const OPTIONS = { removeAdditional: false, useDefaults: false, allErrors: false, strict: false, validateFormats: true } as const;
+const OPTIONS = { removeAdditional: false, useDefaults: false, strict: false, validateFormats: true, verbose: true } as const;
 
 /** Bodies are taken as they are; text of a query is made the number or list that the schema wants. */
-const body = new Ajv2020({ ...OPTIONS, coerceTypes: false, discriminator: true });
-const query = new Ajv2020({ ...OPTIONS, coerceTypes: "array" });
-addFormats(body, ["date-time"]);
-addFormats(query, ["date-time"]);
+const body = new Ajv2020({ ...OPTIONS, coerceTypes: false });
+const bodyAllErrors = new Ajv2020({ ...OPTIONS, coerceTypes: false, allErrors: true });
+const query = new Ajv2020({ ...OPTIONS, coerceTypes: "array", allErrors: true });
+for (const ajv of [body, bodyAllErrors, query]) addFormats(ajv, ["date-time"]);
 
-export type Validator = (value: unknown) => void;
+/** All errors are collected only of small bodies: of a large one that is nothing but errors they would fill the memory. */
+const ALL_ERRORS_BYTES = 64 * 1024;
+const MAX_ISSUES = 20;
 
-/** Component names are for the document; a schema that holds one component twice would define its id twice. */
-function withoutIds(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withoutIds);
-  if (typeof schema !== "object" || schema === null) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).flatMap(([key, value]) => (key === "$id" && typeof value === "string" ? [] : [[key, withoutIds(value)]])),
-  );
-}
+export type Validator = (value: unknown, sizeBytes?: number) => void;
 
-/** @returns a function that throws DomainError `invalid_request` naming the place and what to do there. */
-export const bodyValidator = (schema: TSchema): Validator => throwing(body.compile(withoutIds(schema) as TSchema), "");
-export const queryValidator = (schema: TSchema): Validator => throwing(query.compile(withoutIds(schema) as TSchema), "");
-
-function throwing(validate: ValidateFunction, root: string): Validator {
-  return (value) => {
-    if (!validate(value)) throw invalidRequest((validate.errors ?? []).slice(0, 1).map((error) => toIssue(error, root)));
+/** @returns a function that throws DomainError `invalid_request` naming the places and what to do there. */
+export function bodyValidator(schema: TSchema): Validator {
+  const plain = withoutIds(schema);
+  const first = body.compile(plain);
+  let all: ValidateFunction | undefined;
+  return (value, sizeBytes = 0) => {
+    if (first(value)) return;
+    if (sizeBytes > ALL_ERRORS_BYTES) throw refusal(first.errors, "field");
+    all ??= bodyAllErrors.compile(plain);
+    all(value);
+    throw refusal(all.errors ?? first.errors, "field");
   };
 }
 
+/** `$id` names components of the OpenAPI document; to Ajv the same id in two places is a clash. */
+const withoutIds = (schema: TSchema): object =>
+  JSON.parse(JSON.stringify(schema), (key, value: unknown) => (key === "$id" ? undefined : value)) as object;
+
+export function queryValidator(schema: TSchema): Validator {
+  const validate = query.compile(withoutIds(schema));
+  return (value) => {
+    if (!validate(value)) throw refusal(validate.errors, "query parameter");
+  };
+}
+
+const refusal = (errors: readonly ErrorObject[] | null | undefined, noun: string): DomainError => invalidRequest(toIssues(errors ?? [], noun));
+
+/** What to tell of the errors of one value: each place once, and of a union only the branch that was meant. */
+export function toIssues(errors: readonly ErrorObject[], noun: string): ErrorIssue[] {
+  const issues = new Map<string, ErrorIssue>();
+  for (const error of keepLikelyBranches(errors)) {
+    const issue = toIssue(error, noun);
+    issues.set(`${issue.path}\n${issue.message}`, issue);
+  }
+  return [...issues.values()].slice(0, MAX_ISSUES);
+}
+
+/**
+ * A value that fits no branch of a union has errors of every branch. Kept are those of the branch that it was most likely
+ * meant for: one whose constant and type fit, and of these the one with the fewest errors.
+ */
+function keepLikelyBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  let kept: readonly ErrorObject[] = errors;
+  // Ajv reports inner unions before outer ones.
+  for (const union of errors.filter(({ keyword }) => keyword === "anyOf")) {
+    const prefix = `${union.schemaPath}/`;
+    const branches = Map.groupBy(
+      kept.filter(({ schemaPath, instancePath }) => schemaPath.startsWith(prefix) && instancePath.startsWith(union.instancePath)),
+      ({ schemaPath }) => schemaPath.slice(prefix.length).split("/", 1)[0],
+    );
+    const [best, ...others] = [...branches.values()].sort((a, b) => mismatch(a, union) - mismatch(b, union));
+    if (best === undefined) continue;
+    const dropped = new Set<ErrorObject>([union, ...others.flat()]);
+    kept = kept.filter((error) => !dropped.has(error));
+  }
+  return kept;
+}
+
+function mismatch(branch: readonly ErrorObject[], union: ErrorObject): number {
+  const isAnother = branch.some(({ keyword, instancePath }) => keyword === "const" || (keyword === "type" && instancePath === union.instancePath));
+  return (isAnother ? 1_000 : 0) + branch.length;
+}
+
 /** Ajv's JSON Pointer as a dotted path, and its finding in words that say what to do. */
-export function toIssue(error: ErrorObject, root: string): ErrorIssue {
+function toIssue(error: ErrorObject, noun: string): ErrorIssue {
   const segments = error.instancePath.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-  const base = [root, ...segments].filter((part) => part !== "");
-  const at = (...extra: string[]): string => [...base, ...extra].join(".") || "body";
+  const at = (...extra: string[]): string => [...segments, ...extra].join(".") || "body";
   const params = error.params as Record<string, unknown>;
   switch (error.keyword) {
     case "additionalProperties":
     case "unevaluatedProperties":
-      return { path: at(String(params["additionalProperty"] ?? params["unevaluatedProperty"])), message: "remove this field; it is not known here" };
+      return { path: at(String(params["additionalProperty"] ?? params["unevaluatedProperty"])), message: `is not a known ${noun}; remove it` };
     case "required":
       return { path: at(String(params["missingProperty"])), message: "is required" };
     case "enum":
       return { path: at(), message: `must be one of ${(params["allowedValues"] as unknown[]).join(", ")}` };
     case "const":
       return { path: at(), message: `must be ${JSON.stringify(params["allowedValue"])}` };
+    case "pattern": {
+      const { description } = error.parentSchema as { description?: string };
+      return { path: at(), message: `must match ${String(params["pattern"])}${description === undefined ? "" : ` (${description})`}` };
+    }
     case "format":
       return { path: at(), message: `must be a ${String(params["format"])} (RFC 3339, such as 2026-11-20T09:15:00.123Z)` };
     default:

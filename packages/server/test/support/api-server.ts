@@ -10,6 +10,7 @@ import { makeTestFolder } from "./test-folder.ts";
 export interface Answer {
   status: number;
   headers: Headers;
+  text: string;
   // What a route answered is looked into freely by a test.
   // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
@@ -80,11 +81,14 @@ async function call(
         ? null
         : JSON.stringify(options.body);
   const response = await fetch(server.url + path, { method, headers, body });
+  const content = Buffer.from(await response.arrayBuffer());
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   return {
     status: response.status,
     headers: response.headers,
-    body: isJson ? await response.json() : Buffer.from(await response.arrayBuffer()),
+    text: content.toString(),
+    // A HEAD has the type without the content.
+    body: isJson && content.length > 0 ? JSON.parse(content.toString()) : content,
   };
 }
 

@@ -1,0 +1,100 @@
+// Who else may call: API keys, users and another organization, put straight into the database.
+
+import { hash, randomBytes } from "node:crypto";
+import { decodeId, encodeId, formatCredential, type CredentialKind } from "@keelson/contract";
+import { systemClock } from "../../src/clock.ts";
+import { sql } from "../../src/db/sql.ts";
+import { createUuidGenerator } from "../../src/uuid.ts";
+import type { ApiServer } from "./api-server.ts";
+
+const newUuid = createUuidGenerator(systemClock);
+
+export const newCredential = (kind: CredentialKind): { text: string; digest: Buffer } => {
+  const text = formatCredential(kind, randomBytes(64));
+  return { text, digest: hash("sha256", text, "buffer") };
+};
+
+export type KeyOptions = {
+  permissions?: readonly string[];
+  environmentId?: string;
+  expiresAt?: Date;
+  revokedAt?: Date;
+};
+
+/** Puts an API key into the database and gives its text. */
+export async function addApiKey(
+  server: ApiServer,
+  permissions: readonly string[],
+  options: KeyOptions = {},
+): Promise<string> {
+  const { text, digest } = newCredential("key");
+  const environmentId =
+    options.environmentId ?? (decodeId("env", server.credentials.environment_id) as string);
+  await server.db.query(sql`
+    INSERT INTO api_keys (digest, id, environment_id, name, permissions, expires_at, revoked_at)
+    VALUES (${digest}, ${newUuid()}, ${environmentId}, 'test', ${permissions}::text[], ${options.expiresAt ?? null}, ${options.revokedAt ?? null})`);
+  return text;
+}
+
+/** A user with a session; `role` makes them a member of the first organization. */
+export async function addUser(
+  server: ApiServer,
+  role: string | null,
+  options: { isAdmin?: boolean; expiresAt?: Date } = {},
+): Promise<string> {
+  const { text, digest } = newCredential("usr");
+  const userId = newUuid();
+  await server.db.query(sql`
+    INSERT INTO users (id, email, name, is_admin) VALUES (${userId}, ${`${userId}@example.com`}, 'Test', ${options.isAdmin ?? false})`);
+  if (role !== null) {
+    await server.db.query(sql`
+      INSERT INTO members (organization_id, user_id, role)
+      SELECT organization_id, ${userId}, ${role} FROM projects WHERE id = ${decodeId("proj", server.credentials.project_id)}`);
+  }
+  await server.db.query(sql`
+    INSERT INTO user_sessions (digest, id, user_id, expires_at)
+    VALUES (${digest}, ${newUuid()}, ${userId}, ${options.expiresAt ?? new Date(Date.now() + 3_600_000)})`);
+  return text;
+}
+
+export type Place = {
+  projectId: string;
+  environmentId: string;
+  project_id: string;
+  environment_id: string;
+  workerGroupId: string;
+};
+
+/** Another organization with a project, an environment and a worker group of its own. */
+export async function addForeignPlace(server: ApiServer): Promise<Place> {
+  const [organizationId, projectId, environmentId, workerGroupId] = [
+    newUuid(),
+    newUuid(),
+    newUuid(),
+    newUuid(),
+  ] as const;
+  await server.db.query(
+    sql`INSERT INTO worker_groups (id, name) VALUES (${workerGroupId}, ${`foreign ${workerGroupId}`})`,
+  );
+  await server.db.query(
+    sql`INSERT INTO organizations (id, name, slug) VALUES (${organizationId}, 'Foreign', ${`foreign-${organizationId}`})`,
+  );
+  await server.db.query(sql`
+    INSERT INTO projects (id, organization_id, name, slug) VALUES (${projectId}, ${organizationId}, 'Foreign', 'foreign')`);
+  await server.db.query(sql`
+    INSERT INTO environments (id, project_id, name, slug, worker_group_id)
+    VALUES (${environmentId}, ${projectId}, 'Foreign', 'foreign', ${workerGroupId})`);
+  return {
+    projectId,
+    environmentId,
+    project_id: encodeId("proj", projectId),
+    environment_id: encodeId("env", environmentId),
+    workerGroupId,
+  };
+}
+
+/** The part of a query or body by which a user says where to act. */
+export const place = ({ credentials }: ApiServer): { project_id: string; environment_id: string } => ({
+  project_id: credentials.project_id,
+  environment_id: credentials.environment_id,
+});
