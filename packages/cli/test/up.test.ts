@@ -65,8 +65,15 @@ test("what keeps everything from starting is one line that says what to do", asy
     startDatabase(join(file, "data"), null, () => undefined),
     /^ExitError: Cannot write to .*data: make it writable, or set KEELSON_DATA_DIR/,
   );
+  // Where making folders never succeeds, whoever asks.
+  await assert.rejects(
+    startDatabase("/proc/nowhere/deep", null, () => undefined),
+    /Cannot write to \/proc\/nowhere\/deep/,
+  );
   const taken = describeStartFailure(Object.assign(new Error("listen"), { code: "EADDRINUSE", port: 8080 }));
   assert.match(String(taken), /^ExitError: Port 8080 is taken: stop what uses it, or set PORT to another$/);
-  const other = new Error("other");
-  assert.equal(describeStartFailure(other), other);
+  const refused = describeStartFailure(new Error("The database was made by a newer Keelson."));
+  assert.match(String(refused), /^ExitError: The database was made by a newer Keelson\.$/);
+  const mistake = new TypeError("x is not a function");
+  assert.equal(describeStartFailure(mistake), mistake);
 });

@@ -28,7 +28,14 @@ export function addAgent(parent: Command, cli: Cli): void {
       const { parseAgentConfig, startAgent } = await import("@keelson/agent");
       const config = parseAgentConfig(env, (path) => readFileSync(path, "utf8"));
       const logger = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true }));
-      const agent = await startAgent({ ...config, version: CLI_VERSION, logger, signal });
+      const agent = await startAgent({ ...config, version: CLI_VERSION, logger, signal }).catch(
+        (error: unknown) => {
+          // Asked to end while it waited for its server: it holds nothing yet.
+          if (signal.aborted) return null;
+          throw error;
+        },
+      );
+      if (agent === null) return;
       // The parent of `up` holds the server too: with it gone there is nobody to hand anything back to.
       if ((await Promise.race([untilAborted(signal), untilParentGone()])) === "gone") await agent.stop();
       else await agent.drain();

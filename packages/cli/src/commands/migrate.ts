@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
+import { describeStartFailure } from "../up/describe-start-failure.ts";
 
 export function addMigrate(parent: Command, cli: Cli): void {
   parent
@@ -15,7 +16,11 @@ export function addMigrate(parent: Command, cli: Cli): void {
       if (databaseUrl === undefined || databaseUrl === "")
         throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
       const { migrate } = await import("@keelson/server");
-      const applied = await migrate(databaseUrl, { onApplied: (name) => cli.notice(`Applied ${name}`) });
+      const applied = await migrate(databaseUrl, {
+        onApplied: (name) => cli.notice(`Applied ${name}`),
+      }).catch((error: unknown) => {
+        throw describeStartFailure(error);
+      });
       if (cli.isJson()) cli.printJson({ applied });
       else cli.print(applied.length === 0 ? "The database is up to date" : `Applied ${applied.length}`);
     });

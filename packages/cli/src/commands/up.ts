@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { Client } from "@keelson/sdk";
+import { Client, KeelsonError, type Deployment } from "@keelson/sdk";
 import type { RunningServer } from "@keelson/server";
 import type { Command } from "commander";
 import { BundleError } from "../bundle/bundle-error.ts";
@@ -14,6 +14,9 @@ import { startDatabase } from "../up/start-database.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { CLI_VERSION } from "../version.ts";
 
+/** The example that the printed command starts. */
+const SHOWN_TASK = "repository-report";
+
 /** What has been started, to be stopped in the other order. */
 type Stop = { name: string; stop: () => Promise<void> };
 
@@ -21,19 +24,21 @@ const MAIN = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url),
 );
 
-function describe(cli: Cli, { url, credentials }: RunningServer, version: string | null): void {
+function describe(cli: Cli, { url, credentials }: RunningServer, deployment: Deployment | null): void {
   const login = `${url}/#token=${credentials.user_token}&project_id=${credentials.project_id}&environment_id=${credentials.environment_id}`;
   if (cli.isJson()) {
-    cli.printJson({ url, login_url: login, deployment_version: version });
+    cli.printJson({ url, login_url: login, deployment_version: deployment?.version ?? null });
     return;
   }
   const { stdout } = cli.host;
   cli.print(`\n${paint(stdout, "bold", "Keelson is running")} at ${url}\n`);
   cli.print(`Sign in:     ${login}`);
-  if (version !== null) {
+  const tasks = deployment?.tasks.map(({ id }) => id) ?? [];
+  const task = tasks.includes(SHOWN_TASK) ? SHOWN_TASK : tasks[0];
+  if (task !== undefined) {
     cli.print("Start a run:");
     cli.print(
-      `  curl -sS ${url}/v1/tasks/repository-report/start \\\n    -H 'Authorization: Bearer ${credentials.api_key}' \\\n    -H 'Content-Type: application/json' -d '{"payload": {}}'`,
+      `  curl -sS ${url}/v1/tasks/${task}/start \\\n    -H 'Authorization: Bearer ${credentials.api_key}' \\\n    -H 'Content-Type: application/json' -d '{"payload": {}}'`,
     );
   }
   cli.print("\nCtrl-C stops everything.");
@@ -84,8 +89,6 @@ async function runAll(cli: Cli, started: Stop[]): Promise<void> {
     databaseDirectUrl: config.databaseUrl === null ? null : config.databaseDirectUrl,
     // Each request as a line would bury what is written for the person who started this.
     logLevel: env["KEELSON_LOG_LEVEL"] ? config.logLevel : "warn",
-  }).catch((error: unknown) => {
-    throw describeStartFailure(error);
   });
   started.push({ name: "server", stop: () => server.close() });
   signal.throwIfAborted();
@@ -93,7 +96,7 @@ async function runAll(cli: Cli, started: Stop[]): Promise<void> {
   const agent = keepAgent([process.execPath, ...process.execArgv, MAIN, "agent"], agentEnv, cli.notice);
   started.push({ name: "agent", stop: () => agent.stop() });
 
-  let version: string | null = null;
+  let deployment: Deployment | null = null;
   try {
     const bundled = await examples;
     const client = new Client({
@@ -101,14 +104,16 @@ async function runAll(cli: Cli, started: Stop[]): Promise<void> {
       apiKey: server.credentials.api_key,
       headers: { "service-cli-version": CLI_VERSION },
     });
-    if (bundled !== null) version = await deployExamples(client, bundled, cwd, signal, cli.notice);
+    if (bundled !== null) deployment = await deployExamples(client, bundled, cwd, signal, cli.notice);
   } catch (error) {
     // The rest is of use without the examples.
-    if (!(error instanceof BundleError || error instanceof ExitError)) throw error;
+    const isExpected =
+      error instanceof BundleError || error instanceof ExitError || error instanceof KeelsonError;
+    if (!isExpected || signal.aborted) throw error;
     cli.notice(`The examples are not deployed. ${error.message}`);
   }
   cli.notice(`Ready in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
-  describe(cli, server, version);
+  describe(cli, server, deployment);
   await untilAborted(signal);
 }
 
@@ -131,7 +136,7 @@ Example:
       try {
         await runAll(cli, started);
       } catch (error) {
-        if (!cli.host.signal.aborted || error !== cli.host.signal.reason) throw error;
+        if (!cli.host.signal.aborted || error !== cli.host.signal.reason) throw describeStartFailure(error);
       } finally {
         for (const { name, stop } of started.reverse()) {
           cli.notice(`Stopping the ${name}`.replace("the PostgreSQL", "PostgreSQL"));

@@ -1,30 +1,29 @@
-import { NotFoundError, type Client } from "@keelson/sdk";
+import { NotFoundError, type Client, type Deployment } from "@keelson/sdk";
 import type { BundledCode } from "../bundle/build-bundle.ts";
 import { deployBundle } from "../deploy-bundle.ts";
 
 const CHECK_TIMEOUT_MS = 60_000;
 
-/** Deploys the examples' bundle unless it is what is current. Gives the current version. */
+/** Deploys the examples' bundle unless it is what is current. Gives what is current then. */
 export async function deployExamples(
   client: Client,
   bundled: BundledCode,
   directory: string,
   signal: AbortSignal,
   progress: (text: string) => void,
-): Promise<string> {
+): Promise<Deployment> {
   const current = await client.deployments.current({ signal }).catch((error: unknown) => {
     if (error instanceof NotFoundError) return null;
     throw error;
   });
-  if (current?.bundle.digest === bundled.digest) return current.version;
+  if (current?.bundle.digest === bundled.digest) return current;
   const { readManifest } = await import("../bundle/read-manifest.ts");
   const bundle = { ...bundled, manifest: await readManifest(bundled.code) };
-  const deployment = await deployBundle(client, bundle, {
+  return deployBundle(client, bundle, {
     directory,
     promote: true,
     timeoutMs: CHECK_TIMEOUT_MS,
     signal,
     progress,
   });
-  return deployment.version;
 }

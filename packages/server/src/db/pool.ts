@@ -40,10 +40,11 @@ const IDLE_TIMEOUT_MS = 60_000;
 
 /**
  * Every statement finds its rows by an index. The planner's statistics of a queue table are always behind: a generic plan
- * made while the table was empty would read it whole from then on. JIT costs more than such statements take.
+ * made while the table was empty would read it whole from then on. Planning each call anew, which PostgreSQL prefers for
+ * arrays of unknown length, takes longer than running the call. JIT costs more than such statements take.
  * A pooler in transaction mode refuses start-up options; behind one they are left out.
  */
-const PLANNER_OPTIONS = "-c enable_seqscan=off -c jit=off";
+const PLANNER_OPTIONS = "-c enable_seqscan=off -c plan_cache_mode=force_generic_plan -c jit=off";
 
 export function createDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
