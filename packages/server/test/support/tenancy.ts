@@ -98,3 +98,30 @@ export const place = ({ credentials }: ApiServer): { project_id: string; environ
   project_id: credentials.project_id,
   environment_id: credentials.environment_id,
 });
+
+export async function addEnrollmentToken(server: ApiServer, workerGroupId: string): Promise<string> {
+  const { text, digest } = newCredential("enr");
+  await server.db.query(sql`
+    INSERT INTO enrollment_tokens (digest, id, worker_group_id, name) VALUES (${digest}, ${newUuid()}, ${workerGroupId}, 'test')`);
+  return text;
+}
+
+export async function addServiceKey(
+  server: ApiServer,
+  kind: "admin" | "capacity",
+  expiresAt: Date | null,
+): Promise<string> {
+  const { text, digest } = newCredential(kind === "admin" ? "adm" : "cap");
+  await server.db.query(sql`
+    INSERT INTO service_keys (digest, id, kind, name, expires_at) VALUES (${digest}, ${newUuid()}, ${kind}, 'test', ${expiresAt})`);
+  return text;
+}
+
+/** Another token of the worker that the given one belongs to. */
+export async function addWorkerToken(server: ApiServer, token: string, expiresAt: Date): Promise<string> {
+  const { text, digest } = newCredential("wkr");
+  await server.db.query(sql`
+    INSERT INTO worker_tokens (digest, worker_id, expires_at)
+    SELECT ${digest}, worker_id, ${expiresAt} FROM worker_tokens WHERE digest = ${hash("sha256", token, "buffer")}`);
+  return text;
+}
