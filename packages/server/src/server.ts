@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { LIMITS } from "@keelson/contract";
 import { createDiskBlobs } from "./adapters/disk-blobs.ts";
-import { systemClock } from "./clock.ts";
+import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
@@ -37,6 +37,11 @@ export type RunningServer = {
   close(): Promise<void>;
 };
 
+export type ServerOptions = {
+  /** What time it is for every decision of the server. Default: the machine's clock. */
+  clock?: Clock;
+};
+
 /** Wakes of other replicas travel this much later: one NOTIFY for all of them. */
 const NOTIFY_INTERVAL_MS = 5;
 
@@ -44,7 +49,7 @@ const NOTIFY_INTERVAL_MS = 5;
  * Starts one replica of the control plane: the order of construction here is the order of dependence, and stopping goes
  * the other way. The database must be there; the embedded one is the caller's to start and to stop after this.
  */
-export async function startServer(config: Config & { databaseUrl: string }): Promise<RunningServer> {
+export async function startServer(config: Config & { databaseUrl: string }, options: ServerOptions = {}): Promise<RunningServer> {
   const log = createLog(config.logLevel);
   const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
   const db = createDatabase({
@@ -56,15 +61,14 @@ export async function startServer(config: Config & { databaseUrl: string }): Pro
   });
   try {
     await migrate(directUrl);
-    return await serve(config, db, log);
+    return await serve(config, db, log, options.clock ?? systemClock);
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-async function serve(config: Config, db: Database, log: ReturnType<typeof createLog>): Promise<RunningServer> {
-  const clock = systemClock;
+async function serve(config: Config, db: Database, log: ReturnType<typeof createLog>, clock: Clock): Promise<RunningServer> {
   const newUuid = createUuidGenerator(clock);
   const random = Math.random;
   const notifier = createWakeNotifier({
