@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createDiskBlobs } from "./adapters/disk-blobs.ts";
-import { systemClock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
@@ -24,8 +24,12 @@ import { createUuidGenerator } from "./uuid.ts";
 const NOTIFY_INTERVAL_MS = 5;
 
 /** Makes what every handler and loop is given, around one database. */
-export async function createContext(config: Config, db: Database, log: Logger): Promise<{ context: ServerContext; notifier: WakeNotifier }> {
-  const clock = systemClock;
+export async function createContext(
+  config: Config,
+  db: Database,
+  log: Logger,
+  clock: Clock,
+): Promise<{ context: ServerContext; notifier: WakeNotifier }> {
   const newUuid = createUuidGenerator(clock);
   const notifier = createWakeNotifier({
     replicaId: randomUUID(),

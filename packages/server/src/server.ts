@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { LIMITS } from "@keelson/contract";
+import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { WAKE_CHANNEL } from "./core/feeds/wake-notifier.ts";
 import { ensureCredentials, type Credentials } from "./core/identity/credentials-file.ts";
@@ -29,11 +30,16 @@ export type RunningServer = {
   close(): Promise<void>;
 };
 
+export type ServerOptions = {
+  /** What time it is for every decision of the server. Default: the machine's clock. */
+  clock?: Clock;
+};
+
 /**
  * Starts one replica of the control plane: the order of construction here is the order of dependence, and stopping goes
  * the other way. The database must be there; the embedded one is the caller's to start and to stop after this.
  */
-export async function startServer(config: Config & { databaseUrl: string }): Promise<RunningServer> {
+export async function startServer(config: Config & { databaseUrl: string }, options: ServerOptions = {}): Promise<RunningServer> {
   const log = createLog(config.logLevel);
   const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
   const db = createDatabase({
@@ -45,15 +51,15 @@ export async function startServer(config: Config & { databaseUrl: string }): Pro
   });
   try {
     await migrate(directUrl);
-    return await serve(config, db, log);
+    return await serve(config, db, log, options.clock ?? systemClock);
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-async function serve(config: Config, db: Database, log: Logger): Promise<RunningServer> {
-  const { context, notifier } = await createContext(config, db, log);
+async function serve(config: Config, db: Database, log: Logger, clock: Clock): Promise<RunningServer> {
+  const { context, notifier } = await createContext(config, db, log, clock);
   const app = createApp({
     context,
     routes,

@@ -1,6 +1,6 @@
 import { DECLARED_ID_PATTERN, ERROR_CODES, Run, StartBatch, StartBatchResult, StartTask, type ErrorCode } from "@keelson/contract";
 import { Type } from "typebox";
-import { findRun } from "../../core/runs/run-reads.ts";
+import { findCreatedRun } from "../../core/runs/run-reads.ts";
 import { startTask } from "../../core/runs/start-task.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
@@ -35,7 +35,7 @@ async function startOne(
     sdkVersion,
   });
   if (outcome.kind === "created") return { status: 201, json: newRunJson(outcome.run), replayed: false };
-  const first = await findRun(server.db, environmentId, outcome.runId);
+  const first = await findCreatedRun(server.db, environmentId, outcome.runId);
   if (first === null) throw notFound();
   return { status: 201, json: createdRunJson(first), replayed: true };
 }
