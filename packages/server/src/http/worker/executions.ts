@@ -56,9 +56,9 @@ async function report(server: ServerContext, workerId: string, operations: reado
   const decoded = operations.map(decodeOperation);
   const known = decoded.filter((operation): operation is LeasedOperation => operation !== null);
   if (known.length === 0) return operations.map(() => NOT_HELD);
-  // Logs alone are not promised to survive a crash of PostgreSQL's machine in the very moment; everything else is.
-  const durability = known.every(({ operation }) => operation.kind === "logs") ? "relaxed" : "full";
-  const { outcomes, settled } = await server.db.transaction((tx) => reportOperations(tx, workerId, known, server.clock(), server.random), { durability });
+  // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
+  // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
+  const { outcomes, settled } = await server.db.transaction((tx) => reportOperations(tx, workerId, known, server.clock(), server.random));
   wakeSettled(server.wakes, settled);
   let next = 0;
   return decoded.map((operation) => (operation === null ? NOT_HELD : (outcomes[next++] ?? NOT_HELD)));
