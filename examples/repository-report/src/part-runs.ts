@@ -26,7 +26,7 @@ export async function startParts(
   plan: readonly PlannedPart[],
   root: string,
   { failing_file: file, failing_attempts: attempts }: Failing,
-  { run, signal }: RunContext,
+  { run, signal }: { run: Pick<RunContext["run"], "id" | "deploymentVersion">; signal: AbortSignal },
 ): Promise<StartedPart[]> {
   const results = await client.tasks.startBatch(
     plan.map((part) => {

@@ -71,6 +71,7 @@ export const repositoryReport = task({
 
     const client = new Client();
     const started = await startParts(client, plan, repository.root, request, ctx);
+    logger.info(`Started ${countText(started.length, "run")}, one for each directory`);
     try {
       const [parts, history] = await Promise.all([
         waitForParts(client, started, ctx),
