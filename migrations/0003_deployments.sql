@@ -32,6 +32,7 @@ CREATE TABLE deployments (
   check_id uuid,
   check_worker_id uuid,
   check_expires_at timestamptz,
+  check_count integer NOT NULL DEFAULT 0,
   event_sequence integer NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),

@@ -62,6 +62,8 @@ const OTHERS = [
   "KEELSON_AGENT_CAPACITY",
   "KEELSON_TASK_ENV",
   "KEELSON_TEST_DATABASE_URL",
+  "KEELSON_TEST_CRASH_SECONDS",
+  "KEELSON_TEST_SEED",
 ];
 
 type Environment = Readonly<Record<string, string | undefined>>;

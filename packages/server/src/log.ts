@@ -1,10 +1,17 @@
-import { pino, type Logger } from "pino";
+import { pino, stdSerializers, type Logger } from "pino";
+
+/** An error of the driver carries its whole client, statements and all: only what names the failure is logged. */
+function serializeError(error: Error): Record<string, unknown> {
+  const { type, message, stack } = stdSerializers.err(error);
+  return { type, message, stack, ...("code" in error ? { code: error.code } : {}) };
+}
 
 /** Logs as JSON lines on stderr; credentials are cut out wherever a request or an error carries them. */
 export const createLog = (level: string): Logger =>
   pino(
     {
       level,
+      serializers: { err: serializeError },
       redact: {
         paths: ["*.authorization", "*.cookie", "req.headers.authorization", "req.headers.cookie", "headers.authorization", "headers.cookie"],
         censor: "[redacted]",

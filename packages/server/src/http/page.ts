@@ -2,8 +2,7 @@ import { LIMITS } from "@keelson/contract";
 import { DomainError } from "../domain-error.ts";
 
 /** Pages by key: a cursor names the last row of a page, so rows added or removed meanwhile are not repeated or skipped. */
-export const pageLimit = (limit: number | undefined, byDefault: number = LIMITS.pageDefault): number =>
-  limit ?? byDefault;
+export const pageLimit = (limit: number | undefined, byDefault: number = LIMITS.pageDefault): number => limit ?? byDefault;
 
 /** A cursor is bound to its list and environment: it is not taken for another's. */
 export const encodeCursor = (list: string, environmentId: string, key: string): string =>
@@ -19,27 +18,14 @@ export function decodeCursor(list: string, environmentId: string, cursor: string
     // Not base64url of JSON, so not one of ours: refused below with the others.
     parts = null;
   }
-  if (
-    Array.isArray(parts) &&
-    parts.length === 3 &&
-    parts[0] === list &&
-    parts[1] === environmentId &&
-    typeof parts[2] === "string"
-  ) {
+  if (Array.isArray(parts) && parts.length === 3 && parts[0] === list && parts[1] === environmentId && typeof parts[2] === "string") {
     return parts[2];
   }
-  throw new DomainError(
-    "invalid_cursor",
-    "Take the cursor from next_cursor of the same list, or leave it out to begin again.",
-  );
+  throw new DomainError("invalid_cursor", "Take the cursor from next_cursor of the same list, or leave it out to begin again.");
 }
 
 /** Cuts a read of `limit + 1` rows to the page and says where the next one begins. */
-export function toPage<Row>(
-  rows: Row[],
-  limit: number,
-  cursorOf: (row: Row) => string,
-): { rows: Row[]; nextCursor: string | null } {
+export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string): { rows: Row[]; nextCursor: string | null } {
   if (rows.length <= limit) return { rows, nextCursor: null };
   const page = rows.slice(0, limit);
   return { rows: page, nextCursor: cursorOf(page[limit - 1] as Row) };
@@ -49,10 +35,7 @@ export function toPage<Row>(
 export function sequenceCursor(cursor: string | null | undefined): number {
   if (cursor === null || cursor === undefined) return 0;
   if (!/^[0-9]{1,15}$/.test(cursor)) {
-    throw new DomainError(
-      "invalid_cursor",
-      "The cursor is a decimal sequence number, such as the id of the last event received; 0 begins at the start.",
-    );
+    throw new DomainError("invalid_cursor", "The cursor is a decimal sequence number, such as the id of the last event received; 0 begins at the start.");
   }
   return Number(cursor);
 }

@@ -33,31 +33,15 @@ export function createScopeResolver(db: Database) {
   };
 }
 
-function apiKeyScope(
-  principal: Extract<Principal, { kind: "api_key" }>,
-  selection: Selection,
-): EnvironmentScope {
+function apiKeyScope(principal: Extract<Principal, { kind: "api_key" }>, selection: Selection): EnvironmentScope {
   const { organizationId, projectId, environmentId, workerGroupId } = principal;
   const elsewhere =
-    (selection?.projectId !== null &&
-      selection !== null &&
-      decodeId("proj", selection.projectId) !== projectId) ||
-    (selection?.environmentId !== null &&
-      selection !== null &&
-      decodeId("env", selection.environmentId) !== environmentId);
+    (selection?.projectId !== null && selection !== null && decodeId("proj", selection.projectId) !== projectId) ||
+    (selection?.environmentId !== null && selection !== null && decodeId("env", selection.environmentId) !== environmentId);
   if (elsewhere) {
-    throw new DomainError(
-      "forbidden",
-      "This API key is bound to another environment. Leave project_id and environment_id out, or use that environment's key.",
-    );
+    throw new DomainError("forbidden", "This API key is bound to another environment. Leave project_id and environment_id out, or use that environment's key.");
   }
-  return {
-    organizationId,
-    projectId,
-    environmentId,
-    workerGroupId,
-    caller: { kind: "api_key", id: principal.id },
-  };
+  return { organizationId, projectId, environmentId, workerGroupId, caller: { kind: "api_key", id: principal.id } };
 }
 
 async function userScope(
@@ -67,20 +51,13 @@ async function userScope(
   permission: Permission,
   forbidden: (permission: Permission) => DomainError,
 ): Promise<EnvironmentScope> {
-  const missing = (["project_id", "environment_id"] as const).filter(
-    (name) => selection?.[name === "project_id" ? "projectId" : "environmentId"] == null,
-  );
+  const missing = (["project_id", "environment_id"] as const).filter((name) => selection?.[name === "project_id" ? "projectId" : "environmentId"] == null);
   if (selection === null || missing.length > 0) {
-    throw invalidRequest(
-      missing.map((path) => ({ path, message: "is required for users: it says where to act" })),
-    );
+    throw invalidRequest(missing.map((path) => ({ path, message: "is required for users: it says where to act" })));
   }
   const projectId = decodeId("proj", selection.projectId ?? "");
   const environmentId = decodeId("env", selection.environmentId ?? "");
-  const found =
-    projectId === null || environmentId === null
-      ? null
-      : await findUserEnvironment(db, userId, projectId, environmentId);
+  const found = projectId === null || environmentId === null ? null : await findUserEnvironment(db, userId, projectId, environmentId);
   if (found === null) throw notFound();
   if (!roleHolds(found.role, permission)) throw forbidden(permission);
   const { role: _, ...scope } = found;

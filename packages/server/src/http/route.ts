@@ -69,12 +69,7 @@ export type Reply =
   | { status: number; body: unknown; headers?: Record<string, string> }
   | { status: number; json: string; headers?: Record<string, string> }
   | { status: 200; events: AsyncIterable<string> }
-  | {
-      status: number;
-      bytes: Uint8Array | AsyncIterable<Uint8Array>;
-      contentType: string;
-      headers?: Record<string, string>;
-    };
+  | { status: number; bytes: Uint8Array | AsyncIterable<Uint8Array>; contentType: string; headers?: Record<string, string> };
 
 export type Route<
   A extends Access = Access,

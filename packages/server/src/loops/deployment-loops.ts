@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { failUncheckedDeployments } from "../core/deployments/fail-unchecked-deployments.ts";
 import { listGroupsWithExpiredChecks } from "../core/deployments/deployment-reads.ts";
 import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
 import type { Database } from "../db/pool.ts";
@@ -6,13 +7,15 @@ import type { LoopWork } from "./loop.ts";
 
 export type DeploymentLoopContext = { db: Database; clock: Clock; wakes: Wakes };
 
-/** Offers deployments whose worker did not answer to the others. Nothing is written: the next lease takes them over. */
+/** Offers deployments whose worker did not answer to the others; after the last allowed check they fail. */
 export function deploymentLoops({ db, clock, wakes }: DeploymentLoopContext): LoopWork[] {
   return [
     {
       name: "offer-expired-checks",
       intervalMs: 5_000,
       run: async () => {
+        for (const deploymentId of await db.transaction((tx) => failUncheckedDeployments(tx, clock())))
+          wakes.wake(wakeKeys.deployment(deploymentId));
         for (const workerGroupId of await listGroupsWithExpiredChecks(db, clock()))
           wakes.wake(wakeKeys.work(workerGroupId));
       },

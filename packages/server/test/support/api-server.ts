@@ -2,7 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
-import { startServer, type RunningServer } from "../../src/server.ts";
+import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { createTestDatabase } from "./database.ts";
 import { makeTestFolder } from "./test-folder.ts";
@@ -33,10 +33,10 @@ export interface ApiServer {
 }
 
 /** Starts it with a first environment. Stop it in an `after` hook. */
-export async function startApiServer(): Promise<ApiServer> {
+export async function startApiServer(options: ServerOptions = {}): Promise<ApiServer> {
   const database = await createTestDatabase();
   const dataDir = await makeTestFolder();
-  const server = await startServer({
+  const config = {
     host: "127.0.0.1",
     port: 0,
     databaseUrl: database.url,
@@ -47,7 +47,8 @@ export async function startApiServer(): Promise<ApiServer> {
     publicUrl: null,
     leaseDurationMs: 15_000,
     logLevel: "error",
-  });
+  };
+  const server = await startServer(config, options);
   const db = createDatabase({ url: database.url, poolSize: 2, statementNames: false });
   return {
     url: server.url,

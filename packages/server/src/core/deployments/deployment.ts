@@ -63,6 +63,12 @@ const failed = (error: DeploymentError): CheckDecision => ({
   event: { kind: "deployment.failed", message: error.message },
 });
 
+/** Every worker that was asked to boot the bundle fell silent. */
+export const decideUnanswered = (checks: number): Extract<CheckDecision, { kind: "failed" }> => {
+  const message = `${checks} workers were asked to load the bundle and none answered; importing it may end or block the process. Look at the agents' logs, then deploy again.`;
+  return { kind: "failed", error: { message, stack: null }, event: { kind: "deployment.failed", message } };
+};
+
 type Entrypoint = { kind: "task" | "actor"; declaredId: string };
 
 function missingEntrypoints(manifest: DeploymentManifest, registered: readonly Entrypoint[]): Entrypoint[] {

@@ -5,6 +5,9 @@ import { sql } from "../../db/sql.ts";
 /** A worker that has not answered by then is taken for gone, and another one is asked. */
 export const CHECK_DURATION_MS = 60_000;
 
+/** A bundle that ended this many workers without an answer is not offered to another. */
+export const MAX_CHECKS = 3;
+
 export type CheckLease = { workerId: string; workerGroupId: string; now: number; limit: number };
 
 /**
@@ -22,12 +25,12 @@ export async function leaseDeploymentChecks(
     bundleFormatVersion: number;
   }>(sql`
     UPDATE deployments d
-    SET check_id = gen_random_uuid(), check_worker_id = ${workerId},
+    SET check_count = check_count + 1, check_id = gen_random_uuid(), check_worker_id = ${workerId},
       check_expires_at = to_timestamp(${now + CHECK_DURATION_MS}::float8 / 1000)
     FROM (
       SELECT p.environment_id, p.id
       FROM deployments p JOIN environments v ON v.id = p.environment_id
-      WHERE p.status = 'pending' AND (p.check_expires_at IS NULL OR p.check_expires_at <= to_timestamp(${now}::float8 / 1000))
+      WHERE p.status = 'pending' AND p.check_count < ${MAX_CHECKS} AND (p.check_expires_at IS NULL OR p.check_expires_at <= to_timestamp(${now}::float8 / 1000))
         AND v.worker_group_id = ${workerGroupId}
       ORDER BY p.created_at LIMIT ${limit}
       FOR UPDATE OF p SKIP LOCKED

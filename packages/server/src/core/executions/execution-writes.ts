@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import type { LogStream } from "@keelson/contract";
-import type { Change } from "./execution.ts";
+import type { Change, Execution } from "./execution.ts";
 
 export type NewLogChunk = {
   environmentId: string;
@@ -36,81 +36,107 @@ function countDeltas(changes: readonly Change[]): CountDelta[] {
 
 /**
  * Writes what the operations of one transaction decided, whatever their number, in one statement: live rows updated,
- * ended ones replaced by their results, events, log chunks and counts. The rows are locked by this transaction.
+ * ended ones replaced by their results, events, log chunks and counts. The rows are locked by this transaction. Parts
+ * without rows are left out, so a few texts are prepared for the mixes that occur.
  */
 export async function writeChanges(tx: Tx, changes: readonly Change[], logs: readonly NewLogChunk[] = []): Promise<void> {
   const live = changes.filter((change) => change.ending === null).map((change) => change.execution);
-  const ended = changes.filter((change) => change.ending !== null);
+  const ended = changes.filter(hasEnded);
   const eventful = changes.filter((change) => change.events.length > 0);
   for (const change of eventful) change.execution.eventSequence += change.events.length;
   const deltas = countDeltas(changes);
-  await tx.query(sql`
-    WITH updated AS (
-      UPDATE executions e SET status = u.status, ready = u.ready, admitted = u.admitted,
-        available_at = to_timestamp(u.available_at / 1000), expires_at = to_timestamp(u.expires_at / 1000),
-        attempt_started_at = to_timestamp(u.attempt_started_at / 1000), started_at = to_timestamp(u.started_at / 1000),
-        deadline_at = to_timestamp(u.deadline_at / 1000), worker_id = u.worker_id,
-        lease_expires_at = CASE WHEN u.worker_id IS NOT NULL THEN e.lease_expires_at END,
-        applied_sequence = u.applied_sequence, recovering = u.recovering,
-        cancel_requested_at = to_timestamp(u.cancel_requested_at / 1000), event_sequence = u.event_sequence,
-        log_sequence = u.log_sequence, stdout_bytes = u.stdout_bytes, stderr_bytes = u.stderr_bytes, metadata = u.metadata,
-        updated_at = now()
-      FROM unnest(
-        ${live.map((e) => e.environmentId)}::uuid[], ${live.map((e) => e.runId)}::uuid[], ${live.map((e) => e.status)}::text[],
-        ${live.map((e) => e.ready)}::boolean[], ${live.map((e) => e.admitted)}::boolean[], ${live.map((e) => e.availableAt)}::float8[],
-        ${live.map((e) => e.expiresAt)}::float8[], ${live.map((e) => e.attemptStartedAt)}::float8[],
-        ${live.map((e) => e.startedAt)}::float8[], ${live.map((e) => e.deadlineAt)}::float8[], ${live.map((e) => e.workerId)}::uuid[],
-        ${live.map((e) => e.appliedSequence)}::integer[], ${live.map((e) => e.recovering)}::boolean[],
-        ${live.map((e) => e.cancelRequestedAt)}::float8[], ${live.map((e) => e.eventSequence)}::integer[],
-        ${live.map((e) => e.logSequence)}::integer[], ${live.map((e) => e.stdoutBytes)}::bigint[],
-        ${live.map((e) => e.stderrBytes)}::bigint[], ${live.map((e) => e.metadata)}::text[]
-      ) AS u (environment_id, run_id, status, ready, admitted, available_at, expires_at, attempt_started_at, started_at,
-        deadline_at, worker_id, applied_sequence, recovering, cancel_requested_at, event_sequence, log_sequence, stdout_bytes,
-        stderr_bytes, metadata)
-      WHERE e.environment_id = u.environment_id AND e.run_id = u.run_id
-    ), ended AS (
-      SELECT * FROM unnest(
-        ${ended.map((c) => c.execution.environmentId)}::uuid[], ${ended.map((c) => c.execution.runId)}::uuid[],
-        ${ended.map((c) => c.ending?.status)}::text[],
-        ${ended.map((c) => (c.execution.attemptNumber > 0 ? c.execution.attemptNumber : null))}::integer[],
-        ${ended.map((c) => c.ending?.output ?? null)}::text[],
-        ${ended.map((c) => (c.ending?.failure ? JSON.stringify(c.ending.failure) : null))}::text[],
-        ${ended.map((c) => c.execution.metadata)}::text[], ${ended.map((c) => c.execution.startedAt)}::float8[],
-        ${ended.map((c) => c.ending?.at)}::float8[], ${ended.map((c) => c.execution.leaseId)}::uuid[],
-        ${ended.map((c) => c.execution.epoch)}::integer[], ${ended.map((c) => c.execution.appliedSequence)}::integer[],
-        ${ended.map((c) => c.execution.logSequence)}::integer[], ${ended.map((c) => c.execution.stdoutBytes)}::bigint[],
-        ${ended.map((c) => c.execution.stderrBytes)}::bigint[], ${ended.map((c) => c.execution.eventSequence)}::integer[]
-      ) AS x (environment_id, run_id, status, attempt_number, output, failure, metadata, started_at, finished_at, lease_id,
-        epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
-    ), results AS (
-      INSERT INTO run_results (environment_id, run_id, status, attempt_number, output, failure, metadata, started_at,
-        finished_at, lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
-      SELECT environment_id, run_id, status, attempt_number, output, failure, metadata, to_timestamp(started_at / 1000),
-        to_timestamp(finished_at / 1000), lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence
-      FROM ended
-    ), gone AS (
-      DELETE FROM executions e USING ended x WHERE e.environment_id = x.environment_id AND e.run_id = x.run_id
-    ), events AS (
-      INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
-      SELECT * FROM unnest(
-        ${eventful.map((c) => c.execution.environmentId)}::uuid[], ${eventful.map((c) => c.execution.runId)}::uuid[],
-        ${eventful.map((c) => c.execution.eventSequence - c.events.length + 1)}::integer[],
-        ${eventful.map((c) => c.execution.eventSequence)}::integer[], ${eventful.map((c) => JSON.stringify(c.events))}::text[])
-    ), chunks AS (
-      INSERT INTO run_logs (environment_id, run_id, sequence, attempt_number, stream, data, at)
-      SELECT environment_id, run_id, sequence, attempt_number, stream, data, to_timestamp(at / 1000)
-      FROM unnest(
-        ${logs.map((l) => l.environmentId)}::uuid[], ${logs.map((l) => l.runId)}::uuid[], ${logs.map((l) => l.sequence)}::integer[],
-        ${logs.map((l) => l.attemptNumber)}::integer[], ${logs.map((l) => l.stream)}::text[], ${logs.map((l) => l.data)}::bytea[],
-        ${logs.map((l) => l.at)}::float8[]
-      ) AS l (environment_id, run_id, sequence, attempt_number, stream, data, at)
-    )
+  const parts = [
+    ...(live.length > 0 ? [updateLive(live)] : []),
+    ...(ended.length > 0 ? [insertEnded(ended)] : []),
+    ...(eventful.length > 0 ? [insertEvents(eventful)] : []),
+    ...(logs.length > 0 ? [insertLogs(logs)] : []),
+    ...(deltas.length > 0 ? [addCounts(deltas)] : []),
+  ];
+  if (parts.length > 0) await tx.query(sql`WITH ${joinSql(parts, ", ")} SELECT 1`);
+}
+
+type EndedChange = Change & { ending: NonNullable<Change["ending"]> };
+const hasEnded = (change: Change): change is EndedChange => change.ending !== null;
+
+const updateLive = (live: readonly Execution[]): Sql => sql`
+  updated AS (
+    UPDATE executions e SET status = u.status, ready = u.ready, admitted = u.admitted,
+      available_at = to_timestamp(u.available_at / 1000), expires_at = to_timestamp(u.expires_at / 1000),
+      attempt_started_at = to_timestamp(u.attempt_started_at / 1000), started_at = to_timestamp(u.started_at / 1000),
+      deadline_at = to_timestamp(u.deadline_at / 1000), worker_id = u.worker_id,
+      lease_expires_at = CASE WHEN u.worker_id IS NOT NULL THEN e.lease_expires_at END,
+      applied_sequence = u.applied_sequence, recovering = u.recovering,
+      cancel_requested_at = to_timestamp(u.cancel_requested_at / 1000), event_sequence = u.event_sequence,
+      log_sequence = u.log_sequence, stdout_bytes = u.stdout_bytes, stderr_bytes = u.stderr_bytes, metadata = u.metadata,
+      updated_at = now()
+    FROM unnest(
+      ${live.map((e) => e.environmentId)}::uuid[], ${live.map((e) => e.runId)}::uuid[], ${live.map((e) => e.status)}::text[],
+      ${live.map((e) => e.ready)}::boolean[], ${live.map((e) => e.admitted)}::boolean[], ${live.map((e) => e.availableAt)}::float8[],
+      ${live.map((e) => e.expiresAt)}::float8[], ${live.map((e) => e.attemptStartedAt)}::float8[],
+      ${live.map((e) => e.startedAt)}::float8[], ${live.map((e) => e.deadlineAt)}::float8[], ${live.map((e) => e.workerId)}::uuid[],
+      ${live.map((e) => e.appliedSequence)}::integer[], ${live.map((e) => e.recovering)}::boolean[],
+      ${live.map((e) => e.cancelRequestedAt)}::float8[], ${live.map((e) => e.eventSequence)}::integer[],
+      ${live.map((e) => e.logSequence)}::integer[], ${live.map((e) => e.stdoutBytes)}::bigint[],
+      ${live.map((e) => e.stderrBytes)}::bigint[], ${live.map((e) => e.metadata)}::text[]
+    ) AS u (environment_id, run_id, status, ready, admitted, available_at, expires_at, attempt_started_at, started_at,
+      deadline_at, worker_id, applied_sequence, recovering, cancel_requested_at, event_sequence, log_sequence, stdout_bytes,
+      stderr_bytes, metadata)
+    WHERE e.environment_id = u.environment_id AND e.run_id = u.run_id
+  )`;
+
+const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
+  ended AS (
+    SELECT * FROM unnest(
+      ${ended.map((c) => c.execution.environmentId)}::uuid[], ${ended.map((c) => c.execution.runId)}::uuid[],
+      ${ended.map((c) => c.ending.status)}::text[],
+      ${ended.map((c) => (c.execution.attemptNumber > 0 ? c.execution.attemptNumber : null))}::integer[],
+      ${ended.map((c) => c.ending.output)}::text[],
+      ${ended.map((c) => (c.ending.failure === null ? null : JSON.stringify(c.ending.failure)))}::text[],
+      ${ended.map((c) => c.execution.metadata)}::text[], ${ended.map((c) => c.execution.startedAt)}::float8[],
+      ${ended.map((c) => c.ending.at)}::float8[], ${ended.map((c) => c.execution.leaseId)}::uuid[],
+      ${ended.map((c) => c.execution.epoch)}::integer[], ${ended.map((c) => c.execution.appliedSequence)}::integer[],
+      ${ended.map((c) => c.execution.logSequence)}::integer[], ${ended.map((c) => c.execution.stdoutBytes)}::bigint[],
+      ${ended.map((c) => c.execution.stderrBytes)}::bigint[], ${ended.map((c) => c.execution.eventSequence)}::integer[]
+    ) AS x (environment_id, run_id, status, attempt_number, output, failure, metadata, started_at, finished_at, lease_id,
+      epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
+  ), results AS (
+    INSERT INTO run_results (environment_id, run_id, status, attempt_number, output, failure, metadata, started_at,
+      finished_at, lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
+    SELECT environment_id, run_id, status, attempt_number, output, failure, metadata, to_timestamp(started_at / 1000),
+      to_timestamp(finished_at / 1000), lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence
+    FROM ended
+  ), gone AS (
+    DELETE FROM executions e USING ended x WHERE e.environment_id = x.environment_id AND e.run_id = x.run_id
+  )`;
+
+const insertEvents = (eventful: readonly Change[]): Sql => sql`
+  events AS (
+    INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
+    SELECT * FROM unnest(
+      ${eventful.map((c) => c.execution.environmentId)}::uuid[], ${eventful.map((c) => c.execution.runId)}::uuid[],
+      ${eventful.map((c) => c.execution.eventSequence - c.events.length + 1)}::integer[],
+      ${eventful.map((c) => c.execution.eventSequence)}::integer[], ${eventful.map((c) => JSON.stringify(c.events))}::text[])
+  )`;
+
+const insertLogs = (logs: readonly NewLogChunk[]): Sql => sql`
+  chunks AS (
+    INSERT INTO run_logs (environment_id, run_id, sequence, attempt_number, stream, data, at)
+    SELECT environment_id, run_id, sequence, attempt_number, stream, data, to_timestamp(at / 1000)
+    FROM unnest(
+      ${logs.map((l) => l.environmentId)}::uuid[], ${logs.map((l) => l.runId)}::uuid[], ${logs.map((l) => l.sequence)}::integer[],
+      ${logs.map((l) => l.attemptNumber)}::integer[], ${logs.map((l) => l.stream)}::text[], ${logs.map((l) => l.data)}::bytea[],
+      ${logs.map((l) => l.at)}::float8[]
+    ) AS l (environment_id, run_id, sequence, attempt_number, stream, data, at)
+  )`;
+
+const addCounts = (deltas: readonly CountDelta[]): Sql => sql`
+  counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
     SELECT d.environment_id, d.status, pg_backend_pid() % 64, d.delta
     FROM unnest(${deltas.map((d) => d.environmentId)}::uuid[], ${deltas.map((d) => d.status)}::text[], ${deltas.map((d) => d.delta)}::bigint[])
       AS d (environment_id, status, delta)
-    ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count`);
-}
+    ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
+  )`;
 
 /**
  * Renews, in one statement, every lease that is still the worker's. Returns those; what is missing is lost. Rows are

@@ -5,7 +5,7 @@ import type { NewUuid } from "../../uuid.ts";
 import { DomainError } from "../../domain-error.ts";
 import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
 import { leaseDeploymentChecks } from "../deployments/lease-checks.ts";
-import { findLeaseState } from "../workers/find-lease-state.ts";
+import { findLeaseState, type LeaseState } from "../workers/find-lease-state.ts";
 import { claimExecutions, listLeasedExecutions, type LeasedExecution } from "./claim-executions.ts";
 import { listCancellations } from "./execution-reads.ts";
 import type { LeasePoll, LeasePolls } from "./lease-polls.ts";
@@ -40,19 +40,17 @@ const isEmpty = (answer: LeaseAnswer): boolean =>
  * @throws DomainError `invalid_state` when the worker has not been activated.
  */
 export async function leaseExecutions(context: LeaseContext, call: LeaseCall, signal: AbortSignal): Promise<LeaseAnswer> {
-  const { db, clock } = context;
-  const worker = await findLeaseState(db, call.workerId);
-  if (worker === null || worker.status === "registered") {
-    throw new DomainError("invalid_state", "The worker is not active; call activate first.");
-  }
-  if (worker.leaseRequestId === call.leaseRequestId && worker.leasedLeaseIds.length > 0) {
-    const executions = await listLeasedExecutions(db, call.workerId, worker.leasedLeaseIds);
+  const { clock } = context;
+  const first = await requireActiveWorker(context, call);
+  if (first.leaseRequestId === call.leaseRequestId && first.leasedLeaseIds.length > 0) {
+    const executions = await listLeasedExecutions(context.db, call.workerId, first.leasedLeaseIds);
     if (executions.length > 0) return { executions, cancellations: [], deploymentChecks: [] };
   }
-  const limit = worker.status === "active" ? call.limit : 0;
   const deadline = clock() + call.waitMs;
   const news = { cancelled: false };
-  for (;;) {
+  // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
+  for (let worker = first; ; worker = await requireActiveWorker(context, call)) {
+    const limit = worker.status === "active" ? call.limit : 0;
     const ended = new AbortController();
     const until = AbortSignal.any([signal, ended.signal]);
     const remainingMs = Math.max(0, deadline - clock());
@@ -66,13 +64,23 @@ export async function leaseExecutions(context: LeaseContext, call: LeaseCall, si
     ]);
     try {
       const answer = await look(context, call, limit, news);
-      if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return answer;
+      if (!isEmpty(answer) || remainingMs === 0) return answer;
       const delivered = await waitForWork(context, call, limit, woken);
       if (delivered !== null) return { executions: delivered, cancellations: [], deploymentChecks: [] };
+      // Nobody is there any more to be given what another look would claim.
+      if (signal.aborted) return answer;
     } finally {
       ended.abort();
     }
   }
+}
+
+async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall): Promise<LeaseState> {
+  const worker = await findLeaseState(db, workerId);
+  if (worker === null || worker.status === "registered") {
+    throw new DomainError("invalid_state", "The worker is not active; call activate first.");
+  }
+  return worker;
 }
 
 async function look(context: LeaseContext, call: LeaseCall, limit: number, news: { cancelled: boolean }): Promise<LeaseAnswer> {

@@ -1,7 +1,7 @@
 import type { ErrorCode, Operation } from "@keelson/contract";
 import { decodeId, LIMITS, parseDuration } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
-import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
+import { MAX_DELAY_MS, retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
 import { decideRelease, decideStart, type Release } from "../runs/run.ts";
 import { applyMetadataChanges } from "../runs/metadata.ts";
 import { applyDecision, changeOf, type Change } from "./execution.ts";
@@ -199,7 +199,8 @@ function toRelease(operation: Extract<Operation, { kind: "release" }>): Release 
     case "failed": {
       if (!operation.failure) return refuse("invalid_request", "failure: required when the outcome is failed.");
       const { retry_after: retryAfter, stack, ...failure } = operation.failure;
-      const retryAfterMs = retryAfter ? parseDuration(retryAfter) : null;
+      // Too long a wait is cut: refusing it would leave the worker with an attempt that it cannot end.
+      const retryAfterMs = retryAfter ? Math.min(parseDuration(retryAfter) ?? MAX_DELAY_MS, MAX_DELAY_MS) : null;
       return { outcome: "failed", failure: { ...failure, stack: stack ?? null, ...(retryAfterMs === null ? {} : { retryAfterMs }) } };
     }
     case "cancelled":

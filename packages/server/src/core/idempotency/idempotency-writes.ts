@@ -42,3 +42,19 @@ export async function storeAnswer(
     UPDATE idempotency_keys SET response_status = ${answer.status}, response_body = ${answer.body}
     WHERE environment_id = ${environmentId} AND scope = ${scope} AND key = ${key}`);
 }
+
+const PURGE_LIMIT = 5_000;
+
+/** Drops keys past their time, a bounded number at once. @returns whether there may be more. */
+export async function deleteExpiredKeys(tx: Tx, now: number): Promise<boolean> {
+  const rows = await tx.query(sql`
+    DELETE FROM idempotency_keys t
+    USING (
+      SELECT environment_id, scope, key FROM idempotency_keys
+      WHERE expires_at <= to_timestamp(${now}::float8 / 1000) ORDER BY expires_at LIMIT ${PURGE_LIMIT}
+      FOR UPDATE SKIP LOCKED
+    ) old
+    WHERE t.environment_id = old.environment_id AND t.scope = old.scope AND t.key = old.key
+    RETURNING 1 AS dropped`);
+  return rows.length === PURGE_LIMIT;
+}

@@ -3,7 +3,7 @@ import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { CachedDeployment, CachedEntrypoint, DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import { canonicalDigest } from "../idempotency/canonical-json.ts";
 import type { NewRun } from "./new-run.ts";
-import { resolveRetry, type ResolvedRetry } from "./retry-policy.ts";
+import { MAX_DELAY_MS, resolveRetry, type ResolvedRetry } from "./retry-policy.ts";
 
 /** Who starts, with what, and when: everything but the deployment. */
 export type StartRequest = {
@@ -124,9 +124,6 @@ function positive(path: string, duration: string): number {
   return ms;
 }
 
-/** Ten years: far enough for every use, near enough for every clock and column. */
-const MAX_DELAY_MS = 3_650 * 24 * 3_600_000;
-
 function startTime(body: StartTask, now: number): number | null {
   if (body.delay !== undefined && body.start_at !== undefined) {
     throw invalidRequest([{ path: "start_at", message: "send either delay or start_at" }]);
@@ -149,13 +146,25 @@ const declaredRetries = new WeakMap<CachedEntrypoint, Retry>();
 function retryOf(entrypoint: CachedEntrypoint, body: StartTask): Retry {
   const known = body.retry === undefined ? declaredRetries.get(entrypoint) : undefined;
   if (known !== undefined) return known;
+  for (const field of ["initial_delay", "max_delay"] as const) {
+    const text = body.retry?.[field];
+    const ms = text === undefined ? 0 : parseDuration(text);
+    if (ms === null || ms > MAX_DELAY_MS) {
+      throw invalidRequest([{ path: `retry.${field}`, message: "must be a duration up to 3650d, such as 10s" }]);
+    }
+  }
   const retry = resolveRetry(body.retry, entrypoint.declaration.retry);
   const resolved = { retry, retryText: JSON.stringify(retry) };
   if (body.retry === undefined) declaredRetries.set(entrypoint, resolved);
   return resolved;
 }
 
-function idempotencyOf({ task, body }: StartRequest, key: string, now: number): NonNullable<NewRun["idempotency"]> {
+/**
+ * The key of a start and what tells its request from another one.
+ *
+ * @throws DomainError `invalid_request` when it would be kept for more than 30 days.
+ */
+export function idempotencyOf({ task, body }: StartRequest, key: string, now: number): NonNullable<NewRun["idempotency"]> {
   const { idempotency_key: _key, idempotency_key_ttl: ttl, ...content } = body;
   const ttlMs = ttl === undefined ? DEFAULT_KEY_TTL_MS : positive("idempotency_key_ttl", ttl);
   if (ttlMs > MAX_KEY_TTL_MS) throw invalidRequest([{ path: "idempotency_key_ttl", message: "may be 30d at most" }]);

@@ -1,5 +1,8 @@
 import { DEFAULT_RETRY, parseDuration, type RetryPolicy } from "@keelson/contract";
 
+/** Ten years: far enough for every use, near enough for every clock and column. */
+export const MAX_DELAY_MS = 3_650 * 24 * 3_600_000;
+
 /** The policy in force for one run, durations in milliseconds. */
 export type ResolvedRetry = {
   maxAttempts: number;
@@ -26,6 +29,6 @@ export function resolveRetry(own: RetryPolicy | null | undefined, declared: Retr
  * over its upper half, so that runs that failed together do not come back together.
  */
 export function retryDelayMs(policy: ResolvedRetry, attemptNumber: number, random: number): number {
-  const full = Math.min(policy.maxDelayMs, policy.initialDelayMs * policy.factor ** (attemptNumber - 1));
+  const full = Math.min(MAX_DELAY_MS, policy.maxDelayMs, policy.initialDelayMs * policy.factor ** (attemptNumber - 1));
   return Math.round(policy.jitter ? full * (0.5 + random / 2) : full);
 }

@@ -39,10 +39,10 @@ export type RunRow = {
   updatedAt: number;
 };
 
-const COLUMNS = rawSql(`
+const columnsWith = (metadata: string): Sql => rawSql(`
   r.id, r.environment_id AS "environmentId", r.project_id AS "projectId", r.entrypoint_kind AS "entrypointKind", r.entrypoint,
   r.deployment_id AS "deploymentId", r.deployment_version AS "deploymentVersion", r.payload,
-  coalesce(x.metadata, e.metadata, r.metadata) AS metadata, r.tags, r.queue, r.concurrency_key AS "concurrencyKey", r.priority,
+  ${metadata} AS metadata, r.tags, r.queue, r.concurrency_key AS "concurrencyKey", r.priority,
   r.retry, r.max_duration_ms AS "maxDurationMs", r.start_at AS "startAt", r.expires_at AS "expiresAt",
   r.session_id AS "sessionId", r.turn, r.workspace_id AS "workspaceId", r.schedule_id AS "scheduleId",
   r.parent_run_id AS "parentRunId", r.client_version AS "clientVersion", r.cli_version AS "cliVersion",
@@ -50,6 +50,10 @@ const COLUMNS = rawSql(`
   coalesce(x.attempt_number, nullif(e.attempt_number, 0)) AS "attemptNumber", x.output, x.failure,
   coalesce(x.started_at, e.started_at) AS "startedAt", x.finished_at AS "finishedAt",
   coalesce(x.finished_at, e.updated_at, r.created_at) AS "updatedAt"`);
+
+const COLUMNS = columnsWith("coalesce(x.metadata, e.metadata, r.metadata)");
+/** The metadata that the run was started with, whatever it has become. */
+const CREATED_COLUMNS = columnsWith("r.metadata");
 
 const JOINED = rawSql(`
   runs r
@@ -59,6 +63,13 @@ const JOINED = rawSql(`
 export async function findRun(db: Queryable, environmentId: string, runId: string): Promise<RunRow | null> {
   const [row] = await db.query<RunRow>(sql`
     SELECT ${COLUMNS} FROM ${JOINED} WHERE r.environment_id = ${environmentId} AND r.id = ${runId}`);
+  return row ?? null;
+}
+
+/** The run with what its start asked for: a repeated start is answered from it. */
+export async function findCreatedRun(db: Queryable, environmentId: string, runId: string): Promise<RunRow | null> {
+  const [row] = await db.query<RunRow>(sql`
+    SELECT ${CREATED_COLUMNS} FROM ${JOINED} WHERE r.environment_id = ${environmentId} AND r.id = ${runId}`);
   return row ?? null;
 }
 

@@ -133,9 +133,10 @@ const insertKeyedStatement = (inserts: readonly RunInsert[]) => sql`
 export async function findKeyedRuns(
   db: Queryable,
   keys: readonly { environmentId: string; scope: string; key: string }[],
-): Promise<{ environmentId: string; scope: string; key: string; runId: string; digest: Buffer }[]> {
+): Promise<{ environmentId: string; scope: string; key: string; runId: string; digest: Buffer; expiresAt: number }[]> {
   return db.query(sql`
-    SELECT t.environment_id AS "environmentId", t.scope, t.key, t.resource_id AS "runId", t.request_digest AS digest
+    SELECT t.environment_id AS "environmentId", t.scope, t.key, t.resource_id AS "runId", t.request_digest AS digest,
+      t.expires_at AS "expiresAt"
     FROM unnest(${keys.map((k) => k.environmentId)}::uuid[], ${keys.map((k) => k.scope)}::text[], ${keys.map((k) => k.key)}::text[])
       AS k (environment_id, scope, key)
     JOIN idempotency_keys t USING (environment_id, scope, key)

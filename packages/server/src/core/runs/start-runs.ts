@@ -154,6 +154,11 @@ function toLeasedExecution({ run, lease }: RunInsert): LeasedExecution {
   };
 }
 
+export const keyConflict = (key: string): DomainError =>
+  new DomainError("idempotency_conflict", "The idempotency key was used with another body. Send the same body, or a new key.", {
+    idempotency_key: key,
+  });
+
 /** Gives each caller its own outcome: created, the run of an earlier request with its key, a conflict, or stale. */
 async function settle(
   context: StartContext,
@@ -173,14 +178,7 @@ async function settle(
     if (run.idempotency === null) return { ok: true, value: { kind: "stale" } };
     const first = byKey.get(keyOf({ environmentId: run.environmentId, ...run.idempotency }));
     if (first === undefined) return { ok: true, value: { kind: "stale" } };
-    if (!first.digest.equals(run.idempotency.digest)) {
-      return {
-        ok: false,
-        error: new DomainError("idempotency_conflict", "The idempotency key was used with another body. Send the same body, or a new key.", {
-          idempotency_key: run.idempotency.key,
-        }),
-      };
-    }
+    if (!first.digest.equals(run.idempotency.digest)) return { ok: false, error: keyConflict(run.idempotency.key) };
     return { ok: true, value: { kind: "replayed", runId: first.runId } };
   });
 }

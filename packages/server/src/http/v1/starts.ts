@@ -1,14 +1,6 @@
-import {
-  DECLARED_ID_PATTERN,
-  ERROR_CODES,
-  Run,
-  StartBatch,
-  StartBatchResult,
-  StartTask,
-  type ErrorCode,
-} from "@keelson/contract";
+import { DECLARED_ID_PATTERN, ERROR_CODES, Run, StartBatch, StartBatchResult, StartTask, type ErrorCode } from "@keelson/contract";
 import { Type } from "typebox";
-import { findRun } from "../../core/runs/run-reads.ts";
+import { findCreatedRun } from "../../core/runs/run-reads.ts";
 import { startTask } from "../../core/runs/start-task.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
@@ -43,18 +35,14 @@ async function startOne(
     sdkVersion,
   });
   if (outcome.kind === "created") return { status: 201, json: newRunJson(outcome.run), replayed: false };
-  const first = await findRun(server.db, environmentId, outcome.runId);
+  const first = await findCreatedRun(server.db, environmentId, outcome.runId);
   if (first === null) throw notFound();
   return { status: 201, json: createdRunJson(first), replayed: true };
 }
 
 const declaredId = new RegExp(DECLARED_ID_PATTERN);
 
-const EXAMPLE_START = {
-  payload: { path: "/srv/repository" },
-  tags: ["nightly"],
-  idempotency_key: "report-2026-11-20",
-};
+const EXAMPLE_START = { payload: { path: "/srv/repository" }, tags: ["nightly"], idempotency_key: "report-2026-11-20" };
 
 export const startRoutes: Route[] = [
   route({
@@ -75,14 +63,7 @@ export const startRoutes: Route[] = [
     examples: { request: EXAMPLE_START },
     handle: async ({ server, scope, params, body, request }) => {
       if (!declaredId.test(params.declaredID)) throw notFound();
-      const { status, json, replayed } = await startOne(
-        server,
-        scope,
-        request,
-        params.declaredID,
-        body,
-        request.idempotencyKey,
-      );
+      const { status, json, replayed } = await startOne(server, scope, request, params.declaredID, body, request.idempotencyKey);
       return { status, json, ...(replayed ? { headers: { [HEADERS.idempotencyReplayed]: "true" } } : {}) };
     },
   }),
@@ -92,8 +73,7 @@ export const startRoutes: Route[] = [
     path: "/v1/tasks/start-batch",
     operationId: "startTaskBatch",
     summary: "Start up to 500 tasks",
-    description:
-      "Each start stands for itself: one that is refused does not hold the others back. Results are in the order of the request.",
+    description: "Each start stands for itself: one that is refused does not hold the others back. Results are in the order of the request.",
     tag: "Tasks",
     access: { kind: "environment", permission: "tasks.start" },
     body: StartBatch,
@@ -103,14 +83,7 @@ export const startRoutes: Route[] = [
       const results = await Promise.all(
         body.starts.map(async ({ task, ...start }) => {
           try {
-            const { status, json } = await startOne(
-              server,
-              scope,
-              request,
-              task,
-              start,
-              start.idempotency_key ?? null,
-            );
+            const { status, json } = await startOne(server, scope, request, task, start, start.idempotency_key ?? null);
             return `{"status":${status},"run":${json},"error":null}`;
           } catch (error) {
             if (!isOwnRefusal(error)) throw error;

@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
+import { Client } from "@keelson/sdk";
+import { createTestDatabase } from "../../../../packages/server/test/support/database.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../../..");
+const MAIN = join(ROOT, "packages/cli/src/main.ts");
+
+export type Everything = {
+  client: Client;
+  url: string;
+  apiKey: string;
+  deploymentVersion: string;
+  stop(): Promise<void>;
+};
+
+/** `keelson up` as a user runs it in the checkout, on a free port, a database of its own and a data folder of its own. */
+export async function startEverything(): Promise<Everything> {
+  const database = await createTestDatabase({ migrated: false });
+  const dataDir = await mkdtemp(join(tmpdir(), "keelson-example-"));
+  const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, "up", "--json"], {
+    cwd: ROOT,
+    env: {
+      ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], PORT: "0" },
+      ...{ DATABASE_URL: database.url, KEELSON_DATA_DIR: dataDir },
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(child, "close");
+  const said = text(child.stderr);
+  const stop = async (): Promise<void> => {
+    child.kill("SIGTERM");
+    await closed;
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { url, deployment_version: deploymentVersion } = JSON.parse(line) as {
+      url: string;
+      deployment_version: string;
+    };
+    const credentials = JSON.parse(await readFile(join(dataDir, "credentials.json"), "utf8")) as {
+      api_key: string;
+    };
+    const apiKey = credentials.api_key;
+    return { client: new Client({ url, apiKey }), url, apiKey, deploymentVersion, stop };
+  }
+  await stop();
+  throw new Error(`keelson up ended: ${await said}`);
+}

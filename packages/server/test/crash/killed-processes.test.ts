@@ -1,0 +1,134 @@
+// A thousand runs while every process is killed at random: all finish, once, and their events say why.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "../../src/db/sql.ts";
+import { bundleOf } from "./support/bundle.ts";
+import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
+import { crashSeconds, newSeed, pick, seededRandom, type Random } from "./support/seeded-random.ts";
+import { createDeployment, promoteWhenReady, startSite, until, type ServerProcess, type Site } from "./support/site.ts";
+
+const RUNS = 1_000;
+const STARTERS = 8;
+const SETTLE_MS = 60_000;
+const OUTAGE_MS = 30_000;
+
+let site: Site;
+before(async () => (site = await startSite({ servers: 2, leaseDuration: "6s" })));
+after(() => site?.stop());
+
+/** Starts every run under a key of its own, repeating each until it is answered. */
+async function startRuns(random: Random, pauseMs: number): Promise<void> {
+  let next = 0;
+  const startAll = async (): Promise<void> => {
+    while (next < RUNS) {
+      const n = (next += 1);
+      const body = { payload: { n, ms: Math.floor(random() * 500) }, idempotency_key: `run-${n}`, retry: { max_attempts: 20, initial_delay: "100ms" } };
+      const deadline = performance.now() + OUTAGE_MS;
+      for (;;) {
+        const answer = await site.call(pick(random, site.servers).url, "POST", "/v1/tasks/work/start", { body }).catch(() => null);
+        if (answer?.status === 201) break;
+        assert.ok(answer === null || answer.status === 503, JSON.stringify(answer?.body));
+        assert.ok(performance.now() < deadline, "the service does not come back");
+        await sleep(30);
+      }
+      await sleep(pauseMs * 2 * random());
+    }
+  };
+  await Promise.all(Array.from({ length: STARTERS }, startAll));
+}
+
+type Stored = { k: string; a?: number };
+type EndedRun = { runId: string; status: string | null; attemptNumber: number | null; output: string | null; payload: string };
+
+const readRuns = (): Promise<EndedRun[]> =>
+  site.db.query<EndedRun>(sql`
+    SELECT r.id AS "runId", r.payload, x.status, x.attempt_number AS "attemptNumber", x.output
+    FROM runs r LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id`);
+
+async function readEvents(): Promise<Map<string, Stored[]>> {
+  const rows = await site.db.query<{ runId: string; sequence: number; events: string }>(sql`
+    SELECT run_id AS "runId", sequence, events FROM run_events ORDER BY run_id, sequence`);
+  const byRun = new Map<string, Stored[]>();
+  for (const { runId, sequence, events } of rows) {
+    const known = byRun.get(runId) ?? [];
+    assert.equal(sequence, known.length + 1, `the events of ${runId} are numbered without a gap`);
+    known.push(...(JSON.parse(events) as Stored[]));
+    byRun.set(runId, known);
+  }
+  return byRun;
+}
+
+/** Reads a run's events as its story: each attempt after the first follows a loss or a failure of the one before. */
+function checkStory(run: EndedRun, events: readonly Stored[]): void {
+  const story = `${run.runId}: ${events.map(({ k, a }) => `${k}${a === undefined ? "" : `(${a})`}`).join(" ")}`;
+  assert.equal(events.filter(({ k }) => k === "run.succeeded").length, 1, `succeeded once · ${story}`);
+  assert.equal(events.at(-1)?.k, "run.succeeded", `ended with its success · ${story}`);
+  assert.deepEqual(events.slice(0, 2).map(({ k }) => k), ["run.created", "run.queued"], story);
+  let attempt = 0;
+  let explained = true;
+  let leased = false;
+  for (const { k, a } of events) {
+    if (k === "lease.lost" || k === "run.retry_delayed") explained = true;
+    // A lease that was handed back before the code began is no attempt that ended.
+    if (k === "run.queued") leased = false;
+    if (k !== "run.leased") continue;
+    assert.ok(!leased, `leased once at a time · ${story}`);
+    leased = true;
+    assert.ok(a === attempt || a === attempt + 1, `attempts go up one by one · ${story}`);
+    if (a !== attempt) assert.ok(explained, `attempt ${a} is explained · ${story}`);
+    if (a !== attempt) explained = false;
+    attempt = a ?? 0;
+  }
+  assert.equal(run.attemptNumber, attempt, `the result has the last attempt · ${story}`);
+}
+
+async function checkCounts(runs: readonly EndedRun[]): Promise<void> {
+  const counted = await site.call((site.servers[0] as ServerProcess).url, "GET", "/api/runs/counts");
+  const truth = new Map<string, number>();
+  for (const { status } of runs) truth.set(status as string, (truth.get(status as string) ?? 0) + 1);
+  for (const [status, count] of Object.entries(counted.body.counts as Record<string, number>)) {
+    assert.equal(count, truth.get(status) ?? 0, `the count of ${status} runs is the truth`);
+  }
+}
+
+test("1,000 runs all succeed once while every process is killed at random", async () => {
+  const seed = newSeed();
+  const random = seededRandom(seed);
+  const [first, second] = site.servers as [ServerProcess, ServerProcess];
+  const agents = [site.agent({ name: "agent 1", server: first, capacity: 12 }), site.agent({ name: "agent 2", server: second, capacity: 12 })];
+  await Promise.all(agents.map((agent) => agent.start()));
+  const bundle = bundleOf({ work: "console.log(`working on ${payload.n}`); await tick(payload.ms); return { n: payload.n };" });
+  await promoteWhenReady(site, await createDeployment(site, bundle, [{ id: "work", execution: "shared" }]));
+
+  const forMs = crashSeconds(20) * 1_000;
+  const over = new AbortController();
+  // The starts are spread over most of the killing, so that each kind of death meets each kind of work.
+  const starting = startRuns(random, (forMs * 0.7 * STARTERS) / RUNS);
+  starting.catch(() => over.abort());
+  const killings = await killAtRandom(site, [first, second, ...agents], { random, forMs, everyMs: 1_500, signal: over.signal });
+  await starting;
+  const settledFrom = performance.now();
+  await until("all runs have ended", SETTLE_MS, async () => {
+    const [live] = await site.db.query<{ count: number }>(sql`SELECT count(*) FROM executions`);
+    return live?.count === 0;
+  });
+  const settleMs = performance.now() - settledFrom;
+
+  const runs = await readRuns();
+  const events = await readEvents();
+  const attempts = runs.map((run) => run.attemptNumber ?? 0);
+  console.log(
+    `seed ${seed} · killed ${countVictims(killings)} · ${runs.length} runs, ${runs.filter(({ status }) => status === "succeeded").length} succeeded, ` +
+      `${attempts.filter((n) => n > 1).length} after more than one attempt (at most ${Math.max(...attempts)}) · settled in ${(settleMs / 1_000).toFixed(1)} s`,
+  );
+  assert.equal(runs.length, RUNS, "each key made one run and none was lost");
+  for (const run of runs) {
+    assert.equal(run.status, "succeeded", run.runId);
+    assert.deepEqual(JSON.parse(run.output ?? "null"), { n: (JSON.parse(run.payload) as { n: number }).n });
+    checkStory(run, events.get(run.runId) ?? []);
+  }
+  await checkCounts(runs);
+  assert.ok(killings.victims.length >= 5, "too little was killed to tell");
+});

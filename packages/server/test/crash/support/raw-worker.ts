@@ -1,0 +1,66 @@
+// A worker that speaks the protocol and runs nothing, so that a test decides each word of it.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { Execution, LeaseResponse } from "@keelson/contract";
+import type { Answer } from "./caller.ts";
+import type { ServerProcess, Site } from "./site.ts";
+
+export interface Lease {
+  readonly runId: string;
+  readonly attemptNumber: number;
+  /** As every operation names it. */
+  readonly fields: { run_id: string; environment_id: string; lease_id: string; epoch: number };
+}
+
+export interface RawWorker {
+  readonly id: string;
+  post(path: string, body: object, options?: { server?: ServerProcess; timeoutMs?: number }): Promise<Answer>;
+  /** One lease call. */
+  lease(limit: number, wait: string): Promise<Lease[]>;
+  /** Says that a deployment's bundle boots and registers these tasks. */
+  passCheck(tasks: readonly string[]): Promise<void>;
+}
+
+const toLease = ({ run, lease_id, epoch }: Execution): Lease => ({
+  runId: run.id,
+  attemptNumber: run.attempt_number,
+  fields: { run_id: run.id, environment_id: run.environment_id, lease_id, epoch },
+});
+
+export async function enrollRawWorker(site: Site, server: ServerProcess, name: string): Promise<RawWorker> {
+  const { enrollment_token } = site.credentials;
+  const minted = await site.call(server.url, "POST", "/worker/v1/auth/token", {
+    body: { enrollment_token, name, worker_protocol_version: 1 },
+  });
+  assert.equal(minted.status, 200, JSON.stringify(minted.body));
+  const post: RawWorker["post"] = (path, body, options = {}) =>
+    site.call((options.server ?? server).url, "POST", `/worker/v1/${path}`, {
+      as: minted.body.token as string,
+      body,
+      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    });
+  const capacity = { executions: 100, workspaces: 0 };
+  assert.equal((await post("register", { name, capacity, worker_protocol_version: 1 })).status, 200);
+  assert.equal((await post("activate", {})).status, 200);
+
+  const poll = async (limit: number, wait: string): Promise<LeaseResponse> => {
+    const answer = await post("executions/lease", { lease_request_id: randomUUID(), limit, wait }, { timeoutMs: 60_000 });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body as LeaseResponse;
+  };
+
+  return {
+    id: minted.body.worker.id as string,
+    post,
+    lease: async (limit, wait) => (await poll(limit, wait)).executions.map(toLease),
+    passCheck: async (tasks) => {
+      const [check] = (await poll(0, "5s")).deployment_checks;
+      assert.ok(check, "there is no deployment to check");
+      const { deployment_id, check_id } = check;
+      const entrypoints = tasks.map((declared_id) => ({ kind: "task", declared_id }));
+      const answer = await post("deployments/checked", { deployment_id, check_id, status: "ready", entrypoints });
+      assert.equal(answer.body.status, "ready", JSON.stringify(answer.body));
+    },
+  };
+}

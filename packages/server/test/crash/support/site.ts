@@ -1,0 +1,173 @@
+// A whole installation for one crash test: PostgreSQL that syncs, servers and agents, each a process of its own.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Credentials } from "../../../src/core/identity/credentials-file.ts";
+import { startEmbeddedServer, type EmbeddedServer } from "../../../src/db/embedded-server.ts";
+import { createDatabase, type Database } from "../../../src/db/pool.ts";
+import { makeTestFolder } from "../../support/test-folder.ts";
+import { createCaller, type Caller } from "./caller.ts";
+import { describeProcess, type SpawnedProcess } from "./spawned-process.ts";
+
+export interface ServerProcess extends SpawnedProcess {
+  readonly url: string;
+}
+
+export interface AgentOptions {
+  readonly name: string;
+  readonly server: ServerProcess;
+  readonly capacity: number;
+}
+
+export interface Site {
+  readonly dir: string;
+  readonly postgres: EmbeddedServer;
+  readonly servers: readonly ServerProcess[];
+  readonly credentials: Credentials;
+  /** The truth, read past the servers. */
+  readonly db: Database;
+  /** Calls with the API key unless told otherwise. */
+  readonly call: Caller;
+  /** Describes an agent; the test starts it. It ends with the site. */
+  agent(options: AgentOptions): SpawnedProcess;
+  stop(): Promise<void>;
+}
+
+export interface SiteOptions {
+  readonly servers: number;
+  readonly leaseDuration: string;
+}
+
+export async function startSite(options: SiteOptions): Promise<Site> {
+  const dir = await makeTestFolder();
+  const processes: SpawnedProcess[] = [];
+  let postgres: EmbeddedServer | undefined;
+  let db: Database | undefined;
+  const stop = async (): Promise<void> => {
+    await Promise.all(processes.map((running) => running.end()));
+    await db?.close();
+    await postgres?.stop();
+    await rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  };
+  try {
+    postgres = await startEmbeddedServer({ dataDir: path.join(dir, "postgres") });
+    const dataDir = path.join(dir, "data");
+    const servers: ServerProcess[] = [];
+    for (let at = 0; at < options.servers; at += 1) {
+      const server = await describeServer(`server ${at + 1}`, postgres.url, dataDir, options.leaseDuration);
+      processes.push(server);
+      servers.push(server);
+      // One after the other: the first makes the tables and the tenancy.
+      await server.start();
+    }
+    const credentials = JSON.parse(await readFile(path.join(dataDir, "credentials.json"), "utf8")) as Credentials;
+    db = createDatabase({ url: postgres.url, poolSize: 2, statementNames: false, onConnectionLost: () => undefined });
+    return {
+      dir,
+      postgres,
+      servers,
+      credentials,
+      db,
+      call: createCaller(credentials.api_key),
+      agent: ({ name, server, capacity }) => {
+        const agent = describeProcess({
+          name,
+          main: "agent/src/main.ts",
+          readyWhen: /agent started|waiting for the server/,
+          env: {
+            KEELSON_URL: server.url,
+            KEELSON_ENROLLMENT_TOKEN: credentials.enrollment_token,
+            KEELSON_AGENT_NAME: name.replace(" ", "-"),
+            KEELSON_AGENT_CAPACITY: String(capacity),
+            KEELSON_DATA_DIR: path.join(dir, "agents"),
+          },
+        });
+        processes.push(agent);
+        return agent;
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function describeServer(name: string, databaseUrl: string, dataDir: string, leaseDuration: string): Promise<ServerProcess> {
+  // The same port in every life, as behind a service's fixed address.
+  const port = await findFreePort();
+  const described = describeProcess({
+    name,
+    main: "server/src/main.ts",
+    readyWhen: /listening on /,
+    env: {
+      DATABASE_URL: databaseUrl,
+      PORT: String(port),
+      HOST: "127.0.0.1",
+      KEELSON_DATA_DIR: dataDir,
+      KEELSON_LEASE_DURATION: leaseDuration,
+      KEELSON_LOG_LEVEL: "warn",
+    },
+  });
+  return Object.defineProperty(described, "url", { value: `http://127.0.0.1:${port}` }) as ServerProcess;
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export interface TaskDeclaration {
+  readonly id: string;
+  readonly execution?: "exclusive" | "shared";
+}
+
+/** Uploads a bundle and creates a deployment; somebody must check it before it can be promoted. */
+export async function createDeployment(site: Site, bundle: string, tasks: readonly TaskDeclaration[]): Promise<string> {
+  const { url } = site.servers[0] as ServerProcess;
+  const digest = createHash("sha256").update(bundle).digest("hex");
+  const uploaded = await site.call(url, "PUT", `/v1/deployment-bundles/${digest}`, { bytes: Buffer.from(bundle) });
+  assert.equal(uploaded.status, 200, JSON.stringify(uploaded.body));
+  const created = await site.call(url, "POST", "/v1/deployments", {
+    body: { manifest: { tasks }, bundle_digest: digest, bundle_format_version: 1, worker_protocol_version: 1 },
+  });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  return created.body.id as string;
+}
+
+/** Waits for the check of a deployment and makes it the current one. */
+export async function promoteWhenReady(site: Site, deploymentId: string): Promise<void> {
+  const { url } = site.servers[0] as ServerProcess;
+  await until(`the deployment is checked`, 20_000, async () => {
+    const { body } = await site.call(url, "GET", `/v1/deployments/${deploymentId}`);
+    assert.notEqual(body.status, "failed", JSON.stringify(body.error));
+    return body.status === "ready";
+  });
+  const promoted = await site.call(url, "POST", `/v1/deployments/${deploymentId}/promote`);
+  assert.equal(promoted.status, 200, JSON.stringify(promoted.body));
+}
+
+/** Asks until it holds; what cannot be asked because something is down is asked again. */
+export async function until(what: string, timeoutMs: number, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  let lastError: unknown;
+  for (;;) {
+    try {
+      if (await holds()) return;
+      lastError = undefined;
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      lastError = error;
+    }
+    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}.`, { cause: lastError });
+    await sleep(20);
+  }
+}

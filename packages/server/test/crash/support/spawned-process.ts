@@ -1,0 +1,113 @@
+// Processes of the product that a crash test kills and starts again. None of them outlives the test process.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const PACKAGES = fileURLToPath(new URL("../../../..", import.meta.url));
+const START_TIMEOUT_MS = 20_000;
+const KEPT_OUTPUT = 20_000;
+
+export interface SpawnOptions {
+  /** Shown in what the test prints. */
+  readonly name: string;
+  /** Below `packages/`. */
+  readonly main: string;
+  readonly env: Record<string, string>;
+  /** What the process says when it is of use. */
+  readonly readyWhen: RegExp;
+}
+
+export interface SpawnedProcess {
+  readonly name: string;
+  /** Of the present life; 0 while it is down. */
+  readonly pid: number;
+  /** How often it was started. */
+  readonly lives: number;
+  /**
+   * Starts it, and again if it ends before it is ready: it may need another process that is down too, or be killed once
+   * more. A call while it is being started waits for that.
+   */
+  start(): Promise<void>;
+  /** Ends it at once and resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Ends it for good: whoever is starting it again gives up. */
+  end(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves at the end of the present life. */
+  ended(): Promise<void>;
+  output(): string;
+}
+
+const living = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of living) child.kill("SIGKILL");
+});
+
+export function describeProcess(options: SpawnOptions): SpawnedProcess {
+  let child: ChildProcess | null = null;
+  let exited: Promise<void> = Promise.resolve();
+  let lives = 0;
+  let said = "";
+  let over = false;
+  let starting: Promise<void> | null = null;
+
+  const startOnce = (): Promise<boolean> => {
+    const own = spawn(process.execPath, ["--conditions=@keelson/source", `${PACKAGES}/${options.main}`], {
+      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...options.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child = own;
+    living.add(own);
+    let heard = "";
+    let ready: (is: boolean) => void;
+    const isReady = new Promise<boolean>((resolve) => (ready = resolve));
+    const hear = (bytes: Buffer): void => {
+      said = (said + bytes.toString()).slice(-KEPT_OUTPUT);
+      heard = (heard + bytes.toString()).slice(-KEPT_OUTPUT);
+      if (options.readyWhen.test(heard)) ready(true);
+    };
+    own.stdout.on("data", hear);
+    own.stderr.on("data", hear);
+    exited = new Promise((resolve) => {
+      own.on("exit", () => {
+        living.delete(own);
+        if (child === own) child = null;
+        ready(false);
+        resolve();
+      });
+    });
+    return isReady;
+  };
+
+  const start = async (): Promise<void> => {
+    const deadline = performance.now() + START_TIMEOUT_MS;
+    lives += 1;
+    while (!over && !(await startOnce())) {
+      if (performance.now() > deadline) throw new Error(`${options.name} did not start:\n${said}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+
+  return {
+    name: options.name,
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    get lives() {
+      return lives;
+    },
+    start: () => (starting ??= start().finally(() => (starting = null))),
+    kill: async () => {
+      child?.kill("SIGKILL");
+      await exited;
+    },
+    end: async () => {
+      over = true;
+      child?.kill("SIGKILL");
+      await exited;
+    },
+    signal: (signal) => void child?.kill(signal),
+    ended: () => exited,
+    output: () => said,
+  };
+}

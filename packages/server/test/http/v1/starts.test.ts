@@ -1,0 +1,456 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { decodeId } from "@keelson/contract";
+import { sql } from "../../../src/db/sql.ts";
+import { heldLease } from "../../support/raw-worker.ts";
+import { startRunScene, type RunScene } from "../../support/run-scene.ts";
+
+const SCHEMA = {
+  type: "object",
+  required: ["items"],
+  properties: {
+    items: { type: "array", items: { type: "object", properties: { size: { type: "integer" } } } },
+  },
+  additionalProperties: false,
+};
+
+const MANIFEST = {
+  tasks: [
+    { id: "plain" },
+    { id: "checked", payload_schema: SCHEMA },
+    {
+      id: "declared",
+      queue: "declared/queue",
+      ttl: "7m",
+      max_duration: "90s",
+      retry: { max_attempts: 5, initial_delay: "2s", jitter: false },
+    },
+  ],
+};
+
+describe("starting a task", () => {
+  let scene: RunScene;
+  const startPath = (task: string): string => `/v1/tasks/${task}/start`;
+  const refusal = async (task: string, body: object): Promise<[number, string, string | undefined]> => {
+    const answer = await scene.call("POST", startPath(task), { body });
+    assert.ok(answer.status >= 400, JSON.stringify(answer.body));
+    return [answer.status, answer.body.error.code, answer.body.error.details?.issues?.[0].path];
+  };
+  before(async () => {
+    scene = await startRunScene(MANIFEST);
+  });
+  after(() => scene.stop());
+
+  test("answers the whole run as it was created, and its item is the same", async () => {
+    const body = {
+      payload: { text: "é\u0000", big: 1e21, nothing: null },
+      metadata: { step: 1 },
+      tags: ["a", 'b "quoted" \\ {braced}'],
+      priority: -7,
+    };
+    const headers = {
+      "service-client-version": "c/1",
+      "service-cli-version": "cli/2",
+      "service-sdk-version": "sdk/3",
+    };
+    const { status, body: run } = await scene.call("POST", startPath("plain"), { body, headers });
+    assert.equal(status, 201);
+    assert.deepEqual(
+      [run.payload, run.metadata, run.tags, run.priority],
+      [body.payload, body.metadata, body.tags, body.priority],
+    );
+    assert.deepEqual(
+      [run.task, run.actor, run.status, run.attempt_number, run.max_attempts, run.queue, run.concurrency_key],
+      ["plain", null, "queued", null, 3, "default", null],
+    );
+    assert.deepEqual([run.client_version, run.cli_version, run.sdk_version], ["c/1", "cli/2", "sdk/3"]);
+    const nulls = ["output", "failure", "pending_wait", "session_id", "turn", "workspace_id", "schedule_id"];
+    for (const name of [...nulls, "parent_run_id", "start_at", "started_at", "finished_at", "expires_at"]) {
+      assert.equal(run[name], null, name);
+    }
+    const item = await scene.get(run.id);
+    assert.deepEqual({ ...item, status_reason: null, updated_at: null }, { ...run, updated_at: null });
+    assert.deepEqual(await scene.eventKinds(run.id), ["run.created", "run.queued"]);
+    await scene.cancel(run.id);
+  });
+
+  test("takes an empty body", async () => {
+    const { status, body: run } = await scene.call("POST", startPath("plain"));
+    assert.deepEqual([status, run.payload, run.metadata, run.tags], [201, null, {}, []]);
+    await scene.cancel(run.id);
+  });
+
+  test("takes what is declared where the start says nothing, and the start's own word otherwise", async () => {
+    const declared = await scene.start("declared");
+    assert.deepEqual(
+      [declared.queue, declared.max_duration, declared.max_attempts],
+      ["declared/queue", "90s", 5],
+    );
+    assert.deepEqual(declared.retry, {
+      max_attempts: 5,
+      initial_delay: "2s",
+      max_delay: "1m",
+      factor: 2,
+      jitter: false,
+    });
+    assert.equal(Date.parse(declared.expires_at) - Date.parse(declared.created_at), 7 * 60_000);
+    const own = await scene.start("declared", {
+      queue: "own",
+      ttl: "1h",
+      max_duration: "5m",
+      retry: { max_attempts: 2 },
+    });
+    assert.deepEqual([own.queue, own.max_duration], ["own", "5m"]);
+    assert.deepEqual([own.retry.max_attempts, own.retry.initial_delay], [2, "2s"]);
+    assert.equal(Date.parse(own.expires_at) - Date.parse(own.created_at), 3_600_000);
+    await scene.cancel(declared.id);
+    await scene.cancel(own.id);
+  });
+
+  test("checks the payload against the declared schema and names the place", async () => {
+    assert.deepEqual(await refusal("checked", { payload: { items: [{ size: 1 }, { size: "2" }] } }), [
+      400,
+      "invalid_payload",
+      "payload.items.1.size",
+    ]);
+    assert.deepEqual(await refusal("checked", {}), [400, "invalid_payload", "payload"]);
+    assert.deepEqual(await refusal("checked", { payload: {} }), [400, "invalid_payload", "payload.items"]);
+    const run = await scene.start("checked", { payload: { items: [{ size: 3 }] } });
+    await scene.cancel(run.id);
+  });
+
+  test("refuses an unknown task, an unknown version and a malformed task id", async () => {
+    assert.deepEqual((await refusal("absent", {})).slice(0, 2), [404, "not_found"]);
+    assert.deepEqual((await refusal("plain", { deployment_version: "20200101.1" })).slice(0, 2), [
+      404,
+      "not_found",
+    ]);
+    assert.deepEqual((await refusal("-no-id", {})).slice(0, 2), [404, "not_found"]);
+  });
+
+  const invalid: [string, object, string][] = [
+    ["a field that is not known", { payloads: 1 }, "payloads"],
+    ["a delay together with start_at", { delay: "1s", start_at: "2026-11-20T09:15:00Z" }, "start_at"],
+    ["a delay that is no duration", { delay: "soon" }, "delay"],
+    ["a delay beyond ten years", { delay: "3651d" }, "delay"],
+    ["a start_at that is no time", { start_at: "tomorrow" }, "start_at"],
+    ["a start_at in a leap second", { start_at: "2016-12-31T23:59:60Z" }, "start_at"],
+    ["a time to live of nothing", { ttl: "0s" }, "ttl"],
+    ["a max_duration of nothing", { max_duration: "0ms" }, "max_duration"],
+    ["a priority of 101", { priority: 101 }, "priority"],
+    ["a priority that is no integer", { priority: 0.5 }, "priority"],
+    ["a queue name with a space", { queue: "a b" }, "queue"],
+    ["an empty concurrency key", { concurrency_key: "" }, "concurrency_key"],
+    ["a control character in a tag", { tags: ["a\u0007"] }, "tags.0"],
+    ["a tag twice", { tags: ["a", "a"] }, "tags"],
+    ["21 tags", { tags: Array.from({ length: 21 }, (_, index) => `t${index}`) }, "tags"],
+    ["a tag of 129 characters", { tags: ["x".repeat(129)] }, "tags.0"],
+    ["metadata that is no object", { metadata: [] }, "metadata"],
+    ["no attempts", { retry: { max_attempts: 0 } }, "retry.max_attempts"],
+    [
+      "an initial delay beyond every clock",
+      { retry: { initial_delay: "999999999999d" } },
+      "retry.initial_delay",
+    ],
+    ["a maximum delay beyond ten years", { retry: { max_delay: "3651d" } }, "retry.max_delay"],
+    [
+      "an idempotency key kept for over 30 days",
+      { idempotency_key: "k", idempotency_key_ttl: "31d" },
+      "idempotency_key_ttl",
+    ],
+    ["an idempotency key of 256 bytes", { idempotency_key: "é".repeat(128) }, "idempotency_key"],
+  ];
+  for (const [what, body, path] of invalid) {
+    test(`refuses ${what}`, async () => {
+      assert.deepEqual(await refusal("plain", body), [400, "invalid_request", path]);
+    });
+  }
+
+  test("takes a payload of 512 KiB and metadata of 16 KiB, and refuses one byte more", async () => {
+    const payload = "x".repeat(512 * 1024 - 2);
+    const metadata = { k: "x".repeat(16 * 1024 - 8) };
+    const run = await scene.start("plain", { payload, metadata });
+    assert.equal((await scene.get(run.id)).payload, payload);
+    await scene.cancel(run.id);
+    assert.deepEqual((await refusal("plain", { payload: `${payload}x` })).slice(0, 2), [
+      413,
+      "payload_too_large",
+    ]);
+    const tooLarge = { metadata: { k: `${metadata.k}x` } };
+    assert.deepEqual((await refusal("plain", tooLarge)).slice(0, 2), [413, "payload_too_large"]);
+  });
+
+  test("delays a run until its time, whether given as delay or as start_at", async () => {
+    const later = new Date(scene.clock.now() + 60_000).toISOString();
+    const runs = [
+      await scene.start("plain", { delay: "1m" }),
+      await scene.start("plain", { start_at: later }),
+    ];
+    assert.equal(runs[1].start_at, later);
+    assert.equal((await scene.worker.lease({ limit: 10 })).executions.length, 0);
+    for (const { id } of runs) assert.equal((await scene.get(id)).status_reason.kind, "delayed");
+    scene.clock.advance(61_000);
+    const leases = await scene.worker.take(1);
+    if (leases.length < 2) leases.push(...(await scene.worker.take(1)));
+    assert.deepEqual(leases.map(({ runId }) => runId).sort(), runs.map(({ id }) => id).sort());
+    for (const lease of leases) {
+      await scene.worker.finish(lease);
+      assert.deepEqual((await scene.eventKinds(lease.runId)).slice(0, 4), [
+        "run.created",
+        "run.queued",
+        "run.queued",
+        "run.leased",
+      ]);
+    }
+  });
+
+  test("starts at once what was to start in the past", async () => {
+    const run = await scene.start("plain", { start_at: "2020-01-01T00:00:00.000Z" });
+    assert.equal(run.start_at, "2020-01-01T00:00:00.000Z");
+    const lease = await scene.worker.takeOne();
+    assert.equal(lease.runId, run.id);
+    await scene.worker.finish(lease);
+  });
+
+  test("expires a run that no worker took within its time to live", async () => {
+    const run = await scene.start("plain", { ttl: "30s" });
+    const delayed = await scene.start("plain", { delay: "1h", ttl: "30s" });
+    assert.equal(Date.parse(delayed.expires_at) - Date.parse(delayed.start_at), 30_000);
+    scene.clock.advance(31_000);
+    // Not given out in the moment between the end of its time and the sweep.
+    assert.equal((await scene.worker.lease()).executions.length, 0);
+    await scene.happens(run.id, "run.expired");
+    const { status, attempt_number, finished_at, failure } = await scene.get(run.id);
+    assert.deepEqual([status, attempt_number, failure], ["expired", null, null]);
+    assert.notEqual(finished_at, null);
+    assert.equal((await scene.get(delayed.id)).status, "queued");
+    await scene.cancel(delayed.id);
+  });
+
+  test("does not expire a run that a worker has taken", async () => {
+    const run = await scene.start("plain", { ttl: "5s" });
+    const lease = await scene.worker.takeOne();
+    scene.clock.advance(6_000);
+    await scene.worker.renew(lease);
+    await scene.worker.finish(lease, "rejected");
+    const again = await scene.worker.takeOne();
+    assert.equal(again.runId, run.id);
+    await scene.worker.finish(again);
+    assert.equal((await scene.get(run.id)).status, "succeeded");
+  });
+
+  test("pins a version: it runs there after another one is current, and others run in the current one", async () => {
+    const first = await scene.get((await scene.start("plain")).id);
+    const second = await scene.deploy({ tasks: [...MANIFEST.tasks, { id: "new" }] });
+    const pinned = await scene.start("plain", { deployment_version: first.deployment_version });
+    assert.equal(pinned.deployment_id, first.deployment_id);
+    const unpinned = await scene.start("plain");
+    assert.deepEqual([unpinned.deployment_id, unpinned.deployment_version], [second.id, second.version]);
+    const missing = await refusal("new", { deployment_version: first.deployment_version });
+    assert.deepEqual(missing.slice(0, 2), [404, "not_found"]);
+    for (const { id } of [first, pinned, unpinned]) await scene.cancel(id);
+  });
+
+  describe("with an idempotency key", () => {
+    test("answers a repeat with the first answer, in body or header, also after the run has ended", async () => {
+      const body = { payload: { a: 1, b: [1.0] }, metadata: { of: "start" } };
+      const first = await scene.call("POST", startPath("plain"), {
+        body: { ...body, idempotency_key: "once" },
+      });
+      assert.deepEqual([first.status, first.headers.get("idempotency-replayed")], [201, null]);
+      const lease = await scene.worker.takeOne();
+      const change = lease.operation("metadata", { changes: [{ op: "set", key: "of", value: "run" }] });
+      assert.deepEqual(await scene.worker.report(change), [200]);
+      await scene.worker.finish(lease, "succeeded", { output: 1 });
+      for (const again of [
+        { body: { idempotency_key: "once", metadata: { of: "start" }, payload: { b: [1], a: 1.0 } } },
+        { body, headers: { "idempotency-key": "once" } },
+        { body: { ...body, idempotency_key: "once" }, headers: { "idempotency-key": "once" } },
+      ]) {
+        const repeat = await scene.call("POST", startPath("plain"), again);
+        assert.equal(repeat.status, 201);
+        assert.equal(repeat.headers.get("idempotency-replayed"), "true");
+        assert.deepEqual(repeat.body, first.body);
+      }
+    });
+
+    test("refuses another body, and a header that differs from the body", async () => {
+      const run = await scene.start("plain", { payload: 1, idempotency_key: "other-body" });
+      assert.deepEqual((await refusal("plain", { payload: 2, idempotency_key: "other-body" })).slice(0, 2), [
+        409,
+        "idempotency_conflict",
+      ]);
+      const mismatch = await scene.call("POST", startPath("plain"), {
+        body: { payload: 1, idempotency_key: "other-body" },
+        headers: { "idempotency-key": "different" },
+      });
+      assert.deepEqual([mismatch.status, mismatch.body.error.code], [400, "invalid_request"]);
+      await scene.cancel(run.id);
+    });
+
+    test("keeps keys of one task apart from those of another", async () => {
+      const one = await scene.start("plain", { idempotency_key: "same" });
+      const other = await scene.start("declared", { idempotency_key: "same" });
+      assert.notEqual(one.id, other.id);
+      await scene.cancel(one.id);
+      await scene.cancel(other.id);
+    });
+
+    test("makes one run of many concurrent starts, and refuses those among them with another body", async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          scene.call("POST", startPath("plain"), {
+            body: { payload: index % 4 === 3 ? "other" : "first", idempotency_key: "race" },
+          }),
+        ),
+      );
+      const started = answers.filter(({ status }) => status === 201);
+      assert.ok(started.length === 30 || started.length === 10, `${started.length} were accepted`);
+      assert.equal(new Set(started.map(({ body }) => body.id)).size, 1);
+      assert.equal(started.filter(({ headers }) => headers.get("idempotency-replayed") === null).length, 1);
+      const refused = answers.filter(({ status }) => status !== 201);
+      assert.deepEqual([...new Set(refused.map(({ body }) => body.error.code))], ["idempotency_conflict"]);
+      await scene.cancel(started[0]?.body.id);
+    });
+
+    test("forgets the key after its own time", async () => {
+      const body = { idempotency_key: "short", idempotency_key_ttl: "1m" };
+      const first = await scene.start("plain", body);
+      scene.clock.advance(59_000);
+      assert.equal((await scene.start("plain", body)).id, first.id);
+      scene.clock.advance(2_000);
+      const second = await scene.start("plain", body);
+      assert.notEqual(second.id, first.id);
+      assert.equal((await scene.start("plain", body)).id, second.id);
+      await scene.cancel(first.id);
+      await scene.cancel(second.id);
+    });
+
+    test("answers a repeat as before when the task is no longer deployed or takes another payload", async () => {
+      await scene.deploy({ tasks: [...MANIFEST.tasks, { id: "leaving" }, { id: "changing" }] });
+      const left = await scene.start("leaving", { idempotency_key: "kept" });
+      const changed = await scene.start("changing", { payload: 1, idempotency_key: "kept" });
+      await scene.deploy({
+        tasks: [...MANIFEST.tasks, { id: "changing", payload_schema: { type: "string" } }],
+      });
+      assert.deepEqual(await scene.start("leaving", { idempotency_key: "kept" }), left);
+      assert.deepEqual(await scene.start("changing", { payload: 1, idempotency_key: "kept" }), changed);
+      assert.deepEqual((await refusal("leaving", { idempotency_key: "new" })).slice(0, 2), [
+        404,
+        "not_found",
+      ]);
+      const other = await refusal("leaving", { payload: 2, idempotency_key: "kept" });
+      assert.deepEqual(other.slice(0, 2), [409, "idempotency_conflict"]);
+      await scene.cancel(left.id);
+      await scene.cancel(changed.id);
+    });
+  });
+
+  describe("in a batch", () => {
+    test("answers each start by itself, in the order of the request", async () => {
+      const { status, body } = await scene.call("POST", "/v1/tasks/start-batch", {
+        body: {
+          starts: [
+            { task: "plain", payload: 0, idempotency_key: "batch" },
+            { task: "absent" },
+            { task: "checked", payload: { items: 1 } },
+            { task: "plain", payload: 3, delay: "1s", start_at: "2026-11-20T09:15:00Z" },
+            { task: "plain", payload: 0, idempotency_key: "batch" },
+            { task: "plain", payload: 5, idempotency_key: "batch" },
+            { task: "declared", payload: 6 },
+          ],
+        },
+      });
+      assert.equal(status, 200);
+      assert.deepEqual(
+        body.results.map(
+          ({
+            status: own,
+            run,
+            error,
+          }: {
+            status: number;
+            run: { task: string } | null;
+            error: { code: string } | null;
+          }) => [own, run?.task ?? error?.code],
+        ),
+        [
+          [201, "plain"],
+          [404, "not_found"],
+          [400, "invalid_payload"],
+          [400, "invalid_request"],
+          [201, "plain"],
+          [409, "idempotency_conflict"],
+          [201, "declared"],
+        ],
+      );
+      assert.equal(body.results[0].run.id, body.results[4].run.id);
+      assert.equal(body.results[2].error.details.issues[0].path, "payload.items");
+      assert.equal(body.results[1].run, null);
+      assert.equal(body.results[0].error, null);
+      for (const index of [0, 6]) await scene.cancel(body.results[index].run.id);
+    });
+
+    test("takes 500 starts and no more, and refuses a malformed one as a whole", async () => {
+      const batch = (starts: object[]) => scene.call("POST", "/v1/tasks/start-batch", { body: { starts } });
+      const { body } = await batch(
+        Array.from({ length: 500 }, (_, index) => ({ task: "plain", payload: index })),
+      );
+      const runs = body.results.map(({ run }: { run: { id: string; payload: number } }) => run);
+      assert.deepEqual(
+        runs.map(({ payload }: { payload: number }) => payload),
+        Array.from({ length: 500 }, (_, index) => index),
+      );
+      const leases = await scene.worker.take(500);
+      const ends = leases.map((lease) => lease.operation("release", { outcome: "succeeded" }));
+      assert.deepEqual(new Set(await scene.worker.report(...ends)), new Set([200]));
+      assert.equal((await batch(Array.from({ length: 501 }, () => ({ task: "plain" })))).status, 400);
+      assert.equal((await batch([])).status, 400);
+      const malformed = await batch([{ task: "plain" }, { task: "plain", priority: "high" }]);
+      assert.deepEqual(malformed.body.error.details.issues[0].path, "starts.1.priority");
+    });
+  });
+
+  test("hands a run to a waiting worker with its first transaction", async () => {
+    const bornLeased = async (): Promise<boolean> => {
+      const requestId = `birth-${scene.clock.now()}`;
+      const waiting = scene.worker.lease({ limit: 2, wait: "20s", requestId });
+      await scene.worker.seesRequest(requestId);
+      const body = {
+        payload: { born: true },
+        metadata: { m: 1 },
+        tags: ["t"],
+        max_duration: "1m",
+        ttl: "1m",
+      };
+      const run = await scene.start("plain", body);
+      const { executions } = await waiting;
+      assert.equal(executions.length, 1);
+      const [execution] = executions;
+      assert.deepEqual(
+        [execution.run.id, execution.run.attempt_number, execution.run.max_attempts, execution.epoch],
+        [run.id, 1, 3, 1],
+      );
+      assert.deepEqual(
+        [
+          execution.run.payload,
+          execution.run.metadata,
+          execution.run.tags,
+          execution.entrypoint.max_duration,
+        ],
+        [{ born: true }, { m: 1 }, ["t"], "1m"],
+      );
+      assert.deepEqual(await scene.eventKinds(run.id), ["run.created", "run.queued", "run.leased"]);
+      assert.equal((await scene.get(run.id)).status, "running");
+      // A repeat of the poll gets the lease again: it was written with the run.
+      assert.deepEqual((await scene.worker.lease({ limit: 2, requestId })).executions, executions);
+      await scene.worker.finish(heldLease(execution));
+      const [row] = await scene.server.db.query<{ events: number }>(sql`
+        SELECT last_sequence AS events FROM run_events WHERE run_id = ${decodeId("run", run.id)} AND sequence = 1`);
+      return row?.events === 3;
+    };
+    // The poll may not be open yet when the start comes, which is then claimed, no less right. Soon it is in time.
+    for (let attempt = 1; !(await bornLeased()); attempt += 1)
+      assert.ok(attempt < 10, "no run was born leased");
+  });
+});

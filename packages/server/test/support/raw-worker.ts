@@ -1,0 +1,123 @@
+// A worker that does nothing by itself: a test speaks the protocol through it, one call at a time.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { decodeId } from "@keelson/contract";
+import { sql } from "../../src/db/sql.ts";
+import type { Answer, ApiServer } from "./api-server.ts";
+
+// What a route answered is looked into freely by a test.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any;
+
+export interface HeldLease {
+  readonly runId: string;
+  /** The execution as it was leased. */
+  readonly execution: Json;
+  /** What every call about the lease carries. */
+  readonly fields: { run_id: string; environment_id: string; lease_id: string; epoch: number };
+  /** An operation with the lease's next sequence. */
+  operation(kind: string, extra?: object): Json;
+}
+
+export interface RawWorker {
+  readonly token: string;
+  readonly id: string;
+  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** One lease call; by default it does not wait. */
+  lease(options?: { limit?: number; wait?: string; requestId?: string }): Promise<Json>;
+  /** Waits until the server has looked for work for that lease call. */
+  seesRequest(requestId: string): Promise<void>;
+  /** Leases that many runs, which must be ready, or born while it waits. */
+  take(count?: number): Promise<HeldLease[]>;
+  /** Leases one run. */
+  takeOne(): Promise<HeldLease>;
+  /** @returns the status or error code of each operation. */
+  report(...operations: Json[]): Promise<(number | string)[]>;
+  /** Reports the start of an attempt, then its end. */
+  finish(lease: HeldLease, outcome?: string, extra?: object): Promise<void>;
+  renew(...leases: HeldLease[]): Promise<Json>;
+}
+
+export function heldLease(execution: Json): HeldLease {
+  let sequence = 0;
+  const fields = {
+    run_id: execution.run.id,
+    environment_id: execution.run.environment_id,
+    lease_id: execution.lease_id,
+    epoch: execution.epoch,
+  };
+  return {
+    runId: execution.run.id,
+    execution,
+    fields,
+    operation: (kind, extra = {}) => {
+      sequence += 1;
+      return { kind, ...fields, sequence, at: "2026-11-20T09:15:00.123Z", ...extra };
+    },
+  };
+}
+
+/** Enrolls a worker of the default group; `active` unless it is told to stop before. */
+export async function enrollWorker(
+  server: ApiServer,
+  options: { mount?: string; activate?: boolean } = {},
+): Promise<RawWorker> {
+  const mount = options.mount ?? "/worker/v1";
+  const minted = await server.call("POST", `${mount}/auth/token`, {
+    as: null,
+    body: { enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 1 },
+  });
+  assert.equal(minted.status, 200, JSON.stringify(minted.body));
+  const token = minted.body.token as string;
+
+  const call: RawWorker["call"] = (method, path, body) =>
+    server.call(method, mount + path, { as: token, ...(body === undefined ? {} : { body }) });
+  const lease: RawWorker["lease"] = async ({ limit = 1, wait = "0s", requestId = randomUUID() } = {}) => {
+    const answer = await call("POST", "/executions/lease", { lease_request_id: requestId, limit, wait });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body;
+  };
+  const take: RawWorker["take"] = async (count = 1) => {
+    const { executions } = await lease({ limit: count, wait: "10s" });
+    assert.equal(executions.length, count);
+    return executions.map(heldLease);
+  };
+  const report: RawWorker["report"] = async (...operations) => {
+    const answer = await call("POST", "/executions/report", { operations });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body.results.map(({ status, error }: Json) => (error === null ? status : error.code));
+  };
+
+  const worker: RawWorker = {
+    token,
+    id: minted.body.worker.id,
+    call,
+    lease,
+    seesRequest: async (requestId) => {
+      for (;;) {
+        const [row] = await server.db.query<{ seen: boolean }>(sql`
+          SELECT lease_request_id = ${requestId} AS seen FROM workers WHERE id = ${decodeId("wkr", minted.body.worker.id)}`);
+        if (row?.seen === true) return;
+        await setTimeout(5);
+      }
+    },
+    take,
+    takeOne: async () => (await take(1))[0] as HeldLease,
+    report,
+    finish: async (held, outcome = "succeeded", extra = {}) => {
+      const operations = [held.operation("start"), held.operation("release", { outcome, ...extra })];
+      assert.deepEqual(await report(...operations), [200, 200]);
+    },
+    renew: async (...leases) => {
+      const answer = await call("POST", "/executions/renew", { leases: leases.map(({ fields }) => fields) });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return answer.body;
+    },
+  };
+  const capacity = { executions: 100, workspaces: 0 };
+  assert.equal((await call("POST", "/register", { capacity, worker_protocol_version: 1 })).status, 200);
+  if (options.activate !== false) assert.equal((await call("POST", "/activate")).status, 200);
+  return worker;
+}
