@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import { API_VERSION, HEADERS, LIMITS } from "@keelson/contract";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
@@ -56,10 +57,9 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Requests under way are answered; what waits is told to end, and what is idle is cut.
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 512 },
-    // Parsed once below; the default parser would refuse keys that are ordinary data here.
     // A URL that cannot be decoded reaches no hook.
     frameworkErrors: (error, request, reply) =>
-      sendError(options.log, begin(request, reply) ?? error, request, reply),
+      void sendError(options.log, begin(request, reply) ?? error, request, reply),
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest("keelsonRequestId", "");
@@ -92,7 +92,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   const waits = createOpenWaits();
   const eventStreams = createEventStreams();
-  options.context.metrics.gauge("keelson_event_streams", "Open event streams.", eventStreams.count);
+  options.context.metrics.gauge("keelson_event_streams", "Open event streams.", () => eventStreams.count());
   app.addHook("preClose", async () => {
     waits.abortAll();
     eventStreams.close();
@@ -106,6 +106,7 @@ export function createApp(options: AppOptions): FastifyInstance {
 
 const pathOf = (request: FastifyRequest): string => request.url.split("?", 1)[0] ?? "/";
 
+/** The default parser of Fastify would refuse keys that are ordinary data here, such as `__proto__`. */
 function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
@@ -186,7 +187,7 @@ function endConnections(server: Server): void {
 }
 
 /** Bytes that are not HTTP, or headers too large: there is no request to answer, only a socket. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import("node:net").Socket): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
   const message = tooLarge

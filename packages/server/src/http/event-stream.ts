@@ -23,7 +23,7 @@ export type EventStream = {
   frames: AsyncIterable<string>;
   signal: AbortSignal;
   requestId: string;
-  onError(error: unknown): void;
+  onError: (error: unknown) => void;
 };
 
 type State = { wroteLately: boolean };

@@ -43,14 +43,16 @@ export function createMetrics(): Metrics {
       return { observe: (status, durationMs) => observe(counts, status, durationMs) };
     },
     gauge: (name, help, read) => {
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        collect() {
-          this.set(read());
-        },
-      });
+      registry.registerMetric(
+        new Gauge({
+          name,
+          help,
+          registers: [],
+          collect() {
+            this.set(read());
+          },
+        }),
+      );
     },
     render: async () =>
       `${await registry.metrics()}\n${renderRoutes(routes.filter(({ count }) => count > 0))}`,

@@ -78,14 +78,35 @@ async function uploadOwnBundle(view: ApiServer): Promise<string> {
   return digest;
 }
 
+/** For each permission that a route needs: a key that lacks only it, and one that has only it. */
+async function makePermissionKeys(): Promise<Caller[]> {
+  const used = new Set(
+    routes.flatMap(({ access }) => (access.kind === "environment" ? [access.permission] : [])),
+  );
+  const perPermission = await Promise.all(
+    [...used].map(async (permission) => {
+      const others = PERMISSIONS.filter((other) => other !== permission);
+      return [
+        { ...key(`a key without ${permission}`, await addApiKey(server, others), others), only: permission },
+        {
+          ...key(`a key with only ${permission}`, await addApiKey(server, [permission]), [permission]),
+          only: permission,
+        },
+      ];
+    }),
+  );
+  return perPermission.flat();
+}
+
+const key = (name: string, credential: string, permissions: readonly string[] = PERMISSIONS): Caller => ({
+  name,
+  credential,
+  is: "api_key",
+  permissions,
+});
+
 async function makeCallers(there: Place, worker: string, foreignWorker: string): Promise<Caller[]> {
   const at = place(server);
-  const key = (name: string, credential: string, permissions: readonly string[] = PERMISSIONS): Caller => ({
-    name,
-    credential,
-    is: "api_key",
-    permissions,
-  });
   const user = (
     name: string,
     credential: string,
@@ -106,21 +127,6 @@ async function makeCallers(there: Place, worker: string, foreignWorker: string):
     at: null,
   });
   const { api_key, user_token, admin_key, capacity_key, enrollment_token } = server.credentials;
-  const used = new Set(
-    routes.flatMap(({ access }) => (access.kind === "environment" ? [access.permission] : [])),
-  );
-  const perPermission = await Promise.all(
-    [...used].map(async (permission) => {
-      const others = PERMISSIONS.filter((other) => other !== permission);
-      return [
-        { ...key(`a key without ${permission}`, await addApiKey(server, others), others), only: permission },
-        {
-          ...key(`a key with only ${permission}`, await addApiKey(server, [permission]), [permission]),
-          only: permission,
-        },
-      ];
-    }),
-  );
   return [
     nobody("nobody", null),
     nobody("garbage", "garbage"),
@@ -132,7 +138,7 @@ async function makeCallers(there: Place, worker: string, foreignWorker: string):
     nobody("an expired worker token", await addWorkerToken(server, worker, PAST)),
     nobody("an enrollment token", enrollment_token),
     key("a key", api_key),
-    ...perPermission.flat(),
+    ...(await makePermissionKeys()),
     { ...key("a key of another environment", foreign.credentials.api_key), isForeign: true },
     user("the first owner", user_token, PERMISSIONS, { isAdmin: true }),
     user("an owner", await addUser(server, "owner"), PERMISSIONS),
@@ -168,7 +174,7 @@ function call(route: Route, row: Row, caller: Caller, whose: Whose): Promise<Ans
   const isInBody = route.rawBody === undefined && route.method !== "GET" && route.method !== "DELETE";
   const at = route.family === "api" && route.access.kind === "environment" ? (caller.at ?? {}) : {};
   if (!isInBody && Object.keys(at).length > 0)
-    path += `?${new URLSearchParams(at as Record<string, string>)}`;
+    path += `?${new URLSearchParams(at as Record<string, string>).toString()}`;
   const body = isInBody ? { ...row.body?.(ids[whose]), ...at } : undefined;
   return server.call(route.method, path, {
     as: caller.credential,

@@ -80,8 +80,13 @@ describe("the HTTP edge", () => {
     });
 
     test("the current, an empty and an absent version are served and echoed", async () => {
-      for (const headers of [{}, { "service-api-version": "" }, { "service-api-version": API_VERSION }]) {
-        const answer = await request("/v1/runs", { headers: headers as Record<string, string> });
+      const sent: Record<string, string>[] = [
+        {},
+        { "service-api-version": "" },
+        { "service-api-version": API_VERSION },
+      ];
+      for (const headers of sent) {
+        const answer = await request("/v1/runs", { headers });
         assert.equal(answer.status, 200);
         assert.equal(answer.headers.get("service-api-version"), API_VERSION);
       }
@@ -308,7 +313,7 @@ describe("the HTTP edge", () => {
         missing.body.error.details.issues.map((issue: { path: string }) => issue.path),
         ["project_id", "environment_id"],
       );
-      const own = new URLSearchParams(place(server));
+      const own = new URLSearchParams(place(server)).toString();
       assert.equal((await request(`/api/runs?${own}`, { as })).status, 200);
       const stranger = await addUser(server, null);
       assert.equal(codeOf(await request(`/api/runs?${own}`, { as: stranger })), "not_found");
@@ -316,14 +321,17 @@ describe("the HTTP edge", () => {
       const elsewhere = new URLSearchParams({
         project_id: foreign.project_id,
         environment_id: foreign.environment_id,
-      });
+      }).toString();
       assert.equal(codeOf(await request(`/api/runs?${elsewhere}`, { as })), "not_found");
       assert.equal((await request(`/api/runs?${elsewhere}`)).status, 403);
     });
 
     test("a viewer reads and does not cancel", async () => {
       const as = await addUser(server, "viewer");
-      assert.equal((await request(`/api/runs?${new URLSearchParams(place(server))}`, { as })).status, 200);
+      assert.equal(
+        (await request(`/api/runs?${new URLSearchParams(place(server)).toString()}`, { as })).status,
+        200,
+      );
       const answer = await request("/api/runs/run_01kadc5m9sfe7v0k3xw2q8r4nt/cancel", {
         as,
         body: place(server),

@@ -91,7 +91,7 @@ function objectExample(
 
 function textExample(schema: JsonSchema, name: string): string {
   if (schema["format"] === "date-time") return "2026-11-20T09:15:00.123Z";
-  const pattern = schema["pattern"] === undefined ? null : new RegExp(String(schema["pattern"]));
+  const pattern = schema["pattern"] === undefined ? null : new RegExp(schema["pattern"] as string);
   const named = BY_NAME[name];
   if (named !== undefined && (pattern === null || pattern.test(named))) return named;
   if (pattern === null) return name === "" ? "text" : name.replaceAll("_", " ");

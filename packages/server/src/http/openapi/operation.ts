@@ -87,7 +87,7 @@ function parameter(
 }
 
 const follows = (route: Route): boolean =>
-  (route.query as ObjectSchema | undefined)?.properties?.["follow"] !== undefined;
+  route.query?.properties?.["follow"] !== undefined;
 
 function requestBody(route: Route, components: Components): JsonSchema | null {
   if (route.rawBody !== undefined) {
@@ -110,7 +110,7 @@ function requestBody(route: Route, components: Components): JsonSchema | null {
 
 function withSelection(schema: TSchema & ObjectSchema): TSchema {
   const { $id: _, ...rest } = schema as ObjectSchema & { $id?: string };
-  return { ...rest, properties: { ...schema.properties, ...SELECTION } } as unknown as TSchema;
+  return { ...rest, properties: { ...schema.properties, ...SELECTION } };
 }
 
 const resolver =
