@@ -33,6 +33,8 @@ const refuse = (code: ErrorCode, message: string): OperationOutcome => ({ ok: fa
 type Batch = {
   workerId: string;
   now: number;
+  /** The newest time of the report by the worker's clock: what the worker's other times are ages against. */
+  newestAt: number;
   random: () => number;
   changes: Map<string, Change>;
   ended: Map<string, EndedLease>;
@@ -60,6 +62,7 @@ export async function reportOperations(
   const batch: Batch = {
     workerId,
     now,
+    newestAt: operations.reduce((newest, { operation }) => Math.max(newest, Date.parse(operation.at)), 0),
     random,
     changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
     ended: new Map(),
@@ -114,7 +117,7 @@ function perform(batch: Batch, change: Change, operation: Operation): OperationO
   const { execution } = change;
   switch (operation.kind) {
     case "start":
-      return performStart(batch, change);
+      return performStart(batch, change, Date.parse(operation.at));
     case "logs":
       for (const chunk of operation.chunks) {
         const data = Buffer.from(chunk.data, "base64");
@@ -151,14 +154,22 @@ function perform(batch: Batch, change: Change, operation: Operation): OperationO
   }
 }
 
-function performStart(batch: Batch, change: Change): OperationOutcome {
+/** A start is reported at once or together with what came soon after it; an older one is a clock that was set. */
+const MAX_START_AGE_MS = 60_000;
+
+/**
+ * The attempt began as long before now as the worker's clock says it began before the newest time of the report: clocks
+ * of two machines are never compared, and a run that was started and ended in one report still took its time.
+ */
+function performStart(batch: Batch, change: Change, at: number): OperationOutcome {
   const { execution } = change;
   const decision = decideStart(liveRun(change));
   if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
-  applyDecision(change, decision, batch.now);
-  execution.attemptStartedAt ??= batch.now;
-  execution.startedAt ??= batch.now;
-  execution.deadlineAt = execution.maxDurationMs === null ? null : batch.now + execution.maxDurationMs;
+  const startedAt = batch.now - Math.min(batch.newestAt - at, MAX_START_AGE_MS);
+  applyDecision(change, decision, startedAt);
+  execution.attemptStartedAt ??= startedAt;
+  execution.startedAt ??= startedAt;
+  execution.deadlineAt = execution.maxDurationMs === null ? null : startedAt + execution.maxDurationMs;
   return OK;
 }
 
