@@ -5,7 +5,7 @@ import type { NewUuid } from "../../uuid.ts";
 import { DomainError } from "../../domain-error.ts";
 import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
 import { leaseDeploymentChecks } from "../deployments/lease-checks.ts";
-import { findLeaseState } from "../workers/find-lease-state.ts";
+import { findLeaseState, type LeaseState } from "../workers/find-lease-state.ts";
 import { claimExecutions, listLeasedExecutions, type LeasedExecution } from "./claim-executions.ts";
 import { listCancellations } from "./execution-reads.ts";
 import type { LeasePoll, LeasePolls } from "./lease-polls.ts";
@@ -30,6 +30,8 @@ export type LeaseAnswer = {
 /** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
 const SAFETY_POLL_MS = 5_000;
 
+const NOTHING: LeaseAnswer = { executions: [], cancellations: [], deploymentChecks: [] };
+
 const isEmpty = (answer: LeaseAnswer): boolean =>
   answer.executions.length + answer.cancellations.length + answer.deploymentChecks.length === 0;
 
@@ -49,7 +51,7 @@ export async function leaseExecutions(context: LeaseContext, call: LeaseCall, si
     const executions = await listLeasedExecutions(db, call.workerId, worker.leasedLeaseIds);
     if (executions.length > 0) return { executions, cancellations: [], deploymentChecks: [] };
   }
-  const limit = worker.status === "active" ? call.limit : 0;
+  let limit = freeSlots(worker, call);
   const deadline = clock() + call.waitMs;
   const news = { cancelled: false };
   for (;;) {
@@ -66,14 +68,21 @@ export async function leaseExecutions(context: LeaseContext, call: LeaseCall, si
     ]);
     try {
       const answer = await look(context, call, limit, news);
-      if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return answer;
+      if (!isEmpty(answer) || remainingMs === 0) return answer;
       const delivered = await waitForWork(context, call, limit, woken);
       if (delivered !== null) return { executions: delivered, cancellations: [], deploymentChecks: [] };
+      // Nobody is there any more to take what another look would find.
+      if (signal.aborted) return NOTHING;
+      // It may have begun to drain while it waited; then it waits on for cancellations alone.
+      limit = freeSlots(await findLeaseState(db, call.workerId), call);
     } finally {
       ended.abort();
     }
   }
 }
+
+/** Only an active worker gets runs. */
+const freeSlots = (worker: LeaseState | null, call: LeaseCall): number => (worker?.status === "active" ? call.limit : 0);
 
 async function look(context: LeaseContext, call: LeaseCall, limit: number, news: { cancelled: boolean }): Promise<LeaseAnswer> {
   const { db, clock } = context;
