@@ -30,6 +30,8 @@ export type LeaseAnswer = {
 /** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
 const SAFETY_POLL_MS = 5_000;
 
+const NOTHING: LeaseAnswer = { executions: [], cancellations: [], deploymentChecks: [] };
+
 const isEmpty = (answer: LeaseAnswer): boolean =>
   answer.executions.length + answer.cancellations.length + answer.deploymentChecks.length === 0;
 
@@ -46,6 +48,10 @@ export async function leaseExecutions(context: LeaseContext, call: LeaseCall, si
     const executions = await listLeasedExecutions(context.db, call.workerId, first.leasedLeaseIds);
     if (executions.length > 0) return { executions, cancellations: [], deploymentChecks: [] };
   }
+<<<<<<< HEAD
+=======
+  let limit = freeSlots(worker, call);
+>>>>>>> runtests
   const deadline = clock() + call.waitMs;
   const news = { cancelled: false };
   // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
@@ -67,14 +73,22 @@ export async function leaseExecutions(context: LeaseContext, call: LeaseCall, si
       if (!isEmpty(answer) || remainingMs === 0) return answer;
       const delivered = await waitForWork(context, call, limit, woken);
       if (delivered !== null) return { executions: delivered, cancellations: [], deploymentChecks: [] };
+<<<<<<< HEAD
       // Nobody is there any more to be given what another look would claim.
       if (signal.aborted) return answer;
+=======
+      // Nobody is there any more to take what another look would find.
+      if (signal.aborted) return NOTHING;
+      // It may have begun to drain while it waited; then it waits on for cancellations alone.
+      limit = freeSlots(await findLeaseState(db, call.workerId), call);
+>>>>>>> runtests
     } finally {
       ended.abort();
     }
   }
 }
 
+<<<<<<< HEAD
 async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall): Promise<LeaseState> {
   const worker = await findLeaseState(db, workerId);
   if (worker === null || worker.status === "registered") {
@@ -82,6 +96,10 @@ async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall
   }
   return worker;
 }
+=======
+/** Only an active worker gets runs. */
+const freeSlots = (worker: LeaseState | null, call: LeaseCall): number => (worker?.status === "active" ? call.limit : 0);
+>>>>>>> runtests
 
 async function look(context: LeaseContext, call: LeaseCall, limit: number, news: { cancelled: boolean }): Promise<LeaseAnswer> {
   const { db, clock } = context;

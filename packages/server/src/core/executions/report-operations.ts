@@ -119,22 +119,7 @@ function perform(batch: Batch, change: Change, operation: Operation): OperationO
     case "start":
       return performStart(batch, change, Date.parse(operation.at));
     case "logs":
-      for (const chunk of operation.chunks) {
-        const data = Buffer.from(chunk.data, "base64");
-        execution.logSequence += 1;
-        if (chunk.stream === "stdout") execution.stdoutBytes += data.length;
-        else execution.stderrBytes += data.length;
-        batch.logs.push({
-          environmentId: execution.environmentId,
-          runId: execution.runId,
-          sequence: execution.logSequence,
-          attemptNumber: execution.attemptNumber,
-          stream: chunk.stream,
-          data,
-          at: Date.parse(chunk.at),
-        });
-      }
-      return OK;
+      return performLogs(batch, change, operation.chunks);
     case "events":
       for (const event of operation.events) {
         change.events.push({
@@ -170,6 +155,26 @@ function performStart(batch: Batch, change: Change, at: number): OperationOutcom
   execution.attemptStartedAt ??= startedAt;
   execution.startedAt ??= startedAt;
   execution.deadlineAt = execution.maxDurationMs === null ? null : startedAt + execution.maxDurationMs;
+  return OK;
+}
+
+function performLogs(batch: Batch, { execution }: Change, chunks: Extract<Operation, { kind: "logs" }>["chunks"]): OperationOutcome {
+  const decoded = chunks.map((chunk) => Buffer.from(chunk.data, "base64"));
+  // All are looked at before the first has an effect. Node skips what is no base64, so the length tells.
+  for (const [index, data] of decoded.entries()) {
+    if (data.length > LIMITS.logChunkBytes) {
+      return refuse("payload_too_large", `chunks.${index}: may be ${LIMITS.logChunkBytes} bytes; split it.`);
+    }
+    if (data.length !== Buffer.byteLength(chunks[index]?.data ?? "", "base64")) return refuse("invalid_request", `chunks.${index}.data: send base64.`);
+  }
+  for (const [index, { stream, at }] of chunks.entries()) {
+    const data = decoded[index] as Buffer;
+    execution.logSequence += 1;
+    if (stream === "stdout") execution.stdoutBytes += data.length;
+    else execution.stderrBytes += data.length;
+    const { environmentId, runId, attemptNumber, logSequence: sequence } = execution;
+    batch.logs.push({ environmentId, runId, sequence, attemptNumber, stream, data, at: Date.parse(at) });
+  }
   return OK;
 }
 
