@@ -48,10 +48,6 @@ export async function leaseExecutions(context: LeaseContext, call: LeaseCall, si
     const executions = await listLeasedExecutions(context.db, call.workerId, first.leasedLeaseIds);
     if (executions.length > 0) return { executions, cancellations: [], deploymentChecks: [] };
   }
-<<<<<<< HEAD
-=======
-  let limit = freeSlots(worker, call);
->>>>>>> runtests
   const deadline = clock() + call.waitMs;
   const news = { cancelled: false };
   // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
@@ -73,22 +69,14 @@ export async function leaseExecutions(context: LeaseContext, call: LeaseCall, si
       if (!isEmpty(answer) || remainingMs === 0) return answer;
       const delivered = await waitForWork(context, call, limit, woken);
       if (delivered !== null) return { executions: delivered, cancellations: [], deploymentChecks: [] };
-<<<<<<< HEAD
       // Nobody is there any more to be given what another look would claim.
       if (signal.aborted) return answer;
-=======
-      // Nobody is there any more to take what another look would find.
-      if (signal.aborted) return NOTHING;
-      // It may have begun to drain while it waited; then it waits on for cancellations alone.
-      limit = freeSlots(await findLeaseState(db, call.workerId), call);
->>>>>>> runtests
     } finally {
       ended.abort();
     }
   }
 }
 
-<<<<<<< HEAD
 async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall): Promise<LeaseState> {
   const worker = await findLeaseState(db, workerId);
   if (worker === null || worker.status === "registered") {
@@ -96,10 +84,6 @@ async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall
   }
   return worker;
 }
-=======
-/** Only an active worker gets runs. */
-const freeSlots = (worker: LeaseState | null, call: LeaseCall): number => (worker?.status === "active" ? call.limit : 0);
->>>>>>> runtests
 
 async function look(context: LeaseContext, call: LeaseCall, limit: number, news: { cancelled: boolean }): Promise<LeaseAnswer> {
   const { db, clock } = context;
