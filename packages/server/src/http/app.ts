@@ -14,7 +14,7 @@ import type { ConnectionLimit } from "./follow.ts";
 import { createOpenWaits } from "./open-waits.ts";
 import { parseJson } from "./parse-json.ts";
 import { mayBeUnstorable, type BodyText } from "./storable-text.ts";
-import type { RouteMetrics } from "./metrics.ts";
+import { createObserver } from "./observe-request.ts";
 import { checkApiVersion, checkHost, requestIdOf } from "./control-headers.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Method, Route } from "./route.ts";
@@ -58,28 +58,36 @@ export function createApp(options: AppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 512 },
     // Parsed once below; the default parser would refuse keys that are ordinary data here.
     // A URL that cannot be decoded reaches no hook.
-    frameworkErrors: (error, request, reply) => sendError(options.log, begin(request, reply) ?? error, request, reply),
+    frameworkErrors: (error, request, reply) =>
+      sendError(options.log, begin(request, reply) ?? error, request, reply),
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest("keelsonRequestId", "");
   app.decorateRequest("bodyText", null);
   app.decorateRequest("principal", null);
   addBodyParsers(app);
-  const observe = createObserver(options.context);
+  const observe = createObserver(options.context.metrics.route("", "unknown"), options.context.clock);
   const begin = (request: FastifyRequest, reply: FastifyReply): DomainError | null => {
     const { id, error } = requestIdOf(request.raw, options.newUuid);
     request.keelsonRequestId = id;
     reply.raw.setHeader(HEADERS.requestId, id);
     reply.raw.setHeader(HEADERS.apiVersion, API_VERSION);
-    reply.raw.setHeader("x-content-type-options", "nosniff");
     if (options.isSecure) reply.raw.setHeader("strict-transport-security", "max-age=31536000");
-    observe(request, reply);
+    observe(reply.raw);
     return error ?? checkHost(request.raw) ?? checkApiVersion(request.raw);
   };
   app.addHook("onRequest", (request, reply, done) => done(begin(request, reply) ?? undefined));
   app.setErrorHandler((error, request, reply) => sendError(options.log, error, request, reply));
   app.setNotFoundHandler((request, reply) =>
-    sendError(options.log, new DomainError("route_not_found", `There is no ${request.method} ${pathOf(request)}; /openapi.json lists all routes.`), request, reply),
+    sendError(
+      options.log,
+      new DomainError(
+        "route_not_found",
+        `There is no ${request.method} ${pathOf(request)}; /openapi.json lists all routes.`,
+      ),
+      request,
+      reply,
+    ),
   );
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   const waits = createOpenWaits();
@@ -94,20 +102,6 @@ export function createApp(options: AppOptions): FastifyInstance {
   for (const route of options.routes) app.route(dispatch(route));
   refuseOtherMethods(app, options.routes);
   return app;
-}
-
-/** Counts a request under its route's pattern when its answer is out. */
-function createObserver({ metrics, clock }: ServerContext): (request: FastifyRequest, reply: FastifyReply) => void {
-  const byRoute = new Map<string, RouteMetrics>();
-  return (request, reply) => {
-    const pattern = request.routeOptions.url ?? "unknown";
-    const key = `${request.method} ${pattern}`;
-    let route = byRoute.get(key);
-    if (route === undefined) byRoute.set(key, (route = metrics.route(request.method, pattern)));
-    const own = route;
-    const startedAt = clock();
-    reply.raw.once("close", () => own.observe(reply.raw.statusCode, clock() - startedAt));
-  };
 }
 
 const pathOf = (request: FastifyRequest): string => request.url.split("?", 1)[0] ?? "/";
@@ -156,8 +150,13 @@ function sendError(log: Logger, error: unknown, request: FastifyRequest, reply: 
   const requestId = request.keelsonRequestId;
   const answer = toErrorReply(error, requestId);
   keepForAnswer(request, reply);
-  if (isUnexpected(answer)) log.error({ err: error, requestId, method: request.method, path: pathOf(request) }, "request failed");
-  return reply.code(answer.status).headers(answer.headers).type("application/json; charset=utf-8").send(JSON.stringify(answer.body));
+  if (isUnexpected(answer))
+    log.error({ err: error, requestId, method: request.method, path: pathOf(request) }, "request failed");
+  return reply
+    .code(answer.status)
+    .headers(answer.headers)
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify(answer.body));
 }
 
 /**
@@ -190,12 +189,15 @@ function endConnections(server: Server): void {
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: import("node:net").Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const message = tooLarge ? "The request's headers are too large; send fewer or shorter ones." : "The request is not valid HTTP/1.1.";
+  const message = tooLarge
+    ? "The request's headers are too large; send fewer or shorter ones."
+    : "The request is not valid HTTP/1.1.";
   const requestId = "unparsed";
-  const body = JSON.stringify({ error: { code: "invalid_request", message, details: null, request_id: requestId } });
+  const body = JSON.stringify({
+    error: { code: "invalid_request", message, details: null, request_id: requestId },
+  });
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `${HEADERS.apiVersion}: ${API_VERSION}\r\n${HEADERS.requestId}: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
-

@@ -8,24 +8,29 @@ import type { NewUuid } from "../uuid.ts";
 const VISIBLE = /^[\x21-\x7e]{1,128}$/;
 const PRINTABLE = new RegExp(PRINTABLE_PATTERN);
 
-/** `headersDistinct` is made on first use and costs; a header that was sent once needs only the plain look-up. */
-function valueOf(message: IncomingMessage, name: string): { value: string | null; repeated: boolean } {
-  const value = message.headers[name];
-  if (value === undefined) return { value: null, repeated: false };
-  // Node joins repeated headers with ", ", or keeps the first of some: only then can there be two.
-  const distinct = message.headersDistinct[name];
-  return { value: distinct?.[0] ?? null, repeated: (distinct?.length ?? 0) > 1 };
-}
+/**
+ * Whether a header of ours was sent more than once. Node joins such values with a comma, so one without a comma was not;
+ * `headersDistinct` is made on first use and costs as much as the rest of the headers together.
+ */
+const isRepeated = (message: IncomingMessage, name: string, value: string): boolean =>
+  value.includes(",") && (message.headersDistinct[name]?.length ?? 0) > 1;
+
+const headerOf = (message: IncomingMessage, name: string): string | undefined =>
+  message.headers[name] as string | undefined;
 
 /** The caller's id when it is 1 to 128 visible ASCII characters, else a new one. */
-export function requestIdOf(message: IncomingMessage, newUuid: NewUuid): { id: string; error: DomainError | null } {
-  if (message.headers[HEADERS.requestId] === undefined) return { id: `req_${newUuid()}`, error: null };
-  const { value, repeated } = valueOf(message, HEADERS.requestId);
-  const id = value !== null && VISIBLE.test(value) && !repeated ? value : `req_${newUuid()}`;
-  return { id, error: repeated ? duplicate("X-Request-Id") : null };
+export function requestIdOf(
+  message: IncomingMessage,
+  newUuid: NewUuid,
+): { id: string; error: DomainError | null } {
+  const value = headerOf(message, HEADERS.requestId);
+  if (value === undefined) return { id: `req_${newUuid()}`, error: null };
+  const error = isRepeated(message, HEADERS.requestId, value) ? duplicate("X-Request-Id") : null;
+  return { id: error === null && VISIBLE.test(value) ? value : `req_${newUuid()}`, error };
 }
 
-const duplicate = (name: string): DomainError => invalidRequest([{ path: name, message: "send this header once" }]);
+const duplicate = (name: string): DomainError =>
+  invalidRequest([{ path: name, message: "send this header once" }]);
 
 /** Source: RFC 9112, section 3.2: a request of HTTP/1.1 without Host is refused. */
 export function checkHost(message: IncomingMessage): DomainError | null {
@@ -35,40 +40,63 @@ export function checkHost(message: IncomingMessage): DomainError | null {
 
 /** Source: the specification, "Versioning": omitted or empty means the current version. */
 export function checkApiVersion(message: IncomingMessage): DomainError | null {
-  if (message.headers[HEADERS.apiVersion] === undefined) return null;
-  const { value, repeated } = valueOf(message, HEADERS.apiVersion);
-  if (repeated) return duplicate("Service-API-Version");
-  if (value === null || value === "" || value === API_VERSION) return null;
-  return new DomainError("unsupported_api_version", `Send Service-API-Version: ${API_VERSION}, or leave the header out.`, { supported: [API_VERSION] });
+  const value = headerOf(message, HEADERS.apiVersion);
+  if (value === undefined || value === API_VERSION || value === "") return null;
+  if (isRepeated(message, HEADERS.apiVersion, value)) return duplicate("Service-API-Version");
+  return new DomainError(
+    "unsupported_api_version",
+    `Send Service-API-Version: ${API_VERSION}, or leave the header out.`,
+    { supported: [API_VERSION] },
+  );
 }
 
 /** A provenance header: diagnostic only, so one that is not 1 to 128 visible characters is as good as absent. */
 export function provenanceOf(message: IncomingMessage, name: string): string | null {
   const value = message.headers[name];
-  return typeof value === "string" && value.length <= LIMITS.headerVersionCharacters && VISIBLE.test(value) ? value : null;
+  return typeof value === "string" && value.length <= LIMITS.headerVersionCharacters && VISIBLE.test(value)
+    ? value
+    : null;
 }
 
 /** The idempotency key of header and body, which must agree. */
 export function idempotencyKeyOf(message: IncomingMessage, body: unknown): string | null {
-  const inBody = typeof body === "object" && body !== null ? (body as { idempotency_key?: unknown }).idempotency_key : undefined;
-  const { value: inHeader, repeated } = valueOf(message, HEADERS.idempotencyKey);
-  if (repeated) throw duplicate("Idempotency-Key");
-  if (inHeader !== null && (inHeader.length === 0 || Buffer.byteLength(inHeader) > LIMITS.idempotencyKeyBytes || !PRINTABLE.test(inHeader))) {
-    throw invalidRequest([{ path: "Idempotency-Key", message: `must be 1 to ${LIMITS.idempotencyKeyBytes} bytes of printable text` }]);
+  const inBody =
+    typeof body === "object" && body !== null
+      ? (body as { idempotency_key?: unknown }).idempotency_key
+      : undefined;
+  const inHeader = headerOf(message, HEADERS.idempotencyKey) ?? null;
+  if (inHeader !== null && isRepeated(message, HEADERS.idempotencyKey, inHeader))
+    throw duplicate("Idempotency-Key");
+  if (
+    inHeader !== null &&
+    (inHeader.length === 0 ||
+      Buffer.byteLength(inHeader) > LIMITS.idempotencyKeyBytes ||
+      !PRINTABLE.test(inHeader))
+  ) {
+    throw invalidRequest([
+      {
+        path: "Idempotency-Key",
+        message: `must be 1 to ${LIMITS.idempotencyKeyBytes} bytes of printable text`,
+      },
+    ]);
   }
   if (typeof inBody !== "string") return inHeader;
   if (Buffer.byteLength(inBody) > LIMITS.idempotencyKeyBytes) {
-    throw invalidRequest([{ path: "idempotency_key", message: `must be 1 to ${LIMITS.idempotencyKeyBytes} bytes` }]);
+    throw invalidRequest([
+      { path: "idempotency_key", message: `must be 1 to ${LIMITS.idempotencyKeyBytes} bytes` },
+    ]);
   }
   if (inHeader !== null && inHeader !== inBody) {
-    throw invalidRequest([{ path: "Idempotency-Key", message: "differs from idempotency_key in the body; send one of them" }]);
+    throw invalidRequest([
+      { path: "Idempotency-Key", message: "differs from idempotency_key in the body; send one of them" },
+    ]);
   }
   return inBody;
 }
 
+/** Of two Authorization headers Node keeps the first. */
 export function bearerOf(message: IncomingMessage): string | null {
-  const { value, repeated } = valueOf(message, "authorization");
-  if (repeated || value === null) return null;
-  const match = /^Bearer +([^\s]+) *$/i.exec(value);
-  return match?.[1] ?? null;
+  const value = message.headers.authorization;
+  if (value === undefined) return null;
+  return /^Bearer +([^\s]+) *$/i.exec(value)?.[1] ?? null;
 }

@@ -1,20 +1,25 @@
 import { Readable } from "node:stream";
-import { HEADERS, SSE_HEADERS, type Permission } from "@keelson/contract";
+import { SSE_HEADERS, type Permission } from "@keelson/contract";
 import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { Type, type TSchema } from "typebox";
 import type { Principal } from "../core/credentials/principal.ts";
 import { DomainError, invalidRequest } from "../domain-error.ts";
 import type { AppOptions } from "./app.ts";
-import { bearerOf, idempotencyKeyOf, provenanceOf } from "./control-headers.ts";
+import { bearerOf, idempotencyKeyOf } from "./control-headers.ts";
 import type { EventStreams } from "./event-stream.ts";
+import { observeAs } from "./observe-request.ts";
 import type { OpenWaits } from "./open-waits.ts";
+import { requestFacts } from "./request-facts.ts";
 import { createScopeResolver } from "./resolve-scope.ts";
 import type { Reply, RequestFacts, Route } from "./route.ts";
 import { findUnstorableText } from "./storable-text.ts";
 import { bodyValidator, queryValidator, type Validator } from "./validate.ts";
 
 const UNAUTHENTICATED = (): DomainError =>
-  new DomainError("unauthenticated", "Send a valid credential: Authorization: Bearer <credential>. This one is missing, unknown, expired or revoked.");
+  new DomainError(
+    "unauthenticated",
+    "Send a valid credential: Authorization: Bearer <credential>. This one is missing, unknown, expired or revoked.",
+  );
 
 const forbidden = (permission: Permission): DomainError =>
   new DomainError("forbidden", `This credential lacks the permission ${permission}.`, { permission });
@@ -36,40 +41,72 @@ function withSelection(schema: TSchema, allowed: boolean): TSchema {
 }
 
 /** Whether the selection stands in the query: on GET, DELETE and raw bodies. Elsewhere it is in the body. */
-export const selectsInQuery = (route: Route): boolean => route.method === "GET" || route.method === "DELETE" || route.rawBody !== undefined;
+export const selectsInQuery = (route: Route): boolean =>
+  route.method === "GET" || route.method === "DELETE" || route.rawBody !== undefined;
 
 const takesUsers = (route: Route): boolean => route.family === "api" && route.access.kind === "environment";
 
 /** Turns a route into what Fastify runs: authentication and permission, then validation, then the handler, then the reply. */
-export function createDispatcher(options: AppOptions, waits: OpenWaits, eventStreams: EventStreams): (route: Route) => RouteOptions {
+export function createDispatcher(
+  options: AppOptions,
+  waits: OpenWaits,
+  eventStreams: EventStreams,
+): (route: Route) => RouteOptions {
   const { context, authenticator } = options;
   const resolveScope = createScopeResolver(context.db);
 
   return (route) => {
     const inQuery = takesUsers(route) && selectsInQuery(route);
     const inBody = takesUsers(route) && !selectsInQuery(route);
+    const metrics = context.metrics.route(route.method, route.path);
     const checkQuery = queryValidator(withSelection(route.query ?? NO_QUERY, inQuery));
     const checkBody = bodyCheck(route, inBody);
 
     const checkCaller = (principal: Principal | null): Principal | null => {
       if (route.access.kind === "public") return null;
       if (principal === null || !fits(route, principal)) throw UNAUTHENTICATED();
-      if (route.access.kind === "environment" && principal.kind === "api_key" && !principal.permissions.has(route.access.permission)) {
+      if (
+        route.access.kind === "environment" &&
+        principal.kind === "api_key" &&
+        !principal.permissions.has(route.access.permission)
+      ) {
         throw forbidden(route.access.permission);
       }
       return principal;
     };
 
-    const run = async (request: FastifyRequest, reply: FastifyReply, principal: Principal | null): Promise<unknown> => {
+    const run = async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      principal: Principal | null,
+    ): Promise<unknown> => {
       const query = request.query as Record<string, unknown>;
       checkQuery(query);
       const body: unknown = route.rawBody === undefined ? checkBody(request) : request.body;
-      const selection = inQuery ? takeSelection(query) : inBody ? takeSelection(body as Record<string, unknown>) : null;
+      const selection = inQuery
+        ? takeSelection(query)
+        : inBody
+          ? takeSelection(body as Record<string, unknown>)
+          : null;
       const scope = await resolveScope(route, principal, selection, forbidden);
-      const facts = requestFacts(route, request, reply, body, waits);
-      const answer = await route.handle({ server: context, scope, params: request.params, query, body, request: facts } as never);
+      const facts = requestFacts(
+        request,
+        reply,
+        waits,
+        route.idempotency === undefined ? null : idempotencyKeyOf(request.raw, body),
+      );
+      const answer = await route.handle({
+        server: context,
+        scope,
+        params: request.params,
+        query,
+        body,
+        request: facts,
+      } as never);
       if (!("events" in answer)) return send(answer, reply);
-      const leave = options.connectionLimit.enter(scope !== null && "environmentId" in scope ? scope.environmentId : "");
+      const leave = options.connectionLimit.enter(
+        scope !== null && "environmentId" in scope ? scope.environmentId : "",
+      );
       return sendEvents(options, eventStreams, answer.events, facts, request, reply).finally(leave);
     };
 
@@ -78,7 +115,8 @@ export function createDispatcher(options: AppOptions, waits: OpenWaits, eventStr
       url: route.path,
       ...(route.rawBody === undefined ? {} : { bodyLimit: route.rawBody.bodyLimitBytes }),
       ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
-      onRequest: (request, _reply, done) => {
+      onRequest: (request, reply, done) => {
+        observeAs(reply.raw, metrics);
         const credential = route.access.kind === "public" ? null : bearerOf(request.raw);
         const found = credential === null ? null : authenticator.authenticate(credential);
         const settle = (principal: Principal | null): void => {
@@ -137,31 +175,16 @@ function bodyCheck(route: Route, inBody: boolean): (request: FastifyRequest) => 
   };
 }
 
-function takeSelection(source: Record<string, unknown>): { projectId: string | null; environmentId: string | null } {
+function takeSelection(source: Record<string, unknown>): {
+  projectId: string | null;
+  environmentId: string | null;
+} {
   const { project_id: projectId, environment_id: environmentId } = source;
   delete source["project_id"];
   delete source["environment_id"];
   return {
     projectId: typeof projectId === "string" ? projectId : null,
     environmentId: typeof environmentId === "string" ? environmentId : null,
-  };
-}
-
-function requestFacts(route: Route, request: FastifyRequest, reply: FastifyReply, body: unknown, waits: OpenWaits): RequestFacts {
-  const { raw } = request;
-  let signal: AbortSignal | undefined;
-  return {
-    requestId: request.keelsonRequestId,
-    // Made when asked for: most requests never look at it.
-    get signal(): AbortSignal {
-      return (signal ??= waits.signalOf(reply.raw));
-    },
-    clientVersion: provenanceOf(raw, HEADERS.clientVersion),
-    cliVersion: provenanceOf(raw, HEADERS.cliVersion),
-    sdkVersion: provenanceOf(raw, HEADERS.sdkVersion),
-    idempotencyKey: route.idempotency === undefined ? null : idempotencyKeyOf(raw, body),
-    lastEventId: (raw.headers[HEADERS.lastEventId] as string | undefined) || null,
-    acceptsEventStream: raw.headers.accept?.includes("text/event-stream") ?? false,
   };
 }
 
@@ -173,7 +196,11 @@ function send(answer: Exclude<Reply, { events: unknown }>, reply: FastifyReply):
   if ("json" in answer) return reply.type(JSON_TYPE).send(answer.json);
   if ("bytes" in answer) {
     const { bytes } = answer;
-    return reply.type(answer.contentType).send(bytes instanceof Uint8Array ? Buffer.from(bytes) : Readable.from(bytes, { objectMode: false }));
+    // JSON is not taken for anything else; what was uploaded might be.
+    reply.header("x-content-type-options", "nosniff");
+    return reply
+      .type(answer.contentType)
+      .send(bytes instanceof Uint8Array ? Buffer.from(bytes) : Readable.from(bytes, { objectMode: false }));
   }
   if (answer.body === undefined) return reply.send();
   return reply.type(JSON_TYPE).send(JSON.stringify(answer.body));
@@ -194,7 +221,8 @@ async function sendEvents(
     response.writeHead(200, SSE_HEADERS).end();
     return reply;
   }
-  const onError = (error: unknown): void => log.error({ err: error, requestId, route: request.routeOptions.url }, "event stream failed");
+  const onError = (error: unknown): void =>
+    log.error({ err: error, requestId, route: request.routeOptions.url }, "event stream failed");
   await eventStreams.send({ response, headers: {}, frames, signal, requestId, onError });
   return reply;
 }

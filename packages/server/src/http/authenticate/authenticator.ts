@@ -2,7 +2,13 @@ import { hash } from "node:crypto";
 import { CREDENTIAL_KINDS, parseCredential, type CredentialKind } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Principal } from "../../core/credentials/principal.ts";
-import { findApiKey, findServiceKey, findUserSession, findWorkerToken, type FoundPrincipal } from "../../core/credentials/principal-reads.ts";
+import {
+  findApiKey,
+  findServiceKey,
+  findUserSession,
+  findWorkerToken,
+  type FoundPrincipal,
+} from "../../core/credentials/principal-reads.ts";
 import type { Database } from "../../db/pool.ts";
 
 type Lookup = (db: Database, digest: Buffer) => Promise<FoundPrincipal | null>;
@@ -28,29 +34,29 @@ export type Authenticator = {
 type Cached = FoundPrincipal & { trustedUntil: number };
 
 export function createAuthenticator(db: Database, clock: Clock): Authenticator {
+  // By the text, which is in memory with every request anyway: its digest would cost more than the rest of a look-up.
   const cache = new Map<string, Cached>();
 
   const principalOf = (found: FoundPrincipal, now: number): Principal | null =>
     found.expiresAt !== null && found.expiresAt <= now ? null : found.principal;
 
-  const lookUp = async (lookup: Lookup, digest: string): Promise<Principal | null> => {
-    const found = await lookup(db, Buffer.from(digest, "base64url"));
+  const lookUp = async (lookup: Lookup, credential: string): Promise<Principal | null> => {
+    const found = await lookup(db, hash("sha256", credential, "buffer"));
     if (found === null) return null;
     if (cache.size >= MAX_CACHED) cache.clear();
-    cache.set(digest, { ...found, trustedUntil: clock() + TRUSTED_MS });
+    cache.set(credential, { ...found, trustedUntil: clock() + TRUSTED_MS });
     return principalOf(found, clock());
   };
 
   return {
     authenticate: (credential) => {
-      const digest = hash("sha256", credential, "base64url");
-      const cached = cache.get(digest);
+      const cached = cache.get(credential);
       const now = clock();
       if (cached !== undefined && cached.trustedUntil > now) return principalOf(cached, now);
-      cache.delete(digest);
+      cache.delete(credential);
       const kind = parseCredential(credential);
       const lookup = kind === null ? undefined : LOOKUPS[kind];
-      return lookup === undefined ? null : lookUp(lookup, digest);
+      return lookup === undefined ? null : lookUp(lookup, credential);
     },
   };
 }
