@@ -30,8 +30,6 @@ export type LeaseAnswer = {
 /** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
 const SAFETY_POLL_MS = 5_000;
 
-const NOTHING: LeaseAnswer = { executions: [], cancellations: [], deploymentChecks: [] };
-
 const isEmpty = (answer: LeaseAnswer): boolean =>
   answer.executions.length + answer.cancellations.length + answer.deploymentChecks.length === 0;
 
