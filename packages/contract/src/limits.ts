@@ -15,6 +15,7 @@ export const LIMITS = {
   reportOperations: 1000,
   pageDefault: 50,
   pageMax: 200,
+  logChunkBytes: 64 * 1024,
   snapshotLogBytes: 256 * 1024,
   sseConnectionsPerEnvironment: 1000,
   headerVersionCharacters: 128,

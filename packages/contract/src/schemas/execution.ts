@@ -196,14 +196,22 @@ export const ReleaseOperation = Type.Object(
 export const OPERATION_KINDS = ["start", "logs", "events", "metadata", "release"] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
-export const Operation = Type.Union([
+const Operations = Type.Union([
   Type.Object({ kind: Type.Literal("start"), ...StartOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("logs"), ...LogsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("events"), ...EventsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("metadata"), ...MetadataOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("release"), ...ReleaseOperation.properties }, strict),
 ]);
-export type Operation = Static<typeof Operation>;
+export type Operation = Static<typeof Operations>;
+
+/** Told apart by `kind`, so that a validator looks at one branch and names what is wrong in it. */
+export const Operation = Type.Unsafe<Operation>({
+  type: "object",
+  required: ["kind"],
+  discriminator: { propertyName: "kind" },
+  oneOf: Operations.anyOf,
+});
 
 export const Report = Type.Object(
   { operations: Type.Array(Operation, { minItems: 1, maxItems: LIMITS.reportOperations }) },

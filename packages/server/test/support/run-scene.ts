@@ -25,6 +25,8 @@ export interface RunScene {
   start(task: string, body?: object): Promise<Json>;
   get(runId: string): Promise<Json>;
   cancel(runId: string): Promise<Answer>;
+  /** Cancels what is live, so that no test leaves a run for the next one's worker. */
+  cancelAll(): Promise<void>;
   /** Kinds of all events so far. */
   eventKinds(runId: string): Promise<string[]>;
   /** Waits for an event of the kind, the first one after `after`. */
@@ -72,6 +74,15 @@ function sceneOf(
     },
     get: (runId) => readJson(`/v1/runs/${runId}`),
     cancel: (runId) => call("POST", `/v1/runs/${runId}/cancel`),
+    cancelAll: async () => {
+      for (;;) {
+        const { runs } = await readJson(
+          "/v1/runs?status=queued&status=retry_delayed&status=running&limit=200",
+        );
+        if (runs.length === 0) return;
+        for (const { id } of runs) await call("POST", `/v1/runs/${id}/cancel`);
+      }
+    },
     eventKinds: async (runId) =>
       (await readJson(`/v1/runs/${runId}/events?limit=200`)).events.map(({ kind }: Json) => kind),
     happens: async (runId, kind, after = "0") => {

@@ -33,6 +33,8 @@ const refuse = (code: ErrorCode, message: string): OperationOutcome => ({ ok: fa
 type Batch = {
   workerId: string;
   now: number;
+  /** The newest time of the report by the worker's clock: what the worker's other times are ages against. */
+  newestAt: number;
   random: () => number;
   changes: Map<string, Change>;
   ended: Map<string, EndedLease>;
@@ -60,6 +62,7 @@ export async function reportOperations(
   const batch: Batch = {
     workerId,
     now,
+    newestAt: operations.reduce((newest, { operation }) => Math.max(newest, Date.parse(operation.at)), 0),
     random,
     changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
     ended: new Map(),
@@ -114,24 +117,9 @@ function perform(batch: Batch, change: Change, operation: Operation): OperationO
   const { execution } = change;
   switch (operation.kind) {
     case "start":
-      return performStart(batch, change);
+      return performStart(batch, change, Date.parse(operation.at));
     case "logs":
-      for (const chunk of operation.chunks) {
-        const data = Buffer.from(chunk.data, "base64");
-        execution.logSequence += 1;
-        if (chunk.stream === "stdout") execution.stdoutBytes += data.length;
-        else execution.stderrBytes += data.length;
-        batch.logs.push({
-          environmentId: execution.environmentId,
-          runId: execution.runId,
-          sequence: execution.logSequence,
-          attemptNumber: execution.attemptNumber,
-          stream: chunk.stream,
-          data,
-          at: Date.parse(chunk.at),
-        });
-      }
-      return OK;
+      return performLogs(batch, change, operation.chunks);
     case "events":
       for (const event of operation.events) {
         change.events.push({
@@ -151,14 +139,42 @@ function perform(batch: Batch, change: Change, operation: Operation): OperationO
   }
 }
 
-function performStart(batch: Batch, change: Change): OperationOutcome {
+/** A start is reported at once or together with what came soon after it; an older one is a clock that was set. */
+const MAX_START_AGE_MS = 60_000;
+
+/**
+ * The attempt began as long before now as the worker's clock says it began before the newest time of the report: clocks
+ * of two machines are never compared, and a run that was started and ended in one report still took its time.
+ */
+function performStart(batch: Batch, change: Change, at: number): OperationOutcome {
   const { execution } = change;
   const decision = decideStart(liveRun(change));
   if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
-  applyDecision(change, decision, batch.now);
-  execution.attemptStartedAt ??= batch.now;
-  execution.startedAt ??= batch.now;
-  execution.deadlineAt = execution.maxDurationMs === null ? null : batch.now + execution.maxDurationMs;
+  const startedAt = batch.now - Math.min(batch.newestAt - at, MAX_START_AGE_MS);
+  applyDecision(change, decision, startedAt);
+  execution.attemptStartedAt ??= startedAt;
+  execution.startedAt ??= startedAt;
+  execution.deadlineAt = execution.maxDurationMs === null ? null : startedAt + execution.maxDurationMs;
+  return OK;
+}
+
+function performLogs(batch: Batch, { execution }: Change, chunks: Extract<Operation, { kind: "logs" }>["chunks"]): OperationOutcome {
+  const decoded = chunks.map((chunk) => Buffer.from(chunk.data, "base64"));
+  // All are looked at before the first has an effect. Node skips what is no base64, so the length tells.
+  for (const [index, data] of decoded.entries()) {
+    if (data.length > LIMITS.logChunkBytes) {
+      return refuse("payload_too_large", `chunks.${index}: may be ${LIMITS.logChunkBytes} bytes; split it.`);
+    }
+    if (data.length !== Buffer.byteLength(chunks[index]?.data ?? "", "base64")) return refuse("invalid_request", `chunks.${index}.data: send base64.`);
+  }
+  for (const [index, { stream, at }] of chunks.entries()) {
+    const data = decoded[index] as Buffer;
+    execution.logSequence += 1;
+    if (stream === "stdout") execution.stdoutBytes += data.length;
+    else execution.stderrBytes += data.length;
+    const { environmentId, runId, attemptNumber, logSequence: sequence } = execution;
+    batch.logs.push({ environmentId, runId, sequence, attemptNumber, stream, data, at: Date.parse(at) });
+  }
   return OK;
 }
 
