@@ -46,7 +46,7 @@ export function exampleOf(
   if (typeof schema["$ref"] === "string") return exampleOf(resolve(schema["$ref"]), resolve, name, depth);
   if ("const" in schema) return schema["const"];
   if (Array.isArray(schema["enum"])) return schema["enum"][0];
-  const branches = schema["anyOf"] as JsonSchema[] | undefined;
+  const branches = (schema["anyOf"] ?? schema["oneOf"]) as JsonSchema[] | undefined;
   if (branches !== undefined) {
     // What may be absent is shown absent, unless there is something typical to show.
     const isNullable = branches.some((branch) => branch["type"] === "null");

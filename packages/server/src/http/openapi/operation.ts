@@ -87,7 +87,7 @@ function parameter(
 }
 
 const follows = (route: Route): boolean =>
-  route.query?.properties?.["follow"] !== undefined;
+  ((route.query ?? {}) as ObjectSchema).properties?.["follow"] !== undefined;
 
 function requestBody(route: Route, components: Components): JsonSchema | null {
   if (route.rawBody !== undefined) {
