@@ -22,6 +22,8 @@ export interface FollowOptions {
   /** Where it begins, as if it had received this before. */
   readonly after?: string;
   readonly signal: AbortSignal;
+  /** Told of each entry as it comes. */
+  readonly onReceived?: () => void;
 }
 
 export interface Followed {
@@ -48,7 +50,10 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
     if (fields.data === "") return;
     if (fields.event === "end") followed.end = fields;
     else if (fields.event === "error") followed.failures += 1;
-    else events.push(fields);
+    else {
+      events.push(fields);
+      options.onReceived?.();
+    }
   };
   while (followed.end === null && !options.signal.aborted) {
     followed.connections += 1;
