@@ -1,9 +1,10 @@
-import type {
-  Cancellation,
-  DeploymentCheck,
-  Execution,
-  LeaseResponse,
-  ReportResponse,
+import {
+  parseDuration,
+  type Cancellation,
+  type DeploymentCheck,
+  type Execution,
+  type LeaseResponse,
+  type ReportResponse,
 } from "@keelson/contract";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
 import { createTimestamps, type Clock } from "./clock.ts";
@@ -29,8 +30,8 @@ export type AgentOptions = {
   clock: Clock;
   random: Random;
   logger: Logger;
-  renewIntervalMs: number;
-  leaseDurationMs: number;
+  /** null: a third of what the server says a lease lasts, at most 5,000. */
+  renewIntervalMs: number | null;
   stopGraceMs: number;
   drainTimeoutMs: number;
   maxLogBytes: number;
@@ -38,6 +39,8 @@ export type AgentOptions = {
 
 /** Reports that are not answered any more hold no new work: past this many operations nothing is leased. */
 const BACKLOG_OPERATIONS = 5_000;
+/** A worker that is not heard for 15 s counts as lost, however long its leases are. */
+const LONGEST_RENEW_INTERVAL_MS = 5_000;
 /** How long a drained agent waits for the answer to its last report. */
 const LAST_REPORT_MS = 5_000;
 
@@ -53,6 +56,8 @@ export class Agent {
   readonly #reporter: Reporter;
   readonly #context: ExecutionContext;
   readonly #loop: LeaseLoop;
+  /** Until the first answer to a lease call, and so the first lease, says it. */
+  #leaseDurationMs = 6_000;
   #draining = false;
   #whenDone: (() => void)[] = [];
   #drained: Promise<void> | null = null;
@@ -95,8 +100,8 @@ export class Agent {
       clock,
       logger,
       signal,
-      intervalMs: options.renewIntervalMs,
-      leaseDurationMs: options.leaseDurationMs,
+      intervalMs: () => options.renewIntervalMs ?? Math.min(LONGEST_RENEW_INTERVAL_MS, this.#leaseDurationMs / 3),
+      leaseDurationMs: () => this.#leaseDurationMs,
       leases: () => this.#leases.values(),
       find: (leaseId) => this.#leases.get(leaseId),
       cancel: (cancellations) => this.#cancel(cancellations),
@@ -161,6 +166,7 @@ export class Agent {
   }
 
   #receive(response: LeaseResponse): void {
+    this.#leaseDurationMs = parseDuration(response.lease_duration) ?? this.#leaseDurationMs;
     for (const execution of response.executions) this.#accept(execution);
     this.#cancel(response.cancellations);
     for (const check of response.deployment_checks) void this.#check(check);
@@ -168,7 +174,7 @@ export class Agent {
 
   #accept(execution: Execution): void {
     if (this.#leases.has(execution.lease_id)) return;
-    const validUntil = this.#options.clock.monotonic() + this.#options.leaseDurationMs;
+    const validUntil = this.#options.clock.monotonic() + this.#leaseDurationMs;
     const running = new RunningExecution(execution, validUntil, this.#context);
     this.#leases.set(execution.lease_id, running);
     this.#running.add(running);

@@ -22,10 +22,8 @@ export type StartAgentOptions = {
   logger: Logger;
   /** Variables that tasks see besides PATH, HOME, LANG, LC_*, TZ, TMPDIR and NODE_ENV. */
   taskEnvironment?: Record<string, string>;
-  /** Default 5,000. */
+  /** Default: a third of the server's lease duration, at most 5,000. */
   renewIntervalMs?: number;
-  /** How long a lease is good without a renewal; the server's lease duration. Default 15,000. */
-  leaseDurationMs?: number;
   /** From a cancellation to the end of the process. Default 10,000. */
   stopGraceMs?: number;
   /** From a drain until running runs are handed back. Default 30,000. */
@@ -80,8 +78,7 @@ export async function startAgent(options: StartAgentOptions): Promise<RunningAge
     clock: systemClock,
     random: systemRandom,
     logger,
-    renewIntervalMs: options.renewIntervalMs ?? 5_000,
-    leaseDurationMs: options.leaseDurationMs ?? 15_000,
+    renewIntervalMs: options.renewIntervalMs ?? null,
     stopGraceMs: options.stopGraceMs ?? 10_000,
     drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
     maxLogBytes: options.maxLogBytes ?? 64 * 1024 * 1024,

@@ -39,7 +39,8 @@ test("a lease that the server gave to another stops its run, and nothing more is
 });
 
 test("runs are stopped when their leases could not be renewed for as long as a lease lasts", async (t) => {
-  const { server, logged } = await startTestAgent(t, { renewIntervalMs: 50, leaseDurationMs: 400 });
+  const { server, logged } = await startTestAgent(t, { renewIntervalMs: 50 });
+  server.leaseDuration = "400ms";
   const digest = server.putBundle(
     bundleOf({ main: `console.log("up"); await new Promise(() => {});`, next: `return 1;` }),
   );

@@ -13,8 +13,8 @@ export type RenewalLoopOptions = {
   client: WorkerClient;
   clock: Clock;
   logger: Logger;
-  intervalMs: number;
-  leaseDurationMs: number;
+  intervalMs(): number;
+  leaseDurationMs(): number;
   leases(): Iterable<RunningExecution>;
   find(leaseId: string): RunningExecution | undefined;
   cancel(cancellations: Cancellation[]): void;
@@ -31,17 +31,17 @@ export function startRenewalLoop(options: RenewalLoopOptions): void {
   const expiry = setInterval(() => stopExpired(options), EXPIRY_CHECK_MS);
   signal.addEventListener("abort", () => clearInterval(expiry), { once: true });
   void (async () => {
-    let delayMs = options.intervalMs;
+    let delayMs = options.intervalMs();
     while (!signal.aborted) {
       await pause(delayMs, signal);
       if (signal.aborted) return;
-      delayMs = options.intervalMs;
+      delayMs = options.intervalMs();
       try {
         await Promise.all([renew(options), heartbeat(options)]);
       } catch (err) {
         if (signal.aborted) return;
         options.logger.warn({ err }, "leases could not be renewed; trying again");
-        delayMs = Math.min(RETRY_MS, options.intervalMs);
+        delayMs = Math.min(RETRY_MS, options.intervalMs());
       }
     }
   })();
@@ -53,12 +53,12 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
   const body = `{"leases":[${renewing.map(({ channel }) => `{${channel.leaseText}}`).join(",")}]}`;
   const sentAt = options.clock.monotonic();
   const reply = await options.client.post<RenewResponse>("executions/renew", body, {
-    timeoutMs: options.intervalMs,
+    timeoutMs: options.intervalMs(),
     signal: options.signal,
   });
   for (const leaseId of reply.renewed) {
     const execution = options.find(leaseId);
-    if (execution !== undefined) execution.validUntil = sentAt + options.leaseDurationMs;
+    if (execution !== undefined) execution.validUntil = sentAt + options.leaseDurationMs();
   }
   for (const leaseId of reply.lost) {
     const execution = options.find(leaseId);
@@ -71,7 +71,7 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
 async function heartbeat(options: RenewalLoopOptions): Promise<void> {
   const body: WorkerHeartbeat = { in_use: options.inUse() };
   await options.client.post("heartbeat", JSON.stringify(body), {
-    timeoutMs: options.intervalMs,
+    timeoutMs: options.intervalMs(),
     signal: options.signal,
   });
 }

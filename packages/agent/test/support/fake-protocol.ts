@@ -19,6 +19,7 @@ import { FakeRun, newDigits, type RunOptions } from "./fake-run.ts";
 export class FakeProtocol {
   readonly bundles = new Map<string, Buffer>();
   readonly tokens = new Set<string>();
+  leaseDuration = "15s";
   readonly #queue: FakeRun[] = [];
   readonly #byLease = new Map<string, FakeRun>();
   readonly #replies = new Map<string, LeaseResponse>();
@@ -101,13 +102,14 @@ export class FakeProtocol {
     const deadline = Date.now() + (parseDuration(request.wait ?? "0s") ?? 0);
     while (!this.#hasNews(request.limit) && Date.now() < deadline && !socket.destroyed)
       await this.#news(deadline, socket);
-    if (socket.destroyed) return { executions: [], cancellations: [], deployment_checks: [] };
+    if (socket.destroyed) return { lease_duration: this.leaseDuration, executions: [], cancellations: [], deployment_checks: [] };
     const runs = this.#queue.splice(0, request.limit);
     for (const run of runs) {
       this.#byLease.set(run.execution.lease_id, run);
       run.markLeased();
     }
     const reply = {
+      lease_duration: this.leaseDuration,
       executions: runs.map(({ execution }) => execution),
       cancellations: this.#cancellations(),
       deployment_checks: this.#checks.splice(0),

@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { DURATION_PATTERN } from "../durations.ts";
 import { LIMITS } from "../limits.ts";
 import { EVENT_SEVERITIES, EXECUTION_MODES, FAILURE_KINDS, LOG_STREAMS, WORKER_EVENT_KINDS } from "../runs.ts";
 import { Digest, DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
@@ -85,6 +86,10 @@ export type DeploymentCheck = Static<typeof DeploymentCheck>;
 
 export const LeaseResponse = Type.Object(
   {
+    lease_duration: Type.String({
+      pattern: DURATION_PATTERN,
+      description: "How long a lease is good without a renewal. Renew at a third of it; clocks of server and worker need not agree.",
+    }),
     executions: Type.Array(Execution),
     cancellations: Type.Array(Cancellation),
     deployment_checks: Type.Array(DeploymentCheck),

@@ -87,7 +87,7 @@ export async function* followStream(
       for await (const event of readEvents(transport, path, cursor, signal)) {
         fruitless = 1;
         if (event.event === "error") {
-          const { error } = event.data as { error: { code: string; message: string; status?: number } };
+          const error = event.data as { code: string; message: string };
           throw errorOf(
             error.code === "unavailable" ? 503 : error.code === "rate_limited" ? 429 : 500,
             error,

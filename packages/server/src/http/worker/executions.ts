@@ -1,6 +1,7 @@
 import {
   encodeId,
   EventsOperation,
+  formatDuration,
   LeaseRequest,
   LeaseResponse,
   LIMITS,
@@ -48,7 +49,7 @@ async function leaseJson(
   answer: { executions: LeasedExecution[]; cancellations: { runId: string; leaseId: string; epoch: number }[]; deploymentChecks: DeploymentCheck[] },
 ): Promise<string> {
   const executions = await Promise.all(answer.executions.map(async (leased) => executionJson(leased, await entrypointFacts(server, leased))));
-  return `{"executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"deployment_checks":${JSON.stringify(answer.deploymentChecks)}}`;
+  return `{"lease_duration":"${formatDuration(server.leaseDurationMs)}","executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"deployment_checks":${JSON.stringify(answer.deploymentChecks)}}`;
 }
 
 /** Applies operations in one transaction; those of a malformed id are answered as leases that are not held. */
