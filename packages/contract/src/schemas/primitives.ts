@@ -27,8 +27,8 @@ export const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA
 export const JsonValue = Type.Unknown({ description: "Any JSON value." });
 export const JsonObject = Type.Record(Type.String(), Type.Unknown(), { description: "A JSON object." });
 export const Cursor = Type.String({ minLength: 1, maxLength: 512, description: "Opaque; from `next_cursor`." });
+/** Of any text, because one that was not issued is refused as `invalid_cursor` and not for its shape. */
 export const SequenceCursor = Type.String({
-  pattern: "^[0-9]{1,15}$",
   description: "A decimal sequence number; 0 or absent starts at the beginning.",
 });
 
@@ -51,5 +51,6 @@ export const pageQuery = (options: { default?: number; maximum?: number } = {}) 
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: options.maximum ?? LIMITS.pageMax, description: `Default ${options.default ?? LIMITS.pageDefault}.` }),
   ),
-  cursor: Type.Optional(Cursor),
+  // Of any text: one that was not issued for the list is refused as `invalid_cursor`, whatever its shape.
+  cursor: Type.Optional(Type.String({ description: "Opaque; from `next_cursor`." })),
 });

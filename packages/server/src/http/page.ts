@@ -4,9 +4,11 @@ import { DomainError } from "../domain-error.ts";
 /** Pages by key: a cursor names the last row of a page, so rows added or removed meanwhile are not repeated or skipped. */
 export const pageLimit = (limit: number | undefined, byDefault: number = LIMITS.pageDefault): number => limit ?? byDefault;
 
-/** A cursor is bound to its list and environment: it is not taken for another's. */
+/** A cursor is bound to its list and environment: it is not taken for another's. The key is the row's UUID. */
 export const encodeCursor = (list: string, environmentId: string, key: string): string =>
   Buffer.from(JSON.stringify([list, environmentId, key])).toString("base64url");
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** @throws DomainError `invalid_cursor` when the text was not issued for this list. */
 export function decodeCursor(list: string, environmentId: string, cursor: string | undefined): string | null {
@@ -18,9 +20,8 @@ export function decodeCursor(list: string, environmentId: string, cursor: string
     // Not base64url of JSON, so not one of ours: refused below with the others.
     parts = null;
   }
-  if (Array.isArray(parts) && parts.length === 3 && parts[0] === list && parts[1] === environmentId && typeof parts[2] === "string") {
-    return parts[2];
-  }
+  const [name, environment, key] = Array.isArray(parts) && parts.length === 3 ? (parts as unknown[]) : [];
+  if (name === list && environment === environmentId && typeof key === "string" && UUID.test(key)) return key;
   throw new DomainError("invalid_cursor", "Take the cursor from next_cursor of the same list, or leave it out to begin again.");
 }
 
@@ -31,11 +32,14 @@ export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => 
   return { rows: page, nextCursor: cursorOf(page[limit - 1] as Row) };
 }
 
+/** The most that a sequence column holds: nothing is after it. */
+const MAX_SEQUENCE = 2_147_483_647;
+
 /** A decimal sequence number, as `cursor=N` or `Last-Event-ID`. */
 export function sequenceCursor(cursor: string | null | undefined): number {
   if (cursor === null || cursor === undefined) return 0;
   if (!/^[0-9]{1,15}$/.test(cursor)) {
     throw new DomainError("invalid_cursor", "The cursor is a decimal sequence number, such as the id of the last event received; 0 begins at the start.");
   }
-  return Number(cursor);
+  return Math.min(Number(cursor), MAX_SEQUENCE);
 }

@@ -99,7 +99,7 @@ export async function answerRunItem(server: ServerContext, scope: EnvironmentSco
   const runId = runIdOf(params);
   const run = await findRun(server.db, scope.environmentId, runId);
   if (run === null) throw notFound();
-  const facts = isTerminalRunStatus(run.status) ? null : await findStatusFacts(server.db, scope.environmentId, runId);
+  const facts = isTerminalRunStatus(run.status) ? null : await findStatusFacts(server.db, scope.environmentId, runId, server.clock());
   return { status: 200, json: runJson(run, facts === null ? null : statusReason(facts)) };
 }
 

@@ -29,6 +29,9 @@ export interface RawWorker {
   lease(options?: { limit?: number; wait?: string; requestId?: string }): Promise<Json>;
   /** Waits until the server has looked for work for that lease call. */
   seesRequest(requestId: string): Promise<void>;
+  hold(execution: Json): HeldLease;
+  /** Gives back what was held and not released, as cancelled. */
+  releaseAll(): Promise<void>;
   /** Leases that many runs, which must be ready, or born while it waits. */
   take(count?: number): Promise<HeldLease[]>;
   /** Leases one run. */
@@ -79,10 +82,16 @@ export async function enrollWorker(
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body;
   };
+  const held: HeldLease[] = [];
+  const hold = (execution: Json): HeldLease => {
+    const lease = heldLease(execution);
+    held.push(lease);
+    return lease;
+  };
   const take: RawWorker["take"] = async (count = 1) => {
     const { executions } = await lease({ limit: count, wait: "10s" });
     assert.equal(executions.length, count);
-    return executions.map(heldLease);
+    return executions.map(hold);
   };
   const report: RawWorker["report"] = async (...operations) => {
     const answer = await call("POST", "/executions/report", { operations });
@@ -95,6 +104,11 @@ export async function enrollWorker(
     id: minted.body.worker.id,
     call,
     lease,
+    hold,
+    releaseAll: async () => {
+      const operations = held.splice(0).map((lease) => lease.operation("release", { outcome: "cancelled" }));
+      if (operations.length > 0) await report(...operations);
+    },
     seesRequest: async (requestId) => {
       for (;;) {
         const [row] = await server.db.query<{ seen: boolean }>(sql`
@@ -106,8 +120,8 @@ export async function enrollWorker(
     take,
     takeOne: async () => (await take(1))[0] as HeldLease,
     report,
-    finish: async (held, outcome = "succeeded", extra = {}) => {
-      const operations = [held.operation("start"), held.operation("release", { outcome, ...extra })];
+    finish: async (lease, outcome = "succeeded", extra = {}) => {
+      const operations = [lease.operation("start"), lease.operation("release", { outcome, ...extra })];
       assert.deepEqual(await report(...operations), [200, 200]);
     },
     renew: async (...leases) => {

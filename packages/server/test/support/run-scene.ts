@@ -79,9 +79,10 @@ function sceneOf(
         const { runs } = await readJson(
           "/v1/runs?status=queued&status=retry_delayed&status=running&limit=200",
         );
-        if (runs.length === 0) return;
-        for (const { id } of runs) await call("POST", `/v1/runs/${id}/cancel`);
+        if (runs.length === 0) break;
+        await Promise.all(runs.map(({ id }: Json) => call("POST", `/v1/runs/${id}/cancel`)));
       }
+      await worker.releaseAll();
     },
     eventKinds: async (runId) =>
       (await readJson(`/v1/runs/${runId}/events?limit=200`)).events.map(({ kind }: Json) => kind),

@@ -46,7 +46,9 @@ export type Claim = {
  * was given for this request.
  *
  * `environments_ready` walks the index from environment to environment (a loose scan), so that an environment with a
- * long backlog does not delay the others: each gets its share of the claim. SKIP LOCKED lets two claims run side by side.
+ * long backlog does not delay the others: each gets its share of the claim. Who comes first is drawn anew by the claim's
+ * first lease id, because a busy worker claims one run at a time and a fixed order would give all of them to one
+ * environment. SKIP LOCKED lets two claims run side by side.
  * A lease lost before its attempt began did not use the attempt up, so the number only moves past a begun one.
  */
 export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExecution[]> {
@@ -76,8 +78,9 @@ export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExec
         row_number() OVER (PARTITION BY environment_id ORDER BY priority DESC, run_id) AS turn
       FROM candidates
     ), picked AS (
-      SELECT environment_id, run_id, row_number() OVER (ORDER BY turn, environment_id) AS place
-      FROM ranked ORDER BY turn, environment_id LIMIT ${claim.limit}
+      SELECT environment_id, run_id, row_number() OVER (ORDER BY turn, draw, environment_id) AS place
+      FROM (SELECT *, md5(environment_id::text || (${claim.leaseIds}::uuid[])[1]) AS draw FROM ranked) r
+      ORDER BY turn, draw, environment_id LIMIT ${claim.limit}
     ), claimed AS (
       UPDATE executions e SET status = 'running', ready = false, epoch = e.epoch + 1,
         lease_id = (${claim.leaseIds}::uuid[])[p.place], worker_id = ${claim.workerId},

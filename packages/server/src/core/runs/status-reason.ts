@@ -1,6 +1,7 @@
 import type { LiveRunStatus, StatusReason } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { LOST_AFTER_MS } from "../workers/worker.ts";
 
 /** What decides why a live run is not running. */
 export type StatusFacts = {
@@ -19,16 +20,13 @@ export type StatusFacts = {
   queueLimit: number | null;
 };
 
-/** A worker that was not heard for this long is not counted on. */
-const WORKER_SILENCE = "15 seconds";
-
 /** Facts for one live run; null when it is not live. */
-export async function findStatusFacts(db: Queryable, environmentId: string, runId: string): Promise<StatusFacts | null> {
+export async function findStatusFacts(db: Queryable, environmentId: string, runId: string, now: number): Promise<StatusFacts | null> {
   const [row] = await db.query<StatusFacts>(sql`
     SELECT e.status, e.available_at AS "availableAt", e.ready, e.limited, e.admitted, e.recovering, e.queue,
       e.concurrency_key AS "concurrencyKey", g.name AS "workerGroup",
       (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
-        AND w.last_seen_at > now() - ${WORKER_SILENCE}::interval) AS "activeWorkers",
+        AND w.last_seen_at >= to_timestamp(${now - LOST_AFTER_MS}::float8 / 1000)) AS "activeWorkers",
       coalesce(q.concurrency_key_limit, 1) AS "keyLimit", q.concurrency_limit AS "queueLimit",
       CASE WHEN e.limited AND e.concurrency_key IS NOT NULL THEN
         (SELECT count(*) FROM executions o WHERE o.environment_id = e.environment_id AND o.queue = e.queue
