@@ -51,12 +51,14 @@ async function userScope(
   permission: Permission,
   forbidden: (permission: Permission) => DomainError,
 ): Promise<EnvironmentScope> {
-  const missing = (["project_id", "environment_id"] as const).filter((name) => selection?.[name === "project_id" ? "projectId" : "environmentId"] == null);
-  if (selection === null || missing.length > 0) {
+  const project = selection?.projectId ?? null;
+  const environment = selection?.environmentId ?? null;
+  if (project === null || environment === null) {
+    const missing = [...(project === null ? ["project_id"] : []), ...(environment === null ? ["environment_id"] : [])];
     throw invalidRequest(missing.map((path) => ({ path, message: "is required for users: it says where to act" })));
   }
-  const projectId = decodeId("proj", selection.projectId ?? "");
-  const environmentId = decodeId("env", selection.environmentId ?? "");
+  const projectId = decodeId("proj", project);
+  const environmentId = decodeId("env", environment);
   const found = projectId === null || environmentId === null ? null : await findUserEnvironment(db, userId, projectId, environmentId);
   if (found === null) throw notFound();
   if (!roleHolds(found.role, permission)) throw forbidden(permission);

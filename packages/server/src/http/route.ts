@@ -112,4 +112,4 @@ export const route = <
   B extends TSchema | undefined = undefined,
 >(
   definition: Route<A, P, Q, B>,
-): Route => definition as unknown as Route;
+): Route => definition as Route;

@@ -1,4 +1,4 @@
-import { Cursor, decodeId, RUN_STATUSES, RunEvent, RunLogChunk, Page, Run, RunCounts, pageQuery, Nullable, SequenceCursor, DeclaredId, LIMITS, type RunStatus } from "@keelson/contract";
+import { Cursor, decodeId, RUN_STATUSES, RunEvent, RunLogChunk, Page, Run, type RunCounts, pageQuery, Nullable, SequenceCursor, DeclaredId, LIMITS, type RunStatus } from "@keelson/contract";
 import { Type } from "typebox";
 import { cancelRun } from "../core/runs/cancel-run.ts";
 import { wakeSettled } from "../core/executions/settle-changes.ts";

@@ -4,29 +4,26 @@
  * their own wake.
  */
 export function createSharedReads<Result>(): (key: string, read: () => Promise<Result>) => Promise<Result> {
-  const underway = new Map<string, { next: Promise<Result> | null; now: Promise<Result> }>();
-  return (key, read) => {
-    const entry = underway.get(key);
-    if (entry === undefined) {
-      const now = read();
-      const own: { next: Promise<Result> | null; now: Promise<Result> } = { next: null, now };
-      underway.set(key, own);
-      const settle = (): void => {
-        if (own.next === null) underway.delete(key);
-      };
-      void now.then(settle, settle);
-      return now;
-    }
-    // A read under way may have begun before this caller's wake; all who come during it share the one after it.
-    entry.next ??= entry.now.then(
-      () => read(),
-      () => read(),
-    );
-    const next = entry.next;
-    const done = (): void => {
-      if (underway.get(key)?.next === next) underway.delete(key);
+  const underway = new Map<string, Shared<Result>>();
+
+  const start = (key: string, read: () => Promise<Result>): Promise<Result> => {
+    const shared: Shared<Result> = { now: read(), next: null };
+    underway.set(key, shared);
+    const settle = (): void => {
+      if (shared.next === null) underway.delete(key);
     };
-    void next.then(done, done);
-    return next;
+    shared.now.then(settle, settle);
+    return shared.now;
+  };
+
+  return (key, read) => {
+    const shared = underway.get(key);
+    if (shared === undefined) return start(key, read);
+    // A read under way may have begun before this caller's wake; all who come during it share the one after it.
+    const again = (): Promise<Result> => start(key, read);
+    shared.next ??= shared.now.then(again, again);
+    return shared.next;
   };
 }
+
+type Shared<Result> = { now: Promise<Result>; next: Promise<Result> | null };

@@ -63,7 +63,7 @@ export async function resolveStart(deployments: DeploymentCache, request: StartR
     maxDurationMs: maxDuration === null ? null : positive("max_duration", maxDuration),
     startAt,
     expiresAt: ttl === null ? null : Math.max(startAt ?? now, now) + positive("ttl", ttl),
-    limited: concurrencyKey !== null || deployment.queues.get(queue)?.concurrency_limit != null,
+    limited: concurrencyKey !== null || (deployment.queues.get(queue)?.concurrency_limit ?? null) !== null,
     clientVersion: request.clientVersion,
     cliVersion: request.cliVersion,
     sdkVersion: request.sdkVersion,
