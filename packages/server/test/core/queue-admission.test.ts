@@ -25,7 +25,7 @@ afterEach(() => scene.cancelAll());
 /** Whatever is ready now, in the order it is given out. */
 async function takeReady(limit = 50): Promise<HeldLease[]> {
   const { executions } = await scene.worker.lease({ limit });
-  return executions.length === 0 ? [] : executions.map(scene.worker.hold);
+  return executions.length === 0 ? [] : executions.map((execution: object) => scene.worker.hold(execution));
 }
 
 const idsOf = (leases: { runId: string }[]): string[] => leases.map(({ runId }) => runId);

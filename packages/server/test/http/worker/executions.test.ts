@@ -497,6 +497,7 @@ describe("a lost lease", () => {
   test("before the start keeps the attempt, after it costs one, and the last one fails the system", async () => {
     const lease = await leased({ retry: { max_attempts: 2 } });
     await lose(lease);
+    await scene.worker.call("POST", "/heartbeat", {});
     const recovering = await scene.get(lease.runId);
     assert.deepEqual([recovering.status, recovering.status_reason.kind], ["queued", "lease_recovery"]);
     const second = await scene.worker.takeOne();
