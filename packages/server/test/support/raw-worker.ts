@@ -62,18 +62,22 @@ export function heldLease(execution: Json): HeldLease {
   };
 }
 
+async function mintToken(server: ApiServer, mount: string): Promise<{ token: string; id: string }> {
+  const { status, body } = await server.call("POST", `${mount}/auth/token`, {
+    as: null,
+    body: { enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 1 },
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+  return { token: body.token, id: body.worker.id };
+}
+
 /** Enrolls a worker of the default group; `active` unless it is told to stop before. */
 export async function enrollWorker(
   server: ApiServer,
   options: { mount?: string; activate?: boolean } = {},
 ): Promise<RawWorker> {
   const mount = options.mount ?? "/worker/v1";
-  const minted = await server.call("POST", `${mount}/auth/token`, {
-    as: null,
-    body: { enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 1 },
-  });
-  assert.equal(minted.status, 200, JSON.stringify(minted.body));
-  const token = minted.body.token as string;
+  const { token, id } = await mintToken(server, mount);
 
   const call: RawWorker["call"] = (method, path, body) =>
     server.call(method, mount + path, { as: token, ...(body === undefined ? {} : { body }) });
@@ -101,7 +105,7 @@ export async function enrollWorker(
 
   const worker: RawWorker = {
     token,
-    id: minted.body.worker.id,
+    id,
     call,
     lease,
     hold,
@@ -112,7 +116,7 @@ export async function enrollWorker(
     seesRequest: async (requestId) => {
       for (;;) {
         const [row] = await server.db.query<{ seen: boolean }>(sql`
-          SELECT lease_request_id = ${requestId} AS seen FROM workers WHERE id = ${decodeId("wkr", minted.body.worker.id)}`);
+          SELECT lease_request_id = ${requestId} AS seen FROM workers WHERE id = ${decodeId("wkr", id)}`);
         if (row?.seen === true) return;
         await setTimeout(5);
       }

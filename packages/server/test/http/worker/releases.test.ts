@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import type { HeldLease } from "../../support/raw-worker.ts";
+import { startRunScene, type RunScene } from "../../support/run-scene.ts";
+
+const AT = "2026-11-20T09:15:00.123Z";
+const chunk = (text: string, stream = "stdout"): object => ({
+  stream,
+  data: Buffer.from(text).toString("base64"),
+  at: AT,
+});
+
+let scene: RunScene;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "plain" }] });
+});
+after(() => scene.stop());
+afterEach(() => scene.cancelAll());
+
+/** Starts a run and has the worker lease it. */
+async function leased(body: object = {}, worker = scene.worker): Promise<HeldLease> {
+  const run = await scene.start("plain", body);
+  const lease = await worker.takeOne();
+  assert.equal(lease.runId, run.id);
+  return lease;
+}
+
+const logsOf = async (runId: string): Promise<string[]> => {
+  const { body } = await scene.call("GET", `/v1/runs/${runId}/logs`);
+  return body.logs.map(({ data }: { data: string }) => Buffer.from(data, "base64").toString());
+};
+
+describe("releasing", () => {
+  test("ends the lease: its repeat is answered, what comes after it is lost", async () => {
+    const lease = await leased();
+    const start = lease.operation("start");
+    const release = lease.operation("release", { outcome: "succeeded", output: { n: 1 } });
+    const logs = lease.operation("logs", { chunks: [chunk("late")] });
+    assert.deepEqual(await scene.worker.report(start, release, logs), [200, 200, "lease_lost"]);
+    assert.deepEqual(await scene.worker.report(start, { ...release, output: { n: 2 } }, logs), [
+      200,
+      200,
+      "lease_lost",
+    ]);
+    assert.deepEqual(await scene.worker.report(lease.operation("release", { outcome: "failed" })), [
+      "lease_lost",
+    ]);
+    const run = await scene.get(lease.runId);
+    assert.deepEqual([run.status, run.output, run.attempt_number], ["succeeded", { n: 1 }, 1]);
+    assert.deepEqual(await logsOf(lease.runId), []);
+    assert.equal((await scene.eventKinds(lease.runId)).filter((kind) => kind === "run.succeeded").length, 1);
+  });
+
+  test("as failed needs a failure", async () => {
+    const lease = await leased();
+    const release = lease.operation("release", { outcome: "failed" });
+    assert.deepEqual(await scene.worker.report(release), ["invalid_request"]);
+    await scene.worker.report({ ...release, outcome: "succeeded" });
+  });
+
+  test("as rejected queues the run again without counting the attempt", async () => {
+    const lease = await leased({ retry: { max_attempts: 1 } });
+    assert.deepEqual(await scene.worker.report(lease.operation("release", { outcome: "rejected" })), [200]);
+    assert.deepEqual((await scene.get(lease.runId)).status, "queued");
+    const again = await scene.worker.takeOne();
+    assert.deepEqual(
+      [again.runId, again.execution.run.attempt_number, again.execution.epoch],
+      [lease.runId, 1, 2],
+    );
+    await scene.worker.finish(again);
+  });
+
+  const failure = (extra: object = {}): object => ({
+    outcome: "failed",
+    failure: { kind: "application_error", message: "No.", stack: "at x", retryable: true, ...extra },
+  });
+  const delayOf = async (lease: HeldLease): Promise<number> => {
+    const { body } = await scene.call("GET", `/v1/runs/${lease.runId}/events`);
+    const events = body.events.filter(({ kind }: { kind: string }) => kind === "run.retry_delayed");
+    return events.at(-1).attributes.delay_ms;
+  };
+
+  test("as failed delays the next attempt, longer each time up to the maximum, until none is left", async () => {
+    const retry = { max_attempts: 4, initial_delay: "2s", factor: 3, max_delay: "10s", jitter: false };
+    let lease = await leased({ retry });
+    for (const [index, delayMs] of [2_000, 6_000, 10_000].entries()) {
+      await scene.worker.finish(lease, "failed", failure());
+      const run = await scene.get(lease.runId);
+      assert.deepEqual([run.status, run.attempt_number, run.failure], ["retry_delayed", index + 1, null]);
+      assert.equal(run.status_reason.kind, "retry_delay");
+      assert.equal(await delayOf(lease), delayMs);
+      scene.clock.advance(delayMs - 1_000);
+      assert.deepEqual((await scene.worker.lease()).executions, []);
+      scene.clock.advance(1_000);
+      const next = await scene.worker.takeOne();
+      assert.deepEqual([next.runId, next.execution.run.attempt_number], [lease.runId, index + 2]);
+      lease = next;
+    }
+    await scene.worker.finish(lease, "failed", failure());
+    const run = await scene.get(lease.runId);
+    assert.deepEqual([run.status, run.attempt_number, run.max_attempts], ["failed", 4, 4]);
+    assert.deepEqual(run.failure, {
+      kind: "application_error",
+      message: "No.",
+      stack: "at x",
+      retryable: true,
+    });
+    const kinds = await scene.eventKinds(lease.runId);
+    assert.deepEqual(kinds.slice(-6), [
+      "run.started",
+      "run.retry_delayed",
+      "run.queued",
+      "run.leased",
+      "run.started",
+      "run.failed",
+    ]);
+  });
+
+  test("as failed spreads the delay over its upper half, and takes the worker's retry_after instead", async () => {
+    const lease = await leased({ retry: { max_attempts: 3, initial_delay: "10s" } });
+    await scene.worker.finish(lease, "failed", failure());
+    const delayMs = await delayOf(lease);
+    assert.ok(delayMs >= 5_000 && delayMs <= 10_000, `it was ${delayMs} ms`);
+    scene.clock.advance(10_000);
+    const second = await scene.worker.takeOne();
+    await scene.worker.finish(second, "failed", failure({ retry_after: "45s" }));
+    assert.equal(await delayOf(second), 45_000);
+    scene.clock.advance(45_000);
+    const third = await scene.worker.takeOne();
+    await scene.worker.finish(third, "failed", failure({ retry_after: "1s" }));
+    assert.equal((await scene.get(lease.runId)).status, "failed");
+  });
+
+  test("as failed cuts a retry_after beyond every clock", async () => {
+    const lease = await leased();
+    await scene.worker.finish(lease, "failed", failure({ retry_after: "999999999999d" }));
+    const { status, status_reason } = await scene.get(lease.runId);
+    assert.deepEqual([status, status_reason.kind], ["retry_delayed", "retry_delay"]);
+    await scene.cancel(lease.runId);
+  });
+
+  for (const [why, extra] of [
+    ["is not to be retried", { retryable: false }],
+    ["would come again: payload_invalid", { kind: "payload_invalid" }],
+    ["would come again: bundle_error", { kind: "bundle_error" }],
+  ] as const) {
+    test(`as failed ends the run at once when the failure ${why}`, async () => {
+      const lease = await leased();
+      await scene.worker.finish(lease, "failed", failure(extra));
+      assert.deepEqual((await scene.get(lease.runId)).status, "failed");
+    });
+  }
+});
