@@ -79,7 +79,7 @@ export async function reportOperations(
 }
 
 const distinctKeys = (operations: readonly LeasedOperation[]): ExecutionKey[] => [
-  ...new Map(operations.map(({ environmentId, runId }) => [runId, { environmentId, runId }])).values(),
+  ...new Map(operations.map(({ environmentId, runId }) => [`${environmentId} ${runId}`, { environmentId, runId }])).values(),
 ];
 
 function applyOperation(batch: Batch, leased: LeasedOperation): OperationOutcome {

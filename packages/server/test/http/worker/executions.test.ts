@@ -48,7 +48,9 @@ describe("operations of a lease", () => {
     }
     assert.deepEqual(await logsOf(lease.runId), []);
     assert.deepEqual(await logsOf(other.runId), []);
-    assert.deepEqual(await scene.worker.report(good), [200]);
+    // Among good ones of the same run they do not take the others along.
+    const strays = wrong.map((change) => ({ ...good, ...change }));
+    assert.deepEqual(await scene.worker.report(good, ...strays), [200, ...strays.map(() => "lease_lost")]);
     assert.deepEqual(await logsOf(lease.runId), ["kept"]);
     await scene.worker.finish(lease);
     await scene.worker.finish(other);
