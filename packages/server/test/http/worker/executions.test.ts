@@ -51,7 +51,12 @@ describe("leasing", () => {
   test("answers empty when its wait is over", async () => {
     const begin = systemClock();
     const answer = await scene.worker.lease({ wait: "250ms" });
-    assert.deepEqual(answer, { executions: [], cancellations: [], deployment_checks: [] });
+    assert.deepEqual(answer, {
+      lease_duration: "15s",
+      executions: [],
+      cancellations: [],
+      deployment_checks: [],
+    });
     assert.ok(systemClock() - begin >= 240, "it did not wait");
   });
 
@@ -465,6 +470,18 @@ describe("releasing", () => {
     const third = await scene.worker.takeOne();
     await scene.worker.finish(third, "failed", failure({ retry_after: "1s" }));
     assert.equal((await scene.get(lease.runId)).status, "failed");
+  });
+
+  test("as failed before the code began uses an attempt up all the same", async () => {
+    const lease = await leased({ retry: { max_attempts: 2, initial_delay: "1s", jitter: false } });
+    const outOfMemory = failure({ kind: "out_of_memory" });
+    assert.deepEqual(await scene.worker.report(lease.operation("release", outOfMemory)), [200]);
+    scene.clock.advance(1_000);
+    const second = await scene.worker.takeOne();
+    assert.deepEqual([second.runId, second.execution.run.attempt_number], [lease.runId, 2]);
+    assert.deepEqual(await scene.worker.report(second.operation("release", outOfMemory)), [200]);
+    const { status, attempt_number } = await scene.get(lease.runId);
+    assert.deepEqual([status, attempt_number], ["failed", 2]);
   });
 
   test("as failed cuts a retry_after beyond every clock", async () => {
