@@ -100,7 +100,8 @@ export class Agent {
       clock,
       logger,
       signal,
-      intervalMs: () => options.renewIntervalMs ?? Math.min(LONGEST_RENEW_INTERVAL_MS, this.#leaseDurationMs / 3),
+      intervalMs: () =>
+        options.renewIntervalMs ?? Math.min(LONGEST_RENEW_INTERVAL_MS, this.#leaseDurationMs / 3),
       leaseDurationMs: () => this.#leaseDurationMs,
       leases: () => this.#leases.values(),
       find: (leaseId) => this.#leases.get(leaseId),

@@ -98,7 +98,13 @@ test("a refusal ends the follower, an unavailable server does not", async () => 
     else if (calls === 2) answer(response, 503, errorBody("unavailable"));
     else {
       open(response);
-      if (calls === 3) send(response, "error", "", { code: "unavailable", message: "down", details: null, request_id: "req-1" });
+      if (calls === 3)
+        send(response, "error", "", {
+          code: "unavailable",
+          message: "down",
+          details: null,
+          request_id: "req-1",
+        });
       else send(response, "end", "1", {});
       response.end();
     }

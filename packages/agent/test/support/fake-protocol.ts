@@ -102,7 +102,8 @@ export class FakeProtocol {
     const deadline = Date.now() + (parseDuration(request.wait ?? "0s") ?? 0);
     while (!this.#hasNews(request.limit) && Date.now() < deadline && !socket.destroyed)
       await this.#news(deadline, socket);
-    if (socket.destroyed) return { lease_duration: this.leaseDuration, executions: [], cancellations: [], deployment_checks: [] };
+    if (socket.destroyed)
+      return { lease_duration: this.leaseDuration, executions: [], cancellations: [], deployment_checks: [] };
     const runs = this.#queue.splice(0, request.limit);
     for (const run of runs) {
       this.#byLease.set(run.execution.lease_id, run);

@@ -8,7 +8,13 @@ import { followToEnd, type Followed } from "./support/event-source.ts";
 import { killPostmaster } from "./support/kill-at-random.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./support/raw-worker.ts";
 import { crashSeconds, newSeed, pick, seededRandom, type Random } from "./support/seeded-random.ts";
-import { createDeployment, promoteWhenReady, startSite, type ServerProcess, type Site } from "./support/site.ts";
+import {
+  createDeployment,
+  promoteWhenReady,
+  startSite,
+  type ServerProcess,
+  type Site,
+} from "./support/site.ts";
 
 const OUTAGE_MS = 30_000;
 
@@ -32,9 +38,12 @@ async function leaseRun(worker: RawWorker): Promise<Lease> {
 async function report(worker: RawWorker, operations: object[], random: Random): Promise<void> {
   const deadline = performance.now() + OUTAGE_MS;
   for (;;) {
-    const answer = await worker.post("executions/report", { operations }, { server: pick(random, site.servers) }).catch(() => null);
+    const answer = await worker
+      .post("executions/report", { operations }, { server: pick(random, site.servers) })
+      .catch(() => null);
     if (answer?.status === 200) {
-      for (const result of answer.body.results as { status: number }[]) assert.equal(result.status, 200, JSON.stringify(result));
+      for (const result of answer.body.results as { status: number }[])
+        assert.equal(result.status, 200, JSON.stringify(result));
       return;
     }
     assert.ok(performance.now() < deadline, "the service does not come back");
@@ -43,21 +52,44 @@ async function report(worker: RawWorker, operations: object[], random: Random): 
 }
 
 /** Appends logs and events for a while and ends the run. Returns the text of each chunk and the messages of the events. */
-async function talk(worker: RawWorker, { fields }: Lease, random: Random, forMs: number): Promise<{ chunks: string[]; messages: string[] }> {
+async function talk(
+  worker: RawWorker,
+  { fields }: Lease,
+  random: Random,
+  forMs: number,
+): Promise<{ chunks: string[]; messages: string[] }> {
   const chunks: string[] = [];
   const messages: string[] = [];
   let sequence = 0;
-  const operation = (kind: string, rest: object): object => ({ kind, ...fields, sequence: (sequence += 1), at: new Date().toISOString(), ...rest });
+  const operation = (kind: string, rest: object): object => ({
+    kind,
+    ...fields,
+    sequence: (sequence += 1),
+    at: new Date().toISOString(),
+    ...rest,
+  });
   await report(worker, [operation("start", {})], random);
   const deadline = performance.now() + forMs;
   while (performance.now() < deadline) {
     const at = new Date().toISOString();
-    const texts = Array.from({ length: 1 + Math.floor(random() * 30) }, (_, n) => `chunk ${chunks.length + n} ${"é".repeat(Math.floor(random() * 200))}\n`);
-    const said = Array.from({ length: 1 + Math.floor(random() * 10) }, (_, n) => `step ${messages.length + n}`);
+    const texts = Array.from(
+      { length: 1 + Math.floor(random() * 30) },
+      (_, n) => `chunk ${chunks.length + n} ${"é".repeat(Math.floor(random() * 200))}\n`,
+    );
+    const said = Array.from(
+      { length: 1 + Math.floor(random() * 10) },
+      (_, n) => `step ${messages.length + n}`,
+    );
     await report(
       worker,
       [
-        operation("logs", { chunks: texts.map((text) => ({ stream: random() < 0.8 ? "stdout" : "stderr", data: Buffer.from(text).toString("base64"), at })) }),
+        operation("logs", {
+          chunks: texts.map((text) => ({
+            stream: random() < 0.8 ? "stdout" : "stderr",
+            data: Buffer.from(text).toString("base64"),
+            at,
+          })),
+        }),
         operation("events", { events: said.map((message) => ({ kind: "step.completed", message, at })) }),
       ],
       random,
@@ -74,7 +106,11 @@ async function talk(worker: RawWorker, { fields }: Lease, random: Random, forMs:
 function checkNumbers(name: string, { events }: Followed): void {
   const ids = events.map(({ id }) => Number(id));
   const wrong = ids.findIndex((id, index) => id !== index + 1);
-  assert.equal(wrong, -1, `${name}: … ${ids.slice(Math.max(0, wrong - 3), wrong + 3).join(" ")} … where ${wrong + 1} was due`);
+  assert.equal(
+    wrong,
+    -1,
+    `${name}: … ${ids.slice(Math.max(0, wrong - 3), wrong + 3).join(" ")} … where ${wrong + 1} was due`,
+  );
 }
 
 test("a reader of events or logs that reconnects at random meets no gap, no repeat and no other order", async () => {
@@ -85,7 +121,11 @@ test("a reader of events or logs that reconnects at random meets no gap, no repe
   const lease = await leaseRun(worker);
   const forMs = crashSeconds(8) * 1_000;
   const over = new AbortController();
-  const follow = (feed: string, cutAfterMs: number | null, rest: { after?: string } = {}): Promise<Followed> =>
+  const follow = (
+    feed: string,
+    cutAfterMs: number | null,
+    rest: { after?: string } = {},
+  ): Promise<Followed> =>
     followToEnd({
       urls: [first.url, second.url],
       path: `/api/runs/${lease.runId}/${feed}`,
@@ -96,7 +136,12 @@ test("a reader of events or logs that reconnects at random meets no gap, no repe
       ...rest,
     });
   // Each feed also has a reader that is never cut on purpose: it meets the killings.
-  const readers = Promise.all([follow("events", 250), follow("logs", 250), follow("events", null), follow("logs", null)]);
+  const readers = Promise.all([
+    follow("events", 250),
+    follow("logs", 250),
+    follow("events", null),
+    follow("logs", null),
+  ]);
   const talking = talk(worker, lease, random, forMs).catch((error: unknown) => {
     over.abort();
     throw error;
@@ -117,15 +162,24 @@ test("a reader of events or logs that reconnects at random meets no gap, no repe
   );
   for (const [name, followed] of Object.entries({ events, logs, steadyEvents, steadyLogs })) {
     checkNumbers(name, followed);
-    assert.deepEqual(JSON.parse(followed.end?.data ?? "null"), { run_id: lease.runId, status: "succeeded" }, name);
+    assert.deepEqual(
+      JSON.parse(followed.end?.data ?? "null"),
+      { run_id: lease.runId, status: "succeeded" },
+      name,
+    );
   }
   for (const { events: received } of [logs, steadyLogs]) {
-    const texts = received.map(({ data }) => Buffer.from((JSON.parse(data) as { data: string }).data, "base64").toString());
+    const texts = received.map(({ data }) =>
+      Buffer.from((JSON.parse(data) as { data: string }).data, "base64").toString(),
+    );
     assert.deepEqual(texts, said.chunks);
   }
   for (const { events: received } of [events, steadyEvents]) {
     const kinds = received.map(({ data }) => JSON.parse(data) as { kind: string; message: string });
-    assert.deepEqual(kinds.filter(({ kind }) => kind === "step.completed").map(({ message }) => message), said.messages);
+    assert.deepEqual(
+      kinds.filter(({ kind }) => kind === "step.completed").map(({ message }) => message),
+      said.messages,
+    );
     assert.equal(kinds.at(-1)?.kind, "run.succeeded");
   }
   assert.ok(events.connections > 10 && logs.connections > 10, "too few reconnections to tell");

@@ -7,7 +7,14 @@ import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
 import { crashSeconds, newSeed, pick, seededRandom, type Random } from "./support/seeded-random.ts";
-import { createDeployment, promoteWhenReady, startSite, until, type ServerProcess, type Site } from "./support/site.ts";
+import {
+  createDeployment,
+  promoteWhenReady,
+  startSite,
+  until,
+  type ServerProcess,
+  type Site,
+} from "./support/site.ts";
 
 const RUNS = 1_000;
 const STARTERS = 8;
@@ -24,10 +31,16 @@ async function startRuns(random: Random, pauseMs: number): Promise<void> {
   const startAll = async (): Promise<void> => {
     while (next < RUNS) {
       const n = (next += 1);
-      const body = { payload: { n, ms: Math.floor(random() * 500) }, idempotency_key: `run-${n}`, retry: { max_attempts: 20, initial_delay: "100ms" } };
+      const body = {
+        payload: { n, ms: Math.floor(random() * 500) },
+        idempotency_key: `run-${n}`,
+        retry: { max_attempts: 20, initial_delay: "100ms" },
+      };
       const deadline = performance.now() + OUTAGE_MS;
       for (;;) {
-        const answer = await site.call(pick(random, site.servers).url, "POST", "/v1/tasks/work/start", { body }).catch(() => null);
+        const answer = await site
+          .call(pick(random, site.servers).url, "POST", "/v1/tasks/work/start", { body })
+          .catch(() => null);
         if (answer?.status === 201) break;
         assert.ok(answer === null || answer.status === 503, JSON.stringify(answer?.body));
         assert.ok(performance.now() < deadline, "the service does not come back");
@@ -40,7 +53,13 @@ async function startRuns(random: Random, pauseMs: number): Promise<void> {
 }
 
 type Stored = { k: string; a?: number };
-type EndedRun = { runId: string; status: string | null; attemptNumber: number | null; output: string | null; payload: string };
+type EndedRun = {
+  runId: string;
+  status: string | null;
+  attemptNumber: number | null;
+  output: string | null;
+  payload: string;
+};
 
 const readRuns = (): Promise<EndedRun[]> =>
   site.db.query<EndedRun>(sql`
@@ -65,7 +84,11 @@ function checkStory(run: EndedRun, events: readonly Stored[]): void {
   const story = `${run.runId}: ${events.map(({ k, a }) => `${k}${a === undefined ? "" : `(${a})`}`).join(" ")}`;
   assert.equal(events.filter(({ k }) => k === "run.succeeded").length, 1, `succeeded once · ${story}`);
   assert.equal(events.at(-1)?.k, "run.succeeded", `ended with its success · ${story}`);
-  assert.deepEqual(events.slice(0, 2).map(({ k }) => k), ["run.created", "run.queued"], story);
+  assert.deepEqual(
+    events.slice(0, 2).map(({ k }) => k),
+    ["run.created", "run.queued"],
+    story,
+  );
   let attempt = 0;
   let explained = true;
   let leased = false;
@@ -97,17 +120,32 @@ test("1,000 runs all succeed once while every process is killed at random", asyn
   const seed = newSeed();
   const random = seededRandom(seed);
   const [first, second] = site.servers as [ServerProcess, ServerProcess];
-  const agents = [site.agent({ name: "agent 1", server: first, capacity: 12 }), site.agent({ name: "agent 2", server: second, capacity: 12 })];
+  const agents = [
+    site.agent({ name: "agent 1", server: first, capacity: 12 }),
+    site.agent({ name: "agent 2", server: second, capacity: 12 }),
+  ];
   await Promise.all(agents.map((agent) => agent.start()));
-  const bundle = bundleOf({ work: "console.log(`working on ${payload.n}`); await tick(payload.ms); return { n: payload.n };" });
+  const bundle = bundleOf({
+    work: "console.log(`working on ${payload.n}`); await tick(payload.ms); return { n: payload.n };",
+  });
   await promoteWhenReady(site, await createDeployment(site, bundle, [{ id: "work", execution: "shared" }]));
 
   const forMs = crashSeconds(20) * 1_000;
   const over = new AbortController();
   // The starts are spread over most of the killing, so that each kind of death meets each kind of work.
   const starting = startRuns(random, (forMs * 0.7 * STARTERS) / RUNS);
-  starting.catch(() => over.abort());
-  const killings = await killAtRandom(site, [first, second, ...agents], { random, forMs, everyMs: 1_500, signal: over.signal });
+  let started = false;
+  starting.then(
+    () => (started = true),
+    () => over.abort(),
+  );
+  const killings = await killAtRandom(site, [first, second, ...agents], {
+    random,
+    forMs,
+    everyMs: 1_500,
+    isEnough: () => started,
+    signal: over.signal,
+  });
   await starting;
   const settledFrom = performance.now();
   await until("all runs have ended", SETTLE_MS, async () => {

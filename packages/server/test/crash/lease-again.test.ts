@@ -1,12 +1,22 @@
 // How long a run waits for another worker when its own goes away: by a kill, and by a drain.
 
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { bundleOf } from "./support/bundle.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
 import { isLong } from "./support/seeded-random.ts";
-import { createDeployment, promoteWhenReady, startSite, until, type ServerProcess, type Site } from "./support/site.ts";
+import {
+  createDeployment,
+  promoteWhenReady,
+  startSite,
+  until,
+  type ServerProcess,
+  type Site,
+} from "./support/site.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
+import { watchDelay } from "./support/watch-delay.ts";
 
 /** The default lease in the long form, the shortest one otherwise. */
 const LEASE_MS = isLong() ? 15_000 : 6_000;
@@ -27,12 +37,19 @@ const readEvents = async (runId: string): Promise<Event[]> =>
   (await site.call(server.url, "GET", `/api/runs/${runId}/events?limit=200`)).body.events as Event[];
 
 async function startRuns(task: string, count: number): Promise<string[]> {
-  const answer = await site.call(server.url, "POST", "/v1/tasks/start-batch", { body: { starts: Array.from({ length: count }, () => ({ task })) } });
+  const answer = await site.call(server.url, "POST", "/v1/tasks/start-batch", {
+    body: { starts: Array.from({ length: count }, () => ({ task })) },
+  });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return (answer.body.results as { run: { id: string } }[]).map(({ run }) => run.id);
 }
 
-const untilAll = (what: string, runIds: readonly string[], timeoutMs: number, holds: (events: Event[]) => boolean): Promise<void> =>
+const untilAll = (
+  what: string,
+  runIds: readonly string[],
+  timeoutMs: number,
+  holds: (events: Event[]) => boolean,
+): Promise<void> =>
   until(what, timeoutMs, async () => (await Promise.all(runIds.map(readEvents))).every(holds));
 
 const leases = (events: readonly Event[]): Event[] => events.filter(({ kind }) => kind === "run.leased");
@@ -40,61 +57,106 @@ const leases = (events: readonly Event[]): Event[] => events.filter(({ kind }) =
 /** From `sinceMs` (of the clock) to each run's second lease, in order. */
 async function timesToSecondLease(runIds: readonly string[], sinceMs: number): Promise<number[]> {
   const times: number[] = [];
-  for (const runId of runIds) times.push(Date.parse((leases(await readEvents(runId))[1] as Event).at) - sinceMs);
+  for (const runId of runIds)
+    times.push(Date.parse((leases(await readEvents(runId))[1] as Event).at) - sinceMs);
   return times.toSorted((a, b) => a - b);
 }
 
-const percentile = (sorted: readonly number[], p: number): number => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * p) - 1)] as number;
-const describeTimes = (sorted: readonly number[]): string => `p50 ${percentile(sorted, 0.5)} ms, p99 ${percentile(sorted, 0.99)} ms`;
+const percentile = (sorted: readonly number[], p: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * p) - 1)] as number;
+const describeTimes = (sorted: readonly number[]): string =>
+  `p50 ${percentile(sorted, 0.5)} ms, p99 ${percentile(sorted, 0.99)} ms`;
 
 test("runs of killed agents are leased again within a lease and a half second more than a sweep", async () => {
-  const victims: SpawnedProcess[] = [1, 2].map((n) => site.agent({ name: `victim ${n}`, server, capacity: RUNS / 2 }));
+  const victims: SpawnedProcess[] = [1, 2].map((n) =>
+    site.agent({ name: `victim ${n}`, server, capacity: RUNS / 2 }),
+  );
   await Promise.all(victims.map((agent) => agent.start()));
   const bundle = bundleOf({ hold: "await tick(input.run.attempt_number === 1 ? 120_000 : 10);" });
   await promoteWhenReady(site, await createDeployment(site, bundle, [{ id: "hold", execution: "shared" }]));
   const runIds = await startRuns("hold", RUNS);
-  await untilAll("all runs have begun", runIds, 15_000, (events) => events.some(({ kind }) => kind === "run.started"));
+  await untilAll("all runs have begun", runIds, 15_000, (events) =>
+    events.some(({ kind }) => kind === "run.started"),
+  );
   const heir = site.agent({ name: "heir", server, capacity: RUNS });
   await heir.start();
 
+  const delay = watchDelay();
   const killedAt = Date.now();
   await Promise.all(victims.map((agent) => agent.kill()));
-  await untilAll("all runs are leased again", runIds, LEASE_MS * 2 + 10_000, (events) => leases(events).length >= 2);
+  await untilAll(
+    "all runs are leased again",
+    runIds,
+    LEASE_MS * 2 + 10_000,
+    (events) => leases(events).length >= 2,
+  );
   const times = await timesToSecondLease(runIds, killedAt);
-  console.log(`lease ${LEASE_MS} ms · killed agents' ${times.length} runs leased again: ${describeTimes(times)} (bound ${MAX_AFTER_KILL_MS} ms)`);
-  assert.ok(percentile(times, 0.99) <= MAX_AFTER_KILL_MS, `p99 is ${percentile(times, 0.99)} ms`);
-  await untilAll("all runs have succeeded", runIds, 10_000, (events) => events.at(-1)?.kind === "run.succeeded");
+  const allowedMs = delay();
+  console.log(
+    `lease ${LEASE_MS} ms · killed agents' ${times.length} runs leased again: ${describeTimes(times)} (bound ${MAX_AFTER_KILL_MS} + ${allowedMs} ms)`,
+  );
+  assert.ok(percentile(times, 0.99) <= MAX_AFTER_KILL_MS + allowedMs, `p99 is ${percentile(times, 0.99)} ms`);
+  await untilAll(
+    "all runs have succeeded",
+    runIds,
+    10_000,
+    (events) => events.at(-1)?.kind === "run.succeeded",
+  );
   await heir.kill();
 });
 
 test("runs that a drained agent has not begun are leased again at once, and those it has begun are finished by it", async () => {
   const agent = site.agent({ name: "drained", server, capacity: 8 });
   await agent.start();
-  // Each process takes a while to boot, so that runs are leased and not begun when the signal comes.
-  const slow = bundleOf({ slow: "console.log('begun'); await tick(2_500); return input.run.attempt_number;" }, "await new Promise((resolve) => setTimeout(resolve, 1_500));");
+  // Each process says that it boots, and takes its time, so that runs are leased and not begun when the signal comes.
+  const top = `
+    import { writeFileSync } from "node:fs";
+    writeFileSync(${JSON.stringify(path.join(site.dir, "booting-"))} + process.pid, "");
+    await new Promise((resolve) => setTimeout(resolve, 3_000));`;
+  const slow = bundleOf({ slow: "await tick(3_000); return input.run.attempt_number;" }, top);
   await promoteWhenReady(site, await createDeployment(site, slow, [{ id: "slow", execution: "exclusive" }]));
   // The check of the deployment left one process warm: its run begins at once, the others wait for theirs.
   const begun = await startRuns("slow", 1);
-  await untilAll("the first run has begun", begun, 15_000, (events) => events.some(({ kind }) => kind === "run.started"));
+  await untilAll("the first run has begun", begun, 15_000, (events) =>
+    events.some(({ kind }) => kind === "run.started"),
+  );
   const waiting = await startRuns("slow", 6);
   await untilAll("the others are leased", waiting, 10_000, (events) => leases(events).length === 1);
   const heir = await enrollRawWorker(site, server, "heir");
+  await until(
+    "their processes boot",
+    10_000,
+    async () =>
+      (await readdir(site.dir)).filter((name) => name.startsWith("booting-")).length > waiting.length,
+  );
   const inherited = (async (): Promise<string[]> => {
     const ids: string[] = [];
-    while (ids.length < waiting.length) ids.push(...(await heir.lease(waiting.length - ids.length, "10s")).map(({ runId }) => runId));
+    while (ids.length < waiting.length)
+      ids.push(...(await heir.lease(waiting.length - ids.length, "10s")).map(({ runId }) => runId));
     return ids;
   })();
 
+  const delay = watchDelay();
   const drainedAt = Date.now();
   agent.signal("SIGTERM");
   assert.deepEqual((await inherited).toSorted(), waiting.toSorted());
   const times = await timesToSecondLease(waiting, drainedAt);
-  console.log(`drained agent's ${times.length} runs leased again: ${describeTimes(times)} (bound ${MAX_AFTER_DRAIN_MS} ms)`);
-  assert.ok(percentile(times, 0.99) <= MAX_AFTER_DRAIN_MS, `p99 is ${percentile(times, 0.99)} ms`);
+  const allowedMs = delay();
+  console.log(
+    `drained agent's ${times.length} runs leased again: ${describeTimes(times)} (bound ${MAX_AFTER_DRAIN_MS} + ${allowedMs} ms)`,
+  );
+  assert.ok(
+    percentile(times, 0.99) <= MAX_AFTER_DRAIN_MS + allowedMs,
+    `p99 is ${percentile(times, 0.99)} ms`,
+  );
   for (const runId of waiting) {
     const events = await readEvents(runId);
     // No code of theirs has run, so the attempt was not used up.
-    assert.deepEqual(events.map(({ kind, attempt_number: n }) => `${kind} ${n}`).slice(2), ["run.leased 1", "run.queued 1", "run.leased 1"]);
+    assert.deepEqual(events.map(({ kind, attempt_number: n }) => `${kind} ${n}`).slice(2), [
+      "run.leased 1",
+      "run.queued 1",
+      "run.leased 1",
+    ]);
   }
   await agent.ended();
   const { body } = await site.call(server.url, "GET", `/api/runs/${begun[0]}`);

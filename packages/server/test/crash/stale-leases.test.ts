@@ -7,7 +7,14 @@ import { decodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
-import { createDeployment, promoteWhenReady, startSite, until, type ServerProcess, type Site } from "./support/site.ts";
+import {
+  createDeployment,
+  promoteWhenReady,
+  startSite,
+  until,
+  type ServerProcess,
+  type Site,
+} from "./support/site.ts";
 import { isAlive } from "../../src/db/postmaster-pid.ts";
 
 let site: Site;
@@ -26,7 +33,9 @@ const HOLD = `
   return { attempt: input.run.attempt_number };`;
 
 async function start(task: string): Promise<string> {
-  const answer = await site.call(url, "POST", `/v1/tasks/${task}/start`, { body: { retry: { max_attempts: 3 } } });
+  const answer = await site.call(url, "POST", `/v1/tasks/${task}/start`, {
+    body: { retry: { max_attempts: 3 } },
+  });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body.id as string;
 }
@@ -42,7 +51,8 @@ const readEvents = async (runId: string): Promise<Event[]> =>
   (await site.call(url, "GET", `/api/runs/${runId}/events?limit=200`)).body.events as Event[];
 const kindsOf = async (runId: string): Promise<string[]> => (await readEvents(runId)).map(({ kind }) => kind);
 
-const isLeasedAgain = (kinds: string[]): boolean => kinds.filter((kind) => kind === "run.leased").length === 2;
+const isLeasedAgain = (kinds: string[]): boolean =>
+  kinds.filter((kind) => kind === "run.leased").length === 2;
 
 test("an agent stopped past its lease writes nothing when it goes on, and ends its process", async () => {
   const server = site.servers[0] as ServerProcess;
@@ -60,7 +70,9 @@ test("an agent stopped past its lease writes nothing when it goes on, and ends i
   await other.start();
   await until("the run is leased again", 15_000, async () => isLeasedAgain(await kindsOf(runId)));
   const leasedAgainMs = performance.now() - stoppedAt;
-  await until("the second attempt talks", 10_000, async () => (await readLogs(runId)).some(({ attempt }) => attempt === 2));
+  await until("the second attempt talks", 10_000, async () =>
+    (await readLogs(runId)).some(({ attempt }) => attempt === 2),
+  );
   const saidByFirst = (await readLogs(runId)).filter(({ attempt }) => attempt === 1).length;
 
   // While the second attempt runs: what the first has not sent yet is sent now.
@@ -74,20 +86,38 @@ test("an agent stopped past its lease writes nothing when it goes on, and ends i
   const events = await readEvents(runId);
   assert.deepEqual(
     events.map(({ kind }) => kind),
-    ["run.created", "run.queued", "run.leased", "run.started", "lease.lost", "run.queued", "run.leased", "run.started", "run.succeeded"],
+    [
+      "run.created",
+      "run.queued",
+      "run.leased",
+      "run.started",
+      "lease.lost",
+      "run.queued",
+      "run.leased",
+      "run.started",
+      "run.succeeded",
+    ],
   );
-  console.log(`leased again ${Math.round(leasedAgainMs)} ms after SIGSTOP · writes accepted of the expired lease: ${written}`);
+  console.log(
+    `leased again ${Math.round(leasedAgainMs)} ms after SIGSTOP · writes accepted of the expired lease: ${written}`,
+  );
   assert.equal(written, 0);
 
   // It is a worker like before: with the other gone it takes the next run.
   await other.kill();
   const next = await start("hold");
-  await until("the agent that was stopped takes a run", 10_000, async () => (await kindsOf(next)).includes("run.started"));
+  await until("the agent that was stopped takes a run", 10_000, async () =>
+    (await kindsOf(next)).includes("run.started"),
+  );
   await stopped.kill();
 });
 
 async function waitForEnd(runId: string): Promise<Awaited<ReturnType<Site["call"]>>> {
-  await until("the run has ended", 15_000, async () => (await site.call(url, "GET", `/api/runs/${runId}`)).body.finished_at !== null);
+  await until(
+    "the run has ended",
+    15_000,
+    async () => (await site.call(url, "GET", `/api/runs/${runId}`)).body.finished_at !== null,
+  );
   return site.call(url, "GET", `/api/runs/${runId}`);
 }
 
@@ -101,14 +131,23 @@ test("every kind of write under a superseded lease is refused whole", async () =
   assert.equal((await first.post("executions/start", { ...stale, sequence: 1, at })).status, 200);
   await until("the lease is lost", 15_000, async () => (await kindsOf(runId)).includes("lease.lost"));
 
-  const writes = (sequence: number) => [
-    ["logs", { sequence, at, chunks: [{ stream: "stdout", data: "c3RhbGU=", at }] }],
-    ["events", { sequence, at, events: [{ kind: "step.completed", message: "stale", at }] }],
-    ["metadata", { sequence, at, changes: [{ op: "set", key: "stale", value: true }] }],
-    ["release", { sequence, at, outcome: "succeeded", output: "stale" }],
-    ["release", { sequence, at, outcome: "failed", failure: { kind: "application_error", message: "stale", retryable: false } }],
-    ["start", { sequence, at }],
-  ] as const;
+  const writes = (sequence: number) =>
+    [
+      ["logs", { sequence, at, chunks: [{ stream: "stdout", data: "c3RhbGU=", at }] }],
+      ["events", { sequence, at, events: [{ kind: "step.completed", message: "stale", at }] }],
+      ["metadata", { sequence, at, changes: [{ op: "set", key: "stale", value: true }] }],
+      ["release", { sequence, at, outcome: "succeeded", output: "stale" }],
+      [
+        "release",
+        {
+          sequence,
+          at,
+          outcome: "failed",
+          failure: { kind: "application_error", message: "stale", retryable: false },
+        },
+      ],
+      ["start", { sequence, at }],
+    ] as const;
   const tryAll = async (when: string): Promise<void> => {
     const before = await readAll(runId);
     for (const [route, fields] of writes(2)) {
@@ -117,7 +156,11 @@ test("every kind of write under a superseded lease is refused whole", async () =
     }
     const operations = writes(2).map(([kind, fields]) => ({ kind, ...stale, ...fields }));
     const reported = await first.post("executions/report", { operations });
-    assert.deepEqual(new Set((reported.body.results as { status: number }[]).map(({ status }) => status)), new Set([409]), when);
+    assert.deepEqual(
+      new Set((reported.body.results as { status: number }[]).map(({ status }) => status)),
+      new Set([409]),
+      when,
+    );
     const renewed = await first.post("executions/renew", { leases: [stale] });
     assert.deepEqual([renewed.body.renewed, renewed.body.lost], [[], [stale.lease_id]], when);
     assert.deepEqual(await readAll(runId), before, `nothing has changed ${when}`);
@@ -128,11 +171,27 @@ test("every kind of write under a superseded lease is refused whole", async () =
   assert.ok(fresh);
   await tryAll("while another worker has the run");
   // The other's lease under the first one's name, and an epoch of the future.
-  const forged = await first.post("executions/logs", { ...fresh, sequence: 1, at, chunks: [{ stream: "stdout", data: "c3RhbGU=", at }] });
+  const forged = await first.post("executions/logs", {
+    ...fresh,
+    sequence: 1,
+    at,
+    chunks: [{ stream: "stdout", data: "c3RhbGU=", at }],
+  });
   assert.deepEqual([forged.status, forged.body.error?.code], [409, "lease_lost"]);
   const ahead = await first.post("executions/start", { ...stale, epoch: stale.epoch + 1, sequence: 1, at });
   assert.deepEqual([ahead.status, ahead.body.error?.code], [409, "lease_lost"]);
-  assert.equal((await second.post("executions/release", { ...fresh, sequence: 1, at, outcome: "succeeded", output: "fresh" })).status, 200);
+  assert.equal(
+    (
+      await second.post("executions/release", {
+        ...fresh,
+        sequence: 1,
+        at,
+        outcome: "succeeded",
+        output: "fresh",
+      })
+    ).status,
+    200,
+  );
   await tryAll("after the end");
   const { body } = await site.call(url, "GET", `/api/runs/${runId}`);
   assert.deepEqual([body.status, body.output, body.metadata], ["succeeded", "fresh", {}]);

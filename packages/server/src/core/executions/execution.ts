@@ -74,6 +74,8 @@ export function applyDecision(change: Change, decision: Exclude<Decision, { kind
       break;
     case "retry_delayed":
       leaveWorker(execution);
+      // A failed attempt is used up even when its code never began, or a process that cannot boot would be tried for ever.
+      execution.attemptStartedAt ??= now;
       execution.availableAt = now + (decision.retryDelayMs ?? 0);
       execution.admitted = false;
       break;

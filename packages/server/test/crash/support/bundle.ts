@@ -1,6 +1,8 @@
 /** A bundle as the SDK would make it, of task bodies that see `payload`, `input` and `tick(ms)`. */
 export function bundleOf(tasks: Record<string, string>, top = ""): string {
-  const entries = Object.entries(tasks).map(([id, body]) => `${JSON.stringify(id)}: async (payload, input) => { ${body} }`);
+  const entries = Object.entries(tasks).map(
+    ([id, body]) => `${JSON.stringify(id)}: async (payload, input) => { ${body} }`,
+  );
   return `${top}
 const tick = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const tasks = { ${entries.join(",\n")} };

@@ -27,7 +27,8 @@ export function createCaller(credential: string): Caller {
   const agent = new Agent({ keepAlive: true, maxSockets: 128 });
   return (url, method, path, options = {}) =>
     new Promise((resolve, reject) => {
-      const bytes = options.bytes ?? (options.body === undefined ? null : Buffer.from(JSON.stringify(options.body)));
+      const bytes =
+        options.bytes ?? (options.body === undefined ? null : Buffer.from(JSON.stringify(options.body)));
       const type = options.bytes === undefined ? "application/json" : "application/octet-stream";
       const { signal } = options;
       const sent = request(
@@ -50,7 +51,11 @@ export function createCaller(credential: string): Caller {
             if (!incoming.complete) return fail(new Error("the answer was cut"));
             const text = Buffer.concat(parts).toString();
             const replayed = incoming.headers["idempotency-replayed"] === "true";
-            resolve({ status: incoming.statusCode ?? 0, replayed, body: text === "" ? null : JSON.parse(text) });
+            resolve({
+              status: incoming.statusCode ?? 0,
+              replayed,
+              body: text === "" ? null : JSON.parse(text),
+            });
           });
         },
       );
@@ -58,7 +63,10 @@ export function createCaller(credential: string): Caller {
         clearTimeout(timer);
         reject(error);
       };
-      const timer = setTimeout(() => sent.destroy(new Error(`no answer in time: ${method} ${path}`)), options.timeoutMs ?? TIMEOUT_MS);
+      const timer = setTimeout(
+        () => sent.destroy(new Error(`no answer in time: ${method} ${path}`)),
+        options.timeoutMs ?? TIMEOUT_MS,
+      );
       sent.on("error", fail);
       sent.end(bytes ?? undefined);
     });

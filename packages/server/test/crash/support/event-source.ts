@@ -66,7 +66,12 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
 }
 
 /** One connection, until its end or its cut. False when it was refused. */
-function followOnce(options: FollowOptions, lastEventId: string, receive: (block: string) => void, isDone: () => boolean): Promise<boolean> {
+function followOnce(
+  options: FollowOptions,
+  lastEventId: string,
+  receive: (block: string) => void,
+  isDone: () => boolean,
+): Promise<boolean> {
   const { random, cutAfterMs } = options;
   const inHeader = random() < 0.5;
   const query = inHeader || lastEventId === "" ? "?follow=1" : `?follow=1&cursor=${lastEventId}`;
@@ -77,7 +82,10 @@ function followOnce(options: FollowOptions, lastEventId: string, receive: (block
       pick(random, options.urls) + options.path + query,
       {
         agent: new Agent(),
-        headers: { authorization: `Bearer ${options.credential}`, ...(inHeader && lastEventId !== "" ? { "last-event-id": lastEventId } : {}) },
+        headers: {
+          authorization: `Bearer ${options.credential}`,
+          ...(inHeader && lastEventId !== "" ? { "last-event-id": lastEventId } : {}),
+        },
       },
       (incoming) => {
         if (incoming.statusCode !== 200) {

@@ -45,7 +45,11 @@ export async function enrollRawWorker(site: Site, server: ServerProcess, name: s
   assert.equal((await post("activate", {})).status, 200);
 
   const poll = async (limit: number, wait: string): Promise<LeaseResponse> => {
-    const answer = await post("executions/lease", { lease_request_id: randomUUID(), limit, wait }, { timeoutMs: 60_000 });
+    const answer = await post(
+      "executions/lease",
+      { lease_request_id: randomUUID(), limit, wait },
+      { timeoutMs: 60_000 },
+    );
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body as LeaseResponse;
   };
@@ -59,7 +63,12 @@ export async function enrollRawWorker(site: Site, server: ServerProcess, name: s
       assert.ok(check, "there is no deployment to check");
       const { deployment_id, check_id } = check;
       const entrypoints = tasks.map((declared_id) => ({ kind: "task", declared_id }));
-      const answer = await post("deployments/checked", { deployment_id, check_id, status: "ready", entrypoints });
+      const answer = await post("deployments/checked", {
+        deployment_id,
+        check_id,
+        status: "ready",
+        entrypoints,
+      });
       assert.equal(answer.body.status, "ready", JSON.stringify(answer.body));
     },
   };

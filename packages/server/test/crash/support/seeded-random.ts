@@ -2,7 +2,8 @@
 export type Random = () => number;
 
 /** Printed by every test that draws, so that its choices can be drawn again. */
-export const newSeed = (): number => Number(process.env["KEELSON_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+export const newSeed = (): number =>
+  Number(process.env["KEELSON_TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;

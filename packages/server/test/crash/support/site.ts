@@ -65,8 +65,15 @@ export async function startSite(options: SiteOptions): Promise<Site> {
       // One after the other: the first makes the tables and the tenancy.
       await server.start();
     }
-    const credentials = JSON.parse(await readFile(path.join(dataDir, "credentials.json"), "utf8")) as Credentials;
-    db = createDatabase({ url: postgres.url, poolSize: 2, statementNames: false, onConnectionLost: () => undefined });
+    const credentials = JSON.parse(
+      await readFile(path.join(dataDir, "credentials.json"), "utf8"),
+    ) as Credentials;
+    db = createDatabase({
+      url: postgres.url,
+      poolSize: 2,
+      statementNames: false,
+      onConnectionLost: () => undefined,
+    });
     return {
       dir,
       postgres,
@@ -98,7 +105,12 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   }
 }
 
-async function describeServer(name: string, databaseUrl: string, dataDir: string, leaseDuration: string): Promise<ServerProcess> {
+async function describeServer(
+  name: string,
+  databaseUrl: string,
+  dataDir: string,
+  leaseDuration: string,
+): Promise<ServerProcess> {
   // The same port in every life, as behind a service's fixed address.
   const port = await findFreePort();
   const described = describeProcess({
@@ -131,13 +143,24 @@ export interface TaskDeclaration {
 }
 
 /** Uploads a bundle and creates a deployment; somebody must check it before it can be promoted. */
-export async function createDeployment(site: Site, bundle: string, tasks: readonly TaskDeclaration[]): Promise<string> {
+export async function createDeployment(
+  site: Site,
+  bundle: string,
+  tasks: readonly TaskDeclaration[],
+): Promise<string> {
   const { url } = site.servers[0] as ServerProcess;
   const digest = createHash("sha256").update(bundle).digest("hex");
-  const uploaded = await site.call(url, "PUT", `/v1/deployment-bundles/${digest}`, { bytes: Buffer.from(bundle) });
+  const uploaded = await site.call(url, "PUT", `/v1/deployment-bundles/${digest}`, {
+    bytes: Buffer.from(bundle),
+  });
   assert.equal(uploaded.status, 200, JSON.stringify(uploaded.body));
   const created = await site.call(url, "POST", "/v1/deployments", {
-    body: { manifest: { tasks }, bundle_digest: digest, bundle_format_version: 1, worker_protocol_version: 1 },
+    body: {
+      manifest: { tasks },
+      bundle_digest: digest,
+      bundle_format_version: 1,
+      worker_protocol_version: 1,
+    },
   });
   assert.equal(created.status, 201, JSON.stringify(created.body));
   return created.body.id as string;
@@ -167,7 +190,8 @@ export async function until(what: string, timeoutMs: number, holds: () => Promis
       if (error instanceof assert.AssertionError) throw error;
       lastError = error;
     }
-    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}.`, { cause: lastError });
+    if (performance.now() > deadline)
+      throw new Error(`Not within ${timeoutMs} ms: ${what}.`, { cause: lastError });
     await sleep(20);
   }
 }

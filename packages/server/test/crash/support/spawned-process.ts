@@ -48,7 +48,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
   let exited: Promise<void> = Promise.resolve();
   let lives = 0;
   let said = "";
-  let over = false;
+  const over = new AbortController();
   let starting: Promise<void> | null = null;
 
   const startOnce = (): Promise<boolean> => {
@@ -82,7 +82,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
   const start = async (): Promise<void> => {
     const deadline = performance.now() + START_TIMEOUT_MS;
     lives += 1;
-    while (!over && !(await startOnce())) {
+    while (!over.signal.aborted && !(await startOnce())) {
       if (performance.now() > deadline) throw new Error(`${options.name} did not start:\n${said}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -102,7 +102,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
       await exited;
     },
     end: async () => {
-      over = true;
+      over.abort();
       child?.kill("SIGKILL");
       await exited;
     },

@@ -31,6 +31,18 @@ const logsOf = async (runId: string): Promise<string[]> => {
 };
 
 describe("releasing", () => {
+  test("as failed before the code began uses an attempt up all the same", async () => {
+    const lease = await leased({ retry: { max_attempts: 2, initial_delay: "1s", jitter: false } });
+    const outOfMemory = failure({ kind: "out_of_memory" });
+    assert.deepEqual(await scene.worker.report(lease.operation("release", outOfMemory)), [200]);
+    scene.clock.advance(1_000);
+    const second = await scene.worker.takeOne();
+    assert.deepEqual([second.runId, second.execution.run.attempt_number], [lease.runId, 2]);
+    assert.deepEqual(await scene.worker.report(second.operation("release", outOfMemory)), [200]);
+    const { status, attempt_number } = await scene.get(lease.runId);
+    assert.deepEqual([status, attempt_number], ["failed", 2]);
+  });
+
   test("ends the lease: its repeat is answered, what comes after it is lost", async () => {
     const lease = await leased();
     const start = lease.operation("start");
