@@ -30,7 +30,12 @@ export type ExecuteInput = {
 /** What the host does for a run. Each call returns at once; effects are delivered in order, before the run's end. */
 export type RuntimeHost = {
   log(stream: LogStream, text: string): void;
-  event(event: { kind: WorkerEventKind; severity?: EventSeverity; message: string; attributes?: Record<string, unknown> }): void;
+  event(event: {
+    kind: WorkerEventKind;
+    severity?: EventSeverity;
+    message: string;
+    attributes?: Record<string, unknown>;
+  }): void;
   metadata(changes: MetadataChange[]): void;
 };
 
@@ -39,6 +44,12 @@ export type ExecuteResult =
   | { outcome: "succeeded"; output: string | null }
   | {
       outcome: "failed";
-      failure: { kind: FailureKind; message: string; stack: string | null; retryable: boolean; retryAfterMs?: number };
+      failure: {
+        kind: FailureKind;
+        message: string;
+        stack: string | null;
+        retryable: boolean;
+        retryAfterMs?: number;
+      };
     }
   | { outcome: "cancelled" };

@@ -26,7 +26,8 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 
 function checkDigits(text: string): string {
   let crc = 0xffffffff;
-  for (let i = 0; i < text.length; i += 1) crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ text.charCodeAt(i)) & 255] as number);
+  for (let i = 0; i < text.length; i += 1)
+    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ text.charCodeAt(i)) & 255] as number);
   let value = (crc ^ 0xffffffff) >>> 0;
   let digits = "";
   for (let i = 0; i < 6; i += 1) {

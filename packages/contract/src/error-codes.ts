@@ -1,16 +1,37 @@
 /** Every error code of the wire with its HTTP status and what it means. */
 export const ERROR_CODES = {
-  invalid_request: { status: 400, summary: "The request does not have the declared shape; details.issues names each place." },
+  invalid_request: {
+    status: 400,
+    summary: "The request does not have the declared shape; details.issues names each place.",
+  },
   invalid_cursor: { status: 400, summary: "The cursor was not issued for this list." },
-  invalid_path: { status: 400, summary: "A workspace path is absolute, leaves the root, or has an empty segment or NUL." },
+  invalid_path: {
+    status: 400,
+    summary: "A workspace path is absolute, leaves the root, or has an empty segment or NUL.",
+  },
   invalid_cron: { status: 400, summary: "The cron expression or time zone cannot be used." },
-  invalid_payload: { status: 400, summary: "The payload does not fit the entrypoint's declared JSON Schema." },
-  unsupported_api_version: { status: 400, summary: "Service-API-Version is not a version that this server speaks." },
-  unsupported_worker_protocol: { status: 400, summary: "The worker speaks a protocol that this server does not." },
-  schedule_is_declarative: { status: 400, summary: "The schedule is synchronized from deployments; change it in code." },
+  invalid_payload: {
+    status: 400,
+    summary: "The payload does not fit the entrypoint's declared JSON Schema.",
+  },
+  unsupported_api_version: {
+    status: 400,
+    summary: "Service-API-Version is not a version that this server speaks.",
+  },
+  unsupported_worker_protocol: {
+    status: 400,
+    summary: "The worker speaks a protocol that this server does not.",
+  },
+  schedule_is_declarative: {
+    status: 400,
+    summary: "The schedule is synchronized from deployments; change it in code.",
+  },
   unauthenticated: { status: 401, summary: "No credential, or one that is unknown, expired or revoked." },
   forbidden: { status: 403, summary: "The credential lacks the permission in details.permission." },
-  csrf_rejected: { status: 403, summary: "A cookie request came from another origin or without its CSRF header." },
+  csrf_rejected: {
+    status: 403,
+    summary: "A cookie request came from another origin or without its CSRF header.",
+  },
   scope_mismatch: { status: 403, summary: "A public access token was used outside its scope." },
   not_found: { status: 404, summary: "No such object in this environment." },
   route_not_found: { status: 404, summary: "No such route; /openapi.json lists all." },
@@ -20,7 +41,10 @@ export const ERROR_CODES = {
   token_expired: { status: 409, summary: "The token's time ran out." },
   idempotency_conflict: { status: 409, summary: "The idempotency key was used with another body." },
   session_closed: { status: 409, summary: "The session has ended." },
-  session_conflict: { status: 409, summary: "An open session with that external id runs another entrypoint." },
+  session_conflict: {
+    status: 409,
+    summary: "An open session with that external id runs another entrypoint.",
+  },
   stream_direction_mismatch: { status: 409, summary: "The stream has the other direction." },
   already_exists: { status: 409, summary: "The name is taken." },
   invalid_state: { status: 409, summary: "The object's state does not allow this." },
@@ -28,13 +52,19 @@ export const ERROR_CODES = {
   bundle_missing: { status: 409, summary: "The bundle has not been uploaded." },
   workspace_busy: { status: 409, summary: "The workspace is live; stop it first." },
   offset_mismatch: { status: 409, summary: "The offset is not where the stream ends." },
-  cursor_expired: { status: 410, summary: "The cursor is older than what is kept; see details.earliest_cursor." },
+  cursor_expired: {
+    status: 410,
+    summary: "The cursor is older than what is kept; see details.earliest_cursor.",
+  },
   payload_too_large: { status: 413, summary: "The body or one of its parts is over its limit." },
   unsupported_media_type: { status: 415, summary: "The body must be application/json." },
   rate_limited: { status: 429, summary: "Too many requests or connections; see Retry-After." },
   internal: { status: 500, summary: "An unexpected failure; the request id finds it in the server's log." },
   not_implemented: { status: 501, summary: "Reserved by the specification." },
-  unavailable: { status: 503, summary: "The server cannot reach its database or is stopping; see Retry-After." },
+  unavailable: {
+    status: 503,
+    summary: "The server cannot reach its database or is stopping; see Retry-After.",
+  },
 } as const satisfies Record<string, { status: number; summary: string }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -45,7 +45,10 @@ for (let i = 0; i < ALPHABET.length; i += 1) DECODE[ALPHABET.charCodeAt(i)] = i;
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** Two base32 digits for each 10-bit value: halves the look-ups of the hot path. */
-const PAIRS = Array.from({ length: 1024 }, (_, value) => ALPHABET.charAt(value >> 5) + ALPHABET.charAt(value & 31));
+const PAIRS = Array.from(
+  { length: 1024 },
+  (_, value) => ALPHABET.charAt(value >> 5) + ALPHABET.charAt(value & 31),
+);
 
 const pair = (value: number): string => PAIRS[value & 1023] as string;
 
@@ -69,7 +72,8 @@ export function encodeId(prefix: IdPrefix, uuid: string): string {
  */
 export function decodeId(prefix: IdPrefix, text: string): string | null {
   const start = prefix.length + 1;
-  if (text.length !== start + 26 || text.charCodeAt(prefix.length) !== 95 || !text.startsWith(prefix)) return null;
+  if (text.length !== start + 26 || text.charCodeAt(prefix.length) !== 95 || !text.startsWith(prefix))
+    return null;
   let hex = "";
   let bits = 0;
   let held = 0;

@@ -14,7 +14,13 @@ export const RUN_STATUSES = [
 ] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-export const TERMINAL_RUN_STATUSES = ["succeeded", "failed", "cancelled", "expired", "system_failed"] as const;
+export const TERMINAL_RUN_STATUSES = [
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+  "system_failed",
+] as const;
 export type TerminalRunStatus = (typeof TERMINAL_RUN_STATUSES)[number];
 export type LiveRunStatus = Exclude<RunStatus, TerminalRunStatus>;
 

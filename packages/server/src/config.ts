@@ -41,16 +41,36 @@ export const SETTINGS = {
     description: "The same database past a pooler, for LISTEN and migrations. Default: DATABASE_URL.",
     secret: true,
   },
-  poolSize: { name: "KEELSON_POOL_SIZE", byDefault: "12", description: "Connections to PostgreSQL, 2 to 200." },
+  poolSize: {
+    name: "KEELSON_POOL_SIZE",
+    byDefault: "12",
+    description: "Connections to PostgreSQL, 2 to 200.",
+  },
   statementNames: {
     name: "KEELSON_STATEMENT_NAMES",
     byDefault: "on",
     description: "`off` behind a pooler that does not keep prepared statements.",
   },
-  dataDir: { name: "KEELSON_DATA_DIR", byDefault: ".keelson", description: "Folder of the embedded database, bundles, credentials and caches." },
-  publicUrl: { name: "PUBLIC_URL", byDefault: null, description: "The address under which callers reach the server, when it is not the one listened on." },
-  leaseDuration: { name: "KEELSON_LEASE_DURATION", byDefault: "15s", description: "How long a silent worker keeps its runs, 6s to 300s." },
-  logLevel: { name: "KEELSON_LOG_LEVEL", byDefault: "info", description: "`debug`, `info`, `warn`, `error` or `silent`." },
+  dataDir: {
+    name: "KEELSON_DATA_DIR",
+    byDefault: ".keelson",
+    description: "Folder of the embedded database, bundles, credentials and caches.",
+  },
+  publicUrl: {
+    name: "PUBLIC_URL",
+    byDefault: null,
+    description: "The address under which callers reach the server, when it is not the one listened on.",
+  },
+  leaseDuration: {
+    name: "KEELSON_LEASE_DURATION",
+    byDefault: "15s",
+    description: "How long a silent worker keeps its runs, 6s to 300s.",
+  },
+  logLevel: {
+    name: "KEELSON_LOG_LEVEL",
+    byDefault: "info",
+    description: "`debug`, `info`, `warn`, `error` or `silent`.",
+  },
 } as const satisfies Record<string, Setting>;
 
 /** Names that other parts read: known here so that a misspelt name is told from them. */
@@ -77,21 +97,26 @@ function read(env: Environment, setting: Setting): string | null {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (cause) {
-    throw new ConfigError(`${setting.name}_FILE names ${file}, which cannot be read. Check the path and its permissions.`, { cause });
+    throw new ConfigError(
+      `${setting.name}_FILE names ${file}, which cannot be read. Check the path and its permissions.`,
+      { cause },
+    );
   }
 }
 
 function integer(env: Environment, setting: Setting, minimum: number, maximum: number): number {
   const text = read(env, setting) ?? "";
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= minimum && value <= maximum)) throw new ConfigError(`${setting.name} is "${text}"; set a whole number from ${minimum} to ${maximum}.`);
+  if (!(value >= minimum && value <= maximum))
+    throw new ConfigError(`${setting.name} is "${text}"; set a whole number from ${minimum} to ${maximum}.`);
   return value;
 }
 
 function url(env: Environment, setting: Setting, protocols: RegExp, example: string): string | null {
   const text = read(env, setting);
   if (text === null) return null;
-  if (!URL.canParse(text) || !protocols.test(new URL(text).protocol)) throw new ConfigError(`${setting.name} is not a URL such as ${example}.`);
+  if (!URL.canParse(text) || !protocols.test(new URL(text).protocol))
+    throw new ConfigError(`${setting.name} is not a URL such as ${example}.`);
   return text;
 }
 
@@ -105,22 +130,29 @@ function databaseUrl(env: Environment, setting: Setting): string | null {
 function oneOf<Value extends string>(env: Environment, setting: Setting, values: readonly Value[]): Value {
   const text = read(env, setting);
   const value = values.find((candidate) => candidate === text);
-  if (value === undefined) throw new ConfigError(`${setting.name} is "${text}"; set one of ${values.join(", ")}.`);
+  if (value === undefined)
+    throw new ConfigError(`${setting.name} is "${text}"; set one of ${values.join(", ")}.`);
   return value;
 }
 
 function leaseDuration(env: Environment): number {
   const text = read(env, SETTINGS.leaseDuration) ?? "";
   const ms = parseDuration(text);
-  if (ms === null || ms < 6_000 || ms > 300_000) throw new ConfigError(`${SETTINGS.leaseDuration.name} is "${text}"; set a duration from 6s to 300s.`);
+  if (ms === null || ms < 6_000 || ms > 300_000)
+    throw new ConfigError(`${SETTINGS.leaseDuration.name} is "${text}"; set a duration from 6s to 300s.`);
   return ms;
 }
 
 function refuseUnknown(env: Environment): void {
   const settings = Object.values(SETTINGS) as Setting[];
-  const known = new Set([...settings.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name])), ...OTHERS, ...OTHERS.map((name) => `${name}_FILE`)]);
+  const known = new Set([
+    ...settings.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name])),
+    ...OTHERS,
+    ...OTHERS.map((name) => `${name}_FILE`),
+  ]);
   const unknown = Object.keys(env).find((name) => name.startsWith("KEELSON_") && !known.has(name));
-  if (unknown !== undefined) throw new ConfigError(`${unknown} is not a setting of Keelson. Check its spelling, or unset it.`);
+  if (unknown !== undefined)
+    throw new ConfigError(`${unknown} is not a setting of Keelson. Check its spelling, or unset it.`);
 }
 
 /**
@@ -139,9 +171,9 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     databasePoolSize: integer(env, SETTINGS.poolSize, 2, 200),
     databaseStatementNames: oneOf(env, SETTINGS.statementNames, ["on", "off"]) === "on",
     dataDir,
-    publicUrl: url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
+    publicUrl:
+      url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
     leaseDurationMs: leaseDuration(env),
     logLevel: oneOf(env, SETTINGS.logLevel, ["debug", "info", "warn", "error", "silent"]),
   };
 }
-

@@ -60,6 +60,8 @@ export async function createContext(
   };
   metrics.gauge("keelson_db_connections", "Open connections to the database.", () => db.poolCounts().total);
   metrics.gauge("keelson_db_waiting", "Callers that wait for a connection.", () => db.poolCounts().waiting);
-  metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () => context.runStarter.pending());
+  metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () =>
+    context.runStarter.pending(),
+  );
   return { context, notifier };
 }

@@ -18,8 +18,13 @@ export class DomainError extends Error {
 
 /** A request of the wrong shape; each issue names a place and what to do there. */
 export const invalidRequest = (issues: ErrorIssue[]): DomainError =>
-  new DomainError("invalid_request", issues.map((issue) => `${issue.path}: ${issue.message}`).join("; "), { issues });
+  new DomainError("invalid_request", issues.map((issue) => `${issue.path}: ${issue.message}`).join("; "), {
+    issues,
+  });
 
 /** An absent, foreign or malformed id: always the same words, so that an id tells nothing about other tenants. */
 export const notFound = (): DomainError =>
-  new DomainError("not_found", "No such object in this environment. Check the id and the credential's environment.");
+  new DomainError(
+    "not_found",
+    "No such object in this environment. Check the id and the credential's environment.",
+  );

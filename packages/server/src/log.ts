@@ -13,7 +13,14 @@ export const createLog = (level: string): Logger =>
       level,
       serializers: { err: serializeError },
       redact: {
-        paths: ["*.authorization", "*.cookie", "req.headers.authorization", "req.headers.cookie", "headers.authorization", "headers.cookie"],
+        paths: [
+          "*.authorization",
+          "*.cookie",
+          "req.headers.authorization",
+          "req.headers.cookie",
+          "headers.authorization",
+          "headers.cookie",
+        ],
         censor: "[redacted]",
       },
     },

@@ -5,8 +5,12 @@ import { startServer } from "./server.ts";
 /** Runs one replica from the environment, with the embedded database when no other is named. */
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
-  const embedded = config.databaseUrl === null ? await startEmbeddedServer({ dataDir: config.dataDir }) : null;
-  const server = await startServer({ ...config, databaseUrl: config.databaseUrl ?? (embedded?.url as string) }).catch(async (error: unknown) => {
+  const embedded =
+    config.databaseUrl === null ? await startEmbeddedServer({ dataDir: config.dataDir }) : null;
+  const server = await startServer({
+    ...config,
+    databaseUrl: config.databaseUrl ?? (embedded?.url as string),
+  }).catch(async (error: unknown) => {
     // A process with a database to watch would not end by itself.
     await embedded?.stop();
     throw error;

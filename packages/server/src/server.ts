@@ -39,7 +39,10 @@ export type ServerOptions = {
  * Starts one replica of the control plane: the order of construction here is the order of dependence, and stopping goes
  * the other way. The database must be there; the embedded one is the caller's to start and to stop after this.
  */
-export async function startServer(config: Config & { databaseUrl: string }, options: ServerOptions = {}): Promise<RunningServer> {
+export async function startServer(
+  config: Config & { databaseUrl: string },
+  options: ServerOptions = {},
+): Promise<RunningServer> {
   const log = createLog(config.logLevel);
   const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
   const db = createDatabase({
@@ -80,7 +83,9 @@ async function serve(config: Config, db: Database, log: Logger, clock: Clock): P
     onGap: context.wakes.wakeAll,
     onConnectionLost: (error) => log.warn({ err: error }, "listening connection lost"),
   });
-  const loops = [...runLoops(context), ...deploymentLoops(context), ...idempotencyLoops(context)].map((work) => startLoop(work, log, context.random));
+  const loops = [...runLoops(context), ...deploymentLoops(context), ...idempotencyLoops(context)].map(
+    (work) => startLoop(work, log, context.random),
+  );
   const stopParts = async (): Promise<void> => {
     await Promise.all(loops.map((loop) => loop.stop()));
     await listener.close();

@@ -24,7 +24,11 @@ const MAIN = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url),
 );
 
-function describe(cli: Cli, { publicUrl: url, credentials }: RunningServer, deployment: Deployment | null): void {
+function describe(
+  cli: Cli,
+  { publicUrl: url, credentials }: RunningServer,
+  deployment: Deployment | null,
+): void {
   const login = `${url}/#token=${credentials.user_token}&project_id=${credentials.project_id}&environment_id=${credentials.environment_id}`;
   if (cli.isJson()) {
     cli.printJson({ url, login_url: login, deployment_version: deployment?.version ?? null });

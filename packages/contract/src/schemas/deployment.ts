@@ -1,6 +1,15 @@
 import { Type, type Static } from "typebox";
 import { EXECUTION_MODES } from "../runs.ts";
-import { DeclaredId, Digest, DurationText, Id, JsonObject, Nullable, QueueName, Timestamp } from "./primitives.ts";
+import {
+  DeclaredId,
+  Digest,
+  DurationText,
+  Id,
+  JsonObject,
+  Nullable,
+  QueueName,
+  Timestamp,
+} from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 
 /** A task or actor as its author declared it. */
@@ -26,7 +35,13 @@ export const QueueDeclaration = Type.Object(
     name: QueueName,
     concurrency_limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }))),
     concurrency_key_limit: Type.Optional(
-      Nullable(Type.Integer({ minimum: 1, maximum: 100_000, description: "Runs at once for each concurrency_key; default 1." })),
+      Nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: 100_000,
+          description: "Runs at once for each concurrency_key; default 1.",
+        }),
+      ),
     ),
   },
   { additionalProperties: false, $id: "QueueDeclaration" },
@@ -123,5 +138,8 @@ export const DeploymentEvent = Type.Object(
 );
 export type DeploymentEvent = Static<typeof DeploymentEvent>;
 
-export const UploadedBundle = Type.Object({ digest: Digest, size_bytes: Type.Integer() }, { $id: "UploadedBundle" });
+export const UploadedBundle = Type.Object(
+  { digest: Digest, size_bytes: Type.Integer() },
+  { $id: "UploadedBundle" },
+);
 export type UploadedBundle = Static<typeof UploadedBundle>;

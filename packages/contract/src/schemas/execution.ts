@@ -1,7 +1,13 @@
 import { Type, type Static } from "typebox";
 import { DURATION_PATTERN } from "../durations.ts";
 import { LIMITS } from "../limits.ts";
-import { EVENT_SEVERITIES, EXECUTION_MODES, FAILURE_KINDS, LOG_STREAMS, WORKER_EVENT_KINDS } from "../runs.ts";
+import {
+  EVENT_SEVERITIES,
+  EXECUTION_MODES,
+  FAILURE_KINDS,
+  LOG_STREAMS,
+  WORKER_EVENT_KINDS,
+} from "../runs.ts";
 import { Digest, DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
 import { ErrorBody } from "./error-body.ts";
 
@@ -13,8 +19,16 @@ import { ErrorBody } from "./error-body.ts";
 
 export const LeaseRequest = Type.Object(
   {
-    lease_request_id: Type.String({ minLength: 1, maxLength: 64, description: "Client-made; a repeat returns the same leases." }),
-    limit: Type.Integer({ minimum: 0, maximum: LIMITS.leaseBatch, description: "Free slots; 0 waits for cancellations and checks only." }),
+    lease_request_id: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: "Client-made; a repeat returns the same leases.",
+    }),
+    limit: Type.Integer({
+      minimum: 0,
+      maximum: LIMITS.leaseBatch,
+      description: "Free slots; 0 waits for cancellations and checks only.",
+    }),
     wait: Type.Optional(DurationText),
   },
   { additionalProperties: false, $id: "LeaseRequest" },
@@ -69,14 +83,19 @@ export const Execution = Type.Object(
 export type Execution = Static<typeof Execution>;
 
 /** A run whose caller asked for its end: the worker asks the code to stop, then ends the process after the grace. */
-export const Cancellation = Type.Object({ run_id: Id("run"), lease_id: Id("lease"), epoch: Type.Integer() }, { $id: "Cancellation" });
+export const Cancellation = Type.Object(
+  { run_id: Id("run"), lease_id: Id("lease"), epoch: Type.Integer() },
+  { $id: "Cancellation" },
+);
 export type Cancellation = Static<typeof Cancellation>;
 
 /** A deployment to boot once without running anything; answered by `POST deployments/checked`. */
 export const DeploymentCheck = Type.Object(
   {
     deployment_id: Id("dep"),
-    check_id: Type.String({ description: "Fences the answer: only the newest check of a deployment counts." }),
+    check_id: Type.String({
+      description: "Fences the answer: only the newest check of a deployment counts.",
+    }),
     bundle_digest: Digest,
     bundle_format_version: Type.Integer(),
   },
@@ -88,7 +107,8 @@ export const LeaseResponse = Type.Object(
   {
     lease_duration: Type.String({
       pattern: DURATION_PATTERN,
-      description: "How long a lease is good without a renewal. Renew at a third of it; clocks of server and worker need not agree.",
+      description:
+        "How long a lease is good without a renewal. Renew at a third of it; clocks of server and worker need not agree.",
     }),
     executions: Type.Array(Execution),
     cancellations: Type.Array(Cancellation),
@@ -106,16 +126,26 @@ export const DeploymentChecked = Type.Object(
     error: Type.Optional(
       Nullable(
         Type.Object(
-          { message: Type.String({ maxLength: 8192 }), stack: Type.Optional(Nullable(Type.String({ maxLength: 65_536 }))) },
+          {
+            message: Type.String({ maxLength: 8192 }),
+            stack: Type.Optional(Nullable(Type.String({ maxLength: 65_536 }))),
+          },
           { additionalProperties: false },
         ),
       ),
     ),
     entrypoints: Type.Optional(
-      Type.Array(Type.Object({ kind: Type.Enum(["task", "actor"]), declared_id: Type.String({ maxLength: 128 }) }, { additionalProperties: false }), {
-        maxItems: 2000,
-        description: "What the bundle registered at boot; a manifest entry that is missing here fails the deployment.",
-      }),
+      Type.Array(
+        Type.Object(
+          { kind: Type.Enum(["task", "actor"]), declared_id: Type.String({ maxLength: 128 }) },
+          { additionalProperties: false },
+        ),
+        {
+          maxItems: 2000,
+          description:
+            "What the bundle registered at boot; a manifest entry that is missing here fails the deployment.",
+        },
+      ),
     ),
   },
   { additionalProperties: false, $id: "DeploymentChecked" },
@@ -132,7 +162,11 @@ const leaseFields = {
 const operationFields = { ...leaseFields, sequence: Type.Integer({ minimum: 1 }), at: Timestamp };
 
 const LogChunkInput = Type.Object(
-  { stream: Type.Enum([...LOG_STREAMS]), data: Type.String({ description: "base64, up to 64 KiB of bytes" }), at: Timestamp },
+  {
+    stream: Type.Enum([...LOG_STREAMS]),
+    data: Type.String({ description: "base64, up to 64 KiB of bytes" }),
+    at: Timestamp,
+  },
   { additionalProperties: false },
 );
 
@@ -231,7 +265,10 @@ export const OperationResult = Type.Object(
 );
 export type OperationResult = Static<typeof OperationResult>;
 
-export const ReportResponse = Type.Object({ results: Type.Array(OperationResult) }, { $id: "ReportResponse" });
+export const ReportResponse = Type.Object(
+  { results: Type.Array(OperationResult) },
+  { $id: "ReportResponse" },
+);
 export type ReportResponse = Static<typeof ReportResponse>;
 
 export const Renew = Type.Object(

@@ -8,7 +8,10 @@ import type { IdPrefix } from "../ids.ts";
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const Id = (prefix: IdPrefix) =>
-  Type.String({ pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`, description: `A TypeID with prefix \`${prefix}\`.` });
+  Type.String({
+    pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
+    description: `A TypeID with prefix \`${prefix}\`.`,
+  });
 
 export const Timestamp = Type.String({
   format: "date-time",
@@ -23,33 +26,53 @@ export const DurationText = Type.String({
 export const DeclaredId = Type.String({ pattern: DECLARED_ID_PATTERN });
 export const QueueName = Type.String({ pattern: QUEUE_NAME_PATTERN });
 export const ConcurrencyKey = Type.String({ minLength: 1, maxLength: 256, pattern: PRINTABLE_PATTERN });
-export const Digest = Type.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256, lower-case hexadecimal." });
+export const Digest = Type.String({
+  pattern: "^[0-9a-f]{64}$",
+  description: "SHA-256, lower-case hexadecimal.",
+});
 export const JsonValue = Type.Unknown({ description: "Any JSON value." });
 export const JsonObject = Type.Record(Type.String(), Type.Unknown(), { description: "A JSON object." });
-export const Cursor = Type.String({ minLength: 1, maxLength: 512, description: "Opaque; from `next_cursor`." });
+export const Cursor = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  description: "Opaque; from `next_cursor`.",
+});
 /** Of any text, because one that was not issued is refused as `invalid_cursor` and not for its shape. */
 export const SequenceCursor = Type.String({
   description: "A decimal sequence number; 0 or absent starts at the beginning.",
 });
 
-export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters, pattern: PRINTABLE_PATTERN }), {
-  maxItems: LIMITS.tags,
-  uniqueItems: true,
-});
+export const Tags = Type.Array(
+  Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters, pattern: PRINTABLE_PATTERN }),
+  {
+    maxItems: LIMITS.tags,
+    uniqueItems: true,
+  },
+);
 
-export const IdempotencyKey = Type.String({ minLength: 1, maxLength: LIMITS.idempotencyKeyBytes, pattern: PRINTABLE_PATTERN });
+export const IdempotencyKey = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.idempotencyKeyBytes,
+  pattern: PRINTABLE_PATTERN,
+});
 
 /** A list response: the rows under the resource's plural name and the cursor of the next page. */
 export const Page = <T extends TSchema, K extends string>(plural: K, item: T) =>
   Type.Object({
     [plural]: Type.Array(item),
     next_cursor: Nullable(Type.String()),
-  } as { [P in K]: ReturnType<typeof Type.Array<T>> } & { next_cursor: ReturnType<typeof Nullable<ReturnType<typeof Type.String>>> });
+  } as { [P in K]: ReturnType<typeof Type.Array<T>> } & {
+    next_cursor: ReturnType<typeof Nullable<ReturnType<typeof Type.String>>>;
+  });
 
 /** Query parameters of every list. */
 export const pageQuery = (options: { default?: number; maximum?: number } = {}) => ({
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: options.maximum ?? LIMITS.pageMax, description: `Default ${options.default ?? LIMITS.pageDefault}.` }),
+    Type.Integer({
+      minimum: 1,
+      maximum: options.maximum ?? LIMITS.pageMax,
+      description: `Default ${options.default ?? LIMITS.pageDefault}.`,
+    }),
   ),
   // Of any text: one that was not issued for the list is refused as `invalid_cursor`, whatever its shape.
   cursor: Type.Optional(Type.String({ description: "Opaque; from `next_cursor`." })),

@@ -1,5 +1,12 @@
 import { Type, type Static } from "typebox";
-import { EVENT_SEVERITIES, FAILURE_KINDS, LOG_STREAMS, RUN_EVENT_KINDS, RUN_STATUSES, STATUS_REASON_KINDS } from "../runs.ts";
+import {
+  EVENT_SEVERITIES,
+  FAILURE_KINDS,
+  LOG_STREAMS,
+  RUN_EVENT_KINDS,
+  RUN_STATUSES,
+  STATUS_REASON_KINDS,
+} from "../runs.ts";
 import { DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 
@@ -66,7 +73,9 @@ export type Run = Static<typeof Run>;
 
 export const RunEvent = Type.Object(
   {
-    id: Type.String({ description: "The run event cursor: a decimal number, 1 for the first event of the run." }),
+    id: Type.String({
+      description: "The run event cursor: a decimal number, 1 for the first event of the run.",
+    }),
     run_id: Id("run"),
     attempt_number: Nullable(Type.Integer()),
     kind: Type.Enum([...RUN_EVENT_KINDS]),
@@ -81,7 +90,9 @@ export type RunEvent = Static<typeof RunEvent>;
 
 export const RunLogChunk = Type.Object(
   {
-    id: Type.String({ description: "The run log cursor: a decimal number, 1 for the first chunk of the run." }),
+    id: Type.String({
+      description: "The run log cursor: a decimal number, 1 for the first chunk of the run.",
+    }),
     run_id: Id("run"),
     attempt_number: Type.Integer(),
     stream: Type.Enum([...LOG_STREAMS]),
@@ -107,7 +118,14 @@ export const RunLogSnapshot = Type.Object(
 export type RunLogSnapshot = Static<typeof RunLogSnapshot>;
 
 export const RunCounts = Type.Object(
-  { counts: Type.Object(Object.fromEntries(RUN_STATUSES.map((status) => [status, Type.Integer()])) as Record<(typeof RUN_STATUSES)[number], ReturnType<typeof Type.Integer>>) },
+  {
+    counts: Type.Object(
+      Object.fromEntries(RUN_STATUSES.map((status) => [status, Type.Integer()])) as Record<
+        (typeof RUN_STATUSES)[number],
+        ReturnType<typeof Type.Integer>
+      >,
+    ),
+  },
   { $id: "RunCounts" },
 );
 export type RunCounts = Static<typeof RunCounts>;

@@ -1,16 +1,31 @@
 import { Type, type Static } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { ConcurrencyKey, DeclaredId, DurationText, IdempotencyKey, JsonObject, JsonValue, Nullable, QueueName, Tags, Timestamp } from "./primitives.ts";
+import {
+  ConcurrencyKey,
+  DeclaredId,
+  DurationText,
+  IdempotencyKey,
+  JsonObject,
+  JsonValue,
+  Nullable,
+  QueueName,
+  Tags,
+  Timestamp,
+} from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 import { Run } from "./run.ts";
 import { ErrorBody } from "./error-body.ts";
 
 const startFields = {
   payload: Type.Optional(JsonValue),
-  deployment_version: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "Pin; default is the current deployment." })),
+  deployment_version: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: "Pin; default is the current deployment." }),
+  ),
   queue: Type.Optional(QueueName),
   concurrency_key: Type.Optional(ConcurrencyKey),
-  priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100, description: "Higher first; default 0." })),
+  priority: Type.Optional(
+    Type.Integer({ minimum: -100, maximum: 100, description: "Higher first; default 0." }),
+  ),
   delay: Type.Optional(DurationText),
   start_at: Type.Optional(Timestamp),
   ttl: Type.Optional(DurationText),
@@ -41,7 +56,11 @@ export type StartBatch = Static<typeof StartBatch>;
 export const StartBatchResult = Type.Object(
   {
     results: Type.Array(
-      Type.Object({ status: Type.Integer(), run: Nullable(Run), error: Nullable(ErrorBody.properties.error) }),
+      Type.Object({
+        status: Type.Integer(),
+        run: Nullable(Run),
+        error: Nullable(ErrorBody.properties.error),
+      }),
     ),
   },
   { $id: "StartBatchResult" },

@@ -8,7 +8,10 @@ const WorkerName = Type.String({ minLength: 1, maxLength: 128 });
 const Labels = Type.Record(Type.String(), Type.String({ maxLength: 256 }));
 
 export const WorkerCapacity = Type.Object(
-  { executions: Type.Integer({ minimum: 0, maximum: 100_000 }), workspaces: Type.Integer({ minimum: 0, maximum: 100_000 }) },
+  {
+    executions: Type.Integer({ minimum: 0, maximum: 100_000 }),
+    workspaces: Type.Integer({ minimum: 0, maximum: 100_000 }),
+  },
   { additionalProperties: false },
 );
 

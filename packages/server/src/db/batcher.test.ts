@@ -14,7 +14,8 @@ function batcherUnderTest(maxItems = 100, maxInFlight = 2) {
   return { batcher, batches };
 }
 
-const ok = (items: number[]): BatchOutcome<string>[] => items.map((item) => ({ ok: true, value: `#${item}` }));
+const ok = (items: number[]): BatchOutcome<string>[] =>
+  items.map((item) => ({ ok: true, value: `#${item}` }));
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("a batcher", () => {
@@ -22,8 +23,14 @@ describe("a batcher", () => {
     const { batcher, batches } = batcherUnderTest();
     const results = [batcher.submit(1), batcher.submit(2)];
     await turn();
-    assert.deepEqual(batches.map((batch) => batch.items), [[1, 2]]);
-    batches[0]?.answer([{ ok: true, value: "one" }, { ok: false, error: new Error("two refused") }]);
+    assert.deepEqual(
+      batches.map((batch) => batch.items),
+      [[1, 2]],
+    );
+    batches[0]?.answer([
+      { ok: true, value: "one" },
+      { ok: false, error: new Error("two refused") },
+    ]);
     assert.equal(await results[0], "one");
     await assert.rejects(results[1] as Promise<string>, /two refused/);
   });
@@ -35,7 +42,10 @@ describe("a batcher", () => {
       results.push(batcher.submit(item));
       await turn();
     }
-    assert.deepEqual(batches.map((batch) => batch.items), [[1], [2]]);
+    assert.deepEqual(
+      batches.map((batch) => batch.items),
+      [[1], [2]],
+    );
     batches[0]?.answer(ok([1]));
     await results[0];
     await turn();
@@ -51,9 +61,15 @@ describe("a batcher", () => {
     const results = [1, 2, 3].map((item) => batcher.submit(item));
     const settled = Promise.allSettled(results);
     await turn();
-    assert.deepEqual(batches.map((batch) => batch.items), [[1, 2], [3]]);
+    assert.deepEqual(
+      batches.map((batch) => batch.items),
+      [[1, 2], [3]],
+    );
     batches[0]?.fail(new Error("lost"));
     batches[1]?.answer(ok([3]));
-    assert.deepEqual((await settled).map((result) => result.status), ["rejected", "rejected", "fulfilled"]);
+    assert.deepEqual(
+      (await settled).map((result) => result.status),
+      ["rejected", "rejected", "fulfilled"],
+    );
   });
 });

@@ -17,7 +17,8 @@ export function toErrorReply(error: unknown, requestId: string): ErrorReply {
   const headers: Record<string, string> = {};
   if (status === 401) headers["www-authenticate"] = 'Bearer realm="keelson"';
   if (status === 503 || status === 429) headers["retry-after"] = RETRY_AFTER_SECONDS;
-  if (code === "method_not_allowed" && typeof details?.["allow"] === "string") headers["allow"] = details["allow"];
+  if (code === "method_not_allowed" && typeof details?.["allow"] === "string")
+    headers["allow"] = details["allow"];
   return { status, headers, body: { error: { code, message, details, request_id: requestId } } };
 }
 
@@ -27,26 +28,53 @@ export const isUnexpected = (reply: ErrorReply): boolean => reply.status === 500
 type Described = { code: ErrorCode; message: string; details: Record<string, unknown> | null };
 
 function describe(error: unknown): Described {
-  if (error instanceof DomainError) return { code: error.code, message: error.message, details: error.details };
+  if (error instanceof DomainError)
+    return { code: error.code, message: error.message, details: error.details };
   if (isConnectionError(error)) {
-    return { code: "unavailable", message: "The database cannot be reached right now. Try again; a write may or may not have happened.", details: null };
+    return {
+      code: "unavailable",
+      message: "The database cannot be reached right now. Try again; a write may or may not have happened.",
+      details: null,
+    };
   }
   if (error instanceof Error && "code" in error && typeof error.code === "string") {
-    if (TEXT_REFUSED.has(error.code)) return { code: "invalid_request", message: "Remove NUL and invalid characters from the text.", details: null };
+    if (TEXT_REFUSED.has(error.code))
+      return {
+        code: "invalid_request",
+        message: "Remove NUL and invalid characters from the text.",
+        details: null,
+      };
     const known = describeFastify(error as FastifyError);
     if (known !== null) return known;
   }
-  return { code: "internal", message: "Something unexpected failed. Try again; if it persists, look for the request id in the server's log.", details: null };
+  return {
+    code: "internal",
+    message:
+      "Something unexpected failed. Try again; if it persists, look for the request id in the server's log.",
+    details: null,
+  };
 }
 
 function describeFastify(error: FastifyError): Described | null {
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return { code: "payload_too_large", message: "The body is over this route's limit; send less at once.", details: null };
+      return {
+        code: "payload_too_large",
+        message: "The body is over this route's limit; send less at once.",
+        details: null,
+      };
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return { code: "unsupported_media_type", message: "Send the body with Content-Type: application/json.", details: null };
+      return {
+        code: "unsupported_media_type",
+        message: "Send the body with Content-Type: application/json.",
+        details: null,
+      };
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return { code: "invalid_request", message: "The body is not as long as Content-Length says.", details: null };
+      return {
+        code: "invalid_request",
+        message: "The body is not as long as Content-Length says.",
+        details: null,
+      };
     case "FST_ERR_BAD_URL":
       return { code: "invalid_request", message: "The URL has an invalid percent-encoding.", details: null };
     default:

@@ -1,6 +1,11 @@
 import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { SSE_HEADERS, SSE_KEEPALIVE_FRAME, SSE_KEEPALIVE_INTERVAL_MS, SSE_RETRY_FRAME } from "@keelson/contract";
+import {
+  SSE_HEADERS,
+  SSE_KEEPALIVE_FRAME,
+  SSE_KEEPALIVE_INTERVAL_MS,
+  SSE_RETRY_FRAME,
+} from "@keelson/contract";
 import { toErrorReply } from "./error-reply.ts";
 
 /**
@@ -53,7 +58,10 @@ export function createEventStreams(): EventStreams {
   };
 }
 
-async function write({ response, headers, frames, signal, requestId, onError }: EventStream, state: State): Promise<void> {
+async function write(
+  { response, headers, frames, signal, requestId, onError }: EventStream,
+  state: State,
+): Promise<void> {
   response.writeHead(200, { ...headers, ...SSE_HEADERS });
   response.write(SSE_RETRY_FRAME);
   try {

@@ -6,13 +6,20 @@ import type { RequestFacts } from "./route.ts";
 import { sequenceCursor } from "./page.ts";
 
 /** `follow=1`, or `Accept: text/event-stream`. */
-export const wantsEventStream = (request: RequestFacts, follow: string | undefined): boolean => follow === "1" || request.acceptsEventStream;
+export const wantsEventStream = (request: RequestFacts, follow: string | undefined): boolean =>
+  follow === "1" || request.acceptsEventStream;
 
 /** `Last-Event-ID` wins over `cursor`: it is what a reconnecting browser last received. */
-export const followCursor = (request: RequestFacts, cursor: string | undefined): number => sequenceCursor(request.lastEventId ?? cursor);
+export const followCursor = (request: RequestFacts, cursor: string | undefined): number =>
+  sequenceCursor(request.lastEventId ?? cursor);
 
 /** The frames of a feed whose batches are encoded already, then `end` with the final state when the source has ended. */
-export async function* feedFrames(wakes: Wakes, feed: Feed<string>, after: number, signal: AbortSignal): AsyncGenerator<string> {
+export async function* feedFrames(
+  wakes: Wakes,
+  feed: Feed<string>,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   for await (const item of followFeed(wakes, feed, after, signal)) {
     if (item.kind === "batch") yield item.batch;
     else yield sseFrame("end", String(item.cursor), JSON.stringify(item.state));
@@ -28,7 +35,11 @@ export function createConnectionLimit(maximum: number): ConnectionLimit {
     enter: (environmentId) => {
       const count = open.get(environmentId) ?? 0;
       if (count >= maximum) {
-        throw new DomainError("rate_limited", `This environment has ${maximum} event streams open; close some first.`, { limit: maximum });
+        throw new DomainError(
+          "rate_limited",
+          `This environment has ${maximum} event streams open; close some first.`,
+          { limit: maximum },
+        );
       }
       open.set(environmentId, count + 1);
       let left = false;

@@ -2,7 +2,8 @@ import { LIMITS } from "@keelson/contract";
 import { DomainError } from "../domain-error.ts";
 
 /** Pages by key: a cursor names the last row of a page, so rows added or removed meanwhile are not repeated or skipped. */
-export const pageLimit = (limit: number | undefined, byDefault: number = LIMITS.pageDefault): number => limit ?? byDefault;
+export const pageLimit = (limit: number | undefined, byDefault: number = LIMITS.pageDefault): number =>
+  limit ?? byDefault;
 
 /** A cursor is bound to its list and environment: it is not taken for another's. The key is the row's UUID. */
 export const encodeCursor = (list: string, environmentId: string, key: string): string =>
@@ -22,11 +23,18 @@ export function decodeCursor(list: string, environmentId: string, cursor: string
   }
   const [name, environment, key] = Array.isArray(parts) && parts.length === 3 ? (parts as unknown[]) : [];
   if (name === list && environment === environmentId && typeof key === "string" && UUID.test(key)) return key;
-  throw new DomainError("invalid_cursor", "Take the cursor from next_cursor of the same list, or leave it out to begin again.");
+  throw new DomainError(
+    "invalid_cursor",
+    "Take the cursor from next_cursor of the same list, or leave it out to begin again.",
+  );
 }
 
 /** Cuts a read of `limit + 1` rows to the page and says where the next one begins. */
-export function toPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string): { rows: Row[]; nextCursor: string | null } {
+export function toPage<Row>(
+  rows: Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+): { rows: Row[]; nextCursor: string | null } {
   if (rows.length <= limit) return { rows, nextCursor: null };
   const page = rows.slice(0, limit);
   return { rows: page, nextCursor: cursorOf(page[limit - 1] as Row) };
@@ -39,7 +47,10 @@ const MAX_SEQUENCE = 2_147_483_647;
 export function sequenceCursor(cursor: string | null | undefined): number {
   if (cursor === null || cursor === undefined) return 0;
   if (!/^[0-9]{1,15}$/.test(cursor)) {
-    throw new DomainError("invalid_cursor", "The cursor is a decimal sequence number, such as the id of the last event received; 0 begins at the start.");
+    throw new DomainError(
+      "invalid_cursor",
+      "The cursor is a decimal sequence number, such as the id of the last event received; 0 begins at the start.",
+    );
   }
   return Math.min(Number(cursor), MAX_SEQUENCE);
 }

@@ -13,7 +13,9 @@ const HUGE_NUMBER = /[eE]\+?[0-9]{3}|[0-9]{309}/;
 export function parseJson(text: string): unknown {
   // A body shorter than the nesting allowed cannot be too deep.
   if (text.length > LIMITS.jsonDepth && depthExceeds(text, LIMITS.jsonDepth)) {
-    throw invalidRequest([{ path: "body", message: `nest at most ${LIMITS.jsonDepth} levels of objects and arrays` }]);
+    throw invalidRequest([
+      { path: "body", message: `nest at most ${LIMITS.jsonDepth} levels of objects and arrays` },
+    ]);
   }
   let value: unknown;
   try {
@@ -44,7 +46,9 @@ function depthExceeds(text: string, limit: number): boolean {
 
 function refuseInfinity(value: unknown, path: string): void {
   if (typeof value === "number" && !Number.isFinite(value)) {
-    throw invalidRequest([{ path, message: "use a number that an IEEE 754 double can hold, or send it as a string" }]);
+    throw invalidRequest([
+      { path, message: "use a number that an IEEE 754 double can hold, or send it as a string" },
+    ]);
   }
   if (typeof value !== "object" || value === null) return;
   for (const [key, item] of Object.entries(value)) refuseInfinity(item, `${path}.${key}`);

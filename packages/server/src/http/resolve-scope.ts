@@ -33,15 +33,31 @@ export function createScopeResolver(db: Database) {
   };
 }
 
-function apiKeyScope(principal: Extract<Principal, { kind: "api_key" }>, selection: Selection): EnvironmentScope {
+function apiKeyScope(
+  principal: Extract<Principal, { kind: "api_key" }>,
+  selection: Selection,
+): EnvironmentScope {
   const { organizationId, projectId, environmentId, workerGroupId } = principal;
   const elsewhere =
-    (selection?.projectId !== null && selection !== null && decodeId("proj", selection.projectId) !== projectId) ||
-    (selection?.environmentId !== null && selection !== null && decodeId("env", selection.environmentId) !== environmentId);
+    (selection?.projectId !== null &&
+      selection !== null &&
+      decodeId("proj", selection.projectId) !== projectId) ||
+    (selection?.environmentId !== null &&
+      selection !== null &&
+      decodeId("env", selection.environmentId) !== environmentId);
   if (elsewhere) {
-    throw new DomainError("forbidden", "This API key is bound to another environment. Leave project_id and environment_id out, or use that environment's key.");
+    throw new DomainError(
+      "forbidden",
+      "This API key is bound to another environment. Leave project_id and environment_id out, or use that environment's key.",
+    );
   }
-  return { organizationId, projectId, environmentId, workerGroupId, caller: { kind: "api_key", id: principal.id } };
+  return {
+    organizationId,
+    projectId,
+    environmentId,
+    workerGroupId,
+    caller: { kind: "api_key", id: principal.id },
+  };
 }
 
 async function userScope(
@@ -54,12 +70,20 @@ async function userScope(
   const project = selection?.projectId ?? null;
   const environment = selection?.environmentId ?? null;
   if (project === null || environment === null) {
-    const missing = [...(project === null ? ["project_id"] : []), ...(environment === null ? ["environment_id"] : [])];
-    throw invalidRequest(missing.map((path) => ({ path, message: "is required for users: it says where to act" })));
+    const missing = [
+      ...(project === null ? ["project_id"] : []),
+      ...(environment === null ? ["environment_id"] : []),
+    ];
+    throw invalidRequest(
+      missing.map((path) => ({ path, message: "is required for users: it says where to act" })),
+    );
   }
   const projectId = decodeId("proj", project);
   const environmentId = decodeId("env", environment);
-  const found = projectId === null || environmentId === null ? null : await findUserEnvironment(db, userId, projectId, environmentId);
+  const found =
+    projectId === null || environmentId === null
+      ? null
+      : await findUserEnvironment(db, userId, projectId, environmentId);
   if (found === null) throw notFound();
   if (!roleHolds(found.role, permission)) throw forbidden(permission);
   const { role: _, ...scope } = found;

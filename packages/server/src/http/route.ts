@@ -69,7 +69,12 @@ export type Reply =
   | { status: number; body: unknown; headers?: Record<string, string> }
   | { status: number; json: string; headers?: Record<string, string> }
   | { status: 200; events: AsyncIterable<string> }
-  | { status: number; bytes: Uint8Array | AsyncIterable<Uint8Array>; contentType: string; headers?: Record<string, string> };
+  | {
+      status: number;
+      bytes: Uint8Array | AsyncIterable<Uint8Array>;
+      contentType: string;
+      headers?: Record<string, string>;
+    };
 
 export type Route<
   A extends Access = Access,
@@ -112,4 +117,4 @@ export const route = <
   B extends TSchema | undefined = undefined,
 >(
   definition: Route<A, P, Q, B>,
-): Route => definition as Route;
+): Route => definition;

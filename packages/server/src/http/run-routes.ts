@@ -1,11 +1,33 @@
-import { Cursor, decodeId, RUN_STATUSES, RunEvent, RunLogChunk, Page, Run, type RunCounts, pageQuery, Nullable, SequenceCursor, DeclaredId, LIMITS, type RunStatus } from "@keelson/contract";
+import {
+  Cursor,
+  decodeId,
+  RUN_STATUSES,
+  RunEvent,
+  RunLogChunk,
+  Page,
+  Run,
+  type RunCounts,
+  pageQuery,
+  Nullable,
+  SequenceCursor,
+  DeclaredId,
+  LIMITS,
+  type RunStatus,
+} from "@keelson/contract";
 import { Type } from "typebox";
 import { cancelRun } from "../core/runs/cancel-run.ts";
 import { wakeSettled } from "../core/executions/settle-changes.ts";
 import { wakeKeys } from "../core/feeds/wakes.ts";
 import { listRunEvents } from "../core/run-events/run-event-reads.ts";
 import { findLogTotals, listLogChunks } from "../core/run-logs/run-log-reads.ts";
-import { countRuns, findRun, findRunStatus, listRuns, type RunFilter, type RunRow } from "../core/runs/run-reads.ts";
+import {
+  countRuns,
+  findRun,
+  findRunStatus,
+  listRuns,
+  type RunFilter,
+  type RunRow,
+} from "../core/runs/run-reads.ts";
 import { findStatusFacts, statusReason } from "../core/runs/status-reason.ts";
 import { isTerminalRunStatus } from "@keelson/contract";
 import { invalidRequest, notFound } from "../domain-error.ts";
@@ -27,7 +49,11 @@ export function runIdOf(params: { id: string }): string {
 }
 
 /** @throws DomainError `not_found` unless the run is the environment's. */
-export async function requireRun(server: ServerContext, scope: EnvironmentScope, params: { id: string }): Promise<{ runId: string; status: RunStatus }> {
+export async function requireRun(
+  server: ServerContext,
+  scope: EnvironmentScope,
+  params: { id: string },
+): Promise<{ runId: string; status: RunStatus }> {
   const runId = runIdOf(params);
   const status = await findRunStatus(server.db, scope.environmentId, runId);
   if (status === null) throw notFound();
@@ -37,12 +63,19 @@ export async function requireRun(server: ServerContext, scope: EnvironmentScope,
 export const RunListQuery = Type.Object(
   {
     ...pageQuery(),
-    status: Type.Optional(Type.Array(Type.Enum([...RUN_STATUSES]), { maxItems: RUN_STATUSES.length, description: "Repeatable." })),
+    status: Type.Optional(
+      Type.Array(Type.Enum([...RUN_STATUSES]), { maxItems: RUN_STATUSES.length, description: "Repeatable." }),
+    ),
     task: Type.Optional(DeclaredId),
     actor: Type.Optional(DeclaredId),
     session_id: Type.Optional(Type.String({ maxLength: 64 })),
     schedule_id: Type.Optional(Type.String({ maxLength: 64 })),
-    tag: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), { maxItems: LIMITS.tags, description: "Repeatable; all must be there." })),
+    tag: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
+        maxItems: LIMITS.tags,
+        description: "Repeatable; all must be there.",
+      }),
+    ),
     created_after: Type.Optional(Type.String({ format: "date-time" })),
     created_before: Type.Optional(Type.String({ format: "date-time" })),
   },
@@ -82,7 +115,11 @@ const toFilter = (query: ListQuery): RunFilter => ({
   createdBefore: query.created_before === undefined ? null : Date.parse(query.created_before),
 });
 
-export async function answerRunList(server: ServerContext, scope: EnvironmentScope, query: ListQuery): Promise<{ status: 200; json: string }> {
+export async function answerRunList(
+  server: ServerContext,
+  scope: EnvironmentScope,
+  query: ListQuery,
+): Promise<{ status: 200; json: string }> {
   const limit = pageLimit(query.limit);
   const before = decodeCursor("runs", scope.environmentId, query.cursor);
   const rows = await listRuns(server.db, scope.environmentId, toFilter(query), before, limit + 1);
@@ -95,30 +132,49 @@ export async function answerRunList(server: ServerContext, scope: EnvironmentSco
 
 export const RunList = Type.Object({ runs: Type.Array(Run), next_cursor: Nullable(Cursor) });
 
-export async function answerRunItem(server: ServerContext, scope: EnvironmentScope, params: { id: string }): Promise<{ status: 200; json: string }> {
+export async function answerRunItem(
+  server: ServerContext,
+  scope: EnvironmentScope,
+  params: { id: string },
+): Promise<{ status: 200; json: string }> {
   const runId = runIdOf(params);
   const run = await findRun(server.db, scope.environmentId, runId);
   if (run === null) throw notFound();
-  const facts = isTerminalRunStatus(run.status) ? null : await findStatusFacts(server.db, scope.environmentId, runId, server.clock());
+  const facts = isTerminalRunStatus(run.status)
+    ? null
+    : await findStatusFacts(server.db, scope.environmentId, runId, server.clock());
   return { status: 200, json: runJson(run, facts === null ? null : statusReason(facts)) };
 }
 
-export async function answerRunCounts(server: ServerContext, scope: EnvironmentScope): Promise<{ status: 200; body: RunCounts }> {
+export async function answerRunCounts(
+  server: ServerContext,
+  scope: EnvironmentScope,
+): Promise<{ status: 200; body: RunCounts }> {
   const rows = await countRuns(server.db, scope.environmentId);
-  const counts = Object.fromEntries(RUN_STATUSES.map((status) => [status, rows.find((row) => row.status === status)?.count ?? 0]));
+  const counts = Object.fromEntries(
+    RUN_STATUSES.map((status) => [status, rows.find((row) => row.status === status)?.count ?? 0]),
+  );
   return { status: 200, body: { counts: counts as RunCounts["counts"] } };
 }
 
-export async function answerRunCancel(server: ServerContext, scope: EnvironmentScope, params: { id: string }): Promise<{ status: 200; json: string }> {
+export async function answerRunCancel(
+  server: ServerContext,
+  scope: EnvironmentScope,
+  params: { id: string },
+): Promise<{ status: 200; json: string }> {
   const runId = runIdOf(params);
-  const { workerId, settled } = await server.db.transaction((tx) => cancelRun(tx, scope.environmentId, runId, server.clock()));
+  const { workerId, settled } = await server.db.transaction((tx) =>
+    cancelRun(tx, scope.environmentId, runId, server.clock()),
+  );
   wakeSettled(server.wakes, settled);
   if (workerId !== null) server.wakes.wake(wakeKeys.worker(workerId));
   return answerRunItem(server, scope, params);
 }
 
 export const FeedPageQuery = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.pageMax, description: `Default ${LIMITS.pageDefault}.` })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: LIMITS.pageMax, description: `Default ${LIMITS.pageDefault}.` }),
+  ),
   cursor: Type.Optional(SequenceCursor),
 };
 
@@ -136,9 +192,18 @@ export async function answerRunEventPage(
 ): Promise<{ status: 200; body: unknown }> {
   const { runId } = await requireRun(server, scope, params);
   const limit = pageLimit(query.limit);
-  const events = await listRunEvents(server.db, scope.environmentId, runId, sequenceCursor(query.cursor), limit + 1);
+  const events = await listRunEvents(
+    server.db,
+    scope.environmentId,
+    runId,
+    sequenceCursor(query.cursor),
+    limit + 1,
+  );
   const page = toPage(events, limit, (event) => String(event.sequence));
-  return { status: 200, body: { events: page.rows.map((event) => toRunEvent(runId, event)), next_cursor: page.nextCursor } };
+  return {
+    status: 200,
+    body: { events: page.rows.map((event) => toRunEvent(runId, event)), next_cursor: page.nextCursor },
+  };
 }
 
 export async function answerRunLogPage(
@@ -154,5 +219,11 @@ export async function answerRunLogPage(
   const last = chunks.at(-1)?.sequence ?? after;
   const totals = await findLogTotals(server.db, scope.environmentId, runId);
   const more = totals !== null && totals.logSequence > last;
-  return { status: 200, body: { logs: chunks.map((chunk) => toRunLogChunk(runId, chunk)), next_cursor: more ? String(last) : null } };
+  return {
+    status: 200,
+    body: {
+      logs: chunks.map((chunk) => toRunLogChunk(runId, chunk)),
+      next_cursor: more ? String(last) : null,
+    },
+  };
 }

@@ -7,7 +7,13 @@ import { invalidRequest, type DomainError } from "../domain-error.ts";
 // The package's types describe a default export, its CommonJS module is the function itself.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
 
-const OPTIONS = { removeAdditional: false, useDefaults: false, strict: false, validateFormats: true, verbose: true } as const;
+const OPTIONS = {
+  removeAdditional: false,
+  useDefaults: false,
+  strict: false,
+  validateFormats: true,
+  verbose: true,
+} as const;
 
 /** Bodies are taken as they are; text of a query is made the number or list that the schema wants. */
 const body = new Ajv2020({ ...OPTIONS, coerceTypes: false, discriminator: true });
@@ -51,7 +57,8 @@ export function queryValidator(schema: TSchema): Validator {
   };
 }
 
-const refusal = (errors: readonly ErrorObject[] | null | undefined, noun: string): DomainError => invalidRequest(toIssues(errors ?? [], noun));
+const refusal = (errors: readonly ErrorObject[] | null | undefined, noun: string): DomainError =>
+  invalidRequest(toIssues(errors ?? [], noun));
 
 /** What to tell of the errors of one value: each place once, and of a union only the branch that was meant. */
 export function toIssues(errors: readonly ErrorObject[], noun: string): ErrorIssue[] {
@@ -73,7 +80,10 @@ function keepLikelyBranches(errors: readonly ErrorObject[]): readonly ErrorObjec
   for (const union of errors.filter(({ keyword }) => keyword === "anyOf")) {
     const prefix = `${union.schemaPath}/`;
     const branches = Map.groupBy(
-      kept.filter(({ schemaPath, instancePath }) => schemaPath.startsWith(prefix) && instancePath.startsWith(union.instancePath)),
+      kept.filter(
+        ({ schemaPath, instancePath }) =>
+          schemaPath.startsWith(prefix) && instancePath.startsWith(union.instancePath),
+      ),
       ({ schemaPath }) => schemaPath.slice(prefix.length).split("/", 1)[0],
     );
     const [best, ...others] = [...branches.values()].sort((a, b) => mismatch(a, union) - mismatch(b, union));
@@ -85,19 +95,28 @@ function keepLikelyBranches(errors: readonly ErrorObject[]): readonly ErrorObjec
 }
 
 function mismatch(branch: readonly ErrorObject[], union: ErrorObject): number {
-  const isAnother = branch.some(({ keyword, instancePath }) => keyword === "const" || (keyword === "type" && instancePath === union.instancePath));
+  const isAnother = branch.some(
+    ({ keyword, instancePath }) =>
+      keyword === "const" || (keyword === "type" && instancePath === union.instancePath),
+  );
   return (isAnother ? 1_000 : 0) + branch.length;
 }
 
 /** Ajv's JSON Pointer as a dotted path, and its finding in words that say what to do. */
 function toIssue(error: ErrorObject, noun: string): ErrorIssue {
-  const segments = error.instancePath.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const segments = error.instancePath
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   const at = (...extra: string[]): string => [...segments, ...extra].join(".") || "body";
   const params = error.params as Record<string, unknown>;
   switch (error.keyword) {
     case "additionalProperties":
     case "unevaluatedProperties":
-      return { path: at(String(params["additionalProperty"] ?? params["unevaluatedProperty"])), message: `is not a known ${noun}; remove it` };
+      return {
+        path: at(String(params["additionalProperty"] ?? params["unevaluatedProperty"])),
+        message: `is not a known ${noun}; remove it`,
+      };
     case "required":
       return { path: at(String(params["missingProperty"])), message: "is required" };
     case "enum":
@@ -106,10 +125,16 @@ function toIssue(error: ErrorObject, noun: string): ErrorIssue {
       return { path: at(), message: `must be ${JSON.stringify(params["allowedValue"])}` };
     case "pattern": {
       const { description } = error.parentSchema as { description?: string };
-      return { path: at(), message: `must match ${String(params["pattern"])}${description === undefined ? "" : ` (${description})`}` };
+      return {
+        path: at(),
+        message: `must match ${String(params["pattern"])}${description === undefined ? "" : ` (${description})`}`,
+      };
     }
     case "format":
-      return { path: at(), message: `must be a ${String(params["format"])} (RFC 3339, such as 2026-11-20T09:15:00.123Z)` };
+      return {
+        path: at(),
+        message: `must be a ${String(params["format"])} (RFC 3339, such as 2026-11-20T09:15:00.123Z)`,
+      };
     default:
       return { path: at(), message: error.message ?? "is not valid" };
   }

@@ -19,10 +19,14 @@ export function startLoop(work: LoopWork, log: Logger, random: () => number): Lo
 
   const schedule = (): void => {
     if (stopped) return;
-    const delayMs = failures === 0 ? work.intervalMs : Math.min(MAX_BACKOFF_MS, work.intervalMs * 2 ** failures);
-    timer = setTimeout(() => {
-      round = runOnce();
-    }, delayMs * (0.9 + random() * 0.2));
+    const delayMs =
+      failures === 0 ? work.intervalMs : Math.min(MAX_BACKOFF_MS, work.intervalMs * 2 ** failures);
+    timer = setTimeout(
+      () => {
+        round = runOnce();
+      },
+      delayMs * (0.9 + random() * 0.2),
+    );
   };
 
   const runOnce = async (): Promise<void> => {

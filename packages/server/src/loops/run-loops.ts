@@ -7,8 +7,6 @@ import { wakeSettled, type Settled } from "../core/executions/settle-changes.ts"
 import { sweepDue, sweepExpired, sweepLeases } from "../core/executions/sweep-executions.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
 
-
-
 export type RunLoopContext = { db: Database; clock: Clock; wakes: Wakes; random: () => number };
 
 /** The loops that move runs when only time has passed. Every replica runs them; rows are taken with SKIP LOCKED. */

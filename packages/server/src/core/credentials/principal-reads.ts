@@ -32,7 +32,9 @@ export async function findUserSession(db: Queryable, digest: Buffer): Promise<Fo
     SELECT u.id, u.is_admin AS "isAdmin", s.expires_at AS "expiresAt"
     FROM user_sessions s JOIN users u ON u.id = s.user_id
     WHERE s.digest = ${digest} AND s.revoked_at IS NULL`);
-  return row === undefined ? null : { principal: { kind: "user", id: row.id, isAdmin: row.isAdmin }, expiresAt: row.expiresAt };
+  return row === undefined
+    ? null
+    : { principal: { kind: "user", id: row.id, isAdmin: row.isAdmin }, expiresAt: row.expiresAt };
 }
 
 export async function findWorkerToken(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
@@ -41,7 +43,10 @@ export async function findWorkerToken(db: Queryable, digest: Buffer): Promise<Fo
     FROM worker_tokens t JOIN workers w ON w.id = t.worker_id
     WHERE t.digest = ${digest} AND t.revoked_at IS NULL`);
   if (row === undefined) return null;
-  return { principal: { kind: "worker", workerId: row.workerId, workerGroupId: row.workerGroupId }, expiresAt: row.expiresAt };
+  return {
+    principal: { kind: "worker", workerId: row.workerId, workerGroupId: row.workerGroupId },
+    expiresAt: row.expiresAt,
+  };
 }
 
 export async function findServiceKey(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
@@ -50,10 +55,21 @@ export async function findServiceKey(db: Queryable, digest: Buffer): Promise<Fou
   return row === undefined ? null : { principal: { kind: row.kind, id: row.id }, expiresAt: row.expiresAt };
 }
 
-export type UserEnvironment = { organizationId: string; projectId: string; environmentId: string; workerGroupId: string; role: Role };
+export type UserEnvironment = {
+  organizationId: string;
+  projectId: string;
+  environmentId: string;
+  workerGroupId: string;
+  role: Role;
+};
 
 /** An environment that the user is a member for; null when it does not exist, or is not theirs. */
-export async function findUserEnvironment(db: Queryable, userId: string, projectId: string, environmentId: string): Promise<UserEnvironment | null> {
+export async function findUserEnvironment(
+  db: Queryable,
+  userId: string,
+  projectId: string,
+  environmentId: string,
+): Promise<UserEnvironment | null> {
   const [row] = await db.query<UserEnvironment>(sql`
     SELECT p.organization_id AS "organizationId", p.id AS "projectId", v.id AS "environmentId",
       v.worker_group_id AS "workerGroupId", m.role

@@ -18,6 +18,7 @@ export type Principal =
   | { kind: "capacity"; id: string };
 
 /** A role's permissions in an environment: viewers read, everyone else also acts. */
-export const roleHolds = (role: Role, permission: Permission): boolean => role !== "viewer" || permission.endsWith(".read");
+export const roleHolds = (role: Role, permission: Permission): boolean =>
+  role !== "viewer" || permission.endsWith(".read");
 
 export const ALL_PERMISSIONS: readonly Permission[] = PERMISSIONS;

@@ -164,7 +164,11 @@ export async function listGroupsWithExpiredChecks(db: Queryable, now: number): P
 }
 
 /** Pending deployments whose last allowed check was not answered in its time; rows in other hands are left for later. */
-export function lockUncheckedDeployments(tx: Tx, now: number, maxChecks: number): Promise<{ environmentId: string; id: string }[]> {
+export function lockUncheckedDeployments(
+  tx: Tx,
+  now: number,
+  maxChecks: number,
+): Promise<{ environmentId: string; id: string }[]> {
   return tx.query(sql`
     SELECT environment_id AS "environmentId", id FROM deployments
     WHERE status = 'pending' AND check_count >= ${maxChecks} AND check_expires_at <= to_timestamp(${now}::float8 / 1000)

@@ -115,7 +115,11 @@ export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExec
 }
 
 /** The leases that an earlier answer to the same request gave, as far as the worker still holds them. */
-export function listLeasedExecutions(db: Queryable, workerId: string, leaseIds: readonly string[]): Promise<LeasedExecution[]> {
+export function listLeasedExecutions(
+  db: Queryable,
+  workerId: string,
+  leaseIds: readonly string[],
+): Promise<LeasedExecution[]> {
   return db.query<LeasedExecution>(sql`
     SELECT ${LEASED_COLUMNS}
     FROM executions c JOIN runs r ON r.environment_id = c.environment_id AND r.id = c.run_id

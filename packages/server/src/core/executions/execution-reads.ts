@@ -80,7 +80,10 @@ export function findEndedLeases(db: Queryable, keys: readonly ExecutionKey[]): P
 }
 
 /** Runs of a worker whose end was asked for. */
-export function listCancellations(db: Queryable, workerId: string): Promise<{ runId: string; leaseId: string; epoch: number }[]> {
+export function listCancellations(
+  db: Queryable,
+  workerId: string,
+): Promise<{ runId: string; leaseId: string; epoch: number }[]> {
   return db.query(sql`
     SELECT run_id AS "runId", lease_id AS "leaseId", epoch
     FROM executions WHERE worker_id = ${workerId} AND status = 'cancel_requested'`);

@@ -39,7 +39,11 @@ function countDeltas(changes: readonly Change[]): CountDelta[] {
  * ended ones replaced by their results, events, log chunks and counts. The rows are locked by this transaction. Parts
  * without rows are left out, so a few texts are prepared for the mixes that occur.
  */
-export async function writeChanges(tx: Tx, changes: readonly Change[], logs: readonly NewLogChunk[] = []): Promise<void> {
+export async function writeChanges(
+  tx: Tx,
+  changes: readonly Change[],
+  logs: readonly NewLogChunk[] = [],
+): Promise<void> {
   const live = changes.filter((change) => change.ending === null).map((change) => change.execution);
   const ended = changes.filter(hasEnded);
   const eventful = changes.filter((change) => change.events.length > 0);

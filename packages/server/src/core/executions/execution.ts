@@ -57,7 +57,11 @@ export const changeOf = (execution: Execution): Change => ({
 });
 
 /** Carries a decision out on the copy. The refusals are the caller's to answer. */
-export function applyDecision(change: Change, decision: Exclude<Decision, { kind: "refuse" }>, now: number): void {
+export function applyDecision(
+  change: Change,
+  decision: Exclude<Decision, { kind: "refuse" }>,
+  now: number,
+): void {
   const { execution } = change;
   if (decision.kind === "none") return;
   change.dirty = true;

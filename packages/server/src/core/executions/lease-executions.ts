@@ -19,7 +19,13 @@ export type LeaseContext = {
   leaseDurationMs: number;
 };
 
-export type LeaseCall = { workerId: string; workerGroupId: string; leaseRequestId: string; limit: number; waitMs: number };
+export type LeaseCall = {
+  workerId: string;
+  workerGroupId: string;
+  leaseRequestId: string;
+  limit: number;
+  waitMs: number;
+};
 
 export type LeaseAnswer = {
   executions: LeasedExecution[];
@@ -39,7 +45,11 @@ const isEmpty = (answer: LeaseAnswer): boolean =>
  *
  * @throws DomainError `invalid_state` when the worker has not been activated.
  */
-export async function leaseExecutions(context: LeaseContext, call: LeaseCall, signal: AbortSignal): Promise<LeaseAnswer> {
+export async function leaseExecutions(
+  context: LeaseContext,
+  call: LeaseCall,
+  signal: AbortSignal,
+): Promise<LeaseAnswer> {
   const { clock } = context;
   const first = await requireActiveWorker(context, call);
   if (first.leaseRequestId === call.leaseRequestId && first.leasedLeaseIds.length > 0) {
@@ -83,7 +93,12 @@ async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall
   return worker;
 }
 
-async function look(context: LeaseContext, call: LeaseCall, limit: number, news: { cancelled: boolean }): Promise<LeaseAnswer> {
+async function look(
+  context: LeaseContext,
+  call: LeaseCall,
+  limit: number,
+  news: { cancelled: boolean },
+): Promise<LeaseAnswer> {
   const { db, clock } = context;
   const now = clock();
   const executions =
@@ -103,12 +118,24 @@ async function look(context: LeaseContext, call: LeaseCall, limit: number, news:
   news.cancelled = false;
   // A full answer is not delayed for a deployment that wants checking.
   const deploymentChecks =
-    executions.length > 0 ? [] : await leaseDeploymentChecks(db, { workerId: call.workerId, workerGroupId: call.workerGroupId, now, limit: 1 });
+    executions.length > 0
+      ? []
+      : await leaseDeploymentChecks(db, {
+          workerId: call.workerId,
+          workerGroupId: call.workerGroupId,
+          now,
+          limit: 1,
+        });
   return { executions, cancellations, deploymentChecks };
 }
 
 /** Waits for a born-leased delivery or a reason to look again (null). */
-function waitForWork(context: LeaseContext, call: LeaseCall, limit: number, woken: Promise<unknown>): Promise<LeasedExecution[] | null> {
+function waitForWork(
+  context: LeaseContext,
+  call: LeaseCall,
+  limit: number,
+  woken: Promise<unknown>,
+): Promise<LeasedExecution[] | null> {
   if (limit === 0) return woken.then(() => null);
   return new Promise((resolve) => {
     const poll: LeasePoll = {

@@ -29,7 +29,9 @@ export async function renewExecutions(
     if (environmentId === null || runId === null || leaseId === null) return [];
     return [{ environmentId, runId, leaseId, epoch: lease.epoch, wire: lease.lease_id }];
   });
-  const renewed = await context.db.transaction((tx) => renewLeases(tx, workerId, known, expiresAt), { durability: "relaxed" });
+  const renewed = await context.db.transaction((tx) => renewLeases(tx, workerId, known, expiresAt), {
+    durability: "relaxed",
+  });
   const held = new Set(renewed.map((row) => row.leaseId));
   const heldOnWire = new Set(known.filter((lease) => held.has(lease.leaseId)).map((lease) => lease.wire));
   return {

@@ -5,7 +5,14 @@ import { MAX_DELAY_MS, retryDelayMs, type ResolvedRetry } from "../runs/retry-po
 import { decideRelease, decideStart, type Release } from "../runs/run.ts";
 import { applyMetadataChanges } from "../runs/metadata.ts";
 import { applyDecision, changeOf, type Change } from "./execution.ts";
-import { findEndedLeases, findRunPolicies, lockExecutions, type EndedLease, type ExecutionKey, type RunPolicy } from "./execution-reads.ts";
+import {
+  findEndedLeases,
+  findRunPolicies,
+  lockExecutions,
+  type EndedLease,
+  type ExecutionKey,
+  type RunPolicy,
+} from "./execution-reads.ts";
 import type { NewLogChunk } from "./execution-writes.ts";
 import { settleChanges, type Settled } from "./settle-changes.ts";
 
@@ -70,28 +77,40 @@ export async function reportOperations(
     logs: [],
   };
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
-  if (absent.length > 0) for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
-  const needy = operations.filter(({ operation }) => operation.kind === "metadata" || (operation.kind === "release" && operation.outcome !== "succeeded"));
-  if (needy.length > 0) for (const policy of await findRunPolicies(tx, distinctKeys(needy))) batch.policies.set(policy.runId, policy);
+  if (absent.length > 0)
+    for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
+  const needy = operations.filter(
+    ({ operation }) =>
+      operation.kind === "metadata" || (operation.kind === "release" && operation.outcome !== "succeeded"),
+  );
+  if (needy.length > 0)
+    for (const policy of await findRunPolicies(tx, distinctKeys(needy)))
+      batch.policies.set(policy.runId, policy);
 
   const outcomes = operations.map((operation) => applyOperation(batch, operation));
   return { outcomes, settled: await settleChanges(tx, [...batch.changes.values()], batch.logs) };
 }
 
 const distinctKeys = (operations: readonly LeasedOperation[]): ExecutionKey[] => [
-  ...new Map(operations.map(({ environmentId, runId }) => [`${environmentId} ${runId}`, { environmentId, runId }])).values(),
+  ...new Map(
+    operations.map(({ environmentId, runId }) => [`${environmentId} ${runId}`, { environmentId, runId }]),
+  ).values(),
 ];
 
 function applyOperation(batch: Batch, leased: LeasedOperation): OperationOutcome {
   const { operation } = leased;
   const change = batch.changes.get(leased.runId);
-  if (change === undefined || change.execution.environmentId !== leased.environmentId) return afterTheEnd(batch, leased);
+  if (change === undefined || change.execution.environmentId !== leased.environmentId)
+    return afterTheEnd(batch, leased);
   const { execution } = change;
   if (execution.leaseId !== leased.leaseId || execution.epoch !== leased.epoch) return LOST;
   if (operation.sequence <= execution.appliedSequence) return OK;
   if (change.ending !== null || execution.workerId !== batch.workerId) return LOST;
   if (operation.sequence !== execution.appliedSequence + 1) {
-    return refuse("invalid_state", `The next sequence of this lease is ${execution.appliedSequence + 1}; send operations in order.`);
+    return refuse(
+      "invalid_state",
+      `The next sequence of this lease is ${execution.appliedSequence + 1}; send operations in order.`,
+    );
   }
   const outcome = perform(batch, change, operation);
   if (outcome.ok) {
@@ -158,14 +177,19 @@ function performStart(batch: Batch, change: Change, at: number): OperationOutcom
   return OK;
 }
 
-function performLogs(batch: Batch, { execution }: Change, chunks: Extract<Operation, { kind: "logs" }>["chunks"]): OperationOutcome {
+function performLogs(
+  batch: Batch,
+  { execution }: Change,
+  chunks: Extract<Operation, { kind: "logs" }>["chunks"],
+): OperationOutcome {
   const decoded = chunks.map((chunk) => Buffer.from(chunk.data, "base64"));
   // All are looked at before the first has an effect. Node skips what is no base64, so the length tells.
   for (const [index, data] of decoded.entries()) {
     if (data.length > LIMITS.logChunkBytes) {
       return refuse("payload_too_large", `chunks.${index}: may be ${LIMITS.logChunkBytes} bytes; split it.`);
     }
-    if (data.length !== Buffer.byteLength(chunks[index]?.data ?? "", "base64")) return refuse("invalid_request", `chunks.${index}.data: send base64.`);
+    if (data.length !== Buffer.byteLength(chunks[index]?.data ?? "", "base64"))
+      return refuse("invalid_request", `chunks.${index}.data: send base64.`);
   }
   for (const [index, { stream, at }] of chunks.entries()) {
     const data = decoded[index] as Buffer;
@@ -178,20 +202,36 @@ function performLogs(batch: Batch, { execution }: Change, chunks: Extract<Operat
   return OK;
 }
 
-function performMetadata(batch: Batch, change: Change, changes: Extract<Operation, { kind: "metadata" }>["changes"]): OperationOutcome {
+function performMetadata(
+  batch: Batch,
+  change: Change,
+  changes: Extract<Operation, { kind: "metadata" }>["changes"],
+): OperationOutcome {
   const { execution } = change;
   const before = execution.metadata ?? batch.policies.get(execution.runId)?.metadata ?? "{}";
   const result = applyMetadataChanges(before, changes);
   if (!result.ok) return refuse("invalid_request", result.message);
   if (Buffer.byteLength(result.metadata) > LIMITS.metadataBytes) {
-    return refuse("payload_too_large", `Metadata may be ${LIMITS.metadataBytes} bytes of JSON; this change would make it larger.`);
+    return refuse(
+      "payload_too_large",
+      `Metadata may be ${LIMITS.metadataBytes} bytes of JSON; this change would make it larger.`,
+    );
   }
   execution.metadata = result.metadata;
-  change.events.push({ k: "metadata.updated", t: batch.now, a: execution.attemptNumber, x: { keys: changes.map(({ key }) => key) } });
+  change.events.push({
+    k: "metadata.updated",
+    t: batch.now,
+    a: execution.attemptNumber,
+    x: { keys: changes.map(({ key }) => key) },
+  });
   return OK;
 }
 
-function performRelease(batch: Batch, change: Change, operation: Extract<Operation, { kind: "release" }>): OperationOutcome {
+function performRelease(
+  batch: Batch,
+  change: Change,
+  operation: Extract<Operation, { kind: "release" }>,
+): OperationOutcome {
   const release = toRelease(operation);
   if (!("outcome" in release)) return release;
   const policyText = batch.policies.get(change.execution.runId)?.retry;
@@ -208,16 +248,25 @@ function toRelease(operation: Extract<Operation, { kind: "release" }>): Release 
     case "succeeded": {
       const output = operation.output === undefined ? null : JSON.stringify(operation.output);
       if (output !== null && Buffer.byteLength(output) > LIMITS.outputBytes) {
-        return refuse("payload_too_large", `Output may be ${LIMITS.outputBytes} bytes of JSON; return a reference to larger data.`);
+        return refuse(
+          "payload_too_large",
+          `Output may be ${LIMITS.outputBytes} bytes of JSON; return a reference to larger data.`,
+        );
       }
       return { outcome: "succeeded", output };
     }
     case "failed": {
-      if (!operation.failure) return refuse("invalid_request", "failure: required when the outcome is failed.");
+      if (!operation.failure)
+        return refuse("invalid_request", "failure: required when the outcome is failed.");
       const { retry_after: retryAfter, stack, ...failure } = operation.failure;
       // Too long a wait is cut: refusing it would leave the worker with an attempt that it cannot end.
-      const retryAfterMs = retryAfter ? Math.min(parseDuration(retryAfter) ?? MAX_DELAY_MS, MAX_DELAY_MS) : null;
-      return { outcome: "failed", failure: { ...failure, stack: stack ?? null, ...(retryAfterMs === null ? {} : { retryAfterMs }) } };
+      const retryAfterMs = retryAfter
+        ? Math.min(parseDuration(retryAfter) ?? MAX_DELAY_MS, MAX_DELAY_MS)
+        : null;
+      return {
+        outcome: "failed",
+        failure: { ...failure, stack: stack ?? null, ...(retryAfterMs === null ? {} : { retryAfterMs }) },
+      };
     }
     case "cancelled":
       return { outcome: "cancelled" };

@@ -10,13 +10,28 @@ export type Settled = { runIds: string[]; readyGroupIds: string[] };
 export const NOTHING_SETTLED: Settled = { runIds: [], readyGroupIds: [] };
 
 /** Writes changes back and passes slots that they freed or asked for on to the next runs of their queues. */
-export async function settleChanges(tx: Tx, changes: readonly Change[], logs: readonly NewLogChunk[] = []): Promise<Settled> {
+export async function settleChanges(
+  tx: Tx,
+  changes: readonly Change[],
+  logs: readonly NewLogChunk[] = [],
+): Promise<Settled> {
   const dirty = changes.filter((change) => change.dirty);
   if (dirty.length === 0) return NOTHING_SETTLED;
   await writeChanges(tx, dirty, logs);
-  const limited = dirty.filter(({ execution, ending }) => execution.limited && (ending !== null || !execution.admitted));
-  const admitted = limited.length === 0 ? 0 : await admitQueues(tx, limited.map(({ execution }) => execution));
-  const ready = dirty.filter((change) => (change.ending === null && change.execution.ready) || (admitted > 0 && limited.includes(change)));
+  const limited = dirty.filter(
+    ({ execution, ending }) => execution.limited && (ending !== null || !execution.admitted),
+  );
+  const admitted =
+    limited.length === 0
+      ? 0
+      : await admitQueues(
+          tx,
+          limited.map(({ execution }) => execution),
+        );
+  const ready = dirty.filter(
+    (change) =>
+      (change.ending === null && change.execution.ready) || (admitted > 0 && limited.includes(change)),
+  );
   return {
     runIds: dirty.map(({ execution }) => execution.runId),
     readyGroupIds: [...new Set(ready.map(({ execution }) => execution.workerGroupId))],

@@ -2,7 +2,12 @@ import type { Tx } from "../../db/queryable.ts";
 import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
 import { decideDue, decideExpiry, decideLeaseLost, decideRelease, type Decision } from "../runs/run.ts";
 import { applyDecision, changeOf, type Change, type Execution } from "./execution.ts";
-import { findRunPolicies, lockDueExecutions, lockExpiredExecutions, lockOverdueExecutions } from "./execution-reads.ts";
+import {
+  findRunPolicies,
+  lockDueExecutions,
+  lockExpiredExecutions,
+  lockOverdueExecutions,
+} from "./execution-reads.ts";
 import { settleChanges, type Settled } from "./settle-changes.ts";
 
 /**
@@ -11,7 +16,11 @@ import { settleChanges, type Settled } from "./settle-changes.ts";
  */
 export const OVERRUN_GRACE_MS = 20_000;
 
-function decideAll(executions: readonly Execution[], now: number, decide: (execution: Execution) => Decision): Change[] {
+function decideAll(
+  executions: readonly Execution[],
+  now: number,
+  decide: (execution: Execution) => Decision,
+): Change[] {
   return executions.map((execution) => {
     const change = changeOf(execution);
     const decision = decide(execution);
@@ -30,7 +39,10 @@ const liveRun = (execution: Execution) => ({
 export async function sweepLeases(tx: Tx, now: number, random: () => number): Promise<Settled> {
   const executions = await lockOverdueExecutions(tx, now, OVERRUN_GRACE_MS);
   const policies = new Map(
-    (await findRunPolicies(tx, executions)).map((policy) => [policy.runId, JSON.parse(policy.retry) as ResolvedRetry]),
+    (await findRunPolicies(tx, executions)).map((policy) => [
+      policy.runId,
+      JSON.parse(policy.retry) as ResolvedRetry,
+    ]),
   );
   const changes = decideAll(executions, now, (execution) => {
     const policy = policies.get(execution.runId);
@@ -40,10 +52,19 @@ export async function sweepLeases(tx: Tx, now: number, random: () => number): Pr
     }
     if (execution.deadlineAt !== null && execution.deadlineAt <= now) {
       const delayMs = policy === undefined ? 0 : retryDelayMs(policy, execution.attemptNumber, random());
-      const failure = { kind: "timed_out", message: "The attempt ran longer than its max_duration.", stack: null, retryable: true } as const;
+      const failure = {
+        kind: "timed_out",
+        message: "The attempt ran longer than its max_duration.",
+        stack: null,
+        retryable: true,
+      } as const;
       return decideRelease(liveRun(execution), { outcome: "failed", failure }, maxAttempts, delayMs);
     }
-    return decideLeaseLost(liveRun(execution), maxAttempts, "The worker did not end the cancelled run in time.");
+    return decideLeaseLost(
+      liveRun(execution),
+      maxAttempts,
+      "The worker did not end the cancelled run in time.",
+    );
   });
   for (const { execution } of changes) execution.recovering = execution.status === "queued";
   return settleChanges(tx, changes);
@@ -51,12 +72,17 @@ export async function sweepLeases(tx: Tx, now: number, random: () => number): Pr
 
 /** Makes delayed starts and retries ready whose time has come. */
 export async function sweepDue(tx: Tx, now: number): Promise<Settled> {
-  return settleChanges(tx, decideAll(await lockDueExecutions(tx, now), now, (execution) => decideDue(execution.status)));
+  return settleChanges(
+    tx,
+    decideAll(await lockDueExecutions(tx, now), now, (execution) => decideDue(execution.status)),
+  );
 }
 
 /** Ends runs that no worker took within their time to live. */
 export async function sweepExpired(tx: Tx, now: number): Promise<Settled> {
-  const changes = decideAll(await lockExpiredExecutions(tx, now), now, (execution) => decideExpiry(liveRun(execution)));
+  const changes = decideAll(await lockExpiredExecutions(tx, now), now, (execution) =>
+    decideExpiry(liveRun(execution)),
+  );
   for (const change of changes) {
     // A run that a worker once took and handed back has no time to live any more.
     if (change.ending === null) {

@@ -12,7 +12,9 @@ export type Feed<Batch> = {
   read(after: number): Promise<FeedPage<Batch>>;
 };
 
-export type FollowedItem<Batch> = { kind: "batch"; batch: Batch } | { kind: "end"; state: unknown; cursor: number };
+export type FollowedItem<Batch> =
+  | { kind: "batch"; batch: Batch }
+  | { kind: "end"; state: unknown; cursor: number };
 
 /** A follower looks by itself this often: the repair of a wake that was lost between replicas. */
 const SAFETY_READ_MS = 2_000;
@@ -21,7 +23,12 @@ const SAFETY_READ_MS = 2_000;
  * Everything after the cursor, in order, without gap or repeat, until the source has ended or the signal aborts.
  * Reading is by cursor and a wake is only a hint, so neither a lost wake nor a restart can skip an entry.
  */
-export async function* followFeed<Batch>(wakes: Wakes, feed: Feed<Batch>, after: number, signal: AbortSignal): AsyncGenerator<FollowedItem<Batch>> {
+export async function* followFeed<Batch>(
+  wakes: Wakes,
+  feed: Feed<Batch>,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<FollowedItem<Batch>> {
   let cursor = after;
   while (!signal.aborted) {
     const waiting = new AbortController();

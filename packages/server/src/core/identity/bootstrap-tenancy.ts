@@ -7,7 +7,13 @@ import type { NewUuid } from "../../uuid.ts";
 export type Tenancy = { projectId: string; environmentId: string; workerGroupId: string; userId: string };
 
 /** Plain credentials, known only to whoever made them. */
-export type BootstrapCredentials = { apiKey: string; userToken: string; adminKey: string; capacityKey: string; enrollmentToken: string };
+export type BootstrapCredentials = {
+  apiKey: string;
+  userToken: string;
+  adminKey: string;
+  capacityKey: string;
+  enrollmentToken: string;
+};
 
 export type MakeCredential = (kind: CredentialKind) => { text: string; digest: Buffer };
 
@@ -29,23 +35,27 @@ export async function ensureTenancy(tx: Tx, newUuid: NewUuid): Promise<Tenancy> 
     WHERE v.slug = 'development'
     ORDER BY v.created_at, v.id LIMIT 1`);
   if (found !== undefined) return found;
-  const [organizationId, projectId, environmentId, productionId, workerGroupId, userId] = Array.from({ length: 6 }, newUuid) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [organizationId, projectId, environmentId, productionId, workerGroupId, userId] = Array.from(
+    { length: 6 },
+    newUuid,
+  ) as [string, string, string, string, string, string];
   await tx.query(sql`INSERT INTO worker_groups (id, name) VALUES (${workerGroupId}, 'default')`);
-  await tx.query(sql`INSERT INTO organizations (id, name, slug) VALUES (${organizationId}, 'Default', 'default')`);
-  await tx.query(sql`INSERT INTO projects (id, organization_id, name, slug) VALUES (${projectId}, ${organizationId}, 'Default', 'default')`);
+  await tx.query(
+    sql`INSERT INTO organizations (id, name, slug) VALUES (${organizationId}, 'Default', 'default')`,
+  );
+  await tx.query(
+    sql`INSERT INTO projects (id, organization_id, name, slug) VALUES (${projectId}, ${organizationId}, 'Default', 'default')`,
+  );
   await tx.query(sql`
     INSERT INTO environments (id, project_id, name, slug, worker_group_id)
     VALUES (${environmentId}, ${projectId}, 'Development', 'development', ${workerGroupId}),
       (${productionId}, ${projectId}, 'Production', 'production', ${workerGroupId})`);
-  await tx.query(sql`INSERT INTO users (id, email, name, is_admin) VALUES (${userId}, 'owner@localhost', 'Owner', true)`);
-  await tx.query(sql`INSERT INTO members (organization_id, user_id, role) VALUES (${organizationId}, ${userId}, 'owner')`);
+  await tx.query(
+    sql`INSERT INTO users (id, email, name, is_admin) VALUES (${userId}, 'owner@localhost', 'Owner', true)`,
+  );
+  await tx.query(
+    sql`INSERT INTO members (organization_id, user_id, role) VALUES (${organizationId}, ${userId}, 'owner')`,
+  );
   return { projectId, environmentId, workerGroupId, userId };
 }
 
@@ -85,6 +95,8 @@ export async function mintBootstrapCredentials(
 
 /** Whether a credential of an earlier start still is one of this database. */
 export async function knowsEnrollment(tx: Tx, digest: Buffer): Promise<boolean> {
-  const rows = await tx.query(sql`SELECT 1 FROM enrollment_tokens WHERE digest = ${digest} AND revoked_at IS NULL`);
+  const rows = await tx.query(
+    sql`SELECT 1 FROM enrollment_tokens WHERE digest = ${digest} AND revoked_at IS NULL`,
+  );
   return rows.length > 0;
 }

@@ -47,11 +47,18 @@ async function writeCredentials(path: string, credentials: Credentials): Promise
  * Makes the first tenancy when the database is empty, and keeps the credentials file in step with it: a file that was
  * lost, or that belongs to another database, is written anew with new credentials.
  */
-export async function ensureCredentials(db: Database, path: string, url: string, newUuid: NewUuid, now: number): Promise<Credentials> {
+export async function ensureCredentials(
+  db: Database,
+  path: string,
+  url: string,
+  newUuid: NewUuid,
+  now: number,
+): Promise<Credentials> {
   const present = await readCredentials(path);
   const credentials = await db.transaction(async (tx) => {
     const tenancy = await ensureTenancy(tx, newUuid);
-    if (present !== null && (await knowsEnrollment(tx, hash("sha256", present.enrollment_token, "buffer")))) return { ...present, url };
+    if (present !== null && (await knowsEnrollment(tx, hash("sha256", present.enrollment_token, "buffer"))))
+      return { ...present, url };
     const minted = await mintBootstrapCredentials(tx, tenancy, newUuid, makeCredential, now);
     return {
       url,

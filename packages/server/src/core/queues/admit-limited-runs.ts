@@ -16,10 +16,19 @@ export async function admitLimitedRuns(tx: Tx, environmentId: string, queue: str
     SELECT concurrency_key AS key, count(*) AS held FROM executions
     WHERE environment_id = ${environmentId} AND queue = ${queue} AND limited AND admitted GROUP BY concurrency_key`);
   const heldByKey = new Map(held.map((row) => [row.key, row.held]));
-  let free = (limits.total ?? MAX_ADMITTED_AT_ONCE) - (limits.total === null ? 0 : held.reduce((sum, row) => sum + row.held, 0));
+  let free =
+    (limits.total ?? MAX_ADMITTED_AT_ONCE) -
+    (limits.total === null ? 0 : held.reduce((sum, row) => sum + row.held, 0));
   let admitted = 0;
   while (free > 0) {
-    const picked = await pickNext(tx, environmentId, queue, limits.perKey, heldByKey, Math.min(free, MAX_ADMITTED_AT_ONCE));
+    const picked = await pickNext(
+      tx,
+      environmentId,
+      queue,
+      limits.perKey,
+      heldByKey,
+      Math.min(free, MAX_ADMITTED_AT_ONCE),
+    );
     if (picked.length === 0) break;
     await tx.query(sql`
       UPDATE executions SET admitted = true, ready = true, updated_at = now()

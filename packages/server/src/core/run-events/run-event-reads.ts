@@ -17,7 +17,12 @@ export async function listRunEvents(
     WHERE environment_id = ${environmentId} AND run_id = ${runId} AND last_sequence > ${after}
     ORDER BY sequence LIMIT ${limit}`);
   return rows
-    .flatMap((row) => (JSON.parse(row.events) as StoredEvent[]).map((event, index) => ({ sequence: row.sequence + index, event })))
+    .flatMap((row) =>
+      (JSON.parse(row.events) as StoredEvent[]).map((event, index) => ({
+        sequence: row.sequence + index,
+        event,
+      })),
+    )
     .filter(({ sequence }) => sequence > after)
     .slice(0, limit);
 }

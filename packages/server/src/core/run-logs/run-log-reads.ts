@@ -2,10 +2,23 @@ import type { LogStream } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
-export type LogChunkRow = { sequence: number; attemptNumber: number; stream: LogStream; data: Buffer; at: number };
+export type LogChunkRow = {
+  sequence: number;
+  attemptNumber: number;
+  stream: LogStream;
+  data: Buffer;
+  at: number;
+};
 
 /** Chunks after the cursor, oldest first: at most `limit`, and no more after the one that reaches `maxBytes`. */
-export function listLogChunks(db: Queryable, environmentId: string, runId: string, after: number, limit: number, maxBytes: number): Promise<LogChunkRow[]> {
+export function listLogChunks(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+  after: number,
+  limit: number,
+  maxBytes: number,
+): Promise<LogChunkRow[]> {
   return db.query<LogChunkRow>(sql`
     SELECT sequence, attempt_number AS "attemptNumber", stream, data, at
     FROM (
@@ -22,7 +35,11 @@ export function listLogChunks(db: Queryable, environmentId: string, runId: strin
 
 export type LogTotals = { logSequence: number; stdoutBytes: number; stderrBytes: number };
 
-export async function findLogTotals(db: Queryable, environmentId: string, runId: string): Promise<LogTotals | null> {
+export async function findLogTotals(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+): Promise<LogTotals | null> {
   const [row] = await db.query<LogTotals>(sql`
     SELECT coalesce(x.log_sequence, e.log_sequence) AS "logSequence", coalesce(x.stdout_bytes, e.stdout_bytes) AS "stdoutBytes",
       coalesce(x.stderr_bytes, e.stderr_bytes) AS "stderrBytes"

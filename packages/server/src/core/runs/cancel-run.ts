@@ -29,7 +29,8 @@ export async function cancelRun(
   }
   const change = changeOf(execution);
   const decision = decideCancel(execution.status);
-  if (decision.kind === "refuse") throw new DomainError("invalid_state", decision.message, { status: execution.status });
+  if (decision.kind === "refuse")
+    throw new DomainError("invalid_state", decision.message, { status: execution.status });
   applyDecision(change, decision, now);
   const settled = await settleChanges(tx, [change]);
   return { workerId: decision.kind === "move" ? execution.workerId : null, settled };

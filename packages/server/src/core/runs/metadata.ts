@@ -18,13 +18,19 @@ export function applyMetadataChanges(before: string, changes: readonly MetadataC
         break;
       case "increment":
         if (typeof value !== "number" || (present !== undefined && typeof present !== "number")) {
-          return { ok: false, message: `changes.${key}: increment needs a number, and a number (or nothing) to add it to.` };
+          return {
+            ok: false,
+            message: `changes.${key}: increment needs a number, and a number (or nothing) to add it to.`,
+          };
         }
         metadata.set(key, (present ?? 0) + value);
         break;
       case "append":
         if (value === undefined || (present !== undefined && !Array.isArray(present))) {
-          return { ok: false, message: `changes.${key}: append needs a value, and a list (or nothing) to add it to.` };
+          return {
+            ok: false,
+            message: `changes.${key}: append needs a value, and a list (or nothing) to add it to.`,
+          };
         }
         metadata.set(key, [...((present as unknown[] | undefined) ?? []), value]);
         break;

@@ -39,4 +39,5 @@ export type NewRun = {
 /** A lease given together with the insert to a worker whose long poll was waiting. */
 export type BornLease = { leaseId: string; workerId: string; expiresAt: number };
 
-export const isReadyAtBirth = (run: NewRun): boolean => !run.limited && (run.startAt === null || run.startAt <= run.createdAt);
+export const isReadyAtBirth = (run: NewRun): boolean =>
+  !run.limited && (run.startAt === null || run.startAt <= run.createdAt);

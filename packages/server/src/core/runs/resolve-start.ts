@@ -28,14 +28,22 @@ const MAX_KEY_TTL_MS = 30 * 24 * 3_600_000;
  *
  * @throws DomainError `not_found` for an unknown task or version, `invalid_payload`, `payload_too_large`, `invalid_request`.
  */
-export async function resolveStart(deployments: DeploymentCache, request: StartRequest, id: string, now: number): Promise<NewRun> {
+export async function resolveStart(
+  deployments: DeploymentCache,
+  request: StartRequest,
+  id: string,
+  now: number,
+): Promise<NewRun> {
   const { body } = request;
   const deployment = await findDeployment(deployments, request);
   const entrypoint = deployment.tasks.get(request.task);
   if (entrypoint === undefined) throw unknownTask(request.task, deployment);
   const { declaration } = entrypoint;
   const payload = checkPayload(entrypoint, body.payload);
-  const metadata = body.metadata === undefined ? null : sized("metadata", JSON.stringify(body.metadata), LIMITS.metadataBytes);
+  const metadata =
+    body.metadata === undefined
+      ? null
+      : sized("metadata", JSON.stringify(body.metadata), LIMITS.metadataBytes);
   const queue = body.queue ?? declaration.queue ?? DEFAULT_QUEUE;
   const concurrencyKey = body.concurrency_key ?? null;
   const startAt = startTime(body, now);
@@ -72,15 +80,24 @@ export async function resolveStart(deployments: DeploymentCache, request: StartR
   };
 }
 
-async function findDeployment(deployments: DeploymentCache, { environmentId, body, task }: StartRequest): Promise<CachedDeployment> {
+async function findDeployment(
+  deployments: DeploymentCache,
+  { environmentId, body, task }: StartRequest,
+): Promise<CachedDeployment> {
   if (body.deployment_version !== undefined) {
     const pinned = await deployments.byVersion(environmentId, body.deployment_version);
     if (pinned !== null) return pinned;
-    throw new DomainError("not_found", `There is no ready deployment with version ${body.deployment_version} in this environment; see GET /v1/deployments.`);
+    throw new DomainError(
+      "not_found",
+      `There is no ready deployment with version ${body.deployment_version} in this environment; see GET /v1/deployments.`,
+    );
   }
   const current = await deployments.current(environmentId);
   if (current !== null) return current;
-  throw new DomainError("not_found", `There is no task "${task}": nothing is deployed in this environment yet. Run \`keelson deploy\`.`);
+  throw new DomainError(
+    "not_found",
+    `There is no task "${task}": nothing is deployed in this environment yet. Run \`keelson deploy\`.`,
+  );
 }
 
 function unknownTask(task: string, deployment: CachedDeployment): DomainError {
@@ -109,10 +126,14 @@ function checkPayload(entrypoint: CachedEntrypoint, payload: unknown): string | 
 
 function sized(field: string, text: string, limit: number): string {
   if (text.length > limit || Buffer.byteLength(text) > limit) {
-    throw new DomainError("payload_too_large", `${field} may be ${limit} bytes of JSON; store larger data elsewhere and pass a reference.`, {
-      field,
-      limit_bytes: limit,
-    });
+    throw new DomainError(
+      "payload_too_large",
+      `${field} may be ${limit} bytes of JSON; store larger data elsewhere and pass a reference.`,
+      {
+        field,
+        limit_bytes: limit,
+      },
+    );
   }
   return text;
 }
@@ -120,7 +141,8 @@ function sized(field: string, text: string, limit: number): string {
 /** A duration that must be more than nothing. */
 function positive(path: string, duration: string): number {
   const ms = parseDuration(duration);
-  if (ms === null || ms === 0 || ms > MAX_DELAY_MS) throw invalidRequest([{ path, message: "must be a duration from 1ms to 3650d, such as 30s or 15m" }]);
+  if (ms === null || ms === 0 || ms > MAX_DELAY_MS)
+    throw invalidRequest([{ path, message: "must be a duration from 1ms to 3650d, such as 30s or 15m" }]);
   return ms;
 }
 
@@ -130,12 +152,14 @@ function startTime(body: StartTask, now: number): number | null {
   }
   if (body.start_at !== undefined) {
     const at = Date.parse(body.start_at);
-    if (Number.isNaN(at) || at - now > MAX_DELAY_MS) throw invalidRequest([{ path: "start_at", message: "must be a time within the next ten years" }]);
+    if (Number.isNaN(at) || at - now > MAX_DELAY_MS)
+      throw invalidRequest([{ path: "start_at", message: "must be a time within the next ten years" }]);
     return at;
   }
   if (body.delay === undefined) return null;
   const ms = parseDuration(body.delay);
-  if (ms === null || ms > MAX_DELAY_MS) throw invalidRequest([{ path: "delay", message: "must be a duration up to 3650d, such as 10m" }]);
+  if (ms === null || ms > MAX_DELAY_MS)
+    throw invalidRequest([{ path: "delay", message: "must be a duration up to 3650d, such as 10m" }]);
   return now + ms;
 }
 
@@ -150,7 +174,9 @@ function retryOf(entrypoint: CachedEntrypoint, body: StartTask): Retry {
     const text = body.retry?.[field];
     const ms = text === undefined ? 0 : parseDuration(text);
     if (ms === null || ms > MAX_DELAY_MS) {
-      throw invalidRequest([{ path: `retry.${field}`, message: "must be a duration up to 3650d, such as 10s" }]);
+      throw invalidRequest([
+        { path: `retry.${field}`, message: "must be a duration up to 3650d, such as 10s" },
+      ]);
     }
   }
   const retry = resolveRetry(body.retry, entrypoint.declaration.retry);
@@ -164,9 +190,14 @@ function retryOf(entrypoint: CachedEntrypoint, body: StartTask): Retry {
  *
  * @throws DomainError `invalid_request` when it would be kept for more than 30 days.
  */
-export function idempotencyOf({ task, body }: StartRequest, key: string, now: number): NonNullable<NewRun["idempotency"]> {
+export function idempotencyOf(
+  { task, body }: StartRequest,
+  key: string,
+  now: number,
+): NonNullable<NewRun["idempotency"]> {
   const { idempotency_key: _key, idempotency_key_ttl: ttl, ...content } = body;
   const ttlMs = ttl === undefined ? DEFAULT_KEY_TTL_MS : positive("idempotency_key_ttl", ttl);
-  if (ttlMs > MAX_KEY_TTL_MS) throw invalidRequest([{ path: "idempotency_key_ttl", message: "may be 30d at most" }]);
+  if (ttlMs > MAX_KEY_TTL_MS)
+    throw invalidRequest([{ path: "idempotency_key_ttl", message: "may be 30d at most" }]);
   return { scope: `tasks.start:${task}`, key, digest: canonicalDigest(content), expiresAt: now + ttlMs };
 }

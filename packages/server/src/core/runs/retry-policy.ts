@@ -13,7 +13,10 @@ export type ResolvedRetry = {
 };
 
 /** Field by field: the start's own policy, then the declaration's, then the default. */
-export function resolveRetry(own: RetryPolicy | null | undefined, declared: RetryPolicy | null | undefined): ResolvedRetry {
+export function resolveRetry(
+  own: RetryPolicy | null | undefined,
+  declared: RetryPolicy | null | undefined,
+): ResolvedRetry {
   const policy = { ...DEFAULT_RETRY, ...declared, ...own };
   return {
     maxAttempts: policy.max_attempts,
@@ -29,6 +32,10 @@ export function resolveRetry(own: RetryPolicy | null | undefined, declared: Retr
  * over its upper half, so that runs that failed together do not come back together.
  */
 export function retryDelayMs(policy: ResolvedRetry, attemptNumber: number, random: number): number {
-  const full = Math.min(MAX_DELAY_MS, policy.maxDelayMs, policy.initialDelayMs * policy.factor ** (attemptNumber - 1));
+  const full = Math.min(
+    MAX_DELAY_MS,
+    policy.maxDelayMs,
+    policy.initialDelayMs * policy.factor ** (attemptNumber - 1),
+  );
   return Math.round(policy.jitter ? full * (0.5 + random / 2) : full);
 }

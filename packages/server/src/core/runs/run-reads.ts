@@ -39,7 +39,8 @@ export type RunRow = {
   updatedAt: number;
 };
 
-const columnsWith = (metadata: string): Sql => rawSql(`
+const columnsWith = (metadata: string): Sql =>
+  rawSql(`
   r.id, r.environment_id AS "environmentId", r.project_id AS "projectId", r.entrypoint_kind AS "entrypointKind", r.entrypoint,
   r.deployment_id AS "deploymentId", r.deployment_version AS "deploymentVersion", r.payload,
   ${metadata} AS metadata, r.tags, r.queue, r.concurrency_key AS "concurrencyKey", r.priority,
@@ -67,13 +68,21 @@ export async function findRun(db: Queryable, environmentId: string, runId: strin
 }
 
 /** The run with what its start asked for: a repeated start is answered from it. */
-export async function findCreatedRun(db: Queryable, environmentId: string, runId: string): Promise<RunRow | null> {
+export async function findCreatedRun(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+): Promise<RunRow | null> {
   const [row] = await db.query<RunRow>(sql`
     SELECT ${CREATED_COLUMNS} FROM ${JOINED} WHERE r.environment_id = ${environmentId} AND r.id = ${runId}`);
   return row ?? null;
 }
 
-export async function findRunStatus(db: Queryable, environmentId: string, runId: string): Promise<RunStatus | null> {
+export async function findRunStatus(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+): Promise<RunStatus | null> {
   const [row] = await db.query<{ status: RunStatus }>(sql`
     SELECT coalesce(x.status, e.status) AS status FROM ${JOINED} WHERE r.environment_id = ${environmentId} AND r.id = ${runId}`);
   return row?.status ?? null;
@@ -98,7 +107,13 @@ export type RunFilter = {
  * `succeeded` from their partial index, everything else from the runs themselves. Either way a page of a long history
  * reads about as many rows as it shows.
  */
-export function listRuns(db: Queryable, environmentId: string, filter: RunFilter, before: string | null, limit: number): Promise<RunRow[]> {
+export function listRuns(
+  db: Queryable,
+  environmentId: string,
+  filter: RunFilter,
+  before: string | null,
+  limit: number,
+): Promise<RunRow[]> {
   const source = sourceOf(filter.statuses);
   return db.query<RunRow>(sql`
     SELECT ${COLUMNS} FROM ${source.tables}
@@ -139,23 +154,35 @@ function sourceOf(statuses: readonly RunStatus[]): Source {
   return FROM_RUNS;
 }
 
-function filterConditions(environmentId: string, filter: RunFilter, before: string | null, source: Source): Sql[] {
+function filterConditions(
+  environmentId: string,
+  filter: RunFilter,
+  before: string | null,
+  source: Source,
+): Sql[] {
   const conditions = [sql`${source.environment} = ${environmentId}`];
   if (before !== null) conditions.push(sql`${source.key} < ${before}`);
   if (filter.statuses.length > 0) conditions.push(sql`${source.status} = ANY(${filter.statuses}::text[])`);
-  if (filter.task !== null) conditions.push(sql`r.entrypoint_kind = 'task' AND r.entrypoint = ${filter.task}`);
-  if (filter.actor !== null) conditions.push(sql`r.entrypoint_kind = 'actor' AND r.entrypoint = ${filter.actor}`);
+  if (filter.task !== null)
+    conditions.push(sql`r.entrypoint_kind = 'task' AND r.entrypoint = ${filter.task}`);
+  if (filter.actor !== null)
+    conditions.push(sql`r.entrypoint_kind = 'actor' AND r.entrypoint = ${filter.actor}`);
   if (filter.sessionId !== null) conditions.push(sql`r.session_id = ${filter.sessionId}`);
   if (filter.scheduleId !== null) conditions.push(sql`r.schedule_id = ${filter.scheduleId}`);
   if (filter.parentRunId !== null) conditions.push(sql`r.parent_run_id = ${filter.parentRunId}`);
   if (filter.tags.length > 0) conditions.push(sql`r.tags @> ${filter.tags}::text[]`);
-  if (filter.createdAfter !== null) conditions.push(sql`r.created_at > to_timestamp(${filter.createdAfter}::float8 / 1000)`);
-  if (filter.createdBefore !== null) conditions.push(sql`r.created_at < to_timestamp(${filter.createdBefore}::float8 / 1000)`);
+  if (filter.createdAfter !== null)
+    conditions.push(sql`r.created_at > to_timestamp(${filter.createdAfter}::float8 / 1000)`);
+  if (filter.createdBefore !== null)
+    conditions.push(sql`r.created_at < to_timestamp(${filter.createdBefore}::float8 / 1000)`);
   return conditions;
 }
 
 /** Kept by every transition, not counted: a sum over the shards of each status. */
-export function countRuns(db: Queryable, environmentId: string): Promise<{ status: RunStatus; count: number }[]> {
+export function countRuns(
+  db: Queryable,
+  environmentId: string,
+): Promise<{ status: RunStatus; count: number }[]> {
   return db.query(sql`
     SELECT status, sum(count)::bigint AS count FROM run_counts WHERE environment_id = ${environmentId} GROUP BY status`);
 }

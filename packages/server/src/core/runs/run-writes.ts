@@ -6,12 +6,16 @@ import type { StoredEvent } from "../run-events/run-event.ts";
 
 export type RunInsert = { run: NewRun; lease: BornLease | null };
 
-const column = <T>(inserts: readonly RunInsert[], pick: (run: NewRun) => T): T[] => inserts.map((insert) => pick(insert.run));
+const column = <T>(inserts: readonly RunInsert[], pick: (run: NewRun) => T): T[] =>
+  inserts.map((insert) => pick(insert.run));
 
 /** What a run's first transaction records: created, queued and, when a worker was waiting, leased. */
 function birthEvents({ run, lease }: RunInsert): string {
   const t = run.createdAt;
-  const events: StoredEvent[] = [{ k: "run.created", t }, { k: "run.queued", t }];
+  const events: StoredEvent[] = [
+    { k: "run.created", t },
+    { k: "run.queued", t },
+  ];
   if (lease !== null) events.push({ k: "run.leased", t, a: 1 });
   return JSON.stringify(events);
 }
@@ -25,7 +29,9 @@ function birthEvents({ run, lease }: RunInsert): string {
  */
 export async function insertRuns(db: Queryable, inserts: readonly RunInsert[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
-    inserts.some((insert) => insert.run.idempotency !== null) ? insertKeyedStatement(inserts) : insertStatement(inserts),
+    inserts.some((insert) => insert.run.idempotency !== null)
+      ? insertKeyedStatement(inserts)
+      : insertStatement(inserts),
   );
   return new Set(rows.map((row) => row.id));
 }
@@ -133,7 +139,9 @@ const insertKeyedStatement = (inserts: readonly RunInsert[]) => sql`
 export async function findKeyedRuns(
   db: Queryable,
   keys: readonly { environmentId: string; scope: string; key: string }[],
-): Promise<{ environmentId: string; scope: string; key: string; runId: string; digest: Buffer; expiresAt: number }[]> {
+): Promise<
+  { environmentId: string; scope: string; key: string; runId: string; digest: Buffer; expiresAt: number }[]
+> {
   return db.query(sql`
     SELECT t.environment_id AS "environmentId", t.scope, t.key, t.resource_id AS "runId", t.request_digest AS digest,
       t.expires_at AS "expiresAt"

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isTerminalRunStatus, RUN_STATUSES, TERMINAL_RUN_STATUSES, type LiveRunStatus, type RunStatus } from "@keelson/contract";
+import {
+  isTerminalRunStatus,
+  RUN_STATUSES,
+  TERMINAL_RUN_STATUSES,
+  type LiveRunStatus,
+  type RunStatus,
+} from "@keelson/contract";
 import {
   decideCancel,
   decideDue,
@@ -15,7 +21,11 @@ import {
 } from "./run.ts";
 
 const LIVE = RUN_STATUSES.filter((status): status is LiveRunStatus => !isTerminalRunStatus(status));
-const run = (status: LiveRunStatus, attemptNumber = 1, attemptStarted = true): LiveRun => ({ status, attemptNumber, attemptStarted });
+const run = (status: LiveRunStatus, attemptNumber = 1, attemptStarted = true): LiveRun => ({
+  status,
+  attemptNumber,
+  attemptStarted,
+});
 
 /** Where a decision takes a run: its new status, `none` or `refuse`. */
 function outcome(decision: Decision): string {
@@ -24,8 +34,10 @@ function outcome(decision: Decision): string {
   return decision.kind;
 }
 
-const failure = (kind: "application_error" | "payload_invalid" | "bundle_error" | "nondeterministic_replay" | "timed_out", retryable = true) =>
-  ({ outcome: "failed", failure: { kind, message: "boom", stack: null, retryable } }) as const;
+const failure = (
+  kind: "application_error" | "payload_invalid" | "bundle_error" | "nondeterministic_replay" | "timed_out",
+  retryable = true,
+) => ({ outcome: "failed", failure: { kind, message: "boom", stack: null, retryable } }) as const;
 
 describe("a cancellation", () => {
   const expected: Record<RunStatus, string> = {
@@ -41,7 +53,8 @@ describe("a cancellation", () => {
     system_failed: "refuse",
   };
   for (const status of RUN_STATUSES) {
-    it(`of a ${status} run leads to ${expected[status]}`, () => assert.equal(outcome(decideCancel(status)), expected[status]));
+    it(`of a ${status} run leads to ${expected[status]}`, () =>
+      assert.equal(outcome(decideCancel(status)), expected[status]));
   }
 });
 
@@ -71,25 +84,43 @@ describe("a release", () => {
   for (const status of LIVE) {
     for (const [name, release] of releases) {
       it(`${name} of a ${status} run`, () => {
-        const running: Record<string, string> = { succeeded: "succeeded", failed: "retry_delayed", cancelled: "queued", rejected: "queued" };
-        const expected = status === "running" ? running[name] : status === "cancel_requested" ? "cancelled" : "refuse";
+        const running: Record<string, string> = {
+          succeeded: "succeeded",
+          failed: "retry_delayed",
+          cancelled: "queued",
+          rejected: "queued",
+        };
+        const expected =
+          status === "running" ? running[name] : status === "cancel_requested" ? "cancelled" : "refuse";
         assert.equal(outcome(decideRelease(run(status), release, 3, 100)), expected);
       });
     }
   }
 
-  it("of a failed last attempt fails the run", () => assert.equal(outcome(decideRelease(run("running", 3), failure("application_error"), 3, 0)), "failed"));
-  it("of a failure that says so is not retried", () => assert.equal(outcome(decideRelease(run("running"), failure("application_error", false), 3, 0)), "failed"));
+  it("of a failed last attempt fails the run", () =>
+    assert.equal(outcome(decideRelease(run("running", 3), failure("application_error"), 3, 0)), "failed"));
+  it("of a failure that says so is not retried", () =>
+    assert.equal(
+      outcome(decideRelease(run("running"), failure("application_error", false), 3, 0)),
+      "failed",
+    ));
   for (const kind of ["payload_invalid", "bundle_error", "nondeterministic_replay"] as const) {
-    it(`of a ${kind} is never retried`, () => assert.equal(outcome(decideRelease(run("running"), failure(kind), 3, 0)), "failed"));
+    it(`of a ${kind} is never retried`, () =>
+      assert.equal(outcome(decideRelease(run("running"), failure(kind), 3, 0)), "failed"));
   }
   it("waits as long as the failure asks, else as the policy says", () => {
-    const asked = decideRelease(run("running"), { outcome: "failed", failure: { ...failure("timed_out").failure, retryAfterMs: 7 } }, 3, 100);
+    const asked = decideRelease(
+      run("running"),
+      { outcome: "failed", failure: { ...failure("timed_out").failure, retryAfterMs: 7 } },
+      3,
+      100,
+    );
     const policy = decideRelease(run("running"), failure("timed_out"), 3, 100);
     assert.equal(asked.kind === "move" ? asked.retryDelayMs : null, 7);
     assert.equal(policy.kind === "move" ? policy.retryDelayMs : null, 100);
   });
-  it("handed back before it began costs no attempt", () => assert.equal(outcome(decideRelease(run("running", 3, false), { outcome: "rejected" }, 3, 0)), "queued"));
+  it("handed back before it began costs no attempt", () =>
+    assert.equal(outcome(decideRelease(run("running", 3, false), { outcome: "rejected" }, 3, 0)), "queued"));
   it("handed back in the last attempt after it began ends the run", () =>
     assert.equal(outcome(decideRelease(run("running", 3), { outcome: "rejected" }, 3, 0)), "system_failed"));
 });
@@ -97,9 +128,11 @@ describe("a release", () => {
 describe("a lost lease", () => {
   for (const status of LIVE) {
     const expected = status === "running" ? "queued" : status === "cancel_requested" ? "cancelled" : "none";
-    it(`of a ${status} run leads to ${expected}`, () => assert.equal(outcome(decideLeaseLost(run(status), 3, "silent")), expected));
+    it(`of a ${status} run leads to ${expected}`, () =>
+      assert.equal(outcome(decideLeaseLost(run(status), 3, "silent")), expected));
   }
-  it("before the attempt began costs nothing, whatever is left", () => assert.equal(outcome(decideLeaseLost(run("running", 3, false), 3, "silent")), "queued"));
+  it("before the attempt began costs nothing, whatever is left", () =>
+    assert.equal(outcome(decideLeaseLost(run("running", 3, false), 3, "silent")), "queued"));
   it("in the last attempt ends the run as system_failed with lease_lost", () => {
     const decision = decideLeaseLost(run("running", 3), 3, "silent");
     assert.equal(outcome(decision), "system_failed");
@@ -110,16 +143,21 @@ describe("a lost lease", () => {
 describe("time", () => {
   for (const status of LIVE) {
     it(`makes a ${status} run due: ${status === "queued" || status === "retry_delayed" ? "queued" : "none"}`, () =>
-      assert.equal(outcome(decideDue(status)), status === "queued" || status === "retry_delayed" ? "queued" : "none"));
+      assert.equal(
+        outcome(decideDue(status)),
+        status === "queued" || status === "retry_delayed" ? "queued" : "none",
+      ));
     it(`expires a ${status} run that was never leased: ${status === "queued" ? "expired" : "none"}`, () =>
       assert.equal(outcome(decideExpiry(run(status, 0, false))), status === "queued" ? "expired" : "none"));
   }
-  it("does not expire a run that a worker once had", () => assert.equal(outcome(decideExpiry(run("queued", 1))), "none"));
+  it("does not expire a run that a worker once had", () =>
+    assert.equal(outcome(decideExpiry(run("queued", 1))), "none"));
 });
 
 describe("the declared edges", () => {
   it("leave no terminal status", () => {
-    for (const edge of RUN_EDGES) assert.ok(!(TERMINAL_RUN_STATUSES as readonly string[]).includes(edge.from), edge.from);
+    for (const edge of RUN_EDGES)
+      assert.ok(!(TERMINAL_RUN_STATUSES as readonly string[]).includes(edge.from), edge.from);
   });
 
   it("are exactly those that the decisions take", () => {
@@ -136,7 +174,12 @@ describe("the declared edges", () => {
         for (const attempt of [1, 3]) {
           note(status, decideStart(run(status, attempt, started)));
           note(status, decideLeaseLost(run(status, attempt, started), 3, "silent"));
-          for (const release of [{ outcome: "succeeded", output: null }, failure("application_error"), { outcome: "cancelled" }, { outcome: "rejected" }] as const) {
+          for (const release of [
+            { outcome: "succeeded", output: null },
+            failure("application_error"),
+            { outcome: "cancelled" },
+            { outcome: "rejected" },
+          ] as const) {
             note(status, decideRelease(run(status, attempt, started), release, 3, 0));
           }
         }
@@ -144,6 +187,9 @@ describe("the declared edges", () => {
     }
     // A waiting run cannot be reached yet, but its cancellation is decided.
     taken.delete("waiting>cancelled");
-    assert.deepEqual([...taken].sort(), [...new Set(RUN_EDGES.map((edge) => `${edge.from}>${edge.to}`))].sort());
+    assert.deepEqual(
+      [...taken].sort(),
+      [...new Set(RUN_EDGES.map((edge) => `${edge.from}>${edge.to}`))].sort(),
+    );
   });
 });

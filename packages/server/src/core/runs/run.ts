@@ -1,4 +1,11 @@
-import type { FailureKind, LiveRunStatus, RunEventKind, RunFailure, RunStatus, TerminalRunStatus } from "@keelson/contract";
+import type {
+  FailureKind,
+  LiveRunStatus,
+  RunEventKind,
+  RunFailure,
+  RunStatus,
+  TerminalRunStatus,
+} from "@keelson/contract";
 
 /**
  * The life of a run.
@@ -33,7 +40,12 @@ export type LiveRun = {
   attemptStarted: boolean;
 };
 
-export type DecidedEvent = { kind: RunEventKind; message?: string; severity?: "info" | "warn" | "error"; attributes?: Record<string, unknown> };
+export type DecidedEvent = {
+  kind: RunEventKind;
+  message?: string;
+  severity?: "info" | "warn" | "error";
+  attributes?: Record<string, unknown>;
+};
 
 export type Ending = { status: TerminalRunStatus; failure: RunFailure | null; output: string | null };
 
@@ -44,7 +56,12 @@ export type Decision =
   | { kind: "move"; to: LiveRunStatus; retryDelayMs?: number; events: DecidedEvent[] }
   | { kind: "end"; ending: Ending; events: DecidedEvent[] };
 
-const end = (status: TerminalRunStatus, events: DecidedEvent[], failure: RunFailure | null = null, output: string | null = null): Decision => ({
+const end = (
+  status: TerminalRunStatus,
+  events: DecidedEvent[],
+  failure: RunFailure | null = null,
+  output: string | null = null,
+): Decision => ({
   kind: "end",
   ending: { status, failure, output },
   events,
@@ -70,7 +87,10 @@ export function decideCancel(status: RunStatus): Decision {
     case "failed":
     case "expired":
     case "system_failed":
-      return { kind: "refuse", message: `The run has already ended as ${status}; an ended run cannot be cancelled.` };
+      return {
+        kind: "refuse",
+        message: `The run has already ended as ${status}; an ended run cannot be cancelled.`,
+      };
   }
 }
 
@@ -79,7 +99,9 @@ export function decideStart(run: LiveRun): Decision {
   switch (run.status) {
     case "running":
     case "cancel_requested":
-      return run.attemptStarted ? { kind: "none" } : { kind: "move", to: run.status, events: [{ kind: "run.started" }] };
+      return run.attemptStarted
+        ? { kind: "none" }
+        : { kind: "move", to: run.status, events: [{ kind: "run.started" }] };
     case "queued":
     case "waiting":
     case "retry_delayed":
@@ -100,7 +122,12 @@ export type Release =
 const NEVER_RETRIED: readonly FailureKind[] = ["payload_invalid", "bundle_error", "nondeterministic_replay"];
 
 /** The worker gives the lease back. `delayMs` is the policy's delay before the next attempt. */
-export function decideRelease(run: LiveRun, release: Release, maxAttempts: number, delayMs: number): Decision {
+export function decideRelease(
+  run: LiveRun,
+  release: Release,
+  maxAttempts: number,
+  delayMs: number,
+): Decision {
   switch (run.status) {
     case "cancel_requested":
       return end("cancelled", [CANCELLED]);
@@ -113,7 +140,12 @@ export function decideRelease(run: LiveRun, release: Release, maxAttempts: numbe
   }
 }
 
-function decideReleaseOfRunning(run: LiveRun, release: Release, maxAttempts: number, delayMs: number): Decision {
+function decideReleaseOfRunning(
+  run: LiveRun,
+  release: Release,
+  maxAttempts: number,
+  delayMs: number,
+): Decision {
   switch (release.outcome) {
     case "succeeded":
       return end("succeeded", [{ kind: "run.succeeded" }], null, release.output);
@@ -125,21 +157,42 @@ function decideReleaseOfRunning(run: LiveRun, release: Release, maxAttempts: num
     case "rejected":
       return run.attemptStarted
         ? decideLostAttempt(run, maxAttempts, "The worker handed the run back before it finished.")
-        : { kind: "move", to: "queued", events: [{ kind: "run.queued", message: "Handed back by the worker before it started." }] };
+        : {
+            kind: "move",
+            to: "queued",
+            events: [{ kind: "run.queued", message: "Handed back by the worker before it started." }],
+          };
   }
 }
 
-function decideFailure(run: LiveRun, failure: AttemptFailure, maxAttempts: number, delayMs: number): Decision {
+function decideFailure(
+  run: LiveRun,
+  failure: AttemptFailure,
+  maxAttempts: number,
+  delayMs: number,
+): Decision {
   const { retryAfterMs, ...shown } = failure;
   const attributes = { kind: failure.kind, message: failure.message };
   const retry = failure.retryable && !NEVER_RETRIED.includes(failure.kind) && run.attemptNumber < maxAttempts;
-  if (!retry) return end("failed", [{ kind: "run.failed", severity: "error", message: failure.message, attributes }], shown);
+  if (!retry)
+    return end(
+      "failed",
+      [{ kind: "run.failed", severity: "error", message: failure.message, attributes }],
+      shown,
+    );
   const wait = retryAfterMs ?? delayMs;
   return {
     kind: "move",
     to: "retry_delayed",
     retryDelayMs: wait,
-    events: [{ kind: "run.retry_delayed", severity: "warn", message: failure.message, attributes: { ...attributes, delay_ms: wait } }],
+    events: [
+      {
+        kind: "run.retry_delayed",
+        severity: "warn",
+        message: failure.message,
+        attributes: { ...attributes, delay_ms: wait },
+      },
+    ],
   };
 }
 
@@ -188,4 +241,3 @@ export function decideExpiry(run: LiveRun): Decision {
   if (run.status !== "queued" || run.attemptNumber > 0) return { kind: "none" };
   return end("expired", [{ kind: "run.expired", severity: "warn" }]);
 }
-

@@ -41,8 +41,15 @@ export function createRunStarter(context: StartContext): RunStarter {
   return { start: batcher.submit, pending: batcher.pending };
 }
 
-const keyOf = ({ environmentId, scope, key }: { environmentId: string; scope: string; key: string }): string =>
-  `${environmentId}\n${scope}\n${key}`;
+const keyOf = ({
+  environmentId,
+  scope,
+  key,
+}: {
+  environmentId: string;
+  scope: string;
+  key: string;
+}): string => `${environmentId}\n${scope}\n${key}`;
 
 async function startBatch(context: StartContext, runs: NewRun[]): Promise<BatchOutcome<StartOutcome>[]> {
   const { leaders, followers } = splitByKey(runs);
@@ -56,7 +63,9 @@ async function startBatch(context: StartContext, runs: NewRun[]): Promise<BatchO
   }
   lending.deliver(inserted);
   const queuedGroups = new Set(
-    lending.inserts.filter(({ run, lease }) => lease === null && inserted.has(run.id)).map(({ run }) => run.workerGroupId),
+    lending.inserts
+      .filter(({ run, lease }) => lease === null && inserted.has(run.id))
+      .map(({ run }) => run.workerGroupId),
   );
   for (const group of queuedGroups) context.wakes.wake(wakeKeys.work(group));
   return settle(context, runs, followers, inserted);
@@ -81,13 +90,19 @@ async function insert(context: StartContext, inserts: readonly RunInsert[]): Pro
   if (limited.length === 0) return insertRuns(context.db, inserts);
   return context.db.transaction(async (tx) => {
     const inserted = await insertRuns(tx, inserts);
-    await admitQueues(tx, limited.filter(({ run }) => inserted.has(run.id)).map(({ run }) => run));
+    await admitQueues(
+      tx,
+      limited.filter(({ run }) => inserted.has(run.id)).map(({ run }) => run),
+    );
     return inserted;
   });
 }
 
 /** Locks queues in name order, which every transaction that locks several keeps. */
-export async function admitQueues(tx: Tx, runs: readonly { environmentId: string; queue: string }[]): Promise<number> {
+export async function admitQueues(
+  tx: Tx,
+  runs: readonly { environmentId: string; queue: string }[],
+): Promise<number> {
   const queues = new Map(runs.map((run) => [`${run.environmentId} ${run.queue}`, run]));
   let admitted = 0;
   for (const [, run] of [...queues].sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -114,7 +129,11 @@ function lendPolls(context: StartContext, runs: readonly NewRun[]) {
   const inserts = runs.map((run): RunInsert => {
     const poll = isReadyAtBirth(run) ? nextPoll(run.workerGroupId) : null;
     if (poll === null) return { run, lease: null };
-    const lease = { leaseId: context.newUuid(), workerId: poll.workerId, expiresAt: run.createdAt + context.leaseDurationMs };
+    const lease = {
+      leaseId: context.newUuid(),
+      workerId: poll.workerId,
+      expiresAt: run.createdAt + context.leaseDurationMs,
+    };
     const entry = { run, lease };
     lent.set(poll, [...(lent.get(poll) ?? []), entry]);
     return entry;
@@ -122,7 +141,8 @@ function lendPolls(context: StartContext, runs: readonly NewRun[]) {
   return {
     inserts,
     deliver: (inserted: Set<string>): void => {
-      for (const [poll, entries] of lent) poll.deliver(entries.filter(({ run }) => inserted.has(run.id)).map(toLeasedExecution));
+      for (const [poll, entries] of lent)
+        poll.deliver(entries.filter(({ run }) => inserted.has(run.id)).map(toLeasedExecution));
     },
     giveBack: (): void => {
       for (const poll of lent.keys()) poll.deliver([]);
@@ -155,9 +175,13 @@ function toLeasedExecution({ run, lease }: RunInsert): LeasedExecution {
 }
 
 export const keyConflict = (key: string): DomainError =>
-  new DomainError("idempotency_conflict", "The idempotency key was used with another body. Send the same body, or a new key.", {
-    idempotency_key: key,
-  });
+  new DomainError(
+    "idempotency_conflict",
+    "The idempotency key was used with another body. Send the same body, or a new key.",
+    {
+      idempotency_key: key,
+    },
+  );
 
 /** Gives each caller its own outcome: created, the run of an earlier request with its key, a conflict, or stale. */
 async function settle(
@@ -178,7 +202,8 @@ async function settle(
     if (run.idempotency === null) return { ok: true, value: { kind: "stale" } };
     const first = byKey.get(keyOf({ environmentId: run.environmentId, ...run.idempotency }));
     if (first === undefined) return { ok: true, value: { kind: "stale" } };
-    if (!first.digest.equals(run.idempotency.digest)) return { ok: false, error: keyConflict(run.idempotency.key) };
+    if (!first.digest.equals(run.idempotency.digest))
+      return { ok: false, error: keyConflict(run.idempotency.key) };
     return { ok: true, value: { kind: "replayed", runId: first.runId } };
   });
 }

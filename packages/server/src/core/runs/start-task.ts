@@ -8,7 +8,13 @@ import { idempotencyOf, resolveStart, type StartRequest } from "./resolve-start.
 import { findKeyedRuns } from "./run-writes.ts";
 import { keyConflict, type RunStarter } from "./start-runs.ts";
 
-export type StartTaskContext = { db: Database; deployments: DeploymentCache; runStarter: RunStarter; newUuid: NewUuid; clock: Clock };
+export type StartTaskContext = {
+  db: Database;
+  deployments: DeploymentCache;
+  runStarter: RunStarter;
+  newUuid: NewUuid;
+  clock: Clock;
+};
 
 /** Each attempt reads the pointer again, so a second is needed only when promotions follow each other within it. */
 const MAX_STALE_ATTEMPTS = 5;
@@ -17,7 +23,11 @@ const MAX_STALE_ATTEMPTS = 5;
  * The run of an earlier start with the request's key. A repeat is answered as the first time even when the request could
  * not be accepted any more, because a deployment without the task or with another schema has come between.
  */
-async function findFirstStart(db: Database, request: StartRequest, now: number): Promise<{ kind: "replayed"; runId: string } | null> {
+async function findFirstStart(
+  db: Database,
+  request: StartRequest,
+  now: number,
+): Promise<{ kind: "replayed"; runId: string } | null> {
   if (request.idempotencyKey === null) return null;
   const { scope, key, digest } = idempotencyOf(request, request.idempotencyKey, now);
   const [first] = await findKeyedRuns(db, [{ environmentId: request.environmentId, scope, key }]);

@@ -21,7 +21,12 @@ export type StatusFacts = {
 };
 
 /** Facts for one live run; null when it is not live. */
-export async function findStatusFacts(db: Queryable, environmentId: string, runId: string, now: number): Promise<StatusFacts | null> {
+export async function findStatusFacts(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+  now: number,
+): Promise<StatusFacts | null> {
   const [row] = await db.query<StatusFacts>(sql`
     SELECT e.status, e.available_at AS "availableAt", e.ready, e.limited, e.admitted, e.recovering, e.queue,
       e.concurrency_key AS "concurrencyKey", g.name AS "workerGroup",
@@ -62,7 +67,11 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
 
 function queuedReason(facts: StatusFacts): StatusReason {
   if (facts.availableAt !== null) {
-    return { kind: "delayed", message: "The run was asked to start later.", details: { available_at: iso(facts.availableAt) } };
+    return {
+      kind: "delayed",
+      message: "The run was asked to start later.",
+      details: { available_at: iso(facts.availableAt) },
+    };
   }
   if (!facts.ready && facts.concurrencyKey !== null && facts.heldByKey >= facts.keyLimit) {
     return {
@@ -86,7 +95,15 @@ function queuedReason(facts: StatusFacts): StatusReason {
     };
   }
   if (facts.recovering) {
-    return { kind: "lease_recovery", message: "The worker that had the run was lost; another will take it.", details: null };
+    return {
+      kind: "lease_recovery",
+      message: "The worker that had the run was lost; another will take it.",
+      details: null,
+    };
   }
-  return { kind: "worker_busy", message: "All workers' slots are in use.", details: { active_workers: facts.activeWorkers } };
+  return {
+    kind: "worker_busy",
+    message: "All workers' slots are in use.",
+    details: { active_workers: facts.activeWorkers },
+  };
 }

@@ -1,4 +1,12 @@
-import { isTerminalRunStatus, LIMITS, Run, RunCounts, RunLogSnapshot, SequenceCursor, sseFrame } from "@keelson/contract";
+import {
+  isTerminalRunStatus,
+  LIMITS,
+  Run,
+  RunCounts,
+  RunLogSnapshot,
+  SequenceCursor,
+  sseFrame,
+} from "@keelson/contract";
 import { Type } from "typebox";
 import type { FeedPage } from "../../core/feeds/follow-feed.ts";
 import { wakeKeys } from "../../core/feeds/wakes.ts";
@@ -71,7 +79,9 @@ const eventReader =
   async (after) => {
     const events = await listRunEvents(server.db, scope.environmentId, runId, after, EVENTS_PER_READ);
     return {
-      frames: events.map((event) => sseFrame("run_event", String(event.sequence), JSON.stringify(toRunEvent(runId, event)))),
+      frames: events.map((event) =>
+        sseFrame("run_event", String(event.sequence), JSON.stringify(toRunEvent(runId, event))),
+      ),
       cursor: events.at(-1)?.sequence ?? after,
       full: events.length === EVENTS_PER_READ,
     };
@@ -80,16 +90,29 @@ const eventReader =
 const logReader =
   (server: ServerContext, scope: EnvironmentScope, runId: string): ReadFeed =>
   async (after) => {
-    const chunks = await listLogChunks(server.db, scope.environmentId, runId, after, LOG_CHUNKS_PER_READ, LOG_BYTES_PER_READ);
+    const chunks = await listLogChunks(
+      server.db,
+      scope.environmentId,
+      runId,
+      after,
+      LOG_CHUNKS_PER_READ,
+      LOG_BYTES_PER_READ,
+    );
     return {
-      frames: chunks.map((chunk) => sseFrame("run_log", String(chunk.sequence), JSON.stringify(toRunLogChunk(runId, chunk)))),
+      frames: chunks.map((chunk) =>
+        sseFrame("run_log", String(chunk.sequence), JSON.stringify(toRunLogChunk(runId, chunk))),
+      ),
       cursor: chunks.at(-1)?.sequence ?? after,
       // A read may have ended early for its bytes: only an empty one is known to be the last.
       full: chunks.length > 0,
     };
   };
 
-async function logSnapshot(server: ServerContext, scope: EnvironmentScope, runId: string): Promise<RunLogSnapshot> {
+async function logSnapshot(
+  server: ServerContext,
+  scope: EnvironmentScope,
+  runId: string,
+): Promise<RunLogSnapshot> {
   const totals = await findLogTotals(server.db, scope.environmentId, runId);
   if (totals === null) throw notFound();
   const tail = (stream: "stdout" | "stderr") =>
@@ -174,7 +197,15 @@ export const apiRunRoutes: Route[] = [
     handle: async ({ server, scope, params, query, request }) => {
       if (!wantsEventStream(request, query.follow)) return answerRunEventPage(server, scope, params, query);
       const { runId } = await requireRun(server, scope, params);
-      return followRun(server, scope, request, runId, "events", followCursor(request, query.cursor), eventReader(server, scope, runId));
+      return followRun(
+        server,
+        scope,
+        request,
+        runId,
+        "events",
+        followCursor(request, query.cursor),
+        eventReader(server, scope, runId),
+      );
     },
   }),
   route({
@@ -189,12 +220,24 @@ export const apiRunRoutes: Route[] = [
     tag: "Runs",
     access: read,
     params: RunParams,
-    query: Type.Object({ cursor: Type.Optional(SequenceCursor), follow: Follow }, { additionalProperties: false }),
+    query: Type.Object(
+      { cursor: Type.Optional(SequenceCursor), follow: Follow },
+      { additionalProperties: false },
+    ),
     responses: { 200: { description: "A snapshot, or a stream.", schema: RunLogSnapshot } },
     handle: async ({ server, scope, params, query, request }) => {
       const { runId } = await requireRun(server, scope, params);
-      if (!wantsEventStream(request, query.follow)) return { status: 200, body: await logSnapshot(server, scope, runId) };
-      return followRun(server, scope, request, runId, "logs", followCursor(request, query.cursor), logReader(server, scope, runId));
+      if (!wantsEventStream(request, query.follow))
+        return { status: 200, body: await logSnapshot(server, scope, runId) };
+      return followRun(
+        server,
+        scope,
+        request,
+        runId,
+        "logs",
+        followCursor(request, query.cursor),
+        logReader(server, scope, runId),
+      );
     },
   }),
 ];

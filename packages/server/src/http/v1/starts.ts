@@ -1,4 +1,12 @@
-import { DECLARED_ID_PATTERN, ERROR_CODES, Run, StartBatch, StartBatchResult, StartTask, type ErrorCode } from "@keelson/contract";
+import {
+  DECLARED_ID_PATTERN,
+  ERROR_CODES,
+  Run,
+  StartBatch,
+  StartBatchResult,
+  StartTask,
+  type ErrorCode,
+} from "@keelson/contract";
 import { Type } from "typebox";
 import { findCreatedRun } from "../../core/runs/run-reads.ts";
 import { startTask } from "../../core/runs/start-task.ts";
@@ -42,7 +50,11 @@ async function startOne(
 
 const declaredId = new RegExp(DECLARED_ID_PATTERN);
 
-const EXAMPLE_START = { payload: { path: "/srv/repository" }, tags: ["nightly"], idempotency_key: "report-2026-11-20" };
+const EXAMPLE_START = {
+  payload: { path: "/srv/repository" },
+  tags: ["nightly"],
+  idempotency_key: "report-2026-11-20",
+};
 
 export const startRoutes: Route[] = [
   route({
@@ -63,7 +75,14 @@ export const startRoutes: Route[] = [
     examples: { request: EXAMPLE_START },
     handle: async ({ server, scope, params, body, request }) => {
       if (!declaredId.test(params.declaredID)) throw notFound();
-      const { status, json, replayed } = await startOne(server, scope, request, params.declaredID, body, request.idempotencyKey);
+      const { status, json, replayed } = await startOne(
+        server,
+        scope,
+        request,
+        params.declaredID,
+        body,
+        request.idempotencyKey,
+      );
       return { status, json, ...(replayed ? { headers: { [HEADERS.idempotencyReplayed]: "true" } } : {}) };
     },
   }),
@@ -73,7 +92,8 @@ export const startRoutes: Route[] = [
     path: "/v1/tasks/start-batch",
     operationId: "startTaskBatch",
     summary: "Start up to 500 tasks",
-    description: "Each start stands for itself: one that is refused does not hold the others back. Results are in the order of the request.",
+    description:
+      "Each start stands for itself: one that is refused does not hold the others back. Results are in the order of the request.",
     tag: "Tasks",
     access: { kind: "environment", permission: "tasks.start" },
     body: StartBatch,
@@ -83,7 +103,14 @@ export const startRoutes: Route[] = [
       const results = await Promise.all(
         body.starts.map(async ({ task, ...start }) => {
           try {
-            const { status, json } = await startOne(server, scope, request, task, start, start.idempotency_key ?? null);
+            const { status, json } = await startOne(
+              server,
+              scope,
+              request,
+              task,
+              start,
+              start.idempotency_key ?? null,
+            );
             return `{"status":${status},"run":${json},"error":null}`;
           } catch (error) {
             if (!isOwnRefusal(error)) throw error;

@@ -1,4 +1,10 @@
-import { BUNDLE_FORMAT_VERSION, encodeId, formatDuration, type Cancellation, type ExecutionMode } from "@keelson/contract";
+import {
+  BUNDLE_FORMAT_VERSION,
+  encodeId,
+  formatDuration,
+  type Cancellation,
+  type ExecutionMode,
+} from "@keelson/contract";
 import type { LeasedExecution } from "../../core/executions/claim-executions.ts";
 import type { ResolvedRetry } from "../../core/runs/retry-policy.ts";
 import { toTimestamp } from "./time.ts";

@@ -10,7 +10,8 @@ import { toTimestamp, toTimestampOrNull } from "./time.ts";
  */
 
 const text = JSON.stringify;
-const idOrNull = (prefix: Parameters<typeof encodeId>[0], uuid: string | null): string => (uuid === null ? "null" : `"${encodeId(prefix, uuid)}"`);
+const idOrNull = (prefix: Parameters<typeof encodeId>[0], uuid: string | null): string =>
+  uuid === null ? "null" : `"${encodeId(prefix, uuid)}"`;
 const timeOrNull = (ms: number | null): string => (ms === null ? "null" : `"${toTimestampOrNull(ms)}"`);
 const textOrNull = (value: string | null): string => (value === null ? "null" : text(value));
 

@@ -23,7 +23,12 @@ import {
 import type { TSchema } from "typebox";
 import { leaseExecutions } from "../../core/executions/lease-executions.ts";
 import { renewExecutions } from "../../core/executions/renew-executions.ts";
-import { decodeOperation, reportOperations, type LeasedOperation, type OperationOutcome } from "../../core/executions/report-operations.ts";
+import {
+  decodeOperation,
+  reportOperations,
+  type LeasedOperation,
+  type OperationOutcome,
+} from "../../core/executions/report-operations.ts";
 import { wakeSettled } from "../../core/executions/settle-changes.ts";
 import type { LeasedExecution } from "../../core/executions/claim-executions.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
@@ -41,31 +46,51 @@ async function entrypointFacts(server: ServerContext, leased: LeasedExecution): 
   const deployment = await server.deployments.byId(leased.environmentId, leased.deploymentId);
   if (deployment === null) throw new Error(`The deployment of run ${leased.runId} is gone.`);
   const declaration = deployment.tasks.get(leased.entrypoint)?.declaration;
-  return { bundleDigest: deployment.bundleDigest, execution: declaration?.execution ?? "exclusive", memoryMb: declaration?.memory_mb ?? null };
+  return {
+    bundleDigest: deployment.bundleDigest,
+    execution: declaration?.execution ?? "exclusive",
+    memoryMb: declaration?.memory_mb ?? null,
+  };
 }
 
 async function leaseJson(
   server: ServerContext,
-  answer: { executions: LeasedExecution[]; cancellations: { runId: string; leaseId: string; epoch: number }[]; deploymentChecks: DeploymentCheck[] },
+  answer: {
+    executions: LeasedExecution[];
+    cancellations: { runId: string; leaseId: string; epoch: number }[];
+    deploymentChecks: DeploymentCheck[];
+  },
 ): Promise<string> {
-  const executions = await Promise.all(answer.executions.map(async (leased) => executionJson(leased, await entrypointFacts(server, leased))));
+  const executions = await Promise.all(
+    answer.executions.map(async (leased) => executionJson(leased, await entrypointFacts(server, leased))),
+  );
   return `{"lease_duration":"${formatDuration(server.leaseDurationMs)}","executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"deployment_checks":${JSON.stringify(answer.deploymentChecks)}}`;
 }
 
 /** Applies operations in one transaction; those of a malformed id are answered as leases that are not held. */
-async function report(server: ServerContext, workerId: string, operations: readonly Operation[]): Promise<OperationOutcome[]> {
+async function report(
+  server: ServerContext,
+  workerId: string,
+  operations: readonly Operation[],
+): Promise<OperationOutcome[]> {
   const decoded = operations.map(decodeOperation);
   const known = decoded.filter((operation): operation is LeasedOperation => operation !== null);
   if (known.length === 0) return operations.map(() => NOT_HELD);
   // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
   // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
-  const { outcomes, settled } = await server.db.transaction((tx) => reportOperations(tx, workerId, known, server.clock(), server.random));
+  const { outcomes, settled } = await server.db.transaction((tx) =>
+    reportOperations(tx, workerId, known, server.clock(), server.random),
+  );
   wakeSettled(server.wakes, settled);
   let next = 0;
   return decoded.map((operation) => (operation === null ? NOT_HELD : (outcomes[next++] ?? NOT_HELD)));
 }
 
-const NOT_HELD: OperationOutcome = { ok: false, code: "lease_lost", message: "There is no such lease; stop this execution." };
+const NOT_HELD: OperationOutcome = {
+  ok: false,
+  code: "lease_lost",
+  message: "There is no such lease; stop this execution.",
+};
 
 function resultOf(outcome: OperationOutcome, requestId: string): OperationResult {
   if (outcome.ok) return { status: 200, error: null };
@@ -80,13 +105,16 @@ const operationRoute = (kind: OperationKind, schema: TSchema, summary: string): 
     path: `/executions/${kind}`,
     operationId: `${kind}Execution`,
     summary,
-    description: "One operation of a leased execution. Agents normally send many together with `executions/report`.",
+    description:
+      "One operation of a leased execution. Agents normally send many together with `executions/report`.",
     access: worker,
     body: schema,
     bodyLimitBytes: LIMITS.workerAppendBytes,
     responses: { 200: { description: "Applied, now or earlier.", schema: OperationResult } },
     handle: async ({ server, scope, body, request }) => {
-      const [outcome = NOT_HELD] = await report(server, scope.workerId, [{ kind, ...(body as object) } as Operation]);
+      const [outcome = NOT_HELD] = await report(server, scope.workerId, [
+        { kind, ...(body as object) } as Operation,
+      ]);
       if (!outcome.ok) throw new DomainError(outcome.code, outcome.message);
       return { status: 200, body: resultOf(outcome, request.requestId) };
     },
@@ -117,13 +145,20 @@ export const executionRoutes: Route[] = [
     path: "/executions/renew",
     operationId: "renewExecutions",
     summary: "Renew leases",
-    description: "One call for all leases. Those in `lost` are no longer this worker's: it stops them and reports nothing more.",
+    description:
+      "One call for all leases. Those in `lost` are no longer this worker's: it stops them and reports nothing more.",
     access: worker,
     body: Renew,
     bodyLimitBytes: LIMITS.workerAppendBytes,
-    responses: { 200: { description: "What was renewed, lost and is to be cancelled.", schema: RenewResponse } },
+    responses: {
+      200: { description: "What was renewed, lost and is to be cancelled.", schema: RenewResponse },
+    },
     handle: async ({ server, scope, body }) => {
-      const { expiresAt, renewed, lost, cancellations } = await renewExecutions(server, scope.workerId, body.leases);
+      const { expiresAt, renewed, lost, cancellations } = await renewExecutions(
+        server,
+        scope.workerId,
+        body.leases,
+      );
       return {
         status: 200,
         body: {
@@ -149,7 +184,10 @@ export const executionRoutes: Route[] = [
     responses: { 200: { description: "A result for each operation, in order.", schema: ReportResponse } },
     handle: async ({ server, scope, body, request }) => {
       const outcomes = await report(server, scope.workerId, body.operations);
-      return { status: 200, body: { results: outcomes.map((outcome) => resultOf(outcome, request.requestId)) } };
+      return {
+        status: 200,
+        body: { results: outcomes.map((outcome) => resultOf(outcome, request.requestId)) },
+      };
     },
   }),
   ...operationRoute("start", StartOperation, "Say that an attempt began"),
@@ -158,4 +196,3 @@ export const executionRoutes: Route[] = [
   ...operationRoute("metadata", MetadataOperation, "Change a run's metadata"),
   ...operationRoute("release", ReleaseOperation, "Give a lease back with its outcome"),
 ];
-

@@ -1,10 +1,12 @@
 import type { TSchema } from "typebox";
 import { route, type Access, type Route } from "../route.ts";
 
-type Mounted<A extends Access, P extends TSchema | undefined, Q extends TSchema | undefined, B extends TSchema | undefined> = Omit<
-  Route<A, P, Q, B>,
-  "family" | "tag"
->;
+type Mounted<
+  A extends Access,
+  P extends TSchema | undefined,
+  Q extends TSchema | undefined,
+  B extends TSchema | undefined,
+> = Omit<Route<A, P, Q, B>, "family" | "tag">;
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
