@@ -98,6 +98,7 @@ async function serve(config: Config, db: Database, log: Logger, clock: Clock): P
     const publicUrl = config.publicUrl ?? url;
     const path = join(config.dataDir, "credentials.json");
     const credentials = await ensureCredentials(db, path, publicUrl, context.newUuid, context.clock());
+    context.readiness.open();
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       context.readiness.drain();

@@ -6,6 +6,8 @@ import { DomainError } from "../domain-error.ts";
 export type Readiness = {
   /** @throws DomainError `unavailable` that says why not. */
   check(): Promise<void>;
+  /** The start is complete: until now the answer was no. */
+  open(): void;
   /** From now on the answer is no: the server is about to stop. */
   drain(): void;
 };
@@ -14,10 +16,11 @@ const TIMEOUT_MS = 2_000;
 
 export async function createReadiness(db: Database): Promise<Readiness> {
   const checkMigrated = await createMigratedCheck();
-  let draining = false;
+  let state: "starting" | "open" | "draining" = "starting";
   return {
     check: async () => {
-      if (draining) throw new DomainError("unavailable", "The server is stopping; use another one.");
+      if (state === "starting") throw new DomainError("unavailable", "The server is starting; ask again.");
+      if (state === "draining") throw new DomainError("unavailable", "The server is stopping; use another one.");
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(
@@ -34,8 +37,11 @@ export async function createReadiness(db: Database): Promise<Readiness> {
         clearTimeout(timer);
       }
     },
+    open: () => {
+      if (state === "starting") state = "open";
+    },
     drain: () => {
-      draining = true;
+      state = "draining";
     },
   };
 }
