@@ -8,6 +8,7 @@ import {
 } from "@keelson/contract";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
 import { createTimestamps, type Clock } from "./clock.ts";
+import { createLeaseAhead, type LeaseAhead } from "./executions/lease-ahead.ts";
 import { checkDeployment } from "./executions/check-deployment.ts";
 import { LeaseLoop } from "./executions/lease-loop.ts";
 import { startRenewalLoop } from "./executions/renewal-loop.ts";
@@ -58,12 +59,16 @@ export class Agent {
   readonly #loop: LeaseLoop;
   /** Until the first answer to a lease call, and so the first lease, says it. */
   #leaseDurationMs = 6_000;
+  /** Leased ahead, in order, until a slot is free: see `lease-ahead.ts`. */
+  readonly #waiting: RunningExecution[] = [];
+  readonly #ahead: LeaseAhead;
   #draining = false;
   #whenDone: (() => void)[] = [];
   #drained: Promise<void> | null = null;
 
   constructor(options: AgentOptions) {
     this.#options = options;
+    this.#ahead = createLeaseAhead(options.clock.monotonic, options.capacity);
     const { client, reaper, capacity, clock, random, logger } = options;
     const { signal } = this.#stopped;
     this.#hosts = new HostPool({ capacity, environment: options.hostEnvironment, reaper, logger });
@@ -138,6 +143,7 @@ export class Agent {
       attempts: 3,
     }).catch((err: unknown) => logger.warn({ err }, "the server could not be told of the drain"));
     for (const execution of this.#running) if (!execution.started) execution.drain();
+    this.#startWaiting();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
     await this.#noneRunning();
     clearTimeout(timeout);
@@ -163,7 +169,7 @@ export class Agent {
 
   #freeSlots(): number {
     if (this.#reporter.backlog() > BACKLOG_OPERATIONS) return 0;
-    return Math.max(0, this.#options.capacity - this.#running.size);
+    return Math.max(0, this.#options.capacity + this.#ahead.slots() - this.#running.size);
   }
 
   #receive(response: LeaseResponse): void {
@@ -180,11 +186,22 @@ export class Agent {
     this.#leases.set(execution.lease_id, running);
     this.#running.add(running);
     if (this.#draining) running.drain();
-    void running.start();
+    this.#waiting.push(running);
+    this.#startWaiting();
+  }
+
+  /** Starts what was leased ahead as far as there are slots; while draining all of it, to be handed back. */
+  #startWaiting(): void {
+    const busy = (): number => this.#running.size - this.#waiting.length;
+    while (this.#waiting.length > 0 && (this.#draining || busy() < this.#options.capacity)) {
+      void this.#waiting.shift()?.start();
+    }
   }
 
   #onEnded(execution: RunningExecution): void {
     this.#running.delete(execution);
+    this.#ahead.ended();
+    this.#startWaiting();
     this.#loop.wake();
     if (this.#running.size === 0) for (const resolve of this.#whenDone.splice(0)) resolve();
   }

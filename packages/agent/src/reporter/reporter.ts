@@ -9,7 +9,7 @@ import { LeaseChannel, type ChannelListener, type QueuedOperation, type Urgency 
 /** A report stays below the wire's 4 MiB, with room for its frame. */
 const BATCH_BYTES = 3 * 1024 * 1024;
 /** How long a start waits for company: a run that ends at once is then one batch. */
-const SOON_MS = 5;
+const SOON_MS = 25;
 
 export type ReporterOptions = {
   send(body: string): Promise<ReportResponse>;

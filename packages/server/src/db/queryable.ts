@@ -1,6 +1,7 @@
 // What statements are run on.
 
 import type pg from "pg";
+import { arrayLiteral } from "./array-literal.ts";
 import type { Sql } from "./sql.ts";
 
 /** What runs a statement: the pool, each time on any connection, or a transaction. */
@@ -16,6 +17,7 @@ export interface Tx extends Queryable {
 
 /** The query `pg` runs for a statement. */
 export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig {
-  if (statementNames) return { name: statement.name, text: statement.text, values: statement.values };
-  return { text: statement.text, values: statement.values };
+  const values = statement.values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value));
+  if (statementNames) return { name: statement.name, text: statement.text, values };
+  return { text: statement.text, values };
 }

@@ -4,6 +4,7 @@ import type { Database } from "../db/pool.ts";
 import type { Tx } from "../db/queryable.ts";
 import { SWEEP_LIMIT } from "../core/executions/execution-reads.ts";
 import { wakeSettled, type Settled } from "../core/executions/settle-changes.ts";
+import { vacuumExecutions } from "../core/executions/vacuum-executions.ts";
 import { sweepDue, sweepExpired, sweepLeases } from "../core/executions/sweep-executions.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
 
@@ -22,6 +23,7 @@ export function runLoops({ db, clock, wakes, random }: RunLoopContext): LoopWork
   return [
     { name: "sweep-leases", intervalMs: 1_000, run: untilDone((tx) => sweepLeases(tx, clock(), random)) },
     { name: "sweep-due", intervalMs: 200, run: untilDone((tx) => sweepDue(tx, clock())) },
+    { name: "vacuum-executions", intervalMs: 1_000, run: async () => void (await vacuumExecutions(db)) },
     { name: "sweep-expired", intervalMs: 1_000, run: untilDone((tx) => sweepExpired(tx, clock())) },
   ];
 }

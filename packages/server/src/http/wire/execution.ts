@@ -6,7 +6,7 @@ import {
   type ExecutionMode,
 } from "@keelson/contract";
 import type { LeasedExecution } from "../../core/executions/claim-executions.ts";
-import type { ResolvedRetry } from "../../core/runs/retry-policy.ts";
+import { wireRetry } from "./retry.ts";
 import { toTimestamp } from "./time.ts";
 
 /** What a worker must know of the code besides the run: from the deployment, which never changes. */
@@ -23,7 +23,7 @@ export const executionJson = (leased: LeasedExecution, facts: EntrypointFacts): 
   `,"run":{"id":"${encodeId("run", leased.runId)}","project_id":"${encodeId("proj", leased.projectId)}"` +
   `,"environment_id":"${encodeId("env", leased.environmentId)}","task":${leased.entrypointKind === "task" ? text(leased.entrypoint) : "null"}` +
   `,"actor":${leased.entrypointKind === "actor" ? text(leased.entrypoint) : "null"},"attempt_number":${leased.attemptNumber}` +
-  `,"max_attempts":${(JSON.parse(leased.retry) as ResolvedRetry).maxAttempts},"payload":${leased.payload ?? "null"}` +
+  `,"max_attempts":${wireRetry(leased.retry).maxAttempts},"payload":${leased.payload ?? "null"}` +
   `,"metadata":${leased.metadata ?? "{}"},"tags":${leased.tags === null ? "[]" : text(leased.tags)},"queue":${text(leased.queue)}` +
   `,"created_at":"${toTimestamp(leased.createdAt)}","deployment_id":"${encodeId("dep", leased.deploymentId)}"` +
   `,"deployment_version":${text(leased.deploymentVersion)},"session_id":null,"turn":null,"parent_run_id":null,"schedule_id":null,"workspace_id":null}` +

@@ -1,7 +1,7 @@
 import { encodeId, formatDuration, type StatusReason } from "@keelson/contract";
 import type { NewRun } from "../../core/runs/new-run.ts";
-import type { ResolvedRetry } from "../../core/runs/retry-policy.ts";
 import type { RunRow } from "../../core/runs/run-reads.ts";
+import { wireRetry } from "./retry.ts";
 import { toTimestamp, toTimestampOrNull } from "./time.ts";
 
 /**
@@ -15,35 +15,14 @@ const idOrNull = (prefix: Parameters<typeof encodeId>[0], uuid: string | null): 
 const timeOrNull = (ms: number | null): string => (ms === null ? "null" : `"${toTimestampOrNull(ms)}"`);
 const textOrNull = (value: string | null): string => (value === null ? "null" : text(value));
 
-const retryCache = new Map<string, string>();
-const RETRY_CACHE_SIZE = 1_000;
-
-/** A retry policy as stored, in the words of the wire. Policies are few, and each is in every run. */
-function retryJson(stored: string): string {
-  const known = retryCache.get(stored);
-  if (known !== undefined) return known;
-  const policy = JSON.parse(stored) as ResolvedRetry;
-  const json = text({
-    max_attempts: policy.maxAttempts,
-    initial_delay: formatDuration(policy.initialDelayMs),
-    max_delay: formatDuration(policy.maxDelayMs),
-    factor: policy.factor,
-    jitter: policy.jitter,
-  });
-  if (retryCache.size >= RETRY_CACHE_SIZE) retryCache.clear();
-  retryCache.set(stored, json);
-  return json;
-}
-
-const maxAttemptsOf = (stored: string): number => (JSON.parse(stored) as ResolvedRetry).maxAttempts;
-
 export function runJson(run: RunRow, statusReason: StatusReason | null): string {
+  const retry = wireRetry(run.retry);
   return (
     `{"id":"${encodeId("run", run.id)}","project_id":"${encodeId("proj", run.projectId)}","environment_id":"${encodeId("env", run.environmentId)}"` +
     `,"task":${run.entrypointKind === "task" ? text(run.entrypoint) : "null"},"actor":${run.entrypointKind === "actor" ? text(run.entrypoint) : "null"}` +
     `,"session_id":${idOrNull("sess", run.sessionId)},"turn":${run.turn ?? "null"},"status":"${run.status}"` +
     `,"status_reason":${statusReason === null ? "null" : text(statusReason)},"attempt_number":${run.attemptNumber ?? "null"}` +
-    `,"max_attempts":${maxAttemptsOf(run.retry)},"retry":${retryJson(run.retry)}` +
+    `,"max_attempts":${retry.maxAttempts},"retry":${retry.json}` +
     `,"deployment_id":"${encodeId("dep", run.deploymentId)}","deployment_version":${text(run.deploymentVersion)}` +
     `,"workspace_id":${idOrNull("ws", run.workspaceId)},"payload":${run.payload ?? "null"},"output":${run.output ?? "null"}` +
     `,"failure":${run.failure ?? "null"},"pending_wait":null,"queue":${text(run.queue)},"concurrency_key":${textOrNull(run.concurrencyKey)}` +
