@@ -5,7 +5,8 @@ const PLAIN = /^[A-Za-z0-9_.:+-]+$/;
 
 function element(value: unknown): string {
   if (value === null || value === undefined) return "NULL";
-  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
+  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint")
+    return String(value);
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString("hex")}"`;
   const text = String(value);
   // The bare word NULL means null.

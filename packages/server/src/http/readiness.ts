@@ -20,7 +20,8 @@ export async function createReadiness(db: Database): Promise<Readiness> {
   return {
     check: async () => {
       if (state === "starting") throw new DomainError("unavailable", "The server is starting; ask again.");
-      if (state === "draining") throw new DomainError("unavailable", "The server is stopping; use another one.");
+      if (state === "draining")
+        throw new DomainError("unavailable", "The server is stopping; use another one.");
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(
