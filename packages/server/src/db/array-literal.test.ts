@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { arrayLiteral } from "./array-literal.ts";
+import { arrayLiteral, type ArrayElement } from "./array-literal.ts";
 
-const cases: [string, unknown[], string][] = [
+const cases: [string, ArrayElement[], string][] = [
   ["an empty array", [], "{}"],
   [
     "ids and numbers bare",

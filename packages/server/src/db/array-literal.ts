@@ -3,19 +3,21 @@
 
 const PLAIN = /^[A-Za-z0-9_.:+-]+$/;
 
-function element(value: unknown): string {
+/** What an array may hold. */
+export type ArrayElement = string | number | boolean | bigint | Buffer | null | undefined;
+
+function element(value: ArrayElement): string {
   if (value === null || value === undefined) return "NULL";
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint")
     return String(value);
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString("hex")}"`;
-  const text = String(value);
   // The bare word NULL means null.
-  if (text.length <= 64 && PLAIN.test(text) && text.toUpperCase() !== "NULL") return text;
-  return `"${text.includes("\\") || text.includes('"') ? text.replace(/["\\]/g, "\\$&") : text}"`;
+  if (value.length <= 64 && PLAIN.test(value) && value.toUpperCase() !== "NULL") return value;
+  return `"${value.includes("\\") || value.includes('"') ? value.replace(/["\\]/g, "\\$&") : value}"`;
 }
 
 /** The text form of a one-dimensional array: of text, numbers, booleans, ids, bytes and nulls. */
-export function arrayLiteral(values: readonly unknown[]): string {
+export function arrayLiteral(values: readonly ArrayElement[]): string {
   let literal = "{";
   for (let i = 0; i < values.length; i += 1) {
     if (i > 0) literal += ",";

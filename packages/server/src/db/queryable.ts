@@ -1,7 +1,7 @@
 // What statements are run on.
 
 import type pg from "pg";
-import { arrayLiteral } from "./array-literal.ts";
+import { arrayLiteral, type ArrayElement } from "./array-literal.ts";
 import type { Sql } from "./sql.ts";
 
 /** What runs a statement: the pool, each time on any connection, or a transaction. */
@@ -17,7 +17,7 @@ export interface Tx extends Queryable {
 
 /** The query `pg` runs for a statement. */
 export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig {
-  const values = statement.values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value));
+  const values = statement.values.map((value) => (Array.isArray(value) ? arrayLiteral(value as ArrayElement[]) : value));
   if (statementNames) return { name: statement.name, text: statement.text, values };
   return { text: statement.text, values };
 }

@@ -17,9 +17,21 @@ export function toErrorReply(error: unknown, requestId: string): ErrorReply {
   const headers: Record<string, string> = {};
   if (status === 401) headers["www-authenticate"] = 'Bearer realm="keelson"';
   if (status === 503 || status === 429) headers["retry-after"] = RETRY_AFTER_SECONDS;
+  if (status === 429) Object.assign(headers, rateLimitHeaders(details));
   if (code === "method_not_allowed" && typeof details?.["allow"] === "string")
     headers["allow"] = details["allow"];
   return { status, headers, body: { error: { code, message, details, request_id: requestId } } };
+}
+
+/** Source: the IETF draft "RateLimit header fields for HTTP", in its three-header form. */
+function rateLimitHeaders(details: Described["details"]): Record<string, string> {
+  const limit = details?.["limit"];
+  if (typeof limit !== "number") return {};
+  return {
+    "ratelimit-limit": String(limit),
+    "ratelimit-remaining": "0",
+    "ratelimit-reset": RETRY_AFTER_SECONDS,
+  };
 }
 
 /** Whether the log should have the error itself: it is ours, not the caller's. */

@@ -113,6 +113,17 @@ function checkNumbers(name: string, { events }: Followed): void {
   );
 }
 
+const textsOf = ({ events }: Followed): string[] =>
+  events.map(({ data }) => Buffer.from((JSON.parse(data) as { data: string }).data, "base64").toString());
+
+/** The steps as they were said, and the run's success last. */
+function checkEvents({ events }: Followed, messages: readonly string[]): void {
+  const kinds = events.map(({ data }) => JSON.parse(data) as { kind: string; message: string });
+  const steps = kinds.filter(({ kind }) => kind === "step.completed").map(({ message }) => message);
+  assert.deepEqual(steps, messages);
+  assert.equal(kinds.at(-1)?.kind, "run.succeeded");
+}
+
 test("a reader of events or logs that reconnects at random meets no gap, no repeat and no other order", async () => {
   const seed = newSeed();
   const random = seededRandom(seed);
@@ -168,20 +179,8 @@ test("a reader of events or logs that reconnects at random meets no gap, no repe
       name,
     );
   }
-  for (const { events: received } of [logs, steadyLogs]) {
-    const texts = received.map(({ data }) =>
-      Buffer.from((JSON.parse(data) as { data: string }).data, "base64").toString(),
-    );
-    assert.deepEqual(texts, said.chunks);
-  }
-  for (const { events: received } of [events, steadyEvents]) {
-    const kinds = received.map(({ data }) => JSON.parse(data) as { kind: string; message: string });
-    assert.deepEqual(
-      kinds.filter(({ kind }) => kind === "step.completed").map(({ message }) => message),
-      said.messages,
-    );
-    assert.equal(kinds.at(-1)?.kind, "run.succeeded");
-  }
+  for (const followed of [logs, steadyLogs]) assert.deepEqual(textsOf(followed), said.chunks);
+  for (const followed of [events, steadyEvents]) checkEvents(followed, said.messages);
   assert.ok(events.connections > 10 && logs.connections > 10, "too few reconnections to tell");
   // After the end there is nothing but the end, at once.
   const again = await follow("events", null, { after: events.events.at(-1)?.id ?? "" });

@@ -121,6 +121,25 @@ async function waitForEnd(runId: string): Promise<Awaited<ReturnType<Site["call"
   return site.call(url, "GET", `/api/runs/${runId}`);
 }
 
+/** Every operation that a lease can be used for. */
+const everyWrite = (sequence: number, at: string) =>
+  [
+    ["logs", { sequence, at, chunks: [{ stream: "stdout", data: "c3RhbGU=", at }] }],
+    ["events", { sequence, at, events: [{ kind: "step.completed", message: "stale", at }] }],
+    ["metadata", { sequence, at, changes: [{ op: "set", key: "stale", value: true }] }],
+    ["release", { sequence, at, outcome: "succeeded", output: "stale" }],
+    [
+      "release",
+      {
+        sequence,
+        at,
+        outcome: "failed",
+        failure: { kind: "application_error", message: "stale", retryable: false },
+      },
+    ],
+    ["start", { sequence, at }],
+  ] as const;
+
 test("every kind of write under a superseded lease is refused whole", async () => {
   const first = await enrollRawWorker(site, site.servers[0] as ServerProcess, "first");
   const second = await enrollRawWorker(site, site.servers[0] as ServerProcess, "second");
@@ -131,30 +150,13 @@ test("every kind of write under a superseded lease is refused whole", async () =
   assert.equal((await first.post("executions/start", { ...stale, sequence: 1, at })).status, 200);
   await until("the lease is lost", 15_000, async () => (await kindsOf(runId)).includes("lease.lost"));
 
-  const writes = (sequence: number) =>
-    [
-      ["logs", { sequence, at, chunks: [{ stream: "stdout", data: "c3RhbGU=", at }] }],
-      ["events", { sequence, at, events: [{ kind: "step.completed", message: "stale", at }] }],
-      ["metadata", { sequence, at, changes: [{ op: "set", key: "stale", value: true }] }],
-      ["release", { sequence, at, outcome: "succeeded", output: "stale" }],
-      [
-        "release",
-        {
-          sequence,
-          at,
-          outcome: "failed",
-          failure: { kind: "application_error", message: "stale", retryable: false },
-        },
-      ],
-      ["start", { sequence, at }],
-    ] as const;
   const tryAll = async (when: string): Promise<void> => {
     const before = await readAll(runId);
-    for (const [route, fields] of writes(2)) {
+    for (const [route, fields] of everyWrite(2, at)) {
       const answer = await first.post(`executions/${route}`, { ...stale, ...fields });
       assert.deepEqual([answer.status, answer.body.error?.code], [409, "lease_lost"], `${route} ${when}`);
     }
-    const operations = writes(2).map(([kind, fields]) => ({ kind, ...stale, ...fields }));
+    const operations = everyWrite(2, at).map(([kind, fields]) => ({ kind, ...stale, ...fields }));
     const reported = await first.post("executions/report", { operations });
     assert.deepEqual(
       new Set((reported.body.results as { status: number }[]).map(({ status }) => status)),

@@ -107,6 +107,8 @@ describe("event streams", () => {
     assert.equal(refused.status, 429);
     assert.equal(refused.body.error.code, "rate_limited");
     assert.ok(refused.headers.get("retry-after"));
+    assert.equal(refused.headers.get("ratelimit-limit"), "1000");
+    assert.equal(refused.headers.get("ratelimit-remaining"), "0");
     for (const stream of streams) stream.destroy();
     // The server hears of a closed connection a moment later.
     for (let response = await open(path); ; response = await open(path)) {

@@ -10,6 +10,7 @@ import {
 } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import { payloadSchemaIssues } from "../entrypoints/payload-validator.ts";
+import { MAX_DELAY_MS } from "../runs/retry-policy.ts";
 import { duplicateIssues } from "./deployment.ts";
 
 /**
@@ -63,17 +64,18 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
   return issues;
 }
 
-/** The pattern of a duration admits numbers that no clock reaches. */
+/** The pattern of a duration admits numbers that no clock reaches; and a bound of nothing would refuse every start. */
 function durationIssues({ max_duration, ttl, retry }: EntrypointDeclaration, path: string): ErrorIssue[] {
-  const durations = {
-    max_duration,
-    ttl,
-    "retry.initial_delay": retry?.initial_delay,
-    "retry.max_delay": retry?.max_delay,
-  };
-  return Object.entries(durations).flatMap(([field, text]) =>
-    !text || parseDuration(text) !== null
-      ? []
-      : [{ path: `${path}.${field}`, message: `"${text}" is too long; use a shorter duration` }],
-  );
+  const durations: [field: string, text: string | null | undefined, minimumMs: number][] = [
+    ["max_duration", max_duration, 1],
+    ["ttl", ttl, 1],
+    ["retry.initial_delay", retry?.initial_delay, 0],
+    ["retry.max_delay", retry?.max_delay, 0],
+  ];
+  return durations.flatMap(([field, text, minimumMs]) => {
+    if (text === null || text === undefined) return [];
+    const ms = parseDuration(text);
+    if (ms !== null && ms >= minimumMs && ms <= MAX_DELAY_MS) return [];
+    return [{ path: `${path}.${field}`, message: `"${text}" must be from ${minimumMs}ms to 3650d` }];
+  });
 }
