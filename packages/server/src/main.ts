@@ -1,33 +1,16 @@
+import { enableCompileCache } from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { ConfigError, loadConfig } from "./config.ts";
-import { startEmbeddedServer } from "./db/embedded-server.ts";
-import { startServer } from "./server.ts";
 
-/** Runs one replica from the environment, with the embedded database when no other is named. */
-async function main(): Promise<void> {
-  const config = loadConfig(process.env);
-  const embedded =
-    config.databaseUrl === null ? await startEmbeddedServer({ dataDir: config.dataDir }) : null;
-  const server = await startServer({
-    ...config,
-    databaseUrl: config.databaseUrl ?? (embedded?.url as string),
-  }).catch(async (error: unknown) => {
-    // A process with a database to watch would not end by itself.
-    await embedded?.stop();
-    throw error;
-  });
-  process.stdout.write(`listening on ${server.url}\n`);
-  let stopping = false;
-  const stop = async (): Promise<void> => {
-    if (stopping) return;
-    stopping = true;
-    await server.close();
-    await embedded?.stop();
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop());
-}
+// The compiled code is kept in the account's own folder: what lies in a shared one could be another's. Everything large
+// is loaded after that, hence the dynamic import.
+enableCompileCache(join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "keelson", "compiled"));
 
 try {
-  await main();
+  const config = loadConfig(process.env);
+  const { runReplica } = await import("./run-replica.ts");
+  await runReplica(config);
 } catch (error) {
   process.stderr.write(`keelson: ${(error as Error).message}\n`);
   process.exitCode = error instanceof ConfigError ? error.exitCode : 1;

@@ -17,7 +17,9 @@ export interface Tx extends Queryable {
 
 /** The query `pg` runs for a statement. */
 export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig {
-  const values = statement.values.map((value) => (Array.isArray(value) ? arrayLiteral(value as ArrayElement[]) : value));
+  const values = statement.values.map((value) =>
+    Array.isArray(value) ? arrayLiteral(value as ArrayElement[]) : value,
+  );
   if (statementNames) return { name: statement.name, text: statement.text, values };
   return { text: statement.text, values };
 }

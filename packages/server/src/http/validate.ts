@@ -34,10 +34,13 @@ export type Validator = (value: unknown, sizeBytes?: number) => void;
 
 /** @returns a function that throws DomainError `invalid_request` naming the places and what to do there. */
 export function bodyValidator(schema: TSchema): Validator {
-  const plain = withoutIds(schema);
-  const first = body.compile(plain);
+  // Compiled at the first call: a start of the server compiles no route that nobody calls.
+  let plain: object | undefined;
+  let first: ValidateFunction | undefined;
   let all: ValidateFunction | undefined;
   return (value, sizeBytes = 0) => {
+    plain ??= withoutIds(schema);
+    first ??= body.compile(plain);
     if (first(value)) return;
     if (sizeBytes > ALL_ERRORS_BYTES) throw refusal(first.errors, "field");
     all ??= bodyAllErrors.compile(plain);
@@ -51,8 +54,9 @@ const withoutIds = (schema: TSchema): object =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) => (key === "$id" ? undefined : value)) as object;
 
 export function queryValidator(schema: TSchema): Validator {
-  const validate = query.compile(withoutIds(schema));
+  let validate: ValidateFunction | undefined;
   return (value) => {
+    validate ??= query.compile(withoutIds(schema));
     if (!validate(value)) throw refusal(validate.errors, "query parameter");
   };
 }

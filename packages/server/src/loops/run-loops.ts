@@ -2,28 +2,45 @@ import type { Clock } from "../clock.ts";
 import type { LoopWork } from "./loop.ts";
 import type { Database } from "../db/pool.ts";
 import type { Tx } from "../db/queryable.ts";
-import { SWEEP_LIMIT } from "../core/executions/execution-reads.ts";
+import { findSweepNews, SWEEP_LIMIT } from "../core/executions/execution-reads.ts";
 import { wakeSettled, type Settled } from "../core/executions/settle-changes.ts";
 import { vacuumExecutions } from "../core/executions/vacuum-executions.ts";
-import { sweepDue, sweepExpired, sweepLeases } from "../core/executions/sweep-executions.ts";
+import {
+  OVERRUN_GRACE_MS,
+  sweepDue,
+  sweepExpired,
+  sweepLeases,
+} from "../core/executions/sweep-executions.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
 
 export type RunLoopContext = { db: Database; clock: Clock; wakes: Wakes; random: () => number };
 
+/** How late a delayed start or a retry may become ready; a lost lease and a time to live are looked for as often. */
+const SWEEP_INTERVAL_MS = 500;
+const VACUUM_INTERVAL_MS = 3_000;
+
 /** The loops that move runs when only time has passed. Every replica runs them; rows are taken with SKIP LOCKED. */
 export function runLoops({ db, clock, wakes, random }: RunLoopContext): LoopWork[] {
   // A full round means that there may be more: it goes on at once, so that a mass of due runs does not trickle.
-  const untilDone = (sweep: (tx: Tx) => Promise<Settled>) => async (): Promise<void> => {
+  const untilDone = async (sweep: (tx: Tx) => Promise<Settled>): Promise<void> => {
     for (;;) {
       const settled = await db.transaction(sweep);
       wakeSettled(wakes, settled);
       if (settled.runIds.length < SWEEP_LIMIT) return;
     }
   };
+  const sweep = async (): Promise<void> => {
+    const news = await findSweepNews(db, clock(), OVERRUN_GRACE_MS);
+    if (news.due) await untilDone((tx) => sweepDue(tx, clock()));
+    if (news.overdue) await untilDone((tx) => sweepLeases(tx, clock(), random));
+    if (news.expired) await untilDone((tx) => sweepExpired(tx, clock()));
+  };
   return [
-    { name: "sweep-leases", intervalMs: 1_000, run: untilDone((tx) => sweepLeases(tx, clock(), random)) },
-    { name: "sweep-due", intervalMs: 200, run: untilDone((tx) => sweepDue(tx, clock())) },
-    { name: "vacuum-executions", intervalMs: 1_000, run: async () => void (await vacuumExecutions(db)) },
-    { name: "sweep-expired", intervalMs: 1_000, run: untilDone((tx) => sweepExpired(tx, clock())) },
+    { name: "sweep-executions", intervalMs: SWEEP_INTERVAL_MS, run: sweep },
+    {
+      name: "vacuum-executions",
+      intervalMs: VACUUM_INTERVAL_MS,
+      run: async () => void (await vacuumExecutions(db)),
+    },
   ];
 }

@@ -1,5 +1,4 @@
 import type { Permission, Role } from "@keelson/contract";
-import { PERMISSIONS } from "@keelson/contract";
 
 /** Whom a credential stands for. */
 export type Principal =
@@ -20,5 +19,3 @@ export type Principal =
 /** A role's permissions in an environment: viewers read, everyone else also acts. */
 export const roleHolds = (role: Role, permission: Permission): boolean =>
   role !== "viewer" || permission.endsWith(".read");
-
-export const ALL_PERMISSIONS: readonly Permission[] = PERMISSIONS;

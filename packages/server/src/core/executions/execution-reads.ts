@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import type { Execution } from "./execution.ts";
 
 export type ExecutionKey = { environmentId: string; runId: string };
@@ -28,22 +28,41 @@ export function lockExecutions(tx: Tx, keys: readonly ExecutionKey[]): Promise<E
 export const SWEEP_LIMIT = 500;
 
 /** Leased runs whose worker has not renewed in time, or whose attempt is over its time by more than the grace. */
+const overdue = (now: number, overrunGraceMs: number): Sql => sql`
+  e.worker_id IS NOT NULL
+  AND (e.lease_expires_at <= to_timestamp(${now}::float8 / 1000)
+    OR e.deadline_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000)
+    OR e.cancel_requested_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000))`;
+
+const due = (now: number): Sql => sql`e.available_at <= to_timestamp(${now}::float8 / 1000)`;
+
+const expired = (now: number): Sql =>
+  sql`e.expires_at <= to_timestamp(${now}::float8 / 1000) AND e.worker_id IS NULL`;
+
+export type SweepNews = { overdue: boolean; due: boolean; expired: boolean };
+
+/** Whether there is anything to sweep: one statement instead of three transactions while nothing happens. */
+export async function findSweepNews(db: Queryable, now: number, overrunGraceMs: number): Promise<SweepNews> {
+  const [news] = await db.query<SweepNews>(sql`
+    SELECT EXISTS (SELECT FROM executions e WHERE ${overdue(now, overrunGraceMs)}) AS overdue,
+      EXISTS (SELECT FROM executions e WHERE ${due(now)}) AS due,
+      EXISTS (SELECT FROM executions e WHERE ${expired(now)}) AS expired`);
+  if (news === undefined) throw new Error("A statement without a condition gave no row.");
+  return news;
+}
+
+/** In the order of the index of leased rows: the primary key's would read every queued run too. */
 export function lockOverdueExecutions(tx: Tx, now: number, overrunGraceMs: number): Promise<Execution[]> {
   return tx.query<Execution>(sql`
-    SELECT ${COLUMNS} FROM executions e
-    WHERE e.worker_id IS NOT NULL
-      AND (e.lease_expires_at <= to_timestamp(${now}::float8 / 1000)
-        OR e.deadline_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000)
-        OR e.cancel_requested_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000))
-    ORDER BY e.environment_id, e.run_id LIMIT ${SWEEP_LIMIT}
+    SELECT ${COLUMNS} FROM executions e WHERE ${overdue(now, overrunGraceMs)}
+    ORDER BY e.worker_id LIMIT ${SWEEP_LIMIT}
     FOR UPDATE SKIP LOCKED`);
 }
 
 /** Delayed starts and retries whose time has come. */
 export function lockDueExecutions(tx: Tx, now: number): Promise<Execution[]> {
   return tx.query<Execution>(sql`
-    SELECT ${COLUMNS} FROM executions e
-    WHERE e.available_at <= to_timestamp(${now}::float8 / 1000)
+    SELECT ${COLUMNS} FROM executions e WHERE ${due(now)}
     ORDER BY e.available_at LIMIT ${SWEEP_LIMIT}
     FOR UPDATE SKIP LOCKED`);
 }
@@ -51,8 +70,7 @@ export function lockDueExecutions(tx: Tx, now: number): Promise<Execution[]> {
 /** Runs that no worker took within their time to live. */
 export function lockExpiredExecutions(tx: Tx, now: number): Promise<Execution[]> {
   return tx.query<Execution>(sql`
-    SELECT ${COLUMNS} FROM executions e
-    WHERE e.expires_at <= to_timestamp(${now}::float8 / 1000) AND e.worker_id IS NULL
+    SELECT ${COLUMNS} FROM executions e WHERE ${expired(now)}
     ORDER BY e.expires_at LIMIT ${SWEEP_LIMIT}
     FOR UPDATE SKIP LOCKED`);
 }

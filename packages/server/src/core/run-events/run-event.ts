@@ -20,13 +20,6 @@ export type StoredEvent = {
   x?: Record<string, unknown>;
 };
 
-export type RunEventBatch = {
-  environmentId: string;
-  runId: string;
-  sequence: number;
-  lastSequence: number;
-  events: string;
-};
 
 /** What a kind says when the event has no words of its own. */
 export const EVENT_MESSAGES: Record<RunEventKind, string> = {
