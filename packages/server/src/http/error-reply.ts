@@ -22,9 +22,6 @@ export function toErrorReply(error: unknown, requestId: string): ErrorReply {
   return { status, headers, body: { error: { code, message, details, request_id: requestId } } };
 }
 
-/** Whether the log should have the error itself: it is ours, not the caller's. */
-export const isUnexpected = (reply: ErrorReply): boolean => reply.status === 500 || reply.status === 503;
-
 type Described = { code: ErrorCode; message: string; details: Record<string, unknown> | null };
 
 function describe(error: unknown): Described {
