@@ -91,12 +91,6 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
       const schemes = (operation.security ?? []).flatMap((one: object) => Object.keys(one)) as string[];
       const isWorkers = schemes.includes("workerToken");
       const fresh = isWorkers ? await enrollWorker(server) : null;
-      if (fresh !== null) {
-        const capacity = { executions: 4, workspaces: 0 };
-        const body = { capacity, worker_protocol_version: 1 };
-        assert.equal((await fresh.call("POST", "/register", body)).status, 200);
-        assert.equal((await fresh.call("POST", "/activate")).status, 200);
-      }
       const leased = fresh !== null && path.includes("/executions/") ? await leasedBy(fresh.token) : {};
       const isUsers = schemes.includes("userSession");
       const here = place(server);

@@ -14,7 +14,7 @@ export type ByteRequest = {
 export type ByteAnswer = { status: number; headers: Map<string, string>; text: string };
 
 const PATIENCE_MS = 8_000;
-const INCOMPLETE_PATIENCE_MS = 150;
+const INCOMPLETE_PATIENCE_MS = 40;
 
 /**
  * Sends it and reads the answer, of an event stream only the headers.
@@ -71,5 +71,10 @@ function parseAnswer(received: string): ByteAnswer | null {
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     }),
   );
-  return { status: Number(status), headers, text: Buffer.from(received.slice(end + 4), "latin1").toString() };
+  const rest = received.slice(end + 4);
+  // 100 Continue comes before the answer.
+  if (status.startsWith("1")) return parseAnswer(rest);
+  // Bytes after the request may be answered as well, as a request that is none.
+  const content = rest.slice(0, Number(headers.get("content-length") ?? rest.length));
+  return { status: Number(status), headers, text: Buffer.from(content, "latin1").toString() };
 }
