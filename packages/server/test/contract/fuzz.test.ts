@@ -96,6 +96,13 @@ describe("requests that nobody would write", () => {
     assert.equal((await server.call("GET", "/readyz", { as: null })).status, 200);
     const started = await server.call("POST", "/v1/tasks/report/start", { body: {} });
     assert.equal(started.status, 201, started.text);
+    // What was taken can be read again.
+    assert.ok(world.leasedRuns.length > 0);
+    const reads = world.leasedRuns.flatMap((id) => ["", "/events", "/logs"].map((part) => `/v1/runs/${id}${part}`));
+    for (const path of ["/v1/runs", "/v1/tasks", "/v1/deployments", ...reads]) {
+      const answer = await server.call("GET", path);
+      assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+    }
     const statuses = ["200", "400", "401", "404", "405", "415"];
     assert.ok(
       statuses.every((status) => counts.has(status)),

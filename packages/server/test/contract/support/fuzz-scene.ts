@@ -18,6 +18,8 @@ const MISSING = "00000000-0000-7000-8000-000000000000";
 
 export type FuzzScene = {
   readonly document: Any;
+  /** Runs about which workers were made to say odd things. */
+  readonly leasedRuns: readonly string[];
   /** What one operation's requests are made of: workers and leases of its own, so that it spoils no other's. */
   prepare(operation: Any, path: string): Promise<{ scene: Scene; callers: Callers }>;
 };
@@ -70,12 +72,14 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
         ? [deployment.id, encodeId("dep", MISSING)]
         : [tasks.body.tasks[0].id, TASK, encodeId("task", MISSING)];
 
+  const leasedRuns: string[] = [];
   const leasedBy = async (token: string): Promise<Record<string, unknown[]>> => {
     await startRuns(server, 2);
     const body = { lease_request_id: "scene", limit: 1, wait: "5s" };
     const { body: answer, text } = await server.call("POST", "/worker/v1/executions/lease", { as: token, body });
     const [execution] = answer.executions;
     assert.ok(execution, text);
+    leasedRuns.push(execution.run.id);
     return {
       run_id: [execution.run.id],
       environment_id: [execution.run.environment_id],
@@ -87,6 +91,7 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
 
   return {
     document,
+    leasedRuns,
     prepare: async (operation, path) => {
       const schemes = (operation.security ?? []).flatMap((one: object) => Object.keys(one)) as string[];
       const isWorkers = schemes.includes("workerToken");

@@ -61,6 +61,17 @@ export const HOSTILE_STRINGS: readonly string[] = [
   "x".repeat(70_000),
 ];
 
+const EDGE_TIMES = [
+  "0000-01-01T00:00:00Z",
+  "0001-01-01T00:00:00+23:59",
+  "0099-01-01T00:00:00Z",
+  "9999-12-31T23:59:59.999Z",
+  "9999-12-31T23:59:59-23:59",
+  "2016-12-31T23:59:60Z",
+  "1970-01-01T00:00:00.000000001Z",
+  "2026-02-28T24:00:00Z",
+];
+
 const HOSTILE_NUMBERS = [
   0,
   -1,
@@ -131,7 +142,10 @@ function stringFor(schema: Any): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 300 } = schema as { minLength?: number; maxLength?: number };
   if (schema.format === "date-time") {
     const range = { min: new Date("1970-01-01"), max: new Date("2100-01-01"), noInvalidDate: true };
-    return fc.date(range).map((date) => date.toISOString());
+    return fc.oneof(
+      { weight: 5, arbitrary: fc.date(range).map((date) => date.toISOString()) },
+      { weight: 1, arbitrary: fc.constantFrom(...EDGE_TIMES) },
+    );
   }
   if (schema.pattern !== undefined)
     return fc.stringMatching(new RegExp(schema.pattern as string)).map((text) => text.slice(0, maxLength));
