@@ -8,8 +8,14 @@ export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | null;
 
-  constructor(code: ErrorCode, message: string, details: Record<string, unknown> | null = null) {
-    super(message);
+  /** `options.cause` is for the log alone. */
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: Record<string, unknown> | null = null,
+    options: ErrorOptions = {},
+  ) {
+    super(message, options);
     this.name = "DomainError";
     this.code = code;
     this.details = details;

@@ -152,14 +152,21 @@ export const DeploymentChecked = Type.Object(
 );
 export type DeploymentChecked = Static<typeof DeploymentChecked>;
 
+/** What the columns of a lease's counters hold. */
+const MAX_INT32 = 2_147_483_647;
+
 const leaseFields = {
   run_id: Id("run"),
   environment_id: Id("env"),
   lease_id: Id("lease"),
-  epoch: Type.Integer({ minimum: 1 }),
+  epoch: Type.Integer({ minimum: 1, maximum: MAX_INT32 }),
 };
 
-const operationFields = { ...leaseFields, sequence: Type.Integer({ minimum: 1 }), at: Timestamp };
+const operationFields = {
+  ...leaseFields,
+  sequence: Type.Integer({ minimum: 1, maximum: MAX_INT32 }),
+  at: Timestamp,
+};
 
 const LogChunkInput = Type.Object(
   {

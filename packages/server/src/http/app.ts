@@ -9,9 +9,10 @@ import type { Principal } from "../core/credentials/principal.ts";
 import type { NewUuid } from "../uuid.ts";
 import type { ServerContext } from "../server-context.ts";
 import type { Authenticator } from "./authenticate/authenticator.ts";
-import { isUnexpected, toErrorReply } from "./error-reply.ts";
+import { toErrorReply } from "./error-reply.ts";
 import { createEventStreams } from "./event-stream.ts";
 import type { ConnectionLimit } from "./follow.ts";
+import { createFailureLog, type FailureLog } from "./failure-log.ts";
 import { createOpenWaits } from "./open-waits.ts";
 import { parseJson } from "./parse-json.ts";
 import { mayBeUnstorable, type BodyText } from "./storable-text.ts";
@@ -49,6 +50,7 @@ declare module "fastify" {
 
 /** The HTTP server of all families, made from the route registry. */
 export function createApp(options: AppOptions): FastifyInstance {
+  const logFailure = createFailureLog(options.log, options.context.clock);
   const app = Fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
@@ -59,7 +61,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 512 },
     // A URL that cannot be decoded reaches no hook.
     frameworkErrors: (error, request, reply) =>
-      void sendError(options.log, begin(request, reply) ?? error, request, reply),
+      void sendError(logFailure, begin(request, reply) ?? error, request, reply),
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest("keelsonRequestId", "");
@@ -77,10 +79,10 @@ export function createApp(options: AppOptions): FastifyInstance {
     return error ?? checkHost(request.raw) ?? checkApiVersion(request.raw);
   };
   app.addHook("onRequest", (request, reply, done) => done(begin(request, reply) ?? undefined));
-  app.setErrorHandler((error, request, reply) => sendError(options.log, error, request, reply));
+  app.setErrorHandler((error, request, reply) => sendError(logFailure, error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendError(
-      options.log,
+      logFailure,
       new DomainError(
         "route_not_found",
         `There is no ${request.method} ${pathOf(request)}; /openapi.json lists all routes.`,
@@ -147,12 +149,16 @@ function refuseOtherMethods(app: FastifyInstance, routes: readonly Route[]): voi
   }
 }
 
-function sendError(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendError(
+  logFailure: FailureLog,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const requestId = request.keelsonRequestId;
   const answer = toErrorReply(error, requestId);
   keepForAnswer(request, reply);
-  if (isUnexpected(answer))
-    log.error({ err: error, requestId, method: request.method, path: pathOf(request) }, "request failed");
+  logFailure(answer.status, error, { requestId, method: request.method, path: pathOf(request) });
   return reply
     .code(answer.status)
     .headers(answer.headers)

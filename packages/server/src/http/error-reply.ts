@@ -34,9 +34,6 @@ function rateLimitHeaders(details: Described["details"]): Record<string, string>
   };
 }
 
-/** Whether the log should have the error itself: it is ours, not the caller's. */
-export const isUnexpected = (reply: ErrorReply): boolean => reply.status === 500 || reply.status === 503;
-
 type Described = { code: ErrorCode; message: string; details: Record<string, unknown> | null };
 
 function describe(error: unknown): Described {

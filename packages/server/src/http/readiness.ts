@@ -33,7 +33,14 @@ export async function createReadiness(db: Database): Promise<Readiness> {
         await Promise.race([checkMigrated(db), late]);
       } catch (cause) {
         if (cause instanceof DomainError) throw cause;
-        throw new DomainError("unavailable", "The database cannot be used; the server's log says why.");
+        throw new DomainError(
+          "unavailable",
+          "The database cannot be used; the server's log says why.",
+          null,
+          {
+            cause,
+          },
+        );
       } finally {
         clearTimeout(timer);
       }

@@ -19,11 +19,18 @@ const OPTIONS = {
 const body = new Ajv2020({ ...OPTIONS, coerceTypes: false, discriminator: true });
 const bodyAllErrors = new Ajv2020({ ...OPTIONS, coerceTypes: false, discriminator: true, allErrors: true });
 const query = new Ajv2020({ ...OPTIONS, coerceTypes: "array", allErrors: true });
+/** Times that are read back as stored: PostgreSQL writes the year 0 as 1 BC, `Date.UTC` takes 1 to 99 for 1901 to 1999. */
+const EARLIEST_MS = Date.parse("0100-01-01T00:00:00.000Z");
+const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
 for (const ajv of [body, bodyAllErrors, query]) {
   addFormats(ajv, ["date-time"]);
   const { validate } = ajv.formats["date-time"] as { validate: (text: string) => boolean };
   // RFC 3339 has leap seconds, which neither our clock nor the database's has.
-  ajv.addFormat("date-time", (text: string) => validate(text) && !Number.isNaN(Date.parse(text)));
+  ajv.addFormat("date-time", (text: string) => {
+    const ms = validate(text) ? Date.parse(text) : Number.NaN;
+    return ms >= EARLIEST_MS && ms <= LATEST_MS;
+  });
 }
 
 /** All errors are collected only of small bodies: of a large one that is nothing but errors they would fill the memory. */

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { makeTestFolder } from "./test-folder.ts";
 
 export interface Answer {
@@ -32,9 +32,14 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
+export interface ApiServerOptions extends ServerOptions {
+  /** Where its tables are; dropped with it. Default: a database of its own on the test run's PostgreSQL. */
+  readonly database?: TestDatabase;
+}
+
 /** Starts it with a first environment. Stop it in an `after` hook. */
-export async function startApiServer(options: ServerOptions = {}): Promise<ApiServer> {
-  const database = await createTestDatabase();
+export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const database = options.database ?? (await createTestDatabase());
   const dataDir = await makeTestFolder();
   const config = {
     host: "127.0.0.1",

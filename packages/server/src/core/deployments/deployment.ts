@@ -60,7 +60,8 @@ export function decideCheck(
 const failed = (error: DeploymentError): CheckDecision => ({
   kind: "failed",
   error,
-  event: { kind: "deployment.failed", message: error.message },
+  // The error is stored as JSON and keeps its NUL; the event's text cannot.
+  event: { kind: "deployment.failed", message: error.message.replaceAll("\0", "\ufffd") },
 });
 
 /** Every worker that was asked to boot the bundle fell silent. */

@@ -20,7 +20,6 @@ export type StoredEvent = {
   x?: Record<string, unknown>;
 };
 
-
 /** What a kind says when the event has no words of its own. */
 export const EVENT_MESSAGES: Record<RunEventKind, string> = {
   "run.created": "The run was created.",

@@ -23,6 +23,9 @@ export function applyMetadataChanges(before: string, changes: readonly MetadataC
             message: `changes.${key}: increment needs a number, and a number (or nothing) to add it to.`,
           };
         }
+        // JSON has no infinity: it would be stored as null.
+        if (!Number.isFinite((present ?? 0) + value))
+          return { ok: false, message: `changes.${key}: the sum is more than a number holds.` };
         metadata.set(key, (present ?? 0) + value);
         break;
       case "append":

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
+import { startEmbeddedServer, type EmbeddedServer } from "../../src/db/embedded-server.ts";
+import { sql } from "../../src/db/sql.ts";
+import type { Route } from "../../src/http/route.ts";
+import { routes } from "../../src/http/routes.ts";
+import { ROWS, type Ids } from "../contract/authorization-rows.ts";
+import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
+import { BUNDLE, createReadyDeployment, promote } from "../support/deploy.ts";
+import { enrollWorker, type RawWorker } from "../support/raw-worker.ts";
+import { place } from "../support/tenancy.ts";
+import { createTestClock } from "../support/test-clock.ts";
+import { makeTestFolder } from "../support/test-folder.ts";
+
+/** Public, and in need of the database all the same. */
+const ASKS_DATABASE = /\/auth\/token$|^\/readyz$/;
+
+const clock = createTestClock();
+let folder: string;
+let postgres: EmbeddedServer;
+let server: ApiServer;
+let worker: RawWorker;
+let ids: Ids;
+
+const startPostgres = (): Promise<EmbeddedServer> =>
+  startEmbeddedServer({ dataDir: path.join(folder, "postgres") });
+
+async function prepare(): Promise<void> {
+  worker = await enrollWorker(server);
+  const deployment = await createReadyDeployment(server, worker.token, { tasks: [{ id: "report" }] });
+  await promote(server, deployment.id);
+  const started = await server.call("POST", "/v1/tasks/report/start", { body: {} });
+  const tasks = await server.call("GET", "/v1/tasks");
+  const lease = await worker.takeOne();
+  ids = {
+    run: started.body.id,
+    task: tasks.body.tasks[0].id,
+    deployment: deployment.id,
+    bundle: digestOf(BUNDLE),
+    environment: server.credentials.environment_id,
+    lease: lease.fields.lease_id,
+  };
+}
+
+/** What a caller who may would send. */
+function callRoute(route: Route): Promise<Answer> {
+  const row = ROWS[route.operationId] ?? {};
+  const target = route.path.replace(/:\w+/, row.object?.(ids) ?? row.parameter ?? "");
+  const { credentials } = server;
+  const as = {
+    public: null,
+    environment: credentials.api_key,
+    user: credentials.user_token,
+    worker: worker.token,
+    admin: credentials.admin_key,
+    capacity: credentials.capacity_key,
+  }[route.access.kind];
+  const lease = { run_id: ids.run, lease_id: ids.lease, epoch: 1, environment_id: ids.environment };
+  const body = /renew$/.test(route.path) ? { leases: [lease] } : row.body?.(ids);
+  return server.call(route.method, target, {
+    as,
+    ...(row.bytes === undefined ? {} : { bytes: row.bytes }),
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+function checkUnavailable(answer: Answer, told: string): void {
+  assert.equal(answer.status, 503, `${told}: ${answer.status} ${answer.text}`);
+  assert.equal(answer.body.error.code, "unavailable", told);
+  assert.equal(answer.headers.get("retry-after"), "1", told);
+  assert.doesNotMatch(answer.text, /ENOENT|ECONNREFUSED|terminat|postgres/i, told);
+}
+
+async function checkAllRoutes(): Promise<void> {
+  for (const route of routes) {
+    const told = `${route.method} ${route.path}`;
+    const answer = await callRoute(route);
+    if (route.access.kind === "public" && !ASKS_DATABASE.test(route.path))
+      assert.equal(answer.status, 200, `${told}: ${answer.text}`);
+    else checkUnavailable(answer, told);
+  }
+}
+
+/** Holds a lock that a cancellation needs, until the connection ends. */
+async function blockRuns(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: postgres.url });
+  // It ends with the server.
+  client.on("error", () => {});
+  await client.connect();
+  await client.query("BEGIN; LOCK TABLE runs IN ACCESS EXCLUSIVE MODE");
+  return client;
+}
+
+async function seeBlockedStatement(): Promise<void> {
+  for (;;) {
+    const blocked = await server.db.query(sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+    if (blocked.length > 0) return;
+    await setTimeout(5);
+  }
+}
+
+describe("while PostgreSQL is down", { concurrency: false }, () => {
+  before(async () => {
+    folder = await makeTestFolder();
+    postgres = await startPostgres();
+    const database = { url: postgres.url, drop: () => postgres.stop() };
+    server = await startApiServer({ database, clock: clock.now });
+    await prepare();
+  });
+  after(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  test("a request under way is told that its outcome is unknown", async () => {
+    await blockRuns();
+    const cancelled = server.call("POST", `/v1/runs/${ids.run}/cancel`);
+    await seeBlockedStatement();
+    await postgres.stop();
+    checkUnavailable(await cancelled, "cancel");
+  });
+
+  test("every route that needs it says so, its caller being known from before or not", async () => {
+    await checkAllRoutes();
+    // Credentials are no longer trusted without a look.
+    clock.advance(2_000);
+    await checkAllRoutes();
+    const query = new URLSearchParams(place(server)).toString();
+    checkUnavailable(
+      await server.call("GET", `/api/runs?${query}`, { as: server.credentials.user_token }),
+      "a user",
+    );
+  });
+
+  test("what is refused without it is refused as ever", async () => {
+    const garbage = await server.call("GET", "/v1/runs", { as: "garbage" });
+    assert.deepEqual([garbage.status, garbage.body.error.code], [401, "unauthenticated"]);
+    assert.equal((await server.call("GET", "/nowhere")).status, 404);
+    assert.equal((await server.call("DELETE", "/healthz")).status, 405);
+  });
+
+  test("the server goes on by itself when it is back", async () => {
+    postgres = await startPostgres();
+    const started = await server.call("POST", "/v1/tasks/report/start", { body: {} });
+    assert.equal(started.status, 201, started.text);
+    assert.equal((await server.call("GET", "/readyz", { as: null })).status, 200);
+    const lease = await worker.takeOne();
+    assert.equal(lease.runId, started.body.id);
+    await worker.finish(lease);
+    const run = await server.call("GET", `/v1/runs/${started.body.id}`);
+    assert.equal(run.body.status, "succeeded", run.text);
+  });
+});

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startApiServer, type ApiServer } from "../../support/api-server.ts";
+import { createDeployment, createReadyDeployment, leaseCheck, promote } from "../../support/deploy.ts";
+import { enrollWorker, type HeldLease, type RawWorker } from "../../support/raw-worker.ts";
+
+let server: ApiServer;
+let worker: RawWorker;
+let lease: HeldLease;
+
+describe("odd values from a worker", () => {
+  before(async () => {
+    server = await startApiServer();
+    worker = await enrollWorker(server);
+    const deployment = await createReadyDeployment(server, worker.token, { tasks: [{ id: "report" }] });
+    await promote(server, deployment.id);
+    await server.call("POST", "/v1/tasks/report/start", { body: {} });
+    lease = await worker.takeOne();
+    assert.deepEqual(await worker.report(lease.operation("start")), [200]);
+  });
+  after(() => server.stop());
+
+  test("a counter that no column holds is refused", async () => {
+    for (const epoch of [2 ** 31, 1e300]) {
+      const leases = [{ ...lease.fields, epoch }];
+      const renewed = await worker.call("POST", "/executions/renew", { leases });
+      assert.deepEqual([renewed.status, renewed.body.error.code], [400, "invalid_request"]);
+    }
+  });
+
+  test("a time that would not be read back as it is is refused, and the logs stay readable", async () => {
+    const chunk = { stream: "stdout", data: "YQ==" };
+    for (const at of ["0000-01-01T00:00:00Z", "0050-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59"]) {
+      const operation = { ...lease.operation("logs", { chunks: [{ ...chunk, at }] }), sequence: 2 };
+      const answer = await worker.call("POST", "/executions/report", { operations: [operation] });
+      assert.deepEqual([answer.status, answer.body.error?.code], [400, "invalid_request"], at);
+    }
+    const chunks = ["0100-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"].map((at) => ({ ...chunk, at }));
+    const operation = { ...lease.operation("logs", { chunks }), sequence: 2 };
+    assert.deepEqual(await worker.report(operation), [200]);
+    const logs = await server.call("GET", `/v1/runs/${lease.runId}/logs`);
+    assert.equal(logs.status, 200, logs.text);
+    assert.ok(
+      chunks.every(({ at }) => logs.text.includes(at)),
+      logs.text,
+    );
+  });
+
+  test("an increment past the largest number is refused and changes nothing", async () => {
+    const increment = { op: "increment", key: "sum", value: 1e308 };
+    const metadata = (): unknown => ({
+      ...lease.operation("metadata", { changes: [increment] }),
+      sequence: 3,
+    });
+    assert.deepEqual(await worker.report(metadata()), [200]);
+    const again = { ...lease.operation("metadata", { changes: [increment] }), sequence: 4 };
+    assert.deepEqual(await worker.report(again), ["invalid_request"]);
+    const run = await server.call("GET", `/v1/runs/${lease.runId}`);
+    assert.deepEqual(run.body.metadata, { sum: 1e308 });
+  });
+
+  test("NUL in the error of a failed check does not keep the deployment pending", async () => {
+    const deployment = await createDeployment(server, { tasks: [{ id: "broken" }] });
+    const { deployment_id, check_id } = await leaseCheck(server, worker.token);
+    assert.equal(deployment_id, deployment.id);
+    const error = { message: "a\u0000b", stack: null };
+    const body = { deployment_id, check_id, status: "failed", error };
+    const settled = await worker.call("POST", "/deployments/checked", body);
+    assert.deepEqual([settled.status, settled.body.status], [200, "failed"], settled.text);
+    const events = await server.call("GET", `/v1/deployments/${deployment.id}/events`);
+    assert.ok(events.text.includes("a\ufffdb"), events.text);
+  });
+});
