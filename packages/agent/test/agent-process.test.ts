@@ -27,21 +27,25 @@ test("an agent that is killed leaves no process behind, neither an idle, nor a b
   await Promise.all(pids.map(hasEnded));
 });
 
-test("SIGTERM lets running runs finish, takes no new ones, and ends the agent with code 0", async (t) => {
-  const server = await startFakeServer();
-  t.after(() => server.close());
-  const agent = await spawnAgent(t, { KEELSON_URL: server.url });
-  const digest = server.putBundle(bundleOf(tasks, top));
-  const run = server.enqueue({ digest, task: "short" });
-  await run.outputHas("stdout", "\n");
-  agent.child.kill("SIGTERM");
-  assert.equal((await run.released).output, "finished");
-  assert.deepEqual(await agent.exited, { code: 0, signal: null });
-  assert.ok(server.calls.some(({ path }) => path === "/worker/v1/drain"));
-  assert.equal(isAlive(pidOf(run.output("stdout"))), false);
-});
+test(
+  "SIGTERM lets running runs finish, takes no new ones, and ends the agent with code 0",
+  { timeout: 60_000 },
+  async (t) => {
+    const server = await startFakeServer();
+    t.after(() => server.close());
+    const agent = await spawnAgent(t, { KEELSON_URL: server.url });
+    const digest = server.putBundle(bundleOf(tasks, top));
+    const run = server.enqueue({ digest, task: "short" });
+    await run.outputHas("stdout", "\n");
+    agent.child.kill("SIGTERM");
+    assert.equal((await run.released).output, "finished");
+    assert.deepEqual(await agent.exited, { code: 0, signal: null });
+    assert.ok(server.calls.some(({ path }) => path === "/worker/v1/drain"));
+    await hasEnded(pidOf(run.output("stdout")));
+  },
+);
 
-test("a second SIGTERM ends all runs at once", async (t) => {
+test("a second SIGTERM ends all runs at once", { timeout: 60_000 }, async (t) => {
   const server = await startFakeServer();
   t.after(() => server.close());
   const agent = await spawnAgent(t, { KEELSON_URL: server.url });
@@ -52,7 +56,7 @@ test("a second SIGTERM ends all runs at once", async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 10));
   agent.child.kill("SIGTERM");
   assert.deepEqual(await agent.exited, { code: 0, signal: null });
-  assert.equal(isAlive(pidOf(run.output("stdout"))), false);
+  await hasEnded(pidOf(run.output("stdout")));
   assert.equal(run.release, null);
 });
 

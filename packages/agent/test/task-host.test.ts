@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { isAlive } from "./support/alive.ts";
+import { hasEnded, isAlive } from "./support/alive.ts";
 import { bundleOf } from "./support/bundles.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
 
@@ -216,7 +216,7 @@ test("a process sees the named variables and nothing else of the agent's environ
   );
 });
 
-test("children that a run leaves behind end with its process", async (t) => {
+test("children that a run leaves behind end with its process", { timeout: 30_000 }, async (t) => {
   const { server } = await startTestAgent(t);
   const digest = server.putBundle(
     bundleOf(
@@ -226,7 +226,7 @@ test("children that a run leaves behind end with its process", async (t) => {
   );
   const run = server.enqueue({ digest });
   await run.released;
-  assert.equal(isAlive(Number(run.output("stdout").toString())), false);
+  await hasEnded(Number(run.output("stdout").toString()));
 });
 
 test("an output over the limit fails the run and says how large it was", async (t) => {
