@@ -73,6 +73,8 @@ function describeFastify(error: FastifyError): Described | null {
         details: null,
       };
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+    // Of the method QUERY, asked before its route is found not to be there.
+    case "FST_ERR_ROUTE_MISSING_CONTENT_TYPE":
       return {
         code: "unsupported_media_type",
         message: "Send the body with Content-Type: application/json.",
