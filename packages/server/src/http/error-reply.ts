@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorBody, type ErrorCode } from "@keelson/contract";
 import type { FastifyError } from "fastify";
 import { isConnectionError } from "../db/connection-error.ts";
-import { DomainError } from "../domain-error.ts";
+import { DomainError, notFound } from "../domain-error.ts";
 
 /** What goes out for a failure. Nothing of an unexpected error is shown but the request id. */
 export type ErrorReply = { status: number; headers: Record<string, string>; body: ErrorBody };
@@ -86,6 +86,11 @@ function describeFastify(error: FastifyError): Described | null {
         message: "The body is not as long as Content-Length says.",
         details: null,
       };
+    case "FST_ERR_MAX_PARAM_LENGTH": {
+      // No id is so long: it is answered as any other that names nothing.
+      const { code, message, details } = notFound();
+      return { code, message, details };
+    }
     case "FST_ERR_BAD_URL":
       return { code: "invalid_request", message: "The URL has an invalid percent-encoding.", details: null };
     default:
