@@ -34,7 +34,7 @@ function checkAnswer(request: ByteRequest, answer: ByteAnswer): void {
   // An answer to HEAD has no body.
   if (answer.status < 400 || request.method === "HEAD") return;
   assert.match(answer.headers.get("content-type") ?? "", /^application\/json/, told);
-  const body = JSON.parse(answer.text) as Any;
+  const body: Any = JSON.parse(answer.text);
   assert.deepEqual(Object.keys(body), ["error"], told);
   assert.deepEqual(Object.keys(body.error), ["code", "message", "details", "request_id"], told);
   const { code, message, details, request_id } = body.error;

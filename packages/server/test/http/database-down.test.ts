@@ -60,7 +60,7 @@ function callRoute(route: Route): Promise<Answer> {
     capacity: credentials.capacity_key,
   }[route.access.kind];
   const lease = { run_id: ids.run, lease_id: ids.lease, epoch: 1, environment_id: ids.environment };
-  const body = /renew$/.test(route.path) ? { leases: [lease] } : row.body?.(ids);
+  const body = route.path.endsWith("renew") ? { leases: [lease] } : row.body?.(ids);
   return server.call(route.method, target, {
     as,
     ...(row.bytes === undefined ? {} : { bytes: row.bytes }),

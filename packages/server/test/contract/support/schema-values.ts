@@ -172,11 +172,7 @@ function objectFor(schema: Any, scene: Scene, depth: number): fc.Arbitrary<unkno
   const required = new Set<string>([...(schema.required ?? []), "wait"]);
   const entries = Object.entries<Any>(schema.properties ?? {}).map(([name, property]) => {
     const value = fieldFor(name, property, scene, depth);
-    return fc.tuple(
-      fc.constant(name),
-      value,
-      required.has(name) ? fc.constant(true) : fc.boolean(),
-    ) as fc.Arbitrary<[string, unknown, boolean]>;
+    return fc.tuple(fc.constant(name), value, required.has(name) ? fc.constant(true) : fc.boolean());
   });
   const extra = schema.additionalProperties ?? Object.values(schema.patternProperties ?? {})[0] ?? false;
   const extras =
