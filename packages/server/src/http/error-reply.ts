@@ -72,8 +72,8 @@ function describeFastify(error: FastifyError): Described | null {
         message: "The body is over this route's limit; send less at once.",
         details: null,
       };
+    // The second is of the method QUERY, asked before its route is found not to be there.
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-    // Of the method QUERY, asked before its route is found not to be there.
     case "FST_ERR_ROUTE_MISSING_CONTENT_TYPE":
       return {
         code: "unsupported_media_type",
