@@ -42,6 +42,30 @@ async function cursorsOf(server: ApiServer): Promise<string[]> {
   );
 }
 
+/** Leases a run to a worker and gives the fields that its operations carry; the run's id is added to `leasedRuns`. */
+async function leaseRun(
+  server: ApiServer,
+  token: string,
+  leasedRuns: string[],
+): Promise<Record<string, unknown[]>> {
+  await startRuns(server, 2);
+  const body = { lease_request_id: "scene", limit: 1, wait: "5s" };
+  const { body: answer, text } = await server.call("POST", "/worker/v1/executions/lease", {
+    as: token,
+    body,
+  });
+  const [execution] = answer.executions;
+  assert.ok(execution, text);
+  leasedRuns.push(execution.run.id);
+  return {
+    run_id: [execution.run.id],
+    environment_id: [execution.run.environment_id],
+    lease_id: [execution.lease_id],
+    epoch: [execution.epoch],
+    sequence: Array.from({ length: 12 }, (_, index) => index + 1),
+  };
+}
+
 export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
   const worker = await startWorker(server);
   const deployment = await createReadyDeployment(server, worker, { tasks: [{ id: TASK }, { id: "other" }] });
@@ -77,24 +101,6 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
         : [tasks.body.tasks[0].id, TASK, encodeId("task", MISSING)];
 
   const leasedRuns: string[] = [];
-  const leasedBy = async (token: string): Promise<Record<string, unknown[]>> => {
-    await startRuns(server, 2);
-    const body = { lease_request_id: "scene", limit: 1, wait: "5s" };
-    const { body: answer, text } = await server.call("POST", "/worker/v1/executions/lease", {
-      as: token,
-      body,
-    });
-    const [execution] = answer.executions;
-    assert.ok(execution, text);
-    leasedRuns.push(execution.run.id);
-    return {
-      run_id: [execution.run.id],
-      environment_id: [execution.run.environment_id],
-      lease_id: [execution.lease_id],
-      epoch: [execution.epoch],
-      sequence: Array.from({ length: 12 }, (_, index) => index + 1),
-    };
-  };
 
   return {
     document,
@@ -103,7 +109,10 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
       const schemes = (operation.security ?? []).flatMap((one: object) => Object.keys(one)) as string[];
       const isWorkers = schemes.includes("workerToken");
       const fresh = isWorkers ? await enrollWorker(server) : null;
-      const leased = fresh !== null && path.includes("/executions/") ? await leasedBy(fresh.token) : {};
+      const leased =
+        fresh !== null && path.includes("/executions/")
+          ? await leaseRun(server, fresh.token, leasedRuns)
+          : {};
       const isUsers = schemes.includes("userSession");
       const here = place(server);
       const selection = isUsers
