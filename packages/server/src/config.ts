@@ -14,6 +14,8 @@ export type Config = {
   dataDir: string;
   publicUrl: string | null;
   leaseDurationMs: number;
+  /** Requests a second for each credential; 0 is unlimited. */
+  rateLimitPerSecond: number;
   logLevel: string;
 };
 
@@ -65,6 +67,11 @@ export const SETTINGS = {
     name: "KEELSON_LEASE_DURATION",
     byDefault: "15s",
     description: "How long a silent worker keeps its runs, 6s to 300s.",
+  },
+  rateLimit: {
+    name: "KEELSON_RATE_LIMIT",
+    byDefault: "0",
+    description: "Requests a second for each credential on each server, workers aside; 0 is unlimited.",
   },
   logLevel: {
     name: "KEELSON_LOG_LEVEL",
@@ -174,6 +181,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     publicUrl:
       url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
     leaseDurationMs: leaseDuration(env),
+    rateLimitPerSecond: integer(env, SETTINGS.rateLimit, 0, 1_000_000),
     logLevel: oneOf(env, SETTINGS.logLevel, ["debug", "info", "warn", "error", "silent"]),
   };
 }

@@ -11,6 +11,7 @@ import { createDatabase, type Database } from "./db/pool.ts";
 import { createApp } from "./http/app.ts";
 import { createAuthenticator } from "./http/authenticate/authenticator.ts";
 import { createConnectionLimit } from "./http/follow.ts";
+import { createRateLimit } from "./http/rate-limit.ts";
 import { routes } from "./http/routes.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
@@ -68,6 +69,7 @@ async function serve(config: Config, db: Database, log: Logger, clock: Clock): P
     routes,
     authenticator: createAuthenticator(db, context.clock),
     connectionLimit: createConnectionLimit(LIMITS.sseConnectionsPerEnvironment),
+    rateLimit: createRateLimit(config.rateLimitPerSecond, context.clock),
     newUuid: context.newUuid,
     log,
     isSecure: config.publicUrl?.startsWith("https:") ?? false,

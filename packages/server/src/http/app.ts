@@ -17,6 +17,8 @@ import { createOpenWaits } from "./open-waits.ts";
 import { parseJson } from "./parse-json.ts";
 import { mayBeUnstorable, type BodyText } from "./storable-text.ts";
 import { createObserver } from "./observe-request.ts";
+import { ANY_ORIGIN, answerPreflight } from "./cors.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import { checkApiVersion, checkHost, requestIdOf } from "./control-headers.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Method, Route } from "./route.ts";
@@ -26,6 +28,8 @@ export type AppOptions = {
   routes: readonly Route[];
   authenticator: Authenticator;
   connectionLimit: ConnectionLimit;
+  /** null: unlimited. */
+  rateLimit: RateLimit | null;
   newUuid: NewUuid;
   log: Logger;
   /** Callers reach the server by https: browsers are told to stay with it. */
@@ -128,7 +132,7 @@ function addBodyParsers(app: FastifyInstance): void {
   app.addContentTypeParser("application/octet-stream", (_request, payload, done) => done(null, payload));
 }
 
-/** Answers a known path with another method: 405 and what it allows. */
+/** Answers a known path with another method: a browser's preflight where pages of any origin may call, else 405. */
 function refuseOtherMethods(app: FastifyInstance, routes: readonly Route[]): void {
   const byPath = new Map<string, Set<string>>();
   for (const route of routes) {
@@ -137,12 +141,17 @@ function refuseOtherMethods(app: FastifyInstance, routes: readonly Route[]): voi
     if (route.method === "GET") methods.add("HEAD");
     byPath.set(route.path, methods);
   }
+  const crossOrigin = new Set(routes.filter(({ cors }) => cors === ANY_ORIGIN).map(({ path }) => path));
   for (const [path, methods] of byPath) {
     const allow = [...methods].sort().join(", ");
     app.route({
       method: OTHER_METHODS.filter((method) => !methods.has(method)),
       url: path,
-      handler: () => {
+      handler: (request, reply) => {
+        if (request.method === "OPTIONS" && crossOrigin.has(path)) {
+          answerPreflight(reply.raw, allow);
+          return reply.code(204).send();
+        }
         throw new DomainError("method_not_allowed", `This route takes ${allow}.`, { allow });
       },
     });

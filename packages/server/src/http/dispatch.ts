@@ -10,6 +10,7 @@ import type { EventStreams } from "./event-stream.ts";
 import { observeAs } from "./observe-request.ts";
 import type { OpenWaits } from "./open-waits.ts";
 import { requestFacts } from "./request-facts.ts";
+import { allowAnyOrigin, ANY_ORIGIN } from "./cors.ts";
 import { createScopeResolver } from "./resolve-scope.ts";
 import type { Route } from "./route.ts";
 import { sendEvents, sendReply } from "./send-reply.ts";
@@ -82,14 +83,16 @@ export function createDispatcher(
 }
 
 /** The hook that finds out who calls. */
-function authenticate({ authenticator, context }: AppOptions, route: Route): onRequestHookHandler {
+function authenticate({ authenticator, context, rateLimit }: AppOptions, route: Route): onRequestHookHandler {
   const metrics = context.metrics.route(route.method, route.path);
   return (request, reply, done) => {
     observeAs(reply.raw, metrics);
+    if (route.cors === ANY_ORIGIN) allowAnyOrigin(reply.raw);
     const credential = route.access.kind === "public" ? null : bearerOf(request.raw);
     const found = credential === null ? null : authenticator.authenticate(credential);
     const settle = (principal: Principal | null): void => {
       try {
+        rateLimit?.(principal, request.ip);
         request.principal = checkCaller(route, principal);
         done();
       } catch (error) {

@@ -102,6 +102,8 @@ export type Route<
   responses: Record<number, { description: string; schema?: TSchema; mediaType?: string }>;
   /** Example bodies for the document, checked against the schemas by a test. */
   examples?: { request?: unknown; response?: unknown };
+  /** Pages of any origin may call it; absent: only the console's own. */
+  cors?: "any-origin";
   /**
    * The operation stores its first answer in its own transaction (see core/idempotency). Absent: the route takes no key.
    */

@@ -51,6 +51,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     dataDir,
     publicUrl: null,
     leaseDurationMs: 15_000,
+    rateLimitPerSecond: 0,
     logLevel: "error",
   };
   const server = await startServer(config, options);
