@@ -2,6 +2,7 @@ import { LIMITS, parseDuration, type StartTask } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { CachedDeployment, CachedEntrypoint, DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import { canonicalDigest } from "../idempotency/canonical-json.ts";
+import { idempotencyExpiry } from "../idempotency/idempotency-expiry.ts";
 import type { NewRun } from "./new-run.ts";
 import { MAX_DELAY_MS, resolveRetry, type ResolvedRetry } from "./retry-policy.ts";
 
@@ -20,8 +21,6 @@ export type StartRequest = {
 };
 
 const DEFAULT_QUEUE = "default";
-const DEFAULT_KEY_TTL_MS = 24 * 3_600_000;
-const MAX_KEY_TTL_MS = 30 * 24 * 3_600_000;
 
 /**
  * Turns a start into the run to insert: deployment, declaration, payload, limits and times are checked here.
@@ -196,8 +195,6 @@ export function idempotencyOf(
   now: number,
 ): NonNullable<NewRun["idempotency"]> {
   const { idempotency_key: _key, idempotency_key_ttl: ttl, ...content } = body;
-  const ttlMs = ttl === undefined ? DEFAULT_KEY_TTL_MS : positive("idempotency_key_ttl", ttl);
-  if (ttlMs > MAX_KEY_TTL_MS)
-    throw invalidRequest([{ path: "idempotency_key_ttl", message: "may be 30d at most" }]);
-  return { scope: `tasks.start:${task}`, key, digest: canonicalDigest(content), expiresAt: now + ttlMs };
+  const expiresAt = idempotencyExpiry(ttl, now);
+  return { scope: `tasks.start:${task}`, key, digest: canonicalDigest(content), expiresAt };
 }
