@@ -66,9 +66,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
   });
-  // Without a listener a lost idle connection would end the process.
-  pool.on("error", (error) => options.onConnectionLost?.(error));
   let closing: Promise<void> | undefined;
+  // Without a listener a lost idle connection would end the process. While closing, connections are meant to go.
+  pool.on("error", (error) => {
+    if (closing === undefined) options.onConnectionLost?.(error);
+  });
 
   return {
     directUrl: options.directUrl ?? options.url,
