@@ -9,6 +9,8 @@ export const TEST_FILE = /(^packages\/[^/]+\/test\/|^examples\/[^/]+\/test\/|\.t
 const DRIVER = /^(scripts|bench)\//;
 
 const CONTRACT = /^packages\/contract\/src\//;
+/** File trees: what server and agent must agree on to the byte. */
+const TREE = /^packages\/workspace-tree\/src\//;
 /** `core/runs/run.ts` or `core/runs/runs.ts`: the pure model of its folder. Group 1 is the folder's stem. */
 export const MODEL = /^packages\/server\/src\/core\/([a-z-]+?)(?:s|ies)?\/\1(?:s|y)?\.ts$/;
 const CORE = /^packages\/server\/src\/core\//;
@@ -49,8 +51,15 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     own: "package",
     external: [/^typebox(\/|$)/],
   },
+  {
+    layer: "workspace-tree",
+    files: /^packages\/workspace-tree\//,
+    may: [],
+    own: "package",
+    external: [/^node:/],
+  },
   { layer: "sdk", files: /^packages\/sdk\//, may: [CONTRACT], own: "package" },
-  { layer: "agent", files: /^packages\/agent\//, may: [CONTRACT], own: "package" },
+  { layer: "agent", files: /^packages\/agent\//, may: [CONTRACT, TREE], own: "package" },
   {
     layer: "cli",
     files: /^packages\/cli\//,
@@ -78,21 +87,21 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     layer: "a core operation",
     files: CORE,
-    may: [CONTRACT, CORE, DB, LEAF],
+    may: [CONTRACT, TREE, CORE, DB, LEAF],
     own: "folder",
   },
   {
     layer: "an HTTP family",
     files: /^packages\/server\/src\/http\/(api|api-public|v1|admin|capacity|worker)\//,
     may: [CONTRACT, HTTP, CORE, LEAF],
-    mayTypes: [DB],
+    mayTypes: [DB, TREE],
     never: [CORE_WRITES],
     own: "folder",
   },
   {
     layer: "the HTTP set-up",
     files: HTTP,
-    may: [CONTRACT, HTTP, CORE, DB, LEAF],
+    may: [CONTRACT, TREE, HTTP, CORE, DB, LEAF],
     never: [CORE_WRITES],
     own: "folder",
   },
@@ -127,7 +136,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
 /** Files nothing needs to import. */
 export const ENTRIES: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(index|main)\.ts$/,
-  /^packages\/sdk\/src\/runtime\/index\.ts$/,
+  /^packages\/sdk\/src\/(browser|runtime\/index)\.ts$/,
   /^packages\/agent\/src\/host\/main\.ts$/,
   /^packages\/console\/public\//,
   /^scripts\/[^/]+\.(ts|mjs)$/,

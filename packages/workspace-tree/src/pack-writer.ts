@@ -1,0 +1,92 @@
+import { PIECE_BYTES, sealPiece, type BlobSink } from "./piece.ts";
+import type { Extent } from "./tree.ts";
+
+/** Pieces that are compressed or stored at a time. */
+const IN_FLIGHT = 4;
+
+/**
+ * Puts the contents of files into pieces: small ones one after the other into a common piece, large ones into pieces of
+ * their own. Where a small one went is known once its piece is full, so it is given a list that is filled by then.
+ */
+export type PackWriter = {
+  /** Room for a small file of that size. Not valid after the next call of any method. */
+  room(size: number): Promise<Buffer>;
+  /** Keeps the first bytes of the room; its extents are there after `finish`. */
+  keep(size: number): Extent[];
+  /** A piece of a large file. */
+  addPiece(raw: Buffer): Promise<Extent[]>;
+  /** Resolves when everything is stored. */
+  finish(): Promise<void>;
+  readonly storedBytes: () => number;
+};
+
+type Kept = { extents: Extent[]; offset: number; length: number };
+
+/** @param known pieces that the sink has. */
+export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): PackWriter {
+  // Sealed packs give their memory back: hundreds of them would otherwise be made and collected.
+  const free: Buffer[] = [];
+  const newPack = (): Buffer => free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+  let pack = newPack();
+  let used = 0;
+  let kept: Kept[] = [];
+  let storedBytes = 0;
+  let failure: { error: unknown } | null = null;
+  const underway = new Set<Promise<void>>();
+
+  const store = async (raw: Buffer, parts: Kept[], memory: Buffer | null): Promise<void> => {
+    const { digest, bytes } = await sealPiece(raw);
+    if (memory !== null) free.push(memory);
+    for (const { extents, offset, length } of parts) extents.push({ blob: digest, offset, length });
+    if (known.has(digest)) return;
+    await sink.put(digest, bytes);
+    storedBytes += bytes.byteLength;
+  };
+
+  /** Waits for a free place, and tells of a failure at the first call after it. */
+  const launch = async (raw: Buffer, parts: Kept[], memory: Buffer | null): Promise<void> => {
+    const work: Promise<void> = store(raw, parts, memory)
+      .catch((error: unknown) => {
+        failure ??= { error };
+      })
+      .finally(() => underway.delete(work));
+    underway.add(work);
+    if (underway.size >= IN_FLIGHT) await Promise.race(underway);
+    if (failure !== null) throw failure.error;
+  };
+
+  const flush = async (): Promise<void> => {
+    if (used === 0) return;
+    const full = pack;
+    const raw = full.subarray(0, used);
+    const parts = kept;
+    pack = newPack();
+    used = 0;
+    kept = [];
+    await launch(raw, parts, full);
+  };
+
+  return {
+    room: async (size) => {
+      if (used + size > PIECE_BYTES) await flush();
+      return pack.subarray(used, used + size);
+    },
+    keep: (length) => {
+      const extents: Extent[] = [];
+      if (length > 0) kept.push({ extents, offset: used, length });
+      used += length;
+      return extents;
+    },
+    addPiece: async (raw) => {
+      const extents: Extent[] = [];
+      await launch(raw, [{ extents, offset: 0, length: raw.length }], null);
+      return extents;
+    },
+    finish: async () => {
+      await flush();
+      await Promise.all(underway);
+      if (failure !== null) throw failure.error;
+    },
+    storedBytes: () => storedBytes,
+  };
+}

@@ -1,0 +1,61 @@
+import { subtle } from "node:crypto";
+import { promisify } from "node:util";
+import { constants, zstdCompress, zstdDecompress } from "node:zlib";
+import { TreeError } from "./tree-error.ts";
+
+/** Bytes of files as they are stored: zstd of up to 4 MiB, named by the SHA-256 of the stored bytes. */
+export type Piece = { readonly digest: string; readonly bytes: Uint8Array };
+
+/** Where pieces and manifests go. Durable when it resolves; storing what is there already is harmless. */
+export type BlobSink = { put(digest: string, bytes: Uint8Array): Promise<void> };
+
+/** Where they come from; null when it is not there. What it gives is not trusted: digests are checked here. */
+export type BlobSource = { get(digest: string): Promise<Uint8Array | null> };
+
+/** Raw bytes of a piece. Small enough to be read for one small file, large enough that a tree has few of them. */
+export const PIECE_BYTES = 4 * 1024 * 1024;
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+
+/** Level 1: on the machines this runs on, reading and hashing files is then no faster than compressing them. */
+const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: PIECE_BYTES + 65_536 };
+
+/** On a thread of its own, as compression is: the digest of 4 MiB takes milliseconds. */
+async function digestOf(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex");
+}
+
+export async function sealPiece(raw: Uint8Array): Promise<Piece> {
+  const bytes = await compress(raw, LEVEL);
+  return { digest: await digestOf(bytes), bytes };
+}
+
+/**
+ * The raw bytes of a stored piece.
+ *
+ * @throws TreeError `damaged` when the bytes have another digest or cannot be decompressed to at most 4 MiB.
+ */
+export async function openPiece(digest: string, bytes: Uint8Array): Promise<Buffer> {
+  if ((await digestOf(bytes)) !== digest)
+    throw new TreeError("damaged", `The blob ${digest} is damaged: its bytes have another digest.`, {
+      digest,
+    });
+  try {
+    return await decompress(bytes, { maxOutputLength: PIECE_BYTES, chunkSize: PIECE_BYTES });
+  } catch (error) {
+    throw new TreeError(
+      "damaged",
+      `The blob ${digest} is not a piece of files.`,
+      { digest },
+      { cause: error },
+    );
+  }
+}
+
+/** @throws TreeError `missing_blob`, `damaged`. */
+export async function fetchPiece(source: BlobSource, digest: string): Promise<Buffer> {
+  const bytes = await source.get(digest);
+  if (bytes === null) throw new TreeError("missing_blob", `The blob ${digest} is not there.`, { digest });
+  return openPiece(digest, bytes);
+}
