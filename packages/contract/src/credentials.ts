@@ -11,12 +11,15 @@ export const CREDENTIAL_KINDS = {
   admin: "adm",
   capacity: "cap",
   enrollment: "enr",
+  invitation: "inv",
+  magicLink: "lnk",
+  device: "dev",
 } as const;
 
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[keyof typeof CREDENTIAL_KINDS];
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const PATTERN = /^kl_(key|usr|wkr|pub|tkn|adm|cap|enr)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
+const PATTERN = /^kl_(key|usr|wkr|pub|tkn|adm|cap|enr|inv|lnk|dev)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;

@@ -27,6 +27,7 @@ export const ID_PREFIXES = {
   publicAccessToken: "pat",
   workspace: "ws",
   workspaceVersion: "wsv",
+  materialization: "mat",
   exec: "exec",
   pty: "pty",
   schedule: "sched",

@@ -1,3 +1,5 @@
+import { SECRET_NAME_PATTERN } from "./secrets.ts";
+
 /** Bounds of the wire. Bytes unless the name says otherwise. */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
@@ -5,12 +7,25 @@ export const LIMITS = {
   workerAppendBytes: 4 * 1024 * 1024,
   payloadBytes: 512 * 1024,
   outputBytes: 512 * 1024,
+  /** Of what completes a token. A provider's callback may bring a whole body. */
+  tokenDataBytes: 512 * 1024,
   metadataBytes: 16 * 1024,
+  secretValueBytes: 64 * 1024,
   tags: 20,
   tagCharacters: 128,
   jsonDepth: 64,
   idempotencyKeyBytes: 255,
   batchStarts: 500,
+  batchRecords: 500,
+  recordBytes: 256 * 1024,
+  externalIdBytes: 256,
+  correlationIdBytes: 256,
+  /** Of one run: durable calls, and the JSON of their outcomes. */
+  journalEntries: 10_000,
+  journalBytes: 8 * 1024 * 1024,
+  /** Of the outcome of one step. */
+  journalValueBytes: 512 * 1024,
+  durableNameCharacters: 256,
   leaseBatch: 500,
   reportOperations: 1000,
   pageDefault: 50,
@@ -19,13 +34,43 @@ export const LIMITS = {
   snapshotLogBytes: 256 * 1024,
   sseConnectionsPerEnvironment: 1000,
   headerVersionCharacters: 128,
+  /** One stored piece of a workspace: a pack, a chunk of a large file, or a manifest; as stored, compressed. */
+  blobBytes: 32 * 1024 * 1024,
+  workspaceFileBytes: 64 * 1024 * 1024,
+  workspaceFilesDefault: 200,
+  workspaceFilesMax: 500,
+  workspaceVersionsDefault: 100,
+  workspaceVersionsMax: 200,
+  workspacePathBytes: 4096,
+  processInputBytes: 256 * 1024,
+  argvItems: 1000,
+  argvBytes: 128 * 1024,
+  /** `/v1` exec output, each of stdout and stderr. */
+  execOutputBytes: 1024 * 1024,
 } as const;
 
 /** A task, actor or sandbox id chosen by its author. */
 export const DECLARED_ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
+
+/** A stream's name: as a declared id, up to 256 bytes. */
+export const STREAM_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,255}$";
 
 /** A queue name; as a declared id, and `/` may separate parts. */
 export const QUEUE_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$";
 
 /** Text a person may have typed as an external id or concurrency key: no control characters. */
 export const PRINTABLE_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
+
+export const STREAM_NAME_WORDS =
+  "must be 1 to 256 letters, digits, dots, hyphens or underscores, the first a letter or digit";
+
+/** What a text must be that is to match one of the patterns above: for people, who are not shown a pattern. */
+export const PATTERN_WORDS: Readonly<Record<string, string>> = {
+  [DECLARED_ID_PATTERN]:
+    "must be 1 to 128 letters, digits, dots, hyphens or underscores, the first a letter or digit",
+  [QUEUE_NAME_PATTERN]:
+    "must be 1 to 128 letters, digits, dots, hyphens, underscores or slashes, the first a letter or digit",
+  [STREAM_NAME_PATTERN]: STREAM_NAME_WORDS,
+  [SECRET_NAME_PATTERN]: "must be 1 to 128 letters, digits or underscores, the first no digit",
+  [PRINTABLE_PATTERN]: "must be text without control characters",
+};

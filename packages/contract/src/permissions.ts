@@ -1,5 +1,5 @@
-/** What a credential may do, `<plural>.<verb>`. */
-export const PERMISSIONS = [
+/** What a credential may do in an environment, `<plural>.<verb>`. An API key carries a subset of these. */
+export const ENVIRONMENT_PERMISSIONS = [
   "tasks.read",
   "tasks.start",
   "actors.read",
@@ -28,6 +28,22 @@ export const PERMISSIONS = [
   "secrets.write",
   "sandboxes.read",
 ] as const;
+export type EnvironmentPermission = (typeof ENVIRONMENT_PERMISSIONS)[number];
+
+/** What a person may do to an organization's people, projects, environments and keys. No API key carries these. */
+export const ORGANIZATION_PERMISSIONS = [
+  "projects.read",
+  "projects.write",
+  "environments.read",
+  "environments.write",
+  "api_keys.read",
+  "api_keys.write",
+  "members.read",
+  "members.write",
+] as const;
+export type OrganizationPermission = (typeof ORGANIZATION_PERMISSIONS)[number];
+
+export const PERMISSIONS = [...ENVIRONMENT_PERMISSIONS, ...ORGANIZATION_PERMISSIONS] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];
 

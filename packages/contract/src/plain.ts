@@ -11,4 +11,8 @@ export * from "./permissions.ts";
 export * from "./credentials.ts";
 export * from "./sse.ts";
 export * from "./runs.ts";
+export * from "./sessions.ts";
+export * from "./schedules.ts";
+export * from "./secrets.ts";
+export * from "./workspaces.ts";
 export type * from "./bundle.ts";

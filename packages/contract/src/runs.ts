@@ -35,6 +35,7 @@ export const FAILURE_KINDS = [
   "nondeterministic_replay",
   "bundle_error",
   "payload_invalid",
+  "secret_unavailable",
 ] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 

@@ -18,4 +18,5 @@ export const HEADERS = {
   idempotencyKey: "idempotency-key",
   idempotencyReplayed: "idempotency-replayed",
   lastEventId: "last-event-id",
+  csrfToken: "x-csrf-token",
 } as const;

@@ -11,6 +11,9 @@ import {
   Timestamp,
 } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
+import { ScheduleDeclaration } from "./schedule.ts";
+import { SecretName } from "./secret.ts";
+import { SandboxDeclaration } from "./sandbox.ts";
 
 /** A task or actor as its author declared it. */
 export const EntrypointDeclaration = Type.Object(
@@ -23,6 +26,13 @@ export const EntrypointDeclaration = Type.Object(
     max_duration: Type.Optional(Nullable(DurationText)),
     ttl: Type.Optional(Nullable(DurationText)),
     sandbox: Type.Optional(Nullable(DeclaredId)),
+    secrets: Type.Optional(
+      Type.Array(SecretName, {
+        maxItems: 100,
+        uniqueItems: true,
+        description: "Names of the secrets that its runs are given.",
+      }),
+    ),
     execution: Type.Optional(Type.Enum([...EXECUTION_MODES])),
     memory_mb: Type.Optional(Nullable(Type.Integer({ minimum: 32, maximum: 1_048_576 }))),
   },
@@ -48,12 +58,14 @@ export const QueueDeclaration = Type.Object(
 );
 export type QueueDeclaration = Static<typeof QueueDeclaration>;
 
-/** What a bundle declares. Sandboxes and schedules are accepted as lists and are empty until declared kinds exist. */
+/** What a bundle declares. */
 export const DeploymentManifest = Type.Object(
   {
     tasks: Type.Array(EntrypointDeclaration, { maxItems: 1000 }),
     actors: Type.Optional(Type.Array(EntrypointDeclaration, { maxItems: 1000 })),
     queues: Type.Optional(Type.Array(QueueDeclaration, { maxItems: 1000 })),
+    schedules: Type.Optional(Type.Array(ScheduleDeclaration, { maxItems: 1000 })),
+    sandboxes: Type.Optional(Type.Array(SandboxDeclaration, { maxItems: 200 })),
   },
   { additionalProperties: false, $id: "DeploymentManifest" },
 );
@@ -104,8 +116,8 @@ export const Deployment = Type.Object(
     bundle: Type.Object({ digest: Digest, size_bytes: Type.Integer() }),
     tasks: Type.Array(EntrypointDeclaration),
     actors: Type.Array(EntrypointDeclaration),
-    sandboxes: Type.Array(JsonObject),
-    schedules: Type.Array(JsonObject),
+    sandboxes: Type.Array(SandboxDeclaration),
+    schedules: Type.Array(ScheduleDeclaration),
     queues: Type.Array(QueueDeclaration),
     git: Nullable(GitInfo),
     error: Nullable(Type.Object({ message: Type.String(), stack: Nullable(Type.String()) })),

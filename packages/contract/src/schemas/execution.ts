@@ -9,6 +9,19 @@ import {
   WORKER_EVENT_KINDS,
 } from "../runs.ts";
 import { Digest, DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
+import {
+  checkpointFailedFields,
+  childRunsFields,
+  inputsFields,
+  JournalEntry,
+  LeasedSession,
+  outputsFields,
+  Resumption,
+  stepsFields,
+  tokensFields,
+  waitsFields,
+  WaitState,
+} from "./durable.ts";
 import { ErrorBody } from "./error-body.ts";
 
 /**
@@ -75,8 +88,14 @@ export const Execution = Type.Object(
     }),
     run: LeasedRun,
     secrets: Type.Record(Type.String(), Type.String()),
-    journal: Type.Array(JsonObject),
-    resolved_wait: Nullable(JsonObject),
+    journal: Type.Array(JournalEntry),
+    waits: Type.Array(WaitState, { description: "Those that the journal does not have." }),
+    active: Type.String({ ...DurationText, description: "How much of max_duration the attempt has used." }),
+    park_after: Type.String({
+      ...DurationText,
+      description: "How long the run may wait in memory before it is suspended.",
+    }),
+    session: Nullable(LeasedSession),
   },
   { $id: "Execution" },
 );
@@ -112,6 +131,7 @@ export const LeaseResponse = Type.Object(
     }),
     executions: Type.Array(Execution),
     cancellations: Type.Array(Cancellation),
+    resumptions: Type.Array(Resumption),
     deployment_checks: Type.Array(DeploymentCheck),
   },
   { $id: "LeaseResponse" },
@@ -210,7 +230,7 @@ const FailureInput = Type.Object(
   { additionalProperties: false },
 );
 
-export const RELEASE_OUTCOMES = ["succeeded", "failed", "cancelled", "rejected"] as const;
+export const RELEASE_OUTCOMES = ["succeeded", "failed", "cancelled", "rejected", "suspended"] as const;
 export type ReleaseOutcome = (typeof RELEASE_OUTCOMES)[number];
 
 const strict = { additionalProperties: false } as const;
@@ -239,7 +259,57 @@ export const ReleaseOperation = Type.Object(
   { ...strict, $id: "ReleaseOperation" },
 );
 
-export const OPERATION_KINDS = ["start", "logs", "events", "metadata", "release"] as const;
+export const StepsOperation = Type.Object(
+  { ...operationFields, ...stepsFields },
+  { ...strict, $id: "StepsOperation" },
+);
+export const WaitsOperation = Type.Object(
+  { ...operationFields, ...waitsFields },
+  { ...strict, $id: "WaitsOperation" },
+);
+export const TokensOperation = Type.Object(
+  { ...operationFields, ...tokensFields },
+  { ...strict, $id: "TokensOperation" },
+);
+export const ChildRunsOperation = Type.Object(
+  { ...operationFields, ...childRunsFields },
+  { ...strict, $id: "ChildRunsOperation" },
+);
+export const OutputsOperation = Type.Object(
+  { ...operationFields, ...outputsFields },
+  { ...strict, $id: "OutputsOperation" },
+);
+export const InputsOperation = Type.Object(
+  { ...operationFields, ...inputsFields },
+  { ...strict, $id: "InputsOperation" },
+);
+/** The journal, and the workspace if the run has one, hold everything: the process may end. */
+export const CheckpointReadyOperation = Type.Object(operationFields, {
+  ...strict,
+  $id: "CheckpointReadyOperation",
+});
+/** The run could not be suspended and goes on waiting in memory. */
+export const CheckpointFailedOperation = Type.Object(
+  { ...operationFields, ...checkpointFailedFields },
+  { ...strict, $id: "CheckpointFailedOperation" },
+);
+
+/** Each is also the path of the operation's own route. */
+export const OPERATION_KINDS = [
+  "start",
+  "logs",
+  "events",
+  "metadata",
+  "release",
+  "steps",
+  "waits",
+  "tokens",
+  "child-runs",
+  "outputs",
+  "inputs",
+  "checkpoints/ready",
+  "checkpoints/failed",
+] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 const Operations = Type.Union([
@@ -248,6 +318,14 @@ const Operations = Type.Union([
   Type.Object({ kind: Type.Literal("events"), ...EventsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("metadata"), ...MetadataOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("release"), ...ReleaseOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("steps"), ...StepsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("waits"), ...WaitsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("tokens"), ...TokensOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("child-runs"), ...ChildRunsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("outputs"), ...OutputsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("inputs"), ...InputsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("checkpoints/ready"), ...CheckpointReadyOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("checkpoints/failed"), ...CheckpointFailedOperation.properties }, strict),
 ]);
 export type Operation = Static<typeof Operations>;
 
@@ -265,9 +343,16 @@ export const Report = Type.Object(
 );
 export type Report = Static<typeof Report>;
 
-/** `status` is the HTTP status that the operation's own route would answer: 200, or the error's. */
+/**
+ * `status` is the HTTP status that the operation's own route would answer: 200, or the error's. `result` is a
+ * `WaitsResult` or an `EffectResult`, null for the other kinds and with an error.
+ */
 export const OperationResult = Type.Object(
-  { status: Type.Integer(), error: Nullable(ErrorBody.properties.error) },
+  {
+    status: Type.Integer(),
+    error: Nullable(ErrorBody.properties.error),
+    result: Type.Optional(JsonValue),
+  },
   { $id: "OperationResult" },
 );
 export type OperationResult = Static<typeof OperationResult>;
@@ -291,6 +376,7 @@ export const RenewResponse = Type.Object(
     renewed: Type.Array(Id("lease")),
     lost: Type.Array(Id("lease")),
     cancellations: Type.Array(Cancellation),
+    resumptions: Type.Array(Resumption),
   },
   { $id: "RenewResponse" },
 );

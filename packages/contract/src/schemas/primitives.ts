@@ -56,6 +56,23 @@ export const IdempotencyKey = Type.String({
   pattern: PRINTABLE_PATTERN,
 });
 
+/** What a person calls something. */
+export const DisplayName = Type.String({ minLength: 1, maxLength: 128, pattern: PRINTABLE_PATTERN });
+
+/** The name of something in URLs and commands. */
+export const Slug = Type.String({
+  pattern: "^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$",
+  description: "1 to 64 lower-case letters, digits and inner hyphens.",
+});
+
+/** ASCII alone, so that no two addresses that look alike or fold alike are taken for one. */
+export const EmailAddress = Type.String({
+  maxLength: 254,
+  pattern:
+    "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
+  description: "a mail address in ASCII",
+});
+
 /** A list response: the rows under the resource's plural name and the cursor of the next page. */
 export const Page = <T extends TSchema, K extends string>(plural: K, item: T) =>
   Type.Object({

@@ -8,6 +8,7 @@ import {
   STATUS_REASON_KINDS,
 } from "../runs.ts";
 import { DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
+import { PendingWait } from "./pending-wait.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 
 export const RunFailure = Type.Object(
@@ -48,7 +49,7 @@ export const Run = Type.Object(
     payload: JsonValue,
     output: JsonValue,
     failure: Nullable(RunFailure),
-    pending_wait: Nullable(JsonObject),
+    pending_wait: Nullable(PendingWait),
     queue: Type.String(),
     concurrency_key: Nullable(Type.String()),
     priority: Type.Integer(),

@@ -16,7 +16,8 @@ import { RetryPolicy } from "./retry-policy.ts";
 import { Run } from "./run.ts";
 import { ErrorBody } from "./error-body.ts";
 
-const startFields = {
+/** Shared by the starts of tasks, actors and sessions. */
+export const startFields = {
   payload: Type.Optional(JsonValue),
   deployment_version: Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description: "Pin; default is the current deployment." }),

@@ -3,25 +3,27 @@ import { EXECUTION_MODES } from "../runs.ts";
 import { DurationText, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 
+const declaredFields = {
+  project_id: Id("proj"),
+  environment_id: Id("env"),
+  declared_id: Type.String(),
+  deployment_id: Id("dep"),
+  description: Nullable(Type.String()),
+  payload_schema: Nullable(JsonObject),
+  queue: Nullable(Type.String()),
+  retry: Nullable(RetryPolicy),
+  max_duration: Nullable(DurationText),
+  ttl: Nullable(DurationText),
+  sandbox: Nullable(Type.String()),
+  execution: Type.Enum([...EXECUTION_MODES]),
+  memory_mb: Nullable(Type.Integer()),
+  created_at: Timestamp,
+};
+
 /** A task of the current deployment. The id is stable for (environment, declared id). */
-export const Task = Type.Object(
-  {
-    id: Id("task"),
-    project_id: Id("proj"),
-    environment_id: Id("env"),
-    declared_id: Type.String(),
-    deployment_id: Id("dep"),
-    description: Nullable(Type.String()),
-    payload_schema: Nullable(JsonObject),
-    queue: Nullable(Type.String()),
-    retry: Nullable(RetryPolicy),
-    max_duration: Nullable(DurationText),
-    ttl: Nullable(DurationText),
-    sandbox: Nullable(Type.String()),
-    execution: Type.Enum([...EXECUTION_MODES]),
-    memory_mb: Nullable(Type.Integer()),
-    created_at: Timestamp,
-  },
-  { $id: "Task" },
-);
+export const Task = Type.Object({ id: Id("task"), ...declaredFields }, { $id: "Task" });
 export type Task = Static<typeof Task>;
+
+/** An actor of the current deployment: an entrypoint that holds a session. The id is stable, as a task's. */
+export const Actor = Type.Object({ id: Id("actor"), ...declaredFields }, { $id: "Actor" });
+export type Actor = Static<typeof Actor>;

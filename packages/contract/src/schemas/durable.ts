@@ -1,0 +1,180 @@
+import { Type, type Static } from "typebox";
+import { LIMITS } from "../limits.ts";
+import { JOURNAL_KINDS, WAIT_KINDS, WAIT_STATUSES } from "../sessions.ts";
+import {
+  DeclaredId,
+  DurationText,
+  Id,
+  JsonObject,
+  JsonValue,
+  Nullable,
+  Tags,
+  Timestamp,
+} from "./primitives.ts";
+import { ExternalId } from "./session.ts";
+import { startFields } from "./start.ts";
+import { recordFields, StreamName } from "./stream.ts";
+import { tokenInputFields } from "./token.ts";
+
+/**
+ * Durable execution on the wire.
+ *
+ * The code of a run makes durable calls: steps, waits, tokens, child runs, appended records. Each takes the next
+ * `position`, 1 for the first, in the order of the calls. Its outcome becomes an entry of the run's journal, and entries
+ * stand in the order in which the code saw them. A worker that takes the run up again gets the journal: a call whose
+ * position is in it does not happen again but has its outcome, and outcomes are handed out in the order of the entries,
+ * so that the code goes the same way.
+ */
+
+const strict = { additionalProperties: false } as const;
+
+const Position = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
+const Name = Type.String({ minLength: 1, maxLength: LIMITS.durableNameCharacters });
+
+/** An error as a journal keeps it; `code` is set when the server refused a call. */
+export const DurableError = Type.Object(
+  {
+    name: Type.String({ maxLength: 256 }),
+    message: Type.String({ maxLength: 65_536 }),
+    stack: Nullable(Type.String({ maxLength: 65_536 })),
+    code: Nullable(Type.String({ maxLength: 64 })),
+  },
+  { ...strict, $id: "DurableError" },
+);
+export type DurableError = Static<typeof DurableError>;
+
+/**
+ * An entry as the server hands it out. Of a `wait`, `value` is the `WaitState` that the code saw. `name` is the name that
+ * the worker gave a step, value or wait; the task of a `child_run`, the stream of an `output` or `input`, and `token`.
+ */
+export const JournalEntry = Type.Object(
+  {
+    position: Position,
+    kind: Type.Enum([...JOURNAL_KINDS]),
+    name: Type.String(),
+    value: JsonValue,
+    error: Nullable(DurableError),
+    attempt_number: Type.Integer(),
+  },
+  { $id: "JournalEntry" },
+);
+export type JournalEntry = Static<typeof JournalEntry>;
+
+/**
+ * A wait of a run. `value` of a resolved one: the completion `{status, data}` of a token, the record of a stream or null
+ * when the session takes no more input, `{status, output, failure}` of a child run, null for a timer.
+ */
+export const WaitState = Type.Object(
+  {
+    id: Id("wait"),
+    position: Position,
+    kind: Type.Enum([...WAIT_KINDS]),
+    name: Type.String(),
+    status: Type.Enum([...WAIT_STATUSES]),
+    timeout_at: Nullable(Timestamp),
+    value: JsonValue,
+  },
+  { $id: "WaitState" },
+);
+export type WaitState = Static<typeof WaitState>;
+
+/** Outcomes that the run's process has made: of steps, of values it drew, and which settled waits the code has seen. */
+export const stepsFields = {
+  entries: Type.Array(
+    Type.Object(
+      {
+        position: Position,
+        kind: Type.Enum(["step", "value", "wait"]),
+        name: Name,
+        value: Type.Optional(JsonValue),
+        error: Type.Optional(Nullable(DurableError)),
+      },
+      strict,
+    ),
+    { minItems: 1, maxItems: 100 },
+  ),
+};
+
+/** `timer` needs `timeout` or `timeout_at`, the others may have one; `token_id`, `stream` and `run_id` go with the kind. */
+const NewWait = Type.Object(
+  {
+    position: Position,
+    name: Name,
+    kind: Type.Enum([...WAIT_KINDS]),
+    timeout: Type.Optional(DurationText),
+    timeout_at: Type.Optional(Timestamp),
+    token_id: Type.Optional(Type.String({ maxLength: 64 })),
+    stream: Type.Optional(StreamName),
+    run_id: Type.Optional(Type.String({ maxLength: 64 })),
+  },
+  strict,
+);
+export type NewWait = Static<typeof NewWait>;
+
+/** New waits, and whether the code now does nothing but wait: then the run gives its slot up until one settles. */
+export const waitsFields = {
+  waits: Type.Array(NewWait, { maxItems: 100 }),
+  parked: Type.Boolean(),
+};
+
+export const tokensFields = { position: Position, ...tokenInputFields };
+
+// A call is made once by its position, so it takes no key.
+const { idempotency_key: _key, idempotency_key_ttl: _ttl, ...childFields } = startFields;
+export const childRunsFields = { position: Position, task: DeclaredId, ...childFields };
+
+/** `position` is null inside a step, whose outcome stands for all that it did. */
+export const outputsFields = {
+  position: Nullable(Position),
+  stream: StreamName,
+  records: Type.Array(Type.Object(recordFields, strict), { minItems: 1, maxItems: LIMITS.batchRecords }),
+};
+
+/** Input to another session of the environment. */
+export const inputsFields = {
+  position: Position,
+  session_id: Type.Optional(Type.String({ maxLength: 64 })),
+  external_id: Type.Optional(ExternalId),
+  stream: StreamName,
+  ...recordFields,
+};
+
+export const checkpointFailedFields = { message: Type.String({ maxLength: 4096 }) };
+
+/** What `waits` answers: whether the run is parked now, and every settled wait that its journal does not have yet. */
+export const WaitsResult = Type.Object(
+  { parked: Type.Boolean(), waits: Type.Array(WaitState) },
+  { $id: "WaitsResult" },
+);
+export type WaitsResult = Static<typeof WaitsResult>;
+
+/**
+ * What `tokens`, `child-runs`, `outputs` and `inputs` answer: their outcome, which the journal now has. `value` has at
+ * least `{id, public_access_token, callback_url}` of a token and `{id}` of a child run. Outputs without a position are not
+ * in the journal, and answer null.
+ */
+export const EffectResult = Type.Object(
+  { value: JsonValue, error: Nullable(DurableError) },
+  { $id: "EffectResult" },
+);
+export type EffectResult = Static<typeof EffectResult>;
+
+/** Settled waits of a leased run that its journal does not have yet. Told again until it has them. */
+export const Resumption = Type.Object(
+  { run_id: Id("run"), lease_id: Id("lease"), epoch: Type.Integer(), waits: Type.Array(WaitState) },
+  { $id: "Resumption" },
+);
+export type Resumption = Static<typeof Resumption>;
+
+/** The session of a leased run, as it is when the run is leased. */
+export const LeasedSession = Type.Object(
+  {
+    id: Id("sess"),
+    external_id: Nullable(Type.String()),
+    metadata: JsonObject,
+    tags: Tags,
+    closed: Type.Boolean(),
+  },
+  { $id: "LeasedSession" },
+);
+export type LeasedSession = Static<typeof LeasedSession>;

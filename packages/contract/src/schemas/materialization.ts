@@ -1,0 +1,202 @@
+import { Type, type Static } from "typebox";
+import { DURATION_PATTERN } from "../durations.ts";
+import { ISOLATIONS, VERSION_CAUSES } from "../workspaces.ts";
+import { Digest, DurationText, Id, Nullable, Timestamp } from "./primitives.ts";
+import { ProcessControl, ProcessInput, ProcessStart, HeldProcess } from "./process.ts";
+import { SandboxSpec } from "./sandbox.ts";
+import { WorkspaceVersion } from "./workspace.ts";
+
+/**
+ * The worker protocol for workspaces.
+ *
+ * The life of a materialization, as its worker sees it:
+ *
+ *  1. `workspaces/lease` gives it, `preparing`, with an epoch, the base version and the sandbox's specification. The
+ *     worker fetches the manifest blob and what it names (`GET blobs/{digest}?environment_id=`), writes the tree into a
+ *     folder of its own, runs `setup` when the lease has one and commits the result with its `setup_digest`, probes the
+ *     isolation and, when it is at least what the specification accepts, answers `workspaces/live`. A worker that
+ *     cannot give the isolation, or fails otherwise, answers `workspaces/failed` with what went wrong.
+ *  2. While live it runs the execs and PTYs that the lease poll brings. What changed is committed when an exec or PTY
+ *     ends, when a run in it ends or suspends, and at the stop: `PUT blobs/{digest}` first, each piece and then the
+ *     manifest, then `workspaces/commit` with the manifest's digest. An unchanged tree makes no version: the answer is
+ *     the current one with `created` false. A commit that names blobs which are gone is 409 `invalid_state` with
+ *     `details.missing_blobs`: store them again, then repeat it.
+ *  3. `workspaces/renew` every third of `lease_duration`, one call for all. `busy` keeps a materialization from being
+ *     stopped as idle while something runs in it that has no exec or PTY. What is in `lost` has another owner now or
+ *     none: end its processes, drop its folder, commit nothing.
+ *  4. A stop comes with the poll or the renewal: end the processes, commit (unless `mode` is `discard`), then
+ *     `workspaces/stopped`. A worker that drains stops what it holds the same way, by itself.
+ *
+ * Every call about a materialization carries its `epoch`; under a superseded one it is refused whole with 409
+ * `lease_lost`. Time only decides when another worker may take over: a late call of the newest epoch is as good as a
+ * punctual one. A materialization whose worker falls silent before it is live is given to another; one that was live
+ * fails, its processes are `lost`, and the next one begins with the last committed version.
+ *
+ * The poll is told what the worker has and answers what it lacks, so an answer that was lost is simply given again:
+ * leases that are not in `held`, stops and controls it has not acknowledged, input after the offsets it names. A
+ * worker process that begins anew with the same worker id is therefore given its former materializations back, with
+ * `status` live: it goes on with what its supervisors kept alive, or answers `failed`.
+ */
+const materializationFields = {
+  materialization_id: Id("mat"),
+  environment_id: Id("env"),
+  epoch: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
+};
+const strict = { additionalProperties: false } as const;
+
+export const HeldMaterialization = Type.Object(
+  {
+    ...materializationFields,
+    stopping: Type.Boolean({ description: "The worker knows that it is to stop." }),
+    processes: Type.Array(HeldProcess, { maxItems: 1000 }),
+  },
+  { ...strict, $id: "HeldMaterialization" },
+);
+export type HeldMaterialization = Static<typeof HeldMaterialization>;
+
+export const WorkspaceLeaseRequest = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 0, maximum: 1000, description: "Materializations it has room for." }),
+    wait: Type.Optional(DurationText),
+    isolation: Type.Enum([...ISOLATIONS], {
+      description: "The strongest that works on this machine; materializations that need more go elsewhere.",
+    }),
+    held: Type.Array(HeldMaterialization, { maxItems: 1000 }),
+  },
+  { ...strict, $id: "WorkspaceLeaseRequest" },
+);
+export type WorkspaceLeaseRequest = Static<typeof WorkspaceLeaseRequest>;
+
+export const LeasedMaterialization = Type.Object(
+  {
+    ...materializationFields,
+    project_id: Id("proj"),
+    workspace_id: Id("ws"),
+    status: Type.Enum(["preparing", "live", "stopping"]),
+    expires_at: Timestamp,
+    base: Type.Object({
+      version_id: Id("wsv"),
+      digest: Digest,
+      manifest_digest: Digest,
+    }),
+    sandbox: Type.Object({ declared_id: Type.String(), ...SandboxSpec.properties }),
+    setup: Nullable(
+      Type.Object({
+        digest: Digest,
+        commands: Type.Array(Type.String(), {
+          description: "Run by `sh -c` in the root, one after the other.",
+        }),
+      }),
+    ),
+  },
+  { $id: "LeasedMaterialization" },
+);
+export type LeasedMaterialization = Static<typeof LeasedMaterialization>;
+
+/** `discard`: the workspace is being deleted, nothing more is to be committed. */
+export const MaterializationStop = Type.Object(
+  { ...materializationFields, mode: Type.Enum(["commit", "discard"]) },
+  { $id: "MaterializationStop" },
+);
+export type MaterializationStop = Static<typeof MaterializationStop>;
+
+export const WorkspaceLeaseResponse = Type.Object(
+  {
+    lease_duration: Type.String({ pattern: DURATION_PATTERN }),
+    materializations: Type.Array(LeasedMaterialization),
+    stops: Type.Array(MaterializationStop),
+    lost: Type.Array(Id("mat")),
+    processes: Type.Array(ProcessStart),
+    inputs: Type.Array(ProcessInput),
+    controls: Type.Array(ProcessControl),
+  },
+  { $id: "WorkspaceLeaseResponse" },
+);
+export type WorkspaceLeaseResponse = Static<typeof WorkspaceLeaseResponse>;
+
+export const RenewMaterializations = Type.Object(
+  {
+    materializations: Type.Array(
+      Type.Object({ ...materializationFields, dirty: Type.Boolean(), busy: Type.Boolean() }, strict),
+      { maxItems: 1000 },
+    ),
+  },
+  { ...strict, $id: "RenewMaterializations" },
+);
+export type RenewMaterializations = Static<typeof RenewMaterializations>;
+
+export const RenewMaterializationsResponse = Type.Object(
+  {
+    expires_at: Timestamp,
+    renewed: Type.Array(Id("mat")),
+    lost: Type.Array(Id("mat")),
+    stops: Type.Array(MaterializationStop),
+  },
+  { $id: "RenewMaterializationsResponse" },
+);
+export type RenewMaterializationsResponse = Static<typeof RenewMaterializationsResponse>;
+
+export const MaterializationLive = Type.Object(
+  { ...materializationFields, isolation: Type.Enum([...ISOLATIONS]) },
+  { ...strict, $id: "MaterializationLive" },
+);
+export type MaterializationLive = Static<typeof MaterializationLive>;
+
+export const MaterializationStopped = Type.Object(materializationFields, {
+  ...strict,
+  $id: "MaterializationStopped",
+});
+export type MaterializationStopped = Static<typeof MaterializationStopped>;
+
+export const MaterializationFailed = Type.Object(
+  {
+    ...materializationFields,
+    error: Type.Object({ message: Type.String({ minLength: 1, maxLength: 8192 }) }, strict),
+  },
+  { ...strict, $id: "MaterializationFailed" },
+);
+export type MaterializationFailed = Static<typeof MaterializationFailed>;
+
+export const CommitWorkspace = Type.Object(
+  {
+    ...materializationFields,
+    commit_id: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: "Client-made; a repeat returns the version of the first.",
+    }),
+    parent_version_id: Type.String({
+      maxLength: 64,
+      description: "The version that the tree was changed from: the last one the worker knows.",
+    }),
+    manifest_digest: Digest,
+    cause: Type.Object(
+      {
+        kind: Type.Enum([...VERSION_CAUSES]),
+        id: Type.Optional(Nullable(Type.String({ maxLength: 64 }))),
+      },
+      strict,
+    ),
+    setup_digest: Type.Optional(
+      Nullable(Type.String({ pattern: "^[0-9a-f]{64}$", description: "This is the result of the setup." })),
+    ),
+  },
+  { ...strict, $id: "CommitWorkspace" },
+);
+export type CommitWorkspace = Static<typeof CommitWorkspace>;
+
+export const CommittedWorkspace = Type.Object(
+  { version: WorkspaceVersion, created: Type.Boolean() },
+  { $id: "CommittedWorkspace" },
+);
+export type CommittedWorkspace = Static<typeof CommittedWorkspace>;
+
+/** Where the materialization is now. */
+export const MaterializationAnswer = Type.Object(
+  { materialization_id: Id("mat"), status: Type.String() },
+  { $id: "MaterializationAnswer" },
+);
+export type MaterializationAnswer = Static<typeof MaterializationAnswer>;
+
+export const StoredBlob = Type.Object({ digest: Digest, size_bytes: Type.Integer() }, { $id: "StoredBlob" });
+export type StoredBlob = Static<typeof StoredBlob>;

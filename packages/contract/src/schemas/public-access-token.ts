@@ -1,0 +1,55 @@
+import { Type, type Static } from "typebox";
+import { PUBLIC_PERMISSIONS } from "../sessions.ts";
+import { DurationText, Id, IdempotencyKey, Nullable, Timestamp } from "./primitives.ts";
+import { ExternalId } from "./session.ts";
+import { CorrelationId, StreamName } from "./stream.ts";
+
+/** Which session, by its id or by the external id of the open one, else the newest. */
+export const SessionReference = Type.Union([
+  Type.Object(
+    { type: Type.Literal("id"), id: Type.String({ maxLength: 64 }) },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    { type: Type.Literal("external_id"), external_id: ExternalId },
+    { additionalProperties: false },
+  ),
+]);
+export type SessionReference = Static<typeof SessionReference>;
+
+/** What a public access token may do: one permission on one stream, on request for one correlation id alone. */
+export const PublicAccessScope = Type.Object(
+  {
+    type: Type.Enum([...PUBLIC_PERMISSIONS]),
+    session: SessionReference,
+    stream: StreamName,
+    correlation_id: Type.Optional(CorrelationId),
+  },
+  { additionalProperties: false, $id: "PublicAccessScope" },
+);
+export type PublicAccessScope = Static<typeof PublicAccessScope>;
+
+export const CreatePublicAccessToken = Type.Object(
+  {
+    scope: PublicAccessScope,
+    expires_in: Type.Optional(Type.String({ ...DurationText, description: "15m by default, at most 24h." })),
+    max_uses: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    idempotency_key: Type.Optional(IdempotencyKey),
+    idempotency_key_ttl: Type.Optional(DurationText),
+  },
+  { additionalProperties: false, $id: "CreatePublicAccessToken" },
+);
+export type CreatePublicAccessToken = Static<typeof CreatePublicAccessToken>;
+
+export const CreatedPublicAccessToken = Type.Object(
+  {
+    id: Id("pat"),
+    public_access_token: Type.String({ description: "Shown only here." }),
+    scope: PublicAccessScope,
+    expires_at: Timestamp,
+    max_uses: Nullable(Type.Integer()),
+    created_at: Timestamp,
+  },
+  { $id: "CreatedPublicAccessToken" },
+);
+export type CreatedPublicAccessToken = Static<typeof CreatedPublicAccessToken>;

@@ -1,0 +1,88 @@
+import { Type, type Static } from "typebox";
+import { LIMITS, PRINTABLE_PATTERN, STREAM_NAME_PATTERN } from "../limits.ts";
+import { RECORD_SOURCE_KINDS, STREAM_DIRECTIONS } from "../sessions.ts";
+import { Id, IdempotencyKey, DurationText, JsonValue, Nullable, Timestamp } from "./primitives.ts";
+
+export const StreamName = Type.String({ pattern: STREAM_NAME_PATTERN });
+
+/** Ties the records of one exchange together, such as a question and the pieces of its answer. */
+export const CorrelationId = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.correlationIdBytes,
+  pattern: PRINTABLE_PATTERN,
+});
+
+const ContentType = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: "^[!-~]+/[ -~]+$",
+  description: "A media type that says how `data` is meant.",
+});
+
+/** A named list of records of a session. Its direction is for life. */
+export const Stream = Type.Object(
+  {
+    id: Id("strm"),
+    session_id: Id("sess"),
+    name: Type.String(),
+    direction: Type.Enum([...STREAM_DIRECTIONS]),
+    last_sequence: Type.Integer({ description: "0 while it is empty." }),
+    created_at: Timestamp,
+  },
+  { $id: "Stream" },
+);
+export type Stream = Static<typeof Stream>;
+
+export const StreamRecord = Type.Object(
+  {
+    id: Id("rec"),
+    session_id: Id("sess"),
+    stream: Type.String(),
+    sequence: Type.Integer({ description: "1 for the first record; no number is left out." }),
+    data: JsonValue,
+    content_type: Nullable(Type.String()),
+    correlation_id: Nullable(Type.String()),
+    source: Type.Object({ kind: Type.Enum([...RECORD_SOURCE_KINDS]), id: Nullable(Type.String()) }),
+    run_id: Nullable(Id("run")),
+    attempt_number: Nullable(Type.Integer()),
+    created_at: Timestamp,
+  },
+  { $id: "StreamRecord" },
+);
+export type StreamRecord = Static<typeof StreamRecord>;
+
+/** One record as it is appended. `data` may be 256 KiB of JSON. */
+export const recordFields = {
+  data: JsonValue,
+  content_type: Type.Optional(ContentType),
+  correlation_id: Type.Optional(CorrelationId),
+};
+
+const RecordInput = Type.Object(recordFields, { additionalProperties: false });
+
+/** Either `data` with what belongs to it, for one record, or `records`, which are appended all or none. */
+export const AppendRecords = Type.Object(
+  {
+    data: Type.Optional(JsonValue),
+    content_type: Type.Optional(ContentType),
+    correlation_id: Type.Optional(CorrelationId),
+    records: Type.Optional(Type.Array(RecordInput, { minItems: 1, maxItems: LIMITS.batchRecords })),
+    idempotency_key: Type.Optional(IdempotencyKey),
+    idempotency_key_ttl: Type.Optional(DurationText),
+  },
+  { additionalProperties: false, $id: "AppendRecords" },
+);
+export type AppendRecords = Static<typeof AppendRecords>;
+
+export const RecordPage = Type.Object(
+  {
+    records: Type.Array(StreamRecord),
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "The sequence of the last record: what comes after it is read with this cursor. Null before the first.",
+    }),
+    ended: Type.Boolean({ description: "The session has ended and nothing comes after these records." }),
+  },
+  { $id: "RecordPage" },
+);
+export type RecordPage = Static<typeof RecordPage>;

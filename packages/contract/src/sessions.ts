@@ -1,0 +1,38 @@
+/** States of sessions, tokens and waits: the words of the wire, shared by server, worker, SDK and CLI. */
+
+export const SESSION_STATUSES = ["open", "closed", "cancelled", "failed", "expired"] as const;
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+/** What an open session's newest run does; `idle` when it has ended. */
+export const SESSION_ACTIVITIES = ["idle", "queued", "running", "waiting"] as const;
+export type SessionActivity = (typeof SESSION_ACTIVITIES)[number];
+
+export const STREAM_DIRECTIONS = ["input", "output"] as const;
+export type StreamDirection = (typeof STREAM_DIRECTIONS)[number];
+
+/** Names of the streams that are meant when none is named. */
+export const DEFAULT_INPUT_STREAM = "input";
+export const DEFAULT_OUTPUT_STREAM = "output";
+
+export const RECORD_SOURCE_KINDS = ["api", "public_access_token", "run", "schedule"] as const;
+export type RecordSourceKind = (typeof RECORD_SOURCE_KINDS)[number];
+
+export const TOKEN_STATUSES = ["pending", "completed", "cancelled", "expired"] as const;
+export type TokenStatus = (typeof TOKEN_STATUSES)[number];
+
+/** Who completed a token: a key, a user, a browser with its public access token, or a provider by the callback. */
+export const TOKEN_COMPLETER_KINDS = ["api_key", "user", "public", "callback"] as const;
+export type TokenCompleterKind = (typeof TOKEN_COMPLETER_KINDS)[number];
+
+export const PUBLIC_PERMISSIONS = ["session.input.send", "session.output.read"] as const;
+export type PublicPermission = (typeof PUBLIC_PERMISSIONS)[number];
+
+export const WAIT_KINDS = ["timer", "token", "input", "run"] as const;
+export type WaitKind = (typeof WAIT_KINDS)[number];
+
+export const WAIT_STATUSES = ["pending", "resolved", "timed_out", "cancelled"] as const;
+export type WaitStatus = (typeof WAIT_STATUSES)[number];
+
+/** What a position of a run's journal holds the outcome of. */
+export const JOURNAL_KINDS = ["step", "value", "wait", "token", "child_run", "output", "input"] as const;
+export type JournalKind = (typeof JOURNAL_KINDS)[number];
