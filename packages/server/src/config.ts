@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseDuration } from "@keelson/contract";
+import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts";
 
 /** Everything that can be set, read once. This file alone knows the names of environment variables. */
 export type Config = {
@@ -13,9 +14,18 @@ export type Config = {
   databaseStatementNames: boolean;
   dataDir: string;
   publicUrl: string | null;
+  /** null: `master.key` in the data folder. */
+  masterKey: MasterKey | null;
   leaseDurationMs: number;
+  parkAfterMs: number;
+  workspaceIdleMs: number;
   /** Requests a second for each credential; 0 is unlimited. */
   rateLimitPerSecond: number;
+  /** null: mails are printed on standard error. */
+  smtpUrl: string | null;
+  mailFrom: string;
+  /** null: no sign-in by GitHub. */
+  github: { clientId: string; clientSecret: string; url: string; apiUrl: string } | null;
   logLevel: string;
 };
 
@@ -68,10 +78,61 @@ export const SETTINGS = {
     byDefault: "15s",
     description: "How long a silent worker keeps its runs, 6s to 300s.",
   },
+  masterKey: {
+    name: "KEELSON_MASTER_KEY",
+    byDefault: null,
+    description:
+      "32 bytes in base64, the same on all servers of one database. Default: `master.key` in the data folder, made at the first start. Keep a copy: without it, secrets cannot be read.",
+    secret: true,
+  },
+  parkAfter: {
+    name: "KEELSON_PARK_AFTER",
+    byDefault: "30s",
+    description: "How long a waiting run keeps its process before it is suspended, 0s to 1h.",
+  },
+  workspaceIdle: {
+    name: "KEELSON_WORKSPACE_IDLE",
+    byDefault: "10m",
+    description: "How long a live workspace in which nothing happens stays on its machine, 10s to 24h.",
+  },
   rateLimit: {
     name: "KEELSON_RATE_LIMIT",
     byDefault: "0",
     description: "Requests a second for each credential on each server, workers aside; 0 is unlimited.",
+  },
+  smtpUrl: {
+    name: "SMTP_URL",
+    byDefault: null,
+    description:
+      "Server for mails, `smtp://user:password@host:587`. Without it sign-in links and invitations are printed on standard error.",
+    secret: true,
+  },
+  mailFrom: {
+    name: "KEELSON_MAIL_FROM",
+    byDefault: "Keelson <keelson@localhost>",
+    description: "Sender of mails.",
+  },
+  githubClientId: {
+    name: "GITHUB_CLIENT_ID",
+    byDefault: null,
+    description:
+      "OAuth app for sign-in by GitHub; its callback is `<PUBLIC_URL>/api/auth/github/finish`. Without it there is none.",
+  },
+  githubClientSecret: {
+    name: "GITHUB_CLIENT_SECRET",
+    byDefault: null,
+    description: "The OAuth app's secret.",
+    secret: true,
+  },
+  githubUrl: {
+    name: "KEELSON_GITHUB_URL",
+    byDefault: "https://github.com",
+    description: "Where people sign in: GitHub, or a GitHub Enterprise server.",
+  },
+  githubApiUrl: {
+    name: "KEELSON_GITHUB_API_URL",
+    byDefault: "https://api.github.com",
+    description: "The API of the same.",
   },
   logLevel: {
     name: "KEELSON_LOG_LEVEL",
@@ -84,10 +145,12 @@ export const SETTINGS = {
 const OTHERS = [
   "KEELSON_URL",
   "KEELSON_API_KEY",
+  "KEELSON_USER_TOKEN",
   "KEELSON_ENROLLMENT_TOKEN",
   "KEELSON_AGENT_NAME",
   "KEELSON_AGENT_CAPACITY",
   "KEELSON_TASK_ENV",
+  "KEELSON_NEW_MASTER_KEY",
   "KEELSON_TEST_DATABASE_URL",
   "KEELSON_TEST_CRASH_SECONDS",
   "KEELSON_TEST_SEED",
@@ -142,12 +205,36 @@ function oneOf<Value extends string>(env: Environment, setting: Setting, values:
   return value;
 }
 
-function leaseDuration(env: Environment): number {
-  const text = read(env, SETTINGS.leaseDuration) ?? "";
+type DurationBounds = { minimumMs: number; maximumMs: number; shown: string };
+
+function duration(env: Environment, setting: Setting, bounds: DurationBounds): number {
+  const text = read(env, setting) ?? "";
   const ms = parseDuration(text);
-  if (ms === null || ms < 6_000 || ms > 300_000)
-    throw new ConfigError(`${SETTINGS.leaseDuration.name} is "${text}"; set a duration from 6s to 300s.`);
+  if (ms === null || ms < bounds.minimumMs || ms > bounds.maximumMs)
+    throw new ConfigError(`${setting.name} is "${text}"; set a duration from ${bounds.shown}.`);
   return ms;
+}
+
+function masterKey(env: Environment): MasterKey | null {
+  const text = read(env, SETTINGS.masterKey);
+  if (text === null) return null;
+  const key = parseMasterKey(text);
+  if (key === null)
+    throw new ConfigError(
+      `${SETTINGS.masterKey.name} is not 32 bytes in base64; make one with \`openssl rand -base64 32\`.`,
+    );
+  return key;
+}
+
+function github(env: Environment): Config["github"] {
+  const clientId = read(env, SETTINGS.githubClientId);
+  const clientSecret = read(env, SETTINGS.githubClientSecret);
+  const base = (setting: Setting): string =>
+    (url(env, setting, /^https?:$/, setting.byDefault ?? "") ?? "").replace(/\/+$/, "");
+  if (clientId === null && clientSecret === null) return null;
+  if (clientId === null || clientSecret === null)
+    throw new ConfigError("Set both GITHUB_CLIENT_ID and GITHUB_CLIENT_SECRET, or neither.");
+  return { clientId, clientSecret, url: base(SETTINGS.githubUrl), apiUrl: base(SETTINGS.githubApiUrl) };
 }
 
 function refuseUnknown(env: Environment): void {
@@ -180,8 +267,22 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     dataDir,
     publicUrl:
       url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
-    leaseDurationMs: leaseDuration(env),
+    masterKey: masterKey(env),
+    leaseDurationMs: duration(env, SETTINGS.leaseDuration, {
+      minimumMs: 6_000,
+      maximumMs: 300_000,
+      shown: "6s to 300s",
+    }),
+    workspaceIdleMs: duration(env, SETTINGS.workspaceIdle, {
+      minimumMs: 10_000,
+      maximumMs: 86_400_000,
+      shown: "10s to 24h",
+    }),
+    parkAfterMs: duration(env, SETTINGS.parkAfter, { minimumMs: 0, maximumMs: 3_600_000, shown: "0s to 1h" }),
     rateLimitPerSecond: integer(env, SETTINGS.rateLimit, 0, 1_000_000),
+    smtpUrl: url(env, SETTINGS.smtpUrl, /^smtps?:$/, "smtp://user:password@mail.example.com:587"),
+    mailFrom: read(env, SETTINGS.mailFrom) ?? "",
+    github: github(env),
     logLevel: oneOf(env, SETTINGS.logLevel, ["debug", "info", "warn", "error", "silent"]),
   };
 }

@@ -1,15 +1,21 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createDiskBlobs } from "./adapters/disk-blobs.ts";
+import { createGithub } from "./adapters/github.ts";
+import { createMailSender } from "./adapters/mail.ts";
 import type { Clock } from "./clock.ts";
-import type { Config } from "./config.ts";
+import { ConfigError, type Config } from "./config.ts";
+import { makeCredential } from "./core/credentials/make-credential.ts";
+import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/credentials/master-key.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
 import { createSharedReads } from "./core/feeds/shared-reads.ts";
 import { createWakeNotifier, type WakeNotifier } from "./core/feeds/wake-notifier.ts";
 import { createWakes } from "./core/feeds/wakes.ts";
+import { createTreeCache } from "./core/versions/tree-cache.ts";
 import { createRunStarter } from "./core/runs/start-runs.ts";
+import { createRecordAppender } from "./core/streams/record-appender.ts";
 import type { Database } from "./db/pool.ts";
 import { sql } from "./db/sql.ts";
 import { createMetrics } from "./http/metrics.ts";
@@ -28,8 +34,9 @@ export async function createContext(
   config: Config,
   db: Database,
   log: Logger,
-  clock: Clock,
-): Promise<{ context: ServerContext; notifier: WakeNotifier }> {
+  { clock, print }: { clock: Clock; print: (text: string) => void },
+): Promise<{ context: ServerContext; notifier: WakeNotifier; listensAt: (url: string) => void }> {
+  let publicUrl = config.publicUrl;
   const newUuid = createUuidGenerator(clock);
   const notifier = createWakeNotifier({
     replicaId: randomUUID(),
@@ -39,20 +46,38 @@ export async function createContext(
   });
   const wakes = createWakes(notifier.add);
   const leasePolls = createLeasePolls();
-  const { leaseDurationMs } = config;
+  const { leaseDurationMs, parkAfterMs } = config;
   const metrics = createMetrics();
+  const deployments = createDeploymentCache({ db, clock });
   let openApiJson: string | undefined;
+  const workspaceBlobs = (environmentId: string) =>
+    createDiskBlobs(join(config.dataDir, "workspaces", environmentId));
   const context: ServerContext = {
     db,
     clock,
     newUuid,
     random: systemRandom,
+    randomBytes,
+    makeCredential,
+    github: config.github === null ? null : createGithub(config.github),
+    isSecure: config.publicUrl?.startsWith("https:") ?? false,
+    mail: createMailSender({ smtpUrl: config.smtpUrl, from: config.mailFrom, print, log }),
     wakes,
     leasePolls,
     leaseDurationMs,
+    parkAfterMs,
+    masterKey: await requireMasterKey(config, db),
+    publicUrl: () => {
+      if (publicUrl === null) throw new Error("The address is not known before the server listens.");
+      return publicUrl;
+    },
     runStarter: createRunStarter({ db, clock, newUuid, wakes, leasePolls, leaseDurationMs }),
-    deployments: createDeploymentCache({ db, clock }),
+    recordAppender: createRecordAppender({ db, clock, newUuid, wakes, deployments }),
+    deployments,
     blobs: createDiskBlobs(join(config.dataDir, "blobs")),
+    workspaceBlobs,
+    trees: createTreeCache({ db, clock, workspaceBlobs }),
+    workspaceIdleMs: config.workspaceIdleMs,
     shareFeedRead: createSharedReads(),
     readiness: await createReadiness(db),
     metrics,
@@ -63,5 +88,22 @@ export async function createContext(
   metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () =>
     context.runStarter.pending(),
   );
-  return { context, notifier };
+  metrics.gauge("keelson_appends_pending", "Appends that wait for the database.", () =>
+    context.recordAppender.pending(),
+  );
+  return {
+    context,
+    notifier,
+    listensAt: (url) => {
+      publicUrl ??= url;
+    },
+  };
+}
+
+async function requireMasterKey(config: Config, db: Database): Promise<MasterKey> {
+  const key = config.masterKey ?? (await ensureMasterKey(config.dataDir));
+  if (await isInstallationKey(db, key)) return key;
+  throw new ConfigError(
+    "This database was set up with another master key. Set KEELSON_MASTER_KEY to that key, or restore master.key of its data folder.",
+  );
 }

@@ -1,4 +1,6 @@
 export { ConfigError, loadConfig, type Config } from "./config.ts";
+export { parseMasterKey } from "./core/credentials/master-key.ts";
+export { changeMasterKey } from "./core/secrets/change-master-key.ts";
 export { startEmbeddedServer } from "./db/embedded-server.ts";
 export { migrate } from "./db/migrate.ts";
 export { startServer, type RunningServer } from "./server.ts";

@@ -1,10 +1,17 @@
 import type { Clock } from "./clock.ts";
 import type { DeploymentCache } from "./core/entrypoints/deployment-cache.ts";
+import type { MakeCredential } from "./core/credentials/make-credential.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
+import type { Frames } from "./http/event-stream.ts";
 import type { FeedPage } from "./core/feeds/follow-feed.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
+import type { Github } from "./core/github.ts";
+import type { MailSender } from "./core/mail.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
+import type { RecordAppender } from "./core/streams/record-appender.ts";
+import type { MasterKey } from "./core/credentials/master-key.ts";
 import type { BlobStore } from "./core/blobs/blob.ts";
+import type { TreeCache } from "./core/versions/tree-cache.ts";
 import type { Database } from "./db/pool.ts";
 import type { Metrics } from "./http/metrics.ts";
 import type { Readiness } from "./http/readiness.ts";
@@ -16,16 +23,36 @@ export type ServerContext = {
   clock: Clock;
   newUuid: NewUuid;
   random: () => number;
+  /** From a cryptographic source. */
+  randomBytes: (count: number) => Uint8Array;
+  makeCredential: MakeCredential;
+  mail: MailSender;
+  /** Null where sign-in by GitHub is not set up. */
+  github: Github | null;
   wakes: Wakes;
   leasePolls: LeasePolls;
   runStarter: RunStarter;
+  recordAppender: RecordAppender;
   deployments: DeploymentCache;
+  /** Bundles. */
   blobs: BlobStore;
+  /** The pieces and manifests of an environment's workspaces. */
+  workspaceBlobs: (environmentId: string) => BlobStore;
+  trees: TreeCache;
+  /** How long a live workspace is kept on its machine while nothing happens in it. */
+  workspaceIdleMs: number;
   leaseDurationMs: number;
+  /** How long a waiting run keeps its process. */
+  parkAfterMs: number;
+  masterKey: MasterKey;
+  /** Where callers reach the server: `PUBLIC_URL`, or where it listens. Known once it listens. */
+  publicUrl: () => string;
+  /** Callers reach it by https: cookies are for that alone. */
+  isSecure: boolean;
   readiness: Readiness;
   metrics: Metrics;
   /** The OpenAPI document of all routes, made when it is first asked for. */
   openApiJson: () => string;
   /** Followers at the same place of a feed share one read and its encoded frames. */
-  shareFeedRead: (key: string, read: () => Promise<FeedPage<string>>) => Promise<FeedPage<string>>;
+  shareFeedRead: (key: string, read: () => Promise<FeedPage<Frames>>) => Promise<FeedPage<Frames>>;
 };

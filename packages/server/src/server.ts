@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { LIMITS } from "@keelson/contract";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { createCredentialUse, type CredentialUse } from "./core/credentials/credential-use.ts";
+import { recordUse } from "./core/credentials/record-use.ts";
 import { WAKE_CHANNEL } from "./core/feeds/wake-notifier.ts";
 import { ensureCredentials, type Credentials } from "./core/identity/credentials-file.ts";
+import { USER_SESSION_MS } from "./core/logins/login.ts";
 import { createListener } from "./db/listen.ts";
 import { migrate } from "./db/migrate.ts";
 import { createDatabase, type Database } from "./db/pool.ts";
@@ -17,9 +20,17 @@ import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
 import type { Logger } from "pino";
 import { idempotencyLoops } from "./loops/idempotency-loops.ts";
-import { startLoop } from "./loops/loop.ts";
+import { loginLoops } from "./loops/login-loops.ts";
+import { startLoop, type LoopWork } from "./loops/loop.ts";
 import { runLoops } from "./loops/run-loops.ts";
+import { waitLoops } from "./loops/wait-loops.ts";
+import { tokenLoops } from "./loops/token-loops.ts";
+import { sessionLoops } from "./loops/session-loops.ts";
+import { scheduleLoops } from "./loops/schedule-loops.ts";
+import { secretLoops } from "./loops/secret-loops.ts";
+import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
+import type { ServerContext } from "./server-context.ts";
 
 export type RunningServer = {
   /** Where it listens. */
@@ -34,6 +45,8 @@ export type RunningServer = {
 export type ServerOptions = {
   /** What time it is for every decision of the server. Default: the machine's clock. */
   clock?: Clock;
+  /** Where messages to people go without SMTP. Default: standard error. */
+  print?: (text: string) => void;
 };
 
 /**
@@ -55,24 +68,45 @@ export async function startServer(
   });
   try {
     await migrate(directUrl);
-    return await serve(config, db, log, options.clock ?? systemClock);
+    return await serve(config, db, log, options);
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-async function serve(config: Config, db: Database, log: Logger, clock: Clock): Promise<RunningServer> {
-  const { context, notifier } = await createContext(config, db, log, clock);
+const loopWorks = (context: ServerContext, credentialUse: CredentialUse): LoopWork[] => [
+  ...runLoops(context),
+  ...waitLoops(context),
+  ...tokenLoops(context),
+  ...sessionLoops(context),
+  ...deploymentLoops(context),
+  ...idempotencyLoops(context),
+  ...scheduleLoops(context),
+  ...secretLoops(context),
+  ...workspaceLoops(context),
+  ...loginLoops(context, credentialUse),
+];
+
+async function serve(
+  config: Config,
+  db: Database,
+  log: Logger,
+  options: ServerOptions,
+): Promise<RunningServer> {
+  const { clock = systemClock, print = (text) => void process.stderr.write(text) } = options;
+  const { context, notifier, listensAt } = await createContext(config, db, log, { clock, print });
+  const credentialUse = createCredentialUse();
   const app = createApp({
     context,
     routes,
-    authenticator: createAuthenticator(db, context.clock),
+    authenticator: createAuthenticator(db, context.clock, credentialUse),
     connectionLimit: createConnectionLimit(LIMITS.sseConnectionsPerEnvironment),
     rateLimit: createRateLimit(config.rateLimitPerSecond, context.clock),
     newUuid: context.newUuid,
     log,
-    isSecure: config.publicUrl?.startsWith("https:") ?? false,
+    isSecure: context.isSecure,
+    publicUrl: config.publicUrl,
   });
   const listener = createListener({
     url: db.directUrl,
@@ -85,19 +119,24 @@ async function serve(config: Config, db: Database, log: Logger, clock: Clock): P
     onGap: context.wakes.wakeAll,
     onConnectionLost: (error) => log.warn({ err: error }, "listening connection lost"),
   });
-  const loops = [...runLoops(context), ...deploymentLoops(context), ...idempotencyLoops(context)].map(
-    (work) => startLoop(work, log, context.random),
+  const loops = loopWorks(context, credentialUse).map((work) =>
+    startLoop(work, context.wakes, log, context.random),
   );
   const stopParts = async (): Promise<void> => {
     await Promise.all(loops.map((loop) => loop.stop()));
     await listener.close();
     await notifier.stop();
+    await context.mail.close();
+    await recordUse(db, credentialUse, USER_SESSION_MS, clock()).catch((error: unknown) =>
+      log.warn({ err: error }, "last uses of credentials not written"),
+    );
   };
   try {
     await app.listen({ host: config.host, port: config.port });
     const { port } = app.server.address() as AddressInfo;
     const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
-    const publicUrl = config.publicUrl ?? url;
+    listensAt(url);
+    const publicUrl = context.publicUrl();
     const path = join(config.dataDir, "credentials.json");
     const credentials = await ensureCredentials(db, path, publicUrl, context.newUuid, context.clock());
     context.readiness.open();

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Blob, BlobStore } from "../core/blobs/blob.ts";
 import { DomainError, invalidRequest } from "../domain-error.ts";
@@ -41,6 +41,8 @@ export function createDiskBlobs(dir: string): BlobStore {
     },
     has: async (digest) => (await statOrNull(placeOf(dir, digest))) !== null,
     read: (digest) => readVerified(placeOf(dir, digest), digest),
+    load: (digest) => readFile(placeOf(dir, digest)).catch(nullWhenAbsent),
+    remove: (digest) => rm(placeOf(dir, digest), { force: true }),
   };
 }
 

@@ -20,6 +20,9 @@ import { createObserver } from "./observe-request.ts";
 import { ANY_ORIGIN, answerPreflight } from "./cors.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { checkApiVersion, checkHost, requestIdOf } from "./control-headers.ts";
+import { readAnyBody, takesAnyBody } from "./any-body.ts";
+import { checkIJson } from "./check-i-json.ts";
+import { shownPath } from "./shown-path.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Method, Route } from "./route.ts";
 
@@ -34,6 +37,8 @@ export type AppOptions = {
   log: Logger;
   /** Callers reach the server by https: browsers are told to stay with it. */
   isSecure: boolean;
+  /** `PUBLIC_URL`; null when it is not set. */
+  publicUrl: string | null;
 };
 
 /** How much of a refused body is read for the sake of its sender. */
@@ -49,6 +54,12 @@ declare module "fastify" {
     /** What is known of a JSON body's text; null without one. */
     bodyText: BodyText | null;
     principal: Principal | null;
+    /** The session of a caller who showed it by cookie. */
+    sessionCookie: string | null;
+  }
+  interface FastifyContextConfig {
+    /** See `Route.isIJson`. */
+    isIJson?: true;
   }
 }
 
@@ -71,6 +82,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.decorateRequest("keelsonRequestId", "");
   app.decorateRequest("bodyText", null);
   app.decorateRequest("principal", null);
+  app.decorateRequest("sessionCookie", null);
   addBodyParsers(app);
   const observe = createObserver(options.context.metrics.route("", "unknown"), options.context.clock);
   const begin = (request: FastifyRequest, reply: FastifyReply): DomainError | null => {
@@ -105,12 +117,17 @@ export function createApp(options: AppOptions): FastifyInstance {
     endConnections(app.server);
   });
   const dispatch = createDispatcher(options, waits, eventStreams);
-  for (const route of options.routes) app.route(dispatch(route));
+  for (const route of options.routes) if (!takesAnyBody(route)) app.route(dispatch(route));
+  app.register((scope, _options, done) => {
+    readAnyBody(scope);
+    for (const route of options.routes) if (takesAnyBody(route)) scope.route(dispatch(route));
+    done();
+  });
   refuseOtherMethods(app, options.routes);
   return app;
 }
 
-const pathOf = (request: FastifyRequest): string => request.url.split("?", 1)[0] ?? "/";
+const pathOf = (request: FastifyRequest): string => shownPath(request.url, request.routeOptions.url);
 
 /** The default parser of Fastify would refuse keys that are ordinary data here, such as `__proto__`. */
 function addBodyParsers(app: FastifyInstance): void {
@@ -123,7 +140,9 @@ function addBodyParsers(app: FastifyInstance): void {
       if (!isUtf8(bytes as Buffer)) throw invalidRequest([{ path: "body", message: "encode it as UTF-8" }]);
       const text = bytes.toString("utf8");
       request.bodyText = { sizeBytes: bytes.length, mayBeUnstorable: mayBeUnstorable(text) };
-      done(null, parseJson(text));
+      const value = parseJson(text);
+      if (request.routeOptions.config.isIJson === true) checkIJson(text);
+      done(null, value);
     } catch (error) {
       done(error as Error);
     }

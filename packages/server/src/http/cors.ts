@@ -12,6 +12,7 @@ const ALLOWED_HEADERS = [
   "idempotency-key",
   "last-event-id",
   "service-api-version",
+  "service-cli-version",
   "service-client-version",
   "service-sdk-version",
   "x-request-id",

@@ -153,7 +153,7 @@ export async function answerPromote(
 ): Promise<Reply> {
   const { environmentId } = scope;
   const promotion = await server.db.transaction((tx) =>
-    promoteDeployment(tx, environmentId, deploymentId, server.clock()),
+    promoteDeployment(tx, server.newUuid, environmentId, deploymentId, server.clock()),
   );
   server.deployments.forget(environmentId);
   for (const id of promotion.changedDeploymentIds) server.wakes.wake(wakeKeys.deployment(id));

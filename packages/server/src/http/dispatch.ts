@@ -1,11 +1,13 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from "fastify";
-import { Type, type TSchema } from "typebox";
+import { Type } from "typebox";
 import type { Principal } from "../core/credentials/principal.ts";
 import { DomainError, invalidRequest } from "../domain-error.ts";
 import type { AppOptions } from "./app.ts";
-import { checkCaller, forbidden } from "./check-caller.ts";
-import { bearerOf, idempotencyKeyOf } from "./control-headers.ts";
+import { checkCsrf } from "./authenticate/csrf.ts";
+import { findCredential } from "./authenticate/find-credential.ts";
+import { checkCaller } from "./check-caller.ts";
+import { idempotencyKeyOf } from "./control-headers.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { observeAs } from "./observe-request.ts";
 import type { OpenWaits } from "./open-waits.ts";
@@ -13,31 +15,13 @@ import { requestFacts } from "./request-facts.ts";
 import { allowAnyOrigin, ANY_ORIGIN } from "./cors.ts";
 import { createScopeResolver } from "./resolve-scope.ts";
 import type { Route } from "./route.ts";
+import { isSelecting, selectionFields, selectsInQuery, takeSelection, withSelection } from "./selection.ts";
 import { sendEvents, sendReply } from "./send-reply.ts";
+import { ANY_MEDIA_TYPE } from "./any-body.ts";
 import { findUnstorableText } from "./storable-text.ts";
 import { bodyValidator, queryValidator, type Validator } from "./validate.ts";
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
-
-/** Fields by which a user of /api says where to act; see `resolve-scope.ts`. */
-const SELECTION = {
-  project_id: Type.Optional(Type.String({ maxLength: 64 })),
-  environment_id: Type.Optional(Type.String({ maxLength: 64 })),
-};
-
-/** The schema with the selection allowed beside its own fields, where users may call. */
-function withSelection(schema: TSchema, allowed: boolean): TSchema {
-  const object = schema as TSchema & { properties?: Record<string, TSchema> };
-  if (!allowed || object.properties === undefined) return schema;
-  const { $id: _, ...rest } = object as typeof object & { $id?: string };
-  return { ...rest, properties: { ...object.properties, ...SELECTION } };
-}
-
-/** Whether the selection stands in the query: on GET, DELETE and raw bodies. Elsewhere it is in the body. */
-export const selectsInQuery = (route: Route): boolean =>
-  route.method === "GET" || route.method === "DELETE" || route.rawBody !== undefined;
-
-const takesUsers = (route: Route): boolean => route.family === "api" && route.access.kind === "environment";
 
 /** Turns a route into what Fastify runs: authentication and permission, then validation, then the handler, then the reply. */
 export function createDispatcher(
@@ -49,26 +33,28 @@ export function createDispatcher(
   const resolveScope = createScopeResolver(context.db);
 
   return (route) => {
-    const inQuery = takesUsers(route) && selectsInQuery(route);
-    const inBody = takesUsers(route) && !selectsInQuery(route);
-    const checkQuery = queryValidator(withSelection(route.query ?? NO_QUERY, inQuery));
-    const checkBody =
-      route.rawBody === undefined ? bodyCheck(route, inBody) : requireBytes(route.rawBody.mediaType);
+    const fields = selectionFields(route);
+    const inQuery = isSelecting(route) && selectsInQuery(route);
+    const inBody = isSelecting(route) && !selectsInQuery(route);
+    const querySchema = route.query ?? NO_QUERY;
+    const checkQuery = queryValidator(inQuery ? withSelection(querySchema, fields) : querySchema);
+    const checkBody = route.rawBody === undefined ? bodyCheck(route, inBody) : bytesCheck(route.rawBody);
     const bodyLimit = route.rawBody?.bodyLimitBytes ?? route.bodyLimitBytes;
 
     const run = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const query = request.query as Fields;
       checkQuery(query);
       const body = checkBody(request) as Fields;
-      const selection = inQuery ? takeSelection(query) : inBody ? takeSelection(body) : null;
-      const scope = await resolveScope(route, request.principal, selection, forbidden);
+      const selection = inQuery ? takeSelection(query, fields) : inBody ? takeSelection(body, fields) : null;
+      const params = request.params as Record<string, string>;
+      const scope = await resolveScope(route, request.principal, { params, selection });
       const idempotencyKey = route.idempotency === undefined ? null : idempotencyKeyOf(request.raw, body);
       const facts = requestFacts(request, reply, waits, idempotencyKey);
-      const call = { server: context, scope, params: request.params, query, body, request: facts };
+      const call = { server: context, scope, params, query, body, request: facts };
       const answer = await route.handle(call);
       if (!("events" in answer)) return sendReply(answer, reply);
-      const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : "";
-      const leave = options.connectionLimit.enter(environmentId);
+      const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : null;
+      const leave = options.connectionLimit.enter(environmentId ?? "");
       return sendEvents(options, eventStreams, answer.events, facts, request, reply).finally(leave);
     };
 
@@ -76,6 +62,7 @@ export function createDispatcher(
       method: route.method,
       url: route.path,
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
+      ...(route.isIJson === true ? { config: { isIJson: true } } : {}),
       onRequest: authenticate(options, route),
       handler: run,
     };
@@ -83,17 +70,24 @@ export function createDispatcher(
 }
 
 /** The hook that finds out who calls. */
-function authenticate({ authenticator, context, rateLimit }: AppOptions, route: Route): onRequestHookHandler {
+function authenticate(
+  { authenticator, context, rateLimit, isSecure, publicUrl }: AppOptions,
+  route: Route,
+): onRequestHookHandler {
   const metrics = context.metrics.route(route.method, route.path);
   return (request, reply, done) => {
     observeAs(reply.raw, metrics);
     if (route.cors === ANY_ORIGIN) allowAnyOrigin(reply.raw);
-    const credential = route.access.kind === "public" ? null : bearerOf(request.raw);
-    const found = credential === null ? null : authenticator.authenticate(credential);
+    const credential = findCredential(request.raw, route, isSecure);
+    const found = credential === null ? null : authenticator.authenticate(credential.text);
     const settle = (principal: Principal | null): void => {
       try {
         rateLimit?.(principal, request.ip);
-        request.principal = checkCaller(route, principal);
+        request.principal = checkCaller(route, principal, credential?.isCookie === false);
+        if (credential?.isCookie === true && request.principal !== null) {
+          checkCsrf(request.raw, route.method, credential.text, publicUrl);
+          request.sessionCookie = credential.text;
+        }
         done();
       } catch (error) {
         done(error as Error);
@@ -105,13 +99,20 @@ function authenticate({ authenticator, context, rateLimit }: AppOptions, route: 
   };
 }
 
-/** The body of a raw route is a stream of the declared type. */
-const requireBytes =
-  (mediaType: string) =>
-  ({ body }: FastifyRequest): unknown => {
-    if (body instanceof Readable) return body;
-    throw new DomainError("unsupported_media_type", `Send the bytes with Content-Type: ${mediaType}.`);
+/** The body of a raw route is a stream of the declared type, as it comes, or JSON where the route takes it. */
+function bytesCheck({
+  mediaType,
+  orJson,
+}: NonNullable<Route["rawBody"]>): (request: FastifyRequest) => unknown {
+  const check = orJson === undefined ? null : bodyValidator(orJson);
+  return ({ body, bodyText }) => {
+    if (mediaType === ANY_MEDIA_TYPE || body instanceof Readable) return body;
+    if (check === null || bodyText === null)
+      throw new DomainError("unsupported_media_type", `Send the bytes with Content-Type: ${mediaType}.`);
+    check(body, bodyText.sizeBytes);
+    return body;
   };
+}
 
 type Fields = Record<string, unknown>;
 
@@ -119,7 +120,8 @@ function bodyCheck(route: Route, inBody: boolean): (request: FastifyRequest) => 
   const schema = route.body ?? (inBody && route.method !== "GET" ? NO_QUERY : undefined);
   // What a worker reports of a run is stored as JSON, whatever its process wrote.
   const isStoredAsText = schema !== undefined && route.access.kind !== "worker";
-  const check: Validator | null = schema === undefined ? null : bodyValidator(withSelection(schema, inBody));
+  const selecting = inBody && schema !== undefined ? withSelection(schema, selectionFields(route)) : schema;
+  const check: Validator | null = selecting === undefined ? null : bodyValidator(selecting);
   return (request) => {
     if (request.body instanceof Readable) {
       throw new DomainError("unsupported_media_type", "Send the body with Content-Type: application/json.");
@@ -134,18 +136,5 @@ function bodyCheck(route: Route, inBody: boolean): (request: FastifyRequest) => 
       if (issue !== null) throw invalidRequest([issue]);
     }
     return body;
-  };
-}
-
-function takeSelection(source: Record<string, unknown>): {
-  projectId: string | null;
-  environmentId: string | null;
-} {
-  const { project_id: projectId, environment_id: environmentId } = source;
-  delete source["project_id"];
-  delete source["environment_id"];
-  return {
-    projectId: typeof projectId === "string" ? projectId : null,
-    environmentId: typeof environmentId === "string" ? environmentId : null,
   };
 }

@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorBody, type ErrorCode } from "@keelson/contract";
+import { TreeError } from "@keelson/workspace-tree";
 import type { FastifyError } from "fastify";
 import { isConnectionError } from "../db/connection-error.ts";
 import { DomainError, notFound } from "../domain-error.ts";
@@ -18,6 +19,8 @@ export function toErrorReply(error: unknown, requestId: string): ErrorReply {
   if (status === 401) headers["www-authenticate"] = 'Bearer realm="keelson"';
   if (status === 503 || status === 429) headers["retry-after"] = RETRY_AFTER_SECONDS;
   if (status === 429) Object.assign(headers, rateLimitHeaders(details));
+  if (code === "range_not_satisfiable" && typeof details?.["size_bytes"] === "number")
+    headers["content-range"] = `bytes */${details["size_bytes"]}`;
   if (code === "method_not_allowed" && typeof details?.["allow"] === "string")
     headers["allow"] = details["allow"];
   return { status, headers, body: { error: { code, message, details, request_id: requestId } } };
@@ -46,6 +49,7 @@ function describe(error: unknown): Described {
       details: null,
     };
   }
+  if (error instanceof TreeError) return describeTree(error);
   if (error instanceof Error && "code" in error && typeof error.code === "string") {
     if (TEXT_REFUSED.has(error.code))
       return {
@@ -56,12 +60,30 @@ function describe(error: unknown): Described {
     const known = describeFastify(error as FastifyError);
     if (known !== null) return known;
   }
-  return {
-    code: "internal",
-    message:
-      "Something unexpected failed. Try again; if it persists, look for the request id in the server's log.",
-    details: null,
-  };
+  return INTERNAL;
+}
+
+const INTERNAL: Described = {
+  code: "internal",
+  message:
+    "Something unexpected failed. Try again; if it persists, look for the request id in the server's log.",
+  details: null,
+};
+
+/** What the caller asked of a tree is the caller's error; what is wrong with stored bytes is not. */
+function describeTree({ code, message, details }: TreeError): Described {
+  switch (code) {
+    case "invalid_path":
+      return { code: "invalid_path", message, details };
+    case "wrong_kind":
+    case "unstorable":
+      return { code: "invalid_request", message, details: { issues: [{ path: "path", message }] } };
+    case "too_large":
+      return { code: "payload_too_large", message, details };
+    case "damaged":
+    case "missing_blob":
+      return INTERNAL;
+  }
 }
 
 function describeFastify(error: FastifyError): Described | null {

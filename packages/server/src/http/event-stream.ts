@@ -21,11 +21,14 @@ export type EventStreams = {
   close(): void;
 };
 
+/** One or more frames as they go out: text, or bytes that readers of the same place share. */
+export type Frames = string | Uint8Array;
+
 export type EventStream = {
   response: ServerResponse;
   /** Headers besides those of an event stream. */
   headers: OutgoingHttpHeaders;
-  frames: AsyncIterable<string>;
+  frames: AsyncIterable<Frames>;
   signal: AbortSignal;
   requestId: string;
   onError: (error: unknown) => void;

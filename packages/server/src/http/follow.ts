@@ -2,6 +2,7 @@ import { sseFrame } from "@keelson/contract";
 import { followFeed, type Feed } from "../core/feeds/follow-feed.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
 import { DomainError } from "../domain-error.ts";
+import type { Frames } from "./event-stream.ts";
 import type { RequestFacts } from "./route.ts";
 import { sequenceCursor } from "./page.ts";
 
@@ -16,10 +17,10 @@ export const followCursor = (request: RequestFacts, cursor: string | undefined):
 /** The frames of a feed whose batches are encoded already, then `end` with the final state when the source has ended. */
 export async function* feedFrames(
   wakes: Wakes,
-  feed: Feed<string>,
+  feed: Feed<Frames>,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<Frames> {
   for await (const item of followFeed(wakes, feed, after, signal)) {
     if (item.kind === "batch") yield item.batch;
     else yield sseFrame("end", String(item.cursor), JSON.stringify(item.state));

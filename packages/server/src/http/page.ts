@@ -5,29 +5,44 @@ import { DomainError } from "../domain-error.ts";
 export const pageLimit = (limit: number | undefined, byDefault: number = LIMITS.pageDefault): number =>
   limit ?? byDefault;
 
-/** A cursor is bound to its list and environment: it is not taken for another's. The key is the row's UUID. */
+/** A cursor is bound to its list and environment: it is not taken for another's. The key is the row's UUID, mostly. */
 export const encodeCursor = (list: string, environmentId: string, key: string): string =>
   Buffer.from(JSON.stringify([list, environmentId, key])).toString("base64url");
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** The key of rows that are told apart by their time: its milliseconds. */
+export const TIME_KEY = /^[0-9]{1,15}$/;
 
 /** @throws DomainError `invalid_cursor` when the text was not issued for this list. */
-export function decodeCursor(list: string, environmentId: string, cursor: string | undefined): string | null {
+export function decodeCursor(
+  list: string,
+  environmentId: string,
+  cursor: string | undefined,
+  keyPattern: RegExp = UUID,
+): string | null {
   if (cursor === undefined) return null;
-  let parts: unknown;
+  const parts = cursorParts(cursor);
+  const [name, environment, key] = parts.length === 3 ? parts : [];
+  if (name === list && environment === environmentId && typeof key === "string" && keyPattern.test(key))
+    return key;
+  throw notIssued();
+}
+
+function cursorParts(cursor: string): unknown[] {
   try {
-    parts = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+    const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+    return Array.isArray(parts) ? parts : [];
   } catch {
-    // Not base64url of JSON, so not one of ours: refused below with the others.
-    parts = null;
+    // Not base64url of JSON, so not one of ours.
+    return [];
   }
-  const [name, environment, key] = Array.isArray(parts) && parts.length === 3 ? (parts as unknown[]) : [];
-  if (name === list && environment === environmentId && typeof key === "string" && UUID.test(key)) return key;
-  throw new DomainError(
+}
+
+const notIssued = (): DomainError =>
+  new DomainError(
     "invalid_cursor",
     "Take the cursor from next_cursor of the same list, or leave it out to begin again.",
   );
-}
 
 /** Cuts a read of `limit + 1` rows to the page and says where the next one begins. */
 export function toPage<Row>(
@@ -53,4 +68,28 @@ export function sequenceCursor(cursor: string | null | undefined): number {
     );
   }
   return Math.min(Number(cursor), MAX_SEQUENCE);
+}
+
+/** A cursor of a list whose key is not a UUID alone: text, within the object `key`. */
+export const encodeTextCursor = (list: string, environmentId: string, key: string, text: string): string =>
+  Buffer.from(JSON.stringify([list, environmentId, key, text])).toString("base64url");
+
+/** @throws DomainError `invalid_cursor` when the text was not issued for this list. */
+export function decodeTextCursor(
+  list: string,
+  environmentId: string,
+  cursor: string | undefined,
+): { key: string; text: string } | null {
+  if (cursor === undefined) return null;
+  const parts = cursorParts(cursor);
+  const [name, environment, key, text] = parts.length === 4 ? parts : [];
+  if (
+    name === list &&
+    environment === environmentId &&
+    typeof key === "string" &&
+    UUID.test(key) &&
+    typeof text === "string"
+  )
+    return { key, text };
+  throw notIssued();
 }

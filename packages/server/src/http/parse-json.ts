@@ -21,11 +21,15 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw invalidRequest([{ path: "body", message: `send valid JSON (${(cause as Error).message})` }]);
+    throw invalidRequest([{ path: "body", message: `send valid JSON (${withoutQuote(cause as Error)})` }]);
   }
   if (HUGE_NUMBER.test(text)) refuseInfinity(value, "body");
   return value;
 }
+
+/** The parser quotes the text around its complaint, which may be a secret's value. */
+const withoutQuote = ({ message }: Error): string =>
+  message.replace(/(, |: )?(\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, " is not valid JSON");
 
 function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;

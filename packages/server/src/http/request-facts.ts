@@ -9,6 +9,7 @@ import type { RequestFacts } from "./route.ts";
 class LazyRequestFacts implements RequestFacts {
   readonly requestId: string;
   readonly idempotencyKey: string | null;
+  readonly sessionCookie: string | null;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #waits: OpenWaits;
@@ -17,6 +18,7 @@ class LazyRequestFacts implements RequestFacts {
   constructor(request: FastifyRequest, reply: FastifyReply, waits: OpenWaits, idempotencyKey: string | null) {
     this.requestId = request.keelsonRequestId;
     this.idempotencyKey = idempotencyKey;
+    this.sessionCookie = request.sessionCookie;
     this.#message = request.raw;
     this.#response = reply.raw;
     this.#waits = waits;
@@ -38,8 +40,20 @@ class LazyRequestFacts implements RequestFacts {
     return provenanceOf(this.#message, HEADERS.sdkVersion);
   }
 
+  get message(): IncomingMessage {
+    return this.#message;
+  }
+
   get lastEventId(): string | null {
     return (this.#message.headers[HEADERS.lastEventId] as string | undefined) || null;
+  }
+
+  get contentType(): string | null {
+    return this.#message.headers["content-type"] ?? null;
+  }
+
+  header(name: Parameters<RequestFacts["header"]>[0]): string | null {
+    return (this.#message.headers[name] as string | undefined) || null;
   }
 
   get acceptsEventStream(): boolean {

@@ -1,31 +1,45 @@
-import { decodeId, type Permission } from "@keelson/contract";
+import { decodeId, type IdPrefix, type Permission, type Role } from "@keelson/contract";
 import { roleHolds, type Principal } from "../core/credentials/principal.ts";
-import { findUserEnvironment } from "../core/credentials/principal-reads.ts";
+import {
+  findUserEnvironment,
+  findUserOrganizations,
+  findUserProject,
+} from "../core/credentials/principal-reads.ts";
 import type { Database } from "../db/pool.ts";
 import { DomainError, invalidRequest, notFound } from "../domain-error.ts";
-import type { EnvironmentScope, Route, WorkerScope } from "./route.ts";
+import { forbidden } from "./check-caller.ts";
+import type { EnvironmentScope, OrganizationScope, ProjectScope, Route, Scope, UserScope } from "./route.ts";
+import type { Selection } from "./selection.ts";
 
-export type Scope = EnvironmentScope | WorkerScope | { userId: string; isAdmin: boolean } | null;
+/** What of a request says where its caller acts. */
+export type Whereabouts = { params: Readonly<Record<string, string>>; selection: Selection | null };
 
-export type Selection = { projectId: string | null; environmentId: string | null } | null;
+type User = Extract<Principal, { kind: "user" }>;
 
-/** Where a caller acts. An API key is bound to its environment; a user names one with every request. */
+/** Where a caller acts. An API key is bound to its environment; a user names a place, by the path or beside the request. */
 export function createScopeResolver(db: Database) {
-  return (
-    route: Route,
-    principal: Principal | null,
-    selection: Selection,
-    forbidden: (permission: Permission) => DomainError,
-  ): Scope | Promise<Scope> => {
+  return ({ access }: Route, principal: Principal | null, where: Whereabouts): Scope | Promise<Scope> => {
     if (principal === null) return null;
     switch (principal.kind) {
       case "api_key":
-        return apiKeyScope(principal, selection);
+        return apiKeyScope(principal, where.selection);
       case "user":
-        if (route.access.kind !== "environment") return { userId: principal.id, isAdmin: principal.isAdmin };
-        return userScope(db, principal.id, selection, route.access.permission, forbidden);
+        switch (access.kind) {
+          case "environment":
+            return environmentScope(db, principal, where.selection, access.permission);
+          case "organization":
+            return organizationScope(db, principal, where.selection, access.permission);
+          case "project":
+            return projectScope(db, principal, where.params, access.permission);
+          default:
+            return userScope(principal);
+        }
       case "worker":
         return { workerId: principal.workerId, workerGroupId: principal.workerGroupId };
+      case "public_access":
+        return principal;
+      case "completion_token":
+        return { environmentId: principal.environmentId, tokenId: principal.id };
       case "admin":
       case "capacity":
         return null;
@@ -33,19 +47,25 @@ export function createScopeResolver(db: Database) {
   };
 }
 
+const userScope = ({ id, isAdmin, sessionId }: User): UserScope => ({ userId: id, isAdmin, sessionId });
+
+/** @throws DomainError `forbidden` */
+function requirePermission(role: Role, permission: Permission): void {
+  if (!roleHolds(role, permission)) throw forbidden(permission);
+}
+
+const isElsewhere = (prefix: IdPrefix, selected: string | null | undefined, bound: string): boolean =>
+  selected !== null && selected !== undefined && decodeId(prefix, selected) !== bound;
+
 function apiKeyScope(
   principal: Extract<Principal, { kind: "api_key" }>,
-  selection: Selection,
+  selection: Selection | null,
 ): EnvironmentScope {
   const { organizationId, projectId, environmentId, workerGroupId } = principal;
-  const elsewhere =
-    (selection?.projectId !== null &&
-      selection !== null &&
-      decodeId("proj", selection.projectId) !== projectId) ||
-    (selection?.environmentId !== null &&
-      selection !== null &&
-      decodeId("env", selection.environmentId) !== environmentId);
-  if (elsewhere) {
+  if (
+    isElsewhere("proj", selection?.projectId, projectId) ||
+    isElsewhere("env", selection?.environmentId, environmentId)
+  ) {
     throw new DomainError(
       "forbidden",
       "This API key is bound to another environment. Leave project_id and environment_id out, or use that environment's key.",
@@ -60,12 +80,11 @@ function apiKeyScope(
   };
 }
 
-async function userScope(
+async function environmentScope(
   db: Database,
-  userId: string,
-  selection: Selection,
+  user: User,
+  selection: Selection | null,
   permission: Permission,
-  forbidden: (permission: Permission) => DomainError,
 ): Promise<EnvironmentScope> {
   const project = selection?.projectId ?? null;
   const environment = selection?.environmentId ?? null;
@@ -83,9 +102,45 @@ async function userScope(
   const found =
     projectId === null || environmentId === null
       ? null
-      : await findUserEnvironment(db, userId, projectId, environmentId);
+      : await findUserEnvironment(db, user.id, projectId, environmentId);
   if (found === null) throw notFound();
-  if (!roleHolds(found.role, permission)) throw forbidden(permission);
-  const { role: _, ...scope } = found;
-  return { ...scope, caller: { kind: "user", id: userId } };
+  const { role, ...scope } = found;
+  requirePermission(role, permission);
+  return { ...scope, caller: { kind: "user", id: user.id } };
+}
+
+async function organizationScope(
+  db: Database,
+  user: User,
+  selection: Selection | null,
+  permission: Permission,
+): Promise<OrganizationScope> {
+  const selected = selection?.organizationId ?? null;
+  const organizationId = selected === null ? null : decodeId("org", selected);
+  if (selected !== null && organizationId === null) throw notFound();
+  const [found, another] = await findUserOrganizations(db, user.id, organizationId);
+  if (found === undefined) throw notFound();
+  if (another !== undefined) {
+    throw invalidRequest([
+      { path: "organization_id", message: "is required for a member of several organizations" },
+    ]);
+  }
+  requirePermission(found.role, permission);
+  return { ...userScope(user), ...found };
+}
+
+async function projectScope(
+  db: Database,
+  user: User,
+  params: Whereabouts["params"],
+  permission: Permission,
+): Promise<ProjectScope> {
+  const environment = params["environment_id"];
+  const projectId = decodeId("proj", params["project_id"] ?? "");
+  const environmentId = environment === undefined ? null : decodeId("env", environment);
+  if (projectId === null || (environment !== undefined && environmentId === null)) throw notFound();
+  const found = await findUserProject(db, user.id, projectId, environmentId);
+  if (found === null) throw notFound();
+  requirePermission(found.role, permission);
+  return { ...userScope(user), ...found };
 }

@@ -1,5 +1,13 @@
-import type { Permission } from "@keelson/contract";
+import type { IncomingMessage } from "node:http";
+import type {
+  EnvironmentPermission,
+  OrganizationPermission,
+  PublicPermission,
+  Role,
+} from "@keelson/contract";
 import type { Static, TSchema } from "typebox";
+import type { Frames } from "./event-stream.ts";
+import type { PublicAccess } from "../core/public-access/public-access.ts";
 import type { ServerContext } from "../server-context.ts";
 
 /**
@@ -22,12 +30,37 @@ export type EnvironmentScope = {
 
 export type WorkerScope = { workerId: string; workerGroupId: string };
 
-/** Who may call. `environment` is an API key and, on /api, a user with `project_id` and `environment_id`. */
+/** A browser with the token's own public token. */
+export type CompletionTokenScope = { environmentId: string; tokenId: string };
+
+/** A user as such. */
+export type UserScope = { userId: string; isAdmin: boolean; sessionId: string };
+
+/** A user in one of their organizations. */
+export type OrganizationScope = UserScope & { organizationId: string; role: Role };
+
+/** A user in a project that the path names, and in its environment where the path names one. */
+export type ProjectScope = OrganizationScope & { projectId: string; environmentId: string | null };
+
+/**
+ * Who may call.
+ * - `environment`: an API key and, on /api, a user with `project_id` and `environment_id`
+ * - `organization`: a user with `organization_id`, which may be left out by a member of one alone
+ * - `project`: a user; the path names the project as `:project_id`, and maybe an environment as `:environment_id`
+ * - `user`: any user; `caller`: any user or API key; `visitor`: anybody, known as a user if a session comes along
+ * - `completion_token`, `public_access`: a browser with a token that was made for it
+ */
 export type Access =
   | { kind: "public" }
-  | { kind: "environment"; permission: Permission }
+  | { kind: "environment"; permission: EnvironmentPermission }
+  | { kind: "organization"; permission: OrganizationPermission }
+  | { kind: "project"; permission: OrganizationPermission }
   | { kind: "user" }
+  | { kind: "caller" }
+  | { kind: "visitor" }
   | { kind: "worker" }
+  | { kind: "completion_token" }
+  | { kind: "public_access"; permission: PublicPermission }
   | { kind: "admin" }
   | { kind: "capacity" };
 
@@ -42,38 +75,59 @@ export type RequestFacts = {
   /** From the body or the header, already checked to agree; null where the route takes none. */
   idempotencyKey: string | null;
   lastEventId: string | null;
+  /** The session that the caller showed by cookie; null with a bearer credential, or none. */
+  sessionCookie: string | null;
+  /** For cookies, which few routes look at. */
+  message: IncomingMessage;
   acceptsEventStream: boolean;
+  /** As it was sent; null when there is none. */
+  contentType: string | null;
+  /** A header of HTTP itself, such as `range`; null when it is absent. */
+  header(name: "if-match" | "if-none-match" | "range" | "if-range"): string | null;
 };
 
-type Scope<A extends Access> = A extends { kind: "environment" }
-  ? EnvironmentScope
-  : A extends { kind: "worker" }
-    ? WorkerScope
-    : A extends { kind: "user" }
-      ? { userId: string; isAdmin: boolean }
-      : null;
+/** What a route of each kind is told of its caller. */
+type ScopeOf = {
+  public: null;
+  environment: EnvironmentScope;
+  organization: OrganizationScope;
+  project: ProjectScope;
+  user: UserScope;
+  caller: UserScope | EnvironmentScope;
+  visitor: UserScope | null;
+  worker: WorkerScope;
+  completion_token: CompletionTokenScope;
+  public_access: PublicAccess;
+  admin: null;
+  capacity: null;
+};
+
+export type Scope = ScopeOf[Access["kind"]];
 
 type Part<S> = S extends TSchema ? Static<S> : undefined;
 
 export type Call<A extends Access, P, Q, B> = {
   server: ServerContext;
-  scope: Scope<A>;
+  scope: ScopeOf[A["kind"]];
   params: Part<P>;
   query: Part<Q>;
   body: Part<B>;
   request: RequestFacts;
 };
 
+/** A list is one header line each: `set-cookie`. */
+export type ReplyHeaders = Record<string, string | string[]>;
+
 /** `json` is text that is already JSON, for hot answers; `events` are SSE frames; `bytes` is a raw body. */
 export type Reply =
-  | { status: number; body: unknown; headers?: Record<string, string> }
-  | { status: number; json: string; headers?: Record<string, string> }
-  | { status: 200; events: AsyncIterable<string> }
+  | { status: number; body: unknown; headers?: ReplyHeaders }
+  | { status: number; json: string; headers?: ReplyHeaders }
+  | { status: 200; events: AsyncIterable<Frames> }
   | {
       status: number;
       bytes: Uint8Array | AsyncIterable<Uint8Array>;
       contentType: string;
-      headers?: Record<string, string>;
+      headers?: ReplyHeaders;
     };
 
 export type Route<
@@ -95,8 +149,18 @@ export type Route<
   params?: P;
   query?: Q;
   body?: B;
-  /** `raw`: the body is bytes and is not parsed; `request.body` stays out of validation. */
-  rawBody?: { bodyLimitBytes: number; mediaType: string };
+  /**
+   * The body is bytes and stays out of validation: a stream of the media type, or of any type (see
+   * `any-body.ts`) a Buffer, which is undefined when there is no body.
+   */
+  rawBody?: {
+    bodyLimitBytes: number;
+    mediaType: string;
+    /** What a JSON body may be instead; the handler is then given the object. */
+    orJson?: TSchema;
+  };
+  /** The JSON body must mean the same to every reader: it is refused unless it is I-JSON (RFC 7493). */
+  isIJson?: true;
   bodyLimitBytes?: number;
   /** Response schema by status; errors are added by the registry. */
   responses: Record<number, { description: string; schema?: TSchema; mediaType?: string }>;

@@ -1,26 +1,86 @@
+import { apiKeyRoutes } from "./api/api-keys.ts";
 import { apiDeploymentRoutes } from "./api/deployments.ts";
+import { deviceRoutes } from "./api/devices.ts";
+import { environmentRoutes } from "./api/environments.ts";
+import { githubRoutes } from "./api/github.ts";
+import { invitationRoutes } from "./api/invitations.ts";
+import { logoutRoutes } from "./api/logout.ts";
+import { magicLinkRoutes } from "./api/magic-links.ts";
+import { meRoutes } from "./api/me.ts";
+import { memberRoutes } from "./api/members.ts";
+import { projectRoutes } from "./api/projects.ts";
 import { apiRunRoutes } from "./api/runs.ts";
+import { apiScheduleRoutes } from "./api/schedules.ts";
+import { apiSecretRoutes } from "./api/secrets.ts";
+import { apiSessionRoutes } from "./api/sessions.ts";
+import { publicAccessTokenRoutes } from "./api/public-access-tokens.ts";
+import { apiTokenRoutes } from "./api/tokens.ts";
+import { publicSessionRoutes } from "./api-public/sessions.ts";
+import { publicTokenRoutes } from "./api-public/tokens.ts";
+import { apiWorkspaceRoutes } from "./api/workspaces.ts";
 import type { Route } from "./route.ts";
 import { deploymentRoutes } from "./v1/deployments.ts";
 import { consoleRoutes } from "./system/console.ts";
 import { docsRoutes } from "./system/docs.ts";
 import { healthRoutes } from "./system/health.ts";
+import { execRoutes } from "./v1/execs.ts";
 import { runRoutes } from "./v1/runs.ts";
+import { actorRoutes } from "./v1/actors.ts";
+import { scheduleRoutes } from "./v1/schedules.ts";
+import { secretRoutes } from "./v1/secrets.ts";
+import { sessionRoutes } from "./v1/sessions.ts";
 import { startRoutes } from "./v1/starts.ts";
 import { taskRoutes } from "./v1/tasks.ts";
+import { tokenRoutes } from "./v1/tokens.ts";
+import { sandboxRoutes } from "./v1/sandboxes.ts";
+import { workspaceRoutes } from "./v1/workspaces.ts";
+import { blobRoutes } from "./worker/blobs.ts";
 import { executionRoutes } from "./worker/executions.ts";
+import { operationRoutes } from "./worker/operations.ts";
+import { processReportRoutes } from "./worker/processes.ts";
 import { workerRoutes } from "./worker/workers.ts";
+import { workerWorkspaceRoutes } from "./worker/workspaces.ts";
 
 /** Every route of every family: what Fastify serves, the OpenAPI document says and the authorization matrix tests. */
 export const routes: readonly Route[] = [
   ...taskRoutes,
   ...startRoutes,
+  ...actorRoutes,
+  ...sessionRoutes,
   ...runRoutes,
   ...deploymentRoutes,
+  ...tokenRoutes,
+  ...apiSessionRoutes,
+  ...scheduleRoutes,
+  ...secretRoutes,
   ...apiRunRoutes,
   ...apiDeploymentRoutes,
+  ...apiTokenRoutes,
+  ...publicAccessTokenRoutes,
+  ...publicTokenRoutes,
+  ...publicSessionRoutes,
+  ...apiScheduleRoutes,
+  ...apiSecretRoutes,
+  ...meRoutes,
+  ...projectRoutes,
+  ...environmentRoutes,
+  ...apiKeyRoutes,
+  ...memberRoutes,
+  ...invitationRoutes,
+  ...magicLinkRoutes,
+  ...deviceRoutes,
+  ...githubRoutes,
+  ...logoutRoutes,
   ...workerRoutes,
   ...executionRoutes,
+  ...operationRoutes,
+  ...sandboxRoutes,
+  ...workspaceRoutes,
+  ...execRoutes,
+  ...apiWorkspaceRoutes,
+  ...blobRoutes,
+  ...workerWorkspaceRoutes,
+  ...processReportRoutes,
   ...healthRoutes,
   ...docsRoutes,
   ...consoleRoutes,

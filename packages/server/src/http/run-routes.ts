@@ -17,7 +17,7 @@ import {
 import { Type } from "typebox";
 import { cancelRun } from "../core/runs/cancel-run.ts";
 import { wakeSettled } from "../core/executions/settle-changes.ts";
-import { wakeKeys } from "../core/feeds/wakes.ts";
+
 import { listRunEvents } from "../core/run-events/run-event-reads.ts";
 import { findLogTotals, listLogChunks } from "../core/run-logs/run-log-reads.ts";
 import {
@@ -163,11 +163,10 @@ export async function answerRunCancel(
   params: { id: string },
 ): Promise<{ status: 200; json: string }> {
   const runId = runIdOf(params);
-  const { workerId, settled } = await server.db.transaction((tx) =>
+  const settled = await server.db.transaction((tx) =>
     cancelRun(tx, scope.environmentId, runId, server.clock()),
   );
   wakeSettled(server.wakes, settled);
-  if (workerId !== null) server.wakes.wake(wakeKeys.worker(workerId));
   return answerRunItem(server, scope, params);
 }
 

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { SSE_HEADERS } from "@keelson/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AppOptions } from "./app.ts";
-import type { EventStreams } from "./event-stream.ts";
+import type { EventStreams, Frames } from "./event-stream.ts";
 import type { Reply, RequestFacts } from "./route.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -28,7 +28,7 @@ export function sendReply(answer: Exclude<Reply, { events: unknown }>, reply: Fa
 export async function sendEvents(
   { log }: AppOptions,
   eventStreams: EventStreams,
-  frames: AsyncIterable<string>,
+  frames: AsyncIterable<Frames>,
   { requestId, signal }: RequestFacts,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
-import type { ErrorIssue } from "@keelson/contract";
+import { PATTERN_WORDS, type ErrorIssue } from "@keelson/contract";
 import type { TSchema } from "typebox";
 import { invalidRequest, type DomainError } from "../domain-error.ts";
 
@@ -135,12 +135,24 @@ function toIssue(error: ErrorObject, noun: string): ErrorIssue {
     case "const":
       return { path: at(), message: `must be ${JSON.stringify(params["allowedValue"])}` };
     case "pattern": {
+      const words = PATTERN_WORDS[String(params["pattern"])];
+      if (words !== undefined) return { path: at(), message: words };
       const { description } = error.parentSchema as { description?: string };
       return {
         path: at(),
         message: `must match ${String(params["pattern"])}${description === undefined ? "" : ` (${description})`}`,
       };
     }
+    case "minLength":
+      return {
+        path: at(),
+        message:
+          params["limit"] === 1
+            ? "must not be empty"
+            : `must have at least ${String(params["limit"])} characters`,
+      };
+    case "maxLength":
+      return { path: at(), message: `may have at most ${String(params["limit"])} characters` };
     case "format":
       return {
         path: at(),

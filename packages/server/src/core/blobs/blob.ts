@@ -19,4 +19,8 @@ export type BlobStore = {
    * @throws Error when the stored bytes no longer have the digest. No wrong byte is ever given out.
    */
   read(digest: string): Promise<Blob | null>;
+  /** All of it in memory and unchecked, for callers that check the digest themselves. Null when it is not there. */
+  load(digest: string): Promise<Buffer | null>;
+  /** Removes it; harmless when it is not there. */
+  remove(digest: string): Promise<void>;
 };

@@ -1,4 +1,5 @@
-import type { Permission, Role } from "@keelson/contract";
+import { ORGANIZATION_PERMISSIONS, type Permission, type Role } from "@keelson/contract";
+import type { PublicAccess } from "../public-access/public-access.ts";
 
 /** Whom a credential stands for. */
 export type Principal =
@@ -11,11 +12,29 @@ export type Principal =
       workerGroupId: string;
       permissions: ReadonlySet<string>;
     }
-  | { kind: "user"; id: string; isAdmin: boolean }
+  | { kind: "user"; id: string; isAdmin: boolean; sessionId: string }
   | { kind: "worker"; workerId: string; workerGroupId: string }
+  /** Whoever was given the public token of the completion token `id`. */
+  | { kind: "completion_token"; id: string; environmentId: string }
+  /** Whoever was given a public access token. */
+  | ({ kind: "public_access" } & PublicAccess)
   | { kind: "admin"; id: string }
   | { kind: "capacity"; id: string };
 
-/** A role's permissions in an environment: viewers read, everyone else also acts. */
-export const roleHolds = (role: Role, permission: Permission): boolean =>
-  role !== "viewer" || permission.endsWith(".read");
+const ORGANIZATION: ReadonlySet<string> = new Set(ORGANIZATION_PERMISSIONS);
+
+/**
+ * A role's permissions: viewers read, developers do everything in an environment, admins and owners also change people,
+ * projects, environments and keys. That only owners make and unmake owners is decided in core/identity.
+ */
+export function roleHolds(role: Role, permission: Permission): boolean {
+  switch (role) {
+    case "owner":
+    case "admin":
+      return true;
+    case "developer":
+      return permission.endsWith(".read") || !ORGANIZATION.has(permission);
+    case "viewer":
+      return permission.endsWith(".read");
+  }
+}

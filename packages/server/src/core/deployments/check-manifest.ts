@@ -1,16 +1,17 @@
 import { setImmediate as turn } from "node:timers/promises";
 import {
   BUNDLE_FORMAT_VERSION,
-  parseDuration,
+  DEFAULT_SANDBOX,
   WORKER_PROTOCOL_VERSION,
   type CreateDeployment,
   type DeploymentManifest,
-  type EntrypointDeclaration,
   type ErrorIssue,
 } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import { payloadSchemaIssues } from "../entrypoints/payload-validator.ts";
-import { MAX_DELAY_MS } from "../runs/retry-policy.ts";
+import { durationIssues } from "../runs/check-durations.ts";
+import { scheduleTimeProblem } from "../schedules/next-run.ts";
+import { DEFAULT_TIME_ZONE } from "../schedules/define-schedule.ts";
 import { duplicateIssues } from "./deployment.ts";
 
 /**
@@ -30,6 +31,8 @@ export async function checkManifest(request: CreateDeployment): Promise<void> {
     ...bundleFormatIssues(request.bundle_format_version),
     ...duplicateIssues(request.manifest),
     ...(await declarationIssues(request.manifest)),
+    ...scheduleIssues(request.manifest),
+    ...sandboxIssues(request.manifest),
   ];
   if (issues.length > 0) throw invalidRequest(issues.slice(0, MAX_ISSUES));
 }
@@ -64,18 +67,39 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
   return issues;
 }
 
-/** The pattern of a duration admits numbers that no clock reaches; and a bound of nothing would refuse every start. */
-function durationIssues({ max_duration, ttl, retry }: EntrypointDeclaration, path: string): ErrorIssue[] {
-  const durations: [field: string, text: string | null | undefined, minimumMs: number][] = [
-    ["max_duration", max_duration, 1],
-    ["ttl", ttl, 1],
-    ["retry.initial_delay", retry?.initial_delay, 0],
-    ["retry.max_delay", retry?.max_delay, 0],
-  ];
-  return durations.flatMap(([field, text, minimumMs]) => {
-    if (text === null || text === undefined) return [];
-    const ms = parseDuration(text);
-    if (ms !== null && ms >= minimumMs && ms <= MAX_DELAY_MS) return [];
-    return [{ path: `${path}.${field}`, message: `"${text}" must be from ${minimumMs}ms to 3650d` }];
+/** A sandbox that an entrypoint names must be declared beside it, or be the built-in one. */
+function sandboxIssues({ tasks, actors, sandboxes }: DeploymentManifest): ErrorIssue[] {
+  const known = new Set([DEFAULT_SANDBOX, ...(sandboxes ?? []).map(({ id }) => id)]);
+  return Object.entries({ tasks, actors: actors ?? [] }).flatMap(([kind, entrypoints]) =>
+    entrypoints.flatMap(({ sandbox }, index) =>
+      !sandbox || known.has(sandbox)
+        ? []
+        : [
+            {
+              path: `manifest.${kind}.${index}.sandbox`,
+              message: `"${sandbox}" is not declared; declare it with sandbox(), or leave it out`,
+            },
+          ],
+    ),
+  );
+}
+
+function scheduleIssues({ schedules = [], tasks }: DeploymentManifest): ErrorIssue[] {
+  const declared = new Set(tasks.map(({ id }) => id));
+  return schedules.flatMap(({ task, cron, timezone = DEFAULT_TIME_ZONE, options = {} }, index) => {
+    const path = `manifest.schedules.${index}`;
+    const problem = scheduleTimeProblem(cron, timezone);
+    return [
+      ...(declared.has(task)
+        ? []
+        : [
+            {
+              path: `${path}.task`,
+              message: `"${task}" is no task of this manifest; declare it, or name another`,
+            },
+          ]),
+      ...(problem === null ? [] : [{ path: `${path}.${problem.field}`, message: problem.message }]),
+      ...durationIssues(options, `${path}.options`),
+    ];
   });
 }

@@ -4,6 +4,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { findBundle } from "../bundles/bundle-reads.ts";
 import { registerEntrypoints } from "../entrypoints/register-entrypoints.ts";
+import { registerSandboxes } from "../sandboxes/register-sandboxes.ts";
 import { deploymentVersion, entrypointsOf } from "./deployment.ts";
 import { findDeployment, type DeploymentRow } from "./deployment-reads.ts";
 import { appendDeploymentEvent, countDeployment, insertDeployment } from "./deployment-writes.ts";
@@ -65,6 +66,8 @@ export async function createDeployment(
   } as const;
   await appendDeploymentEvent(tx, environmentId, id, created, now);
   await registerEntrypoints(tx, newUuid, environmentId, entrypointsOf(request.manifest));
+  const sandboxes = (request.manifest.sandboxes ?? []).map((sandbox) => sandbox.id);
+  await registerSandboxes(tx, newUuid, environmentId, sandboxes);
   const deployment = await findDeployment(tx, environmentId, id);
   if (deployment === null) throw new Error("A deployment is not there after its insert.");
   return deployment;

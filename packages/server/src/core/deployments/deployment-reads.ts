@@ -102,7 +102,12 @@ export async function findDeploymentStatus(
   return row?.status ?? null;
 }
 
-export type LockedDeployment = { status: DeploymentStatus; version: string; manifest: string };
+export type LockedDeployment = {
+  projectId: string;
+  status: DeploymentStatus;
+  version: string;
+  manifest: string;
+};
 
 export async function lockDeployment(
   tx: Tx,
@@ -110,7 +115,7 @@ export async function lockDeployment(
   deploymentId: string,
 ): Promise<LockedDeployment | null> {
   const [row] = await tx.query<LockedDeployment>(sql`
-    SELECT status, version, manifest FROM deployments
+    SELECT project_id AS "projectId", status, version, manifest FROM deployments
     WHERE environment_id = ${environmentId} AND id = ${deploymentId} FOR NO KEY UPDATE`);
   return row ?? null;
 }

@@ -132,6 +132,16 @@ export function duplicateIssues(manifest: DeploymentManifest): ErrorIssue[] {
       "name",
       (manifest.queues ?? []).map(({ name }) => name),
     ),
+    ...duplicates(
+      "manifest.schedules",
+      "id",
+      (manifest.schedules ?? []).map(({ id }) => id),
+    ),
+    ...duplicates(
+      "manifest.sandboxes",
+      "id",
+      (manifest.sandboxes ?? []).map(({ id }) => id),
+    ),
   ];
 }
 

@@ -1,6 +1,8 @@
 import type { DeploymentManifest } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
+import type { NewUuid } from "../../uuid.ts";
+import { syncSchedules } from "../schedules/sync-schedules.ts";
 import { syncQueues } from "../queues/sync-queues.ts";
 import { decidePromote } from "./deployment.ts";
 import { lockCurrentDeployment, lockDeployment } from "./deployment-reads.ts";
@@ -15,13 +17,14 @@ export type Promotion = {
 };
 
 /**
- * Points the environment at a ready deployment and puts its queue limits in force. Promoting an older one is the rollback;
+ * Points the environment at a ready deployment and puts its queue limits and schedules in force. Promoting an older one is the rollback;
  * promoting the current one changes nothing.
  *
  * @throws DomainError `not_found`, or `invalid_state` when the deployment is not ready.
  */
 export async function promoteDeployment(
   tx: Tx,
+  newUuid: NewUuid,
   environmentId: string,
   deploymentId: string,
   now: number,
@@ -51,7 +54,11 @@ export async function promoteDeployment(
     } as const;
     await appendDeploymentEvent(tx, environmentId, previousId, demoted, now);
   }
-  const { queues } = JSON.parse(deployment.manifest) as DeploymentManifest;
+  const manifest = JSON.parse(deployment.manifest) as DeploymentManifest;
+  const { queues } = manifest;
+  // Schedules before queues: whoever locks both does it in this order.
+  const place = { environmentId, projectId: deployment.projectId };
+  await syncSchedules(tx, newUuid, place, { version: deployment.version, manifest }, now);
   const admittedRuns = await syncQueues(tx, environmentId, queues ?? []);
   return {
     changedDeploymentIds: [deploymentId, ...(previousId === null ? [] : [previousId])],

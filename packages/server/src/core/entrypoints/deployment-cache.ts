@@ -3,9 +3,10 @@ import type {
   DeploymentStatus,
   EntrypointDeclaration,
   QueueDeclaration,
+  SandboxDeclaration,
 } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
-import type { Queryable } from "../../db/queryable.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
 import {
   findCurrentDeploymentId,
   findDeclaredDeployment,
@@ -31,8 +32,12 @@ export type CachedDeployment = {
   bundleDigest: string;
   /** By declared id. */
   tasks: ReadonlyMap<string, CachedEntrypoint>;
+  /** By declared id. */
+  actors: ReadonlyMap<string, CachedEntrypoint>;
   /** By name. */
   queues: ReadonlyMap<string, QueueDeclaration>;
+  /** By declared id. */
+  sandboxes: ReadonlyMap<string, SandboxDeclaration>;
 };
 
 /**
@@ -46,7 +51,11 @@ export type DeploymentCache = {
   byId(environmentId: string, deploymentId: string): Promise<CachedDeployment | null>;
   /** Drops the pointer of an environment: its current deployment has changed. */
   forget(environmentId: string): void;
+  /** The same deployments for an open transaction, which reads the pointer, and what is not held, by itself. */
+  within(tx: Tx): DeploymentLookups;
 };
+
+export type DeploymentLookups = Pick<DeploymentCache, "current" | "byVersion" | "byId">;
 
 export type DeploymentCacheOptions = { db: Queryable; clock: Clock };
 
@@ -60,20 +69,14 @@ type Pointer = { read: Promise<CachedDeployment | null>; trustedUntil: number };
 type FindById = DeploymentCache["byId"];
 
 export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): DeploymentCache {
-  const byId = createFindById(db);
+  const held = createHeldDeployments();
+  const { byId, byVersion, current: readCurrent } = createLookups(db, held);
   const pointers = new Map<string, Pointer>();
-
-  const readCurrent = async (environmentId: string): Promise<CachedDeployment | null> => {
-    const deploymentId = await findCurrentDeploymentId(db, environmentId);
-    return deploymentId === null ? null : byId(environmentId, deploymentId);
-  };
 
   return {
     byId,
-    byVersion: async (environmentId, version) => {
-      const deploymentId = await findReadyDeploymentId(db, environmentId, version);
-      return deploymentId === null ? null : byId(environmentId, deploymentId);
-    },
+    byVersion,
+    within: (tx) => createLookups(tx, held),
     current: (environmentId) => {
       const known = pointers.get(environmentId);
       if (known !== undefined && known.trustedUntil > clock()) return known.read;
@@ -95,9 +98,20 @@ export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): De
   };
 }
 
+function createLookups(db: Queryable, held: HeldDeployments): DeploymentLookups {
+  const byId = createFindById(db, held);
+  const find = (environmentId: string, deploymentId: string | null): Promise<CachedDeployment | null> =>
+    deploymentId === null ? Promise.resolve(null) : byId(environmentId, deploymentId);
+  return {
+    byId,
+    byVersion: async (environmentId, version) =>
+      find(environmentId, await findReadyDeploymentId(db, environmentId, version)),
+    current: async (environmentId) => find(environmentId, await findCurrentDeploymentId(db, environmentId)),
+  };
+}
+
 /** Look-ups by id: settled deployments are held, and concurrent misses share one read. */
-function createFindById(db: Queryable): FindById {
-  const held = createHeldDeployments();
+function createFindById(db: Queryable, held: HeldDeployments): FindById {
   const reading = new Map<string, Promise<CachedDeployment | null>>();
 
   const read = async (
@@ -126,6 +140,8 @@ function createFindById(db: Queryable): FindById {
     return underWay;
   };
 }
+
+type HeldDeployments = ReturnType<typeof createHeldDeployments>;
 
 /** The most recently used deployments whose manifests fit together into the bound. */
 function createHeldDeployments() {
@@ -162,10 +178,15 @@ function toCached(row: DeclaredDeployment): CachedDeployment {
     version: row.version,
     status: row.status,
     bundleDigest: row.bundleDigest.toString("hex"),
-    tasks: new Map(manifest.tasks.map((declaration) => [declaration.id, toCachedEntrypoint(declaration)])),
+    tasks: byDeclaredId(manifest.tasks),
+    actors: byDeclaredId(manifest.actors ?? []),
     queues: new Map((manifest.queues ?? []).map((queue) => [queue.name, queue])),
+    sandboxes: new Map((manifest.sandboxes ?? []).map((sandbox) => [sandbox.id, sandbox])),
   };
 }
+
+const byDeclaredId = (declarations: readonly EntrypointDeclaration[]): Map<string, CachedEntrypoint> =>
+  new Map(declarations.map((declaration) => [declaration.id, toCachedEntrypoint(declaration)]));
 
 const toCachedEntrypoint = (declaration: EntrypointDeclaration): CachedEntrypoint => {
   const schema = declaration.payload_schema ?? null;

@@ -1,5 +1,6 @@
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
+import type { RunLinks } from "../runs/new-run.ts";
 
 /** A leased run with what its process needs. JSON is text. */
 export type LeasedExecution = {
@@ -21,14 +22,24 @@ export type LeasedExecution = {
   createdAt: number;
   deploymentId: string;
   deploymentVersion: string;
-};
+  /** Entries of its journal: with none there is nothing to replay. */
+  journalSequence: number;
+  /** Waits that it ever created. */
+  waitCount: number;
+  /** It holds a slot of its queue. */
+  limited: boolean;
+  /** How long the attempt has run before it was suspended. */
+  activeMs: number;
+} & RunLinks;
 
 const LEASED_COLUMNS = rawSql(`
   c.lease_id AS "leaseId", c.epoch, c.lease_expires_at AS "leaseExpiresAt", c.environment_id AS "environmentId",
   r.project_id AS "projectId", c.run_id AS "runId", r.entrypoint_kind AS "entrypointKind", r.entrypoint,
   c.attempt_number AS "attemptNumber", r.retry, c.max_duration_ms AS "maxDurationMs", r.payload,
   coalesce(c.metadata, r.metadata) AS metadata, r.tags, r.queue, r.created_at AS "createdAt",
-  r.deployment_id AS "deploymentId", r.deployment_version AS "deploymentVersion"`);
+  r.deployment_id AS "deploymentId", r.deployment_version AS "deploymentVersion", c.journal_sequence AS "journalSequence",
+  c.wait_count AS "waitCount", c.limited, c.active_ms AS "activeMs", r.session_id AS "sessionId", r.turn, r.workspace_id AS "workspaceId",
+  r.schedule_id AS "scheduleId", r.parent_run_id AS "parentRunId"`);
 
 export type Claim = {
   workerId: string;
@@ -86,12 +97,13 @@ export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExec
         lease_id = (${claim.leaseIds}::uuid[])[p.place], worker_id = ${claim.workerId},
         lease_expires_at = to_timestamp(${claim.leaseExpiresAt}::float8 / 1000),
         attempt_number = e.attempt_number + CASE WHEN e.attempt_number = 0 OR e.attempt_started_at IS NOT NULL THEN 1 ELSE 0 END,
-        attempt_started_at = NULL, deadline_at = NULL, expires_at = NULL, applied_sequence = 0, recovering = false,
+        active_ms = CASE WHEN e.attempt_started_at IS NOT NULL THEN 0 ELSE e.active_ms END,
+        attempt_started_at = NULL, resumed_at = NULL, deadline_at = NULL, expires_at = NULL, applied_sequence = 0, recovering = false,
         event_sequence = e.event_sequence + 1, updated_at = now()
       FROM picked p
       WHERE e.environment_id = p.environment_id AND e.run_id = p.run_id
       RETURNING e.environment_id, e.run_id, e.lease_id, e.epoch, e.lease_expires_at, e.attempt_number, e.max_duration_ms,
-        e.metadata, e.event_sequence, p.place
+        e.metadata, e.event_sequence, e.journal_sequence, e.wait_count, e.limited, e.active_ms, p.place
     ), events AS (
       INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
       SELECT environment_id, run_id, event_sequence, event_sequence,

@@ -1,8 +1,6 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
-import type { Execution } from "./execution.ts";
-
-export type ExecutionKey = { environmentId: string; runId: string };
+import type { Execution, ExecutionKey } from "./execution.ts";
 
 const COLUMNS = rawSql(`
   e.environment_id AS "environmentId", e.run_id AS "runId", e.worker_group_id AS "workerGroupId", e.status, e.ready, e.queue,
@@ -11,7 +9,9 @@ const COLUMNS = rawSql(`
   e.deadline_at AS "deadlineAt", e.max_duration_ms AS "maxDurationMs", e.epoch, e.lease_id AS "leaseId",
   e.worker_id AS "workerId", e.lease_expires_at AS "leaseExpiresAt", e.applied_sequence AS "appliedSequence", e.recovering,
   e.cancel_requested_at AS "cancelRequestedAt", e.event_sequence AS "eventSequence", e.log_sequence AS "logSequence",
-  e.stdout_bytes AS "stdoutBytes", e.stderr_bytes AS "stderrBytes", e.metadata`);
+  e.stdout_bytes AS "stdoutBytes", e.stderr_bytes AS "stderrBytes", e.metadata,
+  e.end_awaited AS "endAwaited", e.journal_sequence AS "journalSequence", e.journal_bytes AS "journalBytes",
+  e.wait_count AS "waitCount", e.active_ms AS "activeMs", e.resumed_at AS "resumedAt"`);
 
 /** Locks live rows in key order, which every transaction that locks several keeps, so that two never wait for each other. */
 export function lockExecutions(tx: Tx, keys: readonly ExecutionKey[]): Promise<Execution[]> {

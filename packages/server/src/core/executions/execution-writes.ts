@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import type { LogStream } from "@keelson/contract";
-import type { Change, Execution } from "./execution.ts";
+import type { Change, Execution, NewJournalEntry } from "./execution.ts";
 
 export type NewLogChunk = {
   environmentId: string;
@@ -12,6 +12,9 @@ export type NewLogChunk = {
   data: Buffer;
   at: number;
 };
+
+/** Rows that operations add besides what they change. */
+export type Added = { logs?: readonly NewLogChunk[]; journal?: readonly NewJournalEntry[] };
 
 type CountDelta = { environmentId: string; status: string; delta: number };
 
@@ -39,12 +42,9 @@ function countDeltas(changes: readonly Change[]): CountDelta[] {
  * ended ones replaced by their results, events, log chunks and counts. The rows are locked by this transaction. Parts
  * without rows are left out, so a few texts are prepared for the mixes that occur.
  */
-export async function writeChanges(
-  tx: Tx,
-  changes: readonly Change[],
-  logs: readonly NewLogChunk[] = [],
-): Promise<void> {
-  const live = changes.filter((change) => change.ending === null).map((change) => change.execution);
+export async function writeChanges(tx: Tx, changes: readonly Change[], added: Added = {}): Promise<void> {
+  const { logs = [], journal = [] } = added;
+  const live = changes.filter((change) => change.ending === null);
   const ended = changes.filter(hasEnded);
   const eventful = changes.filter((change) => change.events.length > 0);
   for (const change of eventful) change.execution.eventSequence += change.events.length;
@@ -52,6 +52,9 @@ export async function writeChanges(
   const parts = [
     ...(live.length > 0 ? [updateLive(live)] : []),
     ...(ended.length > 0 ? [insertEnded(ended)] : []),
+    ...(ended.some(({ execution }) => execution.endAwaited) ? [insertAwaited(ended)] : []),
+    ...(ended.some(({ execution }) => execution.waitCount > 0) ? [cancelWaits(ended)] : []),
+    ...(journal.length > 0 ? [journalPart(journal)] : []),
     ...(eventful.length > 0 ? [insertEvents(eventful)] : []),
     ...(logs.length > 0 ? [insertLogs(logs)] : []),
     ...(deltas.length > 0 ? [addCounts(deltas)] : []),
@@ -62,7 +65,27 @@ export async function writeChanges(
 type EndedChange = Change & { ending: NonNullable<Change["ending"]> };
 const hasEnded = (change: Change): change is EndedChange => change.ending !== null;
 
-const updateLive = (live: readonly Execution[]): Sql => sql`
+const NOTHING: Sql = sql``;
+
+function updateLive(changes: readonly Change[]): Sql {
+  const live = changes.map((change) => change.execution);
+  return changes.some((change) => change.durable)
+    ? updateStatement(live, DURABLE_ASSIGNMENTS, durableSource(live))
+    : updateStatement(live, NOTHING, NOTHING);
+}
+
+const DURABLE_ASSIGNMENTS: Sql = sql`, end_awaited = d.end_awaited, journal_sequence = d.journal_sequence,
+      journal_bytes = d.journal_bytes, wait_count = d.wait_count, active_ms = d.active_ms,
+      resumed_at = to_timestamp(d.resumed_at / 1000)`;
+
+const durableSource = (live: readonly Execution[]): Sql => sql`
+    JOIN unnest(
+      ${live.map((e) => e.runId)}::uuid[], ${live.map((e) => e.endAwaited)}::boolean[], ${live.map((e) => e.journalSequence)}::integer[],
+      ${live.map((e) => e.journalBytes)}::integer[], ${live.map((e) => e.waitCount)}::integer[],
+      ${live.map((e) => e.activeMs)}::bigint[], ${live.map((e) => e.resumedAt)}::float8[]
+    ) AS d (run_id, end_awaited, journal_sequence, journal_bytes, wait_count, active_ms, resumed_at) ON d.run_id = u.run_id`;
+
+const updateStatement = (live: readonly Execution[], assignments: Sql, source: Sql): Sql => sql`
   updated AS (
     UPDATE executions e SET status = u.status, ready = u.ready, admitted = u.admitted,
       available_at = to_timestamp(u.available_at / 1000), expires_at = to_timestamp(u.expires_at / 1000),
@@ -72,7 +95,7 @@ const updateLive = (live: readonly Execution[]): Sql => sql`
       applied_sequence = u.applied_sequence, recovering = u.recovering,
       cancel_requested_at = to_timestamp(u.cancel_requested_at / 1000), event_sequence = u.event_sequence,
       log_sequence = u.log_sequence, stdout_bytes = u.stdout_bytes, stderr_bytes = u.stderr_bytes, metadata = u.metadata,
-      updated_at = now()
+      updated_at = now()${assignments}
     FROM unnest(
       ${live.map((e) => e.environmentId)}::uuid[], ${live.map((e) => e.runId)}::uuid[], ${live.map((e) => e.status)}::text[],
       ${live.map((e) => e.ready)}::boolean[], ${live.map((e) => e.admitted)}::boolean[], ${live.map((e) => e.availableAt)}::float8[],
@@ -84,7 +107,7 @@ const updateLive = (live: readonly Execution[]): Sql => sql`
       ${live.map((e) => e.stderrBytes)}::bigint[], ${live.map((e) => e.metadata)}::text[]
     ) AS u (environment_id, run_id, status, ready, admitted, available_at, expires_at, attempt_started_at, started_at,
       deadline_at, worker_id, applied_sequence, recovering, cancel_requested_at, event_sequence, log_sequence, stdout_bytes,
-      stderr_bytes, metadata)
+      stderr_bytes, metadata)${source}
     WHERE e.environment_id = u.environment_id AND e.run_id = u.run_id
   )`;
 
@@ -111,6 +134,47 @@ const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
     FROM ended
   ), gone AS (
     DELETE FROM executions e USING ended x WHERE e.environment_id = x.environment_id AND e.run_id = x.run_id
+  )`;
+
+/** Whoever waits for these ends is told after the commit; until then the row keeps that from being forgotten. */
+function insertAwaited(ended: readonly EndedChange[]): Sql {
+  const awaited = ended.filter(({ execution }) => execution.endAwaited);
+  return sql`
+  awaited AS (
+    INSERT INTO awaited_endings (environment_id, run_id)
+    SELECT * FROM unnest(${awaited.map((c) => c.execution.environmentId)}::uuid[], ${awaited.map((c) => c.execution.runId)}::uuid[])
+    ON CONFLICT DO NOTHING
+  )`;
+}
+
+/** What an ended run still waited for is nobody's any more. */
+function cancelWaits(ended: readonly EndedChange[]): Sql {
+  const waiting = ended.filter(({ execution }) => execution.waitCount > 0);
+  return sql`
+  unneeded AS (
+    UPDATE run_waits w SET status = 'cancelled', settled_at = to_timestamp(x.at / 1000)
+    FROM unnest(${waiting.map((c) => c.execution.environmentId)}::uuid[], ${waiting.map((c) => c.execution.runId)}::uuid[],
+      ${waiting.map((c) => c.ending.at)}::float8[]) AS x (environment_id, run_id, at)
+    WHERE w.environment_id = x.environment_id AND w.run_id = x.run_id AND w.status = 'pending'
+  )`;
+}
+
+/** Entries by themselves: those whose outcomes are known after everything else is written. */
+export async function insertJournal(tx: Tx, journal: readonly NewJournalEntry[]): Promise<void> {
+  if (journal.length > 0) await tx.query(sql`WITH ${journalPart(journal)} SELECT 1`);
+}
+
+const journalPart = (journal: readonly NewJournalEntry[]): Sql => sql`
+  journaled AS (
+    INSERT INTO run_journal (environment_id, run_id, sequence, position, kind, name, value, error, attempt_number, at)
+    SELECT environment_id, run_id, sequence, position, kind, name, value, error, attempt_number, to_timestamp(at / 1000)
+    FROM unnest(
+      ${journal.map((j) => j.environmentId)}::uuid[], ${journal.map((j) => j.runId)}::uuid[], ${journal.map((j) => j.sequence)}::integer[],
+      ${journal.map((j) => j.position)}::integer[], ${journal.map((j) => j.kind)}::text[], ${journal.map((j) => j.name)}::text[],
+      ${journal.map((j) => j.value)}::text[], ${journal.map((j) => j.error)}::text[], ${journal.map((j) => j.attemptNumber)}::integer[],
+      ${journal.map((j) => j.at)}::float8[]
+    ) AS j (environment_id, run_id, sequence, position, kind, name, value, error, attempt_number, at)
+    ON CONFLICT (environment_id, run_id, position) DO NOTHING
   )`;
 
 const insertEvents = (eventful: readonly Change[]): Sql => sql`

@@ -1,6 +1,9 @@
-import type { LiveRunStatus } from "@keelson/contract";
-import type { Decision, Ending } from "../runs/run.ts";
+import type { JournalKind, LiveRunStatus } from "@keelson/contract";
+import type { Decision, Ending, LiveRun } from "../runs/run.ts";
 import { toStoredEvent, type StoredEvent } from "../run-events/run-event.ts";
+
+/** A run within its environment. */
+export type ExecutionKey = { environmentId: string; runId: string };
 
 /**
  * The live row of a run, locked and held in memory while a transaction's operations are decided. Operations change
@@ -35,6 +38,33 @@ export type Execution = {
   stdoutBytes: number;
   stderrBytes: number;
   metadata: string | null;
+} & DurableState;
+
+/** What only runs with durable calls use; written back when one of a transaction's changes says so. */
+export type DurableState = {
+  /** The session of the run, or a run that waits for it, is to be told of its end. */
+  endAwaited: boolean;
+  journalSequence: number;
+  journalBytes: number;
+  waitCount: number;
+  /** How long the attempt ran until it last began to wait. */
+  activeMs: number;
+  /** When it went on in memory after its last wait. */
+  resumedAt: number | null;
+};
+
+/** A new entry of a run's journal. JSON is text; of a wait, the value stands in the wait itself. */
+export type NewJournalEntry = {
+  environmentId: string;
+  runId: string;
+  sequence: number;
+  position: number;
+  kind: JournalKind;
+  name: string;
+  value: string | null;
+  error: string | null;
+  attemptNumber: number;
+  at: number;
 };
 
 /** One execution's changes within a transaction. */
@@ -46,6 +76,8 @@ export type Change = {
   ending: (Ending & { at: number }) | null;
   /** Something of it is to be written back. */
   dirty: boolean;
+  /** Something of its durable state is. */
+  durable: boolean;
 };
 
 export const changeOf = (execution: Execution): Change => ({
@@ -54,6 +86,16 @@ export const changeOf = (execution: Execution): Change => ({
   events: [],
   ending: null,
   dirty: false,
+  durable: false,
+});
+
+/** What the decisions look at. */
+export const liveRun = ({ execution }: Pick<Change, "execution">): LiveRun => ({
+  status: execution.status,
+  attemptNumber: execution.attemptNumber,
+  attemptStarted: execution.attemptStartedAt !== null,
+  held: execution.workerId !== null,
+  resumed: execution.activeMs > 0,
 });
 
 /** Carries a decision out on the copy. The refusals are the caller's to answer. */
@@ -70,6 +112,7 @@ export function applyDecision(
     change.ending = { ...decision.ending, at: now };
     return;
   }
+  if (decision.suspended === true) suspend(change, now);
   switch (decision.to) {
     case "queued":
       leaveWorker(execution);
@@ -87,11 +130,46 @@ export function applyDecision(
       execution.cancelRequestedAt ??= now;
       break;
     case "running":
+      if (execution.status === "waiting") resume(change, now);
+      break;
     case "waiting":
+      if (execution.status === "running") stopClock(change, now);
       break;
   }
   execution.status = decision.to;
 }
+
+/** The attempt goes on later, with its number and the rest of its time. */
+function suspend(change: Change, now: number): void {
+  const { execution } = change;
+  if (execution.status === "running") stopClock(change, now);
+  leaveWorker(execution);
+  execution.attemptStartedAt = null;
+  execution.resumedAt = null;
+  execution.admitted = false;
+  change.durable = true;
+}
+
+/** Waiting does not count as running. */
+function stopClock(change: Change, now: number): void {
+  const { execution } = change;
+  const since = execution.resumedAt ?? execution.attemptStartedAt;
+  // At least a millisecond, which tells an attempt that has run from one that has not.
+  if (since !== null) execution.activeMs += Math.max(1, now - since);
+  execution.deadlineAt = null;
+  change.durable = true;
+}
+
+function resume(change: Change, now: number): void {
+  const { execution } = change;
+  execution.resumedAt = now;
+  execution.deadlineAt = deadlineOf(execution, now);
+  change.durable = true;
+}
+
+/** When an attempt that runs from now on is over its time. */
+export const deadlineOf = ({ maxDurationMs, activeMs }: Execution, now: number): number | null =>
+  maxDurationMs === null ? null : now + Math.max(0, maxDurationMs - activeMs);
 
 /** The lease id, epoch and applied sequence stay, so that a repeated report is recognised. */
 function leaveWorker(execution: Execution): void {

@@ -8,6 +8,7 @@ import { leaseDeploymentChecks } from "../deployments/lease-checks.ts";
 import { findLeaseState, type LeaseState } from "../workers/find-lease-state.ts";
 import { claimExecutions, listLeasedExecutions, type LeasedExecution } from "./claim-executions.ts";
 import { listCancellations } from "./execution-reads.ts";
+import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import type { LeasePoll, LeasePolls } from "./lease-polls.ts";
 
 export type LeaseContext = {
@@ -30,6 +31,7 @@ export type LeaseCall = {
 export type LeaseAnswer = {
   executions: LeasedExecution[];
   cancellations: { runId: string; leaseId: string; epoch: number }[];
+  resumptions: LeasedWaits[];
   deploymentChecks: DeploymentCheck[];
 };
 
@@ -37,7 +39,18 @@ export type LeaseAnswer = {
 const SAFETY_POLL_MS = 5_000;
 
 const isEmpty = (answer: LeaseAnswer): boolean =>
-  answer.executions.length + answer.cancellations.length + answer.deploymentChecks.length === 0;
+  answer.executions.length +
+    answer.cancellations.length +
+    answer.resumptions.length +
+    answer.deploymentChecks.length ===
+  0;
+
+const onlyRuns = (executions: LeasedExecution[]): LeaseAnswer => ({
+  executions,
+  cancellations: [],
+  resumptions: [],
+  deploymentChecks: [],
+});
 
 /**
  * Gives a worker runs, cancellations and deployments to check, waiting up to `waitMs` for the first of them.
@@ -54,10 +67,10 @@ export async function leaseExecutions(
   const first = await requireActiveWorker(context, call);
   if (first.leaseRequestId === call.leaseRequestId && first.leasedLeaseIds.length > 0) {
     const executions = await listLeasedExecutions(context.db, call.workerId, first.leasedLeaseIds);
-    if (executions.length > 0) return { executions, cancellations: [], deploymentChecks: [] };
+    if (executions.length > 0) return onlyRuns(executions);
   }
   const deadline = clock() + call.waitMs;
-  const news = { cancelled: false };
+  const news = { forWorker: false };
   // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
   for (let worker = first; ; worker = await requireActiveWorker(context, call)) {
     const limit = worker.status === "active" ? call.limit : 0;
@@ -69,14 +82,14 @@ export async function leaseExecutions(
     const woken = Promise.race([
       context.wakes.wait(wakeKeys.work(call.workerGroupId), pauseMs, until),
       context.wakes.wait(wakeKeys.worker(call.workerId), pauseMs, until).then((told) => {
-        news.cancelled ||= told;
+        news.forWorker ||= told;
       }),
     ]);
     try {
       const answer = await look(context, call, limit, news);
       if (!isEmpty(answer) || remainingMs === 0) return answer;
       const delivered = await waitForWork(context, call, limit, woken);
-      if (delivered !== null) return { executions: delivered, cancellations: [], deploymentChecks: [] };
+      if (delivered !== null) return onlyRuns(delivered);
       // Nobody is there any more to be given what another look would claim.
       if (signal.aborted) return answer;
     } finally {
@@ -97,7 +110,7 @@ async function look(
   context: LeaseContext,
   call: LeaseCall,
   limit: number,
-  news: { cancelled: boolean },
+  news: { forWorker: boolean },
 ): Promise<LeaseAnswer> {
   const { db, clock } = context;
   const now = clock();
@@ -114,8 +127,10 @@ async function look(
           leaseExpiresAt: now + context.leaseDurationMs,
         });
   // Told once when they come; a worker that missed it learns of them with its next renewal.
-  const cancellations = news.cancelled ? await listCancellations(db, call.workerId) : [];
-  news.cancelled = false;
+  const { forWorker } = news;
+  news.forWorker = false;
+  const cancellations = forWorker ? await listCancellations(db, call.workerId) : [];
+  const resumptions = forWorker ? await listResumptions(db, call.workerId) : [];
   // A full answer is not delayed for a deployment that wants checking.
   const deploymentChecks =
     executions.length > 0
@@ -126,7 +141,7 @@ async function look(
           now,
           limit: 1,
         });
-  return { executions, cancellations, deploymentChecks };
+  return { executions, cancellations, resumptions, deploymentChecks };
 }
 
 /** Waits for a born-leased delivery or a reason to look again (null). */

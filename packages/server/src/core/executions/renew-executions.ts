@@ -2,6 +2,7 @@ import { decodeId, type Renew } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { listCancellations } from "./execution-reads.ts";
+import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import { renewLeases } from "./execution-writes.ts";
 
 export type Renewal = {
@@ -10,6 +11,8 @@ export type Renewal = {
   /** As the worker wrote them: what could not be decoded is lost too. */
   lost: string[];
   cancellations: { runId: string; leaseId: string; epoch: number }[];
+  /** Settled waits that the worker may not have been told of. */
+  resumptions: LeasedWaits[];
 };
 
 /**
@@ -39,5 +42,6 @@ export async function renewExecutions(
     renewed: [...held],
     lost: leases.map((lease) => lease.lease_id).filter((leaseId) => !heldOnWire.has(leaseId)),
     cancellations: await listCancellations(context.db, workerId),
+    resumptions: await listResumptions(context.db, workerId),
   };
 }

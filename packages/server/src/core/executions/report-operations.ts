@@ -1,53 +1,41 @@
-import type { ErrorCode, Operation } from "@keelson/contract";
-import { decodeId, LIMITS, parseDuration } from "@keelson/contract";
+import { decodeId, LIMITS, parseDuration, type Operation } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
+import type { MasterKey } from "../credentials/master-key.ts";
+import { insertChildren } from "../runs/insert-children.ts";
+import { applyMetadataChanges } from "../runs/metadata.ts";
 import { MAX_DELAY_MS, retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
 import { decideRelease, decideStart, type Release } from "../runs/run.ts";
-import { applyMetadataChanges } from "../runs/metadata.ts";
-import { applyDecision, changeOf, type Change } from "./execution.ts";
+import type { TurnContext } from "../sessions/start-turn.ts";
+import { appendRecords } from "../streams/append-records.ts";
+import { appendUnderSession } from "../streams/append-under-session.ts";
+import { joinEffects, NO_STREAM_EFFECTS, type StreamEffects } from "../streams/stream-effects.ts";
+import { createTokens } from "../tokens/create-tokens.ts";
+import { listUnacceptedWaits } from "../waits/wait-reads.ts";
+import { recordWaits } from "../waits/record-waits.ts";
+import { childrenOf, isDurable, lockSources, NO_FACTS, readFacts, receiversOf } from "./durable-facts.ts";
+import { goOn, performCheckpoint, performSteps, performWaits } from "./durable-operations.ts";
 import {
-  findEndedLeases,
-  findRunPolicies,
-  lockExecutions,
-  type EndedLease,
-  type ExecutionKey,
-  type RunPolicy,
-} from "./execution-reads.ts";
-import type { NewLogChunk } from "./execution-writes.ts";
-import { settleChanges, type Settled } from "./settle-changes.ts";
+  performChildRun,
+  performInput,
+  performOutput,
+  performToken,
+  toDurableError,
+} from "./effect-operations.ts";
+import { applyDecision, changeOf, deadlineOf, liveRun, type Change, type ExecutionKey } from "./execution.ts";
+import { findEndedLeases, findRunPolicies, lockExecutions } from "./execution-reads.ts";
+import { insertJournal } from "./execution-writes.ts";
+import { OK, refuse, type Batch, type LeasedOperation, type OperationOutcome } from "./report-batch.ts";
+import { joinSettled, NOTHING_SETTLED, settleChanges } from "./settle-changes.ts";
 
-/** An operation with its ids decoded and its times parsed by the edge. */
-export type LeasedOperation = {
-  environmentId: string;
-  runId: string;
-  leaseId: string;
-  epoch: number;
-  operation: Operation;
-};
+export type ReportResult = { outcomes: OperationOutcome[]; effects: StreamEffects };
 
-export type OperationOutcome = { ok: true } | { ok: false; code: ErrorCode; message: string };
-
-export type ReportResult = { outcomes: OperationOutcome[]; settled: Settled };
-
-const OK: OperationOutcome = { ok: true };
 const LOST: OperationOutcome = {
   ok: false,
   code: "lease_lost",
   message: "The lease was superseded or has ended; stop this execution and report nothing more for it.",
 };
-const refuse = (code: ErrorCode, message: string): OperationOutcome => ({ ok: false, code, message });
 
-type Batch = {
-  workerId: string;
-  now: number;
-  /** The newest time of the report by the worker's clock: what the worker's other times are ages against. */
-  newestAt: number;
-  random: () => number;
-  changes: Map<string, Change>;
-  ended: Map<string, EndedLease>;
-  policies: Map<string, RunPolicy>;
-  logs: NewLogChunk[];
-};
+export type ReportContext = TurnContext & { now: number; random: () => number; masterKey: MasterKey };
 
 /**
  * Applies any mix of operations of many leases, in order, in the caller's transaction: one statement locks the live
@@ -61,24 +49,36 @@ export async function reportOperations(
   tx: Tx,
   workerId: string,
   operations: readonly LeasedOperation[],
-  now: number,
-  random: () => number,
+  context: ReportContext,
 ): Promise<ReportResult> {
-  const keys = distinctKeys(operations);
+  const durable = operations.filter(isDurable);
+  const sources =
+    durable.length === 0 ? NO_FACTS : await lockSources(tx, context.newUuid, durable, context.now);
+  const keys = distinctKeys([...operations, ...childrenOf(durable), ...receiversOf(sources)]);
   const locked = await lockExecutions(tx, keys);
   const batch: Batch = {
+    now: context.now,
+    random: context.random,
+    newUuid: context.newUuid,
     workerId,
-    now,
     newestAt: operations.reduce((newest, { operation }) => Math.max(newest, Date.parse(operation.at)), 0),
-    random,
     changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
     ended: new Map(),
     policies: new Map(),
+    facts: { ...NO_FACTS, ...sources },
     logs: [],
+    journal: [],
+    waits: [],
+    accepted: [],
+    children: [],
+    tokens: [],
+    appends: [],
+    inputs: [],
   };
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
     for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
+  if (durable.length > 0) Object.assign(batch.facts, await readFacts(tx, durable, isRepeatIn(batch)));
   const needy = operations.filter(
     ({ operation }) =>
       operation.kind === "metadata" || (operation.kind === "release" && operation.outcome !== "succeeded"),
@@ -87,24 +87,100 @@ export async function reportOperations(
     for (const policy of await findRunPolicies(tx, distinctKeys(needy)))
       batch.policies.set(policy.runId, policy);
 
-  const outcomes = operations.map((operation) => applyOperation(batch, operation));
-  return { outcomes, settled: await settleChanges(tx, [...batch.changes.values()], batch.logs) };
+  const outcomes = operations.map((operation, index) => applyOperation(batch, operation, index));
+  const written = await writeBatch(tx, context, batch);
+  const sent = await sendInputs(tx, context, batch, outcomes);
+  await answerWaits(tx, batch, operations, outcomes);
+  return { outcomes, effects: joinEffects([written, sent]) };
 }
 
-const distinctKeys = (operations: readonly LeasedOperation[]): ExecutionKey[] => [
+const isRepeatIn =
+  ({ changes }: Batch) =>
+  ({ runId, leaseId, operation }: LeasedOperation): boolean => {
+    const execution = changes.get(runId)?.execution;
+    return execution?.leaseId === leaseId && operation.sequence <= execution.appliedSequence;
+  };
+
+/** Children and tokens before the waits for them, waits before the entries that accept them. */
+async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): Promise<StreamEffects> {
+  const { children, tokens, waits, accepted, appends, logs } = batch;
+  const started = children.length === 0 ? NOTHING_SETTLED : await insertChildren(tx, children);
+  await createTokens(tx, masterKey, tokens);
+  await recordWaits(tx, waits, accepted);
+  const appended = appends.length === 0 ? [] : await appendRecords(tx, appends);
+  const later = new Set(batch.inputs.map(({ entry }) => entry));
+  const journal = batch.journal.filter((entry) => !later.has(entry));
+  const settled = await settleChanges(tx, [...batch.changes.values()], { logs, journal });
+  const timers = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
+  return {
+    streamIds: [...new Set(appended.flatMap((each) => (each === null ? [] : [each.streamId])))],
+    settled: { ...joinSettled([started, settled]), timers },
+  };
+}
+
+/** Input to other sessions, when all that this report says of their runs is written. */
+async function sendInputs(
+  tx: Tx,
+  context: ReportContext,
+  { inputs }: Batch,
+  outcomes: OperationOutcome[],
+): Promise<StreamEffects> {
+  const effects: StreamEffects[] = [NO_STREAM_EFFECTS];
+  for (const { entry, append, index } of inputs) {
+    try {
+      const sent = await appendUnderSession(tx, context, append);
+      entry.value = JSON.stringify({ sequence: sent.appended.firstSequence });
+      effects.push(sent.effects);
+    } catch (error) {
+      entry.error = JSON.stringify(toDurableError(error));
+    }
+    const { kind, value, error } = entry;
+    outcomes[index] = { ok: true, value: { kind: "effect", entry: kind, value, error } };
+  }
+  await insertJournal(
+    tx,
+    inputs.map(({ entry }) => entry),
+  );
+  return joinEffects(effects);
+}
+
+/** What is due later than this is found in time by the look that each server takes once a second. */
+const SOON_MS = 2_000;
+
+/** A `waits` operation, repeated or not, is answered with every settled wait that the journal does not have. */
+async function answerWaits(
+  tx: Tx,
+  { changes }: Batch,
+  operations: readonly LeasedOperation[],
+  outcomes: OperationOutcome[],
+): Promise<void> {
+  const asked = operations.filter(
+    ({ operation }, index) => operation.kind === "waits" && outcomes[index]?.ok,
+  );
+  if (asked.length === 0) return;
+  const rows = await listUnacceptedWaits(tx, distinctKeys(asked));
+  for (const [index, { runId, operation }] of operations.entries()) {
+    if (operation.kind !== "waits" || outcomes[index]?.ok !== true) continue;
+    const waits = rows.filter((row) => row.runId === runId && row.status !== "pending");
+    const parked = changes.get(runId)?.execution.status === "waiting";
+    outcomes[index] = { ok: true, value: { kind: "waits", parked, waits } };
+  }
+}
+
+const distinctKeys = (keys: readonly ExecutionKey[]): ExecutionKey[] => [
   ...new Map(
-    operations.map(({ environmentId, runId }) => [`${environmentId} ${runId}`, { environmentId, runId }]),
+    keys.map(({ environmentId, runId }) => [`${environmentId} ${runId}`, { environmentId, runId }]),
   ).values(),
 ];
 
-function applyOperation(batch: Batch, leased: LeasedOperation): OperationOutcome {
+function applyOperation(batch: Batch, leased: LeasedOperation, index: number): OperationOutcome {
   const { operation } = leased;
   const change = batch.changes.get(leased.runId);
   if (change === undefined || change.execution.environmentId !== leased.environmentId)
     return afterTheEnd(batch, leased);
   const { execution } = change;
   if (execution.leaseId !== leased.leaseId || execution.epoch !== leased.epoch) return LOST;
-  if (operation.sequence <= execution.appliedSequence) return OK;
+  if (operation.sequence <= execution.appliedSequence) return repeated(batch, leased);
   if (change.ending !== null || execution.workerId !== batch.workerId) return LOST;
   if (operation.sequence !== execution.appliedSequence + 1) {
     return refuse(
@@ -112,7 +188,7 @@ function applyOperation(batch: Batch, leased: LeasedOperation): OperationOutcome
       `The next sequence of this lease is ${execution.appliedSequence + 1}; send operations in order.`,
     );
   }
-  const outcome = perform(batch, change, operation);
+  const outcome = perform(batch, change, leased, index);
   if (outcome.ok) {
     execution.appliedSequence = operation.sequence;
     change.dirty = true;
@@ -132,8 +208,17 @@ function afterTheEnd(batch: Batch, leased: LeasedOperation): OperationOutcome {
   return repeated ? OK : LOST;
 }
 
-function perform(batch: Batch, change: Change, operation: Operation): OperationOutcome {
+/** What an operation that was applied before has to say, it says again. */
+function repeated({ facts }: Batch, { runId, operation }: LeasedOperation): OperationOutcome {
+  const position = "position" in operation ? operation.position : null;
+  const entry = position === null ? undefined : facts.entries.get(`${runId} ${position}`);
+  if (entry === undefined) return OK;
+  return { ok: true, value: { kind: "effect", entry: entry.kind, value: entry.value, error: entry.error } };
+}
+
+function perform(batch: Batch, change: Change, leased: LeasedOperation, index: number): OperationOutcome {
   const { execution } = change;
+  const { operation } = leased;
   switch (operation.kind) {
     case "start":
       return performStart(batch, change, Date.parse(operation.at));
@@ -155,6 +240,22 @@ function perform(batch: Batch, change: Change, operation: Operation): OperationO
       return performMetadata(batch, change, operation.changes);
     case "release":
       return performRelease(batch, change, operation);
+    case "steps":
+      return performSteps(batch, change, operation);
+    case "waits":
+      return performWaits(batch, change, operation);
+    case "child-runs":
+      return performChildRun(batch, change, leased, operation);
+    case "checkpoints/ready":
+      return performCheckpoint(batch, change, null);
+    case "checkpoints/failed":
+      return performCheckpoint(batch, change, operation.message);
+    case "tokens":
+      return performToken(batch, change, operation);
+    case "outputs":
+      return performOutput(batch, change, operation);
+    case "inputs":
+      return performInput(batch, change, index, operation);
   }
 }
 
@@ -173,7 +274,7 @@ function performStart(batch: Batch, change: Change, at: number): OperationOutcom
   applyDecision(change, decision, startedAt);
   execution.attemptStartedAt ??= startedAt;
   execution.startedAt ??= startedAt;
-  execution.deadlineAt = execution.maxDurationMs === null ? null : startedAt + execution.maxDurationMs;
+  execution.deadlineAt = deadlineOf(execution, startedAt);
   return OK;
 }
 
@@ -234,6 +335,8 @@ function performRelease(
 ): OperationOutcome {
   const release = toRelease(operation);
   if (!("outcome" in release)) return release;
+  // Code that ends did not only wait: a timer of its own may have been what it went on by.
+  if (release.outcome !== "suspended") goOn(batch, change);
   const policyText = batch.policies.get(change.execution.runId)?.retry;
   const policy = policyText === undefined ? null : (JSON.parse(policyText) as ResolvedRetry);
   const delayMs = policy === null ? 0 : retryDelayMs(policy, change.execution.attemptNumber, batch.random());
@@ -272,14 +375,10 @@ function toRelease(operation: Extract<Operation, { kind: "release" }>): Release 
       return { outcome: "cancelled" };
     case "rejected":
       return { outcome: "rejected" };
+    case "suspended":
+      return { outcome: "suspended" };
   }
 }
-
-const liveRun = ({ execution }: Change) => ({
-  status: execution.status,
-  attemptNumber: execution.attemptNumber,
-  attemptStarted: execution.attemptStartedAt !== null,
-});
 
 /** Decodes the ids of an operation; null when one is malformed, which is answered as a lease that is not held. */
 export function decodeOperation(operation: Operation): LeasedOperation | null {

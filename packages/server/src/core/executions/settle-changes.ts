@@ -2,22 +2,41 @@ import type { Tx } from "../../db/queryable.ts";
 import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
 import { admitQueues } from "../runs/start-runs.ts";
 import type { Change } from "./execution.ts";
-import { writeChanges, type NewLogChunk } from "./execution-writes.ts";
+import { writeChanges, type Added } from "./execution-writes.ts";
 
 /** What others should look at once the transaction is durable. */
-export type Settled = { runIds: string[]; readyGroupIds: string[] };
+export type Settled = {
+  runIds: string[];
+  readyGroupIds: string[];
+  /** Workers whose parked or running runs have waits that settled, or were cancelled. */
+  workerIds: string[];
+  /** An end that somebody is to be told of. */
+  endAwaited: boolean;
+  /** A wait that is due soon. */
+  timers: boolean;
+};
 
-export const NOTHING_SETTLED: Settled = { runIds: [], readyGroupIds: [] };
+export const NOTHING_SETTLED: Settled = {
+  runIds: [],
+  readyGroupIds: [],
+  workerIds: [],
+  endAwaited: false,
+  timers: false,
+};
+
+export const joinSettled = (parts: readonly Settled[]): Settled => ({
+  runIds: parts.flatMap((part) => part.runIds),
+  readyGroupIds: [...new Set(parts.flatMap((part) => part.readyGroupIds))],
+  workerIds: [...new Set(parts.flatMap((part) => part.workerIds))],
+  endAwaited: parts.some((part) => part.endAwaited),
+  timers: parts.some((part) => part.timers),
+});
 
 /** Writes changes back and passes slots that they freed or asked for on to the next runs of their queues. */
-export async function settleChanges(
-  tx: Tx,
-  changes: readonly Change[],
-  logs: readonly NewLogChunk[] = [],
-): Promise<Settled> {
+export async function settleChanges(tx: Tx, changes: readonly Change[], added: Added = {}): Promise<Settled> {
   const dirty = changes.filter((change) => change.dirty);
   if (dirty.length === 0) return NOTHING_SETTLED;
-  await writeChanges(tx, dirty, logs);
+  await writeChanges(tx, dirty, added);
   const limited = dirty.filter(
     ({ execution, ending }) => execution.limited && (ending !== null || !execution.admitted),
   );
@@ -35,6 +54,9 @@ export async function settleChanges(
   return {
     runIds: dirty.map(({ execution }) => execution.runId),
     readyGroupIds: [...new Set(ready.map(({ execution }) => execution.workerGroupId))],
+    workerIds: [],
+    endAwaited: dirty.some(({ execution, ending }) => ending !== null && execution.endAwaited),
+    timers: false,
   };
 }
 
@@ -42,4 +64,7 @@ export async function settleChanges(
 export function wakeSettled(wakes: Wakes, settled: Settled): void {
   for (const runId of settled.runIds) wakes.wake(wakeKeys.run(runId));
   for (const groupId of settled.readyGroupIds) wakes.wake(wakeKeys.work(groupId));
+  for (const workerId of settled.workerIds) wakes.wake(wakeKeys.worker(workerId));
+  if (settled.endAwaited) wakes.wakeLocal(wakeKeys.endings);
+  if (settled.timers) wakes.wakeLocal(wakeKeys.timers);
 }

@@ -1,7 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
 import { decideDue, decideExpiry, decideLeaseLost, decideRelease, type Decision } from "../runs/run.ts";
-import { applyDecision, changeOf, type Change, type Execution } from "./execution.ts";
+import { applyDecision, changeOf, liveRun, type Change, type Execution } from "./execution.ts";
 import {
   findRunPolicies,
   lockDueExecutions,
@@ -29,12 +29,6 @@ function decideAll(
   });
 }
 
-const liveRun = (execution: Execution) => ({
-  status: execution.status,
-  attemptNumber: execution.attemptNumber,
-  attemptStarted: execution.attemptStartedAt !== null,
-});
-
 /** Takes runs back whose worker fell silent or overran. Rows that a report holds right now are left to it. */
 export async function sweepLeases(tx: Tx, now: number, random: () => number): Promise<Settled> {
   const executions = await lockOverdueExecutions(tx, now, OVERRUN_GRACE_MS);
@@ -48,7 +42,11 @@ export async function sweepLeases(tx: Tx, now: number, random: () => number): Pr
     const policy = policies.get(execution.runId);
     const maxAttempts = policy?.maxAttempts ?? 1;
     if (execution.leaseExpiresAt !== null && execution.leaseExpiresAt <= now) {
-      return decideLeaseLost(liveRun(execution), maxAttempts, "The worker did not renew its lease in time.");
+      return decideLeaseLost(
+        liveRun({ execution }),
+        maxAttempts,
+        "The worker did not renew its lease in time.",
+      );
     }
     if (execution.deadlineAt !== null && execution.deadlineAt <= now) {
       const delayMs = policy === undefined ? 0 : retryDelayMs(policy, execution.attemptNumber, random());
@@ -58,10 +56,10 @@ export async function sweepLeases(tx: Tx, now: number, random: () => number): Pr
         stack: null,
         retryable: true,
       } as const;
-      return decideRelease(liveRun(execution), { outcome: "failed", failure }, maxAttempts, delayMs);
+      return decideRelease(liveRun({ execution }), { outcome: "failed", failure }, maxAttempts, delayMs);
     }
     return decideLeaseLost(
-      liveRun(execution),
+      liveRun({ execution }),
       maxAttempts,
       "The worker did not end the cancelled run in time.",
     );
@@ -81,7 +79,7 @@ export async function sweepDue(tx: Tx, now: number): Promise<Settled> {
 /** Ends runs that no worker took within their time to live. */
 export async function sweepExpired(tx: Tx, now: number): Promise<Settled> {
   const changes = decideAll(await lockExpiredExecutions(tx, now), now, (execution) =>
-    decideExpiry(liveRun(execution)),
+    decideExpiry(liveRun({ execution })),
   );
   for (const change of changes) {
     // A run that a worker once took and handed back has no time to live any more.

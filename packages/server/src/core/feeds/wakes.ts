@@ -72,9 +72,23 @@ export function createWakes(onWake: (key: string) => void): Wakes {
 /** Keys of what can be waited for. */
 export const wakeKeys = {
   run: (runId: string): string => `r:${runId}`,
+  /** Records of a stream, and the end of its session. */
+  stream: (streamId: string): string => `s:${streamId}`,
   deployment: (deploymentId: string): string => `d:${deploymentId}`,
+  /** A workspace, its materialization or its current version changed. */
+  workspace: (workspaceId: string): string => `ws:${workspaceId}`,
   /** Work for the workers of a group: ready executions or deployments to check. */
   work: (workerGroupId: string): string => `g:${workerGroupId}`,
-  /** Something for one worker: a cancellation. */
+  /** A process of a workspace: its output or its state. */
+  process: (processId: string): string => `p:${processId}`,
+  /** Workspaces that workers of a group may put on their machines. */
+  workspaceWork: (workerGroupId: string): string => `gw:${workerGroupId}`,
+  /** Something for what a worker has of workspaces: a stop, a process, input. It has a poll of its own. */
+  workerWorkspaces: (workerId: string): string => `${WORKER_PREFIX}ws:${workerId}`,
+  /** Ends that somebody is to be told of. */
+  endings: "endings",
+  /** A wait was created that is due soon. */
+  timers: "timers",
+  /** Something for one worker: a cancellation, or a wait that has settled. */
   worker: (workerId: string): string => WORKER_PREFIX + workerId,
 };

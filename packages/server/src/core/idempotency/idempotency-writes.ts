@@ -31,6 +31,54 @@ export async function reserveKey(
   return rows.length === 1;
 }
 
+/**
+ * The same for many keys, which are distinct, in one order everywhere. @returns those that were taken, by `keyId`.
+ */
+export async function reserveKeys(
+  tx: Tx,
+  keys: readonly Omit<KeyToReserve, "now">[],
+  now: number,
+): Promise<Set<string>> {
+  const rows = await tx.query<KeyName>(sql`
+    INSERT INTO idempotency_keys AS t (environment_id, scope, key, request_digest, response_status, response_body, expires_at)
+    SELECT environment_id, scope, key, digest, 0, '', to_timestamp(expires_at / 1000)
+    FROM unnest(
+      ${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.scope)}::text[], ${keys.map((key) => key.key)}::text[],
+      ${keys.map((key) => key.requestDigest)}::bytea[], ${keys.map((key) => key.expiresAt)}::float8[]
+    ) AS k (environment_id, scope, key, digest, expires_at)
+    ORDER BY environment_id, scope, key
+    ON CONFLICT (environment_id, scope, key) DO UPDATE
+      SET request_digest = excluded.request_digest, resource_id = NULL, response_status = 0, response_body = '',
+        expires_at = excluded.expires_at
+      WHERE t.expires_at <= to_timestamp(${now}::float8 / 1000)
+    RETURNING environment_id AS "environmentId", scope, key`);
+  return new Set(rows.map(keyId));
+}
+
+export type KeyName = { environmentId: string; scope: string; key: string };
+
+export const keyId = ({ environmentId, scope, key }: KeyName): string => `${environmentId}\n${scope}\n${key}`;
+
+/** Writes the answers of keys that this transaction has taken; gives a key without an answer back. */
+export async function settleKeys(
+  tx: Tx,
+  keys: readonly (KeyName & { answer: { status: number; body: string } | null })[],
+): Promise<void> {
+  await tx.query(sql`
+    WITH settled AS (
+      SELECT * FROM unnest(
+        ${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.scope)}::text[], ${keys.map((key) => key.key)}::text[],
+        ${keys.map((key) => key.answer?.status ?? null)}::smallint[], ${keys.map((key) => key.answer?.body ?? null)}::text[]
+      ) AS s (environment_id, scope, key, status, body)
+    ), answered AS (
+      UPDATE idempotency_keys t SET response_status = s.status, response_body = s.body
+      FROM settled s
+      WHERE s.body IS NOT NULL AND t.environment_id = s.environment_id AND t.scope = s.scope AND t.key = s.key
+    )
+    DELETE FROM idempotency_keys t USING settled s
+    WHERE s.body IS NULL AND t.environment_id = s.environment_id AND t.scope = s.scope AND t.key = s.key`);
+}
+
 export async function storeAnswer(
   tx: Tx,
   environmentId: string,

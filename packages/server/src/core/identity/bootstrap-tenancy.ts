@@ -1,7 +1,8 @@
-import { CREDENTIAL_KINDS, PERMISSIONS, type CredentialKind } from "@keelson/contract";
+import { CREDENTIAL_KINDS, ENVIRONMENT_PERMISSIONS } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { NewUuid } from "../../uuid.ts";
+import type { MakeCredential } from "../credentials/make-credential.ts";
 
 /** What a first start makes, so that the service can be used without any configuration. */
 export type Tenancy = { projectId: string; environmentId: string; workerGroupId: string; userId: string };
@@ -14,8 +15,6 @@ export type BootstrapCredentials = {
   capacityKey: string;
   enrollmentToken: string;
 };
-
-export type MakeCredential = (kind: CredentialKind) => { text: string; digest: Buffer };
 
 const DAY_MS = 86_400_000;
 /** The login link's session; a new one is made whenever the credentials file is. */
@@ -74,7 +73,7 @@ export async function mintBootstrapCredentials(
   const enrollmentToken = make(CREDENTIAL_KINDS.enrollment);
   await tx.query(sql`
     INSERT INTO api_keys (digest, id, environment_id, name, permissions)
-    VALUES (${apiKey.digest}, ${newUuid()}, ${tenancy.environmentId}, 'First start', ${[...PERMISSIONS]}::text[])`);
+    VALUES (${apiKey.digest}, ${newUuid()}, ${tenancy.environmentId}, 'First start', ${[...ENVIRONMENT_PERMISSIONS]}::text[])`);
   await tx.query(sql`
     INSERT INTO user_sessions (digest, id, user_id, expires_at)
     VALUES (${userToken.digest}, ${newUuid()}, ${tenancy.userId}, to_timestamp(${now + USER_SESSION_MS}::float8 / 1000))`);

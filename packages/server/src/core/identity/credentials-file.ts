@@ -1,9 +1,10 @@
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { encodeId, formatCredential, type CredentialKind } from "@keelson/contract";
+import { encodeId } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { NewUuid } from "../../uuid.ts";
+import { makeCredential } from "../credentials/make-credential.ts";
 import { ensureTenancy, knowsEnrollment, mintBootstrapCredentials } from "./bootstrap-tenancy.ts";
 
 /** `credentials.json` of the data folder: what a local CLI, agent and person use. Mode 0600. */
@@ -16,13 +17,6 @@ export type Credentials = {
   admin_key: string;
   capacity_key: string;
   enrollment_token: string;
-};
-
-const RANDOM_BYTES = 64;
-
-const makeCredential = (kind: CredentialKind): { text: string; digest: Buffer } => {
-  const text = formatCredential(kind, randomBytes(RANDOM_BYTES));
-  return { text, digest: hash("sha256", text, "buffer") };
 };
 
 async function readCredentials(path: string): Promise<Credentials | null> {

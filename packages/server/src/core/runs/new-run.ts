@@ -1,5 +1,29 @@
 import type { ResolvedRetry } from "./retry-policy.ts";
 
+/** What else a run belongs to; most runs belong to nothing. */
+export type RunLinks = {
+  sessionId: string | null;
+  /** 1 for the first run of its session. */
+  turn: number | null;
+  workspaceId: string | null;
+  scheduleId: string | null;
+  parentRunId: string | null;
+};
+
+export const NO_LINKS: RunLinks = {
+  sessionId: null,
+  turn: null,
+  workspaceId: null,
+  scheduleId: null,
+  parentRunId: null,
+};
+
+export const isLinked = (links: RunLinks): boolean => links !== NO_LINKS;
+
+/** Whether somebody is to be told of its end: the run that called it, or its session. */
+export const endIsAwaited = (links: RunLinks): boolean =>
+  links.sessionId !== null || links.parentRunId !== null;
+
 /**
  * A run about to be inserted, everything resolved: what the caller asked, what the declaration says, and which
  * deployment it belongs to. Times are milliseconds since the epoch; JSON is text.
@@ -33,6 +57,7 @@ export type NewRun = {
   cliVersion: string | null;
   sdkVersion: string | null;
   createdAt: number;
+  links: RunLinks;
   idempotency: { scope: string; key: string; digest: Buffer; expiresAt: number } | null;
 };
 

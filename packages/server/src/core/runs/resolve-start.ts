@@ -1,9 +1,14 @@
 import { LIMITS, parseDuration, type StartTask } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
-import type { CachedDeployment, CachedEntrypoint, DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import type {
+  CachedDeployment,
+  CachedEntrypoint,
+  DeploymentLookups,
+} from "../entrypoints/deployment-cache.ts";
 import { canonicalDigest } from "../idempotency/canonical-json.ts";
 import { idempotencyExpiry } from "../idempotency/idempotency-expiry.ts";
-import type { NewRun } from "./new-run.ts";
+import type { EntrypointKind } from "../entrypoints/entrypoint-reads.ts";
+import { NO_LINKS, type NewRun, type RunLinks } from "./new-run.ts";
 import { MAX_DELAY_MS, resolveRetry, type ResolvedRetry } from "./retry-policy.ts";
 
 /** Who starts, with what, and when: everything but the deployment. */
@@ -12,13 +17,19 @@ export type StartRequest = {
   projectId: string;
   environmentId: string;
   workerGroupId: string;
-  task: string;
+  kind: EntrypointKind;
+  /** The declared id. */
+  entrypoint: string;
   body: StartTask;
+  links?: RunLinks;
   idempotencyKey: string | null;
   clientVersion: string | null;
   cliVersion: string | null;
   sdkVersion: string | null;
 };
+
+/** What a start is resolved from: a later turn of a session has no caller who brings the place's facts. */
+type ResolvableStart = Omit<StartRequest, "organizationId" | "workerGroupId"> & { workerGroupId?: string };
 
 const DEFAULT_QUEUE = "default";
 
@@ -28,17 +39,19 @@ const DEFAULT_QUEUE = "default";
  * @throws DomainError `not_found` for an unknown task or version, `invalid_payload`, `payload_too_large`, `invalid_request`.
  */
 export async function resolveStart(
-  deployments: DeploymentCache,
-  request: StartRequest,
+  deployments: DeploymentLookups,
+  request: ResolvableStart,
   id: string,
   now: number,
 ): Promise<NewRun> {
   const { body } = request;
   const deployment = await findDeployment(deployments, request);
-  const entrypoint = deployment.tasks.get(request.task);
-  if (entrypoint === undefined) throw unknownTask(request.task, deployment);
+  const declared = request.kind === "task" ? deployment.tasks : deployment.actors;
+  const entrypoint = declared.get(request.entrypoint);
+  if (entrypoint === undefined) throw unknownEntrypoint(request, deployment);
   const { declaration } = entrypoint;
-  const payload = checkPayload(entrypoint, body.payload);
+  // The payload is the first turn's: a later one has input instead.
+  const payload = (request.links?.turn ?? 1) > 1 ? null : checkPayload(entrypoint, body.payload);
   const metadata =
     body.metadata === undefined
       ? null
@@ -53,9 +66,9 @@ export async function resolveStart(
     id,
     environmentId: request.environmentId,
     projectId: request.projectId,
-    workerGroupId: request.workerGroupId,
-    entrypointKind: "task",
-    entrypoint: request.task,
+    workerGroupId: request.workerGroupId ?? deployment.workerGroupId,
+    entrypointKind: request.kind,
+    entrypoint: request.entrypoint,
     deploymentId: deployment.id,
     deploymentVersion: deployment.version,
     pinned: body.deployment_version !== undefined,
@@ -75,13 +88,14 @@ export async function resolveStart(
     cliVersion: request.cliVersion,
     sdkVersion: request.sdkVersion,
     createdAt: now,
+    links: request.links ?? NO_LINKS,
     idempotency: request.idempotencyKey === null ? null : idempotencyOf(request, request.idempotencyKey, now),
   };
 }
 
 async function findDeployment(
-  deployments: DeploymentCache,
-  { environmentId, body, task }: StartRequest,
+  deployments: DeploymentLookups,
+  { environmentId, body, kind, entrypoint }: ResolvableStart,
 ): Promise<CachedDeployment> {
   if (body.deployment_version !== undefined) {
     const pinned = await deployments.byVersion(environmentId, body.deployment_version);
@@ -95,16 +109,16 @@ async function findDeployment(
   if (current !== null) return current;
   throw new DomainError(
     "not_found",
-    `There is no task "${task}": nothing is deployed in this environment yet. Run \`keelson deploy\`.`,
+    `There is no ${kind} "${entrypoint}": nothing is deployed in this environment yet. Run \`keelson deploy\`.`,
   );
 }
 
-function unknownTask(task: string, deployment: CachedDeployment): DomainError {
-  const known = [...deployment.tasks.keys()].sort();
+function unknownEntrypoint({ kind, entrypoint }: ResolvableStart, deployment: CachedDeployment): DomainError {
+  const known = [...(kind === "task" ? deployment.tasks : deployment.actors).keys()].sort();
   return new DomainError(
     "not_found",
-    `There is no task "${task}" in deployment ${deployment.version}. Declared there: ${known.slice(0, 20).join(", ") || "no task"}. Deploy the task, or check its id.`,
-    { task, deployment_version: deployment.version },
+    `There is no ${kind} "${entrypoint}" in deployment ${deployment.version}. Declared there: ${known.slice(0, 20).join(", ") || `no ${kind}`}. Deploy the ${kind}, or check its id.`,
+    { [kind]: entrypoint, deployment_version: deployment.version },
   );
 }
 
@@ -116,7 +130,7 @@ function checkPayload(entrypoint: CachedEntrypoint, payload: unknown): string | 
     const shown = issues.slice(0, 20);
     throw new DomainError(
       "invalid_payload",
-      `The payload does not fit the schema of task "${entrypoint.declaration.id}": ${shown.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
+      `The payload does not fit the schema of "${entrypoint.declaration.id}": ${shown.map(({ path, message }) => `${path} ${message}`).join("; ")}`,
       { issues: shown },
     );
   }
@@ -190,11 +204,11 @@ function retryOf(entrypoint: CachedEntrypoint, body: StartTask): Retry {
  * @throws DomainError `invalid_request` when it would be kept for more than 30 days.
  */
 export function idempotencyOf(
-  { task, body }: StartRequest,
+  { kind, entrypoint, body }: ResolvableStart,
   key: string,
   now: number,
 ): NonNullable<NewRun["idempotency"]> {
   const { idempotency_key: _key, idempotency_key_ttl: ttl, ...content } = body;
   const expiresAt = idempotencyExpiry(ttl, now);
-  return { scope: `tasks.start:${task}`, key, digest: canonicalDigest(content), expiresAt };
+  return { scope: `${kind}s.start:${entrypoint}`, key, digest: canonicalDigest(content), expiresAt };
 }

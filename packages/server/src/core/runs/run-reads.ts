@@ -1,4 +1,4 @@
-import { isTerminalRunStatus, type RunStatus } from "@keelson/contract";
+import { isTerminalRunStatus, type RunStatus, type WaitKind } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 
@@ -37,6 +37,20 @@ export type RunRow = {
   startedAt: number | null;
   finishedAt: number | null;
   updatedAt: number;
+  /** A `PendingWaitRow` as JSON. */
+  pendingWait: string | null;
+};
+
+/** What a waiting run waits for: the first of it, if it is several things. */
+export type PendingWaitRow = {
+  id: string;
+  kind: WaitKind;
+  name: string;
+  tokenId: string | null;
+  stream: string | null;
+  childRunId: string | null;
+  timeoutAtMs: number | null;
+  createdAtMs: number;
 };
 
 const columnsWith = (metadata: string): Sql =>
@@ -50,7 +64,15 @@ const columnsWith = (metadata: string): Sql =>
   r.sdk_version AS "sdkVersion", r.created_at AS "createdAt", coalesce(x.status, e.status) AS status,
   coalesce(x.attempt_number, nullif(e.attempt_number, 0)) AS "attemptNumber", x.output, x.failure,
   coalesce(x.started_at, e.started_at) AS "startedAt", x.finished_at AS "finishedAt",
-  coalesce(x.finished_at, e.updated_at, r.created_at) AS "updatedAt"`);
+  coalesce(x.finished_at, e.updated_at, r.created_at) AS "updatedAt",
+  CASE WHEN e.status = 'waiting' THEN (
+    SELECT json_build_object('id', w.id, 'kind', w.kind, 'name', w.name, 'tokenId', w.token_id, 'stream', s.name,
+      'childRunId', w.child_run_id, 'timeoutAtMs', floor(extract(epoch FROM w.timeout_at) * 1000),
+      'createdAtMs', floor(extract(epoch FROM w.created_at) * 1000))
+    FROM run_waits w LEFT JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
+    WHERE w.environment_id = r.environment_id AND w.run_id = r.id AND w.status = 'pending'
+    ORDER BY w.position LIMIT 1
+  ) END AS "pendingWait"`);
 
 const COLUMNS = columnsWith("coalesce(x.metadata, e.metadata, r.metadata)");
 /** The metadata that the run was started with, whatever it has become. */

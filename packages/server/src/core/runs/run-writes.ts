@@ -1,7 +1,7 @@
-import { sql } from "../../db/sql.ts";
+import { sql, type Sql } from "../../db/sql.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import type { BornLease, NewRun } from "./new-run.ts";
-import { isReadyAtBirth } from "./new-run.ts";
+import { endIsAwaited, isLinked, isReadyAtBirth } from "./new-run.ts";
 import type { StoredEvent } from "../run-events/run-event.ts";
 
 export type RunInsert = { run: NewRun; lease: BornLease | null };
@@ -28,10 +28,11 @@ function birthEvents({ run, lease }: RunInsert): string {
  * The join with `environments` stands for a foreign key: it also reads the pointer in the same snapshot.
  */
 export async function insertRuns(db: Queryable, inserts: readonly RunInsert[]): Promise<Set<string>> {
+  const source = sourceOf(inserts);
   const rows = await db.query<{ id: string }>(
     inserts.some((insert) => insert.run.idempotency !== null)
-      ? insertKeyedStatement(inserts)
-      : insertStatement(inserts),
+      ? insertKeyedStatement(inserts, source)
+      : insertStatement(source),
   );
   return new Set(rows.map((row) => row.id));
 }
@@ -61,27 +62,49 @@ const INPUT_COLUMNS = sql`id, environment_id, entrypoint_kind, entrypoint, deplo
     metadata, tags, queue, concurrency_key, priority, retry, max_duration_ms, start_at, expires_at, limited, ready,
     client_version, cli_version, sdk_version, created_at, events, lease_id, worker_id, lease_expires_at`;
 
+/** Most batches have no run that belongs to anything, and pay nothing for those that do. */
+type Source = { rows: Sql; links: Sql };
+
+const NO_LINK_COLUMNS: Sql = sql`NULL::uuid AS session_id, NULL::integer AS turn, NULL::uuid AS workspace_id,
+    NULL::uuid AS schedule_id, NULL::uuid AS parent_run_id, false AS end_awaited`;
+const LINK_COLUMNS: Sql = sql`l.session_id, l.turn, l.workspace_id, l.schedule_id, l.parent_run_id, l.end_awaited`;
+
+function sourceOf(inserts: readonly RunInsert[]): Source {
+  const rows = sql`${inputOf(inserts)} AS i (${INPUT_COLUMNS})`;
+  if (!inserts.some(({ run }) => isLinked(run.links))) return { rows, links: NO_LINK_COLUMNS };
+  return {
+    rows: sql`${rows} JOIN unnest(
+      ${column(inserts, (run) => run.id)}::uuid[], ${column(inserts, (run) => run.links.sessionId)}::uuid[],
+      ${column(inserts, (run) => run.links.turn)}::integer[], ${column(inserts, (run) => run.links.workspaceId)}::uuid[],
+      ${column(inserts, (run) => run.links.scheduleId)}::uuid[], ${column(inserts, (run) => run.links.parentRunId)}::uuid[],
+      ${column(inserts, (run) => endIsAwaited(run.links))}::boolean[]
+    ) AS l (run_id, session_id, turn, workspace_id, schedule_id, parent_run_id, end_awaited) ON l.run_id = i.id`,
+    links: LINK_COLUMNS,
+  };
+}
+
 /** The effects that both statements share, over a CTE \`accepted\`. */
 const EFFECTS = sql`
   new_runs AS (
     INSERT INTO runs (environment_id, id, project_id, entrypoint_kind, entrypoint, deployment_id, deployment_version, payload,
       metadata, tags, queue, concurrency_key, priority, retry, max_duration_ms, start_at, expires_at,
-      client_version, cli_version, sdk_version, created_at)
+      session_id, turn, workspace_id, schedule_id, parent_run_id, client_version, cli_version, sdk_version, created_at)
     SELECT environment_id, id, project_id, entrypoint_kind, entrypoint, deployment_id, deployment_version, payload,
       metadata, tags::text[], queue, concurrency_key, priority, retry, max_duration_ms, to_timestamp(start_at / 1000),
-      to_timestamp(expires_at / 1000), client_version, cli_version, sdk_version, to_timestamp(created_at / 1000)
+      to_timestamp(expires_at / 1000), session_id, turn, workspace_id, schedule_id, parent_run_id,
+      client_version, cli_version, sdk_version, to_timestamp(created_at / 1000)
     FROM accepted
   ), new_executions AS (
     INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, concurrency_key, limited,
       admitted, available_at, expires_at, attempt_number, max_duration_ms, epoch, lease_id, worker_id, lease_expires_at,
-      event_sequence, updated_at)
+      event_sequence, end_awaited, updated_at)
     SELECT environment_id, id, worker_group_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END,
       ready AND worker_id IS NULL, priority, queue, concurrency_key, limited, false,
       CASE WHEN start_at > created_at THEN to_timestamp(start_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN to_timestamp(expires_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END, max_duration_ms, CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END,
       lease_id, worker_id, to_timestamp(lease_expires_at / 1000), CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
-      to_timestamp(created_at / 1000)
+      end_awaited, to_timestamp(created_at / 1000)
     FROM accepted
   ), new_events AS (
     INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
@@ -101,10 +124,10 @@ const EFFECTS = sql`
   )
   SELECT id FROM accepted`;
 
-const insertStatement = (inserts: readonly RunInsert[]) => sql`
+const insertStatement = ({ rows, links }: Source) => sql`
   WITH accepted AS (
-    SELECT i.*, v.project_id, v.worker_group_id
-    FROM ${inputOf(inserts)} AS i (${INPUT_COLUMNS})
+    SELECT i.*, v.project_id, v.worker_group_id, ${links}
+    FROM ${rows}
     JOIN environments v ON v.id = i.environment_id AND (i.pinned OR v.current_deployment_id = i.deployment_id)
   ), ${EFFECTS}`;
 
@@ -112,10 +135,10 @@ const insertStatement = (inserts: readonly RunInsert[]) => sql`
  * The same with idempotency keys. The insert of a key waits for a transaction that is inserting it and then gives way,
  * so of all concurrent starts with one key, on any replica, exactly one gets it. Keys are taken in one order everywhere.
  */
-const insertKeyedStatement = (inserts: readonly RunInsert[]) => sql`
+const insertKeyedStatement = (inserts: readonly RunInsert[], { rows, links }: Source) => sql`
   WITH valid AS (
-    SELECT i.*, v.project_id, v.worker_group_id, k.scope AS key_scope, k.key, k.digest, k.key_expires_at
-    FROM ${inputOf(inserts)} AS i (${INPUT_COLUMNS})
+    SELECT i.*, v.project_id, v.worker_group_id, ${links}, k.scope AS key_scope, k.key, k.digest, k.key_expires_at
+    FROM ${rows}
     JOIN unnest(
       ${column(inserts, (run) => run.id)}::uuid[], ${column(inserts, (run) => run.idempotency?.scope ?? null)}::text[],
       ${column(inserts, (run) => run.idempotency?.key ?? null)}::text[], ${column(inserts, (run) => run.idempotency?.digest ?? null)}::bytea[],

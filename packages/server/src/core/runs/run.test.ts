@@ -12,8 +12,11 @@ import {
   decideDue,
   decideExpiry,
   decideLeaseLost,
+  decidePark,
   decideRelease,
   decideStart,
+  decideUnpark,
+  decideWaitSettled,
   RUN_EDGES,
   type Decision,
   type LiveRun,
@@ -21,10 +24,12 @@ import {
 } from "./run.ts";
 
 const LIVE = RUN_STATUSES.filter((status): status is LiveRunStatus => !isTerminalRunStatus(status));
-const run = (status: LiveRunStatus, attemptNumber = 1, attemptStarted = true): LiveRun => ({
+const run = (status: LiveRunStatus, attemptNumber = 1, attemptStarted = true, held = true): LiveRun => ({
   status,
   attemptNumber,
   attemptStarted,
+  held,
+  resumed: false,
 });
 
 /** Where a decision takes a run: its new status, `none` or `refuse`. */
@@ -80,6 +85,7 @@ describe("a release", () => {
     ["failed", failure("application_error")],
     ["cancelled", { outcome: "cancelled" }],
     ["rejected", { outcome: "rejected" }],
+    ["suspended", { outcome: "suspended" }],
   ];
   for (const status of LIVE) {
     for (const [name, release] of releases) {
@@ -89,9 +95,12 @@ describe("a release", () => {
           failed: "retry_delayed",
           cancelled: "queued",
           rejected: "queued",
+          suspended: "queued",
         };
+        const waiting = name === "suspended" ? "waiting" : "refuse";
+        const others = status === "waiting" ? waiting : "refuse";
         const expected =
-          status === "running" ? running[name] : status === "cancel_requested" ? "cancelled" : "refuse";
+          status === "running" ? running[name] : status === "cancel_requested" ? "cancelled" : others;
         assert.equal(outcome(decideRelease(run(status), release, 3, 100)), expected);
       });
     }
@@ -119,6 +128,12 @@ describe("a release", () => {
     assert.equal(asked.kind === "move" ? asked.retryDelayMs : null, 7);
     assert.equal(policy.kind === "move" ? policy.retryDelayMs : null, 100);
   });
+  it("suspended costs no attempt, not even the last", () =>
+    assert.equal(outcome(decideRelease(run("running", 3), { outcome: "suspended" }, 3, 0)), "queued"));
+  it("of a run that is suspended already is refused", () => {
+    const suspended = { ...run("waiting"), held: false };
+    assert.equal(outcome(decideRelease(suspended, { outcome: "suspended" }, 3, 0)), "refuse");
+  });
   it("handed back before it began costs no attempt", () =>
     assert.equal(outcome(decideRelease(run("running", 3, false), { outcome: "rejected" }, 3, 0)), "queued"));
   it("handed back in the last attempt after it began ends the run", () =>
@@ -127,7 +142,13 @@ describe("a release", () => {
 
 describe("a lost lease", () => {
   for (const status of LIVE) {
-    const expected = status === "running" ? "queued" : status === "cancel_requested" ? "cancelled" : "none";
+    const expected = {
+      running: "queued",
+      cancel_requested: "cancelled",
+      waiting: "waiting",
+      queued: "none",
+      retry_delayed: "none",
+    }[status];
     it(`of a ${status} run leads to ${expected}`, () =>
       assert.equal(outcome(decideLeaseLost(run(status), 3, "silent")), expected));
   }
@@ -138,6 +159,29 @@ describe("a lost lease", () => {
     assert.equal(outcome(decision), "system_failed");
     assert.equal(decision.kind === "end" ? decision.ending.failure?.kind : null, "lease_lost");
   });
+});
+
+describe("waiting", () => {
+  const parked: Record<LiveRunStatus, string> = {
+    running: "waiting",
+    waiting: "none",
+    cancel_requested: "none",
+    queued: "refuse",
+    retry_delayed: "refuse",
+  };
+  for (const status of LIVE) {
+    it(`parks a ${status} run: ${parked[status]}`, () =>
+      assert.equal(outcome(decidePark(status)), parked[status]));
+    it(`is over when the code of a ${status} run does something: ${status === "waiting" ? "running" : "none"}`, () =>
+      assert.equal(outcome(decideUnpark(status)), status === "waiting" ? "running" : "none"));
+    it(`is over when a wait of a ${status} run settles: ${status === "waiting" ? "running or queued" : "none"}`, () => {
+      const held = outcome(decideWaitSettled(run(status)));
+      const suspended = outcome(decideWaitSettled({ ...run(status), held: false }));
+      assert.deepEqual([held, suspended], status === "waiting" ? ["running", "queued"] : ["none", "none"]);
+    });
+  }
+  it("is lost by nobody once the run is suspended", () =>
+    assert.equal(outcome(decideLeaseLost({ ...run("waiting"), held: false }, 3, "silent")), "none"));
 });
 
 describe("time", () => {
@@ -170,6 +214,10 @@ describe("the declared edges", () => {
       note(status, decideCancel(status));
       note(status, decideDue(status));
       note(status, decideExpiry(run(status, 0, false)));
+      note(status, decidePark(status));
+      note(status, decideUnpark(status));
+      note(status, decideWaitSettled(run(status)));
+      note(status, decideWaitSettled({ ...run(status), held: false }));
       for (const started of [true, false]) {
         for (const attempt of [1, 3]) {
           note(status, decideStart(run(status, attempt, started)));
@@ -179,14 +227,13 @@ describe("the declared edges", () => {
             failure("application_error"),
             { outcome: "cancelled" },
             { outcome: "rejected" },
+            { outcome: "suspended" },
           ] as const) {
             note(status, decideRelease(run(status, attempt, started), release, 3, 0));
           }
         }
       }
     }
-    // A waiting run cannot be reached yet, but its cancellation is decided.
-    taken.delete("waiting>cancelled");
     assert.deepEqual(
       [...taken].sort(),
       [...new Set(RUN_EDGES.map((edge) => `${edge.from}>${edge.to}`))].sort(),

@@ -14,6 +14,9 @@ import type {
  * A failed or lost attempt is tried again while attempts are left. Cancelling a run that a worker holds only asks:
  * the run is `cancel_requested` until the worker confirms, or loses the lease.
  *
+ * A run whose code only waits is waiting. At first its worker keeps it in memory ("parked"); later, or when the worker
+ * goes, it is suspended: nobody holds it, and its journal says how to go on. Waiting costs no attempt.
+ *
  * Every change is decided here, by one pure function a command; what a decision writes is in executions.
  */
 export const RUN_EDGES = [
@@ -27,6 +30,11 @@ export const RUN_EDGES = [
   { from: "running", on: "lease lost, attempts left", to: "queued" },
   { from: "running", on: "lease lost, none left", to: "system_failed" },
   { from: "running", on: "cancel", to: "cancel_requested" },
+  { from: "running", on: "waits", to: "waiting" },
+  { from: "running", on: "suspended just as its wait settled", to: "queued" },
+  { from: "waiting", on: "wait settled, in memory", to: "running" },
+  { from: "waiting", on: "wait settled, suspended", to: "queued" },
+  { from: "waiting", on: "cancel", to: "cancelled" },
   { from: "retry_delayed", on: "due", to: "queued" },
   { from: "retry_delayed", on: "cancel", to: "cancelled" },
   { from: "cancel_requested", on: "released or lease lost", to: "cancelled" },
@@ -38,6 +46,10 @@ export type LiveRun = {
   attemptNumber: number;
   /** The present attempt has begun to run user code: from here on losing it costs an attempt. */
   attemptStarted: boolean;
+  /** A worker has the lease. */
+  held: boolean;
+  /** The present attempt has run before it was suspended. */
+  resumed: boolean;
 };
 
 export type DecidedEvent = {
@@ -53,7 +65,14 @@ export type Ending = { status: TerminalRunStatus; failure: RunFailure | null; ou
 export type Decision =
   | { kind: "none" }
   | { kind: "refuse"; message: string }
-  | { kind: "move"; to: LiveRunStatus; retryDelayMs?: number; events: DecidedEvent[] }
+  | {
+      kind: "move";
+      to: LiveRunStatus;
+      retryDelayMs?: number;
+      /** The worker gives it up in the middle of its attempt, which goes on later. */
+      suspended?: true;
+      events: DecidedEvent[];
+    }
   | { kind: "end"; ending: Ending; events: DecidedEvent[] };
 
 const end = (
@@ -67,6 +86,7 @@ const end = (
   events,
 });
 
+const SUSPENDED: DecidedEvent = { kind: "run.suspended" };
 const CANCELLED: DecidedEvent = { kind: "run.cancelled", severity: "warn" };
 
 /** A caller asks for the end of a run. */
@@ -101,7 +121,11 @@ export function decideStart(run: LiveRun): Decision {
     case "cancel_requested":
       return run.attemptStarted
         ? { kind: "none" }
-        : { kind: "move", to: run.status, events: [{ kind: "run.started" }] };
+        : {
+            kind: "move",
+            to: run.status,
+            events: [{ kind: run.resumed ? "run.resumed" : "run.started" }],
+          };
     case "queued":
     case "waiting":
     case "retry_delayed":
@@ -116,10 +140,16 @@ export type Release =
   | { outcome: "succeeded"; output: string | null }
   | { outcome: "failed"; failure: AttemptFailure }
   | { outcome: "cancelled" }
-  | { outcome: "rejected" };
+  | { outcome: "rejected" }
+  | { outcome: "suspended" };
 
 /** Failures after which another attempt would meet the same wall. */
-const NEVER_RETRIED: readonly FailureKind[] = ["payload_invalid", "bundle_error", "nondeterministic_replay"];
+const NEVER_RETRIED: readonly FailureKind[] = [
+  "payload_invalid",
+  "bundle_error",
+  "nondeterministic_replay",
+  "secret_unavailable",
+];
 
 /** The worker gives the lease back. `delayMs` is the policy's delay before the next attempt. */
 export function decideRelease(
@@ -133,8 +163,11 @@ export function decideRelease(
       return end("cancelled", [CANCELLED]);
     case "running":
       return decideReleaseOfRunning(run, release, maxAttempts, delayMs);
-    case "queued":
     case "waiting":
+      return run.held && release.outcome === "suspended"
+        ? { kind: "move", to: "waiting", suspended: true, events: [SUSPENDED] }
+        : { kind: "refuse", message: "The run is waiting; it can only be suspended." };
+    case "queued":
     case "retry_delayed":
       return { kind: "refuse", message: `The run is ${run.status}; only a leased run can be released.` };
   }
@@ -162,6 +195,9 @@ function decideReleaseOfRunning(
             to: "queued",
             events: [{ kind: "run.queued", message: "Handed back by the worker before it started." }],
           };
+    case "suspended":
+      // What it waited for came while its worker was suspending it.
+      return { kind: "move", to: "queued", suspended: true, events: [SUSPENDED, { kind: "run.queued" }] };
   }
 }
 
@@ -203,8 +239,17 @@ export function decideLeaseLost(run: LiveRun, maxAttempts: number, message: stri
       return decideLostAttempt(run, maxAttempts, message);
     case "cancel_requested":
       return end("cancelled", [{ kind: "lease.lost", severity: "warn", message }, CANCELLED]);
-    case "queued":
     case "waiting":
+      // Its journal has everything: it goes on elsewhere without having lost anything.
+      return run.held
+        ? {
+            kind: "move",
+            to: "waiting",
+            suspended: true,
+            events: [{ kind: "lease.lost", severity: "warn", message }, SUSPENDED],
+          }
+        : { kind: "none" };
+    case "queued":
     case "retry_delayed":
       return { kind: "none" };
   }
@@ -221,6 +266,42 @@ function decideLostAttempt(run: LiveRun, maxAttempts: number, message: string): 
     stack: null,
     retryable: false,
   });
+}
+
+/** The code does nothing but wait. One whose end was asked for is not parked: its worker is to stop it. */
+export function decidePark(status: LiveRunStatus): Decision {
+  switch (status) {
+    case "running":
+      return { kind: "move", to: "waiting", events: [{ kind: "run.waiting" }] };
+    case "waiting":
+    case "cancel_requested":
+      return { kind: "none" };
+    case "queued":
+    case "retry_delayed":
+      return { kind: "refuse", message: `The run is ${status}; only a leased run can wait.` };
+  }
+}
+
+/** The code of a parked run does something again, without that one of its waits has settled. */
+export function decideUnpark(status: LiveRunStatus): Decision {
+  return status === "waiting"
+    ? { kind: "move", to: "running", events: [{ kind: "run.resumed" }] }
+    : { kind: "none" };
+}
+
+/** Something that the run waits for has settled. */
+export function decideWaitSettled(run: LiveRun): Decision {
+  switch (run.status) {
+    case "waiting":
+      return run.held
+        ? { kind: "move", to: "running", events: [{ kind: "run.resumed" }] }
+        : { kind: "move", to: "queued", events: [{ kind: "run.queued" }] };
+    case "running":
+    case "cancel_requested":
+    case "queued":
+    case "retry_delayed":
+      return { kind: "none" };
+  }
 }
 
 /** The time of a delayed start or of the next attempt has come. */

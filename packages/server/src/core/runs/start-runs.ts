@@ -171,6 +171,11 @@ function toLeasedExecution({ run, lease }: RunInsert): LeasedExecution {
     createdAt: run.createdAt,
     deploymentId: run.deploymentId,
     deploymentVersion: run.deploymentVersion,
+    journalSequence: 0,
+    waitCount: 0,
+    limited: run.limited,
+    activeMs: 0,
+    ...run.links,
   };
 }
 

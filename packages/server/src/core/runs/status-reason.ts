@@ -53,7 +53,7 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
     case "cancel_requested":
       return null;
     case "waiting":
-      return { kind: "waiting", message: "The run waits for something to be resolved.", details: null };
+      return { kind: "waiting", message: "The run waits; pending_wait says for what.", details: null };
     case "retry_delayed":
       return {
         kind: "retry_delay",

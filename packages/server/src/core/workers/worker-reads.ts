@@ -38,10 +38,12 @@ export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerRow | 
   return row ?? null;
 }
 
+/** Executions and workspaces that it has. */
 export async function countLeases(db: Queryable, workerId: string): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
-    sql`SELECT count(*) AS count FROM executions WHERE worker_id = ${workerId}`,
-  );
+  const [row] = await db.query<{ count: number }>(sql`
+    SELECT (SELECT count(*) FROM executions WHERE worker_id = ${workerId}) + (
+      SELECT count(*) FROM materializations
+      WHERE worker_id = ${workerId} AND status IN ('preparing', 'live', 'stopping')) AS count`);
   return row?.count ?? 0;
 }
 

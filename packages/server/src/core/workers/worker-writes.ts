@@ -1,4 +1,5 @@
-import type { Tx } from "../../db/queryable.ts";
+import type { Isolation } from "@keelson/contract";
+import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
 
@@ -81,4 +82,14 @@ export async function touchWorker(
       in_use_workspaces = coalesce(${inUse?.workspaces ?? null}::integer, in_use_workspaces),
       last_seen_at = greatest(last_seen_at, to_timestamp(${now}::float8 / 1000))
     WHERE id = ${workerId}`);
+}
+
+/** The worker was heard to ask for workspaces, with what its machine can do. Written only when that is new. */
+export async function noteWorkerIsolation(
+  db: Queryable,
+  workerId: string,
+  isolation: Isolation,
+): Promise<void> {
+  await db.query(sql`
+    UPDATE workers SET isolation = ${isolation} WHERE id = ${workerId} AND isolation IS DISTINCT FROM ${isolation}`);
 }

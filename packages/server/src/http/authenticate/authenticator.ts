@@ -1,9 +1,12 @@
 import { hash } from "node:crypto";
 import { CREDENTIAL_KINDS, parseCredential, type CredentialKind } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
+import type { CredentialUse } from "../../core/credentials/credential-use.ts";
 import type { Principal } from "../../core/credentials/principal.ts";
 import {
   findApiKey,
+  findCompletionToken,
+  findPublicAccess,
   findServiceKey,
   findUserSession,
   findWorkerToken,
@@ -18,6 +21,8 @@ const LOOKUPS: Partial<Record<CredentialKind, Lookup>> = {
   [CREDENTIAL_KINDS.apiKey]: findApiKey,
   [CREDENTIAL_KINDS.userSession]: findUserSession,
   [CREDENTIAL_KINDS.worker]: findWorkerToken,
+  [CREDENTIAL_KINDS.completionToken]: findCompletionToken,
+  [CREDENTIAL_KINDS.publicAccess]: findPublicAccess,
   [CREDENTIAL_KINDS.admin]: findServiceKey,
   [CREDENTIAL_KINDS.capacity]: findServiceKey,
 };
@@ -33,7 +38,7 @@ export type Authenticator = {
 
 type Cached = FoundPrincipal & { trustedUntil: number };
 
-export function createAuthenticator(db: Database, clock: Clock): Authenticator {
+export function createAuthenticator(db: Database, clock: Clock, use: CredentialUse): Authenticator {
   // By the text, which is in memory with every request anyway: its digest would cost more than the rest of a look-up.
   const cache = new Map<string, Cached>();
 
@@ -44,8 +49,11 @@ export function createAuthenticator(db: Database, clock: Clock): Authenticator {
     const found = await lookup(db, hash("sha256", credential, "buffer"));
     if (found === null) return null;
     if (cache.size >= MAX_CACHED) cache.clear();
-    cache.set(credential, { ...found, trustedUntil: clock() + TRUSTED_MS });
-    return principalOf(found, clock());
+    const now = clock();
+    cache.set(credential, { ...found, trustedUntil: now + TRUSTED_MS });
+    const principal = principalOf(found, now);
+    if (principal !== null) use.note(principal, now);
+    return principal;
   };
 
   return {

@@ -24,7 +24,20 @@ const SECURITY_SCHEMES = {
   userSession: bearer(
     "A user's session, `kl_usr_…`. On routes of an environment the user names it by `project_id` and `environment_id`.",
   ),
+  sessionCookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: "keelson_session",
+    description:
+      "The same session in a browser (`__Host-keelson_session` on https). Unsafe requests also need an Origin of the server and the header X-CSRF-Token with the csrf_token of `GET /api/me`.",
+  },
   workerToken: bearer("A worker's token, `kl_wkr_…`, of `POST auth/token`."),
+  completionToken: bearer(
+    "The `public_access_token`, `kl_tkn_…`, of one completion token. It completes that token and nothing else.",
+  ),
+  publicAccessToken: bearer(
+    "A public access token, `kl_pub_…`: one permission on one stream of one session, for a time and a number of uses.",
+  ),
   adminKey: bearer("An admin key, `kl_adm_…`."),
   capacityKey: bearer("A capacity key, `kl_cap_…`."),
 };

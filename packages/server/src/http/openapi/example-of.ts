@@ -10,6 +10,8 @@ const TEXTS = [
   "30s",
   "default",
   "repository-report",
+  "ada@example.com",
+  "/device",
   "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 ];
 
@@ -29,6 +31,16 @@ const BY_NAME: Record<string, string> = {
   queue: "default",
   commit: "3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
   branch: "main",
+  name: "Reports",
+  slug: "reports",
+  email: "ada@example.com",
+  permissions: "runs.read",
+  user_code: "BCDF-GHJK",
+  device_code: "kl_dev_…",
+  access_token: "kl_usr_…",
+  api_key: "kl_key_…",
+  verification_uri: "https://keelson.example.com/device",
+  verification_uri_complete: "https://keelson.example.com/device#user_code=BCDF-GHJK",
 };
 
 /**
@@ -95,7 +107,7 @@ function textExample(schema: JsonSchema, name: string): string {
   const named = BY_NAME[name];
   if (named !== undefined && (pattern === null || pattern.test(named))) return named;
   if (pattern === null) return name === "" ? "text" : name.replaceAll("_", " ");
-  const prefix = /^\^([a-z]+)_/.exec(pattern.source)?.[1];
+  const prefix = /^\^\(?([a-z]+)[_|]/.exec(pattern.source)?.[1];
   const candidates = prefix === undefined ? TEXTS : [`${prefix}_${ID_SUFFIX}`, ...TEXTS];
   const fitting = candidates.find((text) => pattern.test(text));
   if (fitting === undefined)

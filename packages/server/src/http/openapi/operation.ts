@@ -3,6 +3,7 @@ import { Type, type TSchema } from "typebox";
 import type { Route } from "../route.ts";
 import type { Components, JsonSchema } from "./components.ts";
 import { exampleOf } from "./example-of.ts";
+import { isSelecting, selectionFields, withSelection } from "../selection.ts";
 
 /** One route as an operation of the document. */
 export function toOperation(route: Route, components: Components): JsonSchema {
@@ -13,7 +14,7 @@ export function toOperation(route: Route, components: Components): JsonSchema {
     ...(route.description === undefined ? {} : { description: route.description }),
     tags: [capitalized(route.tag)],
     security: security(route),
-    ...(route.access.kind === "environment" ? { "x-permission": route.access.permission } : {}),
+    ...("permission" in route.access ? { "x-permission": route.access.permission } : {}),
     parameters: parameters(route, components),
     ...(body === null ? {} : { requestBody: body }),
     responses: { ...successes(route, components), ...refusals(route) },
@@ -24,32 +25,35 @@ export const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, 
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Users choose where to act in the query, or in the body where there is a JSON one. */
-export const takesUsers = (route: Route): boolean =>
-  route.family === "api" && route.access.kind === "environment";
 const hasJsonBody = (route: Route): boolean =>
   route.rawBody === undefined &&
   (route.method === "POST" || route.method === "PUT" || route.method === "PATCH");
 
-const SELECTION: Record<string, TSchema> = {
-  project_id: Type.Optional(Type.String({ description: "Where a user acts; needed with a user's token." })),
-  environment_id: Type.Optional(
-    Type.String({ description: "Where a user acts; needed with a user's token." }),
-  ),
-};
+/** A browser sends the cookie, everyone else the bearer token. */
+const USER: readonly JsonSchema[] = [{ userSession: [] }, { sessionCookie: [] }];
 
 function security(route: Route): JsonSchema[] {
   switch (route.access.kind) {
     case "public":
       return [];
     case "environment":
-      return takesUsers(route) ? [{ apiKey: [] }, { userSession: [] }] : [{ apiKey: [] }];
+      return isSelecting(route) ? [{ apiKey: [] }, ...USER] : [{ apiKey: [] }];
+    case "caller":
+      return [{ apiKey: [] }, ...USER];
+    case "organization":
+    case "project":
     case "user":
-      return [{ userSession: [] }];
+      return [...USER];
+    case "visitor":
+      return [{}, ...USER];
     case "worker":
       return [{ workerToken: [] }];
+    case "public_access":
+      return [{ publicAccessToken: [] }];
+    case "completion_token":
+      return [{ completionToken: [] }];
     case "admin":
-      return [{ adminKey: [] }, { userSession: [] }];
+      return [{ adminKey: [] }, ...USER];
     case "capacity":
       return [{ capacityKey: [] }];
   }
@@ -61,7 +65,7 @@ function parameters(route: Route, components: Components): JsonSchema[] {
   const inPath = (route.params ?? {}) as ObjectSchema;
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
   const query = (route.query ?? {}) as ObjectSchema;
-  const selection = takesUsers(route) && !hasJsonBody(route) ? SELECTION : {};
+  const selection = hasJsonBody(route) ? {} : selectionFields(route);
   return [
     ...names.map((name) =>
       parameter("path", name, inPath.properties?.[name] ?? Type.String(), true, components),
@@ -97,20 +101,22 @@ function requestBody(route: Route, components: Components): JsonSchema | null {
       contentMediaType: mediaType,
       description: `Up to ${bodyLimitBytes} bytes.`,
     };
-    return { required: true, content: { [mediaType]: { schema } } };
+    const json = route.rawBody.orJson === undefined ? null : components.refer(route.rawBody.orJson);
+    const content = {
+      [mediaType]: { schema },
+      ...(json === null
+        ? {}
+        : { "application/json": { schema: json, example: exampleOf(json, resolver(components)) } }),
+    };
+    return { required: true, content };
   }
   if (!hasJsonBody(route)) return null;
   const declared = (route.body ?? Type.Object({}, { additionalProperties: false })) as TSchema & ObjectSchema;
-  if (route.body === undefined && !takesUsers(route)) return null;
-  const schema = components.refer(takesUsers(route) ? withSelection(declared) : declared);
+  if (route.body === undefined && !isSelecting(route)) return null;
+  const schema = components.refer(withSelection(declared, selectionFields(route)));
   const required = (declared.required?.length ?? 0) > 0;
   const example = route.examples?.request ?? exampleOf(schema, resolver(components));
   return { required, content: { "application/json": { schema, example } } };
-}
-
-function withSelection(schema: TSchema & ObjectSchema): TSchema {
-  const { $id: _, ...rest } = schema as ObjectSchema & { $id?: string };
-  return { ...rest, properties: { ...schema.properties, ...SELECTION } };
 }
 
 const resolver =
@@ -156,9 +162,9 @@ function refusals(route: Route): JsonSchema {
   const hasBody = hasJsonBody(route) || route.rawBody !== undefined;
   const statuses = new Set([400, 500, 503]);
   if (route.access.kind !== "public") statuses.add(401);
-  if (route.access.kind === "environment") statuses.add(403);
-  if (route.path.includes(":") || takesUsers(route)) statuses.add(404);
-  if (changes && route.access.kind !== "public") statuses.add(409);
+  if ("permission" in route.access) statuses.add(403);
+  if (route.path.includes(":") || isSelecting(route)) statuses.add(404);
+  if (changes && (route.access.kind !== "public" || route.path.includes(":"))) statuses.add(409);
   if (hasBody) statuses.add(413).add(415);
   if (follows(route)) statuses.add(429);
   return Object.fromEntries(

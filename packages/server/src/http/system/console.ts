@@ -14,6 +14,9 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
+/** Pages have no extension in their addresses. */
+const pathOf = (name: string): string => (name === "index.html" ? "/" : `/${name.replace(/\.html$/, "")}`);
+
 /** Read when the server starts: a few small files, each a route of its own, so that no path of a caller reaches the disk. */
 const fileRoute = (name: string): Route => {
   const bytes = readFileSync(path.join(FOLDER, name));
@@ -22,7 +25,7 @@ const fileRoute = (name: string): Route => {
   return route({
     family: "system",
     method: "GET",
-    path: name === "index.html" ? "/" : `/${name}`,
+    path: pathOf(name),
     operationId: `getConsole${name.replaceAll(/(?:^|[^a-z]+)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
     summary: name === "index.html" ? "The console" : `A file of the console: ${name}`,
     tag: "Server",

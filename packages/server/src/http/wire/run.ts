@@ -1,6 +1,6 @@
 import { encodeId, formatDuration, type StatusReason } from "@keelson/contract";
 import type { NewRun } from "../../core/runs/new-run.ts";
-import type { RunRow } from "../../core/runs/run-reads.ts";
+import type { PendingWaitRow, RunRow } from "../../core/runs/run-reads.ts";
 import { wireRetry } from "./retry.ts";
 import { toTimestamp, toTimestampOrNull } from "./time.ts";
 
@@ -15,6 +15,16 @@ const idOrNull = (prefix: Parameters<typeof encodeId>[0], uuid: string | null): 
 const timeOrNull = (ms: number | null): string => (ms === null ? "null" : `"${toTimestampOrNull(ms)}"`);
 const textOrNull = (value: string | null): string => (value === null ? "null" : text(value));
 
+function pendingWaitJson(row: string | null): string {
+  if (row === null) return "null";
+  const wait = JSON.parse(row) as PendingWaitRow;
+  return (
+    `{"id":"${encodeId("wait", wait.id)}","kind":"${wait.kind}","name":${text(wait.name)},"token_id":${idOrNull("tok", wait.tokenId)}` +
+    `,"stream":${textOrNull(wait.stream)},"run_id":${idOrNull("run", wait.childRunId)},"timeout_at":${timeOrNull(wait.timeoutAtMs)}` +
+    `,"created_at":"${toTimestamp(wait.createdAtMs)}"}`
+  );
+}
+
 export function runJson(run: RunRow, statusReason: StatusReason | null): string {
   const retry = wireRetry(run.retry);
   return (
@@ -25,7 +35,7 @@ export function runJson(run: RunRow, statusReason: StatusReason | null): string 
     `,"max_attempts":${retry.maxAttempts},"retry":${retry.json}` +
     `,"deployment_id":"${encodeId("dep", run.deploymentId)}","deployment_version":${text(run.deploymentVersion)}` +
     `,"workspace_id":${idOrNull("ws", run.workspaceId)},"payload":${run.payload ?? "null"},"output":${run.output ?? "null"}` +
-    `,"failure":${run.failure ?? "null"},"pending_wait":null,"queue":${text(run.queue)},"concurrency_key":${textOrNull(run.concurrencyKey)}` +
+    `,"failure":${run.failure ?? "null"},"pending_wait":${pendingWaitJson(run.pendingWait)},"queue":${text(run.queue)},"concurrency_key":${textOrNull(run.concurrencyKey)}` +
     `,"priority":${run.priority},"max_duration":${run.maxDurationMs === null ? "null" : `"${formatDuration(run.maxDurationMs)}"`}` +
     `,"metadata":${run.metadata ?? "{}"},"tags":${run.tags === null ? "[]" : text(run.tags)}` +
     `,"schedule_id":${idOrNull("sched", run.scheduleId)},"parent_run_id":${idOrNull("run", run.parentRunId)}` +
@@ -47,6 +57,7 @@ export const createdRunJson = (run: RunRow): string =>
       startedAt: null,
       finishedAt: null,
       updatedAt: run.createdAt,
+      pendingWait: null,
     },
     null,
   );
@@ -71,11 +82,7 @@ export const newRunJson = (run: NewRun): string =>
     maxDurationMs: run.maxDurationMs,
     startAt: run.startAt,
     expiresAt: run.expiresAt,
-    sessionId: null,
-    turn: null,
-    workspaceId: null,
-    scheduleId: null,
-    parentRunId: null,
+    ...run.links,
     clientVersion: run.clientVersion,
     cliVersion: run.cliVersion,
     sdkVersion: run.sdkVersion,
@@ -87,4 +94,5 @@ export const newRunJson = (run: NewRun): string =>
     startedAt: null,
     finishedAt: null,
     updatedAt: run.createdAt,
+    pendingWait: null,
   });

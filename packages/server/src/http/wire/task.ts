@@ -1,15 +1,26 @@
-import { encodeId, type Task } from "@keelson/contract";
+import { encodeId, type Actor, type Task } from "@keelson/contract";
 import type { CachedDeployment, CachedEntrypoint } from "../../core/entrypoints/deployment-cache.ts";
 import type { EntrypointRow } from "../../core/entrypoints/entrypoint-reads.ts";
 import { toTimestamp } from "./time.ts";
 
-/** The identity of a task with what the deployment declares of it. */
+/** The identity of a task or an actor with what the deployment declares of it. */
 export const toTask = (
   row: EntrypointRow,
   deployment: CachedDeployment,
+  entrypoint: CachedEntrypoint,
+): Task => ({ id: encodeId("task", row.id), ...declared(row, deployment, entrypoint) });
+
+export const toActor = (
+  row: EntrypointRow,
+  deployment: CachedDeployment,
+  entrypoint: CachedEntrypoint,
+): Actor => ({ id: encodeId("actor", row.id), ...declared(row, deployment, entrypoint) });
+
+const declared = (
+  row: EntrypointRow,
+  deployment: CachedDeployment,
   { declaration }: CachedEntrypoint,
-): Task => ({
-  id: encodeId("task", row.id),
+): Omit<Task, "id"> => ({
   project_id: encodeId("proj", deployment.projectId),
   environment_id: encodeId("env", deployment.environmentId),
   declared_id: row.declaredId,

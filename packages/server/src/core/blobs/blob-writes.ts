@@ -1,0 +1,136 @@
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+/**
+ * Announces an upload, so that the blob is not removed meanwhile. Null while its former bytes are being removed.
+ *
+ * @returns whether the bytes are there already.
+ */
+export async function announceBlob(
+  db: Queryable,
+  environmentId: string,
+  digest: Buffer,
+  now: number,
+): Promise<{ isStored: boolean } | null> {
+  const [row] = await db.query<{ isStored: boolean }>(sql`
+    INSERT INTO blobs AS b (environment_id, digest, touched_at)
+    VALUES (${environmentId}, ${digest}, to_timestamp(${now}::float8 / 1000))
+    ON CONFLICT (environment_id, digest)
+      DO UPDATE SET touched_at = greatest(b.touched_at, excluded.touched_at) WHERE b.removing_since IS NULL
+    RETURNING b.size_bytes IS NOT NULL AS "isStored"`);
+  return row ?? null;
+}
+
+/** False when the row went meanwhile: the upload took longer than anything is kept that nobody needs. */
+export async function markBlobStored(
+  db: Queryable,
+  environmentId: string,
+  digest: Buffer,
+  sizeBytes: number,
+  now: number,
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    UPDATE blobs SET size_bytes = ${sizeBytes}, touched_at = greatest(touched_at, to_timestamp(${now}::float8 / 1000))
+    WHERE environment_id = ${environmentId} AND digest = ${digest} AND removing_since IS NULL
+    RETURNING 1 AS stored`);
+  return rows.length === 1;
+}
+
+/**
+ * Says that a workspace needs the blobs, and returns those of them that are not there.
+ *
+ * The rows are locked before they are believed: a removal that has begun is waited for, and then the row is seen to be
+ * going; one that begins later waits for this transaction and then finds the need.
+ */
+export async function insertWorkspaceBlobs(
+  tx: Tx,
+  environmentId: string,
+  workspaceId: string,
+  digests: readonly Buffer[],
+): Promise<Buffer[]> {
+  const rows = await tx.query<{ digest: Buffer }>(sql`
+    WITH named AS (
+      SELECT DISTINCT digest FROM unnest(${digests}::bytea[]) AS d (digest)
+    ), needed AS (
+      SELECT n.digest, w.digest IS NOT NULL AS is_known
+      FROM named n LEFT JOIN workspace_blobs w
+        ON w.environment_id = ${environmentId} AND w.workspace_id = ${workspaceId} AND w.digest = n.digest
+    ), held AS (
+      SELECT b.digest FROM blobs b JOIN needed n ON n.digest = b.digest AND NOT n.is_known
+      WHERE b.environment_id = ${environmentId} AND b.size_bytes IS NOT NULL AND b.removing_since IS NULL
+      ORDER BY b.digest FOR SHARE OF b
+    ), inserted AS (
+      INSERT INTO workspace_blobs (environment_id, workspace_id, digest)
+      SELECT ${environmentId}::uuid, ${workspaceId}::uuid, digest FROM held
+    )
+    SELECT n.digest FROM needed n WHERE NOT n.is_known AND NOT EXISTS (SELECT 1 FROM held h WHERE h.digest = n.digest)`);
+  return rows.map(({ digest }) => digest);
+}
+
+/** A workspace is gone: what it needed may be needed by nobody now. */
+export async function deleteWorkspaceBlobs(
+  tx: Tx,
+  environmentId: string,
+  workspaceId: string,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    WITH gone AS (
+      DELETE FROM workspace_blobs WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}
+      RETURNING digest
+    ), locked AS (
+      SELECT b.digest FROM blobs b JOIN gone g ON g.digest = b.digest
+      WHERE b.environment_id = ${environmentId} ORDER BY b.digest FOR NO KEY UPDATE OF b
+    )
+    UPDATE blobs b SET candidate = true, touched_at = greatest(b.touched_at, to_timestamp(${now}::float8 / 1000))
+    FROM locked l WHERE b.environment_id = ${environmentId} AND b.digest = l.digest`);
+}
+
+export type BlobKey = { environmentId: string; digest: Buffer };
+
+/** Locks blobs that nobody touched since, and may need; those that others have locked are left for the next round. */
+export function lockCandidates(tx: Tx, touchedBefore: number, limit: number): Promise<BlobKey[]> {
+  return tx.query<BlobKey>(sql`
+    SELECT environment_id AS "environmentId", digest FROM blobs
+    WHERE candidate AND touched_at < to_timestamp(${touchedBefore}::float8 / 1000) AND removing_since IS NULL
+    ORDER BY touched_at LIMIT ${limit}
+    FOR UPDATE SKIP LOCKED`);
+}
+
+/**
+ * Of locked candidates, marks those to be removed that no workspace needs, and clears the others. A statement of its
+ * own after the locking one, so that it sees the needs that were committed while the lock was waited for.
+ */
+export function markCandidates(tx: Tx, locked: readonly BlobKey[], now: number): Promise<BlobKey[]> {
+  return tx.query<BlobKey>(sql`
+    WITH checked AS (
+      SELECT c.environment_id, c.digest, EXISTS (
+        SELECT 1 FROM workspace_blobs w WHERE w.environment_id = c.environment_id AND w.digest = c.digest
+      ) AS is_needed
+      FROM unnest(${locked.map((b) => b.environmentId)}::uuid[], ${locked.map((b) => b.digest)}::bytea[]) AS c (environment_id, digest)
+    ), marked AS (
+      UPDATE blobs b SET candidate = NOT c.is_needed,
+        removing_since = CASE WHEN c.is_needed THEN NULL ELSE to_timestamp(${now}::float8 / 1000) END
+      FROM checked c WHERE b.environment_id = c.environment_id AND b.digest = c.digest
+      RETURNING b.environment_id, b.digest, b.removing_since
+    )
+    SELECT environment_id AS "environmentId", digest FROM marked WHERE removing_since IS NOT NULL`);
+}
+
+/** Takes over removals that a process began and did not end. */
+export function takeAbandonedRemovals(db: Queryable, begunBefore: number, now: number): Promise<BlobKey[]> {
+  return db.query<BlobKey>(sql`
+    UPDATE blobs b SET removing_since = to_timestamp(${now}::float8 / 1000)
+    FROM (
+      SELECT environment_id, digest FROM blobs
+      WHERE candidate AND removing_since < to_timestamp(${begunBefore}::float8 / 1000) LIMIT 200 FOR UPDATE SKIP LOCKED
+    ) old
+    WHERE b.environment_id = old.environment_id AND b.digest = old.digest
+    RETURNING b.environment_id AS "environmentId", b.digest`);
+}
+
+/** The bytes are gone. */
+export async function deleteRemovedBlob(db: Queryable, { environmentId, digest }: BlobKey): Promise<void> {
+  await db.query(sql`
+    DELETE FROM blobs WHERE environment_id = ${environmentId} AND digest = ${digest} AND removing_since IS NOT NULL`);
+}

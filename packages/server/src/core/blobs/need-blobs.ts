@@ -1,0 +1,30 @@
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError } from "../../domain-error.ts";
+import { deleteWorkspaceBlobs, insertWorkspaceBlobs } from "./blob-writes.ts";
+
+/**
+ * From here on the workspace needs the blobs: they stay as long as it does.
+ *
+ * @param digests lower-case hexadecimal.
+ * @throws DomainError `invalid_state` with `missing_blobs` when some are not there.
+ */
+export async function needBlobs(
+  tx: Tx,
+  environmentId: string,
+  workspaceId: string,
+  digests: readonly string[],
+): Promise<void> {
+  const keys = digests.map((digest) => Buffer.from(digest, "hex"));
+  const missing = await insertWorkspaceBlobs(tx, environmentId, workspaceId, keys);
+  if (missing.length === 0) return;
+  throw new DomainError(
+    "invalid_state",
+    `${missing.length} of the blobs that the manifest names are not stored. Store them, then commit again.`,
+    { missing_blobs: missing.map((digest) => digest.toString("hex")) },
+  );
+}
+
+/** The workspace needs nothing any more; what nobody else needs is collected after the grace. */
+export function releaseBlobs(tx: Tx, environmentId: string, workspaceId: string, now: number): Promise<void> {
+  return deleteWorkspaceBlobs(tx, environmentId, workspaceId, now);
+}

@@ -1,0 +1,79 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { BlobSink, BlobSource } from "@keelson/workspace-tree";
+import { LIMITS } from "@keelson/contract";
+import type { Clock } from "../../clock.ts";
+import type { Database } from "../../db/pool.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { BlobStore } from "./blob.ts";
+import { announceBlob, markBlobStored } from "./blob-writes.ts";
+
+export type BlobContext = {
+  db: Database;
+  clock: Clock;
+  /** The store of an environment's workspaces. */
+  workspaceBlobs: (environmentId: string) => BlobStore;
+};
+
+/** A removal under way is over in milliseconds, unless its process died. */
+const REMOVAL_CHECKS = 40;
+const REMOVAL_PAUSE_MS = 50;
+
+/**
+ * Stores bytes for an environment: announced first, so that they are not removed as unneeded, then stored, then known.
+ * Until a version names them they are kept for the grace of the collection.
+ *
+ * @throws DomainError `invalid_request` when they have another digest, `payload_too_large`, `unavailable`.
+ */
+export async function storeBlob(
+  { db, clock, workspaceBlobs }: BlobContext,
+  environmentId: string,
+  digest: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<{ sizeBytes: number }> {
+  const key = Buffer.from(digest, "hex");
+  await announce(db, clock, environmentId, key);
+  const sizeBytes = await workspaceBlobs(environmentId).put(digest, bytes, LIMITS.blobBytes);
+  if (!(await markBlobStored(db, environmentId, key, sizeBytes, clock()))) throw beingRemoved();
+  return { sizeBytes };
+}
+
+async function announce(
+  db: Database,
+  clock: Clock,
+  environmentId: string,
+  key: Buffer,
+): Promise<{ isStored: boolean }> {
+  for (let check = 0; check < REMOVAL_CHECKS; check += 1) {
+    const announced = await announceBlob(db, environmentId, key, clock());
+    if (announced !== null) return announced;
+    await pause(REMOVAL_PAUSE_MS);
+  }
+  throw beingRemoved();
+}
+
+const beingRemoved = (): DomainError =>
+  new DomainError("unavailable", "The blob is just being removed as unneeded; store it again.");
+
+/** For what the server itself writes: what is there already is not written again. */
+export function blobSink(context: BlobContext, environmentId: string): BlobSink {
+  return {
+    put: async (digest, bytes) => {
+      const { isStored } = await announce(
+        context.db,
+        context.clock,
+        environmentId,
+        Buffer.from(digest, "hex"),
+      );
+      if (!isStored) await storeBlob(context, environmentId, digest, chunksOf(bytes));
+    },
+  };
+}
+
+/** Unchecked: the tree engine checks the digest of all it reads. */
+export const blobSource = (context: BlobContext, environmentId: string): BlobSource => ({
+  get: (digest) => context.workspaceBlobs(environmentId).load(digest),
+});
+
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,26 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** When each key was last used. A key's row is written at most once a minute, however many servers noted it. */
+export async function updateLastUsed(db: Queryable, usedAt: ReadonlyMap<string, number>): Promise<void> {
+  await db.query(sql`
+    UPDATE api_keys k SET last_used_at = to_timestamp(used.at / 1000)
+    FROM unnest(${[...usedAt.keys()]}::uuid[], ${[...usedAt.values()]}::float8[]) AS used (id, at)
+    WHERE k.id = used.id AND (k.last_used_at IS NULL OR k.last_used_at < to_timestamp(used.at / 1000) - interval '1 minute')`);
+}
+
+/** Sessions that were used end their time later. A session's row is written at most once an hour. */
+export async function extendSessions(
+  db: Queryable,
+  sessionIds: readonly string[],
+  sessionMs: number,
+  now: number,
+): Promise<void> {
+  await db.query(sql`
+    UPDATE user_sessions SET expires_at = to_timestamp(${now + sessionMs}::float8 / 1000)
+    WHERE id = ANY(${sessionIds}::uuid[]) AND revoked_at IS NULL
+      AND expires_at > to_timestamp(${now}::float8 / 1000)
+      AND expires_at < to_timestamp(${now + sessionMs - HOUR_MS}::float8 / 1000)`);
+}

@@ -1,0 +1,67 @@
+import type { SessionStatus } from "@keelson/contract";
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import { listJournals, type JournalRow } from "../journal/journal-reads.ts";
+import { listAcceptedWaits, listUnacceptedWaits, type WaitRow } from "../waits/wait-reads.ts";
+import type { LeasedExecution } from "./claim-executions.ts";
+
+/** What a worker needs to take a run up where it was, and the session that it belongs to. JSON is text. */
+export type Replay = {
+  journal: { entry: JournalRow; wait: WaitRow | undefined }[];
+  /** Those that the journal does not have. */
+  waits: WaitRow[];
+  session: ReplayedSession | null;
+};
+
+export type ReplayedSession = {
+  id: string;
+  externalId: string | null;
+  status: SessionStatus;
+  metadata: string | null;
+  tags: string[] | null;
+};
+
+export const NO_REPLAY: Replay = { journal: [], waits: [], session: null };
+
+/** By run; a run that has neither a journal nor a session is not in it, and costs no read. */
+export async function readReplays(
+  db: Queryable,
+  executions: readonly LeasedExecution[],
+): Promise<Map<string, Replay>> {
+  const journaled = executions.filter(({ journalSequence }) => journalSequence > 0);
+  const waiting = executions.filter(({ waitCount }) => waitCount > 0);
+  const inSession = executions.filter(({ sessionId }) => sessionId !== null);
+  if (journaled.length + waiting.length + inSession.length === 0) return new Map();
+  const [entries, accepted, open, sessions] = await Promise.all([
+    listJournals(db, journaled),
+    listAcceptedWaits(db, waiting),
+    listUnacceptedWaits(db, waiting),
+    listSessions(db, inSession),
+  ]);
+  const acceptedByPlace = new Map(accepted.map((wait) => [`${wait.runId} ${wait.position}`, wait]));
+  const replays = new Map<string, Replay>();
+  for (const { runId, sessionId } of executions) {
+    const replay: Replay = {
+      journal: entries
+        .filter((entry) => entry.runId === runId)
+        .map((entry) => ({ entry, wait: acceptedByPlace.get(`${runId} ${entry.position}`) })),
+      waits: open.filter((wait) => wait.runId === runId),
+      session: sessions.find(({ id }) => id === sessionId) ?? null,
+    };
+    if (replay.journal.length + replay.waits.length > 0 || replay.session !== null)
+      replays.set(runId, replay);
+  }
+  return replays;
+}
+
+async function listSessions(
+  db: Queryable,
+  executions: readonly LeasedExecution[],
+): Promise<ReplayedSession[]> {
+  if (executions.length === 0) return [];
+  return db.query<ReplayedSession>(sql`
+    SELECT DISTINCT ON (s.environment_id, s.id) s.id, s.external_id AS "externalId", s.status, s.metadata, s.tags
+    FROM unnest(${executions.map((e) => e.environmentId)}::uuid[], ${executions.map((e) => e.sessionId)}::uuid[]) AS k (environment_id, id)
+    JOIN sessions s ON s.environment_id = k.environment_id AND s.id = k.id
+    ORDER BY s.environment_id, s.id`);
+}

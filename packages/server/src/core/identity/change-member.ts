@@ -1,0 +1,53 @@
+import type { Role } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError, notFound } from "../../domain-error.ts";
+import { decideMemberChange, type Actor, type MemberDecision } from "./identity.ts";
+import { countOwners, findMember, type MemberRow } from "./member-reads.ts";
+import { deleteMember, updateMemberRole } from "./member-writes.ts";
+import { lockOrganization } from "./tenancy-reads.ts";
+
+/**
+ * Gives a member another role, or removes them (`to` null). Under the organization's lock: of two owners who demote each
+ * other at once, one finds themselves no owner any more. Their sessions stay; what they may do is asked with every request.
+ *
+ * @returns the member as they were left; as they were before, when they were removed
+ * @throws DomainError `not_found`, `forbidden`, `invalid_state` for the last owner
+ */
+export async function changeMember(
+  tx: Tx,
+  actor: Actor,
+  { organizationId, userId }: { organizationId: string; userId: string },
+  to: Role | null,
+  now: number,
+): Promise<MemberRow> {
+  await lockOrganization(tx, organizationId);
+  const actorRole = await requireChanger(tx, organizationId, actor);
+  const member = await findMember(tx, organizationId, userId);
+  if (member === null) throw notFound();
+  const owners = await countOwners(tx, organizationId);
+  const decision = decideMemberChange({ actorRole, role: member.role, to, owners });
+  throwRefusal(decision);
+  if (decision.kind === "none") return member;
+  if (to === null) {
+    await deleteMember(tx, organizationId, userId);
+    return member;
+  }
+  await updateMemberRole(tx, organizationId, userId, to, now);
+  return { ...member, role: to, updatedAt: now };
+}
+
+/** The actor's role as it is under the lock: what the request was let in with may have changed since. */
+export async function requireChanger(tx: Tx, organizationId: string, actor: Actor): Promise<Role> {
+  const member = await findMember(tx, organizationId, actor.userId);
+  if (member === null) throw notFound();
+  if (member.role === "owner" || member.role === "admin") return member.role;
+  throw new DomainError("forbidden", "This credential lacks the permission members.write.", {
+    permission: "members.write",
+  });
+}
+
+export function throwRefusal(decision: MemberDecision): void {
+  if (decision.kind !== "refuse") return;
+  const details = decision.code === "forbidden" ? { permission: "members.write" } : null;
+  throw new DomainError(decision.code, decision.message, details);
+}

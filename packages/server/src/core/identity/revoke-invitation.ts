@@ -1,0 +1,23 @@
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError, notFound } from "../../domain-error.ts";
+import { decideRevoke, type Actor } from "./identity.ts";
+import { lockInvitation } from "./invitation-reads.ts";
+import { markInvitationRevoked } from "./invitation-writes.ts";
+
+/**
+ * Takes an invitation back. Revoking it again changes nothing.
+ *
+ * @throws DomainError `not_found`, `invalid_state` when it was accepted
+ */
+export async function revokeInvitation(
+  tx: Tx,
+  _actor: Actor,
+  { organizationId, invitationId }: { organizationId: string; invitationId: string },
+  now: number,
+): Promise<void> {
+  const invitation = await lockInvitation(tx, organizationId, invitationId);
+  if (invitation === null) throw notFound();
+  const decision = decideRevoke(invitation.status);
+  if (decision.kind === "refuse") throw new DomainError("invalid_state", decision.message);
+  if (decision.kind === "move") await markInvitationRevoked(tx, invitationId, now);
+}

@@ -1,0 +1,13 @@
+import { DomainError, invalidRequest } from "../../domain-error.ts";
+import { slugOf } from "./identity.ts";
+
+/** The slug that was given, else one made from the name. */
+export function chooseSlug(name: string, slug: string | undefined): string {
+  const chosen = slug ?? slugOf(name);
+  if (chosen === null)
+    throw invalidRequest([{ path: "slug", message: "is required: none can be made from this name" }]);
+  return chosen;
+}
+
+export const slugTaken = (what: "project" | "environment", slug: string): DomainError =>
+  new DomainError("already_exists", `There is a ${what} with the slug ${slug}. Give another slug.`, { slug });

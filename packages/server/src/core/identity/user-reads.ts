@@ -1,0 +1,27 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { rawSql, sql } from "../../db/sql.ts";
+
+export type UserRow = {
+  id: string;
+  email: string;
+  name: string | null;
+  isAdmin: boolean;
+  createdAt: number;
+  updatedAt: number;
+};
+
+const COLUMNS = rawSql(
+  `id, email, name, is_admin AS "isAdmin", created_at AS "createdAt", updated_at AS "updatedAt"`,
+);
+
+export async function findUser(db: Queryable, userId: string): Promise<UserRow | null> {
+  const [row] = await db.query<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${userId}`);
+  return row ?? null;
+}
+
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | null> {
+  const [row] = await db.query<UserRow>(
+    sql`SELECT ${COLUMNS} FROM users WHERE lower(email) = lower(${email})`,
+  );
+  return row ?? null;
+}

@@ -1,0 +1,41 @@
+import type { ExecutionKey } from "../executions/execution.ts";
+import type { JournalKind } from "@keelson/contract";
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+/** An entry of a run's journal. JSON is text; the value of a `wait` stands in the wait. */
+export type JournalRow = ExecutionKey & {
+  position: number;
+  kind: JournalKind;
+  name: string;
+  value: string | null;
+  error: string | null;
+  attemptNumber: number;
+};
+
+/** The journals of these runs, each in the order in which its code saw the outcomes. */
+export async function listJournals(db: Queryable, keys: readonly ExecutionKey[]): Promise<JournalRow[]> {
+  if (keys.length === 0) return [];
+  return db.query<JournalRow>(sql`
+    SELECT j.environment_id AS "environmentId", j.run_id AS "runId", j.position, j.kind, j.name, j.value, j.error,
+      j.attempt_number AS "attemptNumber"
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id
+    ORDER BY j.environment_id, j.run_id, j.sequence`);
+}
+
+export type JournalPosition = ExecutionKey & { position: number };
+
+/** The entries at these positions, as far as there are any. */
+export async function listJournalEntries(
+  db: Queryable,
+  positions: readonly JournalPosition[],
+): Promise<JournalRow[]> {
+  if (positions.length === 0) return [];
+  return db.query<JournalRow>(sql`
+    SELECT j.environment_id AS "environmentId", j.run_id AS "runId", j.position, j.kind, j.name, j.value, j.error,
+      j.attempt_number AS "attemptNumber"
+    FROM unnest(${positions.map((p) => p.environmentId)}::uuid[], ${positions.map((p) => p.runId)}::uuid[],
+      ${positions.map((p) => p.position)}::integer[]) AS k (environment_id, run_id, position)
+    JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id AND j.position = k.position`);
+}

@@ -1,0 +1,57 @@
+import type { DeviceStatus } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+export type NewDevice = {
+  digest: Buffer;
+  userCode: string;
+  clientId: string | null;
+  intervalSeconds: number;
+  expiresAt: number;
+  now: number;
+};
+
+/** False when the user code is another's. */
+export async function insertDevice(tx: Tx, device: NewDevice): Promise<boolean> {
+  const rows = await tx.query(sql`
+    INSERT INTO device_authorizations (digest, user_code, client_id, interval_seconds, created_at, expires_at)
+    VALUES (${device.digest}, ${device.userCode}, ${device.clientId}, ${device.intervalSeconds},
+      to_timestamp(${device.now}::float8 / 1000), to_timestamp(${device.expiresAt}::float8 / 1000))
+    ON CONFLICT (user_code) DO NOTHING RETURNING digest`);
+  return rows.length > 0;
+}
+
+export async function markDevice(
+  tx: Tx,
+  digest: Buffer,
+  status: DeviceStatus,
+  userId: string,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE device_authorizations SET status = ${status}, user_id = ${userId} WHERE digest = ${digest}`);
+}
+
+/** The device asked; `intervalSeconds` is what it waits from now on. */
+export async function touchDevice(
+  tx: Tx,
+  digest: Buffer,
+  intervalSeconds: number,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE device_authorizations
+    SET interval_seconds = ${intervalSeconds}, last_polled_at = to_timestamp(${now}::float8 / 1000)
+    WHERE digest = ${digest}`);
+}
+
+/** Counts a wrong code; a window begins with its first one. */
+export async function addCodeFailure(tx: Tx, userId: string, windowMs: number, now: number): Promise<void> {
+  await tx.query(sql`
+    INSERT INTO user_code_failures (user_id, failures, window_ends_at)
+    VALUES (${userId}, 1, to_timestamp(${now + windowMs}::float8 / 1000))
+    ON CONFLICT (user_id) DO UPDATE SET
+      failures = CASE WHEN user_code_failures.window_ends_at > to_timestamp(${now}::float8 / 1000)
+        THEN user_code_failures.failures + 1 ELSE 1 END,
+      window_ends_at = CASE WHEN user_code_failures.window_ends_at > to_timestamp(${now}::float8 / 1000)
+        THEN user_code_failures.window_ends_at ELSE excluded.window_ends_at END`);
+}

@@ -1,0 +1,13 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+/** Whom an account elsewhere belongs to. */
+export async function findLinkedUser(
+  db: Queryable,
+  provider: "github",
+  subject: string,
+): Promise<string | null> {
+  const [row] = await db.query<{ userId: string }>(sql`
+    SELECT user_id AS "userId" FROM user_identities WHERE provider = ${provider} AND subject = ${subject}`);
+  return row?.userId ?? null;
+}

@@ -1,0 +1,47 @@
+import { decodeId } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError } from "../../domain-error.ts";
+import { lockWorkspace, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
+import type { MaterializationDecision } from "./materialization.ts";
+import { findMaterialization, type MaterializationRow } from "./materialization-reads.ts";
+
+/** What a worker's call about a materialization carries. */
+export type HeldFields = { environment_id: string; materialization_id: string; epoch: number };
+
+export const leaseLost = (): DomainError =>
+  new DomainError(
+    "lease_lost",
+    "The materialization has another owner now, or none. End its processes, drop its folder and commit nothing.",
+  );
+
+/**
+ * Locks a materialization for a call of the worker that has it. Only the equality of the epoch under the lock makes the
+ * call valid: a late one is as good as a punctual one until somebody else has taken over.
+ *
+ * @throws DomainError `lease_lost`.
+ */
+export async function lockHeldMaterialization(
+  tx: Tx,
+  workerId: string,
+  fields: HeldFields,
+): Promise<{ materialization: MaterializationRow; workspace: WorkspaceRow }> {
+  const environmentId = decodeId("env", fields.environment_id);
+  const id = decodeId("mat", fields.materialization_id);
+  if (environmentId === null || id === null) throw leaseLost();
+  // The workspace's lock is that of its materializations; which workspace it is never changes.
+  const seen = await findMaterialization(tx, environmentId, id);
+  if (seen === null) throw leaseLost();
+  const workspace = await lockWorkspace(tx, environmentId, seen.workspaceId);
+  const materialization = await findMaterialization(tx, environmentId, id);
+  if (workspace === null || materialization === null) throw leaseLost();
+  if (materialization.epoch !== fields.epoch || materialization.workerId !== workerId) throw leaseLost();
+  return { materialization, workspace };
+}
+
+/** @throws DomainError `lease_lost` for a refusal: its materialization is over for the worker. */
+export function requireHeld(
+  decision: MaterializationDecision,
+): Exclude<MaterializationDecision, { kind: "refuse" }> {
+  if (decision.kind === "refuse") throw new DomainError("lease_lost", decision.message);
+  return decision;
+}

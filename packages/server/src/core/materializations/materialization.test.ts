@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { MATERIALIZATION_STATUSES, type MaterializationStatus } from "@keelson/contract";
+import {
+  decideCommit,
+  decideFailed,
+  decideLive,
+  decideLost,
+  decideRequest,
+  decideStop,
+  decideStopped,
+  isolates,
+  MATERIALIZATION_EDGES,
+  MAX_LOST_LEASES,
+  type MaterializationDecision,
+} from "./materialization.ts";
+
+const COMMANDS: Record<string, (status: MaterializationStatus) => MaterializationDecision> = {
+  stop: decideStop,
+  live: decideLive,
+  stopped: decideStopped,
+  failed: decideFailed,
+  "lost for the first time": (status) => decideLost(status, 0),
+  "lost for the last time": (status) => decideLost(status, MAX_LOST_LEASES - 1),
+  commit: decideCommit,
+};
+
+describe("a materialization's decisions", () => {
+  // The lease is taken by a statement.
+  const taken = new Set<string>(["requested preparing"]);
+  for (const [command, decide] of Object.entries(COMMANDS)) {
+    for (const status of MATERIALIZATION_STATUSES) {
+      test(`${command} moves a ${status} one along an edge or not at all`, () => {
+        const decision = decide(status);
+        if (decision.kind !== "move") return;
+        assert.ok(MATERIALIZATION_EDGES.some(({ from, to }) => from === status && to === decision.to));
+        taken.add(`${status} ${decision.to}`);
+      });
+    }
+  }
+  test("every edge is taken by some command", () => {
+    assert.equal(taken.size, new Set(MATERIALIZATION_EDGES.map(({ from, to }) => `${from} ${to}`)).size);
+  });
+  test("a worker commits only what it holds", () => {
+    const allowed = MATERIALIZATION_STATUSES.filter((status) => decideCommit(status).kind === "none");
+    assert.deepEqual(allowed, ["preparing", "live", "stopping"]);
+  });
+  test("a request makes one where there is none, and another where one is stopping", () => {
+    assert.deepEqual(
+      [null, ...MATERIALIZATION_STATUSES].map((status) => decideRequest(status).kind),
+      ["create", "none", "none", "none", "again", "create", "create"],
+    );
+  });
+  test("only namespaces are good enough for namespaces", () => {
+    assert.deepEqual(
+      [
+        isolates("process", "process"),
+        isolates("namespace", "process"),
+        isolates("process", "namespace"),
+        isolates("namespace", "namespace"),
+      ],
+      [true, true, false, true],
+    );
+  });
+});

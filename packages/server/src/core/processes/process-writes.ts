@@ -1,0 +1,205 @@
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import type { NewControl, ProcessKind, ProcessStatus } from "./processes.ts";
+import type { StoredStream } from "./process-reads.ts";
+
+export type ProcessInsert = {
+  environmentId: string;
+  id: string;
+  workspaceId: string;
+  kind: ProcessKind;
+  /** JSON text; null for the login shell. */
+  command: string | null;
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+  timeoutMs: number | null;
+  cols: number | null;
+  rows: number | null;
+  /** All of its input, when that is given at once. */
+  input: Buffer | null;
+  createdAt: number;
+};
+
+export async function insertProcess(tx: Tx, row: ProcessInsert): Promise<void> {
+  const names = Object.keys(row.env);
+  await tx.query(sql`
+    INSERT INTO processes (environment_id, id, workspace_id, kind, command, cwd, env_names, env, timeout_ms, cols, rows,
+      input_bytes, input_closed, created_at, updated_at)
+    SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.workspaceId}::uuid, ${row.kind}::text, ${row.command}::text,
+      ${row.cwd}::text, ${names}::text[], ${names.length === 0 ? null : JSON.stringify(row.env)}::text, ${row.timeoutMs}::bigint,
+      ${row.cols}::smallint, ${row.rows}::smallint, ${row.input?.length ?? 0}::bigint, ${row.input !== null}::boolean, at, at
+    FROM to_timestamp(${row.createdAt}::float8 / 1000) AS at`);
+  if (row.input !== null && row.input.length > 0)
+    await insertInput(tx, row.environmentId, row.id, 0, row.input);
+}
+
+async function insertInput(
+  tx: Tx,
+  environmentId: string,
+  processId: string,
+  position: number,
+  data: Buffer,
+): Promise<void> {
+  await tx.query(sql`
+    INSERT INTO process_inputs (environment_id, process_id, position, data)
+    VALUES (${environmentId}, ${processId}, ${position}, ${data})`);
+}
+
+/** Appends input to a locked process. */
+export async function appendInput(
+  tx: Tx,
+  process: { environmentId: string; id: string; inputBytes: number },
+  data: Buffer,
+): Promise<void> {
+  const { environmentId, id, inputBytes } = process;
+  await insertInput(tx, environmentId, id, inputBytes, data);
+  await tx.query(sql`
+    UPDATE processes SET input_bytes = input_bytes + ${data.length}
+    WHERE environment_id = ${environmentId} AND id = ${id}`);
+}
+
+export async function closeInput(tx: Tx, environmentId: string, processId: string): Promise<void> {
+  await tx.query(sql`
+    UPDATE processes SET input_closed = true WHERE environment_id = ${environmentId} AND id = ${processId}`);
+}
+
+/** The worker has input and controls up to here: they are not needed again. */
+export async function forgetTaken(
+  db: Queryable,
+  taken: readonly { environmentId: string; id: string; input: number; control: number }[],
+): Promise<void> {
+  await db.query(sql`
+    WITH t AS (
+      SELECT * FROM unnest(${taken.map((t) => t.environmentId)}::uuid[], ${taken.map((t) => t.id)}::uuid[],
+        ${taken.map((t) => t.input)}::bigint[], ${taken.map((t) => t.control)}::integer[]) AS t (environment_id, id, input, control)
+    ), inputs AS (
+      DELETE FROM process_inputs i USING t
+      WHERE i.environment_id = t.environment_id AND i.process_id = t.id AND i.position + length(i.data) <= t.input
+    ), controls AS (
+      DELETE FROM process_controls c USING t
+      WHERE c.environment_id = t.environment_id AND c.process_id = t.id AND c.sequence <= t.control
+    )
+    UPDATE processes p SET input_taken = least(t.input, p.input_bytes) FROM t
+    WHERE p.environment_id = t.environment_id AND p.id = t.id AND p.input_taken < least(t.input, p.input_bytes)`);
+}
+
+export async function insertControl(
+  tx: Tx,
+  environmentId: string,
+  processId: string,
+  control: NewControl,
+): Promise<void> {
+  const signal = control.kind === "signal" ? control.signal : null;
+  const [cols, rows] = control.kind === "resize" ? [control.cols, control.rows] : [null, null];
+  await tx.query(sql`
+    WITH counted AS (
+      UPDATE processes SET control_sequence = control_sequence + 1, cols = coalesce(${cols}::smallint, cols),
+        rows = coalesce(${rows}::smallint, rows)
+      WHERE environment_id = ${environmentId} AND id = ${processId} RETURNING control_sequence
+    )
+    INSERT INTO process_controls (environment_id, process_id, sequence, kind, signal, cols, rows)
+    SELECT ${environmentId}::uuid, ${processId}::uuid, control_sequence, ${control.kind}::text, ${signal}::text,
+      ${cols}::smallint, ${rows}::smallint FROM counted`);
+}
+
+export async function markRunning(
+  tx: Tx,
+  environmentId: string,
+  processId: string,
+  materializationId: string,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE processes SET status = 'running', materialization_id = ${materializationId},
+      started_at = to_timestamp(${now}::float8 / 1000), updated_at = to_timestamp(${now}::float8 / 1000)
+    WHERE environment_id = ${environmentId} AND id = ${processId}`);
+}
+
+export type ProcessEnding = {
+  status: ProcessStatus;
+  exitCode: number | null;
+  signal: string | null;
+  timedOut: boolean;
+  error: string | null;
+  versionId: string | null;
+};
+
+/** Of a process that never said how it ended. */
+export const NO_ENDING = { exitCode: null, signal: null, timedOut: false, error: null, versionId: null };
+
+/** What it was still to be given is dropped, and the values of its environment with it. */
+export async function markEnded(
+  tx: Tx,
+  environmentId: string,
+  processId: string,
+  ending: ProcessEnding,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    WITH inputs AS (
+      DELETE FROM process_inputs WHERE environment_id = ${environmentId} AND process_id = ${processId}
+    ), controls AS (
+      DELETE FROM process_controls WHERE environment_id = ${environmentId} AND process_id = ${processId}
+    )
+    UPDATE processes SET status = ${ending.status}, exit_code = ${ending.exitCode}, signal = ${ending.signal},
+      timed_out = ${ending.timedOut}, error = ${ending.error}, version_id = ${ending.versionId}, env = NULL, input_closed = true,
+      finished_at = to_timestamp(${now}::float8 / 1000), updated_at = to_timestamp(${now}::float8 / 1000)
+    WHERE environment_id = ${environmentId} AND id = ${processId}`);
+}
+
+export type NewOutput = { stream: StoredStream; position: number; data: Buffer; at: number };
+
+/** Appends output to a locked process, whose counts it sets. */
+export async function appendOutputs(
+  tx: Tx,
+  process: { environmentId: string; id: string },
+  outputs: readonly NewOutput[],
+  ends: Record<StoredStream, number>,
+): Promise<void> {
+  await tx.query(sql`
+    WITH appended AS (
+      INSERT INTO process_outputs (environment_id, process_id, stream, position, data, at)
+      SELECT ${process.environmentId}::uuid, ${process.id}::uuid, stream, position, data, to_timestamp(at / 1000)
+      FROM unnest(${outputs.map((o) => o.stream)}::text[], ${outputs.map((o) => o.position)}::bigint[],
+        ${outputs.map((o) => o.data)}::bytea[], ${outputs.map((o) => o.at)}::float8[]) AS o (stream, position, data, at)
+    )
+    UPDATE processes SET stdout_bytes = ${ends.stdout}, stderr_bytes = ${ends.stderr}
+    WHERE environment_id = ${process.environmentId} AND id = ${process.id}`);
+}
+
+/** Drops the oldest output of a stream, keeping at least the last `keptBytes`. */
+export async function dropOldOutput(
+  tx: Tx,
+  process: { environmentId: string; id: string },
+  stream: StoredStream,
+  keptFrom: number,
+): Promise<void> {
+  await tx.query(sql`
+    WITH first AS (
+      SELECT max(position) AS position FROM process_outputs
+      WHERE environment_id = ${process.environmentId} AND process_id = ${process.id} AND stream = ${stream}
+        AND position <= ${keptFrom}
+    ), dropped AS (
+      DELETE FROM process_outputs o USING first f
+      WHERE o.environment_id = ${process.environmentId} AND o.process_id = ${process.id} AND o.stream = ${stream}
+        AND o.position < f.position
+    )
+    UPDATE processes SET
+      stdout_first = CASE WHEN ${stream}::text = 'stdout' THEN f.position ELSE stdout_first END,
+      stderr_first = CASE WHEN ${stream}::text = 'stderr' THEN f.position ELSE stderr_first END
+    FROM first f
+    WHERE environment_id = ${process.environmentId} AND id = ${process.id} AND f.position IS NOT NULL`);
+}
+
+/** The workspace is deleted. */
+export async function deleteProcesses(tx: Tx, environmentId: string, workspaceId: string): Promise<void> {
+  await tx.query(sql`
+    WITH gone AS (
+      DELETE FROM processes WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId} RETURNING id
+    ), inputs AS (
+      DELETE FROM process_inputs i USING gone g WHERE i.environment_id = ${environmentId} AND i.process_id = g.id
+    ), controls AS (
+      DELETE FROM process_controls c USING gone g WHERE c.environment_id = ${environmentId} AND c.process_id = g.id
+    )
+    DELETE FROM process_outputs o USING gone g WHERE o.environment_id = ${environmentId} AND o.process_id = g.id`);
+}

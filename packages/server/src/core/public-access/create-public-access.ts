@@ -1,0 +1,74 @@
+import { parseDuration, type PublicPermission } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { invalidRequest, notFound } from "../../domain-error.ts";
+import type { NewUuid } from "../../uuid.ts";
+import { credentialDigest } from "../credentials/digest.ts";
+import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
+import { ensureStream } from "../streams/ensure-streams.ts";
+import { directionOf } from "./public-access.ts";
+import { insertPublicAccess } from "./public-access-writes.ts";
+
+/** Follows from the id, so that a repeated creation is answered with it although only its digest is stored. */
+export const derivePublicAccessToken = (masterKey: MasterKey, id: string): string =>
+  deriveCredential(masterKey, "pub", "access", id);
+
+const DEFAULT_LIFE_MS = 15 * 60_000;
+const MAX_LIFE_MS = 24 * 3_600_000;
+
+/** @throws DomainError `invalid_request` for a life that is not from 1 ms to 24 h. */
+export function publicAccessLifeMs(expiresIn: string | undefined): number {
+  if (expiresIn === undefined) return DEFAULT_LIFE_MS;
+  const ms = parseDuration(expiresIn);
+  if (ms === null || ms === 0 || ms > MAX_LIFE_MS)
+    throw invalidRequest([
+      { path: "expires_in", message: "must be a duration from 1ms to 24h, such as 15m" },
+    ]);
+  return ms;
+}
+
+export type PublicAccessCreation = {
+  id: string;
+  environmentId: string;
+  sessionId: string;
+  permission: PublicPermission;
+  /** The stream's name. */
+  stream: string;
+  correlationId: string | null;
+  maxUses: number | null;
+  expiresAt: number;
+  now: number;
+};
+
+/**
+ * Creates a public access token for one stream of a session, which is made with the direction of the permission if it is
+ * not there yet.
+ *
+ * @throws DomainError `not_found` when there is no such session, `stream_direction_mismatch`.
+ */
+export async function createPublicAccess(
+  tx: Tx,
+  newUuid: NewUuid,
+  masterKey: MasterKey,
+  creation: PublicAccessCreation,
+): Promise<void> {
+  const { id, environmentId, sessionId, permission, now } = creation;
+  const stream = await ensureStream(
+    tx,
+    newUuid,
+    { environmentId, sessionId, name: creation.stream, direction: directionOf(permission) },
+    now,
+  );
+  if (stream === null) throw notFound();
+  await insertPublicAccess(tx, {
+    digest: credentialDigest(derivePublicAccessToken(masterKey, id)),
+    environmentId,
+    id,
+    permission,
+    sessionId,
+    streamId: stream.id,
+    correlationId: creation.correlationId,
+    maxUses: creation.maxUses,
+    expiresAt: creation.expiresAt,
+    createdAt: now,
+  });
+}

@@ -1,0 +1,11 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import type { PublicAccess } from "./public-access.ts";
+
+/** Whether a use is left now. Only the use itself says whether it gets one. */
+export async function hasUseLeft(db: Queryable, { environmentId, id }: PublicAccess): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 AS left FROM public_access_tokens
+    WHERE environment_id = ${environmentId} AND id = ${id} AND (max_uses IS NULL OR uses < max_uses)`);
+  return rows.length === 1;
+}

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { PUBLIC_PERMISSIONS } from "@keelson/contract";
+import { decideUse, directionOf, type PublicAccess, type WantedUse } from "./public-access.ts";
+
+for (const permission of PUBLIC_PERMISSIONS) {
+  const access: PublicAccess = {
+    id: "pat",
+    environmentId: "env",
+    permission,
+    sessionId: "session",
+    streamId: "stream",
+    correlationId: null,
+    maxUses: 1,
+  };
+  const stream = { id: "stream", sessionId: "session", direction: directionOf(permission) };
+  const wanted: WantedUse = { permission, stream, correlationIds: [null] };
+  const bound = { ...access, correlationId: "one" };
+  const other = PUBLIC_PERMISSIONS.find((name) => name !== permission) ?? permission;
+
+  describe(`a token for ${permission}`, () => {
+    for (const [what, token, use, outcome] of [
+      ["its stream", access, wanted, "allow"],
+      ["its stream with a correlation id", access, { ...wanted, correlationIds: ["a", "b"] }, "allow"],
+      ["the other permission", access, { ...wanted, permission: other }, "refuse"],
+      ["no stream", access, { ...wanted, stream: null }, "refuse"],
+      ["another stream", access, { ...wanted, stream: { ...stream, id: "other" } }, "refuse"],
+      ["another session", access, { ...wanted, stream: { ...stream, sessionId: "other" } }, "refuse"],
+      [
+        "the other direction",
+        access,
+        { ...wanted, stream: { ...stream, direction: directionOf(other) } },
+        "refuse",
+      ],
+      ["its correlation id", bound, { ...wanted, correlationIds: ["one", "one"] }, "allow"],
+      ["another correlation id", bound, { ...wanted, correlationIds: ["two"] }, "refuse"],
+      ["a record among others with another", bound, { ...wanted, correlationIds: ["one", "two"] }, "refuse"],
+      ["no correlation id", bound, { ...wanted, correlationIds: [null] }, "refuse"],
+    ] as const) {
+      test(`${outcome}s ${what}`, () => assert.equal(decideUse(token, use).kind, outcome));
+    }
+  });
+}

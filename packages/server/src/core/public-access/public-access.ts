@@ -1,0 +1,62 @@
+import type { PublicPermission, StreamDirection } from "@keelson/contract";
+
+/**
+ * A public access token lets whoever holds it do one thing to one stream: send input, or read output, on request only of
+ * one exchange. It is bound to the rows that its scope named when it was created, not to the names: an external id that
+ * has passed on to another session does not take the token along.
+ *
+ * It is good until it expires or, if its uses are counted, is spent. A use is counted when everything else is in order.
+ */
+export type PublicAccess = {
+  id: string;
+  environmentId: string;
+  permission: PublicPermission;
+  sessionId: string;
+  streamId: string;
+  /** Null: every exchange. */
+  correlationId: string | null;
+  /** Null: its uses are not counted. */
+  maxUses: number | null;
+};
+
+/** The direction of the stream that a permission is for. */
+export function directionOf(permission: PublicPermission): StreamDirection {
+  switch (permission) {
+    case "session.input.send":
+      return "input";
+    case "session.output.read":
+      return "output";
+  }
+}
+
+/** What a request wants to do, looked up. */
+export type WantedUse = {
+  permission: PublicPermission;
+  /** Null when there is no such session or stream. */
+  stream: { id: string; sessionId: string; direction: StreamDirection } | null;
+  /** Of each record that is sent, or the one that is asked for; null for none. */
+  correlationIds: readonly (string | null)[];
+};
+
+export type UseDecision = { kind: "allow" } | { kind: "refuse"; message: string };
+
+const refuse = (message: string): UseDecision => ({ kind: "refuse", message });
+
+/** Whether the scope covers the request. A refusal does not tell whether what was named exists. */
+export function decideUse(access: PublicAccess, wanted: WantedUse): UseDecision {
+  if (wanted.permission !== access.permission)
+    return refuse(`This public access token is for ${access.permission} alone.`);
+  const { stream } = wanted;
+  const isBound =
+    stream !== null &&
+    stream.id === access.streamId &&
+    stream.sessionId === access.sessionId &&
+    stream.direction === directionOf(access.permission);
+  if (!isBound)
+    return refuse(
+      "This public access token is for one stream of one session, and not for the one that was named.",
+    );
+  if (access.correlationId !== null && wanted.correlationIds.some((id) => id !== access.correlationId))
+    return refuse("This public access token is for one correlation_id; send it with every record.");
+  return { kind: "allow" };
+}

@@ -1,0 +1,99 @@
+import type { DurableError } from "@keelson/contract";
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import { DomainError } from "../../domain-error.ts";
+import type { NewUuid } from "../../uuid.ts";
+import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import type { LeasedOperation, PreparedChild } from "../executions/report-batch.ts";
+import { NO_LINKS } from "./new-run.ts";
+import { resolveStart } from "./resolve-start.ts";
+
+export type ChildRunContext = { db: Queryable; deployments: DeploymentCache; newUuid: NewUuid };
+
+type Parent = {
+  environmentId: string;
+  runId: string;
+  organizationId: string;
+  projectId: string;
+  workerGroupId: string;
+  deploymentVersion: string;
+  sdkVersion: string | null;
+};
+
+/**
+ * Resolves the runs that leased runs call for, before the transaction that inserts them: deployments are read here. A
+ * child belongs to its parent's deployment, so that both are of the same code.
+ */
+export async function prepareChildRuns(
+  context: ChildRunContext,
+  operations: readonly LeasedOperation[],
+  now: number,
+): Promise<LeasedOperation[]> {
+  const calls = operations.filter(({ operation }) => operation.kind === "child-runs");
+  if (calls.length === 0) return [...operations];
+  const parents = new Map((await listParents(context.db, calls)).map((parent) => [parent.runId, parent]));
+  return Promise.all(
+    operations.map(async (leased) =>
+      leased.operation.kind === "child-runs"
+        ? { ...leased, child: await prepare(context, leased, parents.get(leased.runId), now) }
+        : leased,
+    ),
+  );
+}
+
+async function prepare(
+  { deployments, newUuid }: ChildRunContext,
+  { operation }: LeasedOperation,
+  parent: Parent | undefined,
+  now: number,
+): Promise<PreparedChild> {
+  if (operation.kind !== "child-runs") throw new Error("Only a child run is prepared.");
+  // Nobody holds a lease of a run that is not there: the operation is refused whatever is prepared.
+  if (parent === undefined) return { refusal: errorOf("not_found", "The calling run is gone.") };
+  const {
+    kind: _kind,
+    run_id: _run,
+    environment_id: _environment,
+    lease_id: _lease,
+    epoch: _epoch,
+    sequence: _sequence,
+    at: _at,
+    position: _position,
+    task,
+    ...body
+  } = operation;
+  try {
+    const request = {
+      ...parent,
+      kind: "task" as const,
+      entrypoint: task,
+      body: { ...body, deployment_version: body.deployment_version ?? parent.deploymentVersion },
+      links: { ...NO_LINKS, parentRunId: parent.runId },
+      idempotencyKey: null,
+      clientVersion: null,
+      cliVersion: null,
+    };
+    return { run: await resolveStart(deployments, request, newUuid(), now) };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { refusal: errorOf(error.code, error.message) };
+  }
+}
+
+const errorOf = (code: string, message: string): DurableError => ({
+  name: "StartError",
+  message,
+  stack: null,
+  code,
+});
+
+function listParents(db: Queryable, calls: readonly LeasedOperation[]): Promise<Parent[]> {
+  return db.query<Parent>(sql`
+    SELECT DISTINCT r.environment_id AS "environmentId", r.id AS "runId", p.organization_id AS "organizationId",
+      r.project_id AS "projectId", v.worker_group_id AS "workerGroupId", r.deployment_version AS "deploymentVersion",
+      r.sdk_version AS "sdkVersion"
+    FROM unnest(${calls.map((call) => call.environmentId)}::uuid[], ${calls.map((call) => call.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN runs r ON r.environment_id = k.environment_id AND r.id = k.run_id
+    JOIN environments v ON v.id = r.environment_id
+    JOIN projects p ON p.id = v.project_id`);
+}

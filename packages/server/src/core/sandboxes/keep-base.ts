@@ -1,0 +1,11 @@
+import type { Tx } from "../../db/queryable.ts";
+import { insertSandboxBase } from "./sandbox-writes.ts";
+
+/** The next workspaces with the same setup begin as this version. */
+export const keepBase = (
+  tx: Tx,
+  environmentId: string,
+  setupDigest: Buffer,
+  versionId: string,
+  now: number,
+): Promise<void> => insertSandboxBase(tx, environmentId, setupDigest, versionId, now);

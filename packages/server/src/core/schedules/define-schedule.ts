@@ -1,0 +1,144 @@
+import type { PutSchedule, ReplaceSchedule } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError, invalidRequest, notFound } from "../../domain-error.ts";
+import type { NewUuid } from "../../uuid.ts";
+import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import { durationIssues } from "../runs/check-durations.ts";
+import { changeDefinition } from "./change-definition.ts";
+import { checkScheduleTime, nextRunOf } from "./next-run.ts";
+import {
+  lockDeploymentPointer,
+  lockSchedule,
+  lockScheduleOfKey,
+  type ScheduleRow,
+} from "./schedule-reads.ts";
+import { deleteScheduleRow, insertSchedule, type Definition } from "./schedule-writes.ts";
+import { decideFirstSlot, taskNotFound, type ScheduleFault } from "./schedule.ts";
+
+/** What callers do to imperative schedules. */
+
+export type DefineContext = { deployments: DeploymentCache; newUuid: NewUuid };
+export type SchedulePlace = { environmentId: string; projectId: string };
+
+export const DEFAULT_TIME_ZONE = "UTC";
+
+/**
+ * What a request defines, with defaults for what it leaves out.
+ *
+ * @throws DomainError `invalid_cron`, or `invalid_request` for a duration out of bounds.
+ */
+export function toDefinition(request: ReplaceSchedule): Definition {
+  const { task, cron, timezone = DEFAULT_TIME_ZONE, active = true, options = {} } = request;
+  checkScheduleTime(cron, timezone);
+  const issues = durationIssues(options, "options");
+  if (issues.length > 0) throw invalidRequest(issues);
+  const externalId = request.external_id ?? null;
+  return { externalId, task, cron, timezone, active, options: JSON.stringify(options) };
+}
+
+/**
+ * Creates the imperative schedule of a key or replaces its definition.
+ *
+ * @throws DomainError `schedule_is_declarative` when a deployment declares that key.
+ */
+export async function putSchedule(
+  tx: Tx,
+  context: DefineContext,
+  place: SchedulePlace,
+  request: PutSchedule,
+  now: number,
+): Promise<{ scheduleId: string; created: boolean }> {
+  const { environmentId, projectId } = place;
+  const definition = toDefinition(request);
+  const fault = await findFault(tx, context, environmentId, definition.task, now);
+  const id = context.newUuid();
+  const deduplicationKey = request.deduplication_key;
+  const nextRunAt = definition.active
+    ? decideFirstSlot(now, null, nextRunOf(definition.cron, definition.timezone))
+    : null;
+  const row = { id, environmentId, projectId, type: "imperative", deduplicationKey } as const;
+  if (await insertSchedule(tx, { ...row, ...definition, nextRunAt, fault, now }))
+    return { scheduleId: id, created: true };
+  const existing = await lockScheduleOfKey(tx, environmentId, deduplicationKey);
+  if (existing === null)
+    throw new DomainError("unavailable", "The schedule of that key was deleted just now; send it again.");
+  const wasRemoved = existing.removedAt !== null;
+  if (!wasRemoved) requireImperative(existing);
+  await changeDefinition(tx, existing, { ...definition, type: "imperative" }, fault, now);
+  return { scheduleId: existing.id, created: wasRemoved };
+}
+
+/** @throws DomainError `not_found`, or `schedule_is_declarative`. */
+export async function replaceSchedule(
+  tx: Tx,
+  context: DefineContext,
+  environmentId: string,
+  scheduleId: string,
+  request: ReplaceSchedule,
+  now: number,
+): Promise<void> {
+  const definition = toDefinition(request);
+  const fault = await findFault(tx, context, environmentId, definition.task, now);
+  const schedule = await lockImperative(tx, environmentId, scheduleId);
+  await changeDefinition(tx, schedule, { ...definition, type: "imperative" }, fault, now);
+}
+
+/** Repeating it changes nothing. @throws DomainError `not_found`, or `schedule_is_declarative`. */
+export async function setScheduleActive(
+  tx: Tx,
+  context: DefineContext,
+  environmentId: string,
+  scheduleId: string,
+  active: boolean,
+  now: number,
+): Promise<void> {
+  const pointer = await lockDeploymentPointer(tx, environmentId);
+  const schedule = await lockImperative(tx, environmentId, scheduleId);
+  if (schedule.active === active) return;
+  const fault = await faultIn(context, environmentId, pointer, schedule.task, now);
+  await changeDefinition(tx, schedule, { ...schedule, active }, fault, now);
+}
+
+/** With its ledger. @throws DomainError `not_found`, or `schedule_is_declarative`. */
+export async function deleteSchedule(tx: Tx, environmentId: string, scheduleId: string): Promise<void> {
+  await lockImperative(tx, environmentId, scheduleId);
+  await deleteScheduleRow(tx, environmentId, scheduleId);
+}
+
+async function lockImperative(tx: Tx, environmentId: string, scheduleId: string): Promise<ScheduleRow> {
+  const schedule = await lockSchedule(tx, environmentId, scheduleId);
+  if (schedule === null) throw notFound();
+  requireImperative(schedule);
+  return schedule;
+}
+
+function requireImperative({ type, deduplicationKey }: ScheduleRow): void {
+  if (type === "imperative") return;
+  throw new DomainError(
+    "schedule_is_declarative",
+    `The schedule "${deduplicationKey}" is declared in the deployed code. Change its declaration and deploy.`,
+    { deduplication_key: deduplicationKey },
+  );
+}
+
+/** Why the task could not be started now, under the lock that keeps the current deployment as it is. */
+async function findFault(
+  tx: Tx,
+  context: DefineContext,
+  environmentId: string,
+  task: string,
+  now: number,
+): Promise<ScheduleFault | null> {
+  return faultIn(context, environmentId, await lockDeploymentPointer(tx, environmentId), task, now);
+}
+
+async function faultIn(
+  { deployments }: DefineContext,
+  environmentId: string,
+  deploymentId: string | null,
+  task: string,
+  now: number,
+): Promise<ScheduleFault | null> {
+  const deployment = deploymentId === null ? null : await deployments.byId(environmentId, deploymentId);
+  return deployment?.tasks.has(task) === true ? null : taskNotFound(task, deployment?.version ?? null, now);
+}

@@ -1,0 +1,27 @@
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError, notFound } from "../../domain-error.ts";
+import { NO_STREAM_EFFECTS, type StreamEffects } from "../streams/stream-effects.ts";
+import { endSessions } from "./end-sessions.ts";
+import { lockSession } from "./session-reads.ts";
+import { decideClose } from "./session.ts";
+
+/**
+ * Ends a session's input: a run that waits for it is told so, a running one finishes. Closing again changes nothing.
+ *
+ * @throws DomainError `not_found`, or `invalid_state` when the session ended otherwise.
+ */
+export async function closeSession(
+  tx: Tx,
+  environmentId: string,
+  sessionId: string,
+  reason: string | null,
+  now: number,
+): Promise<StreamEffects> {
+  const session = await lockSession(tx, environmentId, sessionId);
+  if (session === null) throw notFound();
+  const decision = decideClose(session.status, reason);
+  if (decision.kind === "refuse")
+    throw new DomainError("invalid_state", decision.message, { status: session.status });
+  if (decision.kind === "none") return NO_STREAM_EFFECTS;
+  return endSessions(tx, [{ session, status: decision.status, reason: decision.reason }], now);
+}

@@ -1,0 +1,76 @@
+import type { TerminalRunStatus } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { DomainError } from "../../domain-error.ts";
+import { listSessionStreamIds, lockSessionStreams } from "../streams/stream-reads.ts";
+import { NO_STREAM_EFFECTS, type StreamEffects } from "../streams/stream-effects.ts";
+import { beginTurn } from "../streams/begin-turn.ts";
+import { restStreams } from "../streams/rest-streams.ts";
+import { endSessions } from "./end-sessions.ts";
+import { lockSession, type StoredSession } from "./session-reads.ts";
+import { markIdle } from "./session-writes.ts";
+import { decideRunEnded } from "./session.ts";
+import { startTurn, type TurnContext } from "./start-turn.ts";
+
+export type EndedRun = {
+  environmentId: string;
+  runId: string;
+  sessionId: string;
+  status: TerminalRunStatus;
+  failureMessage: string | null;
+};
+
+/**
+ * Tells a session that a run of it has ended, in a transaction that follows the end. A failed run fails the session. After
+ * one that succeeded or was cancelled, input that came during the turn and that nobody received starts the next turn; otherwise the session
+ * is idle, and the next input does. Until this has happened an input only waits, so it may come late; it may come twice,
+ * and it does nothing when the session is already in another turn.
+ *
+ * @returns what to wake once the transaction is durable.
+ */
+export async function settleEndedRun(tx: Tx, context: TurnContext, ended: EndedRun): Promise<StreamEffects> {
+  const { environmentId, sessionId } = ended;
+  const now = context.clock();
+  const session = await lockSession(tx, environmentId, sessionId);
+  if (session === null || session.currentRunId !== ended.runId || session.idle) return NO_STREAM_EFFECTS;
+  if (session.status !== "open") {
+    // Nothing can append any more: followers are to see the end.
+    return { ...NO_STREAM_EFFECTS, streamIds: await listSessionStreamIds(tx, environmentId, sessionId) };
+  }
+  const decision = decideRunEnded(session.status, ended.status, ended.failureMessage);
+  if (decision.kind === "end")
+    return endSessions(tx, [{ session, status: decision.status, reason: decision.reason }], now);
+  const hasInput = await hasInputLeft(tx, session);
+  return hasInput ? continueOrRest(tx, context, session, now) : rest(tx, session, now);
+}
+
+/** Whether input came during the turn that nobody has received. */
+async function hasInputLeft(tx: Tx, { environmentId, id }: StoredSession): Promise<boolean> {
+  const inputs = await lockSessionStreams(tx, environmentId, id, "input");
+  return inputs.some(
+    ({ lastSequence, receivedSequence, turnSequence }) =>
+      lastSequence > Math.max(receivedSequence, turnSequence),
+  );
+}
+
+async function continueOrRest(
+  tx: Tx,
+  context: TurnContext,
+  session: StoredSession,
+  now: number,
+): Promise<StreamEffects> {
+  try {
+    const settled = await startTurn(tx, context, session, now);
+    await beginTurn(tx, session.environmentId, session.id);
+    return { ...NO_STREAM_EFFECTS, settled };
+  } catch (error) {
+    // The current deployment cannot run it. The input stays, and whoever sends the next one is told why.
+    if (error instanceof DomainError && error.code !== "unavailable") return rest(tx, session, now);
+    throw error;
+  }
+}
+
+async function rest(tx: Tx, session: StoredSession, now: number): Promise<StreamEffects> {
+  await markIdle(tx, session, now);
+  await restStreams(tx, session.environmentId, session.id);
+  return NO_STREAM_EFFECTS;
+}

@@ -1,0 +1,101 @@
+import type { Tx } from "../../db/queryable.ts";
+import { NOTHING_SETTLED } from "../executions/settle-changes.ts";
+import type { Answer } from "../idempotency/with-idempotency.ts";
+import { keyIdOf, withKeys, type ManyKeys } from "../idempotency/with-keys.ts";
+import { afterInput } from "./after-input.ts";
+import type { Append, Appended } from "./stream.ts";
+import { joinEffects, type StreamEffects } from "./stream-effects.ts";
+import { insertRecords } from "./stream-writes.ts";
+
+/** The idempotency key of an append. */
+export type AppendKey = { scope: string; key: string; digest: Buffer; expiresAt: number };
+
+export type KeyedAppend = { append: Append; key: AppendKey | null };
+
+/** `keyed`: an earlier request has the key; `left`: the fast way does not take it, so nothing has happened. */
+export type BatchResult = { kind: "appended"; appended: Appended } | { kind: "keyed" } | { kind: "left" };
+
+/** Where a keyed append's records stand: a repeat is answered from the records themselves, which never change. */
+export type StoredAppend = { stream_id: string; first_sequence: number };
+
+export const answerOf = ({ streamId, firstSequence }: Appended): Answer => ({
+  status: 201,
+  body: JSON.stringify({ stream_id: streamId, first_sequence: firstSequence } satisfies StoredAppend),
+});
+
+/** The key as it is taken, and what it is known by; null for an append without one. */
+export function keyOfAppend({ append, key }: KeyedAppend): { id: string; wanted: ManyKeys[number] } | null {
+  if (key === null) return null;
+  const name = { environmentId: append.environmentId, scope: key.scope, key: key.key };
+  return {
+    id: keyIdOf(name),
+    wanted: { ...name, requestDigest: key.digest, expiresAt: key.expiresAt },
+  };
+}
+
+/**
+ * Appends of many callers in one transaction: keys first, then all records in one statement, then the keys' answers and
+ * whatever waits for the input. Of equal keys in a batch the first leads.
+ */
+export function appendBatch(
+  tx: Tx,
+  batch: readonly KeyedAppend[],
+  now: number,
+): Promise<{ results: BatchResult[]; effects: StreamEffects }> {
+  const ids = new Map<KeyedAppend, string>();
+  const leaders = new Map<string, { item: KeyedAppend; wanted: ManyKeys[number] }>();
+  for (const item of batch) {
+    const key = keyOfAppend(item);
+    if (key === null) continue;
+    ids.set(item, key.id);
+    if (!leaders.has(key.id)) leaders.set(key.id, { item, wanted: key.wanted });
+  }
+  const wanted = [...leaders.values()].map((leader) => leader.wanted);
+  return withKeys(tx, wanted, now, async (taken) => {
+    const goes = (item: KeyedAppend): boolean => {
+      const id = ids.get(item);
+      return id === undefined || (leaders.get(id)?.item === item && taken.has(id));
+    };
+    const items = batch.filter(goes);
+    const inserted = await insertRecords(
+      tx,
+      items.map(({ append }) => append),
+      false,
+    );
+    const placed = items.flatMap((item, index) => {
+      const appended = inserted[index] ?? null;
+      return appended === null ? [] : [{ item, appended }];
+    });
+    const effects = await followUp(tx, placed, now);
+    const answers = placed.flatMap(({ item, appended }): [string, Answer][] => {
+      const id = ids.get(item);
+      return id === undefined ? [] : [[id, answerOf(appended)]];
+    });
+    const byItem = new Map(placed.map(({ item, appended }) => [item, appended]));
+    const results = batch.map((item) => resultOf(goes(item), byItem.get(item) ?? null));
+    return { result: { results, effects }, answers: new Map(answers) };
+  });
+}
+
+function resultOf(went: boolean, appended: Appended | null): BatchResult {
+  if (!went) return { kind: "keyed" };
+  return appended === null ? { kind: "left" } : { kind: "appended", appended };
+}
+
+async function followUp(
+  tx: Tx,
+  placed: readonly { item: KeyedAppend; appended: Appended }[],
+  now: number,
+): Promise<StreamEffects> {
+  const streamIds = new Set(placed.map(({ appended }) => appended.streamId));
+  const inputs = Map.groupBy(
+    placed.filter(({ item }) => item.append.direction === "input"),
+    ({ item }) => item.append.environmentId,
+  );
+  const effects: StreamEffects[] = [{ streamIds: [...streamIds], settled: NOTHING_SETTLED }];
+  for (const [environmentId, appends] of [...inputs].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const ids = [...new Set(appends.map(({ appended }) => appended.streamId))];
+    effects.push({ streamIds: [], settled: await afterInput(tx, environmentId, ids, now) });
+  }
+  return joinEffects(effects);
+}

@@ -1,0 +1,7 @@
+import type { Tx } from "../../db/queryable.ts";
+import { setGates } from "./stream-writes.ts";
+
+/** The newest run of a session has ended: from here on a record of its input streams starts the next turn. */
+export async function restStreams(tx: Tx, environmentId: string, sessionId: string): Promise<void> {
+  await setGates(tx, environmentId, [sessionId], "idle");
+}

@@ -1,0 +1,65 @@
+import type { RecordSourceKind, StreamDirection } from "@keelson/contract";
+
+/**
+ * A stream is a named list of records of a session, in one direction for life, numbered from 1 without gaps. It is made
+ * when it is first used. Its number is advanced in the transaction that appends, under the lock of its row, and its gate
+ * says there what the session's state means for an append:
+ *
+ * - `open`: records are taken;
+ * - `idle`: the session's newest run has ended, so a record of this input stream starts the next turn;
+ * - `ended`: the session has ended, so only a run of it that is still live appends.
+ */
+export const STREAM_GATES = ["open", "idle", "ended"] as const;
+export type StreamGate = (typeof STREAM_GATES)[number];
+
+export type StreamKey = { environmentId: string; sessionId: string; name: string };
+
+/** A record to be appended. `data` is JSON text and is kept as it is. */
+export type NewRecord = {
+  id: string;
+  data: string;
+  contentType: string | null;
+  correlationId: string | null;
+};
+
+/** Who appends. `id` is what is shown: a key, a user, a public access token, a run or a schedule. */
+export type RecordSource = {
+  kind: RecordSourceKind;
+  id: string | null;
+  runId: string | null;
+  attemptNumber: number | null;
+};
+
+/** Records for one stream, all or none of them. `at` is milliseconds since the epoch. */
+export type Append = StreamKey & {
+  direction: StreamDirection;
+  records: readonly NewRecord[];
+  source: RecordSource;
+  at: number;
+};
+
+/** Where the records of an append stand: the first one's sequence, and the others after it. */
+export type Appended = { streamId: string; firstSequence: number };
+
+/** What the session's state means for appends to a stream of it. */
+export function gateOf(session: { isOpen: boolean; idle: boolean }, direction: StreamDirection): StreamGate {
+  if (!session.isOpen) return "ended";
+  return session.idle && direction === "input" ? "idle" : "open";
+}
+
+export const keyOfStream = ({ environmentId, sessionId, name }: StreamKey): string =>
+  `${environmentId} ${sessionId} ${name}`;
+
+/** A record as it is stored. `data` is JSON text; the time is milliseconds. */
+export type RecordRow = {
+  id: string;
+  sequence: number;
+  data: string;
+  contentType: string | null;
+  correlationId: string | null;
+  sourceKind: RecordSourceKind;
+  sourceId: string | null;
+  runId: string | null;
+  attemptNumber: number | null;
+  createdAt: number;
+};

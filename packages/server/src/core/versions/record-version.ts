@@ -1,0 +1,30 @@
+import type { Tx } from "../../db/queryable.ts";
+import { needBlobs, releaseBlobs } from "../blobs/need-blobs.ts";
+import { findVersion, type VersionRow } from "./version-reads.ts";
+import { deleteVersions, insertVersion, type VersionInsert } from "./version-writes.ts";
+
+/**
+ * Makes a version of a locked workspace, once everything that its tree is in is known to be there. Pointing the
+ * workspace at it is the caller's, in the same transaction.
+ *
+ * @throws DomainError `invalid_state` with `missing_blobs`.
+ */
+export async function recordVersion(tx: Tx, version: VersionInsert): Promise<VersionRow> {
+  const { environmentId, workspaceId, tree } = version;
+  await needBlobs(tx, environmentId, workspaceId, [tree.manifestDigest, ...tree.blobs]);
+  await insertVersion(tx, version);
+  const recorded = await findVersion(tx, environmentId, version.id);
+  if (recorded === null) throw new Error("A version is not there after its insert.");
+  return recorded;
+}
+
+/** The workspace is deleted: its versions go, and what they needed when nothing else does. */
+export async function dropVersions(
+  tx: Tx,
+  environmentId: string,
+  workspaceId: string,
+  now: number,
+): Promise<void> {
+  await releaseBlobs(tx, environmentId, workspaceId, now);
+  await deleteVersions(tx, environmentId, workspaceId);
+}

@@ -1,0 +1,190 @@
+import type { ExecutionKey } from "../executions/execution.ts";
+import type { RunStatus, TokenStatus, WaitKind, WaitStatus } from "@keelson/contract";
+import type { Queryable } from "../../db/queryable.ts";
+import { rawSql, sql } from "../../db/sql.ts";
+import type { RecordRow } from "../streams/stream.ts";
+import type { WaitKey } from "./wait.ts";
+
+/** A wait with what it resolved to, read from where that is. JSON is text, times are milliseconds. */
+export type WaitRow = WaitKey & {
+  id: string;
+  name: string;
+  kind: WaitKind;
+  status: WaitStatus;
+  timeoutAt: number | null;
+  tokenStatus: TokenStatus | null;
+  tokenData: string | null;
+  childStatus: RunStatus | null;
+  childOutput: string | null;
+  childFailure: string | null;
+  record: WaitRecord | null;
+};
+
+/** The record that a wait for input received, and where. */
+export type WaitRecord = RecordRow & { sessionId: string; stream: string };
+
+type FlatRow = Omit<WaitRow, "record"> & {
+  [Field in keyof WaitRecord as `record${Capitalize<Field>}`]: WaitRecord[Field] | null;
+};
+
+const COLUMNS = rawSql(`
+  w.environment_id AS "environmentId", w.run_id AS "runId", w.position, w.id, w.name, w.kind, w.status,
+  w.timeout_at AS "timeoutAt", t.status AS "tokenStatus", t.data AS "tokenData", x.status AS "childStatus",
+  x.output AS "childOutput", x.failure AS "childFailure", r.id AS "recordId", s.session_id AS "recordSessionId",
+  s.name AS "recordStream", r.sequence AS "recordSequence", r.data AS "recordData", r.content_type AS "recordContentType",
+  r.correlation_id AS "recordCorrelationId", r.source_kind AS "recordSourceKind", r.source_id AS "recordSourceId",
+  r.run_id AS "recordRunId", r.attempt_number AS "recordAttemptNumber", r.created_at AS "recordCreatedAt"`);
+
+/** Each join finds a row by its key, and only for a wait of its kind that has resolved. */
+const JOINED = rawSql(`
+  LEFT JOIN tokens t ON w.status = 'resolved' AND t.environment_id = w.environment_id AND t.id = w.token_id
+  LEFT JOIN run_results x ON w.status = 'resolved' AND x.environment_id = w.environment_id AND x.run_id = w.child_run_id
+  LEFT JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
+  LEFT JOIN stream_records r ON w.status = 'resolved' AND r.environment_id = w.environment_id AND r.stream_id = w.stream_id
+    AND r.sequence = w.record_sequence`);
+
+function toWaitRow(flat: FlatRow): WaitRow {
+  const { recordId, recordSessionId, recordStream, recordSequence, recordData, ...rest } = flat;
+  const {
+    recordContentType: contentType,
+    recordCorrelationId: correlationId,
+    recordSourceKind,
+    recordSourceId: sourceId,
+    recordRunId,
+    recordAttemptNumber: attemptNumber,
+    recordCreatedAt,
+    ...wait
+  } = rest;
+  if (recordId === null) return { ...wait, record: null };
+  const record = {
+    id: recordId,
+    sessionId: recordSessionId as string,
+    stream: recordStream as string,
+    sequence: recordSequence as number,
+    data: recordData as string,
+    contentType,
+    correlationId,
+    sourceKind: recordSourceKind as WaitRecord["sourceKind"],
+    sourceId,
+    runId: recordRunId,
+    attemptNumber,
+    createdAt: recordCreatedAt as number,
+  };
+  return { ...wait, record };
+}
+
+/** Waits of these runs that their journals do not have, oldest call first. */
+export async function listUnacceptedWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<WaitRow[]> {
+  if (keys.length === 0) return [];
+  const rows = await db.query<FlatRow>(sql`
+    SELECT ${COLUMNS}
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted
+    ${JOINED}
+    ORDER BY w.environment_id, w.run_id, w.position`);
+  return rows.map(toWaitRow);
+}
+
+/** Waits that the journals of these runs have. */
+export async function listAcceptedWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<WaitRow[]> {
+  if (keys.length === 0) return [];
+  const rows = await db.query<FlatRow>(sql`
+    SELECT ${COLUMNS}
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.accepted
+    ${JOINED}
+    ORDER BY w.environment_id, w.run_id, w.position`);
+  return rows.map(toWaitRow);
+}
+
+export type LeasedWaits = {
+  environmentId: string;
+  runId: string;
+  leaseId: string;
+  epoch: number;
+  waits: WaitRow[];
+};
+
+/** Settled waits of a worker's runs that their journals do not have: what the worker is told until they do. */
+export async function listResumptions(db: Queryable, workerId: string): Promise<LeasedWaits[]> {
+  const rows = await db.query<FlatRow & { leaseId: string; epoch: number }>(sql`
+    SELECT e.lease_id AS "leaseId", e.epoch, ${COLUMNS}
+    FROM executions e
+    JOIN run_waits w ON w.environment_id = e.environment_id AND w.run_id = e.run_id AND NOT w.accepted AND w.status <> 'pending'
+    ${JOINED}
+    WHERE e.worker_id = ${workerId} AND e.wait_count > 0
+    ORDER BY w.environment_id, w.run_id, w.position`);
+  const byLease = new Map<string, LeasedWaits>();
+  for (const { leaseId, epoch, ...row } of rows) {
+    const { environmentId, runId } = row;
+    const known = byLease.get(leaseId) ?? { environmentId, runId, leaseId, epoch, waits: [] };
+    byLease.set(leaseId, known);
+    known.waits.push(toWaitRow(row));
+  }
+  return [...byLease.values()];
+}
+
+/** A pending wait that somebody means to settle; locked through its run, so it is read again under that lock. */
+export type PendingWait = WaitKey & { kind: WaitKind; name: string };
+
+const PENDING = rawSql(
+  `w.environment_id AS "environmentId", w.run_id AS "runId", w.position, w.kind, w.name`,
+);
+
+export const SETTLE_LIMIT = 500;
+
+export function listDueWaits(db: Queryable, now: number): Promise<PendingWait[]> {
+  return db.query<PendingWait>(sql`
+    SELECT ${PENDING} FROM run_waits w
+    WHERE w.status = 'pending' AND w.timeout_at <= to_timestamp(${now}::float8 / 1000)
+    ORDER BY w.timeout_at LIMIT ${SETTLE_LIMIT}`);
+}
+
+/** Milliseconds since the epoch at which the next wait is due; null when none is. */
+export async function findNextDue(db: Queryable): Promise<number | null> {
+  const [row] = await db.query<{ at: number | null }>(sql`
+    SELECT timeout_at AS at FROM run_waits WHERE status = 'pending' AND timeout_at IS NOT NULL ORDER BY timeout_at LIMIT 1`);
+  return row?.at ?? null;
+}
+
+export function listTokenWaits(
+  db: Queryable,
+  environmentId: string,
+  tokenIds: readonly string[],
+): Promise<PendingWait[]> {
+  return db.query<PendingWait>(sql`
+    SELECT ${PENDING} FROM run_waits w
+    WHERE w.environment_id = ${environmentId} AND w.token_id = ANY(${tokenIds}::uuid[]) AND w.status = 'pending'`);
+}
+
+export function listChildWaits(db: Queryable, children: readonly ExecutionKey[]): Promise<PendingWait[]> {
+  return db.query<PendingWait>(sql`
+    SELECT ${PENDING}
+    FROM unnest(${children.map((key) => key.environmentId)}::uuid[], ${children.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.child_run_id = k.run_id AND w.status = 'pending'`);
+}
+
+/** Waits for input whose record is there, or whose session takes none any more: then `hasRecord` is false. */
+export function listInputWaits(
+  db: Queryable,
+  environmentId: string,
+  streamIds: readonly string[],
+): Promise<(PendingWait & { streamId: string; recordSequence: number; hasRecord: boolean })[]> {
+  return db.query(sql`
+    SELECT ${PENDING}, w.stream_id AS "streamId", w.record_sequence AS "recordSequence",
+      w.record_sequence <= s.last_sequence AS "hasRecord"
+    FROM run_waits w
+    JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
+    WHERE w.environment_id = ${environmentId} AND w.stream_id = ANY(${streamIds}::uuid[]) AND w.status = 'pending'
+      AND (w.record_sequence <= s.last_sequence OR s.gate = 'ended')`);
+}
+
+/** Which of these are pending still. Under the locks of their runs the answer holds. */
+export function listStillPending(db: Queryable, waits: readonly WaitKey[]): Promise<PendingWait[]> {
+  return db.query<PendingWait>(sql`
+    SELECT ${PENDING}
+    FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[])
+      AS k (environment_id, run_id, position)
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position AND w.status = 'pending'
+    ORDER BY w.environment_id, w.run_id, w.position`);
+}

@@ -1,0 +1,63 @@
+import type { WaitStatus } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import type { NewWait, WaitKey } from "./wait.ts";
+
+export async function insertWaits(tx: Tx, waits: readonly NewWait[]): Promise<void> {
+  await tx.query(sql`
+    INSERT INTO run_waits (environment_id, run_id, position, id, name, kind, status, token_id, stream_id, record_sequence,
+      child_run_id, timeout_at, created_at, settled_at)
+    SELECT environment_id, run_id, position, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
+      to_timestamp(timeout_at / 1000), to_timestamp(at / 1000), CASE WHEN status <> 'pending' THEN to_timestamp(at / 1000) END
+    FROM unnest(
+      ${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[],
+      ${waits.map((w) => w.id)}::uuid[], ${waits.map((w) => w.name)}::text[], ${waits.map((w) => w.kind)}::text[],
+      ${waits.map((w) => w.status)}::text[], ${waits.map((w) => w.tokenId)}::uuid[], ${waits.map((w) => w.streamId)}::uuid[],
+      ${waits.map((w) => w.recordSequence)}::integer[], ${waits.map((w) => w.childRunId)}::uuid[],
+      ${waits.map((w) => w.timeoutAt)}::float8[], ${waits.map((w) => w.at)}::float8[]
+    ) AS w (environment_id, run_id, position, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
+      timeout_at, at)
+    ON CONFLICT (environment_id, run_id, position) DO NOTHING`);
+}
+
+/** `withoutRecord`: the session takes no more input, so the wait has resolved to nothing. */
+export type WaitSettlement = WaitKey & { status: Exclude<WaitStatus, "pending">; withoutRecord: boolean };
+
+export async function markSettled(
+  tx: Tx,
+  settlements: readonly WaitSettlement[],
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE run_waits w SET status = k.status, settled_at = to_timestamp(${now}::float8 / 1000),
+      record_sequence = CASE WHEN k.without_record THEN NULL ELSE w.record_sequence END
+    FROM unnest(${settlements.map((w) => w.environmentId)}::uuid[], ${settlements.map((w) => w.runId)}::uuid[],
+      ${settlements.map((w) => w.position)}::integer[], ${settlements.map((w) => w.status)}::text[],
+      ${settlements.map((w) => w.withoutRecord)}::boolean[]) AS k (environment_id, run_id, position, status, without_record)
+    WHERE w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position`);
+}
+
+/** The journals of their runs have these outcomes now. */
+export async function markAccepted(tx: Tx, waits: readonly WaitKey[]): Promise<void> {
+  await tx.query(sql`
+    UPDATE run_waits w SET accepted = true
+    FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[])
+      AS k (environment_id, run_id, position)
+    WHERE w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position`);
+}
+
+/** How far the runs of a session have received a stream. */
+export async function moveReceived(
+  tx: Tx,
+  received: readonly { environmentId: string; streamId: string; sequence: number }[],
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE streams s SET received_sequence = greatest(s.received_sequence, k.sequence)
+    FROM (
+      SELECT environment_id, stream_id, max(sequence) AS sequence
+      FROM unnest(${received.map((r) => r.environmentId)}::uuid[], ${received.map((r) => r.streamId)}::uuid[],
+        ${received.map((r) => r.sequence)}::integer[]) AS r (environment_id, stream_id, sequence)
+      GROUP BY environment_id, stream_id
+    ) k
+    WHERE s.environment_id = k.environment_id AND s.id = k.stream_id`);
+}

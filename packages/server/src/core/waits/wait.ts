@@ -1,0 +1,42 @@
+import type { WaitKind, WaitStatus } from "@keelson/contract";
+
+/**
+ * The life of a wait.
+ *
+ * A wait is one row of one durable call. It is pending until it resolves, times out, or its run ends without it; the
+ * first of these wins, under the lock of the run's live row, and nothing changes it after that. The run's journal then
+ * accepts it: from there on the outcome is part of the history that a replay repeats.
+ */
+export const WAIT_EDGES = [
+  { from: "pending", on: "what it waits for has come", to: "resolved" },
+  { from: "pending", on: "its time is over", to: "timed_out" },
+  { from: "pending", on: "its run ended", to: "cancelled" },
+] as const satisfies readonly { from: WaitStatus; on: string; to: WaitStatus }[];
+
+export type WaitKey = { environmentId: string; runId: string; position: number };
+
+/** A wait about to be inserted, perhaps settled already. Times are milliseconds since the epoch. */
+export type NewWait = WaitKey & {
+  id: string;
+  name: string;
+  kind: WaitKind;
+  status: WaitStatus;
+  tokenId: string | null;
+  streamId: string | null;
+  recordSequence: number | null;
+  childRunId: string | null;
+  timeoutAt: number | null;
+  at: number;
+};
+
+/** What the passing of its time makes of a wait: a timer has then done what it was for. */
+export function decideDue(kind: WaitKind): "resolved" | "timed_out" {
+  switch (kind) {
+    case "timer":
+      return "resolved";
+    case "token":
+    case "input":
+    case "run":
+      return "timed_out";
+  }
+}

@@ -1,0 +1,19 @@
+import type { Tx } from "../../db/queryable.ts";
+import { lockActiveWorkspace } from "./require-workspace.ts";
+import { updateWorkspace } from "./workspace-writes.ts";
+
+/**
+ * Replaces what a caller keeps with a workspace; null leaves it.
+ *
+ * @throws DomainError `not_found`, `invalid_state` when it is being deleted.
+ */
+export async function changeWorkspace(
+  tx: Tx,
+  environmentId: string,
+  workspaceId: string,
+  change: { metadata: string | null; tags: readonly string[] | null },
+  now: number,
+): Promise<void> {
+  await lockActiveWorkspace(tx, environmentId, workspaceId);
+  await updateWorkspace(tx, environmentId, workspaceId, change, now);
+}

@@ -1,0 +1,10 @@
+import type { Tx } from "../../db/queryable.ts";
+import { touchWorkspace } from "./workspace-writes.ts";
+
+/** Somebody did something with a workspace. */
+export const noteActivity = (
+  tx: Tx,
+  environmentId: string,
+  workspaceId: string,
+  now: number,
+): Promise<void> => touchWorkspace(tx, environmentId, workspaceId, now);

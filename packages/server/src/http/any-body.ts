@@ -1,0 +1,13 @@
+import type { FastifyInstance } from "fastify";
+import type { Route } from "./route.ts";
+
+/** As the type of a raw body: callers that do not ask us send whatever they send. */
+export const ANY_MEDIA_TYPE = "*/*";
+
+export const takesAnyBody = ({ rawBody }: Route): boolean => rawBody?.mediaType === ANY_MEDIA_TYPE;
+
+/** Has its routes read a body of any type whole, as bytes. The routes' own limits hold. */
+export function readAnyBody(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
+}

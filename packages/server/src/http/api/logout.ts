@@ -1,0 +1,25 @@
+import { endSession } from "../../core/logins/end-session.ts";
+import { clearCookie, SESSION_COOKIE } from "../cookies.ts";
+import { route, type Route } from "../route.ts";
+
+export const logoutRoutes: Route[] = [
+  route({
+    family: "api",
+    method: "POST",
+    path: "/api/auth/logout",
+    operationId: "logOut",
+    summary: "Sign out",
+    description: "Ends the session that the request shows; every server refuses it within a second.",
+    tag: "Signing in",
+    access: { kind: "user" },
+    responses: { 204: { description: "Signed out." } },
+    handle: async ({ server, scope }) => {
+      await server.db.transaction((tx) => endSession(tx, scope, server.clock()));
+      return {
+        status: 204,
+        headers: { "set-cookie": clearCookie(SESSION_COOKIE, server.isSecure) },
+        body: undefined,
+      };
+    },
+  }),
+];

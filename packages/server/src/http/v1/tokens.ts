@@ -1,0 +1,4 @@
+import type { Route } from "../route.ts";
+import { tokenRoutesIn } from "../token-routes.ts";
+
+export const tokenRoutes: Route[] = tokenRoutesIn("v1");

@@ -1,0 +1,36 @@
+import { encodeId } from "@keelson/contract";
+import type { TokenRow } from "../../core/tokens/token-reads.ts";
+import { toTimestamp, toTimestampOrNull } from "./time.ts";
+
+const text = JSON.stringify;
+
+/** A token as JSON text: its data and metadata are stored as JSON text and go out as they are. */
+export const tokenJson = (token: TokenRow): string => `{${fields(token)}}`;
+
+/** The same with what only the answer to its creation has. */
+export const createdTokenJson = (
+  tokenText: string,
+  secrets: { publicAccessToken: string; callbackUrl: string },
+): string =>
+  `${tokenText.slice(0, -1)},"public_access_token":${text(secrets.publicAccessToken)},"callback_url":${text(secrets.callbackUrl)}}`;
+
+const fields = (token: TokenRow): string =>
+  `"id":"${encodeId("tok", token.id)}","project_id":"${encodeId("proj", token.projectId)}"` +
+  `,"environment_id":"${encodeId("env", token.environmentId)}","status":"${token.status}","data":${token.data ?? "null"}` +
+  `,"timeout_at":"${toTimestamp(token.timeoutAt)}","metadata":${token.metadata ?? "{}"},"tags":${text(token.tags ?? [])}` +
+  `,"run_id":${token.runId === null ? "null" : `"${encodeId("run", token.runId)}"`}` +
+  `,"completed_at":${text(toTimestampOrNull(token.completedAt))},"completed_by":${completerJson(token)}` +
+  `,"created_at":"${toTimestamp(token.createdAt)}","updated_at":"${toTimestamp(token.updatedAt)}"`;
+
+function completerJson({ completedByKind: kind, completedById: id }: TokenRow): string {
+  if (kind === null) return "null";
+  const shown =
+    id === null
+      ? null
+      : kind === "api_key"
+        ? encodeId("key", id)
+        : kind === "user"
+          ? encodeId("user", id)
+          : id;
+  return text({ kind, id: shown });
+}

@@ -1,0 +1,101 @@
+import { decodeId, LIMITS, StoredBlob } from "@keelson/contract";
+import { Type } from "typebox";
+import { findBlob, groupServes } from "../../core/blobs/blob-reads.ts";
+import { storeBlob } from "../../core/blobs/store-blob.ts";
+import { DomainError, invalidRequest, notFound } from "../../domain-error.ts";
+import type { ServerContext } from "../../server-context.ts";
+import type { Reply, Route, WorkerScope } from "../route.ts";
+import { bothMounts } from "./mounts.ts";
+
+const tag = "blobs";
+const worker = { kind: "worker" } as const;
+const HEX_DIGEST = /^[0-9a-f]{64}$/;
+const OCTETS = "application/octet-stream";
+
+const params = Type.Object({ digest: Type.String() });
+const query = Type.Object(
+  {
+    environment_id: Type.String({
+      maxLength: 64,
+      description: "Whose it is: every environment has its own blobs.",
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** The environment of a request, when the worker's group serves it. */
+async function requireEnvironment(
+  server: ServerContext,
+  { workerGroupId }: WorkerScope,
+  text: string,
+): Promise<string> {
+  const id = decodeId("env", text);
+  if (id === null || !(await groupServes(server.db, workerGroupId, id))) throw notFound();
+  return id;
+}
+
+async function sendBlob(server: ServerContext, environmentId: string, digest: string): Promise<Reply> {
+  const known =
+    HEX_DIGEST.test(digest) &&
+    (await findBlob(server.db, environmentId, Buffer.from(digest, "hex"))) !== null;
+  const blob = known ? await server.workspaceBlobs(environmentId).read(digest) : null;
+  if (known && blob === null) throw new Error(`The bytes of blob ${digest} are not in the blob store.`);
+  if (blob === null) throw notFound();
+  return {
+    status: 200,
+    bytes: blob.bytes,
+    contentType: OCTETS,
+    headers: {
+      "content-length": String(blob.sizeBytes),
+      etag: `"${digest}"`,
+      "cache-control": "private, max-age=31536000, immutable",
+    },
+  };
+}
+
+export const blobRoutes: Route[] = [
+  ...bothMounts(tag, {
+    method: "PUT",
+    path: "/blobs/:digest",
+    operationId: "putBlob",
+    summary: "Store a blob",
+    description:
+      "A piece of files, or a manifest, under the SHA-256 of the bytes as they are sent; other bytes are 400. Durable when it is answered, and kept for " +
+      "a day until a version names it; a repeat is harmless and begins that day anew.",
+    access: worker,
+    params,
+    query,
+    rawBody: { bodyLimitBytes: LIMITS.blobBytes, mediaType: OCTETS },
+    responses: { 200: { description: "Stored.", schema: StoredBlob } },
+    handle: async ({ server, scope, params: { digest }, query: { environment_id }, body }) => {
+      const environmentId = await requireEnvironment(server, scope, environment_id);
+      if (!HEX_DIGEST.test(digest)) {
+        throw invalidRequest([
+          { path: "digest", message: "must be the SHA-256 of the bytes in 64 lower-case hexadecimal digits" },
+        ]);
+      }
+      const { sizeBytes } = await storeBlob(server, environmentId, digest, bytesOf(body));
+      return { status: 200, body: { digest, size_bytes: sizeBytes } };
+    },
+  }),
+  ...bothMounts(tag, {
+    method: "GET",
+    path: "/blobs/:digest",
+    operationId: "getBlob",
+    summary: "Read a blob",
+    description:
+      "The bytes with that SHA-256; HEAD says whether they are there. What is being removed as unneeded is not found.",
+    access: worker,
+    params,
+    query,
+    responses: { 200: { description: "The bytes.", mediaType: OCTETS } },
+    handle: async ({ server, scope, params: { digest }, query: { environment_id } }) =>
+      sendBlob(server, await requireEnvironment(server, scope, environment_id), digest),
+  }),
+];
+
+function bytesOf(body: unknown): AsyncIterable<Uint8Array> {
+  if (typeof body === "object" && body !== null && Symbol.asyncIterator in body)
+    return body as AsyncIterable<Uint8Array>;
+  throw new DomainError("unsupported_media_type", `Send the bytes with Content-Type: ${OCTETS}.`);
+}

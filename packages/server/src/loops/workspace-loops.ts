@@ -1,0 +1,55 @@
+import { collectBlobs } from "../core/blobs/collect-blobs.ts";
+import type { BlobContext } from "../core/blobs/store-blob.ts";
+import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
+import { listIdle, listOverdue } from "../core/materializations/materialization-reads.ts";
+import {
+  loseMaterialization,
+  stopIdleMaterialization,
+  type Swept,
+} from "../core/materializations/sweep-materializations.ts";
+import type { NewUuid } from "../uuid.ts";
+import type { LoopWork } from "./loop.ts";
+
+export type WorkspaceLoopContext = BlobContext & {
+  wakes: Wakes;
+  newUuid: NewUuid;
+  /** How long a live workspace is kept on its machine while nothing happens in it. */
+  workspaceIdleMs: number;
+};
+
+const SWEEP_LIMIT = 100;
+
+/** What only the passing of time does to workspaces. Every replica runs them; a workspace's lock decides. */
+export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
+  const { db, clock, newUuid, wakes, workspaceIdleMs } = context;
+  const tell = (swept: Swept | null): void => {
+    if (swept === null) return;
+    wakes.wake(wakeKeys.workspace(swept.workspaceId));
+    wakes.wake(wakeKeys.workspaceWork(swept.workerGroupId));
+    if (swept.workerId !== null) wakes.wake(wakeKeys.workerWorkspaces(swept.workerId));
+  };
+  return [
+    {
+      name: "sweep-materializations",
+      intervalMs: 1_000,
+      run: async () => {
+        for (const overdue of await listOverdue(db, clock(), SWEEP_LIMIT))
+          tell(await db.transaction((tx) => loseMaterialization(tx, newUuid, overdue, clock())));
+        const activeBefore = clock() - workspaceIdleMs;
+        for (const idle of await listIdle(db, activeBefore, SWEEP_LIMIT))
+          tell(
+            await db.transaction((tx) => stopIdleMaterialization(tx, newUuid, idle, activeBefore, clock())),
+          );
+      },
+    },
+    {
+      name: "collect-blobs",
+      intervalMs: 60_000,
+      run: async () => {
+        let round;
+        do round = await collectBlobs(context);
+        while (round.mayHaveMore);
+      },
+    },
+  ];
+}
