@@ -1,11 +1,15 @@
+import type { DurableCalls } from "./durable.ts";
 import type { Logger } from "./runtime/logger.ts";
 import type { RunMetadata } from "./runtime/run-metadata.ts";
+import type { RunSession } from "./session.ts";
 
-/** What a task's `run` is given beside its payload. */
-export type RunContext = {
+/** What the `run` of a task or actor is given beside its payload or session. */
+export type RunContext = DurableCalls & {
   run: {
     id: string;
+    /** The task or the actor; the other is null. */
     task: string | null;
+    actor: string | null;
     queue: string;
     tags: readonly string[];
     /** The metadata the attempt began with; `ctx.metadata` has it as it is now. */
@@ -22,6 +26,12 @@ export type RunContext = {
   attempt: { number: number; max: number };
   /** Aborted when the run is cancelled or its `maxDuration` is over. Pass it to fetch, timers and child processes. */
   signal: AbortSignal;
+  /** Values of the secrets that the task or actor declares, by name. They stay the same for the whole attempt. */
+  secrets: Readonly<Record<string, string>>;
+  /** Says nothing while the code is replayed: it has said it before. */
   logger: Logger;
+  /** Outside of steps, changes are made when the code comes there for the first time, and not again. */
   metadata: RunMetadata;
+  /** Null for a run that belongs to no session. */
+  session: RunSession | null;
 };

@@ -1,10 +1,13 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
 import { DECLARED_ID_PATTERN, type ExecutionMode } from "@keelson/contract/plain";
+import { callChild, startChild, type ChildCallOptions, type ChildStartOptions } from "./child-runs.ts";
+import { checkSecretNames } from "./check-secret-names.ts";
 import type { RunContext } from "./context.ts";
 import type { DurationInput } from "./duration-input.ts";
 import type { JsonSchema, PayloadSchema } from "./payload-schema.ts";
 import type { Queue } from "./queue.ts";
 import { registry } from "./registry.ts";
+import type { Sandbox } from "./sandbox.ts";
 import type { RetryOptions } from "./retry-options.ts";
 
 export type TaskOptions = {
@@ -20,8 +23,12 @@ export type TaskOptions = {
   ttl?: DurationInput;
   /** `exclusive` (default): one run at a time in a process. `shared`: many at once, for code that only waits on I/O. */
   execution?: ExecutionMode;
+  /** A sandbox of `sandbox()`, or the name of one, for the workspaces that its runs make. */
+  sandbox?: Sandbox | string;
   /** The most memory its process may use, in MiB. */
   memoryMb?: number;
+  /** Names of the secrets that its runs need; `ctx.secrets` has their values. A run that cannot have all of them fails. */
+  secrets?: readonly string[];
 };
 
 /** A declared task. `Input` is what a start takes, `Output` what its run gives. */
@@ -31,9 +38,24 @@ export type Task<Id extends string = string, Input = unknown, Output = unknown> 
   readonly options: Readonly<TaskOptions>;
   readonly payload: PayloadSchema | null;
   readonly run: (payload: never, ctx: RunContext) => unknown;
+  /**
+   * Inside a run: starts a child run of this task, once, and gives its id. The child is cancelled with its parent.
+   * Throws outside of a run, where a `Client` starts tasks.
+   */
+  start(...args: ChildArguments<Input, ChildStartOptions>): Promise<{ id: string }>;
+  /**
+   * Inside a run: starts a child run and waits for its output; the run may be suspended meanwhile. Rejects with
+   * `ChildRunError` when the child does not succeed, and with `WaitTimeoutError` after `timeout`.
+   */
+  call(...args: ChildArguments<Input, ChildCallOptions>): Promise<Output>;
   /** Types alone; nothing is here at run time. */
   readonly "~types"?: { readonly input: Input; readonly output: Output };
 };
+
+/** A payload that may be absent may be left out. */
+type ChildArguments<Input, Options> = undefined extends Input
+  ? [payload?: Input, options?: Options]
+  : [payload: Input, options?: Options];
 
 export type AnyTask = Task;
 
@@ -65,6 +87,7 @@ export function task(options: TaskOptions & { payload?: PayloadSchema } & TaskBo
       `task(): ${JSON.stringify(options.id)} is not a task id (letters, digits, . _ -, up to 128 characters)`,
     );
   }
+  checkSecretNames("task", options.id, options.secrets);
   if (typeof run !== "function") throw new TypeError(`task(): "${options.id}" has no run function`);
   const { tasks } = registry();
   if (tasks.has(options.id))
@@ -75,6 +98,10 @@ export function task(options: TaskOptions & { payload?: PayloadSchema } & TaskBo
     options: Object.freeze(rest),
     payload,
     run,
+    start: (childPayload?: unknown, childOptions?: ChildStartOptions) =>
+      startChild(options.id, childPayload, childOptions),
+    call: (childPayload?: unknown, childOptions?: ChildCallOptions) =>
+      callChild(options.id, childPayload, childOptions),
   });
   tasks.set(options.id, declared);
   return declared;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
+import { after, afterEach, before, suite, test } from "node:test";
 import {
   AuthenticationError,
   BadRequestError,
@@ -17,10 +17,20 @@ import {
   UnavailableError,
   type ClientOptions,
 } from "@keelson/sdk";
-import { answer, errorBody, run, startWireServer } from "./support/wire-server.ts";
+import { absentRunId, startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { addApiKey } from "../../server/test/support/tenancy.ts";
+import { errorOf } from "../src/client/errors.ts";
+import { startFaultProxy } from "./support/fault-proxy.ts";
 
-const connect = (url: string, options: ClientOptions = {}): Client =>
-  new Client({ url, apiKey: "kl_key_test", ...options });
+let scene: RunScene;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "a" }] });
+});
+after(() => scene.stop());
+afterEach(() => scene.cancelAll());
+
+const connect = (url = scene.server.url, options: ClientOptions = {}): Client =>
+  new Client({ url, apiKey: scene.server.credentials.api_key, ...options });
 
 async function rejection(promise: Promise<unknown>): Promise<KeelsonError> {
   const error: unknown = await promise.then(
@@ -31,238 +41,232 @@ async function rejection(promise: Promise<unknown>): Promise<KeelsonError> {
   return error;
 }
 
-const fieldsOf = ({ code, status, requestId, message, outcomeUnknown }: KeelsonError) => ({
-  code,
-  status,
-  requestId,
-  message,
-  outcomeUnknown,
-});
+async function countRuns(tag: string): Promise<number> {
+  return (await connect().runs.list({ tag }).page()).items.length;
+}
 
-test("a request carries the credential and the versions", async () => {
-  await using server = await startWireServer((_seen, response) => answer(response, 200, run("run_1")));
-  await connect(`${server.url}/`, { headers: { "service-cli-version": "9" } }).runs.get("run_1");
-  assert.partialDeepStrictEqual(server.seen[0], {
-    path: "/v1/runs/run_1",
-    headers: {
-      authorization: "Bearer kl_key_test",
-      "service-api-version": "2026-06-06",
-      "service-sdk-version": "0.1.0",
-      "service-cli-version": "9",
-    },
-  });
-});
-
-test("a client without a URL or a key says which is missing", () => {
-  assert.throws(() => new Client({ apiKey: "x", url: "" }), /KEELSON_URL/);
-  assert.throws(() => new Client({ url: "http://127.0.0.1:1", apiKey: "" }), /KEELSON_API_KEY/);
-  assert.throws(() => new Client({ url: "ftp://x", apiKey: "x" }), /http/);
-});
-
-test("an error has the class of its status and the server's words", async () => {
-  const classes = {
-    400: BadRequestError,
-    401: AuthenticationError,
-    403: PermissionError,
-    404: NotFoundError,
-    409: ConflictError,
-    410: ConflictError,
-    429: RateLimitError,
-    500: ServerError,
-    503: UnavailableError,
-  } as const;
-  await using server = await startWireServer(({ path }, response) => {
-    answer(
-      response,
-      Number(path.split("/").at(-1)),
-      errorBody("invalid_request", "Fix it", { issues: [{ path: "payload.a", message: "no" }] }),
+suite("a request", () => {
+  test("carries the credential and the versions", async () => {
+    await using proxy = await startFaultProxy(scene.server.url);
+    const { id } = await connect(`${proxy.url}/`, { headers: { "service-cli-version": "9" } }).tasks.start(
+      "a",
     );
-  });
-  const client = connect(server.url, { maxRetries: 0 });
-  for (const [status, expected] of Object.entries(classes)) {
-    const error = await rejection(client.runs.get(status));
-    assert.equal(error.constructor, expected);
-    assert.partialDeepStrictEqual(fieldsOf(error), {
-      code: "invalid_request",
-      status: Number(status),
-      requestId: "req-1",
-      message: "Fix it",
-      outcomeUnknown: false,
+    assert.partialDeepStrictEqual(proxy.seen[0], {
+      path: "/v1/tasks/a/start",
+      headers: {
+        authorization: `Bearer ${scene.server.credentials.api_key}`,
+        "service-api-version": "2026-06-06",
+        "service-sdk-version": "0.1.0",
+        "service-cli-version": "9",
+      },
     });
-    assert.deepEqual(error.issues, [{ path: "payload.a", message: "no" }]);
-  }
-});
+    assert.partialDeepStrictEqual(await scene.get(id), { sdk_version: "0.1.0", cli_version: "9" });
+  });
 
-test("an answer that is not the wire's is named as such", async () => {
-  await using server = await startWireServer(({ path }, response) => {
-    response.writeHead(path.endsWith("bad") ? 502 : 200, { "content-type": "text/html" }).end("<html>");
+  test("needs a URL and a key, and says which is missing", () => {
+    assert.throws(() => new Client({ apiKey: "x", url: "" }), /KEELSON_URL/);
+    assert.throws(() => new Client({ url: "http://127.0.0.1:1", apiKey: "" }), /KEELSON_API_KEY/);
+    assert.throws(() => new Client({ url: "ftp://x", apiKey: "x" }), /http/);
   });
-  const client = connect(server.url, { maxRetries: 0 });
-  assert.partialDeepStrictEqual(fieldsOf(await rejection(client.runs.get("bad"))), {
-    code: "unexpected_response",
-    status: 502,
-  });
-  assert.partialDeepStrictEqual(fieldsOf(await rejection(client.runs.get("good"))), {
-    code: "unexpected_response",
-    status: 200,
-  });
-});
 
-test("a read is repeated after 503 and 429 as Retry-After says", async () => {
-  let calls = 0;
-  await using server = await startWireServer((_seen, response) => {
-    calls += 1;
-    if (calls === 1) answer(response, 503, errorBody("unavailable"));
-    else if (calls === 2) answer(response, 429, errorBody("rate_limited"), { "retry-after": "1" });
-    else answer(response, 200, run("run_1"));
+  test("goes through a custom fetch when there is one", async () => {
+    const urls: string[] = [];
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      urls.push(input as string);
+      return globalThis.fetch(input, init);
+    };
+    const { id } = await connect(scene.server.url, { fetch }).tasks.start("a");
+    await connect(scene.server.url, { fetch }).runs.get(id);
+    assert.deepEqual(urls, [`${scene.server.url}/v1/tasks/a/start`, `${scene.server.url}/v1/runs/${id}`]);
   });
-  const begun = performance.now();
-  await connect(server.url).runs.get("run_1");
-  assert.equal(calls, 3);
-  assert.ok(performance.now() - begun >= 1000);
-});
 
-test("a read is repeated when its connection is cut", async () => {
-  let calls = 0;
-  await using server = await startWireServer((_seen, response, request) => {
-    calls += 1;
-    if (calls === 1) request.socket.destroy();
-    else answer(response, 200, run("run_1"));
-  });
-  await connect(server.url).runs.get("run_1");
-  assert.equal(calls, 2);
-});
-
-test("a start without a key whose answer is lost is not repeated and says so", async () => {
-  let calls = 0;
-  await using server = await startWireServer((_seen, _response, request) => {
-    calls += 1;
-    request.socket.destroy();
-  });
-  const error = await rejection(connect(server.url).tasks.start("a", 1));
-  assert.ok(error instanceof ConnectionError);
-  assert.equal(error.outcomeUnknown, true);
-  assert.equal(calls, 1);
-});
-
-test("a start with an idempotency key is repeated with that key", async () => {
-  let calls = 0;
-  await using server = await startWireServer((_seen, response, request) => {
-    calls += 1;
-    if (calls === 1) request.socket.destroy();
-    else if (calls === 2) answer(response, 503, errorBody("unavailable"));
-    else answer(response, 201, run("run_1"));
-  });
-  await connect(server.url).tasks.start("a", 1, { idempotencyKey: "k" });
-  assert.deepEqual(
-    server.seen.map(({ body }) => body),
-    Array.from({ length: 3 }, () => ({ payload: 1, idempotency_key: "k" })),
-  );
-});
-
-test("a 503 to a start without a key leaves its outcome unknown, a 429 is repeated", async () => {
-  let calls = 0;
-  await using server = await startWireServer((_seen, response) => {
-    calls += 1;
-    if (calls === 1) answer(response, 429, errorBody("rate_limited"));
-    else answer(response, 503, errorBody("unavailable"));
-  });
-  const error = await rejection(connect(server.url).tasks.start("a"));
-  assert.equal(calls, 2);
-  assert.ok(error instanceof UnavailableError);
-  assert.equal(error.outcomeUnknown, true);
-});
-
-test("a server that cannot be reached had no effect, and is tried again", async () => {
-  const probe = createServer();
-  await new Promise<void>((resolve) => void probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => void probe.close(resolve));
-  for (const options of [{}, { fetch: globalThis.fetch }]) {
-    const error = await rejection(
-      connect(`http://127.0.0.1:${port}`, { maxRetries: 1, ...options }).tasks.start("a"),
+  test("that starts a run sends its options as the wire's fields", async () => {
+    await using proxy = await startFaultProxy(scene.server.url);
+    const { deployment_version: deploymentVersion } = await connect().tasks.start("a");
+    const run = await connect(proxy.url).tasks.start(
+      "a",
+      { x: 1 },
+      {
+        queue: "default",
+        concurrencyKey: "c",
+        priority: 5,
+        delay: 90_000,
+        ttl: "1h",
+        maxDuration: "5m",
+        retry: { maxAttempts: 2 },
+        metadata: { m: 1 },
+        tags: ["t"],
+        deploymentVersion,
+        idempotencyKey: "k",
+        idempotencyKeyTtl: "2d",
+      },
     );
-    assert.ok(error instanceof ConnectionError);
-    assert.equal(error.outcomeUnknown, false);
-    assert.match(error.message, /Cannot reach http:\/\/127.*ECONNREFUSED/);
-  }
-});
-
-test("a request that takes too long is a TimeoutError, an aborted one rejects with the signal's reason", async () => {
-  await using server = await startWireServer(() => undefined);
-  const client = connect(server.url, { maxRetries: 0 });
-  const error = await rejection(client.runs.get("run_1", { timeoutMs: 30 }));
-  assert.ok(error instanceof TimeoutError);
-  const controller = new AbortController();
-  const pending = client.runs.get("run_1", { signal: controller.signal });
-  const reason = new Error("the user left");
-  setTimeout(() => controller.abort(reason), 20);
-  await assert.rejects(pending, reason);
-  await assert.rejects(client.runs.get("run_1", { signal: AbortSignal.abort(reason) }), reason);
-});
-
-test("a custom fetch is used for everything", async () => {
-  const urls: string[] = [];
-  const fetch: typeof globalThis.fetch = async (input) => {
-    urls.push(input as string);
-    return new Response(JSON.stringify(run("run_1")), { status: 200 });
-  };
-  await connect("http://example.invalid", { fetch }).runs.get("run_1");
-  assert.deepEqual(urls, ["http://example.invalid/v1/runs/run_1"]);
-});
-
-test("a list is read page by page, with its filters on every page", async () => {
-  await using server = await startWireServer(({ path }, response) => {
-    const page = new URL(path, "http://x").searchParams.get("cursor");
-    answer(response, 200, {
-      runs: [run(`run_${page ?? 0}`)],
-      next_cursor: page === null ? "1" : page === "1" ? "2" : null,
-    });
-  });
-  const list = connect(server.url).runs.list({ status: ["queued", "running"], tag: "a b", limit: 1 });
-  const ids: string[] = [];
-  for await (const { id } of list) ids.push(id);
-  assert.deepEqual(ids, ["run_0", "run_1", "run_2"]);
-  assert.equal(server.seen[1]?.path, "/v1/runs?limit=1&cursor=1&status=queued&status=running&tag=a+b");
-  assert.partialDeepStrictEqual(await list.page(), { next_cursor: "1" });
-});
-
-test("a start's options are the wire's fields", async () => {
-  await using server = await startWireServer((_seen, response) => answer(response, 201, run("run_1")));
-  await connect(server.url).tasks.start(
-    "a",
-    { x: 1 },
-    {
-      queue: "q",
-      concurrencyKey: "c",
+    assert.deepEqual(proxy.seen[0]?.body, {
+      payload: { x: 1 },
+      queue: "default",
+      concurrency_key: "c",
       priority: 5,
-      delay: 1500,
-      startAt: new Date(0),
+      delay: "90s",
       ttl: "1h",
-      maxDuration: "5m",
-      retry: { maxAttempts: 2 },
+      max_duration: "5m",
+      retry: { max_attempts: 2 },
       metadata: { m: 1 },
       tags: ["t"],
-      deploymentVersion: "20261120.1",
-      idempotencyKey: "k",
-      idempotencyKeyTtl: "2d",
-    },
-  );
-  assert.deepEqual(server.seen[0]?.body, {
-    payload: { x: 1 },
-    queue: "q",
-    concurrency_key: "c",
-    priority: 5,
-    delay: "1500ms",
-    start_at: "1970-01-01T00:00:00.000Z",
-    ttl: "1h",
-    max_duration: "5m",
-    retry: { max_attempts: 2 },
-    metadata: { m: 1 },
-    tags: ["t"],
-    deployment_version: "20261120.1",
-    idempotency_key: "k",
-    idempotency_key_ttl: "2d",
+      deployment_version: deploymentVersion,
+      idempotency_key: "k",
+      idempotency_key_ttl: "2d",
+    });
+    assert.partialDeepStrictEqual(run, { payload: { x: 1 }, priority: 5, max_attempts: 2, tags: ["t"] });
+    const startAt = new Date(Date.now() + 3_600_000);
+    assert.equal((await connect().tasks.start("a", 1, { startAt })).start_at, startAt.toISOString());
+    await assert.rejects(connect().tasks.start("a", 1, { delay: "soon" as never }), RangeError);
   });
-  await assert.rejects(connect(server.url).tasks.start("a", 1, { delay: "soon" as never }), RangeError);
+
+  test("for a list is repeated page by page, with its filters on every page", async () => {
+    const client = connect();
+    const started: string[] = [];
+    for (let i = 0; i < 3; i += 1) started.push((await client.tasks.start("a", i, { tags: ["a b"] })).id);
+    await client.tasks.start("a", 3);
+    const list = client.runs.list({ status: ["queued", "running"], tag: "a b", limit: 1 });
+    const ids: string[] = [];
+    for await (const { id } of list) ids.push(id);
+    assert.deepEqual(ids, started.toReversed());
+    const first = await list.page();
+    assert.equal(first.items.length, 1);
+    assert.equal((await list.page(first.next_cursor ?? "")).items[0]?.id, started[1]);
+  });
+});
+
+suite("an error", () => {
+  test("has the class of the refusal and the server's words", async () => {
+    const { id } = await connect().tasks.start("a", 1, { idempotencyKey: "first" });
+    const limited = await addApiKey(scene.server, ["tasks.read"]);
+    for (const [expected, status, code, call] of [
+      [BadRequestError, 400, "invalid_request", (client: Client) => client.runs.list({ limit: 1000 }).page()],
+      [PermissionError, 403, "forbidden", () => connect(undefined, { apiKey: limited }).runs.get(id)],
+      [AuthenticationError, 401, "unauthenticated", () => connect(undefined, { apiKey: "x" }).runs.get(id)],
+      [NotFoundError, 404, "not_found", (client: Client) => client.runs.get(absentRunId(id))],
+      [
+        ConflictError,
+        409,
+        "idempotency_conflict",
+        (client: Client) => client.tasks.start("a", 2, { idempotencyKey: "first" }),
+      ],
+    ] as const) {
+      const error = await rejection(call(connect()));
+      assert.equal(error.constructor, expected);
+      assert.deepEqual([error.status, error.code, error.outcomeUnknown], [status, code, false]);
+      assert.match(error.requestId ?? "", /./);
+      if (status === 400) assert.equal(error.issues[0]?.path, "limit");
+      if (status === 403) assert.deepEqual(error.details, { permission: "runs.read" });
+    }
+  });
+
+  test("has the class of its status", () => {
+    for (const [status, expected] of [
+      [405, BadRequestError],
+      [410, ConflictError],
+      [413, BadRequestError],
+      [429, RateLimitError],
+      [500, ServerError],
+      [503, UnavailableError],
+    ] as const)
+      assert.equal(errorOf(status, { code: "internal", message: "" }).constructor, expected);
+  });
+
+  test("says so when an answer is not the server's", async () => {
+    await using proxy = await startFaultProxy(scene.server.url, ({ path }) => ({
+      status: path.endsWith("bad") ? 502 : 200,
+    }));
+    const client = connect(proxy.url, { maxRetries: 0 });
+    for (const [id, status] of [
+      ["bad", 502],
+      ["good", 200],
+    ] as const) {
+      const error = await rejection(client.runs.get(id));
+      assert.deepEqual([error.code, error.status], ["unexpected_response", status]);
+    }
+  });
+});
+
+suite("when the network fails", () => {
+  test("a read is repeated after 503 and 429 as Retry-After says", async () => {
+    const { id } = await connect().tasks.start("a");
+    await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>
+      index === 0 ? { status: 503 } : index === 1 ? { status: 429, headers: { "retry-after": "1" } } : "pass",
+    );
+    const begun = performance.now();
+    await connect(proxy.url).runs.get(id);
+    assert.equal(proxy.seen.length, 3);
+    assert.ok(performance.now() - begun >= 1000);
+  });
+
+  test("a read whose connection is cut is repeated", async () => {
+    const { id } = await connect().tasks.start("a");
+    await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>
+      index === 0 ? "cut before" : index === 1 ? "cut after" : "pass",
+    );
+    assert.equal((await connect(proxy.url).runs.get(id)).id, id);
+    assert.equal(proxy.seen.length, 3);
+  });
+
+  test("a start without a key whose answer is lost is not repeated and says so", async () => {
+    await using proxy = await startFaultProxy(scene.server.url, () => "cut after");
+    const error = await rejection(connect(proxy.url).tasks.start("a", 1, { tags: ["lost"] }));
+    assert.ok(error instanceof ConnectionError);
+    assert.equal(error.outcomeUnknown, true);
+    assert.equal(proxy.seen.length, 1);
+    assert.equal(await countRuns("lost"), 1);
+  });
+
+  test("a start with an idempotency key is repeated and starts once", async () => {
+    await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>
+      index === 0 ? "cut after" : index === 1 ? { status: 503 } : "pass",
+    );
+    const run = await connect(proxy.url).tasks.start("a", 1, { idempotencyKey: "once", tags: ["once"] });
+    assert.deepEqual(
+      proxy.seen.map(({ body }) => body.idempotency_key),
+      ["once", "once", "once"],
+    );
+    assert.equal(await countRuns("once"), 1);
+    assert.equal((await connect().runs.list({ tag: "once" }).page()).items[0]?.id, run.id);
+  });
+
+  test("a 503 to a start without a key leaves its outcome unknown, a 429 is repeated", async () => {
+    await using proxy = await startFaultProxy(scene.server.url, (_seen, index) => ({
+      status: index === 0 ? 429 : 503,
+    }));
+    const error = await rejection(connect(proxy.url).tasks.start("a"));
+    assert.equal(proxy.seen.length, 2);
+    assert.ok(error instanceof UnavailableError);
+    assert.equal(error.outcomeUnknown, true);
+  });
+
+  test("a server that cannot be reached had no effect, and is tried again", async () => {
+    const probe = createServer();
+    await new Promise<void>((resolve) => void probe.listen(0, "127.0.0.1", resolve));
+    const { port } = probe.address() as AddressInfo;
+    await new Promise((resolve) => void probe.close(resolve));
+    for (const options of [{}, { fetch: globalThis.fetch }]) {
+      const error = await rejection(
+        connect(`http://127.0.0.1:${port}`, { maxRetries: 1, ...options }).tasks.start("a"),
+      );
+      assert.ok(error instanceof ConnectionError);
+      assert.equal(error.outcomeUnknown, false);
+      assert.match(error.message, /Cannot reach http:\/\/127.*ECONNREFUSED/);
+    }
+  });
+
+  test("what takes too long is a TimeoutError, what is aborted rejects with the signal's reason", async () => {
+    await using proxy = await startFaultProxy(scene.server.url, () => "swallow");
+    const client = connect(proxy.url, { maxRetries: 0 });
+    const error = await rejection(client.runs.get("run_1", { timeoutMs: 30 }));
+    assert.ok(error instanceof TimeoutError);
+    const controller = new AbortController();
+    const pending = client.runs.get("run_1", { signal: controller.signal });
+    const reason = new Error("the user left");
+    setTimeout(() => controller.abort(reason), 20);
+    await assert.rejects(pending, reason);
+    await assert.rejects(client.runs.get("run_1", { signal: AbortSignal.abort(reason) }), reason);
+  });
 });

@@ -1,195 +1,130 @@
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
-import { test } from "node:test";
-import { Client, type KeelsonError } from "@keelson/sdk";
-import { answer, errorBody, run, startWireServer, type Seen } from "./support/wire-server.ts";
+import { after, afterEach, before, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { Client, type KeelsonError, type Run } from "@keelson/sdk";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { startFaultProxy, type Fate, type FaultProxy, type Seen } from "./support/fault-proxy.ts";
 
-type BatchBody = { starts: { task: string; payload: number; idempotency_key?: string }[] };
+let scene: RunScene;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "a" }] });
+});
+after(() => scene.stop());
+afterEach(() => scene.cancelAll());
 
 const isBatch = ({ path }: Seen): boolean => path === "/v1/tasks/start-batch";
-const connect = (url: string): Client => new Client({ url, apiKey: "k" });
-
-/** Starts every run, as the server does: a run named after its payload. */
-function startAll(seen: Seen, response: ServerResponse): void {
-  if (!isBatch(seen)) {
-    answer(response, 201, run(`run_${(seen.body as { payload: number }).payload}`));
-    return;
-  }
-  const { starts } = seen.body as BatchBody;
-  answer(response, 200, {
-    results: starts.map(({ payload }) => ({ status: 201, run: run(`run_${payload}`), error: null })),
-  });
-}
+const watch = (decide?: (seen: Seen, index: number) => Fate): Promise<FaultProxy> =>
+  startFaultProxy(scene.server.url, decide);
+const connect = (url: string): Client => new Client({ url, apiKey: scene.server.credentials.api_key });
+const payloadsOf = (runs: readonly Pick<Run, "payload">[]): unknown[] => runs.map(({ payload }) => payload);
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 test("a lone start goes out alone", async () => {
-  await using server = await startWireServer(startAll);
-  assert.equal((await connect(server.url).tasks.start("report", 1)).id, "run_1");
+  await using proxy = await watch();
+  assert.equal((await connect(proxy.url).tasks.start("a", 1)).payload, 1);
   assert.deepEqual(
-    server.seen.map(({ path }) => path),
-    ["/v1/tasks/report/start"],
+    proxy.seen.map(({ path }) => path),
+    ["/v1/tasks/a/start"],
   );
 });
 
 test("starts of one tick share a request and each gets its own run", async () => {
-  await using server = await startWireServer(startAll);
-  const client = connect(server.url);
-  const runs = await Promise.all(Array.from({ length: 1200 }, (_, i) => client.tasks.start("report", i)));
+  await using proxy = await watch();
+  const client = connect(proxy.url);
+  const runs = await Promise.all(numbers(1200).map((i) => client.tasks.start("a", i)));
+  assert.deepEqual(payloadsOf(runs), numbers(1200));
+  assert.equal(new Set(runs.map(({ id }) => id)).size, 1200);
   assert.deepEqual(
-    runs.map(({ id }) => id),
-    Array.from({ length: 1200 }, (_, i) => `run_${i}`),
-  );
-  assert.deepEqual(
-    server.seen.map(({ body }) => (body as BatchBody).starts.length),
+    proxy.seen.map(({ body }) => body.starts.length),
     [500, 500, 200],
   );
 });
 
 test("what is called while two requests are under way is the next batch", async () => {
-  const held: (() => void)[] = [];
-  await using server = await startWireServer((seen, response) => {
-    if (held.length < 2 && !isBatch(seen)) held.push(() => startAll(seen, response));
-    else startAll(seen, response);
-  });
-  const client = connect(server.url);
-  const first = [client.tasks.start("a", 0)];
-  await new Promise(setImmediate);
-  first.push(client.tasks.start("a", 1));
-  await new Promise(setImmediate);
-  for (let i = 2; i < 10; i += 1) {
-    first.push(client.tasks.start("a", i));
-    await new Promise(setImmediate);
+  const gate = Promise.withResolvers<void>();
+  await using proxy = await watch((seen) => (isBatch(seen) ? "pass" : { hold: gate.promise }));
+  const client = connect(proxy.url);
+  const starts: Promise<Run>[] = [];
+  for (const i of numbers(10)) {
+    starts.push(client.tasks.start("a", i));
+    await setImmediate();
   }
-  while (held.length < 2) await new Promise(setImmediate);
-  assert.equal(server.seen.length, 2);
-  for (const release of held) release();
-  assert.deepEqual(
-    (await Promise.all(first)).map(({ id }) => id),
-    Array.from({ length: 10 }, (_, i) => `run_${i}`),
-  );
-  assert.equal((server.seen[2]!.body as BatchBody).starts.length, 8);
+  while (proxy.seen.length < 2) await setImmediate();
+  gate.resolve();
+  assert.deepEqual(payloadsOf(await Promise.all(starts)), numbers(10));
+  assert.equal(proxy.seen.length, 3);
+  assert.equal(proxy.seen[2]?.body.starts.length, 8);
 });
 
 test("each caller of a batch gets its own error", async () => {
-  await using server = await startWireServer((seen, response) => {
-    const { starts } = seen.body as BatchBody;
-    answer(response, 200, {
-      results: starts.map(({ payload }) =>
-        payload % 2 === 0
-          ? { status: 201, run: run(`run_${payload}`), error: null }
-          : {
-              status: 404,
-              run: null,
-              error: { code: "not_found", message: `no ${payload}`, details: null, request_id: "r" },
-            },
-      ),
-    });
-  });
-  const results = await connect(server.url).tasks.startBatch(
-    [0, 1, 2, 3].map((payload) => ({ task: "a", payload })),
+  await using proxy = await watch();
+  const results = await connect(proxy.url).tasks.startBatch(
+    numbers(4).map((payload) => ({ task: payload % 2 === 0 ? "a" : "absent", payload })),
   );
   assert.deepEqual(
-    results.map(({ run, error }) => run?.id ?? error?.message),
-    ["run_0", "no 1", "run_2", "no 3"],
+    results.map(({ run, error }) => run?.payload ?? error?.name),
+    [0, "NotFoundError", 2, "NotFoundError"],
   );
-  assert.equal(results[1]?.error?.name, "NotFoundError");
+  assert.equal(proxy.seen.length, 1);
 });
 
-test("one start that is refused does not refuse its batch", async () => {
-  const refused = (payload: number): boolean => payload === 3 || payload === 77;
-  await using server = await startWireServer((seen, response) => {
-    const payloads = isBatch(seen)
-      ? (seen.body as BatchBody).starts.map(({ payload }) => payload)
-      : [(seen.body as { payload: number }).payload];
-    if (payloads.some(refused))
-      answer(response, 400, errorBody("invalid_request", isBatch(seen) ? "starts/…" : "payload"));
-    else startAll(seen, response);
-  });
-  const client = connect(server.url);
-  const results = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => client.tasks.start("a", i)));
+test("one start that is refused for its shape does not refuse its batch", async () => {
+  const refused = (i: number): boolean => i === 3 || i === 77;
+  const client = connect(scene.server.url);
+  const results = await Promise.allSettled(
+    numbers(100).map((i) => client.tasks.start("a", i, refused(i) ? { queue: "not a name!" } : {})),
+  );
   results.forEach((result, i) => {
-    if (!refused(i)) assert.equal((result as PromiseFulfilledResult<{ id: string }>).value.id, `run_${i}`);
-    else assert.equal(((result as PromiseRejectedResult).reason as KeelsonError).message, "payload");
+    if (!refused(i)) assert.equal((result as PromiseFulfilledResult<Run>).value.payload, i);
+    else assert.equal(((result as PromiseRejectedResult).reason as KeelsonError).issues[0]?.path, "queue");
   });
 });
 
 test("starts with and without keys never share a request, and only those with keys are repeated", async () => {
-  const cut = new Set<string>();
-  await using server = await startWireServer((seen, response, request) => {
-    const keyed = (seen.body as BatchBody).starts[0]?.idempotency_key !== undefined;
-    if (cut.has(String(keyed))) startAll(seen, response);
-    else {
-      cut.add(String(keyed));
-      request.socket.destroy();
-    }
+  const cut = new Set<boolean>();
+  await using proxy = await watch(({ body }) => {
+    const keyed = body.starts[0].idempotency_key !== undefined;
+    if (cut.has(keyed)) return "pass";
+    cut.add(keyed);
+    return "cut after";
   });
-  const client = connect(server.url);
+  const client = connect(proxy.url);
   const results = await Promise.allSettled(
-    [0, 1, 2, 3].map((i) => client.tasks.start("a", i, i % 2 === 0 ? { idempotencyKey: `k${i}` } : {})),
+    numbers(4).map((i) =>
+      client.tasks.start("a", i, { tags: ["keys"], ...(i % 2 === 0 && { idempotencyKey: `k${i}` }) }),
+    ),
   );
   assert.deepEqual(
     results.map(({ status }) => status),
     ["fulfilled", "rejected", "fulfilled", "rejected"],
   );
   assert.equal(((results[1] as PromiseRejectedResult).reason as KeelsonError).outcomeUnknown, true);
-  assert.equal(server.seen.length, 3);
-});
-
-test("a start that is told to come back later is repeated by itself", async () => {
-  let calls = 0;
-  await using server = await startWireServer((seen, response) => {
-    calls += 1;
-    if (calls > 1) {
-      startAll(seen, response);
-      return;
-    }
-    const error = { code: "rate_limited", message: "later", details: null, request_id: "r" };
-    answer(response, 200, {
-      results: [
-        { status: 429, run: null, error },
-        { status: 201, run: run("run_1"), error: null },
-      ],
-    });
-  });
-  const client = connect(server.url);
-  const runs = await Promise.all([client.tasks.start("a", 0), client.tasks.start("a", 1)]);
-  assert.deepEqual(
-    runs.map(({ id }) => id),
-    ["run_0", "run_1"],
-  );
+  assert.equal(proxy.seen.length, 3);
+  assert.equal((await connect(scene.server.url).runs.list({ tag: "keys" }).page()).items.length, 4);
 });
 
 test("batches stay under the body limit", async () => {
-  let largest = 0;
-  await using server = await startWireServer((seen, response, request) => {
-    largest = Math.max(largest, Number(request.headers["content-length"]));
-    const { starts } = isBatch(seen) ? (seen.body as BatchBody) : { starts: [0] };
-    answer(
-      response,
-      200,
-      isBatch(seen)
-        ? { results: starts.map(() => ({ status: 201, run: run("run_1"), error: null })) }
-        : run("run_1"),
-    );
-  });
-  const client = connect(server.url);
-  await Promise.all(Array.from({ length: 40 }, () => client.tasks.start("a", "ü".repeat(50_000))));
+  await using proxy = await watch();
+  const client = connect(proxy.url);
+  const payload = "ü".repeat(50_000);
+  const runs = await Promise.all(numbers(40).map(() => client.tasks.start("a", payload)));
+  assert.ok(runs.every((run) => run.payload === payload));
+  const largest = Math.max(...proxy.seen.map(({ headers }) => Number(headers["content-length"])));
   assert.ok(largest > 500_000 && largest < 1024 * 1024, String(largest));
 });
 
 test("a payload counts as it was at the call, and one that is not JSON rejects its caller alone", async () => {
-  await using server = await startWireServer((seen, response) => startAll(seen, response));
-  const client = connect(server.url);
+  const client = connect(scene.server.url);
   const payload = { n: 1 };
   const started = client.tasks.start("a", payload);
   payload.n = 2;
   await assert.rejects(client.tasks.start("a", 1n), TypeError);
-  await started;
-  assert.deepEqual(server.seen[0]?.body, { payload: { n: 1 } });
+  assert.deepEqual((await started).payload, { n: 1 });
 });
 
 test("an aborted start that waits is not sent", async () => {
-  await using server = await startWireServer(startAll);
-  const client = connect(server.url);
+  await using proxy = await watch();
+  const client = connect(proxy.url);
   const controller = new AbortController();
   const aborted = client.tasks.start("a", 0, { signal: controller.signal });
   const kept = client.tasks.start("a", 1);
@@ -197,7 +132,7 @@ test("an aborted start that waits is not sent", async () => {
   await assert.rejects(aborted, /left/);
   await kept;
   assert.deepEqual(
-    server.seen.map(({ path }) => path),
-    ["/v1/tasks/a/start"],
+    proxy.seen.map(({ path, body }) => [path, body.payload]),
+    [["/v1/tasks/a/start", 1]],
   );
 });

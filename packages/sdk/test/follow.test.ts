@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
-import { test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 import {
   Client,
   ConflictError,
@@ -9,16 +8,21 @@ import {
   type RunFailedError,
   TimeoutError,
 } from "@keelson/sdk";
-import { answer, errorBody, run, startWireServer } from "./support/wire-server.ts";
+import type { HeldLease } from "../../server/test/support/raw-worker.ts";
+import { absentRunId, startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { startFaultProxy, type Fate, type FaultProxy, type Seen } from "./support/fault-proxy.ts";
 
-const connect = (url: string): Client => new Client({ url, apiKey: "k" });
+let scene: RunScene;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "a", retry: { max_attempts: 1 } }] });
+});
+after(() => scene.stop());
+afterEach(() => scene.cancelAll());
 
-function open(response: ServerResponse): void {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  response.write("retry: 1000\n\n: keep-alive\n\n");
-}
-const send = (response: ServerResponse, event: string, id: string, data: unknown): boolean =>
-  response.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+const watch = (decide?: (seen: Seen, index: number) => Fate): Promise<FaultProxy> =>
+  startFaultProxy(scene.server.url, decide);
+const connect = (url = scene.server.url): Client =>
+  new Client({ url, apiKey: scene.server.credentials.api_key });
 
 async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
@@ -26,58 +30,83 @@ async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-test("a follower resumes after each disconnect and sees every event once, until the end", async () => {
-  await using server = await startWireServer(({ headers }, response, request) => {
-    open(response);
-    const after = Number(headers["last-event-id"] ?? 0);
-    for (let id = after + 1; id <= Math.min(after + 2, 5); id += 1)
-      send(response, "run_event", String(id), { id: String(id) });
-    if (after + 2 >= 5) {
-      send(response, "end", "5", { status: "succeeded" });
-      response.end();
-    } else if (after === 0) response.end();
-    else response.write("id: 99\nevent: run_event\ndata: {", () => request.socket.destroy());
-  });
-  const events = await collect(connect(server.url).runs.events("run_1", { follow: true }));
-  assert.deepEqual(
-    events.map(({ id }) => id),
-    ["1", "2", "3", "4", "5"],
+/** A run whose attempt has begun. */
+async function begin(): Promise<HeldLease> {
+  await scene.start("a");
+  const lease = await scene.worker.takeOne();
+  await scene.worker.report(lease.operation("start"));
+  return lease;
+}
+
+const write = (lease: HeldLease, ...texts: string[]): Promise<unknown> =>
+  scene.worker.report(
+    lease.operation("logs", {
+      chunks: texts.map((text) => ({
+        stream: "stdout",
+        data: Buffer.from(text).toString("base64"),
+        at: "2026-11-20T09:15:00.123Z",
+      })),
+    }),
   );
+
+const end = (lease: HeldLease, outcome = "succeeded", extra = {}): Promise<unknown> =>
+  scene.worker.report(lease.operation("release", { outcome, ...extra }));
+
+const textOf = (chunk: { data: string }): string => new TextDecoder().decode(decodeBase64(chunk.data));
+
+test("a follower resumes after each disconnect and sees every event once, until the end", async () => {
+  const lease = await begin();
+  await write(lease, "1", "2", "3", "4", "5");
+  await end(lease);
+  const failures: unknown[] = [];
+  await using proxy = await watch((_seen, index) => (index < 2 ? { events: 2 } : "pass"));
+  const onReconnect = (failure: unknown): void => void failures.push(failure);
+  const chunks = await collect(connect(proxy.url).runs.logs(lease.runId, { follow: true, onReconnect }));
+  assert.deepEqual(chunks.map(textOf), ["1", "2", "3", "4", "5"]);
   assert.deepEqual(
-    server.seen.map(({ headers }) => headers["last-event-id"]),
+    proxy.seen.map(({ headers }) => headers["last-event-id"]),
     [undefined, "2", "4"],
   );
-  assert.partialDeepStrictEqual(server.seen[0], {
-    path: "/api/runs/run_1/events?follow=1",
-    headers: { accept: "text/event-stream", authorization: "Bearer k" },
+  assert.equal(failures.length, 2);
+  assert.partialDeepStrictEqual(proxy.seen[0], {
+    path: `/api/runs/${lease.runId}/logs?follow=1`,
+    headers: { accept: "text/event-stream" },
   });
 });
 
-test("a follower begins after its cursor and stops when its reader does", async () => {
-  let closed: () => void = () => undefined;
-  const closing = new Promise<void>((resolve) => (closed = resolve));
-  await using server = await startWireServer((_seen, response, request) => {
-    request.socket.on("close", closed);
-    open(response);
-    send(response, "run_log", "8", { id: "8", data: "aMO8" });
-  });
-  for await (const chunk of connect(server.url).runs.logs("run_1", { follow: true, cursor: "7" })) {
-    assert.equal(new TextDecoder().decode(decodeBase64(chunk.data)), "hü");
+test("a follower begins after its cursor and hangs up when its reader leaves", async () => {
+  const lease = await begin();
+  await write(lease, "one", "hü");
+  await using proxy = await watch();
+  for await (const chunk of connect(proxy.url).runs.logs(lease.runId, { follow: true, cursor: "1" })) {
+    assert.equal(textOf(chunk), "hü");
     break;
   }
-  await closing;
-  assert.equal(server.seen[0]?.headers["last-event-id"], "7");
+  await proxy.seen[0]?.left;
+});
+
+test("a slow reader loses nothing and keeps its connection", async () => {
+  const lease = await begin();
+  await write(lease, "1", "2");
+  await using proxy = await watch();
+  const seen: string[] = [];
+  for await (const chunk of connect(proxy.url).runs.logs(lease.runId, { follow: true })) {
+    seen.push(textOf(chunk));
+    if (seen.length === 1) await write(lease, "3");
+    if (seen.length === 3) await end(lease);
+  }
+  assert.deepEqual(seen, ["1", "2", "3"]);
+  assert.equal(proxy.seen.length, 1);
 });
 
 test("a gap ends the follower unless it is told what to do", async () => {
-  await using server = await startWireServer((_seen, response) => {
-    open(response);
-    send(response, "gap", "4", { earliest_cursor: "4" });
-    send(response, "run_log", "5", { id: "5" });
-    send(response, "end", "5", {});
-    response.end();
-  });
-  const { runs } = connect(server.url);
+  const wire = [
+    `id: 4\nevent: gap\ndata: {"earliest_cursor":"4"}\n\n`,
+    `id: 5\nevent: run_log\ndata: {"id":"5"}\n\n`,
+    `id: 5\nevent: end\ndata: {}\n\n`,
+  ].join("");
+  const fetch = async (): Promise<Response> => new Response(wire);
+  const { runs } = new Client({ url: scene.server.url, apiKey: "k", fetch });
   await assert.rejects(
     collect(runs.logs("run_1", { follow: true, cursor: "1" })),
     (error: ConflictError) => error instanceof ConflictError && error.code === "cursor_expired",
@@ -91,78 +120,60 @@ test("a gap ends the follower unless it is told what to do", async () => {
 });
 
 test("a refusal ends the follower, an unavailable server does not", async () => {
-  let calls = 0;
-  await using server = await startWireServer(({ path }, response) => {
-    calls += 1;
-    if (path.includes("run_0")) answer(response, 404, errorBody("not_found"));
-    else if (calls === 2) answer(response, 503, errorBody("unavailable"));
-    else {
-      open(response);
-      if (calls === 3)
-        send(response, "error", "", {
-          code: "unavailable",
-          message: "down",
-          details: null,
-          request_id: "req-1",
-        });
-      else send(response, "end", "1", {});
-      response.end();
-    }
-  });
-  const { runs } = connect(server.url);
-  await assert.rejects(collect(runs.events("run_0", { follow: true })), NotFoundError);
-  assert.deepEqual(await collect(runs.events("run_1", { follow: true })), []);
-  assert.equal(calls, 4);
+  const lease = await begin();
+  await end(lease);
+  await using proxy = await watch((_seen, index) =>
+    index === 0 ? { status: 503 } : index === 1 ? "cut before" : "pass",
+  );
+  const events = await collect(connect(proxy.url).runs.events(lease.runId, { follow: true }));
+  assert.equal(events.at(-1)?.kind, "run.succeeded");
+  assert.equal(proxy.seen.length, 3);
+  await assert.rejects(
+    collect(connect().runs.events(absentRunId(lease.runId), { follow: true })),
+    NotFoundError,
+  );
 });
 
 test("without follow a feed is what there is, page by page", async () => {
-  await using server = await startWireServer(({ path }, response) => {
-    const after = new URL(path, "http://x").searchParams.get("cursor");
-    answer(response, 200, {
-      events: [{ id: after === null ? "1" : "2" }],
-      next_cursor: after === null ? "1" : null,
-    });
-  });
-  assert.deepEqual(
-    (await collect(connect(server.url).runs.events("run_1"))).map(({ id }) => id),
-    ["1", "2"],
-  );
-  assert.equal(server.seen[1]?.path, "/v1/runs/run_1/events?cursor=1&limit=200");
+  const lease = await begin();
+  const texts = Array.from({ length: 250 }, (_, i) => `${i}`);
+  await write(lease, ...texts);
+  await using proxy = await watch();
+  assert.deepEqual((await collect(connect(proxy.url).runs.logs(lease.runId))).map(textOf), texts);
+  assert.match(proxy.seen[1]?.path ?? "", /\/logs\?cursor=200&limit=200$/);
 });
 
 test("wait gives the ended run, or rejects for a failed one when asked to", async () => {
-  await using server = await startWireServer(({ path }, response) => {
-    if (path.startsWith("/v1/"))
-      answer(response, 200, run("run_1", { status: "failed", failure: { message: "disk full" } }));
-    else {
-      open(response);
-      send(response, "end", "3", { status: "failed" });
-      response.end();
-    }
-  });
-  const { runs } = connect(server.url);
-  assert.equal((await runs.wait("run_1")).status, "failed");
+  const lease = await begin();
+  const { runs } = connect();
+  const waiting = runs.wait(lease.runId);
+  const failure = { kind: "application_error", message: "disk full", stack: null, retryable: false };
+  await end(lease, "failed", { failure });
+  assert.equal((await waiting).status, "failed");
   await assert.rejects(
-    runs.wait("run_1", { throwOnFailure: true }),
-    (error: RunFailedError) => error.run.id === "run_1" && error.message === "Run run_1 failed: disk full",
+    runs.wait(lease.runId, { throwOnFailure: true }),
+    (error: RunFailedError) =>
+      error.run.id === lease.runId && error.message === `Run ${lease.runId} failed: disk full`,
   );
 });
 
 test("wait asks again and again where streams are refused", async () => {
+  const lease = await begin();
   let polls = 0;
-  await using server = await startWireServer(({ path }, response) => {
-    if (path.startsWith("/api/")) answer(response, 405, errorBody("method_not_allowed"));
-    else answer(response, 200, run("run_1", { status: (polls += 1) < 3 ? "running" : "succeeded" }));
+  await using proxy = await watch(({ path }) => {
+    if (path.startsWith("/api/")) return { status: 405 };
+    polls += 1;
+    return polls < 3 ? "pass" : { hold: end(lease) };
   });
-  assert.equal((await connect(server.url).runs.wait("run_1")).status, "succeeded");
+  assert.equal((await connect(proxy.url).runs.wait(lease.runId)).status, "succeeded");
   assert.equal(polls, 3);
 });
 
 test("wait gives up after its time and when its signal is aborted", async () => {
-  await using server = await startWireServer((_seen, response) => open(response));
-  const { runs } = connect(server.url);
-  await assert.rejects(runs.wait("run_1", { timeoutMs: 50 }), TimeoutError);
+  const { id } = await scene.start("a");
+  const { runs } = connect();
+  await assert.rejects(runs.wait(id, { timeoutMs: 50 }), TimeoutError);
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error("left")), 50);
-  await assert.rejects(runs.wait("run_1", { signal: controller.signal }), /left/);
+  await assert.rejects(runs.wait(id, { signal: controller.signal }), /left/);
 });

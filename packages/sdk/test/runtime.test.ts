@@ -13,7 +13,12 @@ type Recorded = { lines: [string, string][]; changes: unknown[] };
 async function execute(
   id: string,
   payload: unknown,
-  options: { signal?: AbortSignal; metadata?: Record<string, unknown>; kind?: "actor" } = {},
+  options: {
+    signal?: AbortSignal;
+    metadata?: Record<string, unknown>;
+    kind?: "actor";
+    secrets?: Record<string, string>;
+  } = {},
 ): Promise<ExecuteResult & Recorded> {
   const recorded: Recorded = { lines: [], changes: [] };
   const input: ExecuteInput = {
@@ -39,12 +44,18 @@ async function execute(
       schedule_id: null,
       workspace_id: null,
     },
-    secrets: {},
+    secrets: options.secrets ?? {},
+    journal: [],
+    waits: [],
+    session: null,
     signal: options.signal ?? new AbortController().signal,
     host: {
       log: (stream, text) => void recorded.lines.push([stream, text]),
       event: () => undefined,
       metadata: (changes) => void recorded.changes.push(...changes),
+      call: () => Promise.reject(new Error("no durable call was expected")),
+      onSettled: () => undefined,
+      onSuspend: () => undefined,
     },
   };
   return { ...(await keelson.execute(input)), ...recorded };
@@ -304,6 +315,7 @@ test("the manifest has what was declared, in the wire's form", () => {
     ttl: "1h",
     execution: "shared",
     memoryMb: 256,
+    secrets: ["API_KEY"],
     run: ({ path }) => path,
   });
   task({ id: "manifest-plain", payload: { type: "object" }, run: () => 1 });
@@ -324,6 +336,7 @@ test("the manifest has what was declared, in the wire's form", () => {
     ttl: "1h",
     execution: "shared",
     memory_mb: 256,
+    secrets: ["API_KEY"],
   });
   assert.deepEqual(tasks.find(({ id }) => id === "manifest-plain")?.payload_schema, { type: "object" });
   assert.partialDeepStrictEqual(tasks.find(({ id }) => id === "manifest-transform")?.payload_schema, {
@@ -332,11 +345,20 @@ test("the manifest has what was declared, in the wire's form", () => {
   assert.deepEqual(queues, [{ name: "reports/slow", concurrency_limit: 2 }]);
 });
 
+test("a run sees its secrets, and cannot change them", async () => {
+  const { output } = (await attempt(
+    (_payload, { secrets }) => [secrets["API_KEY"], Object.isFrozen(secrets), secrets["OTHER"] ?? null],
+    { secrets: { API_KEY: "swordfish" } },
+  )) as { output: string };
+  assert.deepEqual(JSON.parse(output), ["swordfish", true, null]);
+});
+
 test("a declaration that cannot be used is refused where it stands", () => {
   const { id } = task({ id: freshId(), run: () => 1 });
   assert.throws(() => task({ id, run: () => 2 }), /declared twice/);
   assert.throws(() => task({ id: "has space", run: () => 2 }), TypeError);
   assert.throws(() => task({ id: freshId() } as never), /no run function/);
+  assert.throws(() => task({ id: freshId(), secrets: ["a-b"], run: () => 2 }), /not a secret's name/);
   queue({ name: "once" });
   assert.throws(() => queue({ name: "once" }), /declared twice/);
   assert.throws(() => queue({ name: "" }), TypeError);

@@ -1,5 +1,13 @@
 import { test } from "node:test";
-import { task, type Client, type InputOf, type OutputOf, type RunOf } from "@keelson/sdk";
+import {
+  actor,
+  task,
+  type Client,
+  type InputOf,
+  type OutputOf,
+  type RecordOf,
+  type RunOf,
+} from "@keelson/sdk";
 import { z } from "zod";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -25,6 +33,12 @@ const annotated = task({
 isTrue<Equal<InputOf<typeof annotated>, { n: number }>>();
 
 const bare = task({ id: "types-bare", run: () => "done" });
+
+const chat = actor({
+  id: "types-chat",
+  input: z.object({ text: z.string() }),
+  run: async () => "done",
+});
 
 /** For the compiler alone: what is inferred, and what is refused. */
 async function check(client: Client): Promise<void> {
@@ -55,7 +69,33 @@ async function check(client: Client): Promise<void> {
   task({ run: () => 1 });
 }
 
+/** For the compiler alone, too. */
+async function checkSessions(client: Client): Promise<void> {
+  await client.actors.start(chat, { text: "Hello" }, { session: { externalId: "x" } });
+  await client.actors.start<typeof chat>("chat", { text: "Hello" });
+  await client.actors.start("any-name", 1);
+  await client.sessions.create({ actor: chat, externalId: "x", expiresAt: null });
+  await client.sessions.startAndWait({ task: report, payload: { path: "." }, timeout: "1m" });
+  for await (const record of client.sessions.open("x").output<{ piece: string }>("output")) {
+    isTrue<Equal<typeof record, RecordOf<{ piece: string }>>>();
+    isTrue<Equal<typeof record.data.piece, string>>();
+  }
+  await client.tokens.complete("tok_1", { approved: true });
+  await client.publicAccessTokens.create({ type: "session.input.send", session: { externalId: "x" } });
+
+  // @ts-expect-error a text is text
+  await client.actors.start(chat, { text: 1 });
+  // @ts-expect-error a session runs one thing
+  await client.sessions.create({ actor: chat, task: report });
+  // @ts-expect-error a session runs something
+  await client.sessions.create({ externalId: "x" });
+  // @ts-expect-error no such permission
+  await client.publicAccessTokens.create({ type: "session.input.read", session: "x" });
+  // @ts-expect-error a duration has a unit
+  await client.tokens.create({ timeout: "5" });
+}
+
 test("the types of a task are those of its schema or of its run function", () => {
   // The compiler has checked them, or this file would not have passed it.
-  void check;
+  void [check, checkSessions];
 });

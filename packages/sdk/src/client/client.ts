@@ -1,8 +1,15 @@
+import { createActorsApi, type ActorsApi } from "./actors.ts";
 import { resolveConfig, type ClientOptions } from "./config.ts";
 import { createDeploymentsApi, type DeploymentsApi } from "./deployments.ts";
+import { createPublicAccessTokensApi, type PublicAccessTokensApi } from "./public-access-tokens.ts";
 import { createRunsApi, type RunsApi } from "./runs.ts";
+import { createSchedulesApi, type SchedulesApi } from "./schedules.ts";
+import { createSecretsApi, type SecretsApi } from "./secrets.ts";
+import { createSessionsApi, type SessionsApi } from "./sessions.ts";
 import { createTasksApi, type TasksApi } from "./tasks.ts";
-import { createTransport } from "./transport.ts";
+import type { ApiRequest } from "./exchange.ts";
+import { createTokensApi, type TokensApi } from "./tokens.ts";
+import { createTransport, type Transport } from "./transport.ts";
 
 /**
  * Calls a Keelson server with an API key, which is bound to one environment. Responses are the wire's objects.
@@ -10,15 +17,34 @@ import { createTransport } from "./transport.ts";
  */
 export class Client {
   readonly tasks: TasksApi;
+  readonly actors: ActorsApi;
   readonly runs: RunsApi;
+  readonly sessions: SessionsApi;
+  readonly tokens: TokensApi;
+  readonly publicAccessTokens: PublicAccessTokensApi;
   readonly deployments: DeploymentsApi;
+  readonly schedules: SchedulesApi;
+  readonly secrets: SecretsApi;
+  readonly #transport: Transport;
 
   /** Throws a TypeError when the URL or the API key is neither given nor in the environment. */
   constructor(options: ClientOptions = {}) {
     const transport = createTransport(resolveConfig(options));
+    this.#transport = transport;
     this.tasks = createTasksApi(transport);
+    this.actors = createActorsApi(transport);
     this.runs = createRunsApi(transport);
+    this.sessions = createSessionsApi(transport);
+    this.tokens = createTokensApi(transport);
+    this.publicAccessTokens = createPublicAccessTokensApi(transport);
     this.deployments = createDeploymentsApi(transport);
+    this.schedules = createSchedulesApi(transport);
+    this.secrets = createSecretsApi(transport);
+  }
+
+  /** Calls a route that has no method of its own here, with the client's credential, retries and errors. `T` is its answer. */
+  request<T>(request: ApiRequest): Promise<T> {
+    return this.#transport.request<T>(request);
   }
 }
 

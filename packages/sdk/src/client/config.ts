@@ -2,8 +2,8 @@
 export type ClientOptions = {
   /** The server, e.g. `http://127.0.0.1:8080`. Default: the environment variable KEELSON_URL. */
   url?: string;
-  /** An API key. Default: the environment variable KEELSON_API_KEY. */
-  apiKey?: string;
+  /** An API key, or a user's session. Default: the environment variable KEELSON_API_KEY. Null sends none. */
+  apiKey?: string | null;
   /** Used instead of the platform's own, for every request. */
   fetch?: typeof globalThis.fetch;
   /** Repeats of a request that may be repeated. Default 4. */
@@ -16,7 +16,7 @@ export type ClientOptions = {
 
 export type ClientConfig = {
   url: string;
-  apiKey: string;
+  apiKey: string | null;
   fetch: typeof globalThis.fetch | null;
   maxRetries: number;
   timeoutMs: number;
@@ -29,7 +29,7 @@ type NodeLike = { process?: { env?: Record<string, string | undefined> } };
 export function resolveConfig(options: ClientOptions): ClientConfig {
   const env = (globalThis as NodeLike).process?.env ?? {};
   const url = options.url ?? env["KEELSON_URL"];
-  const apiKey = options.apiKey ?? env["KEELSON_API_KEY"];
+  const apiKey = options.apiKey === undefined ? env["KEELSON_API_KEY"] : options.apiKey;
   if (url === undefined || url === "") throw new TypeError("No server URL: pass `url` or set KEELSON_URL");
   if (apiKey === undefined || apiKey === "")
     throw new TypeError("No API key: pass `apiKey` or set KEELSON_API_KEY");

@@ -11,8 +11,17 @@ export type RequestOptions = {
   idempotencyKey?: string;
 };
 
+/** As RequestOptions, where the idempotency key is part of the body. */
+export type CallOptions = Pick<RequestOptions, "signal" | "timeoutMs">;
+
+/** The call's own options among others that are given with them. */
+export const callOptions = ({ signal, timeoutMs }: CallOptions): CallOptions => ({
+  ...(signal !== undefined && { signal }),
+  ...(timeoutMs !== undefined && { timeoutMs }),
+});
+
 export type ApiRequest = RequestOptions & {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: Record<string, string | number | readonly string[] | undefined>;
   /** JSON text or raw bytes; a value is encoded as JSON. */

@@ -1,12 +1,9 @@
 import { HEADERS } from "@keelson/contract/plain";
-import { createParser } from "eventsource-parser";
 import { sleep } from "./clock.ts";
 import { ConflictError, ConnectionError, errorOf, KeelsonError } from "./errors.ts";
-import { responseError } from "./read-response.ts";
+import { readEvents, type StreamEvent } from "./read-events.ts";
 import { backoffMs, mayRepeat } from "./retry.ts";
 import type { Transport } from "./transport.ts";
-
-export type StreamEvent = { id: string; event: string; data: unknown };
 
 export type FollowOptions = {
   /** What comes after this cursor; absent: from the beginning. */
@@ -14,97 +11,76 @@ export type FollowOptions = {
   signal?: AbortSignal;
   /** The asked-for cursor is older than what is kept. Called with where the stream goes on; without it the stream ends with `cursor_expired`. */
   onGap?: (earliestCursor: string | null) => void;
+  /** Called when a connection is there: the first one, and each after `onReconnect`. */
+  onConnect?: () => void;
+  /** Called before each reconnection with what ended the connection. */
+  onReconnect?: (failure: unknown) => void;
+  /** Reconnections in a row that bring nothing before it gives up. Default 10, about a minute. */
+  maxReconnects?: number;
 };
 
-/** Three keep-alive comments of the server: a connection silent for longer is taken for dead. */
-const SILENCE_MS = 45_000;
-/** Reconnections in a row that brought nothing, about a minute, before the follower gives up. */
-const MAX_FRUITLESS = 10;
+const MAX_RECONNECTS = 10;
 
-async function* readEvents(
-  transport: Transport,
-  path: string,
-  cursor: string | null,
-  outer: AbortSignal | undefined,
-): AsyncGenerator<StreamEvent> {
-  const controller = new AbortController();
-  const onAbort = (): void => controller.abort(outer?.reason);
-  outer?.addEventListener("abort", onAbort, { once: true });
-  const silence = setTimeout(
-    () => controller.abort(new Error(`nothing received for ${SILENCE_MS} ms`)),
-    SILENCE_MS,
-  );
-  try {
-    outer?.throwIfAborted();
-    const headers: Record<string, string> = { ...transport.headers(), accept: "text/event-stream" };
-    if (cursor !== null) headers[HEADERS.lastEventId] = cursor;
-    const response = await transport.fetch(`${transport.config.url}${path}`, {
-      headers,
-      signal: controller.signal,
-    });
-    if (!response.ok || response.body === null) {
-      const answer = {
-        status: response.status,
-        header: (name: string) => response.headers.get(name),
-        text: await response.text(),
-      };
-      throw responseError(answer, false);
+/** Opens the stream after the cursor. */
+const opener =
+  (transport: Transport, path: string, cursor: string | null, onConnect: FollowOptions["onConnect"]) =>
+  async (signal: AbortSignal): Promise<Response> => {
+    // A browser's own fetch refuses to be called as a method.
+    const { config, fetch, renewable } = transport;
+    const open = async (renew: boolean): Promise<Response> => {
+      const headers = { ...(await transport.headers(renew)), accept: "text/event-stream" };
+      const after = cursor === null ? {} : { [HEADERS.lastEventId]: cursor };
+      return fetch(config.url + path, { headers: { ...headers, ...after }, signal });
+    };
+    let response = await open(false);
+    if (response.status === 401 && renewable) {
+      await response.body?.cancel();
+      response = await open(true);
     }
-    const events: StreamEvent[] = [];
-    const parser = createParser({
-      onEvent: ({ id, event, data }) =>
-        events.push({ id: id ?? "", event: event ?? "message", data: JSON.parse(data) as unknown }),
-    });
-    const decoder = new TextDecoder();
-    for await (const bytes of response.body as AsyncIterable<Uint8Array<ArrayBuffer>>) {
-      silence.refresh();
-      parser.feed(decoder.decode(bytes, { stream: true }));
-      yield* events.splice(0);
-    }
-  } finally {
-    clearTimeout(silence);
-    outer?.removeEventListener("abort", onAbort);
-    controller.abort();
-  }
+    if (response.ok) onConnect?.();
+    return response;
+  };
+
+function eventError(event: StreamEvent): KeelsonError {
+  const error = event.data as { code: string; message: string };
+  return errorOf(error.code === "unavailable" ? 503 : error.code === "rate_limited" ? 429 : 500, error);
+}
+
+function passGap(event: StreamEvent, onGap: FollowOptions["onGap"]): void {
+  const earliest = (event.data as { earliest_cursor?: string | null }).earliest_cursor ?? null;
+  if (onGap !== undefined) return onGap(earliest);
+  const message = "What comes after the cursor is no longer kept";
+  const details = { earliest_cursor: earliest };
+  throw new ConflictError({ code: "cursor_expired", message, status: 410, details });
+}
+
+function lost(path: string, failure: unknown): KeelsonError {
+  if (failure instanceof KeelsonError) return failure;
+  const detail = failure instanceof Error ? failure.message : String(failure);
+  const message = `Lost the stream ${path}: ${detail}`;
+  return new ConnectionError({ code: "connection_error", message, cause: failure });
 }
 
 /**
  * Follows a server-sent stream across disconnects, each event once and in order, until the server says `end`
  * (yielded last, with the final state as its data). Throws what the server refuses with, a ConnectionError when it
- * stays unreachable for about a minute, and the signal's reason when it is aborted.
+ * stays unreachable, and the signal's reason when it is aborted.
  */
 export async function* followStream(
   transport: Transport,
   path: string,
   options: FollowOptions = {},
-  maxFruitless: number = MAX_FRUITLESS,
 ): AsyncGenerator<StreamEvent> {
-  const { signal, onGap } = options;
+  const { signal, onGap, onConnect, onReconnect, maxReconnects = MAX_RECONNECTS } = options;
   let cursor = options.cursor ?? null;
   for (let fruitless = 1; ; fruitless += 1) {
     let failure: unknown = new Error("the stream was closed before its end");
     try {
-      for await (const event of readEvents(transport, path, cursor, signal)) {
+      for await (const event of readEvents(opener(transport, path, cursor, onConnect), signal)) {
         fruitless = 1;
-        if (event.event === "error") {
-          const error = event.data as { code: string; message: string };
-          throw errorOf(
-            error.code === "unavailable" ? 503 : error.code === "rate_limited" ? 429 : 500,
-            error,
-          );
-        }
+        if (event.event === "error") throw eventError(event);
         if (event.event === "gap") {
-          const earliest = (event.data as { earliest_cursor?: string | null }).earliest_cursor ?? null;
-          if (onGap === undefined) {
-            const message = "What comes after the cursor is no longer kept";
-            throw new ConflictError({
-              code: "cursor_expired",
-              message,
-              status: 410,
-              details: { earliest_cursor: earliest },
-            });
-          }
-          onGap(earliest);
+          passGap(event, onGap);
           continue;
         }
         if (event.id !== "") cursor = event.id;
@@ -117,15 +93,8 @@ export async function* followStream(
       if (error instanceof KeelsonError && error.status !== 500 && !mayRepeat(error, true)) throw error;
       failure = error;
     }
-    if (fruitless >= maxFruitless) {
-      if (failure instanceof KeelsonError) throw failure;
-      const detail = failure instanceof Error ? failure.message : String(failure);
-      throw new ConnectionError({
-        code: "connection_error",
-        message: `Lost the stream ${path}: ${detail}`,
-        cause: failure,
-      });
-    }
+    if (fruitless >= maxReconnects) throw lost(path, failure);
+    onReconnect?.(failure);
     await sleep(backoffMs(fruitless, failure instanceof KeelsonError ? failure.retryAfterMs : null), signal);
   }
 }

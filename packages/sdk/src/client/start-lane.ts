@@ -31,7 +31,7 @@ function createWaiting(
 ): Waiting {
   // The exact size matters only near the limit; a UTF-16 unit is at most three bytes.
   const bytes = task.length + 16 + (text.length > 8192 ? encoder.encode(text).length : text.length * 3);
-  const start: Waiting = { task, text, bytes, attempt: 1, settled: false, resolve, reject };
+  const start: Waiting = { task, text, bytes, settled: false, resolve, reject };
   if (signal === undefined) return start;
   const onAbort = (): void => {
     start.settled = true;
@@ -57,7 +57,7 @@ function createWaiting(
  * One lane holds only starts that may be repeated (they carry an idempotency key) or only starts that may not.
  */
 export function createStartLane(transport: Transport, repeatable: boolean): (start: Start) => Promise<Run> {
-  const send = createStartSender(transport, repeatable, enqueue);
+  const send = createStartSender(transport, repeatable);
   let waiting: Waiting[] = [];
   let inFlight = 0;
   let scheduled = false;

@@ -1,8 +1,6 @@
 import type { Run, StartBatchResult } from "@keelson/contract";
-import { sleep } from "./clock.ts";
 import { errorOf, KeelsonError } from "./errors.ts";
 import type { ApiRequest } from "./exchange.ts";
-import { backoffMs, mayRepeat } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
 /** A start that waits for its request; its body was encoded when it was called, so that later changes of the payload do not count. */
@@ -10,7 +8,6 @@ export type Waiting = {
   task: string;
   text: string;
   bytes: number;
-  attempt: number;
   /** Its caller has left; nothing is to be sent. */
   settled: boolean;
   resolve: (run: Run) => void;
@@ -52,25 +49,13 @@ function toError(result: StartBatchResult["results"][number] | undefined): Keels
 }
 
 /**
- * Sends starts in one request and settles each as if it had been sent alone. A start that is to come back later is
- * given to `requeue`; a batch that is refused as a whole is halved until the starts at fault stand alone.
+ * Sends starts in one request and settles each as if it had been sent alone. A batch that is refused as a whole is
+ * halved until the starts at fault stand alone.
  */
 export function createStartSender(
   transport: Transport,
   repeatable: boolean,
-  requeue: (start: Waiting) => void,
 ): (starts: readonly Waiting[]) => Promise<void> {
-  function refuse(start: Waiting, error: KeelsonError): void {
-    if (start.attempt > transport.config.maxRetries || !mayRepeat(error, repeatable)) {
-      start.reject(error);
-      return;
-    }
-    void sleep(backoffMs(start.attempt, error.retryAfterMs)).then(() => {
-      start.attempt += 1;
-      requeue(start);
-    });
-  }
-
   async function sendAlone(start: Waiting): Promise<void> {
     try {
       start.resolve(await transport.request<Run>(loneRequest(start.task, start.text, repeatable)));
@@ -87,7 +72,7 @@ export function createStartSender(
       starts.forEach((start, i) => {
         const result = results[i];
         if (result?.run) start.resolve(result.run);
-        else refuse(start, toError(result));
+        else start.reject(toError(result));
       });
     } catch (error) {
       if (!refusedWhole(error)) {

@@ -40,8 +40,8 @@ const isFinal = (error: unknown): boolean =>
 
 async function followToEnd(transport: Transport, id: string, signal: AbortSignal): Promise<void> {
   const path = `/api/runs/${encodeURIComponent(id)}/events?follow=1`;
-  const options = { signal, onGap: () => undefined };
-  for await (const event of followStream(transport, path, options, STREAM_TRIES)) {
+  const options = { signal, onGap: () => undefined, maxReconnects: STREAM_TRIES };
+  for await (const event of followStream(transport, path, options)) {
     if (event.event === "end") return;
   }
 }

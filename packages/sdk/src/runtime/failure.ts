@@ -1,10 +1,13 @@
-import type { ExecuteResult, FailureKind } from "@keelson/contract/plain";
+import type { DurableError, ExecuteResult, FailureKind } from "@keelson/contract";
 import { readRetryAdvice } from "../task-errors.ts";
 
 export type Failure = Extract<ExecuteResult, { outcome: "failed" }>["failure"];
 
 const MAX_CHARACTERS = 16_384;
 const MAX_CAUSES = 8;
+/** Of an error that the journal keeps, which every later execution of the run loads. */
+const MAX_JOURNALED_STACK = 4_096;
+const MAX_NAME_CHARACTERS = 256;
 
 /** Text that every part of the way can store: no NUL, no half of a surrogate pair, bounded. */
 function storable(text: string): string {
@@ -77,4 +80,17 @@ export function failureOf(thrown: unknown): { outcome: "failed"; failure: Failur
   } catch {
     return fail("application_error", "The task threw a value that cannot be read", { retryable: true });
   }
+}
+
+/** An error as the journal keeps it. Never throws, whatever was thrown. */
+export function toDurableError(thrown: unknown): DurableError {
+  const { failure } = failureOf(thrown);
+  let name = "Error";
+  try {
+    if (thrown instanceof Error) name = storable(thrown.name).slice(0, MAX_NAME_CHARACTERS);
+  } catch {
+    name = "Error";
+  }
+  const stack = failure.stack === null ? null : failure.stack.slice(0, MAX_JOURNALED_STACK).toWellFormed();
+  return { name, message: failure.message, stack, code: null };
 }

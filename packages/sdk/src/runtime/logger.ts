@@ -30,14 +30,15 @@ function attributesText(attributes: Record<string, unknown>): string {
 /** A line break inside a message would make two lines of one record. */
 const oneLine = (text: string): string => text.replaceAll("\r", "\\r").replaceAll("\n", "\\n");
 
-export function createLogger(host: RuntimeHost): Logger {
+/** Nothing is written while `isRepeated` says that the code has been here before. */
+export function createLogger(host: RuntimeHost, isRepeated: () => boolean): Logger {
   const write =
     (stream: "stdout" | "stderr", level: string) =>
-    (message: string, attributes?: Record<string, unknown>): void =>
-      host.log(
-        stream,
-        `${level} ${oneLine(message)}${attributes === undefined ? "" : ` ${attributesText(attributes)}`}\n`,
-      );
+    (message: string, attributes?: Record<string, unknown>): void => {
+      if (isRepeated()) return;
+      const rest = attributes === undefined ? "" : ` ${attributesText(attributes)}`;
+      host.log(stream, `${level} ${oneLine(message)}${rest}\n`);
+    };
   return {
     debug: write("stdout", "DEBUG"),
     info: write("stdout", "INFO"),

@@ -2,7 +2,8 @@ import { LIMITS, type RuntimeHost } from "@keelson/contract/plain";
 
 /**
  * The run's metadata: JSON values under names, shown on the run while it works. Reads see this attempt's own
- * changes at once; the server has them a moment later. Changes outlive a failed attempt.
+ * changes at once; the server has them a moment later. Changes outlive a failed attempt, and are not made again when the
+ * code is replayed.
  *
  * Writes throw a TypeError for a value that is not JSON and a RangeError past 16 KiB in all.
  */
@@ -32,7 +33,12 @@ function toJson(key: string, value: unknown): unknown {
 const withoutPrototype = (values: Record<string, unknown>): Record<string, unknown> =>
   Object.assign(Object.create(null) as Record<string, unknown>, values);
 
-export function createMetadata(initial: Record<string, unknown>, host: RuntimeHost): RunMetadata {
+/** While `isRepeated` says that the code has been here before, `initial` has its changes already. */
+export function createMetadata(
+  initial: Record<string, unknown>,
+  host: RuntimeHost,
+  isRepeated: () => boolean,
+): RunMetadata {
   let view = withoutPrototype(structuredClone(initial));
   const replace = (key: string, value: unknown): void => {
     if (key === "" || key.length > 256) throw new RangeError("a metadata key has 1 to 256 characters");
@@ -49,11 +55,13 @@ export function createMetadata(initial: Record<string, unknown>, host: RuntimeHo
   return {
     get: get as RunMetadata["get"],
     set(key, value) {
+      if (isRepeated()) return;
       const json = toJson(key, value);
       replace(key, json);
       host.metadata([{ op: "set", key, value: json }]);
     },
     increment(key, by = 1) {
+      if (isRepeated()) return;
       const current = view[key] ?? 0;
       if (typeof current !== "number" || !Number.isFinite(by))
         throw new TypeError(`metadata "${key}": only a number can be incremented`);
@@ -61,6 +69,7 @@ export function createMetadata(initial: Record<string, unknown>, host: RuntimeHo
       host.metadata([{ op: "increment", key, value: by }]);
     },
     append(key, value) {
+      if (isRepeated()) return;
       const current = view[key] ?? [];
       if (!Array.isArray(current)) throw new TypeError(`metadata "${key}": only a list can be appended to`);
       const json = toJson(key, value);
@@ -68,6 +77,7 @@ export function createMetadata(initial: Record<string, unknown>, host: RuntimeHo
       host.metadata([{ op: "append", key, value: json }]);
     },
     remove(key) {
+      if (isRepeated()) return;
       delete view[key];
       host.metadata([{ op: "remove", key }]);
     },

@@ -1,0 +1,100 @@
+/**
+ * What a web page needs, with public access tokens alone: talk to a session and complete a token. Nothing of Node and
+ * no schema library is imported; everything is done by `fetch`.
+ */
+import type { TokenCompletion } from "@keelson/contract";
+import type { ClientConfig } from "./client/config.ts";
+import type { CallOptions } from "./client/exchange.ts";
+import { createPublicSession, type SessionClient, type TokenSource } from "./client/public-session.ts";
+import { completeAt } from "./client/tokens.ts";
+import { createTransport } from "./client/transport.ts";
+
+export type { CallOptions } from "./client/exchange.ts";
+export type { OutputOptions, SessionClient, TokenNeed, TokenSource } from "./client/public-session.ts";
+export type {
+  AppendBatchCallOptions,
+  AppendCallOptions,
+  NewRecord,
+  RecordOf,
+} from "./client/record-appends.ts";
+export {
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  ConnectionError,
+  KeelsonError,
+  NotFoundError,
+  PermissionError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UnavailableError,
+  type KeelsonErrorCode,
+} from "./client/errors.ts";
+export type { StreamRecord, Token, TokenCompletion } from "@keelson/contract";
+
+export type ConnectionOptions = {
+  /** The server, e.g. `https://keelson.example.com`. */
+  url: string;
+  /** Used instead of the browser's own. */
+  fetch?: typeof globalThis.fetch;
+  /** Repeats of a request that may be repeated. Default 4. */
+  maxRetries?: number;
+  /** For one request, its retries not counted. Default 30,000. */
+  timeoutMs?: number;
+};
+
+export type SessionClientOptions = ConnectionOptions & {
+  token: TokenSource;
+  /** By the id or by the external id, as the token's scope names it. */
+  session: { id: string } | { externalId: string };
+};
+
+function toConfig({ url, fetch, maxRetries = 4, timeoutMs = 30_000 }: ConnectionOptions): ClientConfig {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new TypeError(`Not an http(s) URL: ${url}`);
+  return {
+    url: url.replace(/\/+$/, ""),
+    apiKey: null,
+    fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    maxRetries,
+    timeoutMs,
+    headers: {},
+  };
+}
+
+/**
+ * A session as a page sees it.
+ *
+ * Throws a TypeError for a URL that is none. Its methods reject with a KeelsonError of the class of the answer's
+ * status: 401 (AuthenticationError) a token that is unknown, expired or used up, 403 (PermissionError) one for
+ * something else, 409 `session_closed` (ConflictError) input to a session that has ended.
+ */
+export const createSessionClient = ({ token, session, ...connection }: SessionClientOptions): SessionClient =>
+  createPublicSession(toConfig(connection), session, token);
+
+/**
+ * Completes a token with its own public access token. The same data again gives `already_completed`; other data is a
+ * ConflictError `token_completion_conflict`.
+ */
+export async function completeToken({
+  id,
+  publicAccessToken,
+  data,
+  signal,
+  ...connection
+}: Omit<ConnectionOptions, "timeoutMs"> &
+  CallOptions & {
+    id: string;
+    /** `public_access_token` of the token's creation. */
+    publicAccessToken: string;
+    /** Any JSON. Default null. */
+    data?: unknown;
+  }): Promise<TokenCompletion> {
+  const transport = createTransport(toConfig(connection), {
+    renewable: false,
+    get: () => publicAccessToken,
+  });
+  const path = `/api/v1/tokens/${encodeURIComponent(id)}/complete`;
+  return completeAt(transport, path, data, signal === undefined ? {} : { signal });
+}

@@ -1,0 +1,61 @@
+import { createParser } from "eventsource-parser";
+import { responseError } from "./read-response.ts";
+
+export type StreamEvent = { id: string; event: string; data: unknown };
+
+/** Three keep-alive comments of the server: a connection silent for longer is taken for dead. */
+const SILENCE_MS = 45_000;
+
+async function refusalOf(response: Response): Promise<Error> {
+  const header = (name: string): string | null => response.headers.get(name);
+  return responseError({ status: response.status, header, text: await response.text() }, false);
+}
+
+/**
+ * The events of one connection, up to its end. Throws what the server refuses with, what broke the connection, and
+ * the signal's reason. A reader who leaves hangs up.
+ */
+export async function* readEvents(
+  open: (signal: AbortSignal) => Promise<Response>,
+  outer: AbortSignal | undefined,
+): AsyncGenerator<StreamEvent> {
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(outer?.reason);
+  outer?.throwIfAborted();
+  outer?.addEventListener("abort", onAbort, { once: true });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  // Armed only while something is awaited: a slow reader is not a silent server.
+  const unlessSilent = async <T>(waiting: Promise<T>): Promise<T> => {
+    timer = setTimeout(
+      () => controller.abort(new Error(`nothing received for ${SILENCE_MS} ms`)),
+      SILENCE_MS,
+    );
+    try {
+      return await waiting;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  try {
+    const response = await unlessSilent(open(controller.signal));
+    if (!response.ok || response.body === null) throw await refusalOf(response);
+    const events: StreamEvent[] = [];
+    const parser = createParser({
+      onEvent: ({ id, event, data }) =>
+        events.push({ id: id ?? "", event: event ?? "message", data: JSON.parse(data) as unknown }),
+    });
+    const decoder = new TextDecoder();
+    // Not `for await`: not every browser can iterate over a body.
+    const reader = (response.body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader();
+    for (;;) {
+      const { done, value } = await unlessSilent(reader.read());
+      if (done) return;
+      parser.feed(decoder.decode(value, { stream: true }));
+      yield* events.splice(0);
+    }
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", onAbort);
+    controller.abort();
+  }
+}

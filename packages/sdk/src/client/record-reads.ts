@@ -1,0 +1,88 @@
+import type { RecordPage, StreamRecord } from "@keelson/contract";
+import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
+import { callOptions, type CallOptions } from "./exchange.ts";
+import { followStream, type FollowOptions } from "./follow-stream.ts";
+import type { RecordOf } from "./record-appends.ts";
+import { streamPath, type SessionTarget } from "./session-path.ts";
+import type { Transport } from "./transport.ts";
+
+/** What is read of which stream. */
+type Selection = {
+  /** Default: the stream that the direction is named after. */
+  stream?: string;
+  /** Default `output`. */
+  direction?: "input" | "output";
+  /** Only the records with this correlation id. */
+  correlationId?: string;
+};
+
+export type ReadOptions = CallOptions &
+  Selection & {
+    /** A record's sequence: what comes after it. Absent: from the beginning. */
+    cursor?: string | number;
+    /** 1 to 200. Default 50. */
+    limit?: number;
+    /** Wait up to this long, at most 60 s, for a record after the cursor. Default: do not wait. */
+    wait?: DurationInput;
+  };
+
+export type RecordsOptions = Omit<FollowOptions, "cursor"> &
+  Selection & {
+    /** A record's sequence: what comes after it. Absent: from the beginning. */
+    cursor?: string | number;
+    /** Go on until the session has ended instead of stopping at what there is. Default false. */
+    follow?: boolean;
+  };
+
+/** One page, as the wire has it. */
+export function readRecords(
+  transport: Transport,
+  target: SessionTarget,
+  options: ReadOptions,
+): Promise<RecordPage> {
+  const { direction = "output", stream = direction, cursor, limit, wait, correlationId } = options;
+  // The limit for the whole request is what the server may wait, and the usual time for the rest.
+  const waitMs = wait === undefined ? 0 : toMilliseconds(wait, "wait");
+  const query = {
+    cursor,
+    limit,
+    correlation_id: correlationId,
+    wait: wait === undefined ? undefined : toWireDuration(wait, "wait"),
+  };
+  return transport.request({
+    method: "GET",
+    path: streamPath("/api", target, direction, stream, query, wait === undefined ? "" : "/read"),
+    timeoutMs: transport.config.timeoutMs + waitMs,
+    ...callOptions(options),
+  });
+}
+
+/** The records there are, page by page. */
+export async function* readAllRecords(
+  transport: Transport,
+  target: SessionTarget,
+  options: Omit<ReadOptions, "wait">,
+): AsyncGenerator<StreamRecord> {
+  let cursor = options.cursor;
+  for (;;) {
+    const page = await readRecords(transport, target, {
+      limit: 200,
+      ...options,
+      ...(cursor !== undefined && { cursor }),
+    });
+    yield* page.records;
+    if (page.records.length === 0 || page.next_cursor === null || page.ended) return;
+    cursor = page.next_cursor;
+  }
+}
+
+/** The records at a path that streams them, across disconnects, each once and in order, until the session has ended. */
+export async function* followRecords<Data>(
+  transport: Transport,
+  path: string,
+  { cursor, ...options }: Omit<FollowOptions, "cursor"> & { cursor?: string | number },
+): AsyncGenerator<RecordOf<Data>> {
+  const after = cursor === undefined ? {} : { cursor: String(cursor) };
+  for await (const event of followStream(transport, path, { ...options, ...after }))
+    if (event.event === "record") yield event.data as RecordOf<Data>;
+}

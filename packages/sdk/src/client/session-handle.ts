@@ -1,0 +1,98 @@
+import type { RecordPage, Run, Session, Stream, StreamRecord } from "@keelson/contract";
+import type { RequestOptions } from "./exchange.ts";
+import type { PagedList, PageQuery } from "./paged-list.ts";
+import type { AppendBatchCallOptions, AppendCallOptions, NewRecord, RecordOf } from "./record-appends.ts";
+import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
+import type { SessionChanges } from "./session-options.ts";
+import type { SessionTarget } from "./session-path.ts";
+import type { SessionsApi } from "./sessions.ts";
+
+type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
+
+/**
+ * One session. By an external id it is the open session of that id, else the newest, at the first call that needs to
+ * know; from then on it stays that one, so that a follower never goes on in another conversation.
+ */
+export type SessionHandle = {
+  /** Its id; for an external id the server is asked once. */
+  id(options?: RequestOptions): Promise<string>;
+  get(options?: RequestOptions): Promise<Session>;
+  update(changes: SessionChanges, options?: RequestOptions): Promise<Session>;
+  close(options?: RequestOptions & { reason?: string }): Promise<Session>;
+  cancel(options?: RequestOptions): Promise<Session>;
+  runs(query?: PageQuery, options?: RequestOptions): PagedList<Run>;
+  streams(query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
+  /** Appends a record to an input stream, `input` by default. */
+  send(data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
+  sendBatch(records: readonly NewRecord[], options?: AppendBatchCallOptions): Promise<StreamRecord[]>;
+  /** Appends a record to an output stream, `output` by default. */
+  append(data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
+  read(options?: ReadOptions): Promise<RecordPage>;
+  /** The records of an output stream, over disconnects, until the session has ended or, with `follow: false`, as many as there are. */
+  output<Data = unknown>(stream?: string, options?: StreamOptions): AsyncGenerator<RecordOf<Data>>;
+  /** As `output`, of an input stream. */
+  input<Data = unknown>(stream?: string, options?: StreamOptions): AsyncGenerator<RecordOf<Data>>;
+};
+
+export function createSessionHandle(api: SessionsApi, session: SessionTarget | Session): SessionHandle {
+  let known = typeof session === "string" ? session : "id" in session ? session.id : null;
+  const target = (): SessionTarget => known ?? session;
+
+  async function id(options: RequestOptions = {}): Promise<string> {
+    if (known === null) {
+      const { externalId } = session as { externalId: string };
+      known = (await api.getByExternalId(externalId, options)).id;
+    }
+    return known;
+  }
+
+  /** A list whose session is asked for when the list is. */
+  function listLater<T>(list: (id: string) => PagedList<T>, options: RequestOptions): PagedList<T> {
+    const of = async (): Promise<PagedList<T>> => list(await id(options));
+    return {
+      page: async (cursor) => (await of()).page(cursor),
+      async *pages() {
+        yield* (await of()).pages();
+      },
+      async *[Symbol.asyncIterator]() {
+        yield* await of();
+      },
+    };
+  }
+
+  async function* records<Data>(options: RecordsOptions): AsyncGenerator<RecordOf<Data>> {
+    const { signal } = options;
+    yield* api.records<Data>(await id(signal === undefined ? {} : { signal }), options);
+  }
+
+  /** An answer says which session it was. */
+  function stay(record: StreamRecord | undefined): void {
+    known ??= record?.session_id ?? null;
+  }
+
+  return {
+    id,
+    get: async (options = {}) => api.get(await id(options), options),
+    update: async (changes, options = {}) => api.update(await id(options), changes, options),
+    close: async (options = {}) => api.close(await id(), options),
+    cancel: async (options = {}) => api.cancel(await id(options), options),
+    runs: (query = {}, options = {}) => listLater((one) => api.runs(one, query, options), options),
+    streams: (query = {}, options = {}) => listLater((one) => api.streams(one, query, options), options),
+    async send(data, options = {}) {
+      const record = await api.send(target(), data, options);
+      stay(record);
+      return record;
+    },
+    async sendBatch(batch, options = {}) {
+      const records = await api.sendBatch(target(), batch, options);
+      stay(records[0]);
+      return records;
+    },
+    append: async (data, options = {}) => api.append(await id(), data, options),
+    read: async (options = {}) => api.read(await id(), options),
+    output: (stream = "output", options = {}) =>
+      records({ follow: true, ...options, stream, direction: "output" }),
+    input: (stream = "input", options = {}) =>
+      records({ follow: true, ...options, stream, direction: "input" }),
+  };
+}

@@ -1,0 +1,61 @@
+import { LIMITS } from "@keelson/contract/plain";
+import { NonRetryableError } from "./task-errors.ts";
+
+/** Pieces that wait while others are on their way; the source is not asked for more than that. */
+const MAX_WAITING = 200;
+const MAX_WAITING_BYTES = 256 * 1024;
+
+const sizeOf = (piece: unknown): number => (JSON.stringify(piece) ?? "null").length;
+
+/**
+ * Appends pieces as they come: the first at once, and what comes while it is on its way together as the next batch.
+ * Resolves with all pieces. Rejects with what the source or an append fails with, and when the pieces are more than
+ * `maxBytes` of JSON in all.
+ */
+export async function pipePieces<T>(
+  pieces: AsyncIterable<T> | Iterable<T>,
+  append: (batch: readonly T[]) => Promise<void>,
+  maxBytes: number,
+): Promise<T[]> {
+  const all: T[] = [];
+  let totalBytes = 2;
+  let waiting: T[] = [];
+  let waitingBytes = 0;
+  let sending: Promise<void> | null = null;
+  let failure: { error: unknown } | null = null;
+
+  const send = async (): Promise<void> => {
+    while (waiting.length > 0 && failure === null) {
+      const batch = waiting.slice(0, LIMITS.batchRecords);
+      waiting = waiting.slice(batch.length);
+      waitingBytes = 0;
+      try {
+        await append(batch);
+      } catch (error) {
+        failure = { error };
+      }
+    }
+    sending = null;
+  };
+  const check = (): void => {
+    if (failure !== null) throw failure.error;
+  };
+
+  for await (const piece of pieces) {
+    check();
+    const bytes = sizeOf(piece);
+    totalBytes += bytes + 1;
+    if (totalBytes > maxBytes)
+      throw new NonRetryableError(
+        `The pieces are more than ${maxBytes} bytes of JSON; pipe them inside a step, which need not keep them`,
+      );
+    all.push(piece);
+    waiting.push(piece);
+    waitingBytes += bytes;
+    sending ??= send();
+    if (waiting.length >= MAX_WAITING || waitingBytes >= MAX_WAITING_BYTES) await sending;
+  }
+  await sending;
+  check();
+  return all;
+}

@@ -1,0 +1,97 @@
+import { LIMITS } from "@keelson/contract/plain";
+import { currentTimeMs, sleep } from "../../client/clock.ts";
+import { randomFraction } from "../../client/random.ts";
+import { runInside } from "../../current-run.ts";
+import { toMilliseconds } from "../../duration-input.ts";
+import type { RetryOptions } from "../../retry-options.ts";
+import { NonRetryableError, readRetryAdvice } from "../../task-errors.ts";
+import { toDurableError } from "../failure.ts";
+import { encodeJson } from "../output.ts";
+import type { DurableRun, StepOutcome } from "./durable-run.ts";
+
+const MAX_MESSAGE_CHARACTERS = 1_000;
+
+type Policy = {
+  maxAttempts: number;
+  initialDelayMs: number;
+  maxDelayMs: number;
+  factor: number;
+  jitter: boolean;
+};
+
+/** Throws a RangeError for options that make no sense. */
+function readPolicy(retry: RetryOptions | undefined): Policy {
+  const policy: Policy = {
+    maxAttempts: retry === undefined ? 1 : (retry.maxAttempts ?? 3),
+    initialDelayMs: toMilliseconds(retry?.initialDelay ?? "1s", "retry.initialDelay"),
+    maxDelayMs: toMilliseconds(retry?.maxDelay ?? "1m", "retry.maxDelay"),
+    factor: retry?.factor ?? 2,
+    jitter: retry?.jitter ?? true,
+  };
+  if (!Number.isInteger(policy.maxAttempts) || policy.maxAttempts < 1)
+    throw new RangeError(`retry.maxAttempts must be a whole number from 1, not ${policy.maxAttempts}`);
+  if (!Number.isFinite(policy.factor) || policy.factor < 1)
+    throw new RangeError(`retry.factor must be a number from 1, not ${policy.factor}`);
+  return policy;
+}
+
+function delayMs(policy: Policy, failedTries: number): number {
+  const full = Math.min(policy.maxDelayMs, policy.initialDelayMs * policy.factor ** (failedTries - 1));
+  return policy.jitter ? full * (0.5 + randomFraction() / 2) : full;
+}
+
+/** The result's JSON text. Throws what fails the step without another try. */
+async function runOnce(run: DurableRun, name: string, fn: () => unknown): Promise<string> {
+  const value: unknown = await runInside({ run, step: name }, async () => fn());
+  const encoded = encodeJson(value, "result", LIMITS.journalValueBytes);
+  if ("problem" in encoded) throw new NonRetryableError(`The result of step "${name}" ${encoded.problem}`);
+  return encoded.text ?? "null";
+}
+
+/** Runs a step's function until it succeeds or has no tries left. Tells of each in the run's events; never rejects. */
+export async function runTries(
+  run: DurableRun,
+  name: string,
+  fn: () => unknown,
+  retry: RetryOptions | undefined,
+): Promise<StepOutcome> {
+  const { host } = run.input;
+  let last: unknown;
+  try {
+    const policy = readPolicy(retry);
+    for (let number = 1; ; number += 1) {
+      const startedAt = currentTimeMs();
+      try {
+        const text = await runOnce(run, name, fn);
+        const attributes = { step: name, try: number, duration_ms: currentTimeMs() - startedAt };
+        return {
+          text,
+          sent: () => host.event({ kind: "step.completed", message: `Step "${name}" completed`, attributes }),
+        };
+      } catch (thrown) {
+        last = thrown;
+        const error = toDurableError(thrown);
+        const advice = readRetryAdvice(thrown);
+        const isLast = number >= policy.maxAttempts || !advice.retryable || run.signal.aborted;
+        const waitMs = isLast ? null : Math.round(advice.retryAfterMs ?? delayMs(policy, number));
+        host.event({
+          kind: "step.failed",
+          severity: isLast ? "error" : "warn",
+          message: `Step "${name}" failed: ${error.message}`.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed(),
+          attributes: {
+            step: name,
+            try: number,
+            max_tries: policy.maxAttempts,
+            duration_ms: currentTimeMs() - startedAt,
+            retry_after_ms: waitMs,
+          },
+        });
+        if (waitMs === null) return { error, thrown };
+        await sleep(waitMs, run.signal);
+      }
+    }
+  } catch (thrown) {
+    // Options that make no sense, or the run was stopped between two tries.
+    return { error: toDurableError(last ?? thrown), thrown: last ?? thrown };
+  }
+}

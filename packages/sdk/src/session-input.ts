@@ -1,0 +1,100 @@
+import type { StandardTypedV1 } from "@standard-schema/spec";
+import type { StreamRecord } from "@keelson/contract";
+import { DEFAULT_INPUT_STREAM, STREAM_NAME_PATTERN } from "@keelson/contract/plain";
+import { locateOutsideStep, type LocateRun } from "./current-run.ts";
+import { InputInvalidError, RefusedError } from "./durable-errors.ts";
+import type { DurationInput } from "./duration-input.ts";
+import { checkPayload, type PayloadSchema } from "./payload-schema.ts";
+import { toTimeout } from "./tokens.ts";
+
+/** A record that a run has received. */
+export type InputRecord<T = unknown> = {
+  id: string;
+  /** 1 for the first record of the stream. */
+  sequence: number;
+  data: T;
+  contentType: string | null;
+  correlationId: string | null;
+  /** Who sent it. */
+  source: { kind: StreamRecord["source"]["kind"]; id: string | null };
+  createdAt: Date;
+};
+
+export type ReceiveOptions = {
+  /** Give up after this long and return null. Default: the actor's `idleTimeout`. */
+  timeout?: DurationInput;
+};
+
+/** One input stream. Each record of it is received once, by one run of the session. */
+export type InputChannel<T = unknown> = AsyncIterable<InputRecord<T>> & {
+  readonly name: string;
+  /**
+   * The next record; waits for it, and the run may be suspended meanwhile. Null when the session takes no more input or
+   * the timeout is over. Rejects with `InputInvalidError` for a record that does not fit the channel's schema.
+   */
+  receive(options?: ReceiveOptions): Promise<InputRecord<T> | null>;
+};
+
+/** The default channel; called with a name it is the channel of that name. */
+export type SessionInput<T = unknown> = InputChannel<T> & {
+  <S extends StandardTypedV1>(name: string, schema: S): InputChannel<StandardTypedV1.InferOutput<S>>;
+  <U = unknown>(name: string): InputChannel<U>;
+};
+
+/** Throws a TypeError for a name that no stream can have. */
+export function checkStreamName(name: string): string {
+  if (typeof name !== "string" || !new RegExp(STREAM_NAME_PATTERN).test(name))
+    throw new TypeError(
+      `${JSON.stringify(name)} is not a stream name (letters, digits, . _ -, up to 256 characters)`,
+    );
+  return name;
+}
+
+async function readRecord(record: StreamRecord, schema: PayloadSchema | null): Promise<InputRecord> {
+  let { data } = record;
+  if (schema !== null) {
+    const checked = await checkPayload(schema, data);
+    if ("issues" in checked)
+      throw new InputInvalidError(record.stream, record.sequence, record.data, checked.issues);
+    data = checked.value;
+  }
+  return {
+    id: record.id,
+    sequence: record.sequence,
+    data,
+    contentType: record.content_type,
+    correlationId: record.correlation_id,
+    source: record.source,
+    createdAt: new Date(record.created_at),
+  };
+}
+
+export type InputDefaults = { schema: PayloadSchema | null; idleTimeout: DurationInput | undefined };
+
+function createChannel(locate: LocateRun, name: string, defaults: InputDefaults): InputChannel {
+  const receive = async ({ timeout }: ReceiveOptions = {}): Promise<InputRecord | null> => {
+    const run = locateOutsideStep(locate, `session.input("${name}").receive()`);
+    if (run.input.session === null)
+      throw new RefusedError("invalid_state", "This run belongs to no session, so it has no input");
+    const limit = toTimeout(timeout ?? defaults.idleTimeout);
+    const state = await run.wait(name, { kind: "input", stream: name, ...limit });
+    if (state.status === "timed_out" || state.value === null) return null;
+    return readRecord(state.value as StreamRecord, defaults.schema);
+  };
+  return {
+    name,
+    receive,
+    async *[Symbol.asyncIterator]() {
+      for (let record = await receive(); record !== null; record = await receive()) yield record;
+    },
+  };
+}
+
+export function createSessionInput(locate: LocateRun, defaults: InputDefaults): SessionInput {
+  const named = (name: string, schema?: PayloadSchema): InputChannel =>
+    createChannel(locate, checkStreamName(name), { ...defaults, schema: schema ?? null });
+  const { receive, [Symbol.asyncIterator]: iterate } = createChannel(locate, DEFAULT_INPUT_STREAM, defaults);
+  // A function has a `name` of its own, which is not writable.
+  Object.defineProperty(named, "name", { value: DEFAULT_INPUT_STREAM });
+  return Object.assign(named, { receive, [Symbol.asyncIterator]: iterate }) as SessionInput;
+}

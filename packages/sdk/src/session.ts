@@ -1,0 +1,36 @@
+import type { LeasedSession } from "@keelson/contract";
+import type { LocateRun } from "./current-run.ts";
+import { createSessionInput, type InputDefaults, type SessionInput } from "./session-input.ts";
+import { createSessionOutput, type SessionOutput } from "./session-output.ts";
+
+/** The session that a run belongs to, as it was when the run was taken up, and its streams. */
+export type RunSession<Input = unknown> = {
+  readonly id: string;
+  readonly externalId: string | null;
+  /** 1 for the first run of the session. */
+  readonly turn: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly tags: readonly string[];
+  /** It took no more input when the run was taken up. */
+  readonly closed: boolean;
+  readonly input: SessionInput<Input>;
+  readonly output: SessionOutput;
+};
+
+export function createSession(
+  session: LeasedSession,
+  turn: number,
+  locate: LocateRun,
+  defaults: InputDefaults,
+): RunSession {
+  return {
+    id: session.id,
+    externalId: session.external_id,
+    turn,
+    metadata: session.metadata,
+    tags: session.tags,
+    closed: session.closed,
+    input: createSessionInput(locate, defaults),
+    output: createSessionOutput(locate),
+  };
+}

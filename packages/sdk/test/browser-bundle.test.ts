@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { build } from "esbuild";
+
+test("the browser entry takes nothing of Node, no schema library and not the rest of the client", async () => {
+  const { metafile, outputFiles } = await build({
+    entryPoints: [resolve(import.meta.dirname, "../src/browser.ts")],
+    bundle: true,
+    platform: "browser",
+    format: "esm",
+    conditions: ["@keelson/source"],
+    metafile: true,
+    minify: true,
+    write: false,
+    // An import of Node, or of what is not there, fails the build.
+    logLevel: "silent",
+  });
+  const inputs = Object.keys(metafile.inputs);
+  assert.deepEqual(
+    inputs.filter((path) => /typebox|standard-schema|sdk\/src\/(runtime|task)|schemas\//.test(path)),
+    [],
+  );
+  assert.deepEqual(
+    Object.values(metafile.outputs).flatMap(({ imports }) => imports),
+    [],
+  );
+  const [output] = outputFiles;
+  assert.ok(output !== undefined && output.contents.length < 24 * 1024, String(output?.contents.length));
+  // Asked of the running process, and absent in a page.
+  assert.doesNotMatch(output.text.replaceAll(/"node:https?"/g, ""), /node:|require\(|\bBuffer\.from/);
+});
