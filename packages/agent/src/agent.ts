@@ -5,6 +5,7 @@ import {
   type Execution,
   type LeaseResponse,
   type ReportResponse,
+  type Resumption,
 } from "@keelson/contract";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
 import { createTimestamps, type Clock } from "./clock.ts";
@@ -51,6 +52,8 @@ export class Agent {
   readonly #stopped = new AbortController();
   readonly #leases = new Map<string, RunningExecution>();
   readonly #running = new Set<RunningExecution>();
+  /** Those of them that only wait and need no slot, the longest parked first. */
+  readonly #parked = new Set<RunningExecution>();
   readonly #checking = new Set<string>();
   readonly #hosts: HostPool;
   readonly #bundles: BundleCache;
@@ -86,9 +89,12 @@ export class Agent {
       hosts: this.#hosts,
       reporter: this.#reporter,
       timestamp: createTimestamps(clock),
+      monotonic: () => clock.monotonic(),
       logger,
       stopGraceMs: options.stopGraceMs,
       maxLogBytes: options.maxLogBytes,
+      onParked: (execution) => this.#onParked(execution),
+      onUnparked: (execution) => this.#parked.delete(execution),
       onEnded: (execution) => this.#onEnded(execution),
       onClosed: (execution) => this.#leases.delete(execution.channel.leaseId),
     };
@@ -111,7 +117,8 @@ export class Agent {
       leases: () => this.#leases.values(),
       find: (leaseId) => this.#leases.get(leaseId),
       cancel: (cancellations) => this.#cancel(cancellations),
-      inUse: () => ({ executions: this.#running.size, workspaces: 0 }),
+      resume: (resumptions) => this.#resume(resumptions),
+      inUse: () => ({ executions: this.#running.size - this.#parked.size, workspaces: 0 }),
     });
   }
 
@@ -143,6 +150,7 @@ export class Agent {
       attempts: 3,
     }).catch((err: unknown) => logger.warn({ err }, "the server could not be told of the drain"));
     for (const execution of this.#running) if (!execution.started) execution.drain();
+    for (const execution of this.#parked) execution.suspend();
     this.#startWaiting();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
     await this.#noneRunning();
@@ -169,13 +177,14 @@ export class Agent {
 
   #freeSlots(): number {
     if (this.#reporter.backlog() > BACKLOG_OPERATIONS) return 0;
-    return Math.max(0, this.#options.capacity + this.#ahead.slots() - this.#running.size);
+    return Math.max(0, this.#options.capacity + this.#ahead.slots() + this.#parked.size - this.#running.size);
   }
 
   #receive(response: LeaseResponse): void {
     this.#leaseDurationMs = parseDuration(response.lease_duration) ?? this.#leaseDurationMs;
     for (const execution of response.executions) this.#accept(execution);
     this.#cancel(response.cancellations);
+    this.#resume(response.resumptions);
     for (const check of response.deployment_checks) void this.#check(check);
   }
 
@@ -192,14 +201,24 @@ export class Agent {
 
   /** Starts what was leased ahead as far as there are slots; while draining all of it, to be handed back. */
   #startWaiting(): void {
-    const busy = (): number => this.#running.size - this.#waiting.length;
+    const busy = (): number => this.#running.size - this.#parked.size - this.#waiting.length;
     while (this.#waiting.length > 0 && (this.#draining || busy() < this.#options.capacity)) {
       void this.#waiting.shift()?.start();
     }
   }
 
+  /** Its slot is free. What waits in memory is bounded, and nothing waits in an agent that goes away. */
+  #onParked(execution: RunningExecution): void {
+    this.#parked.add(execution);
+    const excess = this.#draining ? this.#parked.size : this.#parked.size - this.#options.capacity;
+    for (const parked of [...this.#parked].slice(0, Math.max(0, excess))) parked.suspend();
+    this.#startWaiting();
+    this.#loop.wake();
+  }
+
   #onEnded(execution: RunningExecution): void {
     this.#running.delete(execution);
+    this.#parked.delete(execution);
     this.#ahead.ended();
     this.#startWaiting();
     this.#loop.wake();
@@ -210,6 +229,13 @@ export class Agent {
     for (const { lease_id: leaseId, epoch } of cancellations) {
       const execution = this.#leases.get(leaseId);
       if (execution?.execution.epoch === epoch) execution.cancel();
+    }
+  }
+
+  #resume(resumptions: Resumption[]): void {
+    for (const { lease_id: leaseId, epoch, waits } of resumptions) {
+      const execution = this.#leases.get(leaseId);
+      if (execution?.execution.epoch === epoch) execution.resume(waits);
     }
   }
 

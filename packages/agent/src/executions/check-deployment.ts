@@ -3,7 +3,7 @@ import { BUNDLE_FORMAT_VERSION } from "@keelson/contract";
 import type { BundleCache } from "../bundles/bundle-cache.ts";
 import { describeDeath } from "../task-hosts/describe-death.ts";
 import type { HostPool } from "../task-hosts/host-pool.ts";
-import { HostBootError } from "../task-hosts/task-host.ts";
+import { HostBootError } from "../task-hosts/host-run.ts";
 
 const MESSAGE_CHARACTERS = 8192;
 const STACK_CHARACTERS = 65_536;

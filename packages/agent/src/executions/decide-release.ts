@@ -1,6 +1,6 @@
 import { formatDuration, LIMITS, type FailureKind, type ReleaseOutcome } from "@keelson/contract";
 import { describeDeath } from "../task-hosts/describe-death.ts";
-import type { RunEnding } from "../task-hosts/task-host.ts";
+import type { RunEnding } from "../task-hosts/host-run.ts";
 
 export type ReleaseFailure = {
   kind: FailureKind;
@@ -19,7 +19,8 @@ export type Stop = "cancelled" | "timed_out" | "drained" | null;
 const MAX_TEXT = 65_536;
 
 /** Text that every JSON reader and PostgreSQL takes: no NUL, no half of a surrogate pair, bounded. */
-const clean = (text: string): string => text.slice(0, MAX_TEXT).toWellFormed().replaceAll("\0", "\ufffd");
+export const cleanText = (text: string): string =>
+  text.slice(0, MAX_TEXT).toWellFormed().replaceAll("\0", "\ufffd");
 
 export function failed(
   kind: FailureKind,
@@ -30,8 +31,8 @@ export function failed(
 ): Release {
   const failure: ReleaseFailure = {
     kind,
-    message: clean(message),
-    stack: stack === null ? null : clean(stack),
+    message: cleanText(message),
+    stack: stack === null ? null : cleanText(stack),
     retryable,
   };
   if (retryAfterMs !== undefined) failure.retry_after = formatDuration(Math.max(0, Math.round(retryAfterMs)));
@@ -42,12 +43,27 @@ export const CANCELLED: Release = { outcome: "cancelled", output: null, failure:
 /** Hands the lease back; the engine queues the run again. */
 export const REJECTED: Release = { outcome: "rejected", output: null, failure: null };
 
+/** The run waits, and its journal has everything: it goes on elsewhere. */
+export const SUSPENDED: Release = { outcome: "suspended", output: null, failure: null };
+
+/** What counts besides the ending: limits as declared, and whether the run only waited, in a process it had for itself. */
+export type EndingFacts = {
+  maxDurationMs: number | null;
+  memoryMb: number | null;
+  parked: boolean;
+  exclusive: boolean;
+};
+
+/** A process that was ended from outside while its run only waited: the run has lost nothing. */
+function isHarmless(
+  { death }: Extract<RunEnding, { kind: "died" }>,
+  { parked, exclusive }: EndingFacts,
+): boolean {
+  return parked && (!exclusive || (death.uncaught === null && death.signal !== null));
+}
+
 /** What a lease is released with, from how its run ended and what the agent had asked of it. */
-export function decideRelease(
-  ending: RunEnding,
-  stop: Stop,
-  limits: { maxDurationMs: number | null; memoryMb: number | null },
-): Release {
+export function decideRelease(ending: RunEnding, stop: Stop, limits: EndingFacts): Release {
   if (stop === "cancelled") return CANCELLED;
   if (stop === "timed_out") {
     return failed(
@@ -61,6 +77,7 @@ export function decideRelease(
     case "abandoned":
       return REJECTED;
     case "died": {
+      if (isHarmless(ending, limits)) return SUSPENDED;
       if (stop === "drained") return REJECTED;
       const { kind, message, stack, retryable } = describeDeath(ending.death, limits.memoryMb);
       return failed(kind, message, stack, retryable);
@@ -74,6 +91,8 @@ function decideResult(result: Extract<RunEnding, { kind: "result" }>["result"], 
   switch (result?.outcome) {
     case "succeeded":
       return checkOutput(result.output);
+    case "suspended":
+      return SUSPENDED;
     case "failed": {
       if (stop === "drained") return REJECTED;
       const { kind, message, stack, retryable, retryAfterMs } = result.failure;

@@ -1,4 +1,4 @@
-import type { Cancellation, RenewResponse, WorkerHeartbeat } from "@keelson/contract";
+import type { Cancellation, RenewResponse, Resumption, WorkerHeartbeat } from "@keelson/contract";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import { pause } from "../pause.ts";
@@ -18,6 +18,7 @@ export type RenewalLoopOptions = {
   leases(): Iterable<RunningExecution>;
   find(leaseId: string): RunningExecution | undefined;
   cancel(cancellations: Cancellation[]): void;
+  resume(resumptions: Resumption[]): void;
   inUse(): NonNullable<WorkerHeartbeat["in_use"]>;
   signal: AbortSignal;
 };
@@ -66,6 +67,7 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
     if (execution !== undefined && !execution.channel.released) execution.lose();
   }
   options.cancel(reply.cancellations);
+  options.resume(reply.resumptions);
 }
 
 async function heartbeat(options: RenewalLoopOptions): Promise<void> {

@@ -2,8 +2,10 @@ import {
   BUNDLE_FORMAT_VERSION,
   LIMITS,
   parseDuration,
+  type DurableCall,
   type Execution,
   type OperationKind,
+  type WaitState,
 } from "@keelson/contract";
 import type { BundleCache } from "../bundles/bundle-cache.ts";
 import type { HostEvent } from "../host/frames.ts";
@@ -14,14 +16,20 @@ import type { Reporter } from "../reporter/reporter.ts";
 import { describeDeath } from "../task-hosts/describe-death.ts";
 import type { HostPool } from "../task-hosts/host-pool.ts";
 import type { HostSpec } from "../task-hosts/host-process.ts";
+import { HostBootError, type HostRun, type RunEnding, type RunSink } from "../task-hosts/host-run.ts";
+import type { TaskHost } from "../task-hosts/task-host.ts";
+import { createRedactor, type Redactor } from "./redactor.ts";
+import { Deadline } from "./deadline.ts";
 import {
-  HostBootError,
-  type HostRun,
-  type RunEnding,
-  type RunSink,
-  type TaskHost,
-} from "../task-hosts/task-host.ts";
-import { CANCELLED, decideRelease, failed, REJECTED, type Release, type Stop } from "./decide-release.ts";
+  CANCELLED,
+  cleanText,
+  decideRelease,
+  failed,
+  REJECTED,
+  type Release,
+  type Stop,
+} from "./decide-release.ts";
+import { Parking } from "./parking.ts";
 
 /** Unsent output at which a run's pipes are left alone, and at which they are read again. */
 const PAUSE_BYTES = 1024 * 1024;
@@ -36,9 +44,14 @@ export type ExecutionContext = {
   reporter: Reporter;
   /** The present time as the wire writes it. */
   timestamp(): string;
+  monotonic(): number;
   logger: Logger;
   stopGraceMs: number;
   maxLogBytes: number;
+  /** It only waits and needs no slot. */
+  onParked(execution: RunningExecution): void;
+  /** It goes on. */
+  onUnparked(execution: RunningExecution): void;
   /** The process is free for another run. */
   onEnded(execution: RunningExecution): void;
   /** The lease is over: nothing of it needs renewing. */
@@ -48,7 +61,8 @@ export type ExecutionContext = {
 /**
  * One leased attempt on this worker: its bundle is fetched, a host found, the code run, its effects reported, the
  * lease released. It ends once, by whichever comes first of its result, its process's death, its deadline, a
- * cancellation, a drain, or the loss of its lease; after a loss nothing more is reported.
+ * cancellation, a drain, or the loss of its lease; after a loss nothing more is reported. While it is parked its deadline
+ * stands still, and after a while its process is ended to go on elsewhere.
  */
 export class RunningExecution {
   readonly execution: Execution;
@@ -57,6 +71,7 @@ export class RunningExecution {
   validUntil: number;
   readonly #context: ExecutionContext;
   readonly #logs: LogBuffer;
+  readonly #redactor: Redactor;
   readonly #maxDurationMs: number | null;
   readonly #halted = Promise.withResolvers<null>();
   #stop: Stop = null;
@@ -65,7 +80,10 @@ export class RunningExecution {
   #refusals = 0;
   #host: TaskHost | null = null;
   #run: HostRun | null = null;
-  #deadline: NodeJS.Timeout | undefined;
+  readonly #parking: Parking;
+  readonly #deadline: Deadline;
+  /** Settled waits that came before the process was there. */
+  #settledEarly: WaitState[] = [];
   #grace: NodeJS.Timeout | undefined;
   #paused = false;
 
@@ -75,6 +93,24 @@ export class RunningExecution {
     this.#context = context;
     const { max_duration: maxDuration } = execution.entrypoint;
     this.#maxDurationMs = maxDuration === null ? null : parseDuration(maxDuration);
+    this.#deadline = new Deadline({
+      limitMs: this.#maxDurationMs,
+      usedMs: parseDuration(execution.active) ?? 0,
+      monotonic: () => context.monotonic(),
+      onOver: () => this.#halt("timed_out", DEADLINE_GRACE_MS),
+    });
+    this.#parking = new Parking({
+      parkAfterMs: parseDuration(execution.park_after) ?? 0,
+      onParked: () => {
+        this.#deadline.pause();
+        context.onParked(this);
+      },
+      onUnparked: () => {
+        this.#deadline.run();
+        context.onUnparked(this);
+      },
+      ask: () => this.#host?.suspend(this.#run?.n ?? 0),
+    });
     this.channel = context.reporter.open(execution, {
       onLogsSent: () => this.#paceOutput(),
       onLost: () => this.lose(),
@@ -86,6 +122,7 @@ export class RunningExecution {
       timestamp: () => context.timestamp(),
       send: (chunks) => this.channel.logs(chunks),
     });
+    this.#redactor = createRedactor(execution.secrets, (stream, bytes) => this.#logs.write(stream, bytes));
   }
 
   /** The code has begun; before that the lease can go back without a trace. */
@@ -109,6 +146,17 @@ export class RunningExecution {
   /** The run's caller asked for its end. */
   cancel(): void {
     this.#halt("cancelled", this.#context.stopGraceMs);
+  }
+
+  /** Waits of the run have settled. Told again until its journal has them. */
+  resume(waits: WaitState[]): void {
+    if (this.#run === null) this.#settledEarly.push(...waits);
+    else this.#host?.settled(this.#run.n, waits);
+  }
+
+  /** Ends the process if the run only waits; it goes on elsewhere. */
+  suspend(): void {
+    this.#parking.suspend();
   }
 
   /** The agent is going away: what has not ended by itself is handed back. */
@@ -144,10 +192,10 @@ export class RunningExecution {
     this.#host = host;
     this.#started = true;
     this.channel.start(this.#context.timestamp());
-    const { entrypoint, run, secrets } = this.execution;
+    const { entrypoint, run, secrets, journal, waits, session } = this.execution;
     const sink: RunSink = {
       output: (stream, bytes) => {
-        this.#logs.write(stream, bytes);
+        this.#redactor.write(stream, bytes);
         this.#paceOutput();
       },
       event: (event) => this.#event(event),
@@ -156,19 +204,40 @@ export class RunningExecution {
         for (let at = 0; at < changes.length; at += 100)
           this.channel.metadata(changes.slice(at, at + 100), this.#context.timestamp());
       },
+      call: (id, call) => this.#call(id, call),
+      awake: () => this.#parking.refused(),
     };
-    this.#run = host.run(
-      { entrypoint: { kind: entrypoint.kind, declaredId: entrypoint.declared_id }, run, secrets },
-      sink,
-    );
-    this.#armDeadline();
+    const declared = { kind: entrypoint.kind, declaredId: entrypoint.declared_id };
+    this.#run = host.run({ entrypoint: declared, run, secrets, journal, waits, session }, sink);
+    if (this.#settledEarly.length > 0) this.resume(this.#settledEarly.splice(0));
+    this.#deadline.run();
     const ending = await this.#run.ended;
-    clearTimeout(this.#deadline);
+    this.#deadline.pause();
+    this.#parking.end();
     clearTimeout(this.#grace);
-    // A process that was told to stop may still carry work of that run; the next run gets a fresh one.
-    if (host.spec.mode === "exclusive" && (this.#stop !== null || this.channel.dropped)) host.retire();
+    const codeLeft = this.#stop !== null || this.channel.dropped || leavesCode(ending);
+    // A process that may still carry work of that run gets no other.
+    if (host.spec.mode === "exclusive" && codeLeft) host.retire();
     this.#context.hosts.release(host);
     this.#release(this.#decide(ending));
+  }
+
+  #call(id: number, call: DurableCall): void {
+    const answered = this.#parking.called(call);
+    this.#logs.flush();
+    this.channel.call(this.#redactErrors(call), this.#context.timestamp(), (answer) => {
+      answered(answer);
+      if (this.#run !== null) this.#host?.answer(this.#run.n, id, answer);
+    });
+  }
+
+  /** A journal keeps errors of steps, whose messages say what a failure's say. Results are the run's own to answer for. */
+  #redactErrors(call: DurableCall): DurableCall {
+    if (call.kind !== "steps") return call;
+    const entries = call.entries.map((entry) =>
+      entry.error ? { ...entry, error: this.#redactError(entry.error) } : entry,
+    );
+    return { ...call, entries };
   }
 
   /** Fetches the bundle and boots a host; ends the execution and gives null when that fails or a stop comes first. */
@@ -215,37 +284,42 @@ export class RunningExecution {
     }
   }
 
-  #armDeadline(): void {
-    if (this.#maxDurationMs === null) return;
-    // setTimeout takes 31 bits; a deadline past 24 days is checked again then.
-    const arm = (restMs: number) => {
-      const stepMs = Math.min(restMs, 2_000_000_000);
-      this.#deadline = setTimeout(
-        () => (restMs > stepMs ? arm(restMs - stepMs) : this.#halt("timed_out", DEADLINE_GRACE_MS)),
-        stepMs,
-      );
-    };
-    arm(this.#maxDurationMs);
-  }
-
   #decide(ending: RunEnding): Release {
     return decideRelease(ending, this.#stop, {
       maxDurationMs: this.#maxDurationMs,
       memoryMb: this.execution.entrypoint.memory_mb,
+      parked: this.#parking.parked,
+      exclusive: this.execution.entrypoint.execution === "exclusive",
     });
   }
 
   #release(release: Release): void {
     if (this.#released) return;
     this.#released = true;
+    this.#redactor.end();
     this.#logs.flush();
-    this.channel.release(release, this.#context.timestamp());
+    const at = this.#context.timestamp();
+    if (release.outcome === "suspended") this.channel.checkpointReady(at);
+    this.channel.release(this.#redactFailure(release), at);
+  }
+
+  /** An error's message often says what was used. An output is the run's own to answer for. */
+  #redactFailure(release: Release): Release {
+    return release.failure === null ? release : { ...release, failure: this.#redactError(release.failure) };
+  }
+
+  #redactError<E extends { message: string; stack: string | null }>(error: E): E {
+    const { message, stack } = error;
+    // What takes a value's place may be longer than it.
+    const redact = (text: string): string => cleanText(this.#redactor.text(text));
+    return { ...error, message: redact(message), stack: stack === null ? null : redact(stack) };
   }
 
   #event(event: HostEvent): void {
     this.#logs.flush();
-    const { kind, severity, attributes } = event;
-    const message = event.message.slice(0, EVENT_MESSAGE_CHARACTERS);
+    const { kind, severity } = event;
+    const attributes = this.#redactor.json(event.attributes);
+    const message = this.#redactor.text(event.message).slice(0, EVENT_MESSAGE_CHARACTERS);
     this.channel.events([
       {
         kind,
@@ -282,6 +356,13 @@ export class RunningExecution {
     this.#paused = paused;
     this.#host?.setPaused(this.#run.n, paused);
   }
+}
+
+/** Code of the run may still be at work in its process. */
+function leavesCode(ending: RunEnding): boolean {
+  if (ending.kind !== "result") return false;
+  const { result } = ending;
+  return result?.outcome === "suspended" || (result?.outcome === "failed" && result.codeLeft === true);
 }
 
 function bootFailure(error: unknown, memoryMb: number | null): Release {

@@ -1,9 +1,8 @@
 import { writeSync } from "node:fs";
 import type { BundleModule } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
-import type { RunInput } from "./frames.ts";
 import { describeThrown } from "./load-bundle.ts";
-import { runAttempt } from "./run-attempt.ts";
+import { runAttempt, type GivenAttempt } from "./run-attempt.ts";
 
 type Blocking = { _handle?: { setBlocking?(on: boolean): void } | null };
 
@@ -51,10 +50,11 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
   };
   process.on("uncaughtException", fail);
 
-  return async (n: number, input: RunInput, marker: string, signal: AbortSignal): Promise<void> => {
+  return async ({ marker, ...given }: GivenAttempt): Promise<void> => {
+    const { n } = given;
     current = n;
     const log = (stream: "stdout" | "stderr", text: string) => void process[stream].write(text);
-    const result = await runAttempt(bundle, { n, input, signal, log }, pipe);
+    const result = await runAttempt(bundle, { ...given, log }, pipe);
     await markEnd(marker);
     current = null;
     pipe.send(["end", n, result]);

@@ -1,10 +1,12 @@
 import type {
+  DurableCall,
   EventSeverity,
+  ExecuteInput,
   ExecuteResult,
   ExecutionMode,
-  LeasedRun,
   LogStream,
   MetadataChange,
+  WaitState,
   WorkerEventKind,
 } from "@keelson/contract";
 
@@ -18,11 +20,11 @@ export const FROM_AGENT_FD = 4;
 
 export type HostEntrypoint = { kind: "task" | "actor"; declared_id: string };
 
-export type RunInput = {
-  entrypoint: { kind: "task" | "actor"; declaredId: string };
-  run: LeasedRun;
-  secrets: Record<string, string>;
-};
+/** What of an execution is data. */
+export type RunInput = Omit<ExecuteInput, "signal" | "host">;
+
+/** What became of a durable call: the server's result, or why it did not take the call. */
+export type CallAnswer = { result: unknown } | { refusal: { code: string; message: string } };
 
 export type HostEvent = {
   kind: WorkerEventKind;
@@ -40,6 +42,11 @@ export type ToHost =
   /** `marker` ends the run's output on both pipes of an exclusive host. */
   | ["run", number, RunInput, string]
   | ["stop", number, StopCause]
+  /** Answers the run's durable call of that number. */
+  | ["answer", number, number, CallAnswer]
+  | ["settled", number, WaitState[]]
+  /** Asks whether the run only waits: then it ends as suspended, else `awake` comes back. */
+  | ["suspend", number]
   | ["ping"]
   | ["exit"];
 
@@ -51,6 +58,9 @@ export type FromHost =
   | ["bytes", number, LogStream, string]
   | ["event", number, HostEvent]
   | ["metadata", number, MetadataChange[]]
+  /** A durable call with its number, 1 for the run's first here. */
+  | ["call", number, number, DurableCall]
+  | ["awake", number]
   | ["end", number, ExecuteResult]
   /** An error that nothing caught: the run's failure, and the end of an exclusive process. */
   | ["uncaught", number, Thrown]

@@ -5,14 +5,15 @@
 import type { ExecutionMode } from "@keelson/contract";
 import { openAgentPipe } from "./agent-pipe.ts";
 import { createExclusiveRunner, makeOutputSynchronous } from "./exclusive.ts";
-import type { RunInput, StopCause, ToHost } from "./frames.ts";
+import { openDurablePort, type DurablePort } from "./durable-port.ts";
+import type { RunInput, ToHost } from "./frames.ts";
 import { describeThrown, loadBundle } from "./load-bundle.ts";
-import { stopReason } from "./run-attempt.ts";
+import { stopReason, type GivenAttempt } from "./run-attempt.ts";
 import { createSharedRunner } from "./shared.ts";
 
-type Runner = (n: number, input: RunInput, marker: string, signal: AbortSignal) => Promise<void>;
+type Runner = (attempt: GivenAttempt) => Promise<void>;
 
-const stops = new Map<number, AbortController>();
+const attempts = new Map<number, { stop: AbortController; port: DurablePort }>();
 let runner: Runner | null = null;
 
 /** The agent is gone: nothing of this process group may outlive it. Zero means the own group. */
@@ -31,7 +32,16 @@ function receive(message: ToHost): void {
       start(message[1], message[2], message[3]);
       return;
     case "stop":
-      stop(message[1], message[2]);
+      attempts.get(message[1])?.stop.abort(stopReason(message[2]));
+      return;
+    case "answer":
+      attempts.get(message[1])?.port.answer(message[2], message[3]);
+      return;
+    case "settled":
+      attempts.get(message[1])?.port.settled(message[2]);
+      return;
+    case "suspend":
+      if (!attempts.get(message[1])?.port.suspend()) pipe.send(["awake", message[1]]);
       return;
     case "ping":
       pipe.send(["pong"]);
@@ -54,11 +64,8 @@ async function boot(path: string, mode: ExecutionMode): Promise<void> {
 }
 
 function start(n: number, input: RunInput, marker: string): void {
-  const controller = new AbortController();
-  stops.set(n, controller);
-  void runner?.(n, input, marker, controller.signal).then(() => stops.delete(n));
-}
-
-function stop(n: number, cause: StopCause): void {
-  stops.get(n)?.abort(stopReason(cause));
+  const stop = new AbortController();
+  const port = openDurablePort(n, pipe);
+  attempts.set(n, { stop, port });
+  void runner?.({ n, input, marker, signal: stop.signal, port }).then(() => attempts.delete(n));
 }

@@ -1,5 +1,6 @@
 import type { BundleModule, ExecuteResult, LogStream, RuntimeHost } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
+import type { DurablePort } from "./durable-port.ts";
 import type { RunInput, StopCause } from "./frames.ts";
 import { describeThrown } from "./load-bundle.ts";
 
@@ -17,10 +18,17 @@ export function stopReason(cause: StopCause): Error {
   return error;
 }
 
-export type Attempt = {
+/** An attempt as the agent has given it to this process. */
+export type GivenAttempt = {
   n: number;
   input: RunInput;
+  /** Ends the run's output on both pipes of an exclusive host. */
+  marker: string;
   signal: AbortSignal;
+  port: DurablePort;
+};
+
+export type Attempt = Omit<GivenAttempt, "marker"> & {
   log(stream: LogStream, text: string): void;
 };
 
@@ -30,21 +38,15 @@ export async function runAttempt(
   attempt: Attempt,
   pipe: AgentPipe,
 ): Promise<ExecuteResult> {
-  const { n, input, signal } = attempt;
+  const { n, input, signal, port } = attempt;
   const host: RuntimeHost = {
     log: (stream, text) => attempt.log(stream, text),
     event: (event) => pipe.send(["event", n, event]),
     metadata: (changes) => pipe.send(["metadata", n, changes]),
+    ...port.host,
   };
   try {
-    const result = await bundle.execute({
-      entrypoint: input.entrypoint,
-      run: input.run,
-      secrets: input.secrets,
-      signal,
-      host,
-    });
-    return result;
+    return await bundle.execute({ ...input, signal, host });
   } catch (error) {
     return {
       outcome: "failed",

@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { BundleModule, LogStream } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
-import type { RunInput } from "./frames.ts";
-import { runAttempt } from "./run-attempt.ts";
+import { runAttempt, type GivenAttempt } from "./run-attempt.ts";
 
 type Written = string | Uint8Array;
 
@@ -38,9 +37,10 @@ export function createSharedRunner(bundle: BundleModule, pipe: AgentPipe) {
   attribute("stdout");
   attribute("stderr");
 
-  return async (n: number, input: RunInput, _marker: string, signal: AbortSignal): Promise<void> => {
+  return async ({ marker: _marker, ...given }: GivenAttempt): Promise<void> => {
+    const { n } = given;
     const log = (stream: LogStream, text: string) => pipe.send(["text", n, stream, text]);
-    const result = await running.run(n, () => runAttempt(bundle, { n, input, signal, log }, pipe));
+    const result = await running.run(n, () => runAttempt(bundle, { ...given, log }, pipe));
     pipe.send(["end", n, result]);
   };
 }

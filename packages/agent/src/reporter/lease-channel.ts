@@ -1,4 +1,5 @@
 import type {
+  DurableCall,
   EventSeverity,
   Execution,
   LogStream,
@@ -7,15 +8,21 @@ import type {
   WorkerEventKind,
 } from "@keelson/contract";
 import type { Release } from "../executions/decide-release.ts";
+import type { CallAnswer } from "../host/frames.ts";
 
 /** One operation, already in its wire form: a repeat sends the same bytes. */
 export type QueuedOperation = {
   channel: LeaseChannel;
   kind: OperationKind;
   sequence: number;
+  at: string;
+  /** The members of its own, each with a comma before it. */
+  rest: string;
   text: string;
   bytes: number;
   logBytes: number;
+  /** Of a durable call: takes what the server made of it. A refusal is the run's to deal with. */
+  answer: ((answer: CallAnswer) => void) | null;
   /** Its number was given again, because the server refused an operation before it. */
   withdrawn: boolean;
 };
@@ -95,6 +102,16 @@ export class LeaseChannel {
     this.#push("metadata", at, `,"changes":${JSON.stringify(changes)}`, "now", 0);
   }
 
+  /** Passes a durable call on; `answer` hears what became of it, unless the lease is over before. */
+  call({ kind, ...fields }: DurableCall, at: string, answer: (answer: CallAnswer) => void): void {
+    this.#push(kind, at, `,${JSON.stringify(fields).slice(1, -1)}`, "now", 0, answer);
+  }
+
+  /** Everything that a suspended run needs is with the server. */
+  checkpointReady(at: string): void {
+    this.#push("checkpoints/ready", at, "", "now", 0);
+  }
+
   release(release: Release, at: string): void {
     const failure = release.failure === null ? "" : `,"failure":${JSON.stringify(release.failure)}`;
     const output = release.output === null ? "" : `,"output":${release.output}`;
@@ -111,7 +128,8 @@ export class LeaseChannel {
   }
 
   /** The server has applied it. */
-  applied(operation: QueuedOperation): void {
+  applied(operation: QueuedOperation, result: unknown): void {
+    operation.answer?.({ result });
     if (operation.logBytes > 0) {
       this.unsentLogBytes -= operation.logBytes;
       this.listener.onLogsSent();
@@ -126,14 +144,38 @@ export class LeaseChannel {
     this.unsentLogBytes = 0;
   }
 
-  #push(kind: OperationKind, at: string, rest: string, urgency: Urgency, logBytes: number): void {
+  /** A durable call was refused and the run goes on: what was made after it moves up by one, in order. */
+  moveUp(later: readonly QueuedOperation[]): QueuedOperation[] {
+    this.#sequence -= 1;
+    return later.map((operation) => {
+      const { kind, at, rest } = operation;
+      const sequence = operation.sequence - 1;
+      return { ...operation, sequence, text: this.#encode(kind, sequence, at, rest), withdrawn: false };
+    });
+  }
+
+  #encode(kind: OperationKind, sequence: number, at: string, rest: string): string {
+    return `{"kind":"${kind}",${this.leaseText},"sequence":${sequence},"at":"${at}"${rest}}`;
+  }
+
+  #push(
+    kind: OperationKind,
+    at: string,
+    rest: string,
+    urgency: Urgency,
+    logBytes: number,
+    answer: QueuedOperation["answer"] = null,
+  ): void {
     if (this.dropped || this.released) return;
     this.#sequence += 1;
     const sequence = this.#sequence;
-    const text = `{"kind":"${kind}",${this.leaseText},"sequence":${sequence},"at":"${at}"${rest}}`;
+    const text = this.#encode(kind, sequence, at, rest);
     this.unsentLogBytes += logBytes;
     // Base64 and ids are ASCII; only texts of users need their bytes counted.
     const bytes = kind === "logs" || kind === "start" ? text.length : Buffer.byteLength(text);
-    this.#enqueue({ channel: this, kind, sequence, text, bytes, logBytes, withdrawn: false }, urgency);
+    this.#enqueue(
+      { channel: this, kind, sequence, at, rest, text, bytes, logBytes, answer, withdrawn: false },
+      urgency,
+    );
   }
 }

@@ -101,7 +101,10 @@ export class Reporter {
       try {
         const { results } = await this.#options.send(body);
         this.#batchLimit = LIMITS.reportOperations;
-        batch.forEach((operation, index) => this.#settle(operation, results[index]?.error ?? null));
+        batch.forEach((operation, index) => {
+          const { error = null, result = null } = results[index] ?? {};
+          this.#settle(operation, error, result);
+        });
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -124,13 +127,17 @@ export class Reporter {
     this.#batchLimit = LIMITS.reportOperations;
     this.#options.logger.error({ err: error }, "the server refused a report of one operation");
     const code = error instanceof ServiceError ? error.code : "internal";
-    this.#settle(batch[0] as QueuedOperation, { code, message: (error as Error).message });
+    this.#settle(batch[0] as QueuedOperation, { code, message: (error as Error).message }, null);
   }
 
-  #settle(operation: QueuedOperation, error: { code: string; message: string } | null): void {
+  #settle(
+    operation: QueuedOperation,
+    error: { code: string; message: string } | null,
+    result: unknown,
+  ): void {
     const { channel, kind, sequence } = operation;
     if (channel.dropped || operation.withdrawn) return;
-    if (error === null) return channel.applied(operation);
+    if (error === null) return channel.applied(operation, result);
     if (error.code === "lease_lost") {
       channel.drop();
       channel.listener.onLost();
@@ -140,9 +147,23 @@ export class Reporter {
       { leaseId: channel.leaseId, kind, sequence, code: error.code, reason: error.message },
       "an operation was refused",
     );
-    for (const later of this.#batch) if (later.channel === channel) later.withdrawn = true;
-    this.#queue = this.#queue.filter((later) => later.channel !== channel);
+    const later = this.#withdraw(operation);
+    if (operation.answer !== null) {
+      this.#queue = [...channel.moveUp(later), ...this.#queue];
+      operation.answer({ refusal: { code: error.code, message: error.message } });
+      return;
+    }
     channel.rewindTo(sequence);
     channel.listener.onRefused(kind, `${error.code}: ${error.message}`);
+  }
+
+  /** Takes back what a lease made after this operation: it was refused with it, or is not sent yet. */
+  #withdraw({ channel, sequence }: QueuedOperation): QueuedOperation[] {
+    const isLater = (other: QueuedOperation): boolean =>
+      other.channel === channel && other.sequence > sequence && !other.withdrawn;
+    const later = [...this.#batch.filter(isLater), ...this.#queue.filter(isLater)];
+    this.#queue = this.#queue.filter((other) => !isLater(other));
+    for (const other of later) other.withdrawn = true;
+    return later;
   }
 }

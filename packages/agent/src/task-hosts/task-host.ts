@@ -1,36 +1,24 @@
 import { randomBytes } from "node:crypto";
-import type { ExecuteResult, LogStream, MetadataChange } from "@keelson/contract";
+import type { ExecuteResult, LogStream, WaitState } from "@keelson/contract";
 import {
   createFrameReader,
   encodeFrame,
+  type CallAnswer,
   type FromHost,
   type HostEntrypoint,
-  type HostEvent,
   type RunInput,
   type StopCause,
   type Thrown,
   type ToHost,
 } from "../host/frames.ts";
+import { createGivenSecrets } from "../executions/redactor.ts";
 import type { Logger } from "../log.ts";
 import type { HostDeath, KillCause } from "./describe-death.ts";
 import type { GroupReaper } from "./group-reaper.ts";
 import { hostKey, killGroup, spawnHost, type HostProcess, type HostSpec } from "./host-process.ts";
+import { HostBootError, type HostRun, type RunEnding, type RunSink } from "./host-run.ts";
 import { formatMarker, MarkedReader } from "./marked-reader.ts";
 import { RUNTIME_OVERHEAD_MB, watchMemory } from "./watch-memory.ts";
-
-/** Where a run's effects go; called in the order in which the process had them. */
-export type RunSink = {
-  output(stream: LogStream, bytes: Buffer): void;
-  event(event: HostEvent): void;
-  metadata(changes: MetadataChange[]): void;
-};
-
-export type RunEnding =
-  | { kind: "result"; result: ExecuteResult }
-  | { kind: "died"; death: HostDeath }
-  | { kind: "abandoned" };
-
-export type HostRun = { readonly n: number; readonly ended: Promise<RunEnding> };
 
 type ActiveRun = {
   n: number;
@@ -47,19 +35,6 @@ export type TaskHostOptions = {
   logger: Logger;
   onUnusable(): void;
 };
-
-/** A bundle that did not come up; `thrown` when it said why, else `death`. */
-export class HostBootError extends Error {
-  override readonly name = "HostBootError";
-  readonly thrown: Thrown | null;
-  readonly death: HostDeath | null;
-
-  constructor(thrown: Thrown | null, death: HostDeath | null) {
-    super(thrown?.message ?? "the host ended before it was ready");
-    this.thrown = thrown;
-    this.death = death;
-  }
-}
 
 const BOOT_TIMEOUT_MS = 30_000;
 const STDERR_TAIL_BYTES = 8 * 1024;
@@ -79,6 +54,7 @@ export class TaskHost {
   readonly #runs = new Map<number, ActiveRun>();
   readonly #readers: Record<LogStream, MarkedReader>;
   readonly #paused = new Set<number>();
+  readonly #given = createGivenSecrets();
   readonly #boot = Promise.withResolvers<HostEntrypoint[]>();
   readonly #exit = Promise.withResolvers<HostDeath>();
   #lastRun = 0;
@@ -133,6 +109,7 @@ export class TaskHost {
     }
     this.#lastRun += 1;
     const n = this.#lastRun;
+    this.#given.add(input.secrets);
     const exclusive = this.spec.mode === "exclusive";
     this.#runs.set(n, {
       n,
@@ -155,6 +132,20 @@ export class TaskHost {
   /** Aborts the run's signal. */
   stop(n: number, cause: StopCause): void {
     this.#post(["stop", n, cause]);
+  }
+
+  answer(n: number, id: number, answer: CallAnswer): void {
+    this.#post(["answer", n, id, answer]);
+  }
+
+  /** Tells a run of waits that have settled. */
+  settled(n: number, waits: WaitState[]): void {
+    this.#post(["settled", n, waits]);
+  }
+
+  /** Asks a run that waits to end as suspended; it does, or its sink hears that it is awake. */
+  suspend(n: number): void {
+    this.#post(["suspend", n]);
   }
 
   /**
@@ -264,7 +255,10 @@ export class TaskHost {
     const run = this.spec.mode === "exclusive" ? this.#runs.get(this.#lastRun) : undefined;
     if (run?.openStreams.has(stream)) return run.sink.output(stream, bytes);
     this.#options.logger.info(
-      { pid: this.pid, digest: this.spec.digest, stream, text: bytes.toString().slice(0, 4096) },
+      {
+        ...{ pid: this.pid, digest: this.spec.digest, stream },
+        text: this.#given.redact(bytes.toString()).slice(0, 4096),
+      },
       "output of a task host that belongs to no run",
     );
   }
@@ -291,6 +285,10 @@ export class TaskHost {
         return this.#runs.get(message[1])?.sink.event(message[2]);
       case "metadata":
         return this.#runs.get(message[1])?.sink.metadata(message[2]);
+      case "call":
+        return this.#runs.get(message[1])?.sink.call(message[2], message[3]);
+      case "awake":
+        return this.#runs.get(message[1])?.sink.awake();
       case "end":
         return this.#receiveEnd(message[1], message[2]);
       case "uncaught":

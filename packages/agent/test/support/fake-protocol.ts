@@ -27,10 +27,12 @@ export class FakeProtocol {
   readonly #checked = new Map<string, (answer: DeploymentChecked) => void>();
   readonly #cancelRequested = new Set<FakeRun>();
   readonly #announced = new Set<string>();
+  readonly #told = new Set<string>();
   #wakePoll: () => void = () => undefined;
 
   enqueue(options: RunOptions): FakeRun {
     const run = new FakeRun(options);
+    run.durable.onSettled = () => this.#goOn(run);
     this.#queue.push(run);
     this.#wakePoll();
     return run;
@@ -103,7 +105,13 @@ export class FakeProtocol {
     while (!this.#hasNews(request.limit) && Date.now() < deadline && !socket.destroyed)
       await this.#news(deadline, socket);
     if (socket.destroyed)
-      return { lease_duration: this.leaseDuration, executions: [], cancellations: [], deployment_checks: [] };
+      return {
+        lease_duration: this.leaseDuration,
+        executions: [],
+        cancellations: [],
+        resumptions: [],
+        deployment_checks: [],
+      };
     const runs = this.#queue.splice(0, request.limit);
     for (const run of runs) {
       this.#byLease.set(run.execution.lease_id, run);
@@ -111,10 +119,12 @@ export class FakeProtocol {
     }
     const reply = {
       lease_duration: this.leaseDuration,
-      executions: runs.map(({ execution }) => execution),
+      executions: runs.map(({ execution }) => structuredClone(execution)),
       cancellations: this.#cancellations(),
+      resumptions: this.#resumptions(),
       deployment_checks: this.#checks.splice(0),
     };
+    for (const { lease_id, waits } of reply.resumptions) this.#told.add(`${lease_id} ${waits.length}`);
     for (const { lease_id } of reply.cancellations) this.#announced.add(lease_id);
     if (runs.length > 0) this.#replies.set(request.lease_request_id, reply);
     return reply;
@@ -133,7 +143,28 @@ export class FakeProtocol {
     });
   }
 
+  /** A wait of the run has settled, or it was suspended when one had. */
+  #goOn(run: FakeRun): void {
+    if (run.isSuspended) {
+      this.#byLease.delete(run.execution.lease_id);
+      run.goOn();
+      this.#queue.push(run);
+    }
+    this.#wakePoll();
+  }
+
+  #resumptions(): LeaseResponse["resumptions"] {
+    return [...this.#byLease.values()].flatMap((run) => {
+      const waits = run.settledWaits();
+      if (waits.length === 0 || run.lost || run.release !== null || run.isSuspended) return [];
+      const { lease_id, epoch } = run.execution;
+      return [{ run_id: run.execution.run.id, lease_id, epoch, waits }];
+    });
+  }
+
   #hasNews(limit: number): boolean {
+    if (this.#resumptions().some(({ lease_id, waits }) => !this.#told.has(`${lease_id} ${waits.length}`)))
+      return true;
     if ((limit > 0 && this.#queue.length > 0) || this.#checks.length > 0) return true;
     return this.#cancellations().some(({ lease_id }) => !this.#announced.has(lease_id));
   }
@@ -151,13 +182,14 @@ export class FakeProtocol {
   #renew({ leases }: Renew): object {
     const isHeld = ({ lease_id }: { lease_id: string }) => {
       const run = this.#byLease.get(lease_id);
-      return run !== undefined && !run.lost && run.release === null;
+      return run !== undefined && !run.lost && run.release === null && !run.isSuspended;
     };
     return {
       expires_at: new Date(Date.now() + 15_000).toISOString(),
       renewed: leases.filter(isHeld).map(({ lease_id }) => lease_id),
       lost: leases.filter((lease) => !isHeld(lease)).map(({ lease_id }) => lease_id),
       cancellations: this.#cancellations(),
+      resumptions: this.#resumptions(),
     };
   }
 
@@ -166,14 +198,23 @@ export class FakeProtocol {
     if (run === undefined || run.lost || run.execution.epoch !== operation.epoch)
       return refuse(409, "lease_lost", "The lease was superseded.");
     const applied = run.operations.length;
-    if (operation.sequence <= applied) return { status: 200, error: null };
-    if (run.release !== null) return refuse(409, "lease_lost", "The lease was released.");
+    if (operation.sequence <= applied)
+      return { status: 200, error: null, result: run.results[operation.sequence - 1] };
+    if (run.release !== null || run.isSuspended) return refuse(409, "lease_lost", "The lease was released.");
     if (operation.sequence !== applied + 1)
       return refuse(409, "invalid_state", `The next sequence is ${applied + 1}.`);
     if (operation.kind === "metadata" && JSON.stringify(operation).length > 16_384)
       return refuse(413, "payload_too_large", "The metadata is over 16 KiB.");
-    run.apply(operation);
-    return { status: 200, error: null };
+    let result: unknown;
+    try {
+      result = run.apply(operation);
+    } catch (error) {
+      const { code, message } = error as Error & { code: "invalid_state" };
+      return refuse(409, code, message);
+    }
+    run.results.push(result);
+    if (run.isSuspended && run.settledWaits().length > 0) this.#goOn(run);
+    return { status: 200, error: null, result };
   }
 }
 

@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { encodeId, type Execution, type Operation } from "@keelson/contract";
+import {
+  encodeId,
+  type DurableCall,
+  type Execution,
+  type Operation,
+  type WaitState,
+} from "@keelson/contract";
+import { DurableServer } from "../../../sdk/test/support/durable-server.ts";
 
 export type Release = Extract<Operation, { kind: "release" }>;
 
@@ -10,14 +17,28 @@ export type RunOptions = {
   execution?: "exclusive" | "shared";
   memory_mb?: number;
   max_duration?: string;
+  secrets?: Record<string, string>;
+  /** Default 30 s. */
+  park_after?: string;
 };
+
+const DURABLE_KINDS: readonly string[] = ["steps", "waits", "tokens", "child-runs", "outputs", "inputs"];
+
+const isDurable = (operation: Operation): operation is Operation & DurableCall =>
+  DURABLE_KINDS.includes(operation.kind);
 
 export const newDigits = () => encodeId("run", randomUUID()).slice(4);
 
 /** One run as the server of a test knows it: what was reported for it, and promises of what will be. */
 export class FakeRun {
   readonly execution: Execution;
-  readonly operations: Operation[] = [];
+  /** Those of the present lease. */
+  operations: Operation[] = [];
+  /** What they answered. */
+  results: unknown[] = [];
+  readonly durable = new DurableServer();
+  /** Its lease was released as suspended, and no other was given since. */
+  isSuspended = false;
   readonly #leased = Promise.withResolvers<void>();
   readonly #released = Promise.withResolvers<Release>();
   readonly leased: Promise<void> = this.#leased.promise;
@@ -34,13 +55,49 @@ export class FakeRun {
     this.#leased.resolve();
   }
 
-  apply(operation: Operation): void {
+  /** Gives what the operation answers. Throws a refusal, which leaves no trace. */
+  apply(operation: Operation): unknown {
+    const result = isDurable(operation) ? this.durable.apply(operation) : null;
     this.operations.push(operation);
-    if (operation.kind === "release") {
+    if (operation.kind === "release" && operation.outcome === "suspended") this.isSuspended = true;
+    else if (operation.kind === "release") {
       this.release = operation;
       this.#released.resolve(operation);
     }
     for (const look of this.#onOutput) look();
+    return result;
+  }
+
+  settledWaits(): WaitState[] {
+    return this.durable.openWaits().filter(({ status }) => status !== "pending");
+  }
+
+  /** The suspended run is to be leased again. */
+  goOn(): void {
+    this.isSuspended = false;
+    this.operations = [];
+    this.results = [];
+    this.lost = false;
+    this.durable.parked = false;
+    Object.assign(this.execution, {
+      lease_id: `lease_${newDigits()}`,
+      epoch: this.execution.epoch + 1,
+      journal: structuredClone(this.durable.journal),
+      waits: this.durable.openWaits(),
+    });
+  }
+
+  /** Resolves when this is so; looked at after each operation. */
+  until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!isSo()) return;
+        this.#onOutput.delete(look);
+        resolve();
+      };
+      this.#onOutput.add(look);
+      look();
+    });
   }
 
   /** The bytes of one stream so far. */
@@ -55,15 +112,7 @@ export class FakeRun {
 
   /** Resolves when the stream contains `text`. */
   outputHas(stream: "stdout" | "stderr", text: string): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (!this.output(stream).includes(text)) return;
-        this.#onOutput.delete(look);
-        resolve();
-      };
-      this.#onOutput.add(look);
-      look();
-    });
+    return this.until(() => this.output(stream).includes(text));
   }
 }
 
@@ -103,8 +152,11 @@ function makeExecution(options: RunOptions): Execution {
       schedule_id: null,
       workspace_id: null,
     },
-    secrets: {},
+    secrets: options.secrets ?? {},
     journal: [],
-    resolved_wait: null,
+    waits: [],
+    active: "0ms",
+    park_after: options.park_after ?? "30s",
+    session: null,
   };
 }

@@ -1,0 +1,34 @@
+import type { DurableCall, ExecuteResult, LogStream, MetadataChange } from "@keelson/contract";
+import type { HostEvent, Thrown } from "../host/frames.ts";
+import type { HostDeath } from "./describe-death.ts";
+
+/** Where a run's effects go; called in the order in which the process had them. */
+export type RunSink = {
+  output(stream: LogStream, bytes: Buffer): void;
+  event(event: HostEvent): void;
+  metadata(changes: MetadataChange[]): void;
+  /** A durable call, to be answered by its number with `TaskHost.answer`. */
+  call(id: number, call: DurableCall): void;
+  /** It was asked to suspend itself, and has more to do than to wait. */
+  awake(): void;
+};
+
+export type RunEnding =
+  | { kind: "result"; result: ExecuteResult }
+  | { kind: "died"; death: HostDeath }
+  | { kind: "abandoned" };
+
+export type HostRun = { readonly n: number; readonly ended: Promise<RunEnding> };
+
+/** A bundle that did not come up; `thrown` when it said why, else `death`. */
+export class HostBootError extends Error {
+  override readonly name = "HostBootError";
+  readonly thrown: Thrown | null;
+  readonly death: HostDeath | null;
+
+  constructor(thrown: Thrown | null, death: HostDeath | null) {
+    super(thrown?.message ?? "the host ended before it was ready");
+    this.thrown = thrown;
+    this.death = death;
+  }
+}

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { hasEnded, isAlive } from "./support/alive.ts";
+import { bundleOf } from "./support/bundles.ts";
+import { bundleSource } from "./support/sdk-bundle.ts";
+import { startTestAgent } from "./support/start-test-agent.ts";
+
+let source = "";
+
+before(async () => {
+  const bundle = await bundleSource(`
+    import { step, task, tokens, wait } from "@keelson/sdk";
+    task({
+      id: "approve",
+      async run() {
+        console.log("pid", process.pid);
+        const charged = await step("charge", () => { console.log("charging"); return { cents: 995 }; });
+        const token = await tokens.create();
+        const { ok } = await token.wait();
+        return { ok, ...charged };
+      },
+    });
+    task({ id: "sleep", async run() { console.log("pid", process.pid); await wait.for("1h"); return "awake"; } });
+    task({ id: "plain", run: () => process.pid });
+    task({
+      id: "busy",
+      maxDuration: "600ms",
+      async run() { await wait.for("1h"); for (const end = performance.now() + 400; performance.now() < end; ); return 1; },
+    });
+    task({
+      id: "crash",
+      async run() { console.log("pid", process.pid); await wait.for("1h"); return "survived"; },
+    });
+  `);
+  source = new TextDecoder().decode(bundle.code);
+});
+
+const pidOf = (output: Buffer): number => Number(/pid ([0-9]+)/.exec(output.toString())?.[1]);
+
+test("a run that waits is parked, suspended with its process gone, and goes on when its token is completed", async (t) => {
+  const { server } = await startTestAgent(t);
+  const run = server.enqueue({ digest: server.putBundle(source), task: "approve", park_after: "0ms" });
+  await run.until(() => run.isSuspended);
+  const pid = pidOf(run.output("stdout"));
+  assert.deepEqual(
+    run.operations.map(({ kind }) => kind).filter((kind) => kind !== "logs" && kind !== "events"),
+    ["start", "steps", "tokens", "waits", "checkpoints/ready", "release"],
+  );
+  await hasEnded(pid);
+  run.durable.completeToken("tok_2", { ok: true });
+  const release = await run.released;
+  assert.deepEqual(release.output, { ok: true, cents: 995 });
+  assert.notEqual(pidOf(run.output("stdout")), pid);
+  assert.doesNotMatch(run.output("stdout").toString(), /charging/);
+});
+
+test("a parked run keeps its process for a while, and its slot is free for another", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 1 });
+  const digest = server.putBundle(source);
+  const run = server.enqueue({ digest, task: "sleep" });
+  await run.until(() => run.durable.parked);
+  assert.equal((await server.enqueue({ digest, task: "plain" }).released).outcome, "succeeded");
+  const pid = pidOf(run.output("stdout"));
+  assert.ok(isAlive(pid));
+  run.durable.settle(1, "resolved");
+  assert.equal((await run.released).output, "awake");
+  assert.equal(run.execution.epoch, 1);
+});
+
+test("no more runs than the agent has slots are parked: the one that waits longest is suspended", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 1 });
+  const digest = server.putBundle(source);
+  const first = server.enqueue({ digest, task: "sleep" });
+  await first.until(() => first.durable.parked);
+  const second = server.enqueue({ digest, task: "sleep" });
+  await first.until(() => first.isSuspended);
+  assert.equal(second.isSuspended, false);
+});
+
+test("a drain suspends the runs that wait", async (t) => {
+  const { server, agent } = await startTestAgent(t);
+  const run = server.enqueue({ digest: server.putBundle(source), task: "sleep" });
+  await run.until(() => run.durable.parked);
+  await agent.drain();
+  assert.equal(run.isSuspended, true);
+});
+
+test("time that a run waits does not count against its max_duration", async (t) => {
+  const { server } = await startTestAgent(t);
+  const digest = server.putBundle(source);
+  const run = server.enqueue({ digest, task: "busy", max_duration: "600ms" });
+  await run.until(() => run.durable.parked);
+  await new Promise((resolve) => setTimeout(resolve, 700)); // Longer than it may run.
+  run.durable.settle(1, "resolved");
+  assert.equal((await run.released).output, 1);
+});
+
+test("a run whose process is killed while it waits is suspended", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 1 });
+  const digest = server.putBundle(source);
+  const run = server.enqueue({ digest, task: "crash" });
+  // Only the slot of a run that is known to be parked is given to another.
+  await server.enqueue({ digest, task: "plain" }).released;
+  process.kill(pidOf(run.output("stdout")), "SIGKILL");
+  await run.until(() => run.isSuspended);
+  run.durable.settle(1, "resolved");
+  assert.equal((await run.released).output, "survived");
+});
+
+test("runs of a shared process are suspended one by one, and the process stays", async (t) => {
+  const { server } = await startTestAgent(t);
+  const digest = server.putBundle(source);
+  const shared = (task: string, park_after: string) =>
+    server.enqueue({ digest, task, execution: "shared", park_after });
+  const staying = shared("sleep", "30s");
+  await staying.until(() => staying.durable.parked);
+  const going = shared("sleep", "0ms");
+  await going.until(() => going.isSuspended);
+  staying.durable.settle(1, "resolved");
+  assert.equal((await staying.released).output, "awake");
+  going.durable.settle(1, "resolved");
+  assert.equal((await going.released).output, "awake");
+});
+
+test("a refused durable call reaches the code, and what was made after it is not lost", async (t) => {
+  const { server } = await startTestAgent(t);
+  const digest = server.putBundle(
+    bundleOf({
+      main: `
+        const step = (position) => ctx.host.call({ kind: "steps", entries: [{ position, kind: "value", name: "v", value: position }] });
+        const made = [step(1), step(1), step(2)];
+        console.log("between");
+        made.push(step(3), step(2), step(4));
+        const results = await Promise.allSettled(made);
+        return results.map(({ status, reason }) => status === "rejected" ? [reason.code, reason.message] : "fine");`,
+    }),
+  );
+  const run = server.enqueue({ digest });
+  const { output } = await run.released;
+  assert.deepEqual(output, [
+    "fine",
+    ["invalid_state", "a second entry at 1"],
+    "fine",
+    "fine",
+    ["invalid_state", "a second entry at 2"],
+    "fine",
+  ]);
+  assert.deepEqual(
+    run.durable.journal.map(({ position }) => position),
+    [1, 2, 3, 4],
+  );
+  assert.equal(run.output("stdout").toString(), "between\n");
+});

@@ -1,0 +1,19 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { buildBundle, type Bundle } from "../../../cli/src/bundle/build-bundle.ts";
+
+const MODULES = resolve(import.meta.dirname, "../../../../node_modules");
+
+/** The bundle of a project with this one file of tasks, made as `keelson deploy` makes it. */
+export async function bundleSource(source: string): Promise<Bundle> {
+  const directory = await mkdtemp(join(tmpdir(), "keelson-project-"));
+  try {
+    await symlink(MODULES, join(directory, "node_modules"));
+    await mkdir(join(directory, "src/tasks"), { recursive: true });
+    await writeFile(join(directory, "src/tasks/main.ts"), source);
+    return await buildBundle({ directory });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
