@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { Client } from "@keelson/sdk";
 import type { Command } from "commander";
 import { resolveCredentials, type Environment } from "./config.ts";
+import { resolveUser, type UserCredentials } from "./user-credentials.ts";
 import { CLI_VERSION } from "./version.ts";
 
 /** The process around a command. */
@@ -26,7 +27,16 @@ export type Cli = {
   notice: (text: string) => void;
   /** The client of --url and --api-key, the environment or the project. */
   client: () => Client;
+  /** The signed-in user's client: KEELSON_USER_TOKEN, the project's, or that of `keelson login`. */
+  user: () => UserClient;
+  /** The server that --url or KEELSON_URL names; null when neither does. */
+  givenUrl: () => string | null;
+  /** A client of a server with a user's token; without one, of routes that need none. */
+  clientOf: (url: string, token: string | null) => Client;
 };
+
+/** A user's client and where the user acts unless told otherwise. */
+export type UserClient = { client: Client; credentials: UserCredentials };
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -38,6 +48,8 @@ type GlobalOptions = { url?: string; apiKey?: string; json?: boolean; quiet?: bo
 
 export function createCli(program: Command, host: Host): Cli {
   const options = (): GlobalOptions => program.opts();
+  const headers = { "service-cli-version": CLI_VERSION };
+  const clientOf = (url: string, token: string | null): Client => new Client({ url, apiKey: token, headers });
   return {
     host,
     isJson: () => options().json === true,
@@ -49,7 +61,13 @@ export function createCli(program: Command, host: Host): Cli {
     client: () =>
       new Client({
         ...resolveCredentials(options(), host.env, host.cwd),
-        headers: { "service-cli-version": CLI_VERSION },
+        headers,
       }),
+    user: () => {
+      const credentials = resolveUser(options(), host.env, host.cwd);
+      return { client: clientOf(credentials.url, credentials.token), credentials };
+    },
+    givenUrl: () => options().url ?? (host.env["KEELSON_URL"] || null),
+    clientOf,
   };
 }

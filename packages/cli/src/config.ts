@@ -7,9 +7,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** What a client needs, and where it came from. */
 export type Credentials = { url: string; apiKey: string };
 
-type CredentialsFile = { url?: unknown; api_key?: unknown };
+/** As a server writes it; see `startServer`. */
+type CredentialsFile = Partial<
+  Record<"url" | "api_key" | "user_token" | "project_id" | "environment_id", unknown>
+>;
 
-function readCredentialsFile(path: string): Credentials | null {
+/** A file of JSON; null when it is not there. */
+export function readJsonFile(path: string): unknown {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -19,16 +23,39 @@ function readCredentialsFile(path: string): Credentials | null {
     throw usageError(`Cannot read ${path}: ${message}`);
   }
   try {
-    const { url, api_key: apiKey } = JSON.parse(text) as CredentialsFile;
-    if (typeof url === "string" && typeof apiKey === "string") return { url, apiKey };
+    return JSON.parse(text) as unknown;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
+    throw usageError(`${path} is not a credentials file; move it away`);
+  }
+}
+
+export type ProjectCredentials = Credentials & {
+  userToken: string | null;
+  projectId: string | null;
+  environmentId: string | null;
+};
+
+function readCredentialsFile(path: string): ProjectCredentials | null {
+  const content = readJsonFile(path) as CredentialsFile | null;
+  if (content === null) return null;
+  const { url, api_key: apiKey } = content;
+  const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+  if (typeof url === "string" && typeof apiKey === "string") {
+    const { user_token: userToken, project_id: projectId, environment_id: environmentId } = content;
+    return {
+      url,
+      apiKey,
+      userToken: text(userToken),
+      projectId: text(projectId),
+      environmentId: text(environmentId),
+    };
   }
   throw usageError(`${path} is not a credentials file; remove it and start the server again`);
 }
 
 /** The file that a server leaves in its data folder: in KEELSON_DATA_DIR, else in `.keelson` here or in a folder above. */
-function findCredentialsFile(env: Environment, cwd: string): Credentials | null {
+export function findCredentialsFile(env: Environment, cwd: string): ProjectCredentials | null {
   const dataDir = env["KEELSON_DATA_DIR"];
   if (dataDir !== undefined && dataDir !== "")
     return readCredentialsFile(resolve(cwd, dataDir, "credentials.json"));
@@ -38,7 +65,7 @@ function findCredentialsFile(env: Environment, cwd: string): Credentials | null 
   }
 }
 
-const sameServer = (a: string, b: string): boolean => a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
+export const sameServer = (a: string, b: string): boolean => a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
 
 /**
  * Flag, then environment (KEELSON_URL, KEELSON_API_KEY), then the project's file. The file's key is used only for

@@ -48,3 +48,16 @@ export async function waitAndReport(cli: Cli, run: string | Run, timeoutMs?: num
   }
   if (ended.status !== "succeeded") throw new ExitError(EXIT.runFailed);
 }
+
+export type WaitFlags = { wait?: boolean; follow?: boolean; timeout?: number };
+
+/** What `--wait` and `--follow` of a start do. */
+export async function followAndReport(
+  cli: Cli,
+  runId: string,
+  { follow, timeout }: WaitFlags,
+): Promise<void> {
+  if (follow === true)
+    await writeLogs(cli, runId, { follow: true, ...(timeout !== undefined && { timeoutMs: timeout }) });
+  await waitAndReport(cli, runId, timeout);
+}

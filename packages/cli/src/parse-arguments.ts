@@ -39,4 +39,13 @@ export function parseObjectOption(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
+/** A repeatable option that takes one of the words. */
+export const collectWord =
+  <Word extends string>(words: readonly Word[]) =>
+  (text: string, before: Word[] | undefined): Word[] => {
+    const word = words.find((one) => one === text);
+    if (word === undefined) throw new InvalidArgumentError(`It must be one of ${words.join(", ")}.`);
+    return [...(before ?? []), word];
+  };
+
 export const collect = (text: string, before: string[] | undefined): string[] => [...(before ?? []), text];

@@ -1,5 +1,7 @@
 import { Command, Option } from "commander";
 import { createCli, type Cli, type Host } from "./cli.ts";
+import { addActorList } from "./commands/actor/list.ts";
+import { addActorStart } from "./commands/actor/start.ts";
 import { addAgent } from "./commands/agent.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDeploymentEvents } from "./commands/deployment/events.ts";
@@ -7,17 +9,61 @@ import { addDeploymentGet } from "./commands/deployment/get.ts";
 import { addDeploymentList } from "./commands/deployment/list.ts";
 import { addDeploymentPromote } from "./commands/deployment/promote.ts";
 import { addDev } from "./commands/dev.ts";
+import { addEnvironmentCreate } from "./commands/environment/create.ts";
+import { addEnvironmentList } from "./commands/environment/list.ts";
+import { addEnvironmentUpdate } from "./commands/environment/update.ts";
+import { addInvitationAccept } from "./commands/invitation/accept.ts";
+import { addInvitationCreate } from "./commands/invitation/create.ts";
+import { addInvitationList } from "./commands/invitation/list.ts";
+import { addInvitationRevoke } from "./commands/invitation/revoke.ts";
+import { addKeyCreate } from "./commands/key/create.ts";
+import { addKeyList } from "./commands/key/list.ts";
+import { addKeyRevoke } from "./commands/key/revoke.ts";
+import { addLogin } from "./commands/login.ts";
+import { addLogout } from "./commands/logout.ts";
+import { addMemberList } from "./commands/member/list.ts";
+import { addMemberRemove } from "./commands/member/remove.ts";
+import { addMemberUpdate } from "./commands/member/update.ts";
 import { addMigrate } from "./commands/migrate.ts";
+import { addProjectCreate } from "./commands/project/create.ts";
+import { addProjectList } from "./commands/project/list.ts";
+import { addProjectUpdate } from "./commands/project/update.ts";
 import { addRunCancel } from "./commands/run/cancel.ts";
 import { addRunEvents } from "./commands/run/events.ts";
 import { addRunGet } from "./commands/run/get.ts";
 import { addRunList } from "./commands/run/list.ts";
 import { addRunLogs } from "./commands/run/logs.ts";
 import { addRunWait } from "./commands/run/wait.ts";
+import { addScheduleActivate } from "./commands/schedule/activate.ts";
+import { addScheduleCreate } from "./commands/schedule/create.ts";
+import { addScheduleDeactivate } from "./commands/schedule/deactivate.ts";
+import { addScheduleDelete } from "./commands/schedule/delete.ts";
+import { addScheduleGet } from "./commands/schedule/get.ts";
+import { addScheduleList } from "./commands/schedule/list.ts";
+import { addScheduleOccurrences } from "./commands/schedule/occurrences.ts";
+import { addSecretDelete } from "./commands/secret/delete.ts";
+import { addSecretList } from "./commands/secret/list.ts";
+import { addSecretRevoke } from "./commands/secret/revoke.ts";
+import { addSecretRewrap } from "./commands/secret/rewrap.ts";
+import { addSecretRotate } from "./commands/secret/rotate.ts";
+import { addSecretSet } from "./commands/secret/set.ts";
 import { addServe } from "./commands/serve.ts";
+import { addSessionCancel } from "./commands/session/cancel.ts";
+import { addSessionClose } from "./commands/session/close.ts";
+import { addSessionGet } from "./commands/session/get.ts";
+import { addSessionList } from "./commands/session/list.ts";
+import { addSessionRead } from "./commands/session/read.ts";
+import { addSessionSend } from "./commands/session/send.ts";
+import { addSessionStart } from "./commands/session/start.ts";
 import { addTaskList } from "./commands/task/list.ts";
 import { addTaskStart } from "./commands/task/start.ts";
+import { addTokenCancel } from "./commands/token/cancel.ts";
+import { addTokenComplete } from "./commands/token/complete.ts";
+import { addTokenCreate } from "./commands/token/create.ts";
+import { addTokenGet } from "./commands/token/get.ts";
+import { addTokenList } from "./commands/token/list.ts";
 import { addUp } from "./commands/up.ts";
+import { addWhoami } from "./commands/whoami.ts";
 import { EXIT, exitCodeOf, interruption } from "./exit-codes.ts";
 import { reportError } from "./report-error.ts";
 import { CLI_VERSION } from "./version.ts";
@@ -25,15 +71,78 @@ import { CLI_VERSION } from "./version.ts";
 /** The commands by what they are about; a verb is a file. */
 const NOUNS = [
   { name: "task", description: "Tasks of the current deployment", verbs: [addTaskList, addTaskStart] },
+  { name: "actor", description: "Actors of the current deployment", verbs: [addActorList, addActorStart] },
+  {
+    name: "session",
+    description: "Conversations and their streams",
+    verbs: [
+      addSessionStart,
+      addSessionList,
+      addSessionGet,
+      addSessionSend,
+      addSessionRead,
+      addSessionClose,
+      addSessionCancel,
+    ],
+  },
+  {
+    name: "token",
+    description: "Completion tokens: what happens once, elsewhere",
+    verbs: [addTokenCreate, addTokenList, addTokenGet, addTokenComplete, addTokenCancel],
+  },
   {
     name: "run",
-    description: "Runs of tasks",
+    description: "Runs of tasks and actors",
     verbs: [addRunList, addRunGet, addRunLogs, addRunEvents, addRunWait, addRunCancel],
   },
   {
     name: "deployment",
     description: "Versions of an environment's code",
     verbs: [addDeploymentList, addDeploymentGet, addDeploymentEvents, addDeploymentPromote],
+  },
+  {
+    name: "schedule",
+    description: "Times at which runs start by themselves",
+    verbs: [
+      addScheduleCreate,
+      addScheduleList,
+      addScheduleGet,
+      addScheduleActivate,
+      addScheduleDeactivate,
+      addScheduleDelete,
+      addScheduleOccurrences,
+    ],
+  },
+  {
+    name: "secret",
+    alias: "secrets",
+    description: "Values that tasks are given and nobody can read",
+    verbs: [addSecretSet, addSecretList, addSecretRotate, addSecretRevoke, addSecretDelete, addSecretRewrap],
+  },
+  {
+    name: "project",
+    description: "Projects of an organization",
+    verbs: [addProjectList, addProjectCreate, addProjectUpdate],
+  },
+  {
+    name: "environment",
+    description: "Environments of a project",
+    verbs: [addEnvironmentList, addEnvironmentCreate, addEnvironmentUpdate],
+  },
+  {
+    name: "key",
+    description: "API keys of an environment",
+    verbs: [addKeyList, addKeyCreate, addKeyRevoke],
+  },
+  {
+    name: "member",
+    description: "Members of an organization",
+    verbs: [addMemberList, addMemberUpdate, addMemberRemove],
+  },
+  {
+    name: "invitation",
+    description: "Invitations to an organization",
+    verbs: [addInvitationList, addInvitationCreate, addInvitationAccept, addInvitationRevoke],
   },
 ] as const;
 
@@ -72,11 +181,12 @@ async function createProgram(host: Host, argv: readonly string[]): Promise<{ pro
     });
   const cli = createCli(program, host);
   for (const add of [addUp, addDev, addDeploy]) add(program, cli);
-  for (const { name, description, verbs } of NOUNS) {
+  for (const { name, description, verbs, ...other } of NOUNS) {
     const noun = program.command(name).description(description);
+    if ("alias" in other) noun.alias(other.alias);
     for (const add of verbs) add(noun, cli);
   }
-  for (const add of [addServe, addAgent, addMigrate]) add(program, cli);
+  for (const add of [addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate]) add(program, cli);
   await addCompletion(program, argv[0] === "completion" || argv[0] === "complete");
   return { program, cli };
 }

@@ -1,4 +1,4 @@
-import type { Run, RunEvent } from "@keelson/sdk";
+import type { Run, RunEvent, Session } from "@keelson/sdk";
 import { paint, type Cli, type Style } from "./cli.ts";
 
 type Cell = string | { text: string; style: Style };
@@ -41,9 +41,18 @@ export function printFields(cli: Cli, fields: Readonly<Record<string, unknown>>)
 export const STATUS_STYLES: Readonly<Record<string, Style>> = {
   succeeded: "green",
   ready: "green",
+  active: "green",
+  fired: "green",
+  errored: "red",
+  inactive: "yellow",
+  revoked: "yellow",
+  skipped: "yellow",
   failed: "red",
   system_failed: "red",
+  completed: "green",
   running: "blue",
+  open: "blue",
+  pending: "blue",
   cancelled: "yellow",
   expired: "yellow",
   cancel_requested: "yellow",
@@ -65,6 +74,10 @@ export function describeRun(run: Run): string {
         : "";
   return `${run.id} ${run.status} (${run.task ?? run.actor}${attempt})${reason}`;
 }
+
+/** The line a person reads of a session. */
+export const describeSession = (session: Session): string =>
+  `${session.id} ${session.status} (${session.actor ?? session.task})${session.close_reason === null ? "" : `: ${session.close_reason}`}`;
 
 export const describeEvent = (event: RunEvent): string =>
   `${event.at}  ${event.kind.padEnd(20)}  ${event.attempt_number === null ? "" : `#${event.attempt_number} `}${event.message}`;

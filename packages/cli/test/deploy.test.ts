@@ -1,9 +1,48 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { test } from "node:test";
-import { answer, createFolder, keelson, spawnKeelson, startServer } from "./support.ts";
+import { after, before, test } from "node:test";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { createFolder, environmentOf, keelson, spawnKeelson } from "./support.ts";
+
+let scene: RunScene;
+let env: Record<string, string>;
+let verdict: "ready" | "failed" = "ready";
+const stop = new AbortController();
+let checking: Promise<void>;
+
+/** A worker that finds every bundle as `verdict` says. */
+async function checkDeployments(): Promise<void> {
+  for (let i = 0; !stop.signal.aborted; i += 1) {
+    const { deployment_checks: checks } = await scene.worker.lease({
+      limit: 0,
+      wait: "1s",
+      requestId: `check-${i}`,
+    });
+    for (const { deployment_id, check_id } of checks) {
+      const { body } = await scene.call("GET", `/v1/deployments/${deployment_id}`);
+      const declared = body.tasks.map(({ id }: { id: string }) => ({ kind: "task", declared_id: id }));
+      const settled = await scene.worker.call("POST", "/deployments/checked", {
+        deployment_id,
+        check_id,
+        status: verdict,
+        ...(verdict === "ready" ? { entrypoints: declared } : { error: { message: "no such module" } }),
+      });
+      assert.equal(settled.status, 200, settled.text);
+    }
+  }
+}
+
+before(async () => {
+  scene = await startRunScene({ tasks: [] });
+  env = environmentOf(scene.server);
+  checking = checkDeployments();
+});
+after(async () => {
+  stop.abort();
+  await checking;
+  await scene.stop();
+});
 
 const modules = resolve(import.meta.dirname, "../../../node_modules");
 
@@ -18,95 +57,62 @@ async function createProject() {
   return folder;
 }
 
-/** A server whose worker finds every bundle as `status` says, at the second look. */
-async function startDeployments(status: "ready" | "failed") {
-  let looks = 0;
-  const deployment = (fields: object) => ({
-    id: "dep_1",
-    version: "20261120.1",
-    status: "pending",
-    is_current: false,
-    error: null,
-    ...fields,
-  });
-  return startServer(({ method, path }, response) => {
-    if (method === "PUT") answer(response, 200, { digest: path.split("/").at(-1), size_bytes: 1 });
-    else if (path === "/v1/deployments") answer(response, 201, deployment({}));
-    else if (path.endsWith("/promote"))
-      answer(response, 200, deployment({ status: "ready", is_current: true }));
-    else
-      answer(
-        response,
-        200,
-        deployment(
-          (looks += 1) < 2
-            ? {}
-            : { status, error: status === "failed" ? { message: "no such module", stack: null } : null },
-        ),
-      );
-  });
-}
+const current = async (): Promise<{ id: string; version: string; tasks: { id: string }[] }> =>
+  (await scene.call("GET", "/v1/deployments/current")).body;
+
+const countDeployments = async (): Promise<number> =>
+  (await scene.call("GET", "/v1/deployments?limit=200")).body.deployments.length;
 
 test("a deploy uploads the bundle, waits for a worker's word, and promotes", async () => {
+  verdict = "ready";
   await using project = await createProject();
-  await using server = await startDeployments("ready");
-  const { code, stdout, stderr } = await keelson(["deploy"], { cwd: project.path, env: server.env });
-  assert.deepEqual([code, stdout], [0, "20261120.1 is current\n"], stderr);
-  const [upload, create] = server.requests;
-  assert.equal(
-    upload?.path,
-    `/v1/deployment-bundles/${createHash("sha256")
-      .update(upload?.body as string)
-      .digest("hex")}`,
-  );
-  assert.partialDeepStrictEqual(create?.body, {
-    manifest: { tasks: [{ id: "a" }] },
-    bundle_format_version: 1,
-    worker_protocol_version: 1,
-  });
+  const { code, stdout, stderr } = await keelson(["deploy"], { cwd: project.path, env });
+  assert.equal(code, 0, stderr);
+  const { version, tasks } = await current();
+  assert.equal(stdout, `${version} is current\n`);
   assert.deepEqual(
-    server.requests.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f]{64}/, "…")}`),
-    [
-      "PUT /v1/deployment-bundles/…",
-      "POST /v1/deployments",
-      "GET /v1/deployments/dep_1",
-      "GET /v1/deployments/dep_1",
-      "POST /v1/deployments/dep_1/promote",
-    ],
+    tasks.map(({ id }) => id),
+    ["a"],
   );
 });
 
 test("a bundle that a worker cannot load fails the deploy with the reason and is not promoted", async () => {
+  verdict = "failed";
   await using project = await createProject();
-  await using server = await startDeployments("failed");
-  const { code, stdout, stderr } = await keelson(["deploy"], { cwd: project.path, env: server.env });
+  const before = await current();
+  const { code, stdout, stderr } = await keelson(["deploy"], { cwd: project.path, env });
   assert.deepEqual([code, stdout], [1, ""]);
-  assert.match(stderr, /error: Deployment 20261120\.1 cannot be loaded by a worker: no such module/);
-  assert.ok(!server.requests.some(({ path }) => path.endsWith("/promote")));
+  assert.match(stderr, /error: Deployment \d{8}\.\d+ cannot be loaded by a worker: no such module/);
+  assert.equal((await current()).id, before.id);
 });
 
 test("--no-promote leaves what is current, and code that cannot be bundled uploads nothing", async () => {
+  verdict = "ready";
   await using project = await createProject();
-  await using server = await startDeployments("ready");
-  const kept = await keelson(["deploy", "--no-promote"], { cwd: project.path, env: server.env });
-  assert.match(kept.stdout, /20261120\.1 is ready; promote it with: keelson deployment promote dep_1/);
-  const before = server.requests.length;
+  const before = await current();
+  const kept = await keelson(["deploy", "--no-promote"], { cwd: project.path, env });
+  const [, id = ""] =
+    /is ready; promote it with: keelson deployment promote (dep_\w+)/.exec(kept.stdout) ?? [];
+  assert.equal((await current()).id, before.id);
+  assert.equal((await keelson(["deployment", "promote", id], { env })).code, 0);
+  assert.equal((await current()).id, id);
+  const count = await countDeployments();
   await writeFile(join(project.path, "src/tasks/b.ts"), `import "./nowhere.ts";`);
-  const broken = await keelson(["deploy"], { cwd: project.path, env: server.env });
+  const broken = await keelson(["deploy"], { cwd: project.path, env });
   assert.match(
     broken.stderr,
     /error: The code cannot be bundled\n {2}src\/tasks\/b\.ts:1:8: Could not resolve/,
   );
   assert.equal(broken.code, 1);
-  assert.equal(server.requests.length, before);
+  assert.equal(await countDeployments(), count);
 });
 
 test("dev deploys now and after each change, and outlives a mistake", { timeout: 60_000 }, async () => {
+  verdict = "ready";
   await using project = await createProject();
-  await using server = await startDeployments("ready");
   const { code, stdout, stderr } = await spawnKeelson(["dev"], {
     cwd: project.path,
-    env: server.env,
+    env,
     onSpawn: (child) => {
       const file = join(project.path, "src/tasks/b.ts");
       let step = 0;
@@ -125,7 +131,11 @@ test("dev deploys now and after each change, and outlives a mistake", { timeout:
       child.stderr?.on("data", onText);
     },
   });
-  assert.match(stdout, /20261120\.1 is current \(\+a\) in \d+ ms\n20261120\.1 is current \(\+b\) in \d+ ms/);
+  const version = "\\d{8}\\.\\d+";
+  assert.match(
+    stdout,
+    new RegExp(`${version} is current \\(.*\\) in \\d+ ms\\n${version} is current \\(\\+b\\) in \\d+ ms`),
+  );
   assert.match(stderr, /✗ The code cannot be bundled\n {2}src\/tasks\/b\.ts:1:7: /);
   assert.equal(code, 0);
 });

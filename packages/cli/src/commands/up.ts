@@ -16,6 +16,8 @@ import { CLI_VERSION } from "../version.ts";
 
 /** The example that the printed command starts. */
 const SHOWN_TASK = "repository-report";
+/** The example with a page of its own, which `npm run chat` serves. */
+const SHOWN_ACTOR = "approval-chat";
 
 /** What has been started, to be stopped in the other order. */
 type Stop = { name: string; stop: () => Promise<void> };
@@ -45,6 +47,7 @@ function describe(
       `  curl -sS ${url}/v1/tasks/${task}/start \\\n    -H 'Authorization: Bearer ${credentials.api_key}' \\\n    -H 'Content-Type: application/json' -d '{"payload": {}}'`,
     );
   }
+  if (deployment?.actors.some(({ id }) => id === SHOWN_ACTOR)) cli.print("Talk to an actor:\n  npm run chat");
   cli.print("\nCtrl-C stops everything.");
 }
 

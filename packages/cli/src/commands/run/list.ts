@@ -1,8 +1,9 @@
 import type { Run } from "@keelson/sdk";
 import { RUN_STATUSES, type RunStatus } from "@keelson/contract/plain";
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { parseIntegerOption } from "../../parse-arguments.ts";
+import { collectPages } from "../../pages.ts";
+import { collectWord, parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell } from "../../table.ts";
 
 type Options = {
@@ -14,34 +15,22 @@ type Options = {
   all?: boolean;
 };
 
-function collectStatus(text: string, before: RunStatus[] | undefined): RunStatus[] {
-  if (!(RUN_STATUSES as readonly string[]).includes(text))
-    throw new InvalidArgumentError(`It must be one of ${RUN_STATUSES.join(", ")}.`);
-  return [...(before ?? []), text as RunStatus];
-}
-
 export function addRunList(parent: Command, cli: Cli): void {
   parent
     .command("list")
     .description("List runs, newest first")
-    .option("--status <status>", "only runs in this status (repeatable)", collectStatus)
+    .option("--status <status>", "only runs in this status (repeatable)", collectWord(RUN_STATUSES))
     .option("--task <id>", "only runs of this task")
     .option("--tag <tag>", "only runs with this tag")
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
     .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
     .option("--all", "every one, not the first --limit")
     .addHelpText("after", "\nExample:\n  $ keelson run list --status failed --task repository-report\n")
-    .action(async ({ all, limit, ...query }: Options) => {
+    .action(async ({ all = false, limit, ...query }: Options) => {
       const list = cli
         .client()
-        .runs.list({ ...query, limit: all === true ? 200 : limit }, { signal: cli.host.signal });
-      const runs: Run[] = [];
-      let next: string | null = null;
-      for await (const page of list.pages()) {
-        runs.push(...page.items);
-        next = page.next_cursor;
-        if (all !== true) break;
-      }
+        .runs.list({ ...query, limit: all ? 200 : limit }, { signal: cli.host.signal });
+      const { items: runs, next_cursor: next } = await collectPages<Run>(list, all);
       if (cli.isJson()) {
         cli.printJson({ runs, next_cursor: next });
         return;

@@ -1,0 +1,65 @@
+import type { StartActorOptions } from "@keelson/sdk";
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { readJson } from "../../read-json.ts";
+import { addStartOptions, toStartOptions, type StartFlags } from "../../start-options.ts";
+
+type Options = StartFlags & {
+  input?: string;
+  inputFile?: string;
+  externalId?: string;
+  workspace?: string;
+  expiresAt?: string;
+};
+
+const EXAMPLES = `
+Examples:
+  $ keelson actor start chat --input '"Hello"' --external-id ticket-17
+  $ echo '{"text": "Hello"}' | keelson actor start chat -
+`;
+
+/** Without a session field the server makes a session of its own accord; an empty one would say the same. */
+function toOptions(cli: Cli, options: Options): StartActorOptions {
+  const { externalId, workspace, expiresAt } = options;
+  const session = {
+    ...(externalId !== undefined && { externalId }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+  return {
+    ...toStartOptions(options),
+    ...(workspace !== undefined && { workspaceId: workspace }),
+    ...(Object.keys(session).length > 0 && { session }),
+    signal: cli.host.signal,
+  };
+}
+
+export function addActorStart(parent: Command, cli: Cli): void {
+  const command = parent
+    .command("start")
+    .description("Make a session of an actor and start its first run")
+    .argument("<actor>", "the actor's id, as declared")
+    .argument("[source]", "- reads the input from standard input")
+    .option("-i, --input <json>", "the first record of stream input")
+    .option("--input-file <file>", "a file with that record; - is standard input")
+    .option("--external-id <id>", "a name of yours for the session, unique among open ones")
+    .option("--workspace <id>", "the workspace its runs work in")
+    .option("--expires-at <time>", "when the session ends by itself (RFC 3339)");
+  addStartOptions(command, "first run")
+    .addHelpText("after", EXAMPLES)
+    .action(async (actor: string, argument: string | undefined, options: Options) => {
+      const input = await readJson(cli, {
+        name: "input",
+        fileOption: "input-file",
+        argument,
+        json: options.input,
+        file: options.inputFile,
+      });
+      const started = await cli.client().actors.start(actor, input, toOptions(cli, options));
+      if (cli.isJson()) {
+        cli.printJson(started);
+        return;
+      }
+      cli.notice(`Started ${started.run.id}`);
+      cli.print(started.session.id);
+    });
+}

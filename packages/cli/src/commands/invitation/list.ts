@@ -1,0 +1,25 @@
+import type { Invitation } from "@keelson/contract";
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { listAll } from "../../list-all.ts";
+import { printTable } from "../../table.ts";
+
+export function addInvitationList(parent: Command, cli: Cli): void {
+  parent
+    .command("list")
+    .description("List an organization's invitations")
+    .option("--organization <id>", "needed by a member of several")
+    .addHelpText("after", "\nExample:\n  $ keelson invitation list\n")
+    .action(async ({ organization }: { organization?: string }) => {
+      const { client } = cli.user();
+      const query = { organization_id: organization };
+      const { signal } = cli.host;
+      const invitations = await listAll<Invitation>(client, "/api/invitations", "invitations", query, signal);
+      if (cli.isJson()) cli.printJson({ invitations, next_cursor: null });
+      else if (invitations.length === 0) cli.notice("No invitations.");
+      else {
+        const rows = invitations.map((one) => [one.id, one.email, one.role, one.status, one.expires_at]);
+        printTable(cli, ["INVITATION", "EMAIL", "ROLE", "STATUS", "EXPIRES"], rows);
+      }
+    });
+}

@@ -1,0 +1,56 @@
+import type { Session } from "@keelson/sdk";
+import { SESSION_STATUSES, type SessionStatus } from "@keelson/contract/plain";
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { collectWord, parseIntegerOption } from "../../parse-arguments.ts";
+import { collectPages } from "../../pages.ts";
+import { printTable, statusCell } from "../../table.ts";
+
+type Options = {
+  externalId?: string;
+  status?: SessionStatus[];
+  task?: string;
+  actor?: string;
+  limit: number;
+  cursor?: string;
+  all?: boolean;
+};
+
+export function addSessionList(parent: Command, cli: Cli): void {
+  parent
+    .command("list")
+    .description("List sessions, newest first")
+    .option("--status <status>", "only sessions in this status (repeatable)", collectWord(SESSION_STATUSES))
+    .option("--task <id>", "only sessions of this task")
+    .option("--actor <id>", "only sessions of this actor")
+    .option("--external-id <id>", "only the sessions of this external id")
+    .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
+    .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
+    .option("--all", "every one, not the first --limit")
+    .addHelpText("after", "\nExample:\n  $ keelson session list --status open --actor chat\n")
+    .action(async ({ all = false, limit, ...query }: Options) => {
+      const list = cli
+        .client()
+        .sessions.list({ ...query, limit: all ? 200 : limit }, { signal: cli.host.signal });
+      const { items: sessions, next_cursor } = await collectPages<Session>(list, all);
+      if (cli.isJson()) {
+        cli.printJson({ sessions, next_cursor });
+        return;
+      }
+      if (sessions.length === 0) cli.notice("No sessions.");
+      else
+        printTable(
+          cli,
+          ["SESSION", "RUNS", "STATUS", "ACTIVITY", "EXTERNAL ID", "CREATED"],
+          sessions.map((session) => [
+            session.id,
+            session.actor ?? session.task ?? "",
+            statusCell(session.status),
+            session.status === "open" ? session.activity : "",
+            session.external_id ?? "",
+            session.created_at,
+          ]),
+        );
+      if (next_cursor !== null) cli.notice(`More: --cursor ${next_cursor}`);
+    });
+}

@@ -1,0 +1,44 @@
+import type { Token } from "@keelson/sdk";
+import { TOKEN_STATUSES, type TokenStatus } from "@keelson/contract/plain";
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { collectPages } from "../../pages.ts";
+import { collectWord, parseIntegerOption } from "../../parse-arguments.ts";
+import { printTable, statusCell } from "../../table.ts";
+
+type Options = { status?: TokenStatus[]; limit: number; cursor?: string; all?: boolean };
+
+export function addTokenList(parent: Command, cli: Cli): void {
+  parent
+    .command("list")
+    .description("List completion tokens, newest first")
+    .option("--status <status>", "only tokens in this status (repeatable)", collectWord(TOKEN_STATUSES))
+    .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
+    .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
+    .option("--all", "every one, not the first --limit")
+    .addHelpText("after", "\nExample:\n  $ keelson token list --status pending\n")
+    .action(async ({ all = false, limit, ...query }: Options) => {
+      const list = cli
+        .client()
+        .tokens.list({ ...query, limit: all ? 200 : limit }, { signal: cli.host.signal });
+      const { items: tokens, next_cursor } = await collectPages<Token>(list, all);
+      if (cli.isJson()) {
+        cli.printJson({ tokens, next_cursor });
+        return;
+      }
+      if (tokens.length === 0) cli.notice("No tokens.");
+      else
+        printTable(
+          cli,
+          ["TOKEN", "STATUS", "RUN", "EXPIRES", "CREATED"],
+          tokens.map((token) => [
+            token.id,
+            statusCell(token.status),
+            token.run_id ?? "",
+            token.timeout_at,
+            token.created_at,
+          ]),
+        );
+      if (next_cursor !== null) cli.notice(`More: --cursor ${next_cursor}`);
+    });
+}

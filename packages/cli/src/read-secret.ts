@@ -1,0 +1,49 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Cli } from "./cli.ts";
+import { interruption, usageError } from "./exit-codes.ts";
+
+/**
+ * A secret's value: of a file as it is, typed unseen at a terminal, or from standard input without the newline that
+ * `echo` ends it with. Never from the command line, which others can see.
+ */
+export async function readSecret(cli: Cli, name: string, file: string | undefined): Promise<string> {
+  const { stdin, cwd } = cli.host;
+  const value =
+    file !== undefined
+      ? await readFile(resolve(cwd, file), "utf8").catch((error: Error) => {
+          throw usageError(`Cannot read ${file}: ${error.message}`);
+        })
+      : stdin.isTTY
+        ? await typeUnseen(cli, name)
+        : (await text(stdin)).replace(/\r?\n$/, "");
+  if (value === "") throw usageError(`The value of ${name} is empty`);
+  return value;
+}
+
+function typeUnseen(cli: Cli, name: string): Promise<string> {
+  const { stdin, stderr } = cli.host;
+  stderr.write(`Value of ${name} (not shown): `);
+  stdin.setRawMode(true);
+  stdin.setEncoding("utf8");
+  return new Promise((done, fail) => {
+    let value = "";
+    const finish = (settle: () => void): void => {
+      stdin.setRawMode(false);
+      stdin.pause();
+      stdin.off("data", onData);
+      stderr.write("\n");
+      settle();
+    };
+    const onData = (typed: string): void => {
+      for (const character of typed) {
+        if (character === "\r" || character === "\n") return finish(() => done(value));
+        if (character === "\u0003") return finish(() => fail(interruption()));
+        if (character === "\u007f" || character === "\b") value = value.slice(0, -1);
+        else value += character;
+      }
+    };
+    stdin.on("data", onData);
+  });
+}

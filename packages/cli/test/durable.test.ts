@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RunEvent } from "@keelson/sdk";
+import { DURABLE_TASKS } from "./durable/tasks.ts";
+import { startDurableSite, type DurableSite } from "./durable/site.ts";
+
+const kindsOf = (events: readonly RunEvent[]): string[] => events.map(({ kind }) => kind);
+
+const waitFor = { timeoutMs: 20_000 };
+
+async function completeByCallback(site: DurableSite, runId: string, data: unknown): Promise<void> {
+  const { metadata } = await site.client.runs.get(runId);
+  const response = await fetch(metadata["callback"] as string, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(data),
+  });
+  assert.equal(response.status, 200, await response.text());
+}
+
+test("with a run suspended and its agent gone, a provider's callback lets it go on at another agent", async (t) => {
+  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
+  const run = await site.client.tasks.start("approve");
+  await site.untilEvent(run, "run.suspended");
+  await site.first.stop();
+  await completeByCallback(site, run.id, { approved: true });
+  await site.agent();
+  const ended = await site.client.runs.wait(run, waitFor);
+  assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
+  const output = ended.output as { decision: unknown; reserved: number; shipped: number };
+  assert.deepEqual(output.decision, { approved: true });
+  assert.notEqual(output.reserved, output.shipped);
+  assert.equal(ended.attempt_number, 1);
+  assert.equal(ended.metadata["asked"], 1);
+  const events = await site.eventsOf(run);
+  assert.deepEqual(
+    events.filter(({ kind }) => kind === "step.completed").map(({ message }) => message),
+    ['Step "reserve" completed', 'Step "ship" completed'],
+  );
+  const kinds = kindsOf(events);
+  for (const kind of ["wait.created", "run.waiting", "run.suspended", "wait.resolved", "run.resumed"])
+    assert.ok(kinds.includes(kind), `${kind} in ${kinds.join(" ")}`);
+});
+
+test("a run parked in memory goes on in its process", async (t) => {
+  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 30_000 });
+  const approve = await site.client.tasks.start("approve");
+  await site.untilEvent(approve, "run.waiting");
+  await completeByCallback(site, approve.id, "yes");
+  const ended = await site.client.runs.wait(approve, waitFor);
+  const output = ended.output as { decision: unknown; reserved: number; shipped: number };
+  assert.deepEqual([output.decision, output.reserved], ["yes", output.shipped]);
+
+  const nap = await site.client.runs.wait(await site.client.tasks.start("nap"), waitFor);
+  assert.equal(nap.status, "succeeded", JSON.stringify(nap.failure));
+  assert.ok((nap.output as number) >= 200);
+
+  const race = await site.client.runs.wait(await site.client.tasks.start("race"), waitFor);
+  assert.equal(race.output, "timer", JSON.stringify(race.failure));
+});
+
+test("a run calls others and has their outputs and failures, parked or suspended meanwhile", async (t) => {
+  for (const parkAfterMs of [0, 30_000]) {
+    const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs });
+    const run = await site.client.tasks.start("parent");
+    const ended = await site.client.runs.wait(run, waitFor);
+    assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
+    assert.deepEqual(ended.output, { doubled: [2, 4, 6], failed: ["failed", "negative"] });
+    const children = site.client.runs.list({ task: "child" });
+    let count = 0;
+    for await (const child of children) {
+      count += 1;
+      assert.equal(child.parent_run_id, run.id);
+    }
+    assert.equal(count, 4);
+  }
+});
+
+test("runs go on over agents that are drained and replaced one after another", async (t) => {
+  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 30_000 });
+  const starts = Array.from({ length: 6 }, () => site.client.tasks.start("march", { steps: 12 }));
+  const runs = await Promise.all(starts);
+  let current = site.first;
+  for (let replaced = 0; replaced < 3; replaced += 1) {
+    const next = await site.agent();
+    await current.drain();
+    current = next;
+  }
+  const used = new Set<number>();
+  for (const run of runs) {
+    const ended = await site.client.runs.wait(run, waitFor);
+    assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
+    assert.equal(ended.attempt_number, 1);
+    for (const pid of ended.output as number[]) used.add(pid);
+    const completed = (await site.eventsOf(run)).filter(({ kind }) => kind === "step.completed");
+    assert.equal(completed.length, 12);
+  }
+  assert.ok(used.size > 4, `steps ran in ${used.size} processes`);
+});
+
+test("a retry keeps the steps that have completed", async (t) => {
+  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
+  const run = await site.client.tasks.start("flaky");
+  const ended = await site.client.runs.wait(run, waitFor);
+  assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
+  assert.equal((ended.output as { attempt: number }).attempt, 2);
+  const steps = (await site.eventsOf(run)).filter(({ kind }) => kind.startsWith("step."));
+  assert.deepEqual(
+    steps.map(({ kind, attributes }) => [kind, (attributes as { step: string }).step]),
+    [
+      ["step.completed", "first"],
+      ["step.failed", "second"],
+      ["step.completed", "second"],
+    ],
+  );
+});
+
+test("a cancelled run that waits ends at once, suspended or not", async (t) => {
+  for (const [parkAfterMs, kind] of [
+    [0, "run.suspended"],
+    [30_000, "run.waiting"],
+  ] as const) {
+    const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs });
+    const run = await site.client.tasks.start("sleeper");
+    await site.untilEvent(run, kind);
+    await site.client.runs.cancel(run.id);
+    assert.equal((await site.client.runs.wait(run, waitFor)).status, "cancelled");
+  }
+});
+
+test("code that does not fit the journal fails the run and says where", async (t) => {
+  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
+  const drifter = await site.client.tasks.start("drifter");
+  await site.untilEvent(drifter, "run.suspended");
+  const { tokens } = (await site.server.call("GET", "/v1/tokens")).body as { tokens: { id: string }[] };
+  await site.server.call("POST", `/v1/tokens/${tokens[0]?.id}/complete`, { body: { data: 1 } });
+  const ended = await site.client.runs.wait(drifter, waitFor);
+  assert.equal(ended.status, "failed");
+  assert.equal(ended.failure?.kind, "nondeterministic_replay");
+  assert.match(ended.failure?.message ?? "", /at position 1: the journal has step "pid [0-9]+"/);
+});
+
+test("an actor receives input, answers and streams, over suspensions, until its session is closed", async (t) => {
+  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
+  const started = await site.server.call("POST", "/v1/actors/talker/start", {
+    body: { input: "hello", session: { external_id: "chat-1" } },
+  });
+  assert.equal(started.status, 201, started.text);
+  const { session, run } = started.body as { session: { id: string }; run: { id: string } };
+  await site.untilEvent(run, "run.suspended");
+  const send = async (data: unknown): Promise<void> => {
+    const answer = await site.server.call("POST", `/v1/sessions/${session.id}/inputs`, { body: { data } });
+    assert.equal(answer.status, 201, answer.text);
+  };
+  await send("stream");
+  const caller = await site.client.tasks.start("caller", { session: { externalId: "chat-1" } });
+  const called = await site.client.runs.wait(caller, waitFor);
+  assert.equal(called.status, "succeeded", JSON.stringify(called.failure));
+  const closed = await site.server.call("POST", `/v1/sessions/${session.id}/close`, { body: {} });
+  assert.equal(closed.status, 200, closed.text);
+  const ended = await site.client.runs.wait(run.id, waitFor);
+  assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
+  assert.deepEqual(ended.output, { received: 3, turn: 1, externalId: "chat-1" });
+  const read = async (stream: string): Promise<unknown[]> => {
+    const answer = await site.server.call("GET", `/v1/sessions/${session.id}/outputs?stream=${stream}`);
+    return (answer.body as { records: { data: unknown }[] }).records.map(({ data }) => data);
+  };
+  assert.deepEqual(await read("output"), [
+    { echo: "hello" },
+    { echo: "stream" },
+    "abc",
+    { echo: "from a run" },
+  ]);
+  assert.deepEqual(await read("text"), ["a", "b", "c"]);
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, afterEach, before, suite, test } from "node:test";
+import type { Session, StreamRecord } from "@keelson/sdk";
+import { startFaultProxy } from "../../sdk/test/support/fault-proxy.ts";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { createFolder, environmentOf, keelson, spawnKeelson, type Outcome } from "./support.ts";
+
+let scene: RunScene;
+let env: Record<string, string>;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "review" }], actors: [{ id: "chat", description: "Talks" }] });
+  env = environmentOf(scene.server);
+});
+after(() => scene.stop());
+afterEach(() => scene.cancelAll());
+
+/** Runs `keelson session …`, which must do what it was asked to. */
+async function session(args: readonly string[], input = ""): Promise<Outcome> {
+  const outcome = await keelson(["session", ...args], { env, input });
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return outcome;
+}
+
+const append = (id: string, ...records: unknown[]): Promise<unknown> =>
+  scene.call("POST", `/api/sessions/${id}/outputs/output`, {
+    body: { records: records.map((data) => ({ data, correlation_id: "q-1" })) },
+  });
+
+suite("sessions on the command line", () => {
+  test("an actor is listed and started, and its session found by id and external id", async () => {
+    assert.match((await keelson(["actor", "list"], { env })).stdout, /^ACTOR.*\nchat +Talks\n$/);
+    const start = ["actor", "start", "chat", "-", "--external-id", "ticket-1", "--tag", "first"];
+    const started = await keelson(start, { env, input: `{"text": "Hello"}` });
+    assert.match(started.stdout, /^sess_[0-9a-z]{26}\n$/, started.stderr);
+    assert.match(started.stderr, /^Started run_/);
+    const id = started.stdout.trim();
+    for (const args of [[id], ["-x", "ticket-1"]]) {
+      const shown = JSON.parse((await session(["get", ...args, "--json"])).stdout) as Session;
+      assert.deepEqual([shown.id, shown.external_id], [id, "ticket-1"]);
+    }
+    const shown = await session(["get", id]);
+    assert.match(
+      shown.stdout,
+      /external id +ticket-1\nactor +chat\nstatus +open\n[\s\S]*run +run_\w+ \(turn 1\)/,
+    );
+    const listed = await session(["list", "--actor", "chat", "--status", "open"]);
+    assert.match(listed.stdout, new RegExp(`${id} +chat +open +queued +ticket-1 `));
+    assert.equal((await keelson(["session", "get", "ticket-1"], { env })).code, 4);
+  });
+
+  test("a session of a task is started, and its run waited for", async () => {
+    const waiting = session(["start", "--task", "review", "--payload", "[1]", "--wait", "--tag", "x"]);
+    await scene.worker.finish(await scene.worker.takeOne(), "succeeded", { output: { ok: 1 } });
+    const { stdout, stderr } = await waiting;
+    assert.equal(stdout, `{\n  "ok": 1\n}\n`);
+    assert.match(stderr, /^Started sess_\w+, run_\w+\nrun_\w+ succeeded/);
+    const made = await session(["start", "--actor", "chat", "--input", `"hi"`, "--json"]);
+    assert.partialDeepStrictEqual(JSON.parse(made.stdout), { actor: "chat", status: "open" });
+  });
+
+  test("what is sent as text, JSON, a file or from a pipe is read back", async () => {
+    await using folder = await createFolder();
+    const file = join(folder.path, "message.json");
+    await writeFile(file, `{"n": 3}`);
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    assert.equal((await session(["send", id, "--text", "one"])).stdout, "1\n");
+    assert.equal(
+      (await session(["send", id, "--data", `{"n": 2}`, "--correlation-id", "q-1"])).stdout,
+      "2\n",
+    );
+    await session(["send", id, "--file", file, "--idempotency-key", "k"]);
+    assert.equal((await session(["send", id, "--file", file, "--idempotency-key", "k"])).stdout, "3\n");
+    await session(["send", id, "--file", "-"], "[4]");
+    const sent = await session(["send", id, "-", "--stream", "control", "--json"], "null");
+    assert.partialDeepStrictEqual(JSON.parse(sent.stdout), { stream: "control", sequence: 1, data: null });
+    assert.equal((await session(["read", id, "--input"])).stdout, `one\n{"n":2}\n{"n":3}\n[4]\n`);
+    assert.equal((await session(["read", id, "--input", "--cursor", "3"])).stdout, `[4]\n`);
+    const [line] = (await session(["read", id, "--input", "--correlation-id", "q-1", "--json"])).stdout.split(
+      "\n",
+    );
+    assert.partialDeepStrictEqual(JSON.parse(line ?? ""), { sequence: 2, source: { kind: "api" } });
+  });
+
+  test("a followed output is written as it comes, until the session has ended", async () => {
+    const id = (await session(["start", "--actor", "chat", "--external-id", "followed"])).stdout.trim();
+    await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>
+      index === 1 ? { events: 1 } : "pass",
+    );
+    const read = ["session", "read", "-x", "followed", "--follow", "--json"];
+    const following = keelson(read, { env: { ...env, KEELSON_URL: proxy.url } });
+    await append(id, "a", "b");
+    await append(id, "c");
+    assert.match((await session(["cancel", id])).stdout, new RegExp(`^${id} cancelled \\(chat\\)`));
+    const { code, stdout } = await following;
+    const records = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as StreamRecord);
+    assert.deepEqual([code, records.map(({ data }) => data)], [0, ["a", "b", "c"]]);
+  });
+
+  test("reading for too long is exit code 124, Ctrl-C 130, and input to an ended session 5", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const late = await keelson(["session", "read", id, "-f", "--timeout", "100ms"], { env });
+    assert.match(late.stderr, /has not ended within 100 ms/);
+    assert.equal(late.code, 124);
+    await append(id, "said");
+    const { code, stdout } = await spawnKeelson(["session", "read", id, "-f"], {
+      env,
+      onSpawn: (child) => void child.stdout?.once("data", () => child.kill("SIGINT")),
+    });
+    assert.deepEqual([code, stdout], [130, "said\n"]);
+    const closed = await session(["close", id, "--reason", "solved"]);
+    assert.equal(closed.stdout, `${id} closed (chat): solved\n`);
+    const refused = await keelson(["session", "send", id, "--text", "more"], { env });
+    assert.match(refused.stderr, /\(session_closed, request /);
+    assert.equal(refused.code, 5);
+  });
+});
