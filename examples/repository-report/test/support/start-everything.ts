@@ -16,11 +16,16 @@ export type Everything = {
   url: string;
   apiKey: string;
   deploymentVersion: string;
+  /** Of `keelson up`. */
+  pid: number;
   stop(): Promise<void>;
 };
 
-/** `keelson up` as a user runs it in the checkout, on a free port, a database of its own and a data folder of its own. */
-export async function startEverything(): Promise<Everything> {
+/**
+ * `keelson up` as a user runs it in the checkout, on a free port, a database of its own and a data folder of its own.
+ * `settings` are added to its environment.
+ */
+export async function startEverything(settings: Record<string, string> = {}): Promise<Everything> {
   const database = await createTestDatabase({ migrated: false });
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-example-"));
   const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, "up", "--json"], {
@@ -28,6 +33,7 @@ export async function startEverything(): Promise<Everything> {
     env: {
       ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], PORT: "0" },
       ...{ DATABASE_URL: database.url, KEELSON_DATA_DIR: dataDir },
+      ...settings,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -48,7 +54,8 @@ export async function startEverything(): Promise<Everything> {
       api_key: string;
     };
     const apiKey = credentials.api_key;
-    return { client: new Client({ url, apiKey }), url, apiKey, deploymentVersion, stop };
+    const pid = child.pid as number;
+    return { client: new Client({ url, apiKey }), url, apiKey, deploymentVersion, pid, stop };
   }
   await stop();
   throw new Error(`keelson up ended: ${await said}`);

@@ -1,0 +1,109 @@
+import { AuthenticationError, completeToken, ConflictError, createSessionClient } from "@keelson/sdk/browser";
+import type { ChatInput, ChatRecord } from "../chat-records.ts";
+import { createComposer } from "./composer.ts";
+import { byId } from "./elements.ts";
+import { createMessageList } from "./message-list.ts";
+
+const CONNECTION = { live: "Live", lost: "Reconnecting", ended: "Ended" } as const;
+
+function showConnection(state: keyof typeof CONNECTION): void {
+  const connection = byId("connection", HTMLElement);
+  if (connection.dataset["state"] === state) return;
+  connection.dataset["state"] = state;
+  connection.textContent = CONNECTION[state];
+}
+
+/** Asks the page's own backend, which knows the visitor by a cookie. */
+async function ask(path: string, body: object = {}): Promise<string> {
+  const response = await fetch(path, { method: "POST", body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(await response.text());
+  return response.text();
+}
+
+/** Ids of messages: also where the page is no secure context. */
+const newId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+
+/** The session, by a token each for sending and reading; another one when it is refused, as it is after a while. */
+function openSession(url: string, id: string) {
+  const tokens = new Map<string, Promise<string>>();
+  return createSessionClient({
+    url,
+    session: { id },
+    token: ({ permission, renew }) => {
+      let token = renew ? undefined : tokens.get(permission);
+      if (token === undefined) {
+        token = ask("/token", { session_id: id, permission });
+        tokens.set(permission, token);
+        token.catch(() => tokens.delete(permission));
+      }
+      return token;
+    },
+  });
+}
+
+async function converse(url: string, id: string): Promise<void> {
+  const session = openSession(url, id);
+  const composer = createComposer((text) => void send(text));
+  const list = createMessageList({
+    leave: composer.focus,
+    decide: (approval) => async (approved) => {
+      const { tokenId, publicAccessToken } = approval;
+      try {
+        await completeToken({ url, id: tokenId, publicAccessToken, data: { approved } });
+        return "Sent. The run goes on.";
+      } catch (error) {
+        // Another page was faster, or the time is up: the stream tells which.
+        if (error instanceof ConflictError || error instanceof AuthenticationError)
+          return "This was decided before.";
+        throw error;
+      }
+    },
+  });
+
+  async function send(text: string): Promise<void> {
+    const correlationId = newId();
+    list.addSending(correlationId, text);
+    try {
+      await session.send("input", { text } satisfies ChatInput, { correlationId });
+      list.markSent(correlationId);
+    } catch (error) {
+      list.removeSending(correlationId);
+      composer.putBack(text);
+      composer.showProblem(`Not sent: ${(error as Error).message}`);
+    }
+  }
+
+  try {
+    // From the beginning at each load: the stream is the conversation.
+    const records = session.output<ChatRecord>("output", {
+      onConnect: () => showConnection("live"),
+      onReconnect: () => showConnection("lost"),
+    });
+    for await (const record of records)
+      list.show(record.data, record.correlation_id ?? record.id, new Date(record.created_at));
+    composer.showProblem("This conversation has ended. Begin a new one.");
+  } finally {
+    composer.end();
+  }
+}
+
+function showFailure(error: unknown): void {
+  byId("problem", HTMLElement).textContent = (error as Error).message;
+}
+
+try {
+  const { url, session_id: id } = JSON.parse(await ask("/conversation")) as {
+    url: string;
+    session_id: string;
+  };
+  byId("new", HTMLButtonElement).addEventListener("click", () => {
+    ask("/end", { session_id: id }).then(() => location.reload(), showFailure);
+  });
+  await converse(url, id);
+} catch (error) {
+  showFailure(error);
+}
+showConnection("ended");

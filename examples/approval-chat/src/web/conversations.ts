@@ -1,0 +1,32 @@
+import type { Client } from "@keelson/sdk";
+import { ACTOR_ID } from "../chat-records.ts";
+
+export type Conversations = {
+  /** The id of the visitor's open conversation, which is made when there is none. */
+  open(visitor: string): Promise<string>;
+  /** A public access token: to send messages, or to read the answers. */
+  createToken(id: string, permission: string | undefined): Promise<string>;
+  end(id: string): Promise<void>;
+  belongsTo(id: string, visitor: string): Promise<boolean>;
+};
+
+/** The conversations of visitors: the external id of a session says whose it is. */
+export function createConversations(client: Client): Conversations {
+  const externalId = (visitor: string): string => `chat-${visitor}`;
+  return {
+    async open(visitor) {
+      // With the external id of an open session it is that session.
+      return (await client.sessions.create({ actor: ACTOR_ID, externalId: externalId(visitor) })).id;
+    },
+    async createToken(id, permission) {
+      const type = permission === "session.input.send" ? permission : "session.output.read";
+      return (await client.publicAccessTokens.create({ type, session: id })).public_access_token;
+    },
+    async end(id) {
+      await client.sessions.cancel(id);
+    },
+    async belongsTo(id, visitor) {
+      return (await client.sessions.get(id)).external_id === externalId(visitor);
+    },
+  };
+}

@@ -1,0 +1,9 @@
+// `npm run chat`: the backend of the page, and the page.
+
+import { readConfig } from "./config.ts";
+import { startWeb } from "./start-web.ts";
+
+const config = readConfig(process.env, process.cwd());
+const { url, stop } = await startWeb(config);
+console.log(`Talk to the actor at ${url} (Keelson is at ${config.url}). Ctrl-C ends.`);
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop());
