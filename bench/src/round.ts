@@ -5,6 +5,9 @@ import { measureInsertLatency, measureSingleInserts } from "./floors/f1-single-i
 import { measureDrain } from "./goals/p5-drain.ts";
 import { measureEndToEnd } from "./goals/p4-end-to-end.ts";
 import { measureIdleStart } from "./goals/p6-idle-start.ts";
+import { measureBareFanOut, measureFanOut } from "./goals/p10-fan-out.ts";
+import { measureStreamFollow } from "./goals/p7-stream-follow.ts";
+import { measureStreamAppends } from "./goals/p8-stream-appends.ts";
 import { measureLogFollower, measureLogLines } from "./goals/p9-run-logs.ts";
 import { measureBatchStarts, measureSingleStarts } from "./goals/p1-single-starts.ts";
 import { HISTORY_TEMPLATE } from "./goals/p12-history.ts";
@@ -60,6 +63,7 @@ export function listSteps(postgres: BenchPostgres, sizes: Sizes): Step[] {
       measure: (round) => measureExecution(postgres, sizes, round),
     },
     floor("F5", () => measureInsertLatency(floors, samples * 2)),
+    { name: "P7 P8 P10", part: "ours", measure: (round) => measureStreams(postgres, sizes, round) },
     {
       name: "P12: P5 P6",
       part: "history",
@@ -78,6 +82,22 @@ function measureStarts(postgres: BenchPostgres, { loadMs }: Sizes, round: Round)
     const half = await measureSingleStarts(keelson, url, loadMs, full.perSecond / 2);
     Object.assign(round, { "P2.half.p50": half.p50Ms, "P2.half.p99": half.p99Ms });
     round["P3"] = await measureBatchStarts(keelson, url, loadMs);
+  });
+}
+
+/** Streams need no worker. The floor of P10 is measured beside it. */
+function measureStreams(postgres: BenchPostgres, { loadMs, samples }: Sizes, round: Round): Promise<void> {
+  return withKeelson(postgres, async (keelson) => {
+    const one = await measureStreamFollow(keelson, 1, samples, 100);
+    const hundred = await measureStreamFollow(keelson, 100, samples, 100);
+    Object.assign(round, { P7: one.p50Ms, "P7.100": hundred.p99Ms });
+    round["P8"] = await measureStreamAppends(keelson, loadMs, "single");
+    round["P8.batched"] = await measureStreamAppends(keelson, loadMs, "batched");
+    const events = Math.ceil(samples / 4);
+    const bare = await measureBareFanOut(events);
+    const ours = await measureFanOut(keelson, events);
+    Object.assign(round, { "P10.bare.cpu": bare.cpuPercent, "P10.bare.p99": bare.p99Ms });
+    Object.assign(round, { "P10.cpu": ours.cpuPercent, "P10.p99": ours.p99Ms });
   });
 }
 
