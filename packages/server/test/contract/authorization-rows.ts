@@ -1,7 +1,10 @@
 // One row for every route: what it is called with, so that a valid caller would get through.
 
+import { randomUUID } from "node:crypto";
+import type { Route } from "../../src/http/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
+import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
 
 /** Whose an object is, of which a route is told the id. `malformed` is no id at all. */
 export type Whose = "own" | "foreign" | "absent" | "malformed";
@@ -10,27 +13,89 @@ export type Ids = {
   run: string;
   task: string;
   deployment: string;
+  schedule: string;
+  secret: string;
+  secretName: string;
+  workspace: string;
+  version: string;
+  /** A workspace that nothing else needs. */
+  doomed: string;
+  sandbox: string;
+  /** A workspace that has processes. */
+  running: string;
+  exec: string;
+  pty: string;
+  materialization: string;
   bundle: string;
   environment: string;
   lease: string;
+  token: string;
+  actor: string;
+  session: string;
+  externalId: string;
+  project: string;
+  user: string;
+  key: string;
+  invitation: string;
 };
 
 export type Row = {
-  /** The part of the path that names an object; absent where the route names none. */
-  object?: (ids: Ids) => string;
+  /** The parts of the path that name an object, in order; absent where the route names none. */
+  object?: (ids: Ids) => string | readonly string[];
+  /** A path parameter `secret`, which says that the caller may. */
+  secret?: string;
   /** A path parameter that names no object of a tenant. */
   parameter?: string;
+  /** A path parameter `stream`: the session in the path is the object. */
+  stream?: string;
+  /** Of a route that needs more in it than where to act. */
+  query?: (ids: Ids) => Readonly<Record<string, string>>;
   body?: (ids: Ids) => object;
   bytes?: Uint8Array;
   /** What a valid caller gets for an object that is foreign or absent. Default 404. */
   refusal?: number;
   /** What a valid caller may get for its own object. Default: any success. */
   own?: number[];
+  /** Called after all others: it ends the session it is called with. */
+  isLast?: true;
 };
+
+/** The route's path with the row's object, or its parameter, in it, and the query. */
+export function pathOf(
+  route: Route,
+  row: Row,
+  ids: Ids,
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const parts = [row.object?.(ids) ?? row.parameter ?? ""].flat();
+  const { stream, secret } = row;
+  const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) =>
+    name === "stream" ? (stream ?? "") : name === "secret" ? (secret ?? "") : (parts.shift() ?? ""),
+  );
+  const text = new URLSearchParams({ ...row.query?.(ids), ...query }).toString();
+  return text === "" ? path : `${path}?${text}`;
+}
 
 const run: Row = { object: (ids) => ids.run };
 const deployment: Row = { object: (ids) => ids.deployment };
+const schedule: Row = { object: (ids) => ids.schedule };
+const secret: Row = { object: (ids) => ids.secret };
+const secretByName: Row = { object: (ids) => ids.secretName };
 const nothing: Row = {};
+const token: Row = { object: (ids) => ids.token };
+/** Whoever comes first completes or cancels it, and the others are told. */
+const settleToken: Row = { ...token, own: [200, 409] };
+/** A public access token is for one stream: what else there is, it does not tell. */
+const publicSend: Row = { stream: "input", body: () => ({ data: 1 }), own: [201, 409], refusal: 403 };
+const publicRead: Row = { stream: "output", refusal: 403 };
+const byName = (ids: Ids): Record<string, string> => ({ external_id: ids.externalId });
+const tokens: Record<string, Row> = {
+  createToken: { body: () => ({}), own: [201] },
+  listTokens: nothing,
+  getToken: token,
+  completeToken: { ...settleToken, body: () => ({}) },
+  cancelToken: settleToken,
+};
 
 const AT = "2026-11-20T09:15:00.123Z";
 const operation = (ids: Ids, extra: object = {}): object => ({
@@ -75,6 +140,7 @@ const worker: Record<string, Row> = {
     refusal: 404,
   },
   getBundle: { object: (ids) => ids.bundle },
+  ...workspacesOfWorker,
   leaseExecutions: { body: () => ({ lease_request_id: "matrix", limit: 0, wait: "0s" }), own: [200, 409] },
   renewExecutions: { body: () => ({ leases: [] }) },
   reportExecutions: { body: (ids) => ({ operations: [{ kind: "start", ...operation(ids) }] }), refusal: 200 },
@@ -83,9 +149,106 @@ const worker: Record<string, Row> = {
   eventsExecution: lease({ events: [{ kind: "step.completed", message: "done", at: AT }] }),
   metadataExecution: lease({ changes: [{ op: "set", key: "a", value: 1 }] }),
   releaseExecution: lease({ outcome: "succeeded" }),
+  stepsExecution: lease({ entries: [{ position: 1, kind: "step", name: "a", value: 1 }] }),
+  waitsExecution: lease({ waits: [], parked: true }),
+  tokensExecution: lease({ position: 1 }),
+  childRunsExecution: lease({ position: 1, task: "report" }),
+  outputsExecution: lease({ position: 1, stream: "output", records: [{ data: 1 }] }),
+  inputsExecution: lease({ position: 1, stream: "input", external_id: "nobody", data: 1 }),
+  checkpointsReadyExecution: lease(),
+  checkpointsFailedExecution: lease({ message: "no room" }),
 };
 
+const project: Row = { object: (ids) => ids.project };
+const environment: Row = { object: (ids) => [ids.project, ids.environment] };
+const apiKey: Row = { object: (ids) => [ids.project, ids.environment, ids.key] };
+const member: Row = { object: (ids) => ids.user };
+const invitation: Row = { object: (ids) => ids.invitation };
+const named = (): object => ({ name: `Matrix ${randomUUID()}` });
+
+const people: Record<string, Row> = {
+  getMe: nothing,
+  listOrganizations: nothing,
+  listProjects: nothing,
+  createProject: { body: named },
+  getProject: project,
+  updateProject: { ...project, body: () => ({ name: "Renamed" }) },
+  listEnvironments: project,
+  createEnvironment: { ...project, body: named },
+  getEnvironment: environment,
+  updateEnvironment: { ...environment, body: () => ({ name: "Renamed" }) },
+  listApiKeys: environment,
+  createApiKey: { ...environment, body: () => ({ name: "Matrix", permissions: ["runs.read"] }) },
+  getApiKey: apiKey,
+  revokeApiKey: apiKey,
+  listMembers: nothing,
+  getMember: member,
+  updateMember: { ...member, body: () => ({ role: "viewer" }) },
+  removeMember: { ...member, own: [204, 404] },
+  listInvitations: nothing,
+  createInvitation: { body: () => ({ email: `${randomUUID()}@example.com`, role: "viewer" }) },
+  acceptInvitation: { body: () => ({ token: "kl_inv_unknown" }), own: [404] },
+  getInvitation: invitation,
+  revokeInvitation: invitation,
+};
+
+const logins: Record<string, Row> = {
+  startMagicLink: { body: () => ({ email: "nobody@example.com" }) },
+  openMagicLink: { query: () => ({ token: "kl_lnk_unknown" }), own: [401] },
+  finishMagicLink: { body: () => ({ token: "kl_lnk_unknown" }), own: [401] },
+  startDevice: { body: () => ({}) },
+  askDeviceToken: { body: () => ({ device_code: "kl_dev_unknown" }), own: [400] },
+  getDeviceStatus: { query: () => ({ user_code: "BBBB-BBBB" }), own: [404] },
+  approveDevice: { body: () => ({ user_code: "BBBB-BBBB" }), own: [404] },
+  denyDevice: { body: () => ({ user_code: "BBBB-BBBB" }), own: [404] },
+  startGithub: { own: [404] },
+  finishGithub: { own: [404] },
+  logOut: { isLast: true },
+};
+const DEFINITION = { task: "report", cron: "0 0 1 1 *" };
+
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** By operation id without the naming: what follows closes the session for the callers that come later. */
+const session: Record<string, Omit<Row, "object">> = {
+  getSession: {},
+  updateSession: { body: () => ({ tags: ["matrix"] }) },
+  closeSession: { body: () => ({}), own: [200, 409] },
+  cancelSession: { own: [200, 409] },
+  listSessionRuns: {},
+  listSessionStreams: {},
+  appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },
+  appendSessionOutput: { stream: "output", body: () => ({ data: 1 }), own: [201, 409] },
+  listSessionInputs: { stream: "input" },
+  listSessionOutputs: { stream: "output" },
+  readSessionInputs: { stream: "input", query: () => ({ wait: "0s" }) },
+  readSessionOutputs: { stream: "output", query: () => ({ wait: "0s" }) },
+};
+
+/** Each by the session's id and by its external id. */
+const sessionItems = Object.fromEntries(
+  Object.entries(session).flatMap(([id, row]): [string, Row][] => [
+    [id, { ...row, object: (ids) => ids.session }],
+    [
+      `${id}ByExternalId`,
+      {
+        ...row,
+        object: (ids) => ids.externalId,
+        query: (ids) => ({ ...row.query?.(ids), external_id: ids.externalId }),
+      },
+    ],
+  ]),
+);
+
+const sessions: Record<string, Row> = {
+  createSession: { body: () => ({ actor: "chat" }), own: [201] },
+  startSessionAndWait: { body: () => ({ actor: "chat", timeout: "1ms" }), own: [200] },
+  listSessions: nothing,
+  ...sessionItems,
+};
+
+const onApi = (rows: Record<string, Row>, prefix = "api"): Record<string, Row> =>
+  Object.fromEntries(Object.entries(rows).map(([id, row]) => [`${prefix}${capitalized(id)}`, row]));
 
 /** By operation id. */
 export const ROWS: Record<string, Row> = {
@@ -105,6 +268,18 @@ export const ROWS: Record<string, Row> = {
   getDeployment: deployment,
   promoteDeployment: deployment,
   listDeploymentEvents: deployment,
+  listSecrets: nothing,
+  createSecret: { body: () => ({ name: "MATRIX", value: "x" }), own: [201, 409] },
+  getSecret: secret,
+  // Revoked by an earlier caller.
+  rotateSecret: { ...secret, body: () => ({ value: "x" }), own: [200, 409] },
+  revokeSecret: secret,
+  apiListSecrets: nothing,
+  apiGetSecret: secretByName,
+  apiPutSecret: { parameter: "PUT_BY_MATRIX", body: () => ({ value: "x" }) },
+  apiDeleteSecret: { parameter: "PUT_BY_MATRIX", own: [204, 404] },
+  listSchedules: nothing,
+  getSchedule: schedule,
   apiListRuns: nothing,
   apiCountRuns: nothing,
   apiGetRun: run,
@@ -118,8 +293,41 @@ export const ROWS: Record<string, Row> = {
   apiGetDeployment: deployment,
   apiPromoteDeployment: deployment,
   apiListDeploymentEvents: deployment,
+  apiListSchedules: nothing,
+  apiGetSchedule: schedule,
+  apiListScheduleOccurrences: schedule,
+  apiPutSchedule: { body: () => ({ deduplication_key: "matrix", ...DEFINITION }) },
+  apiReplaceSchedule: { ...schedule, body: () => DEFINITION },
+  apiActivateSchedule: schedule,
+  apiDeactivateSchedule: schedule,
+  // Each caller would delete it for the next one.
+  apiDeleteSchedule: { ...schedule, own: [204, 404] },
+  ...tokens,
+  ...Object.fromEntries(Object.entries(tokens).map(([id, row]) => [`api${capitalized(id)}`, row])),
+  publicCompleteToken: { ...settleToken, body: () => ({}) },
+  createPublicAccessToken: {
+    body: (ids) => ({
+      scope: { type: "session.output.read", session: { type: "id", id: ids.session }, stream: "output" },
+    }),
+    own: [201],
+    refusal: 404,
+  },
+  publicSendInput: { ...publicSend, object: (ids) => ids.session },
+  publicSendInputByExternalId: { ...publicSend, query: byName },
+  publicReadOutput: { ...publicRead, object: (ids) => ids.session, query: () => ({ wait: "0s" }) },
+  publicReadOutputByExternalId: { ...publicRead, query: (ids) => ({ wait: "0s", ...byName(ids) }) },
+  // To know an id is not enough, whoever one is.
+  callbackCompleteToken: { ...token, secret: "guessed", bytes: BUNDLE, own: [404] },
+  ...workspaces,
+  ...people,
+  ...logins,
   ...worker,
-  ...Object.fromEntries(Object.entries(worker).map(([id, row]) => [`apiWorker${capitalized(id)}`, row])),
+  ...onApi(worker, "apiWorker"),
+  listActors: nothing,
+  getActor: { object: (ids) => ids.actor },
+  startActor: { parameter: "chat", body: () => ({}), own: [201] },
+  ...sessions,
+  ...onApi(sessions),
   getHealth: nothing,
   getReadiness: nothing,
   getMetrics: nothing,

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { encodeId, PERMISSIONS, type Permission } from "@keelson/contract";
+import { decodeId, encodeId, PERMISSIONS } from "@keelson/contract";
+import { hash, randomUUID } from "node:crypto";
+import { sql } from "../../src/db/sql.ts";
+import { csrfTokenOf } from "../../src/http/authenticate/csrf.ts";
 import type { Route } from "../../src/http/route.ts";
 import { routes } from "../../src/http/routes.ts";
 import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
@@ -9,32 +12,16 @@ import {
   addApiKey,
   addEnrollmentToken,
   addForeignPlace,
-  addServiceKey,
-  addUser,
-  addWorkerToken,
+  addPerson,
+  firstOrganization,
   newCredential,
-  place,
   type Place,
 } from "../support/tenancy.ts";
-import { ROWS, type Ids, type Row, type Whose } from "./authorization-rows.ts";
-
-/** What a kind of caller is to the places of the matrix. `at` is where it says it acts, on /api. */
-type Caller = {
-  name: string;
-  credential: string | null;
-  is: "nobody" | "api_key" | "user" | "worker" | "admin" | "capacity";
-  permissions?: readonly string[];
-  /** Its objects are those that the matrix calls foreign. */
-  isForeign?: boolean;
-  isAdmin?: boolean;
-  at?: { project_id: string; environment_id: string } | null;
-  /** Called only on routes that need this permission. */
-  only?: Permission;
-};
-
-const READS = PERMISSIONS.filter((permission) => permission.endsWith(".read"));
-const PAST = new Date(Date.now() - 60_000);
-const MISSING = "00000000-0000-7000-8000-000000000000";
+import { makeCallers, type Caller, type Secrets } from "./support/callers.ts";
+import { expected, isElsewhere } from "./support/expected-answers.ts";
+import { makeWorkspaces } from "./support/matrix-workspaces.ts";
+import { ABSENT, MALFORMED } from "./support/unknown-ids.ts";
+import { pathOf, ROWS, type Ids, type Row, type Whose } from "./authorization-rows.ts";
 
 let server: ApiServer;
 let foreign: ApiServer;
@@ -52,18 +39,82 @@ async function foreignView(place: Place): Promise<ApiServer> {
   };
 }
 
-async function fill(view: ApiServer, worker: string): Promise<Omit<Ids, "environment">> {
-  const deployment = await createReadyDeployment(view, worker, { tasks: [{ id: "report" }] });
+/** Someone, a key and an invitation of an organization. */
+async function addPeople(organizationId: string, environmentId: string) {
+  const { user_id } = await addPerson(server, "viewer", { organizationId });
+  const digest = hash("sha256", await addApiKey(server, [], { environmentId }), "buffer");
+  const [row] = await server.db.query<{ id: string }>(sql`SELECT id FROM api_keys WHERE digest = ${digest}`);
+  const invitationId = randomUUID();
+  await server.db.query(sql`
+    INSERT INTO invitations (digest, id, organization_id, email, role, expires_at, created_at, updated_at)
+    VALUES (${newCredential("inv").digest}, ${invitationId}, ${organizationId}, ${`${invitationId}@example.com`}, 'viewer',
+      now() + interval '1 day', now(), now())`);
+  return {
+    user: user_id,
+    key: encodeId("key", row?.id as string),
+    invitation: encodeId("inv", invitationId),
+  };
+}
+
+/** What is handed out for each place's token and session. */
+const secrets: Secrets = { publicTokens: [], accessTokens: [] };
+
+async function mintAccessTokens(view: ApiServer, whose: Whose, session: string): Promise<void> {
+  for (const [type, stream] of [
+    ["session.input.send", "input"],
+    ["session.output.read", "output"],
+  ] as const) {
+    const scope = { type, session: { type: "id", id: session }, stream };
+    const { status, body, text } = await view.call("POST", "/api/public-access-tokens", { body: { scope } });
+    assert.equal(status, 201, text);
+    secrets.accessTokens.push({ whose, permission: type, credential: body.public_access_token });
+  }
+}
+
+async function fill(
+  view: ApiServer,
+  worker: string,
+  whose: "own" | "foreign",
+): Promise<Omit<Ids, "environment" | "project" | "user" | "key" | "invitation">> {
+  const deployment = await createReadyDeployment(view, worker, {
+    tasks: [{ id: "report" }],
+    actors: [{ id: "chat" }],
+  });
   await promote(view, deployment.id);
   const started = await view.call("POST", "/v1/tasks/report/start", { body: {} });
   assert.equal(started.status, 201, started.text);
   const tasks = await view.call("GET", "/v1/tasks");
+  const schedule = await view.call("POST", "/api/schedules", {
+    body: { deduplication_key: "own", task: "report", cron: "0 0 1 1 *" },
+  });
+  assert.equal(schedule.status, 201, schedule.text);
+  const name = `OF_${view.credentials.api_key.slice(-6)}`;
+  const secret = await view.call("POST", "/v1/secrets", { body: { name, value: "own" } });
+  assert.equal(secret.status, 201, secret.text);
+  const token = await view.call("POST", "/v1/tokens", { body: {} });
+  assert.equal(token.status, 201, token.text);
+  secrets.publicTokens.push({ whose, credential: token.body.public_access_token });
+  const actors = await view.call("GET", "/v1/actors");
+  const externalId = `chat of ${started.body.environment_id}`;
+  const session = await view.call("POST", "/v1/sessions", {
+    body: { actor: "chat", external_id: externalId, input: 1 },
+  });
+  assert.equal(session.status, 201, session.text);
+  await mintAccessTokens(view, whose, session.body.id);
   return {
+    ...(await makeWorkspaces(view)),
+    actor: actors.body.actors[0].id,
+    session: session.body.id,
+    externalId,
+    secret: secret.body.id,
+    secretName: name,
+    schedule: schedule.body.id,
     deployment: deployment.id,
     run: started.body.id,
     task: tasks.body.tasks[0].id,
     bundle: await uploadOwnBundle(view),
-    lease: encodeId("lease", MISSING),
+    lease: ABSENT.lease,
+    token: token.body.id,
   };
 }
 
@@ -78,88 +129,6 @@ async function uploadOwnBundle(view: ApiServer): Promise<string> {
   return digest;
 }
 
-/** For each permission that a route needs: a key that lacks only it, and one that has only it. */
-async function makePermissionKeys(): Promise<Caller[]> {
-  const used = new Set(
-    routes.flatMap(({ access }) => (access.kind === "environment" ? [access.permission] : [])),
-  );
-  const perPermission = await Promise.all(
-    [...used].map(async (permission) => {
-      const others = PERMISSIONS.filter((other) => other !== permission);
-      return [
-        { ...key(`a key without ${permission}`, await addApiKey(server, others), others), only: permission },
-        {
-          ...key(`a key with only ${permission}`, await addApiKey(server, [permission]), [permission]),
-          only: permission,
-        },
-      ];
-    }),
-  );
-  return perPermission.flat();
-}
-
-const key = (name: string, credential: string, permissions: readonly string[] = PERMISSIONS): Caller => ({
-  name,
-  credential,
-  is: "api_key",
-  permissions,
-});
-
-async function makeCallers(there: Place, worker: string, foreignWorker: string): Promise<Caller[]> {
-  const at = place(server);
-  const user = (
-    name: string,
-    credential: string,
-    permissions: readonly string[],
-    extra: Partial<Caller> = {},
-  ): Caller => ({
-    name,
-    credential,
-    is: "user",
-    permissions,
-    at,
-    ...extra,
-  });
-  const nobody = (name: string, credential: string | null): Caller => ({
-    name,
-    credential,
-    is: "nobody",
-    at: null,
-  });
-  const { api_key, user_token, admin_key, capacity_key, enrollment_token } = server.credentials;
-  return [
-    nobody("nobody", null),
-    nobody("garbage", "garbage"),
-    nobody("a key with a wrong check digit", `${api_key.slice(0, -1)}${api_key.endsWith("A") ? "B" : "A"}`),
-    nobody("an unknown key", newCredential("key").text),
-    nobody("an expired key", await addApiKey(server, PERMISSIONS, { expiresAt: PAST })),
-    nobody("a revoked key", await addApiKey(server, PERMISSIONS, { revokedAt: PAST })),
-    nobody("an expired session", await addUser(server, "owner", { expiresAt: PAST })),
-    nobody("an expired worker token", await addWorkerToken(server, worker, PAST)),
-    nobody("an enrollment token", enrollment_token),
-    key("a key", api_key),
-    ...(await makePermissionKeys()),
-    { ...key("a key of another environment", foreign.credentials.api_key), isForeign: true },
-    user("the first owner", user_token, PERMISSIONS, { isAdmin: true }),
-    user("an owner", await addUser(server, "owner"), PERMISSIONS),
-    user("an admin of the organization", await addUser(server, "admin"), PERMISSIONS),
-    user("a developer", await addUser(server, "developer"), PERMISSIONS),
-    user("a viewer", await addUser(server, "viewer"), READS),
-    user("an owner who does not say where", await addUser(server, "owner"), PERMISSIONS, { at: null }),
-    user("an owner in a foreign place", await addUser(server, "owner"), PERMISSIONS, {
-      at: { project_id: there.project_id, environment_id: there.environment_id },
-      isForeign: true,
-      permissions: [],
-    }),
-    user("a stranger", await addUser(server, null), [], { isForeign: true }),
-    { name: "a worker", credential: worker, is: "worker", at: null },
-    { name: "a worker of another group", credential: foreignWorker, is: "worker", isForeign: true, at: null },
-    { name: "the admin key", credential: admin_key, is: "admin", at: null },
-    { name: "the capacity key", credential: capacity_key, is: "capacity", at: null },
-    nobody("an expired admin key", await addServiceKey(server, "admin", PAST)),
-  ];
-}
-
 const rowOf = (route: Route): Row => {
   const row = ROWS[route.operationId] ?? (route.operationId.startsWith("getConsole") ? {} : undefined);
   assert.ok(row, `${route.method} ${route.path} (${route.operationId}) has no row in authorization-rows.ts`);
@@ -168,48 +137,37 @@ const rowOf = (route: Route): Row => {
 
 const namesObject = (row: Row): boolean => row.object !== undefined || row.refusal !== undefined;
 
+/** What the caller says of where it acts, on a route that asks. */
+function selectionOf({ family, access }: Route, { at }: Caller): Record<string, string> {
+  if (at === null || at === undefined) return {};
+  const { organization_id, project_id, environment_id } = at;
+  if (access.kind === "organization") return { organization_id };
+  return family === "api" && access.kind === "environment" ? { project_id, environment_id } : {};
+}
+
+function credentialHeaders({ credential, cookie }: Caller): Record<string, string> {
+  if (cookie === undefined || credential === null) return {};
+  const headers = { cookie: `other=1; keelson_session=${credential}`, origin: server.url };
+  return cookie === "with token"
+    ? { ...headers, "x-csrf-token": csrfTokenOf(credential) }
+    : { ...headers, origin: "https://elsewhere.example" };
+}
+
 function call(route: Route, row: Row, caller: Caller, whose: Whose): Promise<Answer> {
-  const value = row.object?.(ids[whose]) ?? row.parameter ?? "";
-  let path = route.path.replace(/:\w+/, value);
   const isInBody = route.rawBody === undefined && route.method !== "GET" && route.method !== "DELETE";
-  const at = route.family === "api" && route.access.kind === "environment" ? (caller.at ?? {}) : {};
-  if (!isInBody && Object.keys(at).length > 0)
-    path += `?${new URLSearchParams(at as Record<string, string>).toString()}`;
+  const at = selectionOf(route, caller);
+  const path = pathOf(route, row, ids[whose], isInBody ? {} : at);
   const body = isInBody ? { ...row.body?.(ids[whose]), ...at } : undefined;
   return server.call(route.method, path, {
-    as: caller.credential,
-    headers: { "x-request-id": "matrix" },
+    as: caller.cookie === undefined ? caller.credential : null,
+    headers: { "x-request-id": "matrix", ...credentialHeaders(caller) },
     ...(row.bytes === undefined ? {} : { bytes: row.bytes }),
     ...(body === undefined ? {} : { body }),
   });
 }
 
-/** What the route's declaration says of the caller: a status, or `through` to the handler. */
-function expected({ access, family }: Route, caller: Caller): number | "through" {
-  switch (access.kind) {
-    case "public":
-      return "through";
-    case "environment": {
-      if (caller.is === "api_key")
-        return caller.permissions?.includes(access.permission) === true ? "through" : 403;
-      if (caller.is !== "user" || family !== "api") return 401;
-      if (caller.at === null) return 400;
-      if (caller.isForeign === true) return 404;
-      return caller.permissions?.includes(access.permission) === true ? "through" : 403;
-    }
-    case "user":
-      return caller.is === "user" ? "through" : 401;
-    case "worker":
-      return caller.is === "worker" ? "through" : 401;
-    case "admin":
-      return caller.is === "admin" || caller.isAdmin === true ? "through" : 401;
-    case "capacity":
-      return caller.is === "capacity" || caller.is === "admin" ? "through" : 401;
-  }
-}
-
-function checkThrough(row: Row, caller: Caller, whose: Whose, answer: Answer): void {
-  const isOwn = (whose === "own") !== (caller.isForeign === true) || !namesObject(row);
+function checkThrough(route: Route, row: Row, caller: Caller, whose: Whose, answer: Answer): void {
+  const isOwn = (whose === "own") !== isElsewhere(route, caller) || !namesObject(row);
   if (whose !== "own" && whose !== "foreign" ? namesObject(row) : !isOwn) {
     assert.equal(answer.status, row.refusal ?? 404, answer.text);
     return;
@@ -225,24 +183,31 @@ describe("who may do what", () => {
     const [worker, foreignWorker] = [await startWorker(server), await startWorker(foreign, "foreign")];
     const environment = { own: server.credentials.environment_id, foreign: there.environment_id };
     ids = {
-      own: { ...(await fill(server, worker)), environment: environment.own },
-      foreign: { ...(await fill(foreign, foreignWorker)), environment: environment.foreign },
-      absent: {
-        run: encodeId("run", MISSING),
-        task: encodeId("task", MISSING),
-        deployment: encodeId("dep", MISSING),
-        bundle: "0".repeat(64),
-        environment: encodeId("env", MISSING),
-        lease: encodeId("lease", MISSING),
+      own: {
+        ...(await fill(server, worker, "own")),
+        ...(await addPeople(await firstOrganization(server), decodeId("env", environment.own) as string)),
+        environment: environment.own,
+        project: server.credentials.project_id,
       },
-      malformed: { run: "run_1", task: "task 1", deployment: "x", bundle: "1", environment: "e", lease: "l" },
+      foreign: {
+        ...(await fill(foreign, foreignWorker, "foreign")),
+        ...(await addPeople(there.organizationId, there.environmentId)),
+        environment: environment.foreign,
+        project: there.project_id,
+      },
+      absent: ABSENT,
+      malformed: MALFORMED,
     };
-    callers = await makeCallers(there, worker, foreignWorker);
+    const foreignKey = foreign.credentials.api_key;
+    callers = await makeCallers({ server, there, foreignKey, worker, foreignWorker, secrets });
   });
   after(() => server.stop());
 
   let checked = 0;
-  for (const route of routes) {
+  const inOrder = routes.toSorted(
+    (a, b) => Number(rowOf(a).isLast === true) - Number(rowOf(b).isLast === true),
+  );
+  for (const route of inOrder) {
     test(`${route.method} ${route.path}`, async () => {
       const row = rowOf(route);
       const kinds: Whose[] =
@@ -263,21 +228,25 @@ describe("who may do what", () => {
           checked += 1;
           answers.set(whose, answer);
           const told = `${caller.name}, ${whose}`;
-          const status = expected(route, caller);
+          const status = expected(route, caller, whose);
           try {
-            if (status === "through") checkThrough(row, caller, whose, answer);
+            if (status === "through") checkThrough(route, row, caller, whose, answer);
             else assert.equal(answer.status, status, answer.text);
-            if (answer.status === 403)
+            if (answer.status === 403 && caller.cookie === "without token")
+              assert.equal(answer.body.error.code, "csrf_rejected");
+            else if (answer.status === 403)
               assert.ok(
-                route.access.kind === "environment" &&
-                  answer.body.error.details.permission === route.access.permission,
+                route.access.kind === "public_access"
+                  ? answer.body.error.code === "scope_mismatch"
+                  : "permission" in route.access &&
+                      answer.body.error.details.permission === route.access.permission,
               );
           } catch (error) {
             throw new Error(`${told}: ${(error as Error).message}`, { cause: error });
           }
         }
         if (!namesObject(row)) continue;
-        const elsewhere = caller.isForeign === true ? "own" : "foreign";
+        const elsewhere = isElsewhere(route, caller) ? "own" : "foreign";
         for (const whose of kinds.filter((kind) => kind === "malformed" || kind === elsewhere)) {
           assert.equal(
             answers.get(whose)?.text,

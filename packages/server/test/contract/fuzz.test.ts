@@ -109,7 +109,7 @@ describe("requests that nobody would write", () => {
     const reads = world.leasedRuns.flatMap((id) =>
       ["", "/events", "/logs"].map((part) => `/v1/runs/${id}${part}`),
     );
-    for (const path of ["/v1/runs", "/v1/tasks", "/v1/deployments", ...reads]) {
+    for (const path of ["/v1/runs", "/v1/tasks", "/v1/deployments", "/v1/sessions", ...reads]) {
       const answer = await server.call("GET", path);
       assert.equal(answer.status, 200, `${path}: ${answer.text}`);
     }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { pino } from "pino";
+import { DomainError } from "../../src/domain-error.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createRateLimit } from "../../src/http/rate-limit.ts";
@@ -21,19 +22,30 @@ const facts = {
 const routes = [
   route({ ...facts, path: "/open", operationId: "open", cors: "any-origin" }),
   route({ ...facts, path: "/closed", operationId: "closed" }),
+  route({
+    ...facts,
+    path: "/hooks/:id/callback/:secret",
+    operationId: "failing",
+    handle: async ({ request }) => {
+      throw request.requestId === "down" ? new DomainError("unavailable", "Down.") : new Error("broken");
+    },
+  }),
 ];
 
+const logged: string[] = [];
+const metrics = createMetrics();
 let now = 1_000_000;
 let url: string;
 const app = createApp({
-  context: { metrics: createMetrics(), clock: () => now } as unknown as ServerContext,
+  context: { metrics, clock: () => now } as unknown as ServerContext,
   routes,
   authenticator: { authenticate: () => null },
   connectionLimit: { enter: () => () => undefined },
   rateLimit: createRateLimit(3, () => now),
   newUuid: () => "made",
-  log: pino({ level: "silent" }),
+  log: pino({ level: "trace" }, { write: (line: string) => void logged.push(line) }),
   isSecure: false,
+  publicUrl: null,
 });
 before(async () => {
   await app.listen({ host: "127.0.0.1", port: 0 });
@@ -90,4 +102,29 @@ test("a caller over its limit is told so until the second is over", async () => 
   assert.equal(((await refused.json()) as { error: { code: string } }).error.code, "rate_limited");
   now += 1_000;
   assert.equal((await ask()).status, 200);
+});
+
+test("a secret of a path is in no log, metric or answer, whatever goes wrong", async () => {
+  const secret = "kl_tkn_TopSecretTopSecretTopSecretTopSecretTop";
+  const texts: string[] = [];
+  for (const [path, id] of [
+    [`/hooks/one/callback/${secret}`, "broken"],
+    [`/hooks/one/%63allback/${secret}?a=${secret}`, "broken"],
+    [`/hooks/one/callback/${secret}`, "down"],
+    [`/hooks/one/callback/${secret}/more`, "none"],
+    [`/hooks/one/callback/${secret}%zz`, "none"],
+    [`/hook/one/callback/${secret}?a=${secret}`, "none"],
+    [`/hooks/one/callback/${secret.repeat(20)}`, "none"],
+  ] as const) {
+    now += 1_000;
+    for (const method of ["POST", "OPTIONS"]) {
+      const answer = await fetch(url + path, { method, headers: { "x-request-id": id } });
+      assert.ok(answer.status >= 400);
+      texts.push(await answer.text(), JSON.stringify([...answer.headers]));
+    }
+  }
+  const lines = logged.filter((line) => line.includes('"broken"') || line.includes('"down"'));
+  assert.equal(lines.length, 2);
+  assert.ok(lines.every((line) => line.includes("/hooks/:id/callback/:secret")));
+  for (const text of [...logged, ...texts, await metrics.render()]) assert.doesNotMatch(text, /TopSecret/);
 });

@@ -2,6 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
+import type { Config } from "../../src/config.ts";
 import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -28,13 +29,21 @@ export interface ApiServer {
   readonly url: string;
   readonly credentials: RunningServer["credentials"];
   readonly db: Database;
+  readonly dataDir: string;
+  /** What would have been mailed, as it is printed without SMTP. */
+  readonly mails: readonly string[];
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   stop(): Promise<void>;
 }
 
+/** One for all: replicas of one database must have the same. */
+export const TEST_MASTER_KEY = Buffer.alloc(32, "keelson");
+
 export interface ApiServerOptions extends ServerOptions {
   /** Where its tables are; dropped with it. Default: a database of its own on the test run's PostgreSQL. */
   readonly database?: TestDatabase;
+  /** Settings other than a test's usual ones. */
+  readonly config?: Partial<Config>;
 }
 
 /** Starts it with a first environment. Stop it in an `after` hook. */
@@ -44,22 +53,32 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const config = {
     host: "127.0.0.1",
     port: 0,
-    databaseUrl: database.url,
     databaseDirectUrl: null,
     databasePoolSize: 6,
     databaseStatementNames: true,
     dataDir,
     publicUrl: null,
+    masterKey: TEST_MASTER_KEY,
     leaseDurationMs: 15_000,
+    parkAfterMs: 30_000,
+    workspaceIdleMs: 600_000,
     rateLimitPerSecond: 0,
+    smtpUrl: null,
+    github: null,
+    mailFrom: "Keelson <keelson@example.com>",
     logLevel: "error",
+    ...options.config,
+    databaseUrl: database.url,
   };
-  const server = await startServer(config, options);
+  const mails: string[] = [];
+  const server = await startServer(config, { print: (text) => void mails.push(text), ...options });
   const db = createDatabase({ url: database.url, poolSize: 2, statementNames: false });
   return {
     url: server.url,
     credentials: server.credentials,
     db,
+    dataDir,
+    mails,
     call: (method, path, options = {}) => call(server, method, path, options),
     stop: async () => {
       await server.close();
@@ -87,7 +106,7 @@ async function call(
       : options.body === undefined
         ? null
         : JSON.stringify(options.body);
-  const response = await fetch(server.url + path, { method, headers, body });
+  const response = await fetch(server.url + path, { method, headers, body, redirect: "manual" });
   const content = Buffer.from(await response.arrayBuffer());
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   return {

@@ -9,6 +9,8 @@ export interface Manifest {
   tasks: object[];
   actors?: object[];
   queues?: object[];
+  schedules?: object[];
+  sandboxes?: object[];
 }
 
 export const createBody = (manifest: Manifest, extra: object = {}): object => ({
@@ -72,10 +74,9 @@ export async function createReadyDeployment(
   const deployment = await createDeployment(server, manifest);
   const check = await leaseCheck(server, worker);
   assert.equal(check?.deployment_id, deployment.id);
-  const entrypoints = manifest.tasks.map((task) => ({
-    kind: "task",
-    declared_id: (task as { id: string }).id,
-  }));
+  const of = (kind: string, declared: object[]): object[] =>
+    declared.map((entrypoint) => ({ kind, declared_id: (entrypoint as { id: string }).id }));
+  const entrypoints = [...of("task", manifest.tasks), ...of("actor", manifest.actors ?? [])];
   const { deployment_id, check_id } = check;
   const settled = await server.call("POST", "/worker/v1/deployments/checked", {
     as: worker,

@@ -38,6 +38,8 @@ export interface RawWorker {
   takeOne(): Promise<HeldLease>;
   /** @returns the status or error code of each operation. */
   report(...operations: Json[]): Promise<(number | string)[]>;
+  /** @returns the results as they were answered. */
+  results(...operations: Json[]): Promise<Json[]>;
   /** Reports the start of an attempt, then its end. */
   finish(lease: HeldLease, outcome?: string, extra?: object): Promise<void>;
   renew(...leases: HeldLease[]): Promise<Json>;
@@ -97,11 +99,13 @@ export async function enrollWorker(
     assert.equal(executions.length, count);
     return executions.map(hold);
   };
-  const report: RawWorker["report"] = async (...operations) => {
+  const results: RawWorker["results"] = async (...operations) => {
     const answer = await call("POST", "/executions/report", { operations });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    return answer.body.results.map(({ status, error }: Json) => (error === null ? status : error.code));
+    return answer.body.results;
   };
+  const report: RawWorker["report"] = async (...operations) =>
+    (await results(...operations)).map(({ status, error }: Json) => (error === null ? status : error.code));
 
   const worker: RawWorker = {
     token,
@@ -122,6 +126,7 @@ export async function enrollWorker(
       }
     },
     take,
+    results,
     takeOne: async () => (await take(1))[0] as HeldLease,
     report,
     finish: async (lease, outcome = "succeeded", extra = {}) => {

@@ -77,7 +77,7 @@ function sceneOf(
     cancelAll: async () => {
       for (;;) {
         const { runs } = await readJson(
-          "/v1/runs?status=queued&status=retry_delayed&status=running&limit=200",
+          "/v1/runs?status=queued&status=retry_delayed&status=running&status=waiting&limit=200",
         );
         if (runs.length === 0) break;
         await Promise.all(runs.map(({ id }: Json) => call("POST", `/v1/runs/${id}/cancel`)));

@@ -36,28 +36,53 @@ export async function addApiKey(
   return text;
 }
 
+export type UserOptions = {
+  isAdmin?: boolean;
+  expiresAt?: Date;
+  email?: string;
+  /** Where they are a member. Default: the first organization. */
+  organizationId?: string;
+};
+
 /** A user with a session; `role` makes them a member of the first organization. */
-export async function addUser(
+export const addUser = async (
   server: ApiServer,
   role: string | null,
-  options: { isAdmin?: boolean; expiresAt?: Date } = {},
-): Promise<string> {
+  options: UserOptions = {},
+): Promise<string> => (await addPerson(server, role, options)).token;
+
+/** As `addUser`, with their id. */
+export async function addPerson(
+  server: ApiServer,
+  role: string | null,
+  options: UserOptions = {},
+): Promise<{ token: string; userId: string; user_id: string; email: string }> {
   const { text, digest } = newCredential("usr");
   const userId = newUuid();
+  const email = options.email ?? `${userId}@example.com`;
   await server.db.query(sql`
-    INSERT INTO users (id, email, name, is_admin) VALUES (${userId}, ${`${userId}@example.com`}, 'Test', ${options.isAdmin ?? false})`);
+    INSERT INTO users (id, email, name, is_admin) VALUES (${userId}, ${email}, 'Test', ${options.isAdmin ?? false})`);
   if (role !== null) {
+    const organizationId = options.organizationId ?? (await firstOrganization(server));
     await server.db.query(sql`
-      INSERT INTO members (organization_id, user_id, role)
-      SELECT organization_id, ${userId}, ${role} FROM projects WHERE id = ${decodeId("proj", server.credentials.project_id)}`);
+      INSERT INTO members (organization_id, user_id, role) VALUES (${organizationId}, ${userId}, ${role})`);
   }
   await server.db.query(sql`
     INSERT INTO user_sessions (digest, id, user_id, expires_at)
     VALUES (${digest}, ${newUuid()}, ${userId}, ${options.expiresAt ?? new Date(Date.now() + 3_600_000)})`);
-  return text;
+  return { token: text, userId, user_id: encodeId("user", userId), email };
+}
+
+/** The organization that a first start makes. */
+export async function firstOrganization(server: ApiServer): Promise<string> {
+  const [row] = await server.db.query<{ id: string }>(sql`
+    SELECT organization_id AS id FROM projects WHERE id = ${decodeId("proj", server.credentials.project_id)}`);
+  return row?.id as string;
 }
 
 export type Place = {
+  organizationId: string;
+  organization_id: string;
   projectId: string;
   environmentId: string;
   project_id: string;
@@ -85,6 +110,8 @@ export async function addForeignPlace(server: ApiServer): Promise<Place> {
     INSERT INTO environments (id, project_id, name, slug, worker_group_id)
     VALUES (${environmentId}, ${projectId}, 'Foreign', 'foreign', ${workerGroupId})`);
   return {
+    organizationId,
+    organization_id: encodeId("org", organizationId),
     projectId,
     environmentId,
     project_id: encodeId("proj", projectId),

@@ -73,6 +73,7 @@ const REPEATABLE: readonly Header[] = [
   ["X-Control", "a\u0001b"],
 ];
 const CONTENT_TYPES = ["", "text/plain", "application/octet-stream", "application/json; charset=utf-16", "application/json, text/plain", "APPLICATION/JSON", "application/json;", "multipart/form-data", "application/x-www-form-urlencoded", "application/jsonx", "application/json; charset=\u00ff", "*/*", "/"]; // prettier-ignore
+const FORMS = ["a=1&a=2&__proto__=3", "%", "%00=%ff", "=&==&&", "--a\r\n\r\n--a--", "--a\r\ncontent-disposition: form-data; name=\"a\"\r\n\r\n1\r\n--a--", "--a\r\ncontent-disposition: form-data; name=\"a\"; filename=\"\0\"\r\n\r\n1\r\n--a--\r\n"]; // prettier-ignore
 const ODD_METHODS = ["OPTIONS", "TRACE", "HEAD", "PROPFIND", "QUERY", "FOO", "get", "G\u0000T", "", "PATCH", "DELETE", "PUT", "POST", "GET"]; // prettier-ignore
 
 /** Values from proper to hostile, most of them proper. */
@@ -132,6 +133,17 @@ function bodyOf({ method, bodyTypes }: Operation, scene: Scene): fc.Arbitrary<[s
     return fc
       .oneof(fc.uint8Array({ maxLength: 200 }), fc.constantFrom(...(scene.known["bytes"] as Uint8Array[])))
       .map((bytes) => ["application/octet-stream", Buffer.from(bytes)]);
+  if ("*/*" in bodyTypes)
+    return fc
+      .tuple(
+        fc.constantFrom(...CONTENT_TYPES, "application/json", "multipart/form-data; boundary=a"),
+        fc.oneof(
+          hostileValue.map((value) => Buffer.from(toJsonText(value))),
+          fc.uint8Array({ maxLength: 200 }).map((some) => Buffer.from(some)),
+          fc.constantFrom(...FORMS).map((text) => Buffer.from(text)),
+        ),
+      )
+      .map(([type, bytes]) => [type, bytes]);
   if (method === "GET") return fc.constant(null);
   return fc.constantFrom(
     null,

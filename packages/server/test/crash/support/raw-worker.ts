@@ -17,7 +17,7 @@ export interface RawWorker {
   readonly id: string;
   post(path: string, body: object, options?: { server?: ServerProcess; timeoutMs?: number }): Promise<Answer>;
   /** One lease call. */
-  lease(limit: number, wait: string): Promise<Lease[]>;
+  lease(limit: number, wait: string, server?: ServerProcess): Promise<Lease[]>;
   /** Says that a deployment's bundle boots and registers these tasks. */
   passCheck(tasks: readonly string[]): Promise<void>;
 }
@@ -40,15 +40,15 @@ export async function enrollRawWorker(site: Site, server: ServerProcess, name: s
       body,
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     });
-  const capacity = { executions: 100, workspaces: 0 };
+  const capacity = { executions: 10_000, workspaces: 0 };
   assert.equal((await post("register", { name, capacity, worker_protocol_version: 1 })).status, 200);
   assert.equal((await post("activate", {})).status, 200);
 
-  const poll = async (limit: number, wait: string): Promise<LeaseResponse> => {
+  const poll = async (limit: number, wait: string, at = server): Promise<LeaseResponse> => {
     const answer = await post(
       "executions/lease",
       { lease_request_id: randomUUID(), limit, wait },
-      { timeoutMs: 60_000 },
+      { server: at, timeoutMs: 60_000 },
     );
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body as LeaseResponse;
@@ -57,7 +57,7 @@ export async function enrollRawWorker(site: Site, server: ServerProcess, name: s
   return {
     id: minted.body.worker.id as string,
     post,
-    lease: async (limit, wait) => (await poll(limit, wait)).executions.map(toLease),
+    lease: async (limit, wait, at) => (await poll(limit, wait, at)).executions.map(toLease),
     passCheck: async (tasks) => {
       const [check] = (await poll(0, "5s")).deployment_checks;
       assert.ok(check, "there is no deployment to check");

@@ -41,6 +41,14 @@ export interface Site {
 export interface SiteOptions {
   readonly servers: number;
   readonly leaseDuration: string;
+  /** Of servers and agents. Default `warn` and `info`. */
+  readonly logLevel?: string;
+  /** How long a waiting run keeps its process. Default: the server's. */
+  readonly parkAfter?: string;
+  /** Connections of each server to the database. */
+  readonly poolSize?: number;
+  /** What the n-th server is given as its database; absent: PostgreSQL itself. */
+  readonly databaseUrlOf?: (url: string, at: number) => Promise<string>;
 }
 
 export async function startSite(options: SiteOptions): Promise<Site> {
@@ -59,7 +67,8 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     const dataDir = path.join(dir, "data");
     const servers: ServerProcess[] = [];
     for (let at = 0; at < options.servers; at += 1) {
-      const server = await describeServer(`server ${at + 1}`, postgres.url, dataDir, options.leaseDuration);
+      const url = (await options.databaseUrlOf?.(postgres.url, at)) ?? postgres.url;
+      const server = await describeServer(`server ${at + 1}`, url, dataDir, options);
       processes.push(server);
       servers.push(server);
       // One after the other: the first makes the tables and the tenancy.
@@ -92,6 +101,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
             KEELSON_AGENT_NAME: name.replace(" ", "-"),
             KEELSON_AGENT_CAPACITY: String(capacity),
             KEELSON_DATA_DIR: path.join(dir, "agents"),
+            ...(options.logLevel === undefined ? {} : { KEELSON_LOG_LEVEL: options.logLevel }),
           },
         });
         processes.push(agent);
@@ -109,7 +119,7 @@ async function describeServer(
   name: string,
   databaseUrl: string,
   dataDir: string,
-  leaseDuration: string,
+  { leaseDuration, logLevel = "warn", parkAfter, poolSize }: SiteOptions,
 ): Promise<ServerProcess> {
   // The same port in every life, as behind a service's fixed address.
   const port = await findFreePort();
@@ -123,7 +133,9 @@ async function describeServer(
       HOST: "127.0.0.1",
       KEELSON_DATA_DIR: dataDir,
       KEELSON_LEASE_DURATION: leaseDuration,
-      KEELSON_LOG_LEVEL: "warn",
+      KEELSON_LOG_LEVEL: logLevel,
+      ...(parkAfter !== undefined && { KEELSON_PARK_AFTER: parkAfter }),
+      ...(poolSize === undefined ? {} : { KEELSON_POOL_SIZE: String(poolSize) }),
     },
   });
   return Object.defineProperty(described, "url", { value: `http://127.0.0.1:${port}` }) as ServerProcess;
@@ -140,6 +152,7 @@ async function findFreePort(): Promise<number> {
 export interface TaskDeclaration {
   readonly id: string;
   readonly execution?: "exclusive" | "shared";
+  readonly secrets?: readonly string[];
 }
 
 /** Uploads a bundle and creates a deployment; somebody must check it before it can be promoted. */

@@ -92,7 +92,8 @@ describe("leasing", () => {
       [execution.epoch, execution.run.attempt_number, execution.run.deployment_version],
       [1, 1, run.deployment_version],
     );
-    assert.deepEqual([execution.secrets, execution.journal, execution.resolved_wait], [{}, [], null]);
+    const { secrets, journal, waits, active, park_after: parkAfter, session } = execution;
+    assert.deepEqual([secrets, journal, waits, active, parkAfter, session], [{}, [], [], "0ms", "30s", null]);
     await scene.worker.finish(lease);
   });
 

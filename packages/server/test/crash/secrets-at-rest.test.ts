@@ -1,0 +1,161 @@
+// R10: after runs that do all they can to spread their secrets, nothing that is kept has one, or a credential.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { quoteIdentifier, rawSql, sql } from "../../src/db/sql.ts";
+import { bundleOf } from "./support/bundle.ts";
+import {
+  createDeployment,
+  promoteWhenReady,
+  startSite,
+  until,
+  type ServerProcess,
+  type Site,
+} from "./support/site.ts";
+import type { SpawnedProcess } from "./support/spawned-process.ts";
+
+/** What is kept, and must be found. */
+const CONTROL = `control-${randomBytes(8).toString("hex")}`;
+const NAMES = ["TOKEN", "PEM", "LONG"] as const;
+const values = {
+  TOKEN: `sk-${randomBytes(16).toString("hex")}`,
+  PEM: `-----BEGIN KEY-----\n${randomBytes(48).toString("base64")}\n-----END KEY-----\n`,
+  // More than is kept in the row itself.
+  LONG: randomBytes(24_000).toString("hex"),
+};
+
+/** Says every value in every way that a run has. */
+const SPREAD = `
+  for (const [name, value] of Object.entries(input.secrets)) {
+    console.log(name + "=" + value);
+    console.error(JSON.stringify({ [name]: value }));
+    for (const half of [value.slice(0, 7), value.slice(7) + "\\n"]) { process.stdout.write(half); await tick(20); }
+    input.host.event({ kind: "step.completed", message: value.slice(0, 3000), attributes: { value } });
+  }
+  const all = Object.values(input.secrets).join(" ");
+  const failed = { name: "Error", message: "step refused " + all, stack: "Error: " + all, code: null };
+  await input.host.call({ kind: "steps", entries: [{ position: 1, kind: "step", name: "login", error: failed }] });
+  setTimeout(() => console.log("afterwards " + input.secrets.TOKEN), 30);
+  const error = new Error("refused " + all);
+  error.cause = input.secrets;
+  throw error;`;
+
+let site: Site;
+let server: ServerProcess;
+let agent: SpawnedProcess;
+before(async () => {
+  site = await startSite({ servers: 1, leaseDuration: "15s", logLevel: "debug" });
+  [server] = site.servers as [ServerProcess];
+  agent = site.agent({ name: "agent 1", server, capacity: 2 });
+  await agent.start();
+  const tasks = (["exclusive", "shared"] as const).map((execution) => ({
+    id: execution,
+    execution,
+    secrets: NAMES,
+  }));
+  const bundle = bundleOf({ exclusive: SPREAD, shared: SPREAD });
+  await promoteWhenReady(site, await createDeployment(site, bundle, tasks));
+});
+after(() => site?.stop());
+
+/** Each way in which a text may stand where bytes are kept. */
+const formsOf = (value: string): string[] => {
+  const bytes = Buffer.from(value);
+  // The middle of the base64 of a longer text with it: the same for one of three beginnings.
+  const inBase64 = [0, 1, 2].map((skip) => bytes.subarray(skip).toString("base64").slice(4, -8));
+  return [value, JSON.stringify(value).slice(1, -1), bytes.toString("hex"), ...inBase64];
+};
+
+async function dumpDatabase(): Promise<string> {
+  const tables = await site.db.query<{ name: string }>(sql`
+    SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
+  assert.ok(tables.some(({ name }) => name === "secret_versions"));
+  const rows = await Promise.all(
+    tables.map(({ name }) =>
+      site.db.query<{ row: string }>(rawSql(`SELECT t::text AS row FROM ${quoteIdentifier(name)} t`)),
+    ),
+  );
+  return rows
+    .flat()
+    .map(({ row }) => row)
+    .join("\n");
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+test("no value and no credential is in the database, its files, blobs, logs, events, errors or metrics", async () => {
+  const call = (method: string, path: string, body?: object) =>
+    site.call(server.url, method, path, body === undefined ? {} : { body });
+  for (const name of NAMES) {
+    assert.equal((await call("PUT", `/api/secrets/${name}`, { value: `${values[name]}old` })).status, 201);
+    assert.equal((await call("PUT", `/api/secrets/${name}`, { value: values[name] })).status, 200);
+  }
+  const answers: string[] = [];
+  const ids: string[] = [];
+  for (const task of ["exclusive", "shared"]) {
+    const run = await call("POST", `/v1/tasks/${task}/start`, {
+      retry: { max_attempts: 1 },
+      tags: [CONTROL],
+    });
+    ids.push(run.body.id as string);
+  }
+  for (const id of ids) {
+    await until(
+      "the run has failed",
+      30_000,
+      async () => (await call("GET", `/v1/runs/${id}`)).body.status === "failed",
+    );
+    for (const path of ["", "/events?limit=200", "/logs?limit=200"])
+      answers.push(JSON.stringify((await call("GET", `/v1/runs/${id}${path}`)).body));
+    const { stdout, stderr } = (await call("GET", `/api/runs/${id}/logs`)).body as Record<string, string>;
+    answers.push(
+      Buffer.from(stdout ?? "", "base64").toString(),
+      Buffer.from(stderr ?? "", "base64").toString(),
+    );
+  }
+  assert.ok(
+    answers.some((text) => text.includes("TOKEN=[redacted]")),
+    "the run said nothing",
+  );
+  assert.ok(answers.some((text) => text.includes("refused [redacted] [redacted] [redacted]")));
+  answers.push(
+    JSON.stringify((await call("POST", "/v1/secrets", { name: "TOKEN", value: values.TOKEN })).body),
+  );
+  answers.push(JSON.stringify((await call("GET", "/v1/secrets")).body));
+  answers.push(await (await fetch(`${server.url}/metrics`)).text());
+  // What a process says after its run ends in the agent's own log.
+  await until("the agent has heard it", 5_000, () =>
+    Promise.resolve(agent.output().includes("afterwards [redacted]")),
+  );
+
+  const places = new Map<string, Buffer | string>([
+    ["answers", answers.join("\n")],
+    ["the database", await dumpDatabase()],
+    ["the server's log", server.output()],
+    ["the agent's log", agent.output()],
+  ]);
+  await site.db.query(rawSql("CHECKPOINT"));
+  const files = (await filesBelow(site.dir)).filter((file) => !file.endsWith("credentials.json"));
+  for (const file of files) places.set(file, await readFile(file).catch(() => ""));
+
+  const { api_key, user_token, admin_key, capacity_key, enrollment_token } = site.credentials;
+  const wanted = { ...values, api_key, user_token, admin_key, capacity_key, enrollment_token };
+  const found = Object.entries(wanted).flatMap(([name, value]) =>
+    formsOf(value).flatMap((form) =>
+      [...places].flatMap(([place, content]) => (content.includes(form) ? [`${name} in ${place}`] : [])),
+    ),
+  );
+  const bytes = [...places.values()].reduce((sum, content) => sum + content.length, 0);
+  console.log(
+    `${Object.keys(wanted).length} secrets and credentials looked for in ${places.size} places, ${(bytes / 1e6).toFixed(0)} MB: ${found.length} found`,
+  );
+  assert.deepEqual(found, []);
+  const holdControl = [...places].filter(([, content]) => content.includes(CONTROL)).length;
+  assert.ok(holdControl > 2, "the search does not find what is there");
+});
