@@ -10,7 +10,7 @@ import { makeCredential } from "./core/credentials/make-credential.ts";
 import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/credentials/master-key.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
-import { createSharedReads } from "./core/feeds/shared-reads.ts";
+import { createFeedHub } from "./core/feeds/feed-hub.ts";
 import { createWakeNotifier, type WakeNotifier } from "./core/feeds/wake-notifier.ts";
 import { createWakes } from "./core/feeds/wakes.ts";
 import { createTreeCache } from "./core/versions/tree-cache.ts";
@@ -78,7 +78,7 @@ export async function createContext(
     workspaceBlobs,
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
-    shareFeedRead: createSharedReads(),
+    feeds: createFeedHub(wakes),
     readiness: await createReadiness(db),
     metrics,
     openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),

@@ -3,7 +3,7 @@ import type { DeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import type { MakeCredential } from "./core/credentials/make-credential.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
 import type { Frames } from "./http/event-stream.ts";
-import type { FeedPage } from "./core/feeds/follow-feed.ts";
+import type { FeedHub } from "./core/feeds/feed-hub.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
 import type { Github } from "./core/github.ts";
 import type { MailSender } from "./core/mail.ts";
@@ -53,6 +53,5 @@ export type ServerContext = {
   metrics: Metrics;
   /** The OpenAPI document of all routes, made when it is first asked for. */
   openApiJson: () => string;
-  /** Followers at the same place of a feed share one read and its encoded frames. */
-  shareFeedRead: (key: string, read: () => Promise<FeedPage<Frames>>) => Promise<FeedPage<Frames>>;
+  feeds: FeedHub<Frames>;
 };

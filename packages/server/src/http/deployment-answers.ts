@@ -18,13 +18,12 @@ import {
   listDeployments,
 } from "../core/deployments/deployment-reads.ts";
 import { promoteDeployment } from "../core/deployments/promote-deployment.ts";
-import type { FeedPage } from "../core/feeds/follow-feed.ts";
+import type { FeedPage } from "../core/feeds/feed.ts";
 import { wakeKeys } from "../core/feeds/wakes.ts";
 import { idempotencyExpiry } from "../core/idempotency/idempotency-expiry.ts";
 import { withIdempotency } from "../core/idempotency/with-idempotency.ts";
 import { DomainError, invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
-import { feedFrames } from "./follow.ts";
 import { decodeCursor, encodeCursor, pageLimit, sequenceCursor, toPage } from "./page.ts";
 import type { EnvironmentScope, Reply, RequestFacts } from "./route.ts";
 import { toDeployment, toDeploymentEvent } from "./wire/deployment.ts";
@@ -207,7 +206,6 @@ export function followEvents(
   scope: EnvironmentScope,
   deploymentId: string,
   after: number,
-  signal: AbortSignal,
 ): Reply {
   const { environmentId } = scope;
   const readPage = async (cursor: number): Promise<FeedPage<string>> => {
@@ -229,9 +227,9 @@ export function followEvents(
     };
   };
   const feed = {
+    key: `deployment ${deploymentId}`,
     wakeKey: wakeKeys.deployment(deploymentId),
-    read: (cursor: number) =>
-      server.shareFeedRead(`deployment ${deploymentId} ${cursor}`, () => readPage(cursor)),
+    read: readPage,
   };
-  return { status: 200, events: feedFrames(server.wakes, feed, after, signal) };
+  return { status: 200, events: { feed, after } };
 }

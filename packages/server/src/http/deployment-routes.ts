@@ -228,6 +228,6 @@ export const eventFollowRoute: Route = route({
   handle: async ({ server, scope, params, query, request }) => {
     const deploymentId = await requireDeployment(server, scope, params);
     if (!wantsEventStream(request, query.follow)) return answerEventPage(server, scope, deploymentId, query);
-    return followEvents(server, scope, deploymentId, followCursor(request, query.cursor), request.signal);
+    return followEvents(server, scope, deploymentId, followCursor(request, query.cursor));
   },
 });

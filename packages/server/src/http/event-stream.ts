@@ -1,19 +1,22 @@
 import { once } from "node:events";
-import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import {
+  sseFrame,
   SSE_HEADERS,
   SSE_KEEPALIVE_FRAME,
   SSE_KEEPALIVE_INTERVAL_MS,
   SSE_RETRY_FRAME,
 } from "@keelson/contract";
+import type { FeedHub } from "../core/feeds/feed-hub.ts";
+import type { Feed, Sink } from "../core/feeds/feed.ts";
 import { toErrorReply } from "./error-reply.ts";
 
 /**
- * Server-sent events. Frames go straight to the socket, and the source is asked for more only when the socket has taken
- * what it was given: a slow reader holds one batch and the socket's buffer, however much is waiting for it.
+ * Server-sent events. Frames go straight to the socket, and the feed is asked for more only when the socket has taken what
+ * it was given: a slow reader holds one batch and the socket's buffer, however much is waiting for it.
  */
 export type EventStreams = {
-  /** Writes the stream until the source ends, the reader goes away or the signal aborts. Never rejects. */
+  /** Writes the feed until it ends, the reader goes away or the signal aborts. Never rejects. */
   send(stream: EventStream): Promise<void>;
   /** How many are open. */
   count(): number;
@@ -26,9 +29,9 @@ export type Frames = string | Uint8Array;
 
 export type EventStream = {
   response: ServerResponse;
-  /** Headers besides those of an event stream. */
-  headers: OutgoingHttpHeaders;
-  frames: AsyncIterable<Frames>;
+  /** Its batches are encoded already. */
+  feed: Feed<Frames>;
+  after: number;
   signal: AbortSignal;
   requestId: string;
   onError: (error: unknown) => void;
@@ -36,7 +39,7 @@ export type EventStream = {
 
 type State = { wroteLately: boolean };
 
-export function createEventStreams(): EventStreams {
+export function createEventStreams(feeds: FeedHub<Frames>): EventStreams {
   const open = new Map<ServerResponse, State>();
   // One timer for all. A stream that was quiet for a whole period gets a comment, so none is quiet for two.
   const timer = setInterval(() => {
@@ -51,7 +54,7 @@ export function createEventStreams(): EventStreams {
       const state = { wroteLately: true };
       open.set(stream.response, state);
       try {
-        await write(stream, state);
+        await write(feeds, stream, state);
       } finally {
         open.delete(stream.response);
       }
@@ -62,17 +65,22 @@ export function createEventStreams(): EventStreams {
 }
 
 async function write(
-  { response, headers, frames, signal, requestId, onError }: EventStream,
+  feeds: FeedHub<Frames>,
+  { response, feed, after, signal, requestId, onError }: EventStream,
   state: State,
 ): Promise<void> {
-  response.writeHead(200, { ...headers, ...SSE_HEADERS });
+  response.writeHead(200, SSE_HEADERS);
   response.write(SSE_RETRY_FRAME);
-  try {
-    for await (const frame of frames) {
-      if (signal.aborted) break;
+  const sink: Sink<Frames> = {
+    write: (frames) => {
       state.wroteLately = true;
-      if (!response.write(frame)) await drained(response, signal);
-    }
+      return response.write(frames);
+    },
+    drained: () => drained(response, signal),
+  };
+  try {
+    const end = await feeds.follow(feed, after, sink, signal);
+    if (end !== null) response.write(sseFrame("end", String(end.cursor), JSON.stringify(end.state)));
   } catch (error) {
     if (!signal.aborted) {
       onError(error);

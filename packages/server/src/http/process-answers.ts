@@ -11,7 +11,7 @@ import {
 } from "@keelson/contract";
 import { checkPath } from "@keelson/workspace-tree";
 import { wakeKeys } from "../core/feeds/wakes.ts";
-import type { FeedPage } from "../core/feeds/follow-feed.ts";
+import type { FeedPage } from "../core/feeds/feed.ts";
 import { idempotencyExpiry } from "../core/idempotency/idempotency-expiry.ts";
 import { withIdempotency } from "../core/idempotency/with-idempotency.ts";
 import { controlProcess } from "../core/processes/control-process.ts";
@@ -29,7 +29,7 @@ import { sendInput } from "../core/processes/send-input.ts";
 import { requireWorkspace } from "../core/workspaces/require-workspace.ts";
 import { DomainError, invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
-import { feedFrames, wantsEventStream } from "./follow.ts";
+import { wantsEventStream } from "./follow.ts";
 import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
 import type { EnvironmentScope, Reply, RequestFacts } from "./route.ts";
 import { toExec, toOutputChunk, toPty } from "./wire/process.ts";
@@ -229,7 +229,7 @@ export async function answerOutput(
 ): Promise<Reply> {
   const process = await requireProcess(server, key);
   if (wantsEventStream(request, query.follow))
-    return followOutput(server, key, stream, byteCursor(request.lastEventId ?? query.cursor), request.signal);
+    return followOutput(server, key, stream, byteCursor(request.lastEventId ?? query.cursor));
   const asked = byteCursor(query.cursor);
   const earliest = firstOf(process, stream);
   if (asked > 0 && asked < earliest) {
@@ -262,13 +262,7 @@ export async function answerOutput(
  * Follows an output. The state is read before the bytes: the worker sends all output before the end, so an ended process's
  * output is all there when it is read after its state.
  */
-function followOutput(
-  server: ServerContext,
-  key: ProcessKey,
-  stream: StoredStream,
-  from: number,
-  signal: AbortSignal,
-): Reply {
+function followOutput(server: ServerContext, key: ProcessKey, stream: StoredStream, from: number): Reply {
   const readPage = async (cursor: number): Promise<FeedPage<string>> => {
     const process = await requireProcess(server, key);
     const earliest = firstOf(process, stream);
@@ -291,11 +285,11 @@ function followOutput(
     };
   };
   const feed = {
+    key: `output ${key.id} ${stream}`,
     wakeKey: wakeKeys.process(key.id),
-    read: (cursor: number) =>
-      server.shareFeedRead(`output ${key.id} ${stream} ${cursor}`, () => readPage(cursor)),
+    read: readPage,
   };
-  return { status: 200, events: feedFrames(server.wakes, feed, from, signal) };
+  return { status: 200, events: { feed, after: from } };
 }
 
 const endState = (row: ProcessRow): object => ({

@@ -6,6 +6,7 @@ import type {
   Role,
 } from "@keelson/contract";
 import type { Static, TSchema } from "typebox";
+import type { Feed } from "../core/feeds/feed.ts";
 import type { Frames } from "./event-stream.ts";
 import type { PublicAccess } from "../core/public-access/public-access.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -118,11 +119,11 @@ export type Call<A extends Access, P, Q, B> = {
 /** A list is one header line each: `set-cookie`. */
 export type ReplyHeaders = Record<string, string | string[]>;
 
-/** `json` is text that is already JSON, for hot answers; `events` are SSE frames; `bytes` is a raw body. */
+/** `json` is text that is already JSON, for hot answers; `events` is a feed of SSE frames; `bytes` is a raw body. */
 export type Reply =
   | { status: number; body: unknown; headers?: ReplyHeaders }
   | { status: number; json: string; headers?: ReplyHeaders }
-  | { status: 200; events: AsyncIterable<Frames> }
+  | { status: 200; events: { feed: Feed<Frames>; after: number } }
   | {
       status: number;
       bytes: Uint8Array | AsyncIterable<Uint8Array>;

@@ -2,13 +2,15 @@ import { Readable } from "node:stream";
 import { SSE_HEADERS } from "@keelson/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AppOptions } from "./app.ts";
-import type { EventStreams, Frames } from "./event-stream.ts";
+import type { EventStreams } from "./event-stream.ts";
 import type { Reply, RequestFacts } from "./route.ts";
+
+type EventsReply = Extract<Reply, { events: unknown }>;
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Writes a handler's answer. Text that is JSON already goes out as it is. */
-export function sendReply(answer: Exclude<Reply, { events: unknown }>, reply: FastifyReply): FastifyReply {
+export function sendReply(answer: Exclude<Reply, EventsReply>, reply: FastifyReply): FastifyReply {
   reply.code(answer.status);
   if (answer.headers !== undefined) reply.headers(answer.headers);
   if ("json" in answer) return reply.type(JSON_TYPE).send(answer.json);
@@ -28,7 +30,7 @@ export function sendReply(answer: Exclude<Reply, { events: unknown }>, reply: Fa
 export async function sendEvents(
   { log }: AppOptions,
   eventStreams: EventStreams,
-  frames: AsyncIterable<Frames>,
+  events: EventsReply["events"],
   { requestId, signal }: RequestFacts,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -41,6 +43,6 @@ export async function sendEvents(
   }
   const onError = (error: unknown): void =>
     log.error({ err: error, requestId, route: request.routeOptions.url }, "event stream failed");
-  await eventStreams.send({ response, headers: {}, frames, signal, requestId, onError });
+  await eventStreams.send({ response, ...events, signal, requestId, onError });
   return reply;
 }

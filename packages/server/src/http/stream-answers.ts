@@ -8,7 +8,7 @@ import {
   type AppendRecords,
   type StreamDirection,
 } from "@keelson/contract";
-import type { FeedPage } from "../core/feeds/follow-feed.ts";
+import type { FeedPage } from "../core/feeds/feed.ts";
 import { wakeKeys } from "../core/feeds/wakes.ts";
 import { canonicalDigest } from "../core/idempotency/canonical-json.ts";
 import { findStoredAnswer } from "../core/idempotency/idempotency-reads.ts";
@@ -24,7 +24,7 @@ import type { Tx } from "../db/queryable.ts";
 import { invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
 import type { Frames } from "./event-stream.ts";
-import { feedFrames, followCursor, wantsEventStream } from "./follow.ts";
+import { followCursor, wantsEventStream } from "./follow.ts";
 import { pageLimit, sequenceCursor } from "./page.ts";
 import type { Reply, RequestFacts } from "./route.ts";
 import { recordJson } from "./wire/stream.ts";
@@ -222,7 +222,7 @@ export async function answerRecordRead(
   if (wantsEventStream(request, query.follow)) {
     const after = followCursor(request, query.cursor);
     const place = await openPlace(server, target);
-    return followRecords(server, place, after, query.correlation_id ?? null, request.signal);
+    return followRecords(server, place, after, query.correlation_id ?? null);
   }
   const after = sequenceCursor(query.cursor);
   const until = server.clock() + waitMs(query.wait ?? DEFAULT_WAIT);
@@ -286,7 +286,6 @@ function followRecords(
   { target, streamId: known }: Place,
   after: number,
   correlationId: string | null,
-  signal: AbortSignal,
 ): Reply {
   const { environmentId, sessionId, name } = target;
   const streamId = known ?? NO_STREAM;
@@ -303,21 +302,18 @@ function followRecords(
       end: page.isOver && frames.length === 0 ? state : undefined,
     };
   };
-  const shareKey = (cursor: number): string =>
-    `records ${streamId} ${sessionId} ${cursor} ${correlationId ?? ""}`;
   const feed = {
+    key: `records ${streamId} ${sessionId} ${correlationId ?? ""}`,
     wakeKey: wakeKeys.stream(streamId),
     read: (cursor: number) =>
-      server.shareFeedRead(shareKey(cursor), () =>
-        readFrames({
-          environmentId,
-          streamId,
-          after: cursor,
-          correlationId,
-          limit: RECORDS_PER_READ,
-          maxBytes: BYTES_PER_READ,
-        }),
-      ),
+      readFrames({
+        environmentId,
+        streamId,
+        after: cursor,
+        correlationId,
+        limit: RECORDS_PER_READ,
+        maxBytes: BYTES_PER_READ,
+      }),
   };
-  return { status: 200, events: feedFrames(server.wakes, feed, after, signal) };
+  return { status: 200, events: { feed, after } };
 }

@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => stage?.stop());
 
-/** Follows the stream from its beginning and reads only the head of the answer. */
+/** Follows the stream from its beginning and, once the answer comes, reads none of it. */
 async function stall(server: ServerProcess, path: string): Promise<Socket> {
   const url = new URL(server.url);
   const socket = connect(Number(url.port), url.hostname);
@@ -41,8 +41,7 @@ async function stall(server: ServerProcess, path: string): Promise<Socket> {
   socket.write(
     `GET ${path}?follow=1 HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: ${authorization}\r\nconnection: close\r\n\r\n`,
   );
-  await new Promise((resolve) => socket.once("data", resolve));
-  socket.pause();
+  await new Promise((resolve) => socket.once("readable", resolve));
   return socket;
 }
 

@@ -8,6 +8,8 @@ export type Wakes = {
    * A worker's own key is remembered while nobody waits for it, because a worker is between two polls for a moment.
    */
   wait(key: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean>;
+  /** Hears every wake of the key until it is closed: for one who waits for it again and again. */
+  listen(key: string): Listener;
   /** Wakes local waiters and, through `onWake`, other replicas. */
   wake(key: string): void;
   /** Wakes local waiters only: what another replica told. */
@@ -15,6 +17,14 @@ export type Wakes = {
   /** Wakes everyone: after a gap in what other replicas told. */
   wakeAll(): void;
   waiting(key: string): boolean;
+};
+
+export type Listener = {
+  /** Resolves at the next wake, at once when there was one since the last call, and after the timeout. */
+  next(timeoutMs: number): Promise<void>;
+  /** As a wake, for this listener alone. */
+  wake(): void;
+  close(): void;
 };
 
 type Waiter = (woken: boolean) => void;
@@ -25,9 +35,11 @@ const MAX_REMEMBERED = 10_000;
 
 export function createWakes(onWake: (key: string) => void): Wakes {
   const waiters = new Map<string, Set<Waiter>>();
+  const listeners = new Map<string, Set<Listener>>();
   const remembered = new Set<string>();
 
   const wakeLocal = (key: string): void => {
+    for (const listener of listeners.get(key) ?? []) listener.wake();
     const set = waiters.get(key);
     if (set === undefined) {
       if (key.startsWith(WORKER_PREFIX) && remembered.size < MAX_REMEMBERED) remembered.add(key);
@@ -57,15 +69,50 @@ export function createWakes(onWake: (key: string) => void): Wakes {
         signal?.addEventListener("abort", onAbort, { once: true });
         own.add(done);
       }),
+    listen: (key) => {
+      let set = listeners.get(key);
+      if (set === undefined) listeners.set(key, (set = new Set()));
+      const own = set;
+      const listener = createListener(() => {
+        own.delete(listener);
+        if (own.size === 0 && listeners.get(key) === own) listeners.delete(key);
+      });
+      own.add(listener);
+      return listener;
+    },
     wake: (key) => {
       wakeLocal(key);
       onWake(key);
     },
     wakeLocal,
     wakeAll: () => {
-      for (const key of [...waiters.keys()]) wakeLocal(key);
+      for (const key of new Set([...waiters.keys(), ...listeners.keys()])) wakeLocal(key);
     },
     waiting: (key) => waiters.has(key),
+  };
+}
+
+function createListener(close: () => void): Listener {
+  let isWoken = false;
+  let resume: (() => void) | null = null;
+  return {
+    next: (timeoutMs) =>
+      new Promise((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          isWoken = false;
+          resume = null;
+          resolve();
+        };
+        const timer = setTimeout(done, timeoutMs);
+        resume = done;
+        if (isWoken) done();
+      }),
+    wake: () => {
+      isWoken = true;
+      resume?.();
+    },
+    close,
   };
 }
 

@@ -8,7 +8,7 @@ import {
   sseFrame,
 } from "@keelson/contract";
 import { Type } from "typebox";
-import type { FeedPage } from "../../core/feeds/follow-feed.ts";
+import type { FeedPage } from "../../core/feeds/feed.ts";
 import { wakeKeys } from "../../core/feeds/wakes.ts";
 import { listRunEvents } from "../../core/run-events/run-event-reads.ts";
 import { findLogTotals, listLogChunks, readLogTail } from "../../core/run-logs/run-log-reads.ts";
@@ -16,8 +16,8 @@ import { findRunStatus } from "../../core/runs/run-reads.ts";
 import { encodeId } from "@keelson/contract";
 import { notFound } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
-import { feedFrames, followCursor, wantsEventStream } from "../follow.ts";
-import { route, type EnvironmentScope, type Reply, type RequestFacts, type Route } from "../route.ts";
+import { followCursor, wantsEventStream } from "../follow.ts";
+import { route, type EnvironmentScope, type Reply, type Route } from "../route.ts";
 import {
   answerRunCancel,
   answerRunCounts,
@@ -50,7 +50,6 @@ type ReadFeed = (after: number) => Promise<{ frames: string[]; cursor: number; f
 function followRun(
   server: ServerContext,
   scope: EnvironmentScope,
-  request: RequestFacts,
   runId: string,
   name: string,
   after: number,
@@ -68,10 +67,11 @@ function followRun(
     };
   };
   const feed = {
+    key: `${name} ${runId}`,
     wakeKey: wakeKeys.run(runId),
-    read: (cursor: number) => server.shareFeedRead(`${name} ${runId} ${cursor}`, () => readPage(cursor)),
+    read: readPage,
   };
-  return { status: 200, events: feedFrames(server.wakes, feed, after, request.signal) };
+  return { status: 200, events: { feed, after } };
 }
 
 const eventReader =
@@ -200,7 +200,6 @@ export const apiRunRoutes: Route[] = [
       return followRun(
         server,
         scope,
-        request,
         runId,
         "events",
         followCursor(request, query.cursor),
@@ -232,7 +231,6 @@ export const apiRunRoutes: Route[] = [
       return followRun(
         server,
         scope,
-        request,
         runId,
         "logs",
         followCursor(request, query.cursor),

@@ -1,0 +1,52 @@
+import type { Feed, FeedEnd, FeedPage, Sink } from "./feed.ts";
+import { createFeedTip, type FeedTip } from "./feed-tip.ts";
+import { createSharedReads } from "./shared-reads.ts";
+import type { Wakes } from "./wakes.ts";
+
+/**
+ * Everyone who follows a feed through this replica. A follower that is behind reads pages of its own, each written before
+ * the next is read; one that has everything joins the others at the tip of its feed, where one read serves them all.
+ */
+export type FeedHub<Batch> = {
+  /**
+   * Writes everything after the cursor, in order, without gap or repeat, until the feed is over or the signal aborts.
+   * Reading is by cursor and a wake is only a hint, so neither a lost wake nor a restart can skip an entry.
+   *
+   * @returns how the feed ended; null when the signal was aborted. Rejects when a read fails.
+   */
+  follow(feed: Feed<Batch>, after: number, sink: Sink<Batch>, signal: AbortSignal): Promise<FeedEnd | null>;
+};
+
+export function createFeedHub<Batch>(wakes: Wakes): FeedHub<Batch> {
+  const shareRead = createSharedReads<FeedPage<Batch>>();
+  const tips = new Map<string, FeedTip<Batch>>();
+
+  const tipOf = (feed: Feed<Batch>, cursor: number): FeedTip<Batch> => {
+    let tip = tips.get(feed.key);
+    if (tip === undefined) {
+      tip = createFeedTip(wakes, feed, cursor, () => tips.delete(feed.key));
+      tips.set(feed.key, tip);
+    }
+    return tip;
+  };
+
+  return {
+    follow: async (feed, after, sink, signal) => {
+      let cursor = after;
+      while (!signal.aborted) {
+        const from = cursor;
+        const page = await shareRead(`${feed.key} ${from}`, () => feed.read(from));
+        if (signal.aborted) return null;
+        cursor = page.cursor;
+        if (page.batch !== null && !sink.write(page.batch)) await sink.drained();
+        if (page.end !== undefined) return { state: page.end, cursor };
+        if (page.batch !== null) continue;
+        const left = await tipOf(feed, cursor).join(cursor, sink, signal);
+        if (left.end !== undefined) return { state: left.end, cursor: left.cursor };
+        cursor = left.cursor;
+        if (left.isFull) await sink.drained();
+      }
+      return null;
+    },
+  };
+}
