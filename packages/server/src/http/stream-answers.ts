@@ -72,7 +72,9 @@ export async function answerAppend(
     ? recordAppender.append(append, key)
     : recordAppender.appendAfter(append, key, first));
   if (outcome.replayed) return repeatedReply(server, target, body, outcome.streamId, outcome.firstSequence);
-  const rows = append.records.map((record, index) => toRow(append, record, outcome.firstSequence + index));
+  const { streamId, firstSequence } = outcome;
+  const rows = append.records.map((record, index) => toRow(append, record, firstSequence + index));
+  offerRecords(server, target, streamId, rows);
   return appendReply(target, body, rows);
 }
 
@@ -277,6 +279,31 @@ async function waitForPage(
   }
 }
 
+const recordsKey = (streamId: string, sessionId: string, correlationId: string | null): string =>
+  `records ${streamId} ${sessionId} ${correlationId ?? ""}`;
+
+/** Followers at the tip need not read what is in memory here; more than one read would give is left to be read. */
+function offerRecords(
+  { feeds }: ServerContext,
+  { sessionId, name }: StreamTarget,
+  streamId: string,
+  rows: readonly RecordRow[],
+): void {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return;
+  if (rows.reduce((sum, { data }) => sum + data.length, 0) > BYTES_PER_READ) return;
+  feeds.offer(recordsKey(streamId, sessionId, null), first.sequence - 1, last.sequence, () =>
+    toFrames(sessionId, name, rows),
+  );
+}
+
+const toFrames = (sessionId: string, name: string, records: readonly RecordRow[]): Buffer =>
+  Buffer.from(
+    records
+      .map((record) => sseFrame("record", String(record.sequence), recordJson(sessionId, name, record)))
+      .join(""),
+  );
+
 /**
  * Followers at the same place of a stream share one read and its encoded frames. The end is told after a read that found
  * no record, when by the same read nothing can be appended any more.
@@ -292,18 +319,16 @@ function followRecords(
   const readFrames = async (range: RecordRange): Promise<FeedPage<Frames>> => {
     const page = await readRecords(server.db, sessionId, range);
     if (page === null) throw notFound();
-    const frames = page.records.map((record) =>
-      sseFrame("record", String(record.sequence), recordJson(sessionId, name, record)),
-    );
+    const isEmpty = page.records.length === 0;
     const state = { session_id: encodeId("sess", sessionId), stream: name, status: page.sessionStatus };
     return {
-      batch: frames.length === 0 ? null : Buffer.from(frames.join("")),
+      batch: isEmpty ? null : toFrames(sessionId, name, page.records),
       cursor: page.records.at(-1)?.sequence ?? range.after,
-      end: page.isOver && frames.length === 0 ? state : undefined,
+      end: page.isOver && isEmpty ? state : undefined,
     };
   };
   const feed = {
-    key: `records ${streamId} ${sessionId} ${correlationId ?? ""}`,
+    key: recordsKey(streamId, sessionId, correlationId),
     wakeKey: wakeKeys.stream(streamId),
     read: (cursor: number) =>
       readFrames({

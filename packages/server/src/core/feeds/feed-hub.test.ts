@@ -65,7 +65,7 @@ after(() => over.abort());
 
 function scene() {
   const wakes = createWakes(() => undefined);
-  return { hub: createFeedHub<number[]>(wakes), never: over.signal, ...numbers(wakes) };
+  return { wakes, hub: createFeedHub<number[]>(wakes), never: over.signal, ...numbers(wakes) };
 }
 
 describe("followers of a feed", () => {
@@ -124,6 +124,51 @@ describe("followers of a feed", () => {
     slow.drain();
     assert.deepEqual(await ends[0], { state: "over", cursor: 9 });
     assert.deepEqual(slow.got, upTo(9));
+  });
+
+  it("get what is offered once and in order, whether or not it is read too", async () => {
+    const { hub, feed, append, finish, state, wakes, never } = scene();
+    const all = [collector(), collector(3), collector()];
+    const ends = all.map(({ sink }) => hub.follow(feed, 0, sink, never));
+    for (let n = 0; n < 300; n += 1) {
+      const from = state.length;
+      if (n % 3 === 0) append(1 + (n % 2));
+      else {
+        state.length += 2;
+        const [to, offered] = [state.length, [from + 1, from + 2]];
+        // Stored one after the other, told of in another order now and then.
+        const offer = (): void => hub.offer("numbers", from, to, () => offered);
+        wakes.wake("n", to);
+        if (n % 7 === 0) setImmediate(offer);
+        else offer();
+      }
+      if (n % 5 === 0) await new Promise(setImmediate);
+      all[1]?.drain();
+    }
+    finish();
+    const draining = setInterval(() => all[1]?.drain());
+    await Promise.all(ends);
+    clearInterval(draining);
+    for (const { got } of all) assert.deepEqual(got, upTo(state.length));
+  });
+
+  it("are offered what is new without a read", async () => {
+    const { hub, feed, append, state, wakes, never } = scene();
+    const { got, sink, has } = collector();
+    void hub.follow(feed, 0, sink, never);
+    append(1);
+    await has(1);
+    // The tip has looked, and waits.
+    for (let n = 0; n < 20; n += 1) await new Promise(setImmediate);
+    const { reads } = state;
+    for (let n = 1; n <= 50; n += 1) {
+      state.length += 1;
+      wakes.wake("n", state.length);
+      hub.offer("numbers", n, n + 1, () => [n + 1]);
+      await has(n + 1);
+    }
+    assert.deepEqual(got, upTo(51));
+    assert.equal(state.reads, reads);
   });
 
   it("stop when their signal is aborted, and the others go on", async () => {

@@ -1,5 +1,5 @@
 import type { Feed, FeedEnd, FeedPage, Sink } from "./feed.ts";
-import { createFeedTip, type FeedTip } from "./feed-tip.ts";
+import { FeedTip, type Left } from "./feed-tip.ts";
 import { createSharedReads } from "./shared-reads.ts";
 import type { Wakes } from "./wakes.ts";
 
@@ -15,22 +15,29 @@ export type FeedHub<Batch> = {
    * @returns how the feed ended; null when the signal was aborted. Rejects when a read fails.
    */
   follow(feed: Feed<Batch>, after: number, sink: Sink<Batch>, signal: AbortSignal): Promise<FeedEnd | null>;
+  /**
+   * What was stored by this replica, from one cursor to another, as a read would give it: followers that have everything
+   * before it are given it at once.
+   */
+  offer(feedKey: string, from: number, to: number, makeBatch: () => Batch): void;
 };
 
 export function createFeedHub<Batch>(wakes: Wakes): FeedHub<Batch> {
   const shareRead = createSharedReads<FeedPage<Batch>>();
   const tips = new Map<string, FeedTip<Batch>>();
 
-  const tipOf = (feed: Feed<Batch>, cursor: number): FeedTip<Batch> => {
-    let tip = tips.get(feed.key);
-    if (tip === undefined) {
-      tip = createFeedTip(wakes, feed, cursor, () => tips.delete(feed.key));
-      tips.set(feed.key, tip);
-    }
-    return tip;
+  const joinTip = (feed: Feed<Batch>, at: number, sink: Sink<Batch>, signal: AbortSignal): Promise<Left> => {
+    const known = tips.get(feed.key);
+    if (known !== undefined) return known.join(at, sink, signal);
+    const tip = new FeedTip(wakes, feed, at, () => tips.delete(feed.key));
+    tips.set(feed.key, tip);
+    const left = tip.join(at, sink, signal);
+    void tip.run();
+    return left;
   };
 
   return {
+    offer: (feedKey, from, to, makeBatch) => tips.get(feedKey)?.offer(from, to, makeBatch),
     follow: async (feed, after, sink, signal) => {
       let cursor = after;
       while (!signal.aborted) {
@@ -41,7 +48,7 @@ export function createFeedHub<Batch>(wakes: Wakes): FeedHub<Batch> {
         if (page.batch !== null && !sink.write(page.batch)) await sink.drained();
         if (page.end !== undefined) return { state: page.end, cursor };
         if (page.batch !== null) continue;
-        const left = await tipOf(feed, cursor).join(cursor, sink, signal);
+        const left = await joinTip(feed, cursor, sink, signal);
         if (left.end !== undefined) return { state: left.end, cursor: left.cursor };
         cursor = left.cursor;
         if (left.isFull) await sink.drained();

@@ -1,106 +1,120 @@
 import type { Feed, FeedPage, Sink } from "./feed.ts";
 import type { Listener, Wakes } from "./wakes.ts";
 
-/**
- * The tip of a feed, where followers wait that have everything. One loop reads what is new and writes it to all of them: a
- * thousand followers cost one read and a thousand writes to sockets.
- */
-export type FeedTip<Batch> = {
-  /**
-   * Resolves when the follower leaves: the feed has ended, its sink takes no more, it is elsewhere than the tip, or the
-   * signal was aborted. Rejects when a read fails.
-   */
-  join(cursor: number, sink: Sink<Batch>, signal: AbortSignal): Promise<Left>;
-};
-
-/** `cursor`: where the follower is now. */
+/** Why a follower leaves; `cursor` is where it is now. */
 export type Left = { cursor: number; isFull: boolean; end: unknown };
 
 type Follower<Batch> = {
   sink: Sink<Batch>;
-  leave(left: Omit<Left, "cursor">): void;
+  leave(why: Omit<Left, "cursor">): void;
   fail(error: unknown): void;
 };
 
 /** The tip looks by itself this often: the repair of a wake that was lost between replicas. */
 const SAFETY_READ_MS = 2_000;
 
-/** @param onEmpty is called once, when nobody follows any more; the tip must not be joined after it. */
-export function createFeedTip<Batch>(
-  wakes: Wakes,
-  feed: Feed<Batch>,
-  from: number,
-  onEmpty: () => void,
-): FeedTip<Batch> {
-  /** All of them are at the cursor of the tip. */
-  const followers = new Set<Follower<Batch>>();
+const ELSEWHERE = { isFull: false, end: undefined };
+const FULL = { isFull: true, end: undefined };
+
+/**
+ * The tip of a feed, where followers wait that have everything. One loop reads what is new and writes it to all of them: a
+ * thousand followers cost one read and a thousand writes to sockets.
+ */
+export class FeedTip<Batch> {
+  readonly #feed: Feed<Batch>;
+  readonly #listener: Listener;
+  readonly #onEmpty: () => void;
+  /** All of them are at the cursor. */
+  readonly #followers = new Set<Follower<Batch>>();
   /** Those who have read more than the tip has. */
-  const overtaken: (() => void)[] = [];
-  let cursor = from;
-  let listener: Listener | null = null;
+  readonly #overtaken: (() => void)[] = [];
+  #cursor: number;
 
-  const leaveAll = (left: Omit<Left, "cursor">): void => {
-    for (const follower of followers) follower.leave(left);
-  };
-
-  const take = ({ batch, cursor: next, end }: FeedPage<Batch>): void => {
-    cursor = next;
-    for (const resolve of overtaken.splice(0)) resolve();
-    if (batch !== null)
-      for (const follower of followers)
-        if (!follower.sink.write(batch)) follower.leave({ isFull: true, end: undefined });
-    if (end !== undefined) leaveAll({ isFull: false, end });
-  };
-
-  const run = async (): Promise<void> => {
+  /** @param onEmpty is called once, when nobody follows any more; the tip must not be joined after it. */
+  constructor(wakes: Wakes, feed: Feed<Batch>, cursor: number, onEmpty: () => void) {
+    this.#feed = feed;
     // Heard from before the first read on: what is appended during a read causes the next.
-    listener = wakes.listen(feed.wakeKey);
+    this.#listener = wakes.listen(feed.wakeKey);
+    this.#cursor = cursor;
+    this.#onEmpty = onEmpty;
+  }
+
+  /**
+   * Resolves when the follower leaves: the feed has ended, its sink takes no more, it is elsewhere than the tip, or the
+   * signal was aborted. Rejects when a read fails.
+   */
+  join(at: number, sink: Sink<Batch>, signal: AbortSignal): Promise<Left> {
+    const elsewhere = { cursor: at, ...ELSEWHERE };
+    // Behind the tip, the next read of its own brings it there; ahead of it, the tip is to read first.
+    if (at < this.#cursor || signal.aborted) return Promise.resolve(elsewhere);
+    if (at > this.#cursor)
+      return new Promise((resolve) => {
+        this.#overtaken.push(() => resolve(elsewhere));
+        this.#listener.wake();
+      });
+    return new Promise((resolve, reject) => {
+      const forget = (): void => {
+        this.#followers.delete(follower);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const follower: Follower<Batch> = {
+        sink,
+        leave: (why) => {
+          forget();
+          resolve({ cursor: this.#cursor, ...why });
+        },
+        fail: (error) => {
+          forget();
+          reject(error instanceof Error ? error : new Error("A feed could not be read.", { cause: error }));
+        },
+      };
+      const onAbort = (): void => follower.leave(ELSEWHERE);
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#followers.add(follower);
+    });
+  }
+
+  /** Writes what was just stored after `from` to those who have everything before it, without reading it again. */
+  offer(from: number, to: number, makeBatch: () => Batch): void {
+    if (from !== this.#cursor || this.#followers.size === 0) return;
+    this.#take(from, { batch: makeBatch(), cursor: to, end: undefined });
+  }
+
+  /** Until nobody follows any more; begun once, when the first one does. */
+  async run(): Promise<void> {
     try {
-      while (followers.size > 0) {
-        const page = await feed.read(cursor);
-        take(page);
-        if (page.batch === null && followers.size > 0) await listener.next(SAFETY_READ_MS);
+      while (this.#followers.size > 0) {
+        const from = this.#cursor;
+        const page = await this.#feed.read(from);
+        this.#take(from, page);
+        if (page.batch === null) await this.#news();
       }
     } catch (error) {
-      for (const follower of followers) follower.fail(error);
+      for (const follower of this.#followers) follower.fail(error);
     } finally {
-      for (const resolve of overtaken.splice(0)) resolve();
-      listener.close();
-      onEmpty();
+      for (const resolve of this.#overtaken.splice(0)) resolve();
+      this.#listener.close();
+      this.#onEmpty();
     }
-  };
+  }
 
-  return {
-    join: (at, sink, signal) => {
-      const stay: Left = { cursor: at, isFull: false, end: undefined };
-      // Behind the tip, the next read of its own brings it there; ahead of it, the tip is to read first.
-      if (at < cursor || signal.aborted) return Promise.resolve(stay);
-      if (at > cursor)
-        return new Promise((resolve) => {
-          overtaken.push(() => resolve(stay));
-          listener?.wake();
-        });
-      return new Promise((resolve, reject) => {
-        const forget = (): void => {
-          followers.delete(follower);
-          signal.removeEventListener("abort", onAbort);
-        };
-        const follower: Follower<Batch> = {
-          sink,
-          leave: (left) => {
-            forget();
-            resolve({ cursor, ...left });
-          },
-          fail: (error) => {
-            forget();
-            reject(error instanceof Error ? error : new Error("A feed could not be read.", { cause: error }));
-          },
-        };
-        const onAbort = (): void => follower.leave({ isFull: false, end: undefined });
-        signal.addEventListener("abort", onAbort, { once: true });
-        followers.add(follower);
-        if (listener === null) void run();
-      });
-    },
-  };
+  #take(from: number, { batch, cursor, end }: FeedPage<Batch>): void {
+    // Something was offered during the read: the next one begins after it.
+    if (from !== this.#cursor) return;
+    this.#cursor = cursor;
+    for (const resolve of this.#overtaken.splice(0)) resolve();
+    for (const follower of this.#followers)
+      if (batch !== null && !follower.sink.write(batch)) follower.leave(FULL);
+      else if (end !== undefined) follower.leave({ isFull: false, end });
+  }
+
+  /** Resolves when there may be something to read. */
+  async #news(): Promise<void> {
+    while (this.#followers.size > 0) {
+      const upTo = await this.#listener.next(SAFETY_READ_MS);
+      // Whoever stored it is about to offer it.
+      if (upTo !== Number.POSITIVE_INFINITY) await new Promise(setImmediate);
+      if (upTo > this.#cursor) return;
+    }
+  }
 }

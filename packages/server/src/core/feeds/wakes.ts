@@ -10,8 +10,11 @@ export type Wakes = {
   wait(key: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean>;
   /** Hears every wake of the key until it is closed: for one who waits for it again and again. */
   listen(key: string): Listener;
-  /** Wakes local waiters and, through `onWake`, other replicas. */
-  wake(key: string): void;
+  /**
+   * Wakes local waiters and, through `onWake`, other replicas. `upTo` is the cursor of what is new when nothing else is:
+   * a listener that has it already need not look.
+   */
+  wake(key: string, upTo?: number): void;
   /** Wakes local waiters only: what another replica told. */
   wakeLocal(key: string): void;
   /** Wakes everyone: after a gap in what other replicas told. */
@@ -20,10 +23,13 @@ export type Wakes = {
 };
 
 export type Listener = {
-  /** Resolves at the next wake, at once when there was one since the last call, and after the timeout. */
-  next(timeoutMs: number): Promise<void>;
+  /**
+   * Resolves at the next wake, at once when there was one since the last call, and after the timeout.
+   * @returns the cursor up to which there is something to look for; infinity when anything may be new.
+   */
+  next(timeoutMs: number): Promise<number>;
   /** As a wake, for this listener alone. */
-  wake(): void;
+  wake(upTo?: number): void;
   close(): void;
 };
 
@@ -38,8 +44,8 @@ export function createWakes(onWake: (key: string) => void): Wakes {
   const listeners = new Map<string, Set<Listener>>();
   const remembered = new Set<string>();
 
-  const wakeLocal = (key: string): void => {
-    for (const listener of listeners.get(key) ?? []) listener.wake();
+  const wakeLocal = (key: string, upTo?: number): void => {
+    for (const listener of listeners.get(key) ?? []) listener.wake(upTo);
     const set = waiters.get(key);
     if (set === undefined) {
       if (key.startsWith(WORKER_PREFIX) && remembered.size < MAX_REMEMBERED) remembered.add(key);
@@ -80,11 +86,11 @@ export function createWakes(onWake: (key: string) => void): Wakes {
       own.add(listener);
       return listener;
     },
-    wake: (key) => {
-      wakeLocal(key);
+    wake: (key, upTo) => {
+      wakeLocal(key, upTo);
       onWake(key);
     },
-    wakeLocal,
+    wakeLocal: (key) => wakeLocal(key),
     wakeAll: () => {
       for (const key of new Set([...waiters.keys(), ...listeners.keys()])) wakeLocal(key);
     },
@@ -93,24 +99,24 @@ export function createWakes(onWake: (key: string) => void): Wakes {
 }
 
 function createListener(close: () => void): Listener {
-  let isWoken = false;
-  let resume: (() => void) | null = null;
+  let news: number | null = null;
+  let resume: ((upTo: number) => void) | null = null;
   return {
     next: (timeoutMs) =>
       new Promise((resolve) => {
-        const done = (): void => {
+        const done = (upTo: number): void => {
           clearTimeout(timer);
-          isWoken = false;
+          news = null;
           resume = null;
-          resolve();
+          resolve(upTo);
         };
-        const timer = setTimeout(done, timeoutMs);
+        const timer = setTimeout(done, timeoutMs, Number.POSITIVE_INFINITY);
         resume = done;
-        if (isWoken) done();
+        if (news !== null) done(news);
       }),
-    wake: () => {
-      isWoken = true;
-      resume?.();
+    wake: (upTo = Number.POSITIVE_INFINITY) => {
+      news = Math.max(news ?? 0, upTo);
+      resume?.(news);
     },
     close,
   };

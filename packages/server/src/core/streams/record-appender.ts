@@ -129,9 +129,22 @@ async function appendOutputs(
     batch.map(({ append }) => append),
     false,
   );
-  for (const streamId of new Set(inserted.flatMap((appended) => appended?.streamId ?? [])))
-    wakes.wake(wakeKeys.stream(streamId));
+  for (const [streamId, upTo] of lastSequences(batch, inserted)) wakes.wake(wakeKeys.stream(streamId), upTo);
   return inserted.map((appended) => (appended === null ? { kind: "left" } : { kind: "appended", appended }));
+}
+
+/** Where each stream ends after these appends. */
+function lastSequences(
+  batch: readonly KeyedAppend[],
+  inserted: readonly (Appended | null)[],
+): Map<string, number> {
+  const last = new Map<string, number>();
+  for (const [at, appended] of inserted.entries()) {
+    if (appended === null) continue;
+    const sequence = appended.firstSequence + (batch[at]?.append.records.length ?? 0) - 1;
+    last.set(appended.streamId, Math.max(last.get(appended.streamId) ?? 0, sequence));
+  }
+  return last;
 }
 
 async function appendOthers(
