@@ -5,7 +5,7 @@ import type { AuditFacts } from "../core/audit/audit.ts";
 import type { Principal } from "../core/credentials/principal.ts";
 import type { Tx } from "../db/queryable.ts";
 import type { ServerContext } from "../server-context.ts";
-import type { Scope } from "./route.ts";
+import type { Route, Scope } from "./route.ts";
 
 /** What a route that changes something leaves in the audit log, or why it leaves nothing there. */
 export type AuditDeclaration =
@@ -40,18 +40,39 @@ export type Audited = <Result>(
   target: (result: Result) => AuditTarget | null,
 ) => Promise<Result>;
 
-/** Why routes of whole kinds leave no events. */
+/** Why single routes leave no events. */
 export const UNAUDITED = {
-  work: {
-    none: "Work of an environment, not its administration: the run, session, token or workspace has its own history, and a chain's lock would make callers queue.",
-  },
   asking: { none: "Begins a sign-in of nobody yet; the sign-in that comes of it is audited." },
-  worker: { none: "Machines report here; people change workers by /admin and /capacity." },
   bytes: { none: "Stores bytes under their digest; the deployment that names them is audited." },
+  enrollment: {
+    none: "A machine enrolls or renews; that it may is an enrollment token, which is audited.",
+  },
+  callback: { none: "A provider answers for the work of an environment; the token says so." },
   visitors: {
     none: "Made for each visitor of a page, so many at once that they would queue for the chain; narrow and short-lived.",
   },
 } as const satisfies Record<string, AuditDeclaration>;
+
+/** What an environment's work is done by, as permissions begin. */
+const WORK = /^(tasks|actors|sessions|runs|tokens|workspaces)\./;
+const WORK_REASON =
+  "Work of an environment, not its administration: the run, session, token or workspace has a history of its own, and callers would queue for the chain.";
+
+/** Why whole kinds of routes leave no events; null for routes that have to say themselves what they leave. */
+export function unauditedKind({ method, access }: Pick<Route, "method" | "access">): string | null {
+  if (method === "GET" || method === "HEAD") return "Changes nothing.";
+  switch (access.kind) {
+    case "worker":
+      return "Machines report here; people change workers by /admin and /capacity.";
+    case "completion_token":
+    case "public_access":
+      return WORK_REASON;
+    case "environment":
+      return WORK.test(access.permission) ? WORK_REASON : null;
+    default:
+      return null;
+  }
+}
 
 /** For routes that declare no event: to call it is a mistake in the route. */
 export const notAudited: Audited = () =>
