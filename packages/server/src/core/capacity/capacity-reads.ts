@@ -40,7 +40,7 @@ export async function listGroupLoads(
       w."registeredWorkers", w."activeWorkers", w."drainingWorkers", w."drainedWorkers", w."lostWorkers",
       coalesce(w."slotsExecutions", 0)::int8 AS "slotsExecutions", coalesce(w."slotsWorkspaces", 0)::int8 AS "slotsWorkspaces",
       coalesce(w."takenExecutions", 0)::int8 AS "takenExecutions", coalesce(w."takenWorkspaces", 0)::int8 AS "takenWorkspaces",
-      coalesce(s.executions, 0)::int8 AS "sizeExecutions", coalesce(s.workspaces, 0)::int8 AS "sizeWorkspaces"
+      coalesce(w.size, s.executions, 0)::int8 AS "sizeExecutions", coalesce(w."workspaceSize", s.workspaces, 0)::int8 AS "sizeWorkspaces"
     FROM worker_groups g
     CROSS JOIN LATERAL (
       SELECT count(*) AS queued, min(r.updated_at) AS "oldestQueuedAt"
@@ -53,6 +53,8 @@ export async function listGroupLoads(
         count(*) FILTER (WHERE k.status = 'drained') AS "drainedWorkers",
         count(*) FILTER (WHERE k.status = 'lost') AS "lostWorkers",
         sum(k.running) AS running, sum(k.workspaces) AS workspaces,
+        round(avg(k.capacity_executions) FILTER (WHERE k.status = 'active')) AS size,
+        round(avg(k.capacity_workspaces) FILTER (WHERE k.status = 'active')) AS "workspaceSize",
         sum(k.capacity_executions) FILTER (WHERE k.status = 'active') AS "slotsExecutions",
         sum(k.capacity_workspaces) FILTER (WHERE k.status = 'active') AS "slotsWorkspaces",
         sum(k.running) FILTER (WHERE k.status = 'active') AS "takenExecutions",

@@ -24,7 +24,7 @@ export type GroupLoad = {
   slots: Slots;
   /** Of those, what is taken. */
   taken: Slots;
-  /** What one worker of the group holds, as the newest ones said. */
+  /** What one worker of the group holds: those that get work, else the newest that there were. */
   size: Slots;
 };
 
