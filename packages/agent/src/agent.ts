@@ -67,10 +67,14 @@ export class Agent {
   readonly #ahead: LeaseAhead;
   #draining = false;
   #whenDone: (() => void)[] = [];
+  /** Resolves when it has ended, whoever asked for it. */
+  readonly ended: Promise<void>;
+  #end: () => void = () => undefined;
   #drained: Promise<void> | null = null;
 
   constructor(options: AgentOptions) {
     this.#options = options;
+    this.ended = new Promise((resolve) => (this.#end = resolve));
     this.#ahead = createLeaseAhead(options.clock.monotonic, options.capacity);
     const { client, reaper, capacity, clock, random, logger } = options;
     const { signal } = this.#stopped;
@@ -118,6 +122,7 @@ export class Agent {
       find: (leaseId) => this.#leases.get(leaseId),
       cancel: (cancellations) => this.#cancel(cancellations),
       resume: (resumptions) => this.#resume(resumptions),
+      drain: () => this.#drainedFromOutside(),
       inUse: () => ({ executions: this.#running.size - this.#parked.size, workspaces: 0 }),
     });
   }
@@ -137,6 +142,14 @@ export class Agent {
     this.#options.client.close();
     this.#options.reaper.close();
     await loop;
+    this.#end();
+  }
+
+  /** An operator or a scaler wants this worker gone; the server said so. */
+  #drainedFromOutside(): void {
+    if (this.#draining) return;
+    this.#options.logger.info({}, "the server drains this worker");
+    this.drain().catch((err: unknown) => this.#options.logger.error({ err }, "the drain failed"));
   }
 
   async #drain(): Promise<void> {
@@ -182,6 +195,7 @@ export class Agent {
 
   #receive(response: LeaseResponse): void {
     this.#leaseDurationMs = parseDuration(response.lease_duration) ?? this.#leaseDurationMs;
+    if (response.draining) this.#drainedFromOutside();
     for (const execution of response.executions) this.#accept(execution);
     this.#cancel(response.cancellations);
     this.#resume(response.resumptions);

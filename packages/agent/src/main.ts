@@ -34,7 +34,10 @@ process.on("SIGTERM", (signal) => void onSignal(signal));
 process.on("SIGINT", (signal) => void onSignal(signal));
 
 try {
-  end = await startAgent({ ...config, version, logger, signal: starting.signal });
+  const agent = await startAgent({ ...config, version, logger, signal: starting.signal });
+  end = agent;
+  // Drained on the server, too: whoever keeps machines sees that this one is free.
+  void agent.ended.then(() => process.exit(0));
 } catch (err) {
   logger.error({ err }, "the agent could not start");
   process.exitCode = 1;

@@ -40,6 +40,8 @@ export type RunningAgent = {
   drain(): Promise<void>;
   /** Kills all runs and resolves when no process is left. */
   stop(): Promise<void>;
+  /** Resolves when it has ended: after `drain`, `stop`, or a drain that was asked for on the server. */
+  ended: Promise<void>;
 };
 
 /**
@@ -84,5 +86,10 @@ export async function startAgent(options: StartAgentOptions): Promise<RunningAge
     maxLogBytes: options.maxLogBytes ?? 64 * 1024 * 1024,
   });
   logger.info({ workerId: client.workerId(), url, capacity }, "agent started");
-  return { workerId: client.workerId(), drain: () => agent.drain(), stop: () => agent.stop() };
+  return {
+    workerId: client.workerId(),
+    drain: () => agent.drain(),
+    stop: () => agent.stop(),
+    ended: agent.ended,
+  };
 }

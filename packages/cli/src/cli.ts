@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { Client } from "@keelson/sdk";
 import type { Command } from "commander";
+import { resolveAdmin, type AdminCredentials } from "./admin-credentials.ts";
 import { resolveCredentials, type Environment } from "./config.ts";
 import { resolveUser, type UserCredentials } from "./user-credentials.ts";
 import { CLI_VERSION } from "./version.ts";
@@ -29,6 +30,8 @@ export type Cli = {
   client: () => Client;
   /** The signed-in user's client: KEELSON_USER_TOKEN, the project's, or that of `keelson login`. */
   user: () => UserClient;
+  /** An administrator's client: KEELSON_ADMIN_KEY, the project's key, or the user of `keelson login`. */
+  admin: () => AdminClient;
   /** The server that --url or KEELSON_URL names; null when neither does. */
   givenUrl: () => string | null;
   /** A client of a server with a user's token; without one, of routes that need none. */
@@ -37,6 +40,9 @@ export type Cli = {
 
 /** A user's client and where the user acts unless told otherwise. */
 export type UserClient = { client: Client; credentials: UserCredentials };
+
+/** An administrator's client, and what it shows, for what is not JSON. */
+export type AdminClient = { client: Client; credentials: AdminCredentials };
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -66,6 +72,10 @@ export function createCli(program: Command, host: Host): Cli {
     user: () => {
       const credentials = resolveUser(options(), host.env, host.cwd);
       return { client: clientOf(credentials.url, credentials.token), credentials };
+    },
+    admin: () => {
+      const credentials = resolveAdmin(options(), host.env, host.cwd);
+      return { client: clientOf(credentials.url, credentials.credential), credentials };
     },
     givenUrl: () => options().url ?? (host.env["KEELSON_URL"] || null),
     clientOf,

@@ -9,7 +9,7 @@ export type Credentials = { url: string; apiKey: string };
 
 /** As a server writes it; see `startServer`. */
 type CredentialsFile = Partial<
-  Record<"url" | "api_key" | "user_token" | "project_id" | "environment_id", unknown>
+  Record<"url" | "api_key" | "user_token" | "admin_key" | "project_id" | "environment_id", unknown>
 >;
 
 /** A file of JSON; null when it is not there. */
@@ -32,6 +32,7 @@ export function readJsonFile(path: string): unknown {
 
 export type ProjectCredentials = Credentials & {
   userToken: string | null;
+  adminKey: string | null;
   projectId: string | null;
   environmentId: string | null;
 };
@@ -42,11 +43,13 @@ function readCredentialsFile(path: string): ProjectCredentials | null {
   const { url, api_key: apiKey } = content;
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
   if (typeof url === "string" && typeof apiKey === "string") {
-    const { user_token: userToken, project_id: projectId, environment_id: environmentId } = content;
+    const { user_token: userToken, admin_key: adminKey } = content;
+    const { project_id: projectId, environment_id: environmentId } = content;
     return {
       url,
       apiKey,
       userToken: text(userToken),
+      adminKey: text(adminKey),
       projectId: text(projectId),
       environmentId: text(environmentId),
     };

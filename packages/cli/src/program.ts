@@ -3,6 +3,9 @@ import { createCli, type Cli, type Host } from "./cli.ts";
 import { addActorList } from "./commands/actor/list.ts";
 import { addActorStart } from "./commands/actor/start.ts";
 import { addAgent } from "./commands/agent.ts";
+import { addAuditExport } from "./commands/audit/export.ts";
+import { addAuditList } from "./commands/audit/list.ts";
+import { addAuditVerify } from "./commands/audit/verify.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDeploymentEvents } from "./commands/deployment/events.ts";
 import { addDeploymentGet } from "./commands/deployment/get.ts";
@@ -64,6 +67,9 @@ import { addTokenGet } from "./commands/token/get.ts";
 import { addTokenList } from "./commands/token/list.ts";
 import { addUp } from "./commands/up.ts";
 import { addWhoami } from "./commands/whoami.ts";
+import { addWorkerDrain } from "./commands/worker/drain.ts";
+import { addWorkerGet } from "./commands/worker/get.ts";
+import { addWorkerList } from "./commands/worker/list.ts";
 import { EXIT, exitCodeOf, interruption } from "./exit-codes.ts";
 import { reportError } from "./report-error.ts";
 import { CLI_VERSION } from "./version.ts";
@@ -143,6 +149,16 @@ const NOUNS = [
     name: "invitation",
     description: "Invitations to an organization",
     verbs: [addInvitationList, addInvitationCreate, addInvitationAccept, addInvitationRevoke],
+  },
+  {
+    name: "worker",
+    description: "Machines that run code, as administrators see them",
+    verbs: [addWorkerList, addWorkerGet, addWorkerDrain],
+  },
+  {
+    name: "audit",
+    description: "Who did what, for administrators",
+    verbs: [addAuditList, addAuditExport, addAuditVerify],
   },
 ] as const;
 

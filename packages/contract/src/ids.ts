@@ -36,6 +36,12 @@ export const ID_PREFIXES = {
   workerGroup: "wgrp",
   lease: "lease",
   checkpoint: "ckpt",
+  enrollmentToken: "enr",
+  auditEvent: "aud",
+  /** A person's signed-in session; `session` is a conversation. */
+  userSession: "usess",
+  /** An admin or a capacity key. */
+  serviceKey: "skey",
 } as const;
 
 export type IdPrefix = (typeof ID_PREFIXES)[keyof typeof ID_PREFIXES];

@@ -1,4 +1,4 @@
-import type { Cancellation, RenewResponse, Resumption, WorkerHeartbeat } from "@keelson/contract";
+import type { Cancellation, RenewResponse, Resumption, Worker, WorkerHeartbeat } from "@keelson/contract";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import { pause } from "../pause.ts";
@@ -19,6 +19,8 @@ export type RenewalLoopOptions = {
   find(leaseId: string): RunningExecution | undefined;
   cancel(cancellations: Cancellation[]): void;
   resume(resumptions: Resumption[]): void;
+  /** The server says that this worker is to end. */
+  drain(): void;
   inUse(): NonNullable<WorkerHeartbeat["in_use"]>;
   signal: AbortSignal;
 };
@@ -72,10 +74,11 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
 
 async function heartbeat(options: RenewalLoopOptions): Promise<void> {
   const body: WorkerHeartbeat = { in_use: options.inUse() };
-  await options.client.post("heartbeat", JSON.stringify(body), {
+  const { status } = await options.client.post<Worker>("heartbeat", JSON.stringify(body), {
     timeoutMs: options.intervalMs(),
     signal: options.signal,
   });
+  if (status === "draining" || status === "drained") options.drain();
 }
 
 function stopExpired(options: RenewalLoopOptions): void {

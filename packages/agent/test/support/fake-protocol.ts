@@ -29,6 +29,8 @@ export class FakeProtocol {
   readonly #announced = new Set<string>();
   readonly #told = new Set<string>();
   #wakePoll: () => void = () => undefined;
+  #draining = false;
+  #tellsDrain = true;
 
   enqueue(options: RunOptions): FakeRun {
     const run = new FakeRun(options);
@@ -46,6 +48,13 @@ export class FakeProtocol {
 
   cancel(run: FakeRun): void {
     this.#cancelRequested.add(run);
+    this.#wakePoll();
+  }
+
+  /** Somebody drains the worker; an open lease call is told so, unless only the next heartbeat is. */
+  drain({ silently = false } = {}): void {
+    this.#draining = true;
+    this.#tellsDrain = !silently;
     this.#wakePoll();
   }
 
@@ -76,8 +85,9 @@ export class FakeProtocol {
       case "register":
       case "activate":
       case "drain":
-      case "heartbeat":
         return {};
+      case "heartbeat":
+        return { status: this.#draining ? "draining" : "active" };
       case "executions/lease":
         return this.#lease(JSON.parse(body) as LeaseRequest, socket);
       case "executions/report":
@@ -111,6 +121,7 @@ export class FakeProtocol {
         cancellations: [],
         resumptions: [],
         deployment_checks: [],
+        draining: this.#draining && this.#tellsDrain,
       };
     const runs = this.#queue.splice(0, request.limit);
     for (const run of runs) {
@@ -123,6 +134,7 @@ export class FakeProtocol {
       cancellations: this.#cancellations(),
       resumptions: this.#resumptions(),
       deployment_checks: this.#checks.splice(0),
+      draining: this.#draining && this.#tellsDrain,
     };
     for (const { lease_id, waits } of reply.resumptions) this.#told.add(`${lease_id} ${waits.length}`);
     for (const { lease_id } of reply.cancellations) this.#announced.add(lease_id);
@@ -165,6 +177,7 @@ export class FakeProtocol {
   #hasNews(limit: number): boolean {
     if (this.#resumptions().some(({ lease_id, waits }) => !this.#told.has(`${lease_id} ${waits.length}`)))
       return true;
+    if (this.#draining && this.#tellsDrain) return true;
     if ((limit > 0 && this.#queue.length > 0) || this.#checks.length > 0) return true;
     return this.#cancellations().some(({ lease_id }) => !this.#announced.has(lease_id));
   }

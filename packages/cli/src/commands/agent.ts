@@ -12,7 +12,7 @@ const untilParentGone = (): Promise<"gone"> =>
   });
 
 const HELP = `
-It takes work until Ctrl-C or SIGTERM, then finishes what it has or hands it back; a second one ends it at once.
+It takes work until Ctrl-C, SIGTERM or a drain on the server, then finishes what it has or hands it back; a second one ends it at once.
 
 Example:
   $ KEELSON_URL=https://… KEELSON_ENROLLMENT_TOKEN=kl_enr_… keelson agent
@@ -37,7 +37,8 @@ export function addAgent(parent: Command, cli: Cli): void {
       );
       if (agent === null) return;
       // The parent of `up` holds the server too: with it gone there is nobody to hand anything back to.
-      if ((await Promise.race([untilAborted(signal), untilParentGone()])) === "gone") await agent.stop();
+      const why = await Promise.race([untilAborted(signal), untilParentGone(), agent.ended]);
+      if (why === "gone") await agent.stop();
       else await agent.drain();
     });
 }

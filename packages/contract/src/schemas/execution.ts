@@ -133,6 +133,10 @@ export const LeaseResponse = Type.Object(
     cancellations: Type.Array(Cancellation),
     resumptions: Type.Array(Resumption),
     deployment_checks: Type.Array(DeploymentCheck),
+    draining: Type.Boolean({
+      description:
+        "Somebody drains the worker: lease nothing more, hand back or finish what there is, and end.",
+    }),
   },
   { $id: "LeaseResponse" },
 );

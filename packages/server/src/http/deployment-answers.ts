@@ -4,6 +4,7 @@ import {
   HEADERS,
   sseFrame,
   type CreateDeployment,
+  type Deployment,
   type DeploymentStatus,
   type UploadedBundle,
 } from "@keelson/contract";
@@ -24,6 +25,7 @@ import { idempotencyExpiry } from "../core/idempotency/idempotency-expiry.ts";
 import { withIdempotency } from "../core/idempotency/with-idempotency.ts";
 import { DomainError, invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
+import type { Audited, AuditTarget } from "./audit.ts";
 import { decodeCursor, encodeCursor, pageLimit, sequenceCursor, toPage } from "./page.ts";
 import type { EnvironmentScope, Reply, RequestFacts } from "./route.ts";
 import { toDeployment, toDeploymentEvent } from "./wire/deployment.ts";
@@ -67,11 +69,17 @@ export async function answerUpload(
   return { status: 200, body: { digest, size_bytes: sizeBytes } satisfies UploadedBundle };
 }
 
+const creationOf = ({ id, version, bundle }: Deployment): AuditTarget => ({
+  id,
+  details: { version, bundle_digest: bundle.digest },
+});
+
 export async function answerCreate(
   server: ServerContext,
   scope: EnvironmentScope,
   body: CreateDeployment,
   request: RequestFacts,
+  audited: Audited,
 ): Promise<Reply> {
   await checkManifest(body);
   const { environmentId, projectId } = scope;
@@ -86,22 +94,22 @@ export async function answerCreate(
     expiresAt,
     now,
   };
-  const answer = await server.db.transaction((tx) =>
-    withIdempotency(tx, keyed, async () => {
-      const creation = {
-        environmentId,
-        projectId,
-        request: body,
-        clientVersion,
-        cliVersion,
-        sdkVersion,
-        now,
-      };
-      return {
-        status: 201,
-        body: JSON.stringify(toDeployment(await createDeployment(tx, server.newUuid, creation))),
-      };
-    }),
+  const creation = {
+    environmentId,
+    projectId,
+    request: body,
+    clientVersion,
+    cliVersion,
+    sdkVersion,
+    now,
+  };
+  const answer = await audited(
+    (tx) =>
+      withIdempotency(tx, keyed, async () => {
+        const created = await createDeployment(tx, server.newUuid, creation);
+        return { status: 201, body: JSON.stringify(toDeployment(created)) };
+      }),
+    ({ replayed, body: text }) => (replayed ? null : creationOf(JSON.parse(text) as Deployment)),
   );
   if (!answer.replayed) server.wakes.wake(wakeKeys.work(scope.workerGroupId));
   return {
@@ -149,10 +157,13 @@ export async function answerPromote(
   server: ServerContext,
   scope: EnvironmentScope,
   deploymentId: string,
+  audited: Audited,
 ): Promise<Reply> {
   const { environmentId } = scope;
-  const promotion = await server.db.transaction((tx) =>
-    promoteDeployment(tx, server.newUuid, environmentId, deploymentId, server.clock()),
+  const promotion = await audited(
+    (tx) => promoteDeployment(tx, server.newUuid, environmentId, deploymentId, server.clock()),
+    ({ changedDeploymentIds: [changed] }) =>
+      changed === undefined ? null : { id: encodeId("dep", deploymentId) },
   );
   server.deployments.forget(environmentId);
   for (const id of promotion.changedDeploymentIds) server.wakes.wake(wakeKeys.deployment(id));

@@ -10,6 +10,7 @@ import {
   UploadedBundle,
 } from "@keelson/contract";
 import { Type } from "typebox";
+import { UNAUDITED } from "./audit.ts";
 import {
   answerCreate,
   answerCurrent,
@@ -66,6 +67,7 @@ const uploadRoute = (family: Family): Route =>
     access: create,
     params: Type.Object({ digest: Type.String() }),
     rawBody: { bodyLimitBytes: LIMITS.bundleBytes, mediaType: "application/octet-stream" },
+    audit: UNAUDITED.bytes,
     responses: { 200: { description: "The bundle is stored.", schema: UploadedBundle } },
     examples: { response: { digest: EXAMPLE_DIGEST, size_bytes: 48_211 } },
     handle: ({ server, scope, params, body }) => answerUpload(server, scope, params.digest, body),
@@ -88,7 +90,9 @@ const createRoute = (family: Family): Route =>
     idempotency: "own",
     responses: { 201: { description: "The pending deployment.", schema: Deployment } },
     examples: { request: EXAMPLE_CREATE_DEPLOYMENT, response: EXAMPLE_DEPLOYMENT },
-    handle: ({ server, scope, body, request }) => answerCreate(server, scope, body, request),
+    audit: { action: "deployments.create", resource: "deployment" },
+    handle: ({ server, scope, body, request, audited }) =>
+      answerCreate(server, scope, body, request, audited),
   });
 
 const listRoute = (family: Family): Route =>
@@ -178,7 +182,9 @@ const promoteRoute = (family: Family): Route =>
         promoted_at: "2026-11-20T09:15:04.000Z",
       },
     },
-    handle: ({ server, scope, params }) => answerPromote(server, scope, deploymentIdOf(params)),
+    audit: { action: "deployments.promote", resource: "deployment" },
+    handle: ({ server, scope, params, audited }) =>
+      answerPromote(server, scope, deploymentIdOf(params), audited),
   });
 
 /** All but the events, which only /api streams. */

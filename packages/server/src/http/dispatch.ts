@@ -4,6 +4,7 @@ import { Type } from "typebox";
 import type { Principal } from "../core/credentials/principal.ts";
 import { DomainError, invalidRequest } from "../domain-error.ts";
 import type { AppOptions } from "./app.ts";
+import { createAudited, notAudited } from "./audit.ts";
 import { checkCsrf } from "./authenticate/csrf.ts";
 import { findCredential } from "./authenticate/find-credential.ts";
 import { checkCaller } from "./check-caller.ts";
@@ -39,6 +40,7 @@ export function createDispatcher(
     const querySchema = route.query ?? NO_QUERY;
     const checkQuery = queryValidator(inQuery ? withSelection(querySchema, fields) : querySchema);
     const checkBody = route.rawBody === undefined ? bodyCheck(route, inBody) : bytesCheck(route.rawBody);
+    const audit = route.audit !== undefined && "action" in route.audit ? route.audit : null;
     const bodyLimit = route.rawBody?.bodyLimitBytes ?? route.bodyLimitBytes;
 
     const run = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -50,7 +52,8 @@ export function createDispatcher(
       const scope = await resolveScope(route, request.principal, { params, selection });
       const idempotencyKey = route.idempotency === undefined ? null : idempotencyKeyOf(request.raw, body);
       const facts = requestFacts(request, reply, waits, idempotencyKey);
-      const call = { server: context, scope, params, query, body, request: facts };
+      const audited = audit === null ? notAudited : createAudited(context, audit, scope, request);
+      const call = { server: context, scope, params, query, body, request: facts, audited };
       const answer = await route.handle(call);
       if (!("events" in answer)) return sendReply(answer, reply);
       const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : null;

@@ -7,6 +7,7 @@ import type {
 } from "@keelson/contract";
 import type { Static, TSchema } from "typebox";
 import type { Feed } from "../core/feeds/feed.ts";
+import type { AuditDeclaration, Audited } from "./audit.ts";
 import type { Frames } from "./event-stream.ts";
 import type { PublicAccess } from "../core/public-access/public-access.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -114,6 +115,8 @@ export type Call<A extends Access, P, Q, B> = {
   query: Part<Q>;
   body: Part<B>;
   request: RequestFacts;
+  /** The transaction of a route that declares an audit event. */
+  audited: Audited;
 };
 
 /** A list is one header line each: `set-cookie`. */
@@ -173,6 +176,8 @@ export type Route<
    * The operation stores its first answer in its own transaction (see core/idempotency). Absent: the route takes no key.
    */
   idempotency?: "own";
+  /** Of a route that changes something: a test refuses one that says nothing. */
+  audit?: AuditDeclaration;
   handle(call: Call<A, P, Q, B>): Promise<Reply>;
 };
 

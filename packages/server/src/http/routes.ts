@@ -1,3 +1,10 @@
+import { adminAuditEventRoutes } from "./admin/audit-events.ts";
+import { adminEnrollmentTokenRoutes } from "./admin/enrollment-tokens.ts";
+import { adminOrganizationRoutes } from "./admin/organizations.ts";
+import { adminSystemRoutes } from "./admin/system.ts";
+import { adminUserRoutes } from "./admin/users.ts";
+import { adminWorkerGroupRoutes } from "./admin/worker-groups.ts";
+import { adminWorkerRoutes } from "./admin/workers.ts";
 import { apiKeyRoutes } from "./api/api-keys.ts";
 import { apiDeploymentRoutes } from "./api/deployments.ts";
 import { deviceRoutes } from "./api/devices.ts";
@@ -18,6 +25,8 @@ import { apiTokenRoutes } from "./api/tokens.ts";
 import { publicSessionRoutes } from "./api-public/sessions.ts";
 import { publicTokenRoutes } from "./api-public/tokens.ts";
 import { apiWorkspaceRoutes } from "./api/workspaces.ts";
+import { capacityGroupRoutes } from "./capacity/worker-groups.ts";
+import { capacityWorkerRoutes } from "./capacity/workers.ts";
 import type { Route } from "./route.ts";
 import { deploymentRoutes } from "./v1/deployments.ts";
 import { consoleRoutes } from "./system/console.ts";
@@ -81,6 +90,15 @@ export const routes: readonly Route[] = [
   ...blobRoutes,
   ...workerWorkspaceRoutes,
   ...processReportRoutes,
+  ...adminOrganizationRoutes,
+  ...adminUserRoutes,
+  ...adminWorkerGroupRoutes,
+  ...adminEnrollmentTokenRoutes,
+  ...adminWorkerRoutes,
+  ...adminAuditEventRoutes,
+  ...adminSystemRoutes,
+  ...capacityGroupRoutes,
+  ...capacityWorkerRoutes,
   ...healthRoutes,
   ...docsRoutes,
   ...consoleRoutes,

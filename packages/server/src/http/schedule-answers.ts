@@ -1,5 +1,6 @@
 import {
   decodeId,
+  encodeId,
   SCHEDULE_TYPES,
   pageQuery,
   type PutSchedule,
@@ -17,6 +18,7 @@ import { listOccurrences } from "../core/schedules/occurrence-reads.ts";
 import { findSchedule, listSchedules } from "../core/schedules/schedule-reads.ts";
 import { notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
+import type { Audited } from "./audit.ts";
 import { decodeCursor, encodeCursor, pageLimit, TIME_KEY, toPage } from "./page.ts";
 import type { EnvironmentScope, Reply } from "./route.ts";
 import { toOccurrence, toSchedule } from "./wire/schedule.ts";
@@ -80,13 +82,26 @@ export async function answerScheduleItem(
   return { status, body: toSchedule(row) };
 }
 
+/** What the audit log says of a definition: what runs, and when. */
+const definitionOf = ({ task, cron, timezone, active }: ReplaceSchedule) => ({
+  task,
+  cron,
+  ...(timezone === undefined ? {} : { timezone }),
+  ...(active === undefined ? {} : { active }),
+});
+
 export async function answerSchedulePut(
   server: ServerContext,
   scope: EnvironmentScope,
   body: PutSchedule,
+  audited: Audited,
 ): Promise<Reply> {
-  const { scheduleId, created } = await server.db.transaction((tx) =>
-    putSchedule(tx, server, scope, body, server.clock()),
+  const { scheduleId, created } = await audited(
+    (tx) => putSchedule(tx, server, scope, body, server.clock()),
+    (put) => ({
+      id: encodeId("sched", put.scheduleId),
+      details: { ...definitionOf(body), deduplication_key: body.deduplication_key, created: put.created },
+    }),
   );
   return answerScheduleItem(server, scope, scheduleId, created ? 201 : 200);
 }
@@ -96,9 +111,11 @@ export async function answerScheduleReplace(
   scope: EnvironmentScope,
   scheduleId: string,
   body: ReplaceSchedule,
+  audited: Audited,
 ): Promise<Reply> {
-  await server.db.transaction((tx) =>
-    replaceSchedule(tx, server, scope.environmentId, scheduleId, body, server.clock()),
+  await audited(
+    (tx) => replaceSchedule(tx, server, scope.environmentId, scheduleId, body, server.clock()),
+    () => ({ id: encodeId("sched", scheduleId), details: definitionOf(body) }),
   );
   return answerScheduleItem(server, scope, scheduleId);
 }
@@ -108,19 +125,24 @@ export async function answerScheduleActive(
   scope: EnvironmentScope,
   scheduleId: string,
   active: boolean,
+  audited: Audited,
 ): Promise<Reply> {
-  await server.db.transaction((tx) =>
-    setScheduleActive(tx, server, scope.environmentId, scheduleId, active, server.clock()),
+  await audited(
+    (tx) => setScheduleActive(tx, server, scope.environmentId, scheduleId, active, server.clock()),
+    (changed) => (changed ? { id: encodeId("sched", scheduleId) } : null),
   );
   return answerScheduleItem(server, scope, scheduleId);
 }
 
 export async function answerScheduleDelete(
-  server: ServerContext,
   { environmentId }: EnvironmentScope,
   scheduleId: string,
+  audited: Audited,
 ): Promise<Reply> {
-  await server.db.transaction((tx) => deleteSchedule(tx, environmentId, scheduleId));
+  await audited(
+    (tx) => deleteSchedule(tx, environmentId, scheduleId),
+    () => ({ id: encodeId("sched", scheduleId) }),
+  );
   return { status: 204, body: undefined };
 }
 

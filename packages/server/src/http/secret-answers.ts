@@ -1,5 +1,12 @@
 import { createHmac } from "node:crypto";
-import { decodeId, HEADERS, SECRET_NAME_PATTERN, type CreateSecret } from "@keelson/contract";
+import {
+  decodeId,
+  encodeId,
+  HEADERS,
+  SECRET_NAME_PATTERN,
+  type CreateSecret,
+  type Secret,
+} from "@keelson/contract";
 import { idempotencyExpiry } from "../core/idempotency/idempotency-expiry.ts";
 import { withIdempotency } from "../core/idempotency/with-idempotency.ts";
 import { findSecret, findSecretByName, listSecrets, type SecretRow } from "../core/secrets/secret-reads.ts";
@@ -12,6 +19,7 @@ import {
 } from "../core/secrets/write-secret.ts";
 import { invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
+import type { Audited } from "./audit.ts";
 import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
 import type { EnvironmentScope, Reply, RequestFacts } from "./route.ts";
 import { toSecret } from "./wire/secret.ts";
@@ -61,6 +69,7 @@ export async function answerSecretCreate(
   { environmentId, projectId }: EnvironmentScope,
   body: CreateSecret,
   request: RequestFacts,
+  audited: Audited,
 ): Promise<Reply> {
   const now = server.clock();
   const { name, value } = body;
@@ -73,13 +82,16 @@ export async function answerSecretCreate(
     expiresAt: idempotencyExpiry(body.idempotency_key_ttl, now),
     now,
   };
-  const answer = await server.db.transaction((tx) =>
-    withIdempotency(tx, keyed, async () => {
-      const id = await createSecret(tx, server, { environmentId, projectId, name, value }, now);
-      const row = await findSecret(tx, environmentId, id);
-      if (row === null) throw new Error("A secret is not there after its insert.");
-      return { status: 201, body: JSON.stringify(toSecret(row)) };
-    }),
+  const answer = await audited(
+    (tx) =>
+      withIdempotency(tx, keyed, async () => {
+        const id = await createSecret(tx, server, { environmentId, projectId, name, value }, now);
+        const row = await findSecret(tx, environmentId, id);
+        if (row === null) throw new Error("A secret is not there after its insert.");
+        return { status: 201, body: JSON.stringify(toSecret(row)) };
+      }),
+    ({ replayed, body: text }) =>
+      replayed ? null : { id: (JSON.parse(text) as Secret).id, details: { name } },
   );
   const headers = answer.replayed ? { headers: { [HEADERS.idempotencyReplayed]: "true" } } : {};
   return { status: answer.status, json: answer.body, ...headers };
@@ -90,13 +102,15 @@ export async function answerSecretPut(
   { environmentId, projectId }: EnvironmentScope,
   name: string,
   value: string,
+  audited: Audited,
 ): Promise<Reply> {
   if (!NAME.test(name)) {
     const message = "must be letters, digits and _, a digit not first; up to 128 characters";
     throw invalidRequest([{ path: "name", message }]);
   }
-  const { secretId, created } = await server.db.transaction((tx) =>
-    putSecret(tx, server, { environmentId, projectId, name, value }, server.clock()),
+  const { secretId, created } = await audited(
+    (tx) => putSecret(tx, server, { environmentId, projectId, name, value }, server.clock()),
+    (put) => ({ id: encodeId("sec", put.secretId), details: { name, created: put.created } }),
   );
   return found(await findSecret(server.db, environmentId, secretId), created ? 201 : 200);
 }
@@ -106,9 +120,11 @@ export async function answerSecretRotate(
   { environmentId }: EnvironmentScope,
   secretId: string,
   value: string,
+  audited: Audited,
 ): Promise<Reply> {
-  await server.db.transaction((tx) =>
-    rotateSecret(tx, server, environmentId, secretId, value, server.clock()),
+  await audited(
+    (tx) => rotateSecret(tx, server, environmentId, secretId, value, server.clock()),
+    () => ({ id: encodeId("sec", secretId) }),
   );
   return found(await findSecret(server.db, environmentId, secretId));
 }
@@ -117,16 +133,23 @@ export async function answerSecretRevoke(
   server: ServerContext,
   { environmentId }: EnvironmentScope,
   secretId: string,
+  audited: Audited,
 ): Promise<Reply> {
-  await server.db.transaction((tx) => revokeSecret(tx, environmentId, secretId, server.clock()));
+  await audited(
+    (tx) => revokeSecret(tx, environmentId, secretId, server.clock()),
+    (revoked) => (revoked ? { id: encodeId("sec", secretId) } : null),
+  );
   return found(await findSecret(server.db, environmentId, secretId));
 }
 
 export async function answerSecretDelete(
-  server: ServerContext,
   { environmentId }: EnvironmentScope,
   name: string,
+  audited: Audited,
 ): Promise<Reply> {
-  await server.db.transaction((tx) => deleteSecret(tx, environmentId, name));
+  await audited(
+    (tx) => deleteSecret(tx, environmentId, name),
+    (secretId) => ({ id: encodeId("sec", secretId), details: { name } }),
+  );
   return { status: 204, body: undefined };
 }

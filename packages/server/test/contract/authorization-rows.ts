@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Route } from "../../src/http/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
+import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
 import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
 
 /** Whose an object is, of which a route is told the id. `malformed` is no id at all. */
@@ -37,7 +38,7 @@ export type Ids = {
   user: string;
   key: string;
   invitation: string;
-};
+} & InstallationIds;
 
 export type Row = {
   /** The parts of the path that name an object, in order; absent where the route names none. */
@@ -56,6 +57,8 @@ export type Row = {
   refusal?: number;
   /** What a valid caller may get for its own object. Default: any success. */
   own?: number[];
+  /** The object is of the installation: to whoever may see one, none is foreign. */
+  isGlobal?: true;
   /** Called after all others: it ends the session it is called with. */
   isLast?: true;
 };
@@ -321,6 +324,7 @@ export const ROWS: Record<string, Row> = {
   ...workspaces,
   ...people,
   ...logins,
+  ...ofInstallation,
   ...worker,
   ...onApi(worker, "apiWorker"),
   listActors: nothing,

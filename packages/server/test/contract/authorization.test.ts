@@ -19,6 +19,7 @@ import {
 } from "../support/tenancy.ts";
 import { makeCallers, type Caller, type Secrets } from "./support/callers.ts";
 import { expected, isElsewhere } from "./support/expected-answers.ts";
+import { makeInstallation, type InstallationIds } from "./support/installation-rows.ts";
 import { makeWorkspaces } from "./support/matrix-workspaces.ts";
 import { ABSENT, MALFORMED } from "./support/unknown-ids.ts";
 import { pathOf, ROWS, type Ids, type Row, type Whose } from "./authorization-rows.ts";
@@ -75,7 +76,7 @@ async function fill(
   view: ApiServer,
   worker: string,
   whose: "own" | "foreign",
-): Promise<Omit<Ids, "environment" | "project" | "user" | "key" | "invitation">> {
+): Promise<Omit<Ids, "environment" | "project" | "user" | "key" | "invitation" | keyof InstallationIds>> {
   const deployment = await createReadyDeployment(view, worker, {
     tasks: [{ id: "report" }],
     actors: [{ id: "chat" }],
@@ -181,17 +182,20 @@ describe("who may do what", () => {
     const there = await addForeignPlace(server);
     foreign = await foreignView(there);
     const [worker, foreignWorker] = [await startWorker(server), await startWorker(foreign, "foreign")];
+    const installation = await makeInstallation(server);
     const environment = { own: server.credentials.environment_id, foreign: there.environment_id };
     ids = {
       own: {
         ...(await fill(server, worker, "own")),
         ...(await addPeople(await firstOrganization(server), decodeId("env", environment.own) as string)),
+        ...installation,
         environment: environment.own,
         project: server.credentials.project_id,
       },
       foreign: {
         ...(await fill(foreign, foreignWorker, "foreign")),
         ...(await addPeople(there.organizationId, there.environmentId)),
+        ...installation,
         environment: environment.foreign,
         project: there.project_id,
       },
@@ -211,11 +215,13 @@ describe("who may do what", () => {
     test(`${route.method} ${route.path}`, async () => {
       const row = rowOf(route);
       const kinds: Whose[] =
-        row.object !== undefined
-          ? ["own", "foreign", "absent", "malformed"]
-          : namesObject(row)
-            ? ["own", "foreign", "absent"]
-            : ["own"];
+        row.isGlobal === true
+          ? ["own", "absent", "malformed"]
+          : row.object !== undefined
+            ? ["own", "foreign", "absent", "malformed"]
+            : namesObject(row)
+              ? ["own", "foreign", "absent"]
+              : ["own"];
       for (const caller of callers) {
         if (
           caller.only !== undefined &&

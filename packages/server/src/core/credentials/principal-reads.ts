@@ -32,7 +32,7 @@ export async function findUserSession(db: Queryable, digest: Buffer): Promise<Fo
   const [row] = await db.query<{ id: string; isAdmin: boolean; sessionId: string; expiresAt: number }>(sql`
     SELECT u.id, u.is_admin AS "isAdmin", s.id AS "sessionId", s.expires_at AS "expiresAt"
     FROM user_sessions s JOIN users u ON u.id = s.user_id
-    WHERE s.digest = ${digest} AND s.revoked_at IS NULL`);
+    WHERE s.digest = ${digest} AND s.revoked_at IS NULL AND u.suspended_at IS NULL`);
   if (row === undefined) return null;
   const { expiresAt, ...rest } = row;
   return { principal: { kind: "user", ...rest }, expiresAt };

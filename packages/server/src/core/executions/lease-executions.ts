@@ -33,6 +33,8 @@ export type LeaseAnswer = {
   cancellations: { runId: string; leaseId: string; epoch: number }[];
   resumptions: LeasedWaits[];
   deploymentChecks: DeploymentCheck[];
+  /** The worker is to end: it gets no runs. */
+  draining: boolean;
 };
 
 /** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
@@ -50,6 +52,7 @@ const onlyRuns = (executions: LeasedExecution[]): LeaseAnswer => ({
   cancellations: [],
   resumptions: [],
   deploymentChecks: [],
+  draining: false,
 });
 
 /**
@@ -73,7 +76,10 @@ export async function leaseExecutions(
   const news = { forWorker: false };
   // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
   for (let worker = first; ; worker = await requireActiveWorker(context, call)) {
-    const limit = worker.status === "active" ? call.limit : 0;
+    const draining = worker.status !== "active";
+    const limit = draining ? 0 : call.limit;
+    // That it drains is said once at once; a worker that polls on nevertheless waits as ever.
+    const isNewlyDraining = draining && (first.status === "active" || news.forWorker);
     const ended = new AbortController();
     const until = AbortSignal.any([signal, ended.signal]);
     const remainingMs = Math.max(0, deadline - clock());
@@ -86,8 +92,8 @@ export async function leaseExecutions(
       }),
     ]);
     try {
-      const answer = await look(context, call, limit, news);
-      if (!isEmpty(answer) || remainingMs === 0) return answer;
+      const answer = { ...(await look(context, call, draining ? null : limit, news)), draining };
+      if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
       const delivered = await waitForWork(context, call, limit, woken);
       if (delivered !== null) return onlyRuns(delivered);
       // Nobody is there any more to be given what another look would claim.
@@ -106,16 +112,17 @@ async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall
   return worker;
 }
 
+/** @param limit null for a worker that is to end: what it has is all it is told of */
 async function look(
   context: LeaseContext,
   call: LeaseCall,
-  limit: number,
+  limit: number | null,
   news: { forWorker: boolean },
-): Promise<LeaseAnswer> {
+): Promise<Omit<LeaseAnswer, "draining">> {
   const { db, clock } = context;
   const now = clock();
   const executions =
-    limit === 0
+    limit === 0 || limit === null
       ? []
       : await claimExecutions(db, {
           workerId: call.workerId,
@@ -133,7 +140,7 @@ async function look(
   const resumptions = forWorker ? await listResumptions(db, call.workerId) : [];
   // A full answer is not delayed for a deployment that wants checking.
   const deploymentChecks =
-    executions.length > 0
+    executions.length > 0 || limit === null
       ? []
       : await leaseDeploymentChecks(db, {
           workerId: call.workerId,

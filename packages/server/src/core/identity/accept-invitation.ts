@@ -1,7 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { credentialDigest } from "../credentials/digest.ts";
-import { startSession, type LoginContext } from "../logins/start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "../logins/start-session.ts";
 import { decideAccept, type Actor } from "./identity.ts";
 import { lockInvitationByToken, type InvitationRow } from "./invitation-reads.ts";
 import { markInvitationAccepted } from "./invitation-writes.ts";
@@ -11,10 +11,11 @@ import { findUser, findUserByEmail, type UserRow } from "./user-reads.ts";
 import { insertUser } from "./user-writes.ts";
 
 export type AcceptedInvitation = {
+  invitationId: string;
   organization: OrganizationRow;
   user: UserRow;
   /** Of someone new; null for a caller who was signed in. */
-  session: string | null;
+  session: StartedSession | null;
 };
 
 /**
@@ -52,7 +53,7 @@ export async function acceptInvitation(
   const organization = await findUserOrganization(tx, userId, organizationId);
   const user = await findUser(tx, userId);
   if (organization === null || user === null) throw new Error("A member vanished while they were made.");
-  return { organization, user, session };
+  return { invitationId: invitation.id, organization, user, session };
 }
 
 async function addUser(

@@ -19,13 +19,15 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<void> {
       to_timestamp(${key.now}::float8 / 1000), to_timestamp(${key.expiresAt}::float8 / 1000))`);
 }
 
+/** False when it was revoked before. */
 export async function markApiKeyRevoked(
   tx: Tx,
   environmentId: string,
   keyId: string,
   now: number,
-): Promise<void> {
-  await tx.query(sql`
+): Promise<boolean> {
+  const rows = await tx.query(sql`
     UPDATE api_keys SET revoked_at = to_timestamp(${now}::float8 / 1000)
-    WHERE environment_id = ${environmentId} AND id = ${keyId} AND revoked_at IS NULL`);
+    WHERE environment_id = ${environmentId} AND id = ${keyId} AND revoked_at IS NULL RETURNING id`);
+  return rows.length > 0;
 }

@@ -10,7 +10,7 @@ import { lockOrganization } from "./tenancy-reads.ts";
  * Gives a member another role, or removes them (`to` null). Under the organization's lock: of two owners who demote each
  * other at once, one finds themselves no owner any more. Their sessions stay; what they may do is asked with every request.
  *
- * @returns the member as they were left; as they were before, when they were removed
+ * @returns the member as they were left; as they were before, when they were removed; and the role they had
  * @throws DomainError `not_found`, `forbidden`, `invalid_state` for the last owner
  */
 export async function changeMember(
@@ -19,7 +19,7 @@ export async function changeMember(
   { organizationId, userId }: { organizationId: string; userId: string },
   to: Role | null,
   now: number,
-): Promise<MemberRow> {
+): Promise<{ member: MemberRow; from: Role; changed: boolean }> {
   await lockOrganization(tx, organizationId);
   const actorRole = await requireChanger(tx, organizationId, actor);
   const member = await findMember(tx, organizationId, userId);
@@ -27,13 +27,14 @@ export async function changeMember(
   const owners = await countOwners(tx, organizationId);
   const decision = decideMemberChange({ actorRole, role: member.role, to, owners });
   throwRefusal(decision);
-  if (decision.kind === "none") return member;
+  const from = member.role;
+  if (decision.kind === "none") return { member, from, changed: false };
   if (to === null) {
     await deleteMember(tx, organizationId, userId);
-    return member;
+    return { member, from, changed: true };
   }
   await updateMemberRole(tx, organizationId, userId, to, now);
-  return { ...member, role: to, updatedAt: now };
+  return { member: { ...member, role: to, updatedAt: now }, from, changed: true };
 }
 
 /** The actor's role as it is under the lock: what the request was let in with may have changed since. */

@@ -7,6 +7,7 @@ import type { Actor } from "./identity.ts";
 /**
  * Makes an API key worthless, on every server within a second. Revoking it again changes nothing.
  *
+ * @returns whether this call revoked it
  * @throws DomainError `not_found`
  */
 export async function revokeApiKey(
@@ -15,7 +16,7 @@ export async function revokeApiKey(
   environmentId: string,
   keyId: string,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   if ((await findApiKeyRow(tx, environmentId, keyId)) === null) throw notFound();
-  await markApiKeyRevoked(tx, environmentId, keyId, now);
+  return markApiKeyRevoked(tx, environmentId, keyId, now);
 }

@@ -7,6 +7,7 @@ import { markInvitationRevoked } from "./invitation-writes.ts";
 /**
  * Takes an invitation back. Revoking it again changes nothing.
  *
+ * @returns whether this call revoked it
  * @throws DomainError `not_found`, `invalid_state` when it was accepted
  */
 export async function revokeInvitation(
@@ -14,10 +15,12 @@ export async function revokeInvitation(
   _actor: Actor,
   { organizationId, invitationId }: { organizationId: string; invitationId: string },
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const invitation = await lockInvitation(tx, organizationId, invitationId);
   if (invitation === null) throw notFound();
   const decision = decideRevoke(invitation.status);
   if (decision.kind === "refuse") throw new DomainError("invalid_state", decision.message);
-  if (decision.kind === "move") await markInvitationRevoked(tx, invitationId, now);
+  if (decision.kind === "none") return false;
+  await markInvitationRevoked(tx, invitationId, now);
+  return true;
 }

@@ -98,10 +98,11 @@ export async function lockProject(tx: Tx, projectId: string): Promise<void> {
   await tx.query(sql`SELECT id FROM projects WHERE id = ${projectId} FOR NO KEY UPDATE`);
 }
 
-/** The group whose workers run what a new environment starts: that of its neighbours, else the first of all. */
+/** The group whose workers run what a new environment starts: its organization's, that of its neighbours, the first of all. */
 export async function findWorkerGroupFor(db: Queryable, organizationId: string): Promise<string | null> {
   const [row] = await db.query<{ id: string }>(sql`
     SELECT coalesce(
+      (SELECT worker_group_id FROM organizations WHERE id = ${organizationId}),
       (SELECT v.worker_group_id FROM projects p JOIN environments v ON v.project_id = p.id
        WHERE p.organization_id = ${organizationId} ORDER BY v.id LIMIT 1),
       (SELECT id FROM worker_groups ORDER BY id LIMIT 1)) AS id`);

@@ -25,3 +25,10 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
   );
   return row ?? null;
 }
+
+export async function isSuspended(db: Queryable, userId: string): Promise<boolean> {
+  const rows = await db.query(
+    sql`SELECT 1 AS found FROM users WHERE id = ${userId} AND suspended_at IS NOT NULL`,
+  );
+  return rows.length > 0;
+}

@@ -5,11 +5,11 @@ import { findUser, type UserRow } from "../identity/user-reads.ts";
 import { decideAsk, isEarlyPoll, slowedInterval } from "./login.ts";
 import { lockDevice } from "./device-reads.ts";
 import { markDevice, touchDevice } from "./device-writes.ts";
-import { startSession, type LoginContext } from "./start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "./start-session.ts";
 
 /** A refusal is an outcome here and no exception: that the device asked is written all the same. */
 export type DeviceAnswer =
-  | { kind: "session"; session: string; user: UserRow }
+  | { kind: "session"; session: StartedSession; user: UserRow }
   | { kind: "refuse"; code: ErrorCode; message: string };
 
 /** The device asks for its session, which it gets once, after somebody has approved it. */

@@ -5,7 +5,7 @@ import { findUser, type UserRow } from "../identity/user-reads.ts";
 import { admitUser } from "../identity/admit-user.ts";
 import { findLinkedUser } from "./identity-link-reads.ts";
 import { insertIdentityLink } from "./identity-link-writes.ts";
-import { startSession, type LoginContext } from "./start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "./start-session.ts";
 
 /**
  * Signs in whoever GitHub says has come: the user that the account was linked to, else the one whose address GitHub has
@@ -17,7 +17,7 @@ export async function finishGithub(
   tx: Tx,
   account: GithubAccount,
   context: LoginContext,
-): Promise<{ user: UserRow; session: string }> {
+): Promise<{ user: UserRow; session: StartedSession }> {
   const linked = await findLinkedUser(tx, "github", account.subject);
   const user = linked === null ? await linkByAddress(tx, account, context) : await findUser(tx, linked);
   if (user === null) {

@@ -5,9 +5,9 @@ import type { UserRow } from "../identity/user-reads.ts";
 import { admitUser } from "../identity/admit-user.ts";
 import { lockMagicLink } from "./magic-link-reads.ts";
 import { markLinkUsed } from "./magic-link-writes.ts";
-import { startSession, type LoginContext } from "./start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "./start-session.ts";
 
-export type FinishedLink = { user: UserRow; session: string; returnTo: string | null };
+export type FinishedLink = { user: UserRow; session: StartedSession; returnTo: string | null };
 
 /**
  * Signs in by a link, once, in the browser that asked for it. Opened elsewhere it stays as good as it was: a mail scanner

@@ -1,20 +1,35 @@
 import { CREDENTIAL_KINDS } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
+import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { MakeCredential } from "../credentials/make-credential.ts";
+import { isSuspended } from "../identity/user-reads.ts";
 import { USER_SESSION_MS, type LoginMethod } from "./login.ts";
 import { insertSession } from "./session-writes.ts";
 
 export type LoginContext = { newUuid: NewUuid; makeCredential: MakeCredential; now: number };
 
-/** Signs a user in, once it is known who it is. @returns the session's text, which is stored nowhere. */
+/** `text` is stored nowhere. */
+export type StartedSession = { id: string; text: string; method: LoginMethod };
+
+/**
+ * Signs a user in, once it is known who it is.
+ *
+ * @throws DomainError `forbidden` for a suspended one
+ */
 export async function startSession(
   tx: Tx,
   userId: string,
   method: LoginMethod,
   { newUuid, makeCredential, now }: LoginContext,
-): Promise<string> {
+): Promise<StartedSession> {
+  if (await isSuspended(tx, userId))
+    throw new DomainError(
+      "forbidden",
+      "This account is suspended. Ask an administrator of the installation.",
+    );
+  const id = newUuid();
   const { text, digest } = makeCredential(CREDENTIAL_KINDS.userSession);
-  await insertSession(tx, { id: newUuid(), digest, userId, method, expiresAt: now + USER_SESSION_MS, now });
-  return text;
+  await insertSession(tx, { id, digest, userId, method, expiresAt: now + USER_SESSION_MS, now });
+  return { id, text, method };
 }

@@ -83,7 +83,12 @@ export async function replaceSchedule(
   await changeDefinition(tx, schedule, { ...definition, type: "imperative" }, fault, now);
 }
 
-/** Repeating it changes nothing. @throws DomainError `not_found`, or `schedule_is_declarative`. */
+/**
+ * Repeating it changes nothing.
+ *
+ * @returns whether this call changed it
+ * @throws DomainError `not_found`, or `schedule_is_declarative`.
+ */
 export async function setScheduleActive(
   tx: Tx,
   context: DefineContext,
@@ -91,12 +96,13 @@ export async function setScheduleActive(
   scheduleId: string,
   active: boolean,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const pointer = await lockDeploymentPointer(tx, environmentId);
   const schedule = await lockImperative(tx, environmentId, scheduleId);
-  if (schedule.active === active) return;
+  if (schedule.active === active) return false;
   const fault = await faultIn(context, environmentId, pointer, schedule.task, now);
   await changeDefinition(tx, schedule, { ...schedule, active }, fault, now);
+  return true;
 }
 
 /** With its ledger. @throws DomainError `not_found`, or `schedule_is_declarative`. */

@@ -63,10 +63,10 @@ export async function markSecretRevoked(
 }
 
 /** With its versions. False when there is none of the name. */
-export async function deleteSecretRow(tx: Tx, environmentId: string, name: string): Promise<boolean> {
-  const rows = await tx.query(sql`
-    DELETE FROM secrets WHERE environment_id = ${environmentId} AND name = ${name} RETURNING 1 AS deleted`);
-  return rows.length === 1;
+export async function deleteSecretRow(tx: Tx, environmentId: string, name: string): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(sql`
+    DELETE FROM secrets WHERE environment_id = ${environmentId} AND name = ${name} RETURNING id`);
+  return row?.id ?? null;
 }
 
 /** Pins the present version of each name that the attempt has no pin of; names that are not in use get none. */

@@ -84,21 +84,30 @@ export async function rotateSecret(
   await addVersion(tx, context, secret, value, now);
 }
 
-/** Its values are dropped at once. Repeating it changes nothing. @throws DomainError `not_found`. */
+/**
+ * Its values are dropped at once. Repeating it changes nothing.
+ *
+ * @returns whether this call revoked it
+ * @throws DomainError `not_found`
+ */
 export async function revokeSecret(
   tx: Tx,
   environmentId: string,
   secretId: string,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const secret = await lockSecret(tx, environmentId, secretId);
   if (secret === null) throw notFound();
-  if (decideRevoke(secret.status).kind === "apply") await markSecretRevoked(tx, environmentId, secretId, now);
+  if (decideRevoke(secret.status).kind !== "apply") return false;
+  await markSecretRevoked(tx, environmentId, secretId, now);
+  return true;
 }
 
-/** With its values. @throws DomainError `not_found`. */
-export async function deleteSecret(tx: Tx, environmentId: string, name: string): Promise<void> {
-  if (!(await deleteSecretRow(tx, environmentId, name))) throw notFound();
+/** With its values. @returns the id it had. @throws DomainError `not_found`. */
+export async function deleteSecret(tx: Tx, environmentId: string, name: string): Promise<string> {
+  const id = await deleteSecretRow(tx, environmentId, name);
+  if (id === null) throw notFound();
+  return id;
 }
 
 async function tryInsert(

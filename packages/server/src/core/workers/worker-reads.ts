@@ -1,3 +1,4 @@
+import type { WorkerStatus } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
@@ -25,6 +26,26 @@ const COLUMNS = rawSql(`
   capacity_workspaces AS "capacityWorkspaces", in_use_executions AS "inUseExecutions", in_use_workspaces AS "inUseWorkspaces",
   labels, protocol_version AS "protocolVersion", version, last_seen_at AS "lastSeenAt", created_at AS "createdAt",
   updated_at AS "updatedAt"`);
+
+/** Null leaves a condition out. */
+export type WorkerFilter = { workerGroupId: string | null; status: WorkerStatus | null; heardSince: number };
+
+/** Newest first, after `before`. A worker looks lost that has not been heard since, unless it is drained. */
+export function listWorkers(
+  db: Queryable,
+  filter: WorkerFilter,
+  before: string | null,
+  limit: number,
+): Promise<WorkerRow[]> {
+  const { workerGroupId, status, heardSince } = filter;
+  return db.query<WorkerRow>(sql`
+    SELECT ${COLUMNS} FROM workers
+    WHERE (${before}::uuid IS NULL OR id < ${before}::uuid)
+      AND (${workerGroupId}::uuid IS NULL OR worker_group_id = ${workerGroupId}::uuid)
+      AND (${status}::text IS NULL OR ${status}::text = CASE
+        WHEN status <> 'drained' AND last_seen_at < to_timestamp(${heardSince}::float8 / 1000) THEN 'lost' ELSE status END)
+    ORDER BY id DESC LIMIT ${limit}`);
+}
 
 export async function findWorker(db: Queryable, workerId: string): Promise<WorkerRow | null> {
   const [row] = await db.query<WorkerRow>(sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId}`);

@@ -4,6 +4,7 @@ import { findCallbackToken } from "../../core/tokens/find-callback-token.ts";
 import { toCompletionData } from "../../core/tokens/complete-token.ts";
 import { notFound } from "../../domain-error.ts";
 import { ANY_MEDIA_TYPE } from "../any-body.ts";
+import { UNAUDITED } from "../audit.ts";
 import { callbackData } from "../callback-data.ts";
 import { ANY_ORIGIN } from "../cors.ts";
 import { route, type Route } from "../route.ts";
@@ -52,6 +53,7 @@ const callbackRoute = route({
   access: { kind: "public" },
   params: Type.Object({ id: Type.String(), secret: Type.String() }),
   rawBody: { bodyLimitBytes: LIMITS.bodyBytes, mediaType: ANY_MEDIA_TYPE },
+  audit: UNAUDITED.callback,
   responses: { 200: { description: "The token as it is completed.", schema: TokenCompletion } },
   examples: { response: exampleCompleted({ kind: "callback", id: null }) },
   handle: async ({ server, params, body, request }) => {

@@ -1,4 +1,4 @@
-import { ApiKey, CreateApiKey, CreatedApiKey, decodeId, Page, pageQuery } from "@keelson/contract";
+import { ApiKey, CreateApiKey, CreatedApiKey, decodeId, encodeId, Page, pageQuery } from "@keelson/contract";
 import { Type } from "typebox";
 import { findApiKeyRow, listApiKeys } from "../../core/identity/api-key-reads.ts";
 import { createApiKey } from "../../core/identity/create-api-key.ts";
@@ -61,10 +61,16 @@ export const apiKeyRoutes: Route[] = [
     body: CreateApiKey,
     responses: { 201: { description: "The API key, with its text.", schema: CreatedApiKey } },
     examples: { request: { name: "CI", permissions: ["deployments.create"], expires_in: "90d" } },
-    handle: async ({ server, scope, body }) => {
+    audit: { action: "api_keys.create", resource: "api_key" },
+    handle: async ({ server, scope, body, audited }) => {
       const { newUuid, makeCredential } = server;
-      const created = await server.db.transaction((tx) =>
-        createApiKey(tx, scope, environmentOf(scope), body, { newUuid, makeCredential, now: server.clock() }),
+      const context = { newUuid, makeCredential, now: server.clock() };
+      const created = await audited(
+        (tx) => createApiKey(tx, scope, environmentOf(scope), body, context),
+        ({ key }) => ({
+          id: encodeId("key", key.id),
+          details: { name: key.name, permissions: key.permissions },
+        }),
       );
       return { status: 201, body: { ...toApiKey(created.key), api_key: created.text } };
     },
@@ -97,10 +103,12 @@ export const apiKeyRoutes: Route[] = [
     access: { kind: "project", permission: "api_keys.write" },
     params: KeyParams,
     responses: { 204: { description: "The key is revoked." } },
-    handle: async ({ server, scope, params }) => {
+    audit: { action: "api_keys.revoke", resource: "api_key" },
+    handle: async ({ server, scope, params, audited }) => {
       const keyId = keyIdOf(params);
-      await server.db.transaction((tx) =>
-        revokeApiKey(tx, scope, environmentOf(scope), keyId, server.clock()),
+      await audited(
+        (tx) => revokeApiKey(tx, scope, environmentOf(scope), keyId, server.clock()),
+        (revoked) => (revoked ? { id: params.id } : null),
       );
       return { status: 204, body: undefined };
     },

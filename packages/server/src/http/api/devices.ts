@@ -13,7 +13,9 @@ import { DEVICE_CODE_MS, DEVICE_INTERVAL_SECONDS, USER_SESSION_MS } from "../../
 import { startDevice } from "../../core/logins/start-device.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
+import { UNAUDITED, type Audited } from "../audit.ts";
 import { route, type Route, type UserScope } from "../route.ts";
+import { signIn, SIGN_IN } from "../sign-in.ts";
 import { toUser } from "../wire/identity.ts";
 import { toDeviceAuthorization } from "../wire/login.ts";
 
@@ -35,8 +37,21 @@ function requireFound(found: FoundDevice): DeviceRow {
   }
 }
 
-async function answer(server: ServerContext, scope: UserScope, userCode: string, to: "approved" | "denied") {
-  const found = await server.db.transaction((tx) => answerDevice(tx, scope, userCode, to, server.clock()));
+async function answer(
+  {
+    server,
+    scope,
+    audited,
+    body,
+  }: { server: ServerContext; scope: UserScope; audited: Audited; body: AnswerDevice },
+  to: "approved" | "denied",
+) {
+  // A wrong code is written down, too, so that few can be tried; it is no answer to any device.
+  const found = await audited(
+    (tx) => answerDevice(tx, scope, body.user_code, to, server.clock()),
+    (answered) =>
+      answered.kind === "found" ? { id: null, details: { client_id: answered.device.clientId } } : null,
+  );
   return { status: 200, body: toDeviceAuthorization(requireFound(found)) };
 }
 
@@ -52,6 +67,7 @@ export const deviceRoutes: Route[] = [
     tag,
     access: { kind: "public" },
     body: StartDevice,
+    audit: UNAUDITED.asking,
     responses: { 200: { description: "The codes.", schema: StartedDevice } },
     handle: async ({ server, body }) => {
       const { makeCredential, randomBytes } = server;
@@ -84,13 +100,17 @@ export const deviceRoutes: Route[] = [
     access: { kind: "public" },
     body: AskDeviceToken,
     responses: { 200: { description: "Signed in.", schema: DeviceToken } },
-    handle: async ({ server, body }) => {
+    audit: SIGN_IN,
+    handle: async ({ server, body, audited }) => {
       const { newUuid, makeCredential } = server;
       const context = { newUuid, makeCredential, now: server.clock() };
-      const asked = await server.db.transaction((tx) => askDeviceToken(tx, body.device_code, context));
+      const asked = await audited(
+        (tx) => askDeviceToken(tx, body.device_code, context),
+        (answered) => (answered.kind === "session" ? signIn(answered) : null),
+      );
       if (asked.kind === "refuse") throw new DomainError(asked.code, asked.message);
       const token: DeviceToken = {
-        access_token: asked.session,
+        access_token: asked.session.text,
         token_type: "Bearer",
         expires_in: USER_SESSION_MS / 1_000,
         user: toUser(asked.user),
@@ -128,7 +148,8 @@ export const deviceRoutes: Route[] = [
     access: { kind: "user" },
     body: AnswerDevice,
     responses: { 200: { description: "The device, approved.", schema: DeviceAuthorization } },
-    handle: ({ server, scope, body }) => answer(server, scope, body.user_code, "approved"),
+    audit: { action: "devices.approve", resource: "device" },
+    handle: (call) => answer(call, "approved"),
   }),
   route({
     family: "api",
@@ -141,6 +162,7 @@ export const deviceRoutes: Route[] = [
     access: { kind: "user" },
     body: AnswerDevice,
     responses: { 200: { description: "The device, denied.", schema: DeviceAuthorization } },
-    handle: ({ server, scope, body }) => answer(server, scope, body.user_code, "denied"),
+    audit: { action: "devices.deny", resource: "device" },
+    handle: (call) => answer(call, "denied"),
   }),
 ];

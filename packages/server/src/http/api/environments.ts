@@ -1,4 +1,4 @@
-import { CreateNamed, Environment, Page, pageQuery, UpdateNamed } from "@keelson/contract";
+import { CreateNamed, encodeId, Environment, Page, pageQuery, UpdateNamed } from "@keelson/contract";
 import { Type } from "typebox";
 import { createEnvironment } from "../../core/identity/create-environment.ts";
 import { renameEnvironment } from "../../core/identity/rename-environment.ts";
@@ -53,10 +53,12 @@ export const environmentRoutes: Route[] = [
     params: ProjectParams,
     body: CreateNamed,
     responses: { 201: { description: "The environment.", schema: Environment } },
-    handle: async ({ server, scope, body }) => {
+    audit: { action: "environments.create", resource: "environment" },
+    handle: async ({ server, scope, body, audited }) => {
       const { newUuid } = server;
-      const environment = await server.db.transaction((tx) =>
-        createEnvironment(tx, scope, scope, body, { newUuid, now: server.clock() }),
+      const environment = await audited(
+        (tx) => createEnvironment(tx, scope, scope, body, { newUuid, now: server.clock() }),
+        ({ id, name, slug }) => ({ id: encodeId("env", id), environmentId: id, details: { name, slug } }),
       );
       return { status: 201, body: toEnvironment(environment) };
     },
@@ -89,10 +91,12 @@ export const environmentRoutes: Route[] = [
     params: EnvironmentParams,
     body: UpdateNamed,
     responses: { 200: { description: "The environment.", schema: Environment } },
-    handle: async ({ server, scope, body }) => {
+    audit: { action: "environments.update", resource: "environment" },
+    handle: async ({ server, scope, params, body, audited }) => {
       const place = { projectId: scope.projectId, environmentId: environmentOf(scope) };
-      const environment = await server.db.transaction((tx) =>
-        renameEnvironment(tx, scope, place, body, server.clock()),
+      const environment = await audited(
+        (tx) => renameEnvironment(tx, scope, place, body, server.clock()),
+        () => ({ id: params.environment_id, details: { ...body } }),
       );
       return { status: 200, body: toEnvironment(environment) };
     },

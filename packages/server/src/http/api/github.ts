@@ -6,6 +6,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
 import { clearCookie, cookieOf, GITHUB_COOKIE, SESSION_COOKIE, setCookie } from "../cookies.ts";
 import { route, type Route } from "../route.ts";
+import { signIn, SIGN_IN } from "../sign-in.ts";
 
 const tag = "Signing in";
 const COOKIE_SECONDS = 600;
@@ -80,7 +81,8 @@ export const githubRoutes: Route[] = [
     access: { kind: "public" },
     query: FinishGithubQuery,
     responses: { 303: { description: "Signed in; on to the console." } },
-    handle: async ({ server, query, request }) => {
+    audit: SIGN_IN,
+    handle: async ({ server, query, request, audited }) => {
       const github = requireGithub(server);
       const kept = fromCookie(cookieOf(request.message, GITHUB_COOKIE, server.isSecure));
       if (kept === null || query.state !== kept.state || query.code === undefined) {
@@ -99,13 +101,16 @@ export const githubRoutes: Route[] = [
       });
       const { newUuid, makeCredential, isSecure } = server;
       const context = { newUuid, makeCredential, now: server.clock() };
-      const { session } = await server.db.transaction((tx) => finishGithub(tx, account, context));
+      const { session } = await audited((tx) => finishGithub(tx, account, context), signIn);
       return {
         status: 303,
         headers: {
           location: returnTo,
           "cache-control": "no-store",
-          "set-cookie": [setCookie(SESSION_COOKIE, session, isSecure), clearCookie(GITHUB_COOKIE, isSecure)],
+          "set-cookie": [
+            setCookie(SESSION_COOKIE, session.text, isSecure),
+            clearCookie(GITHUB_COOKIE, isSecure),
+          ],
         },
         body: undefined,
       };

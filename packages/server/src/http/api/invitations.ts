@@ -3,12 +3,16 @@ import {
   AcceptInvitation,
   CreateInvitation,
   decodeId,
+  encodeId,
   Invitation,
   Page,
   pageQuery,
 } from "@keelson/contract";
 import { Type } from "typebox";
-import { acceptInvitation } from "../../core/identity/accept-invitation.ts";
+import {
+  acceptInvitation,
+  type AcceptedInvitation as Accepted,
+} from "../../core/identity/accept-invitation.ts";
 import { createInvitation } from "../../core/identity/create-invitation.ts";
 import { findInvitation, listInvitations } from "../../core/identity/invitation-reads.ts";
 import { revokeInvitation } from "../../core/identity/revoke-invitation.ts";
@@ -30,6 +34,10 @@ function invitationIdOf(params: { id: string }): string {
   if (id === null) throw notFound();
   return id;
 }
+
+/** Someone new is signed in by what they accept. */
+const sessionIdOf = ({ session }: Accepted): string | null =>
+  session === null ? null : encodeId("usess", session.id);
 
 export const invitationRoutes: Route[] = [
   route({
@@ -66,11 +74,16 @@ export const invitationRoutes: Route[] = [
     access: write,
     body: CreateInvitation,
     responses: { 201: { description: "The invitation.", schema: Invitation } },
-    handle: async ({ server, scope, body }) => {
+    audit: { action: "invitations.create", resource: "invitation" },
+    handle: async ({ server, scope, body, audited }) => {
       const { newUuid, makeCredential } = server;
       const now = server.clock();
-      const { invitation, organization, token } = await server.db.transaction((tx) =>
-        createInvitation(tx, scope, scope.organizationId, body, { newUuid, makeCredential, now }),
+      const { invitation, organization, token } = await audited(
+        (tx) => createInvitation(tx, scope, scope.organizationId, body, { newUuid, makeCredential, now }),
+        (made) => ({
+          id: encodeId("inv", made.invitation.id),
+          details: { email: body.email, role: body.role },
+        }),
       );
       server.mail.send(invitationMail(invitation.email, organization.name, server.publicUrl(), token));
       return { status: 201, body: toInvitation(invitation, now) };
@@ -89,13 +102,20 @@ export const invitationRoutes: Route[] = [
     access: { kind: "visitor" },
     body: AcceptInvitation,
     responses: { 200: { description: "The caller is a member.", schema: AcceptedInvitation } },
-    handle: async ({ server, scope, body }) => {
+    audit: { action: "invitations.accept", resource: "invitation" },
+    handle: async ({ server, scope, body, audited }) => {
       const { newUuid, makeCredential } = server;
       const context = { newUuid, makeCredential, now: server.clock() };
-      const { organization, user, session } = await server.db.transaction((tx) =>
-        acceptInvitation(tx, scope, body.token, context),
+      const { organization, user, session } = await audited(
+        (tx) => acceptInvitation(tx, scope, body.token, context),
+        (accepted) => ({
+          id: encodeId("inv", accepted.invitationId),
+          organizationId: accepted.organization.id,
+          userId: accepted.user.id,
+          details: { role: accepted.organization.role, session_id: sessionIdOf(accepted) },
+        }),
       );
-      const { token, headers } = giveSession(session, body.session, server.isSecure);
+      const { token, headers } = giveSession(session?.text ?? null, body.session, server.isSecure);
       return {
         status: 200,
         headers,
@@ -130,9 +150,13 @@ export const invitationRoutes: Route[] = [
     access: write,
     params: InvitationParams,
     responses: { 204: { description: "The invitation is revoked." } },
-    handle: async ({ server, scope, params }) => {
+    audit: { action: "invitations.revoke", resource: "invitation" },
+    handle: async ({ server, scope, params, audited }) => {
       const target = { organizationId: scope.organizationId, invitationId: invitationIdOf(params) };
-      await server.db.transaction((tx) => revokeInvitation(tx, scope, target, server.clock()));
+      await audited(
+        (tx) => revokeInvitation(tx, scope, target, server.clock()),
+        (revoked) => (revoked ? { id: params.id } : null),
+      );
       return { status: 204, body: undefined };
     },
   }),

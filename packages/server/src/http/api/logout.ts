@@ -1,3 +1,4 @@
+import { encodeId } from "@keelson/contract";
 import { endSession } from "../../core/logins/end-session.ts";
 import { clearCookie, SESSION_COOKIE } from "../cookies.ts";
 import { route, type Route } from "../route.ts";
@@ -13,8 +14,12 @@ export const logoutRoutes: Route[] = [
     tag: "Signing in",
     access: { kind: "user" },
     responses: { 204: { description: "Signed out." } },
-    handle: async ({ server, scope }) => {
-      await server.db.transaction((tx) => endSession(tx, scope, server.clock()));
+    audit: { action: "user_sessions.end", resource: "user_session" },
+    handle: async ({ server, scope, audited }) => {
+      await audited(
+        (tx) => endSession(tx, scope, server.clock()),
+        () => ({ id: encodeId("usess", scope.sessionId) }),
+      );
       return {
         status: 204,
         headers: { "set-cookie": clearCookie(SESSION_COOKIE, server.isSecure) },

@@ -11,8 +11,10 @@ import { finishMagicLink } from "../../core/logins/finish-magic-link.ts";
 import { startMagicLink } from "../../core/logins/start-magic-link.ts";
 import { magicLinkMail } from "../../core/logins/write-mails.ts";
 import type { ServerContext } from "../../server-context.ts";
+import { UNAUDITED, type Audited } from "../audit.ts";
 import { cookieOf, MAGIC_LINK_COOKIE, SESSION_COOKIE, setCookie } from "../cookies.ts";
 import { giveSession } from "../give-session.ts";
+import { signIn, SIGN_IN } from "../sign-in.ts";
 import { route, type RequestFacts, type Route } from "../route.ts";
 import { toUser } from "../wire/identity.ts";
 import { toTimestamp } from "../wire/time.ts";
@@ -28,10 +30,10 @@ function nonceOf({ makeCredential, isSecure }: ServerContext, { message }: Reque
     : makeCredential(CREDENTIAL_KINDS.magicLink).text;
 }
 
-function finish(server: ServerContext, token: string, nonce: string | null) {
+function finish(server: ServerContext, audited: Audited, token: string, nonce: string | null) {
   const { newUuid, makeCredential } = server;
   const context = { newUuid, makeCredential, now: server.clock() };
-  return server.db.transaction((tx) => finishMagicLink(tx, { token, nonce }, context));
+  return audited((tx) => finishMagicLink(tx, { token, nonce }, context), signIn);
 }
 
 export const magicLinkRoutes: Route[] = [
@@ -47,6 +49,7 @@ export const magicLinkRoutes: Route[] = [
     tag,
     access: { kind: "public" },
     body: StartMagicLink,
+    audit: UNAUDITED.asking,
     responses: {
       202: { description: "If the address has an account, a link is sent.", schema: StartedMagicLink },
     },
@@ -76,17 +79,18 @@ export const magicLinkRoutes: Route[] = [
     access: { kind: "public" },
     query: FinishMagicLinkQuery,
     responses: { 303: { description: "Signed in; on to the console." } },
-    handle: async ({ server, query, request }) => {
+    audit: SIGN_IN,
+    handle: async ({ server, query, request, audited }) => {
       const { isSecure } = server;
       const nonce = cookieOf(request.message, MAGIC_LINK_COOKIE, isSecure);
-      const { session, returnTo } = await finish(server, query.token, nonce);
+      const { session, returnTo } = await finish(server, audited, query.token, nonce);
       return {
         status: 303,
         headers: {
           location: returnTo ?? "/",
           "cache-control": "no-store",
           "referrer-policy": "no-referrer",
-          "set-cookie": setCookie(SESSION_COOKIE, session, isSecure),
+          "set-cookie": setCookie(SESSION_COOKIE, session.text, isSecure),
         },
         body: undefined,
       };
@@ -103,11 +107,12 @@ export const magicLinkRoutes: Route[] = [
     access: { kind: "public" },
     body: FinishMagicLink,
     responses: { 200: { description: "Signed in.", schema: SignedIn } },
-    handle: async ({ server, body, request }) => {
+    audit: SIGN_IN,
+    handle: async ({ server, body, request, audited }) => {
       const { isSecure } = server;
       const nonce = body.nonce ?? cookieOf(request.message, MAGIC_LINK_COOKIE, isSecure);
-      const { session, user } = await finish(server, body.token, nonce);
-      const { token, headers } = giveSession(session, body.session, isSecure);
+      const { session, user } = await finish(server, audited, body.token, nonce);
+      const { token, headers } = giveSession(session.text, body.session, isSecure);
       return { status: 200, headers, body: { user: toUser(user), token } };
     },
   }),

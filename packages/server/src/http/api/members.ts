@@ -69,10 +69,12 @@ export const memberRoutes: Route[] = [
     params: MemberParams,
     body: UpdateMember,
     responses: { 200: { description: "The member.", schema: Member } },
-    handle: async ({ server, scope, params, body }) => {
+    audit: { action: "members.update", resource: "member" },
+    handle: async ({ server, scope, params, body, audited }) => {
       const target = { organizationId: scope.organizationId, userId: userIdOf(params) };
-      const member = await server.db.transaction((tx) =>
-        changeMember(tx, scope, target, body.role, server.clock()),
+      const { member } = await audited(
+        (tx) => changeMember(tx, scope, target, body.role, server.clock()),
+        ({ from, changed }) => (changed ? { id: params.user_id, details: { from, to: body.role } } : null),
       );
       return { status: 200, body: toMember(member) };
     },
@@ -89,9 +91,13 @@ export const memberRoutes: Route[] = [
     access: write,
     params: MemberParams,
     responses: { 204: { description: "They are no member any more." } },
-    handle: async ({ server, scope, params }) => {
+    audit: { action: "members.remove", resource: "member" },
+    handle: async ({ server, scope, params, audited }) => {
       const target = { organizationId: scope.organizationId, userId: userIdOf(params) };
-      await server.db.transaction((tx) => changeMember(tx, scope, target, null, server.clock()));
+      await audited(
+        (tx) => changeMember(tx, scope, target, null, server.clock()),
+        ({ from }) => ({ id: params.user_id, details: { from } }),
+      );
       return { status: 204, body: undefined };
     },
   }),

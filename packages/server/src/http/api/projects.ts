@@ -1,4 +1,4 @@
-import { CreateNamed, Page, pageQuery, Project, UpdateNamed } from "@keelson/contract";
+import { CreateNamed, encodeId, Page, pageQuery, Project, UpdateNamed } from "@keelson/contract";
 import { Type } from "typebox";
 import { createProject } from "../../core/identity/create-project.ts";
 import { renameProject } from "../../core/identity/rename-project.ts";
@@ -45,10 +45,12 @@ export const projectRoutes: Route[] = [
     access: { kind: "organization", permission: "projects.write" },
     body: CreateNamed,
     responses: { 201: { description: "The project.", schema: Project } },
-    handle: async ({ server, scope, body }) => {
+    audit: { action: "projects.create", resource: "project" },
+    handle: async ({ server, scope, body, audited }) => {
       const { newUuid } = server;
-      const project = await server.db.transaction((tx) =>
-        createProject(tx, scope, scope.organizationId, body, { newUuid, now: server.clock() }),
+      const project = await audited(
+        (tx) => createProject(tx, scope, scope.organizationId, body, { newUuid, now: server.clock() }),
+        ({ id, name, slug }) => ({ id: encodeId("proj", id), details: { name, slug } }),
       );
       return { status: 201, body: toProject(project) };
     },
@@ -81,9 +83,11 @@ export const projectRoutes: Route[] = [
     params: ProjectParams,
     body: UpdateNamed,
     responses: { 200: { description: "The project.", schema: Project } },
-    handle: async ({ server, scope, body }) => {
-      const project = await server.db.transaction((tx) =>
-        renameProject(tx, scope, scope, body, server.clock()),
+    audit: { action: "projects.update", resource: "project" },
+    handle: async ({ server, scope, params, body, audited }) => {
+      const project = await audited(
+        (tx) => renameProject(tx, scope, scope, body, server.clock()),
+        () => ({ id: params.project_id, details: { ...body } }),
       );
       return { status: 200, body: toProject(project) };
     },

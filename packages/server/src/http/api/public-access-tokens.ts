@@ -1,4 +1,5 @@
 import { CreatedPublicAccessToken, CreatePublicAccessToken } from "@keelson/contract";
+import { UNAUDITED } from "../audit.ts";
 import { answerCreate } from "../public-access-answers.ts";
 import { route, type Route } from "../route.ts";
 import { EXAMPLE_SESSION } from "../session-examples.ts";
@@ -31,6 +32,7 @@ export const publicAccessTokenRoutes: Route[] = [
     access: { kind: "environment", permission: "public_access_tokens.create" },
     body: CreatePublicAccessToken,
     idempotency: "own",
+    audit: UNAUDITED.visitors,
     responses: { 201: { description: "The token, shown only here.", schema: CreatedPublicAccessToken } },
     examples: {
       request: EXAMPLE_REQUEST,

@@ -60,7 +60,8 @@ const changes: Route[] = [
       201: { description: "The new schedule.", schema: Schedule },
     },
     examples: { request: EXAMPLE_PUT_SCHEDULE, response: EXAMPLE_SCHEDULE },
-    handle: ({ server, scope, body }) => answerSchedulePut(server, scope, body),
+    audit: { action: "schedules.put", resource: "schedule" },
+    handle: ({ server, scope, body, audited }) => answerSchedulePut(server, scope, body, audited),
   }),
   route({
     ...common,
@@ -74,8 +75,9 @@ const changes: Route[] = [
     body: ReplaceSchedule,
     ...answersSchedule("The schedule as it is now."),
     examples: { request: EXAMPLE_DEFINITION, response: EXAMPLE_SCHEDULE },
-    handle: ({ server, scope, params, body }) =>
-      answerScheduleReplace(server, scope, scheduleIdOf(params), body),
+    audit: { action: "schedules.replace", resource: "schedule" },
+    handle: ({ server, scope, params, body, audited }) =>
+      answerScheduleReplace(server, scope, scheduleIdOf(params), body, audited),
   }),
   route({
     ...common,
@@ -87,7 +89,9 @@ const changes: Route[] = [
     description: `The first due time is the next one from now. Repeating it changes nothing. ${DECLARATIVE}`,
     access: write,
     ...answersSchedule("The schedule, active."),
-    handle: ({ server, scope, params }) => answerScheduleActive(server, scope, scheduleIdOf(params), true),
+    audit: { action: "schedules.activate", resource: "schedule" },
+    handle: ({ server, scope, params, audited }) =>
+      answerScheduleActive(server, scope, scheduleIdOf(params), true, audited),
   }),
   route({
     ...common,
@@ -102,7 +106,9 @@ const changes: Route[] = [
     examples: {
       response: { ...EXAMPLE_SCHEDULE, active: false, status: "inactive", next_run_at: null },
     },
-    handle: ({ server, scope, params }) => answerScheduleActive(server, scope, scheduleIdOf(params), false),
+    audit: { action: "schedules.deactivate", resource: "schedule" },
+    handle: ({ server, scope, params, audited }) =>
+      answerScheduleActive(server, scope, scheduleIdOf(params), false, audited),
   }),
   route({
     ...common,
@@ -114,7 +120,8 @@ const changes: Route[] = [
     description: `With its occurrences. Runs that have started go on and stay. ${DECLARATIVE}`,
     access: write,
     responses: { 204: { description: "The schedule is gone." } },
-    handle: ({ server, scope, params }) => answerScheduleDelete(server, scope, scheduleIdOf(params)),
+    audit: { action: "schedules.delete", resource: "schedule" },
+    handle: ({ scope, params, audited }) => answerScheduleDelete(scope, scheduleIdOf(params), audited),
   }),
 ];
 

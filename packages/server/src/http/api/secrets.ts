@@ -57,7 +57,9 @@ export const apiSecretRoutes: Route[] = [
       201: { description: "The new secret.", schema: Secret },
     },
     examples: { request: EXAMPLE_PUT_SECRET, response: EXAMPLE_SECRET },
-    handle: ({ server, scope, params, body }) => answerSecretPut(server, scope, params.name, body.value),
+    audit: { action: "secrets.put", resource: "secret" },
+    handle: ({ server, scope, params, body, audited }) =>
+      answerSecretPut(server, scope, params.name, body.value, audited),
   }),
   route({
     ...common,
@@ -69,6 +71,7 @@ export const apiSecretRoutes: Route[] = [
     description: "With its values. Runs that need it fail when they are leased.",
     access: write,
     responses: { 204: { description: "The secret is gone." } },
-    handle: ({ server, scope, params }) => answerSecretDelete(server, scope, params.name),
+    audit: { action: "secrets.delete", resource: "secret" },
+    handle: ({ scope, params, audited }) => answerSecretDelete(scope, params.name, audited),
   }),
 ];

@@ -55,7 +55,7 @@ function security(route: Route): JsonSchema[] {
     case "admin":
       return [{ adminKey: [] }, ...USER];
     case "capacity":
-      return [{ capacityKey: [] }];
+      return [{ capacityKey: [] }, { adminKey: [] }];
   }
 }
 

@@ -46,7 +46,9 @@ export const secretRoutes: Route[] = [
       request: EXAMPLE_CREATE_SECRET,
       response: { ...EXAMPLE_SECRET, version: 1, rotated_at: null },
     },
-    handle: ({ server, scope, body, request }) => answerSecretCreate(server, scope, body, request),
+    audit: { action: "secrets.create", resource: "secret" },
+    handle: ({ server, scope, body, request, audited }) =>
+      answerSecretCreate(server, scope, body, request, audited),
   }),
   route({
     ...common,
@@ -74,8 +76,9 @@ export const secretRoutes: Route[] = [
     body: PutSecret,
     responses: { 200: { description: "The secret with its new version.", schema: Secret } },
     examples: { request: EXAMPLE_PUT_SECRET, response: EXAMPLE_SECRET },
-    handle: ({ server, scope, params, body }) =>
-      answerSecretRotate(server, scope, secretIdOf(params), body.value),
+    audit: { action: "secrets.rotate", resource: "secret" },
+    handle: ({ server, scope, params, body, audited }) =>
+      answerSecretRotate(server, scope, secretIdOf(params), body.value, audited),
   }),
   route({
     ...common,
@@ -91,6 +94,8 @@ export const secretRoutes: Route[] = [
     examples: {
       response: { ...EXAMPLE_SECRET, status: "revoked", revoked_at: "2026-11-20T10:00:00.000Z" },
     },
-    handle: ({ server, scope, params }) => answerSecretRevoke(server, scope, secretIdOf(params)),
+    audit: { action: "secrets.revoke", resource: "secret" },
+    handle: ({ server, scope, params, audited }) =>
+      answerSecretRevoke(server, scope, secretIdOf(params), audited),
   }),
 ];

@@ -72,7 +72,7 @@ async function leaseJson(server: ServerContext, workerId: string, answer: LeaseA
     const replay = replays.get(leased.runId) ?? NO_REPLAY;
     return [executionJson(leased, facts, secrets, replay, server)];
   });
-  return `{"lease_duration":"${formatDuration(server.leaseDurationMs)}","executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"resumptions":[${answer.resumptions.map(resumptionJson).join(",")}],"deployment_checks":${JSON.stringify(answer.deploymentChecks)}}`;
+  return `{"lease_duration":"${formatDuration(server.leaseDurationMs)}","executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"resumptions":[${answer.resumptions.map(resumptionJson).join(",")}],"deployment_checks":${JSON.stringify(answer.deploymentChecks)},"draining":${answer.draining}}`;
 }
 
 export const executionRoutes: Route[] = [
@@ -82,7 +82,7 @@ export const executionRoutes: Route[] = [
     operationId: "leaseExecutions",
     summary: "Lease executions",
     description:
-      "Long poll for runs, cancellations and deployments to check; answers at the first of them or after `wait` (default 25s, at most 60s). " +
+      "Long poll for runs, cancellations, deployments to check and a drain; answers at the first of them or after `wait` (default 25s, at most 60s). " +
       "A repeat with the same `lease_request_id` is given the leases of the first answer that are still held.",
     access: worker,
     body: LeaseRequest,

@@ -23,6 +23,7 @@ import { decideActivate, decideDrain } from "../../core/workers/worker.ts";
 import { findWorker } from "../../core/workers/worker-reads.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
+import { UNAUDITED } from "../audit.ts";
 import type { Reply, Route, WorkerScope } from "../route.ts";
 import { toTimestamp } from "../wire/time.ts";
 import { toWorker } from "../wire/worker.ts";
@@ -127,6 +128,7 @@ export const workerRoutes: Route[] = [
       "With an enrollment token: makes a worker of the token's group. With a worker's id and its present token: renews; the present token " +
       "stays valid for its own hour. The token is shown only here and is valid for one hour.",
     access: { kind: "public" },
+    audit: UNAUDITED.enrollment,
     body: MintWorkerToken,
     responses: { 200: { description: "The token and its worker.", schema: MintedWorkerToken } },
     examples: {

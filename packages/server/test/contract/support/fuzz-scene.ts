@@ -16,6 +16,7 @@ import {
   type Place,
 } from "../../support/tenancy.ts";
 import type { Callers } from "./fuzzed-requests.ts";
+import { makeInstallation } from "./installation-rows.ts";
 import { makeFuzzWorkspaces, type FuzzWorkspaces } from "./fuzz-workspaces.ts";
 import type { Scene } from "./schema-values.ts";
 
@@ -248,7 +249,23 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
   const foreignKey = await addApiKey(server, PERMISSIONS, { environmentId: there.environmentId });
   const readKey = await addApiKey(server, ["runs.read"]);
   const { member, leaver, person, organization, key, invitation } = await addPeople(server);
-  const ids = { ...objects, "/api-keys/": [key], "/invitations/": [invitation] };
+  const installation = await makeInstallation(server);
+  const ids = {
+    ...objects,
+    "/api-keys/": [key],
+    "/invitations/": [invitation],
+    "/organizations/": [organization],
+    "/users/": [person.user_id],
+    "/worker-groups/": [installation.workerGroup],
+    "/enrollment-tokens/": [installation.enrollmentToken],
+    "/workers/": [installation.spareWorker],
+    "/audit-events/": [installation.auditEvent],
+  };
+  const ofInstallation = {
+    worker_group_id: [installation.workerGroup],
+    actor_id: [person.user_id],
+    resource_id: [installation.workerGroup],
+  };
   const accessTokens = await createAccessTokens(server, sessions);
   const { body: document } = await server.call("GET", "/openapi.json", { as: null });
   const { api_key, user_token, admin_key, capacity_key, enrollment_token } = server.credentials;
@@ -272,6 +289,7 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
         if (schemes.includes("publicAccessToken")) return accessTokens;
         if (fresh !== null) return [fresh.token];
         if (path === "/api/auth/logout") return [leaver];
+        if (schemes.includes("adminKey")) return [admin_key, user_token, capacity_key];
         return [...(schemes.includes("apiKey") ? [api_key] : []), ...(isUsers ? [user_token, member] : [])];
       };
       const named = workspaceIds(path, operation.operationId) ?? idsIn(ids, path);
@@ -280,6 +298,7 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
           document,
           known: {
             ...known,
+            ...ofInstallation,
             id: named,
             ...(path.includes("{workspace_id}") ? { workspace_id: named } : {}),
             ...sessionFields(path, sessions),

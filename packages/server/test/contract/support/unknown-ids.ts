@@ -31,6 +31,11 @@ export const ABSENT: Ids = {
   user: encodeId("user", MISSING),
   key: encodeId("key", MISSING),
   invitation: encodeId("inv", MISSING),
+  organization: encodeId("org", MISSING),
+  workerGroup: encodeId("wgrp", MISSING),
+  enrollmentToken: encodeId("enr", MISSING),
+  spareWorker: encodeId("wkr", MISSING),
+  auditEvent: encodeId("aud", MISSING),
 };
 
 export const MALFORMED: Ids = {
@@ -59,4 +64,9 @@ export const MALFORMED: Ids = {
   user: "user",
   key: "k",
   invitation: "i",
+  organization: "org",
+  workerGroup: "w g",
+  enrollmentToken: "kl_enr",
+  spareWorker: "wkr_",
+  auditEvent: "0",
 };

@@ -1,0 +1,153 @@
+import { Type, type Static } from "typebox";
+import { DisplayName, DurationText, EmailAddress, Id, Nullable, Slug, Timestamp } from "./primitives.ts";
+import { WORKER_STATUSES } from "./worker.ts";
+
+/** What administrators of an installation see and do. */
+
+const closed = { additionalProperties: false } as const;
+
+export const AdminOrganization = Type.Object(
+  {
+    id: Id("org"),
+    name: Type.String(),
+    slug: Type.String(),
+    worker_group_id: Nullable(
+      Type.String({
+        description: "The workers of its new environments; null: the installation's first group.",
+      }),
+    ),
+    members: Type.Integer(),
+    projects: Type.Integer(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: "AdminOrganization" },
+);
+export type AdminOrganization = Static<typeof AdminOrganization>;
+
+export const CreateOrganization = Type.Object(
+  {
+    name: DisplayName,
+    slug: Type.Optional(Slug),
+    owner_email: Type.String({
+      ...EmailAddress,
+      description:
+        "The first owner. Someone without an account gets one, and signs in by a link to this address.",
+    }),
+    worker_group_id: Type.Optional(Id("wgrp")),
+  },
+  { ...closed, $id: "CreateOrganization" },
+);
+export type CreateOrganization = Static<typeof CreateOrganization>;
+
+export const AdminUser = Type.Object(
+  {
+    id: Id("user"),
+    email: Type.String(),
+    name: Nullable(Type.String()),
+    is_admin: Type.Boolean(),
+    suspended_at: Nullable(Timestamp),
+    organizations: Type.Integer({ description: "How many they are a member of." }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: "AdminUser" },
+);
+export type AdminUser = Static<typeof AdminUser>;
+
+export const UpdateUser = Type.Object(
+  {
+    is_admin: Type.Optional(Type.Boolean({ description: "May use /admin/api/v1." })),
+    suspended: Type.Optional(
+      Type.Boolean({ description: "A suspended user's sessions are refused, and they cannot sign in." }),
+    ),
+  },
+  { ...closed, $id: "UpdateUser" },
+);
+export type UpdateUser = Static<typeof UpdateUser>;
+
+export const WorkerGroup = Type.Object(
+  { id: Id("wgrp"), name: Type.String(), created_at: Timestamp },
+  { $id: "WorkerGroup" },
+);
+export type WorkerGroup = Static<typeof WorkerGroup>;
+
+export const CreateWorkerGroup = Type.Object({ name: DisplayName }, { ...closed, $id: "CreateWorkerGroup" });
+export type CreateWorkerGroup = Static<typeof CreateWorkerGroup>;
+
+export const EnrollmentToken = Type.Object(
+  {
+    id: Id("enr"),
+    worker_group_id: Id("wgrp"),
+    name: Type.String(),
+    created_at: Timestamp,
+    expires_at: Nullable(Timestamp),
+    revoked_at: Nullable(Timestamp),
+  },
+  { $id: "EnrollmentToken" },
+);
+export type EnrollmentToken = Static<typeof EnrollmentToken>;
+
+export const CreateEnrollmentToken = Type.Object(
+  {
+    name: DisplayName,
+    worker_group_id: Id("wgrp"),
+    expires_in: Type.Optional(Nullable(DurationText)),
+  },
+  { ...closed, $id: "CreateEnrollmentToken" },
+);
+export type CreateEnrollmentToken = Static<typeof CreateEnrollmentToken>;
+
+export const CreatedEnrollmentToken = Type.Object(
+  {
+    ...EnrollmentToken.properties,
+    enrollment_token: Type.String({ description: "The token itself; shown only here." }),
+  },
+  { $id: "CreatedEnrollmentToken" },
+);
+export type CreatedEnrollmentToken = Static<typeof CreatedEnrollmentToken>;
+
+/** Query parameters of both families' lists of workers. */
+export const workerFilter = {
+  worker_group_id: Type.Optional(Id("wgrp")),
+  status: Type.Optional(Type.Enum([...WORKER_STATUSES])),
+};
+
+const OnOff = Type.String({
+  description: "As PostgreSQL has it: `on`, `off`, or for commits another level.",
+});
+
+export const System = Type.Object(
+  {
+    version: Type.String({ description: "Of the server that answers." }),
+    api_version: Type.String(),
+    worker_protocol_version: Type.Integer(),
+    runtime: Type.String({ description: "Node.js and its version." }),
+    database: Type.Object({
+      version: Type.String(),
+      fsync: OnOff,
+      full_page_writes: OnOff,
+      synchronous_commit: OnOff,
+      max_connections: Type.Integer(),
+      size_bytes: Type.Integer(),
+    }),
+    tables: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        rows: Type.Integer({ description: "An estimate." }),
+        size_bytes: Type.Integer({ description: "With indexes." }),
+      }),
+      { description: "The largest first." },
+    ),
+    blobs: Type.Object({
+      bundles: Type.Object({ count: Type.Integer(), size_bytes: Type.Integer() }),
+      workspaces: Type.Object({ count: Type.Integer(), size_bytes: Type.Integer() }),
+    }),
+    retention: Type.Record(Type.String(), Nullable(DurationText), {
+      description: "How long what has ended is kept, by kind; null: for ever.",
+    }),
+    migrations: Type.Array(Type.Object({ name: Type.String(), applied_at: Timestamp })),
+  },
+  { $id: "System" },
+);
+export type System = Static<typeof System>;

@@ -1,0 +1,52 @@
+import { Type, type Static } from "typebox";
+import { DurationText, Id, Nullable, Timestamp } from "./primitives.ts";
+import { WORKER_STATUSES, Worker, WorkerCapacity } from "./worker.ts";
+
+/** What those see and do who decide how many workers there are. */
+
+const counts = Object.fromEntries(WORKER_STATUSES.map((status) => [status, Type.Integer()])) as {
+  [Status in (typeof WORKER_STATUSES)[number]]: ReturnType<typeof Type.Integer>;
+};
+
+export const GroupCapacity = Type.Object(
+  {
+    id: Id("wgrp"),
+    name: Type.String(),
+    queued: Type.Integer({
+      description: "Runs that a free slot would take at once; 100,000 stands for more, too.",
+    }),
+    running: Type.Integer({ description: "Runs that have a slot of a worker." }),
+    oldest_queued_age: Nullable(
+      Type.String({ ...DurationText, description: "How long the longest-queued run has waited for a slot." }),
+    ),
+    workspaces_requested: Type.Integer({ description: "Workspaces that wait for a machine." }),
+    workspaces_live: Type.Integer(),
+    deployments_pending: Type.Integer({ description: "Deployments that wait for a worker to check them." }),
+    workers: Type.Object(counts),
+    slots: WorkerCapacity,
+    free_slots: WorkerCapacity,
+    recommended_workers: Type.Integer({
+      description:
+        "Workers that hold what is queued and running, at the size the group's workers have; 0 when there is nothing to do.",
+    }),
+    at: Timestamp,
+  },
+  { $id: "GroupCapacity" },
+);
+export type GroupCapacity = Static<typeof GroupCapacity>;
+
+export const DrainWorkers = Type.Object(
+  { count: Type.Integer({ minimum: 1, maximum: 1000, description: "How many workers to drain." }) },
+  { additionalProperties: false, $id: "DrainWorkers" },
+);
+export type DrainWorkers = Static<typeof DrainWorkers>;
+
+export const DrainedWorkers = Type.Object(
+  {
+    workers: Type.Array(Worker, {
+      description: "Those that were told, the least busy first: as many as asked for, or all there were.",
+    }),
+  },
+  { $id: "DrainedWorkers" },
+);
+export type DrainedWorkers = Static<typeof DrainedWorkers>;

@@ -1,0 +1,50 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { rawSql, sql } from "../../db/sql.ts";
+import type { AuditPlace, AuditRow } from "./audit.ts";
+
+const COLUMNS = rawSql(
+  `sequence, id, action, actor_id AS "actorId", resource_id AS "resourceId", content, encode(digest, 'hex') AS digest`,
+);
+
+/** Null leaves a condition out. */
+export type AuditFilter = { action: string | null; actorId: string | null; resourceId: string | null };
+
+/** Newest first, before the sequence number `before`. */
+export function listAuditEvents(
+  db: Queryable,
+  chainId: string,
+  filter: AuditFilter,
+  before: number | null,
+  limit: number,
+): Promise<AuditRow[]> {
+  return db.query<AuditRow>(sql`
+    SELECT ${COLUMNS} FROM audit_events
+    WHERE chain_id = ${chainId} AND (${before}::bigint IS NULL OR sequence < ${before}::bigint)
+      AND (${filter.action}::text IS NULL OR action = ${filter.action}::text)
+      AND (${filter.actorId}::text IS NULL OR actor_id = ${filter.actorId}::text)
+      AND (${filter.resourceId}::text IS NULL OR resource_id = ${filter.resourceId}::text)
+    ORDER BY sequence DESC LIMIT ${limit}`);
+}
+
+/** Oldest first, after the sequence number. */
+export function listAuditEventsAfter(
+  db: Queryable,
+  chainId: string,
+  after: number,
+  limit: number,
+): Promise<AuditRow[]> {
+  return db.query<AuditRow>(sql`
+    SELECT ${COLUMNS} FROM audit_events WHERE chain_id = ${chainId} AND sequence > ${after} ORDER BY sequence LIMIT ${limit}`);
+}
+
+/** Of any chain: administrators see all of them. */
+export async function findAuditEvent(db: Queryable, id: string): Promise<AuditRow | null> {
+  const [row] = await db.query<AuditRow>(sql`SELECT ${COLUMNS} FROM audit_events WHERE id = ${id}`);
+  return row ?? null;
+}
+
+export async function findChainHead(db: Queryable, chainId: string): Promise<AuditPlace | null> {
+  const [row] = await db.query<AuditPlace>(sql`
+    SELECT sequence, encode(digest, 'hex') AS digest FROM audit_chains WHERE chain_id = ${chainId}`);
+  return row ?? null;
+}

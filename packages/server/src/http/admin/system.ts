@@ -1,0 +1,64 @@
+import { API_VERSION, formatDuration, System, WORKER_PROTOCOL_VERSION } from "@keelson/contract";
+import {
+  findBlobSizes,
+  findDatabaseFacts,
+  listMigrations,
+  listTableSizes,
+} from "../../core/system/system-reads.ts";
+import { DEFAULT_KEY_LIFE_MS } from "../../core/idempotency/idempotency-expiry.ts";
+import type { ServerContext } from "../../server-context.ts";
+import { SERVER_VERSION } from "../../version.ts";
+import { route, type Route } from "../route.ts";
+import { toTimestamp } from "../wire/time.ts";
+
+/** How long what has ended is kept, by kind; null is for ever. */
+const RETENTION: System["retention"] = {
+  audit_events: null,
+  idempotency_keys: formatDuration(DEFAULT_KEY_LIFE_MS),
+};
+
+async function systemOf({ db }: ServerContext): Promise<System> {
+  const [database, tables, blobs, migrations] = await Promise.all([
+    findDatabaseFacts(db),
+    listTableSizes(db),
+    findBlobSizes(db),
+    listMigrations(db),
+  ]);
+  return {
+    version: SERVER_VERSION,
+    api_version: API_VERSION,
+    worker_protocol_version: WORKER_PROTOCOL_VERSION,
+    runtime: `Node.js ${process.version}`,
+    database: {
+      version: database.version,
+      fsync: database.fsync,
+      full_page_writes: database.fullPageWrites,
+      synchronous_commit: database.synchronousCommit,
+      max_connections: database.maxConnections,
+      size_bytes: database.sizeBytes,
+    },
+    tables: tables.map(({ name, rows, sizeBytes }) => ({ name, rows, size_bytes: sizeBytes })),
+    blobs: {
+      bundles: { count: blobs.bundles, size_bytes: blobs.bundleBytes },
+      workspaces: { count: blobs.pieces, size_bytes: blobs.pieceBytes },
+    },
+    retention: RETENTION,
+    migrations: migrations.map(({ name, appliedAt }) => ({ name, applied_at: toTimestamp(appliedAt) })),
+  };
+}
+
+export const adminSystemRoutes: Route[] = [
+  route({
+    family: "admin",
+    method: "GET",
+    path: "/admin/api/v1/system",
+    operationId: "adminGetSystem",
+    summary: "Get the installation's versions, durability and sizes",
+    description:
+      "`fsync`, `full_page_writes` and `synchronous_commit` are what the promises of this service rest on: the server does not start without the first two.",
+    tag: "System",
+    access: { kind: "admin" },
+    responses: { 200: { description: "The installation.", schema: System } },
+    handle: async ({ server }) => ({ status: 200, body: await systemOf(server) }),
+  }),
+];

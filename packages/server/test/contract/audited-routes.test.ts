@@ -1,0 +1,37 @@
+// Every route by which a person or a key changes something says what it leaves in the audit log, or why nothing.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { unauditedKind } from "../../src/http/audit.ts";
+import { routes } from "../../src/http/routes.ts";
+
+/** Sign-ins come by GET, too: a browser opens a link. */
+const SIGN_IN_BY_GET = ["openMagicLink", "finishGithub"];
+
+describe("what routes leave in the audit log", () => {
+  for (const route of routes) {
+    const reason = unauditedKind(route);
+    if (reason === null)
+      test(`${route.method} ${route.path} says what it leaves, or why nothing`, () => {
+        assert.ok(route.audit, "declare audit: { action, resource }, or { none: why }");
+        if ("none" in route.audit) assert.ok(route.audit.none.length > 20);
+        else {
+          assert.match(route.audit.action, /^[a-z_]+\.[a-z_]+$/);
+          assert.match(route.audit.resource, /^[a-z_]+$/);
+        }
+      });
+    else if (route.audit !== undefined && !SIGN_IN_BY_GET.includes(route.operationId))
+      test(`${route.method} ${route.path} leaves nothing, like its kind`, () => assert.fail(reason));
+  }
+
+  test("each action is about one kind of resource, but for a drain of one worker or of a group", () => {
+    const resources = new Map<string, Set<string>>();
+    for (const { audit } of routes) {
+      if (audit === undefined || "none" in audit) continue;
+      resources.set(audit.action, (resources.get(audit.action) ?? new Set()).add(audit.resource));
+    }
+    const several = [...resources].filter(([, kinds]) => kinds.size > 1).map(([action]) => action);
+    assert.deepEqual(several, ["workers.drain"]);
+    assert.ok(resources.size > 30, `${resources.size} actions`);
+  });
+});
