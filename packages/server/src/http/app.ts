@@ -18,7 +18,7 @@ import { parseJson } from "./parse-json.ts";
 import { mayBeUnstorable, type BodyText } from "./storable-text.ts";
 import { createObserver } from "./observe-request.ts";
 import { ANY_ORIGIN, answerPreflight } from "./cors.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import { checkApiVersion, checkHost, requestIdOf } from "./control-headers.ts";
 import { readAnyBody, takesAnyBody } from "./any-body.ts";
 import { checkIJson } from "./check-i-json.ts";
@@ -31,8 +31,9 @@ export type AppOptions = {
   routes: readonly Route[];
   authenticator: Authenticator;
   connectionLimit: ConnectionLimit;
-  /** null: unlimited. */
-  rateLimit: RateLimit | null;
+  rateLimits: RateLimits;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies: readonly string[];
   newUuid: NewUuid;
   log: Logger;
   /** Callers reach the server by https: browsers are told to stay with it. */
@@ -71,6 +72,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     bodyLimit: LIMITS.bodyBytes,
     // Node would answer these itself, without our body.
     http: { requireHostHeader: false },
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // Requests under way are answered; what waits is told to end, and what is idle is cut.
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 512 },

@@ -71,7 +71,7 @@ export function createDispatcher(
 
 /** The hook that finds out who calls. */
 function authenticate(
-  { authenticator, context, rateLimit, isSecure, publicUrl }: AppOptions,
+  { authenticator, context, rateLimits, isSecure, publicUrl }: AppOptions,
   route: Route,
 ): onRequestHookHandler {
   const metrics = context.metrics.route(route.method, route.path);
@@ -82,13 +82,16 @@ function authenticate(
     const found = credential === null ? null : authenticator.authenticate(credential.text);
     const settle = (principal: Principal | null): void => {
       try {
-        rateLimit?.(principal, request.ip);
+        rateLimits.take(route, principal, request, reply.raw);
+        if (credential !== null && principal === null) rateLimits.takeFailure(request, reply.raw);
         request.principal = checkCaller(route, principal, credential?.isCookie === false);
         if (credential?.isCookie === true && request.principal !== null) {
           checkCsrf(request.raw, route.method, credential.text, publicUrl);
           request.sessionCookie = credential.text;
         }
-        done();
+        const counted = rateLimits.takeLogin(route, request, reply.raw);
+        if (counted === null) done();
+        else counted.then(() => done(), done);
       } catch (error) {
         done(error as Error);
       }

@@ -89,6 +89,8 @@ export const wakeKeys = {
   endings: "endings",
   /** A wait was created that is due soon. */
   timers: "timers",
+  /** Another server should hear at once what this one has counted. Of this server alone. */
+  rates: "rates",
   /** Something for one worker: a cancellation, or a wait that has settled. */
   worker: (workerId: string): string => WORKER_PREFIX + workerId,
 };

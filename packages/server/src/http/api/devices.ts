@@ -51,6 +51,7 @@ export const deviceRoutes: Route[] = [
       "As RFC 8628, in JSON: show the `user_code` and the `verification_uri`, then ask for the token every `interval` seconds.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     body: StartDevice,
     responses: { 200: { description: "The codes.", schema: StartedDevice } },
     handle: async ({ server, body }) => {
@@ -82,6 +83,7 @@ export const deviceRoutes: Route[] = [
       "`expired_token` and `access_denied` end it. The session is given once.",
     tag,
     access: { kind: "public" },
+    signIn: "poll",
     body: AskDeviceToken,
     responses: { 200: { description: "Signed in.", schema: DeviceToken } },
     handle: async ({ server, body }) => {
@@ -108,6 +110,7 @@ export const deviceRoutes: Route[] = [
       "For the person who is to approve it. Ten wrong codes are 429 `rate_limited` for 15 minutes.",
     tag,
     access: { kind: "user" },
+    signIn: "login",
     query: AnswerDevice,
     responses: { 200: { description: "The device.", schema: DeviceAuthorization } },
     handle: async ({ server, scope, query }) => {
@@ -126,6 +129,7 @@ export const deviceRoutes: Route[] = [
     description: "It gets a session of the caller. One that was answered before is 409 `invalid_state`.",
     tag,
     access: { kind: "user" },
+    signIn: "login",
     body: AnswerDevice,
     responses: { 200: { description: "The device, approved.", schema: DeviceAuthorization } },
     handle: ({ server, scope, body }) => answer(server, scope, body.user_code, "approved"),
@@ -139,6 +143,7 @@ export const deviceRoutes: Route[] = [
     description: "It is told `access_denied`. One that was answered before is 409 `invalid_state`.",
     tag,
     access: { kind: "user" },
+    signIn: "login",
     body: AnswerDevice,
     responses: { 200: { description: "The device, denied.", schema: DeviceAuthorization } },
     handle: ({ server, scope, body }) => answer(server, scope, body.user_code, "denied"),

@@ -46,6 +46,7 @@ export const magicLinkRoutes: Route[] = [
       "The answer is the same for an address without an account. Without SMTP the link is printed on the server's standard error.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     body: StartMagicLink,
     responses: {
       202: { description: "If the address has an account, a link is sent.", schema: StartedMagicLink },
@@ -74,6 +75,7 @@ export const magicLinkRoutes: Route[] = [
       "Where the mailed link leads. Needs the cookie of the browser that asked; answers with the session as a cookie and goes on to `return_to`.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     query: FinishMagicLinkQuery,
     responses: { 303: { description: "Signed in; on to the console." } },
     handle: async ({ server, query, request }) => {
@@ -101,6 +103,7 @@ export const magicLinkRoutes: Route[] = [
     description: "With the link's token, and the `nonce` of the start where there is no cookie.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     body: FinishMagicLink,
     responses: { 200: { description: "Signed in.", schema: SignedIn } },
     handle: async ({ server, body, request }) => {

@@ -127,6 +127,7 @@ export const workerRoutes: Route[] = [
       "With an enrollment token: makes a worker of the token's group. With a worker's id and its present token: renews; the present token " +
       "stays valid for its own hour. The token is shown only here and is valid for one hour.",
     access: { kind: "public" },
+    signIn: "mint",
     body: MintWorkerToken,
     responses: { 200: { description: "The token and its worker.", schema: MintedWorkerToken } },
     examples: {
