@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parseDuration } from "@keelson/contract";
 import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts";
+import type { Quotas } from "./core/quotas/quota.ts";
 import type { RateSettings } from "./core/rates/rate.ts";
 
 /** Everything that can be set, read once. This file alone knows the names of environment variables. */
@@ -22,6 +23,8 @@ export type Config = {
   parkAfterMs: number;
   workspaceIdleMs: number;
   rateLimits: RateSettings;
+  /** Of an environment without its own. */
+  quotas: Quotas;
   /** Addresses and networks. */
   trustedProxies: string[];
   /** null: mails are printed on standard error. */
@@ -120,6 +123,21 @@ export const SETTINGS = {
     byDefault: "60",
     description:
       "Requests that sign somebody in, a minute for each address over all servers; ten times as many for devices that ask for their token, and for tokens of workers. 0 is unlimited.",
+  },
+  liveRuns: {
+    name: "KEELSON_MAX_LIVE_RUNS",
+    byDefault: "1000000",
+    description: "Runs that have not ended, in each environment without a quota of its own; 0 is unlimited.",
+  },
+  eventStreams: {
+    name: "KEELSON_MAX_EVENT_STREAMS",
+    byDefault: "1000",
+    description: "Open event streams, likewise.",
+  },
+  storedMebibytes: {
+    name: "KEELSON_MAX_STORED_MIB",
+    byDefault: "0",
+    description: "Mebibytes of files, bundles, stream records and logs, likewise.",
   },
   trustedProxies: {
     name: "KEELSON_TRUSTED_PROXIES",
@@ -326,6 +344,11 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
       address: integer(env, SETTINGS.addressRateLimit, 0, 1_000_000),
       failures: integer(env, SETTINGS.failureLimit, 0, 1_000_000),
       logins: integer(env, SETTINGS.loginLimit, 0, 1_000_000),
+    },
+    quotas: {
+      liveRuns: integer(env, SETTINGS.liveRuns, 0, 999_999_999),
+      eventStreams: integer(env, SETTINGS.eventStreams, 0, 999_999_999),
+      storedBytes: integer(env, SETTINGS.storedMebibytes, 0, 999_999_999) * 1024 * 1024,
     },
     trustedProxies: networks(env, SETTINGS.trustedProxies),
     smtpUrl: url(env, SETTINGS.smtpUrl, /^smtps?:$/, "smtp://user:password@mail.example.com:587"),

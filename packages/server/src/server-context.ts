@@ -7,6 +7,9 @@ import type { FeedPage } from "./core/feeds/follow-feed.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
 import type { Github } from "./core/github.ts";
 import type { MailSender } from "./core/mail.ts";
+import type { EventStreamQuota } from "./core/quotas/event-stream-quota.ts";
+import type { RunQuota } from "./core/quotas/run-quota.ts";
+import type { StorageQuota } from "./core/quotas/storage-quota.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
 import type { RecordAppender } from "./core/streams/record-appender.ts";
 import type { MasterKey } from "./core/credentials/master-key.ts";
@@ -34,6 +37,9 @@ export type ServerContext = {
   runStarter: RunStarter;
   recordAppender: RecordAppender;
   deployments: DeploymentCache;
+  runQuota: RunQuota;
+  storageQuota: StorageQuota;
+  eventStreamQuota: EventStreamQuota;
   /** Bundles. */
   blobs: BlobStore;
   /** The pieces and manifests of an environment's workspaces. */

@@ -1,6 +1,5 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { LIMITS } from "@keelson/contract";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createCredentialUse, type CredentialUse } from "./core/credentials/credential-use.ts";
@@ -13,7 +12,6 @@ import { migrate } from "./db/migrate.ts";
 import { createDatabase, type Database } from "./db/pool.ts";
 import { createApp } from "./http/app.ts";
 import { createAuthenticator } from "./http/authenticate/authenticator.ts";
-import { createConnectionLimit } from "./http/follow.ts";
 import { createRateLimits, type RateLimits } from "./http/rate-limits.ts";
 import { routes } from "./http/routes.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
@@ -28,6 +26,7 @@ import { tokenLoops } from "./loops/token-loops.ts";
 import { sessionLoops } from "./loops/session-loops.ts";
 import { scheduleLoops } from "./loops/schedule-loops.ts";
 import { secretLoops } from "./loops/secret-loops.ts";
+import { quotaLoops } from "./loops/quota-loops.ts";
 import { rateLoops } from "./loops/rate-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
@@ -92,6 +91,7 @@ const loopWorks = (
   ...workspaceLoops(context),
   ...loginLoops(context, credentialUse),
   ...rateLoops(context, rateLimits.counters),
+  ...quotaLoops(context),
 ];
 
 async function serve(
@@ -108,7 +108,6 @@ async function serve(
     context,
     routes,
     authenticator: createAuthenticator(db, context.clock, credentialUse),
-    connectionLimit: createConnectionLimit(LIMITS.sseConnectionsPerEnvironment),
     rateLimits,
     trustedProxies: config.trustedProxies,
     newUuid: context.newUuid,

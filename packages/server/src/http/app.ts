@@ -11,7 +11,6 @@ import type { ServerContext } from "../server-context.ts";
 import type { Authenticator } from "./authenticate/authenticator.ts";
 import { toErrorReply } from "./error-reply.ts";
 import { createEventStreams } from "./event-stream.ts";
-import type { ConnectionLimit } from "./follow.ts";
 import { createFailureLog, type FailureLog } from "./failure-log.ts";
 import { createOpenWaits } from "./open-waits.ts";
 import { parseJson } from "./parse-json.ts";
@@ -30,7 +29,6 @@ export type AppOptions = {
   context: ServerContext;
   routes: readonly Route[];
   authenticator: Authenticator;
-  connectionLimit: ConnectionLimit;
   rateLimits: RateLimits;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   trustedProxies: readonly string[];

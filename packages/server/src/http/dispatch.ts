@@ -54,7 +54,7 @@ export function createDispatcher(
       const answer = await route.handle(call);
       if (!("events" in answer)) return sendReply(answer, reply);
       const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : null;
-      const leave = options.connectionLimit.enter(environmentId ?? "");
+      const leave = await context.eventStreamQuota.enter(environmentId);
       return sendEvents(options, eventStreams, answer.events, facts, request, reply).finally(leave);
     };
 
@@ -80,6 +80,7 @@ function authenticate(
     if (route.cors === ANY_ORIGIN) allowAnyOrigin(reply.raw);
     const credential = findCredential(request.raw, route, isSecure);
     const found = credential === null ? null : authenticator.authenticate(credential.text);
+    const goOn = (): void => done();
     const settle = (principal: Principal | null): void => {
       try {
         rateLimits.take(route, principal, request, reply.raw);
@@ -91,7 +92,7 @@ function authenticate(
         }
         const counted = rateLimits.takeLogin(route, request, reply.raw);
         if (counted === null) done();
-        else counted.then(() => done(), done);
+        else counted.then(goOn, done);
       } catch (error) {
         done(error as Error);
       }

@@ -1,7 +1,6 @@
 import { sseFrame } from "@keelson/contract";
 import { followFeed, type Feed } from "../core/feeds/follow-feed.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
-import { DomainError } from "../domain-error.ts";
 import type { Frames } from "./event-stream.ts";
 import type { RequestFacts } from "./route.ts";
 import { sequenceCursor } from "./page.ts";
@@ -25,32 +24,4 @@ export async function* feedFrames(
     if (item.kind === "batch") yield item.batch;
     else yield sseFrame("end", String(item.cursor), JSON.stringify(item.state));
   }
-}
-
-/** Counts the SSE connections of each environment. */
-export type ConnectionLimit = { enter(environmentId: string): () => void };
-
-export function createConnectionLimit(maximum: number): ConnectionLimit {
-  const open = new Map<string, number>();
-  return {
-    enter: (environmentId) => {
-      const count = open.get(environmentId) ?? 0;
-      if (count >= maximum) {
-        throw new DomainError(
-          "rate_limited",
-          `This environment has ${maximum} event streams open; close some first.`,
-          { limit: maximum },
-        );
-      }
-      open.set(environmentId, count + 1);
-      let left = false;
-      return () => {
-        if (left) return;
-        left = true;
-        const now = (open.get(environmentId) ?? 1) - 1;
-        if (now === 0) open.delete(environmentId);
-        else open.set(environmentId, now);
-      };
-    },
-  };
 }

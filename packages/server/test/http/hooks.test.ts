@@ -46,7 +46,6 @@ const app = createApp({
   context,
   routes,
   authenticator: { authenticate: () => null },
-  connectionLimit: { enter: () => () => undefined },
   rateLimits: createRateLimits({ credential: 0, address: 1, failures: 0, logins: 0 }, context),
   trustedProxies: ["127.0.0.1"],
   newUuid: () => "made",

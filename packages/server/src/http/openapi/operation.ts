@@ -156,14 +156,14 @@ function successes(route: Route, components: Components): JsonSchema {
 const SSE_EXAMPLE =
   'retry: 1000\n\nid: 1\nevent: run_event\ndata: {"id":"1"}\n\nid: 9\nevent: end\ndata: {"status":"succeeded"}\n\n';
 
+const integer = (description: string): JsonSchema => ({ schema: { type: "integer" }, description });
+
 /** Also on the answers of limited routes that are no refusal. */
-const RATE_HEADERS: JsonSchema = Object.fromEntries(
-  [
-    ["RateLimit-Limit", "Requests that are taken in a window."],
-    ["RateLimit-Remaining", "Requests that are left in it."],
-    ["RateLimit-Reset", "Seconds until the next one."],
-  ].map(([name, description]) => [name, { schema: { type: "integer" }, description }]),
-);
+const RATE_HEADERS: JsonSchema = {
+  "RateLimit-Limit": integer("Requests that are taken in a window."),
+  "RateLimit-Remaining": integer("Requests that are left in it."),
+  "RateLimit-Reset": integer("Seconds until the next one."),
+};
 
 /** Refusals by status; each is one shared response of the document that lists its codes. */
 function refusals(route: Route): JsonSchema {
