@@ -1,3 +1,5 @@
+import { takeFairly } from "./take-fairly.ts";
+
 /**
  * Natural batching: concurrent callers share one statement, a lone caller waits for nobody.
  *
@@ -17,6 +19,8 @@ export type BatchOutcome<Result> = { ok: true; value: Result } | { ok: false; er
 export type BatcherOptions<Item, Result> = {
   maxItems: number;
   maxInFlight: number;
+  /** Whose item it is: of a queue that is longer than a batch, all groups get the same share. Default: one group. */
+  groupOf?(item: Item): string;
   /** Outcomes in the order of the items. A rejection is every item's outcome. */
   run(items: Item[]): Promise<BatchOutcome<Result>[]>;
 };
@@ -24,6 +28,7 @@ export type BatcherOptions<Item, Result> = {
 type Entry<Item, Result> = { item: Item; resolve(value: Result): void; reject(error: unknown): void };
 
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const groupOf = options.groupOf ?? (() => "");
   let queue: Entry<Item, Result>[] = [];
   let inFlight = 0;
   let answering = 0;
@@ -39,12 +44,20 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   const flush = (): void => {
     scheduled = false;
     while (inFlight < options.maxInFlight && queue.length > 0) {
-      const batch = queue.length <= options.maxItems ? queue : queue.slice(0, options.maxItems);
-      queue = queue.length <= options.maxItems ? [] : queue.slice(options.maxItems);
+      const batch = takeBatch();
       inFlight += 1;
       answering += batch.length;
       void runBatch(batch);
     }
+  };
+
+  const takeBatch = (): Entry<Item, Result>[] => {
+    const whole = queue;
+    queue = [];
+    if (whole.length <= options.maxItems) return whole;
+    const { taken, left } = takeFairly(whole, options.maxItems, ({ item }) => groupOf(item));
+    queue = left;
+    return taken;
   };
 
   const runBatch = async (batch: Entry<Item, Result>[]): Promise<void> => {
