@@ -19,6 +19,7 @@ import { createRunStarter } from "./core/runs/start-runs.ts";
 import { createRecordAppender } from "./core/streams/record-appender.ts";
 import type { Database } from "./db/pool.ts";
 import { sql } from "./db/sql.ts";
+import { createFairTurns } from "./http/fair-turns.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/readiness.ts";
@@ -81,6 +82,7 @@ export async function createContext(
     workspaceBlobs,
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
+    turns: createFairTurns(clock),
     shareFeedRead: createSharedReads(),
     readiness: await createReadiness(db),
     metrics,

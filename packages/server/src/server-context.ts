@@ -16,6 +16,7 @@ import type { MasterKey } from "./core/credentials/master-key.ts";
 import type { BlobStore } from "./core/blobs/blob.ts";
 import type { TreeCache } from "./core/versions/tree-cache.ts";
 import type { Database } from "./db/pool.ts";
+import type { FairTurns } from "./http/fair-turns.ts";
 import type { Metrics } from "./http/metrics.ts";
 import type { Readiness } from "./http/readiness.ts";
 import type { NewUuid } from "./uuid.ts";
@@ -55,6 +56,7 @@ export type ServerContext = {
   publicUrl: () => string;
   /** Callers reach it by https: cookies are for that alone. */
   isSecure: boolean;
+  turns: FairTurns;
   readiness: Readiness;
   metrics: Metrics;
   /** The OpenAPI document of all routes, made when it is first asked for. */

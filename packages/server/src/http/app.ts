@@ -109,7 +109,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   );
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   const waits = createOpenWaits();
-  const eventStreams = createEventStreams();
+  const eventStreams = createEventStreams(options.context.turns);
   options.context.metrics.gauge("keelson_event_streams", "Open event streams.", () => eventStreams.count());
   app.addHook("preClose", async () => {
     waits.abortAll();

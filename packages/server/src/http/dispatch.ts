@@ -18,7 +18,7 @@ import type { Route } from "./route.ts";
 import { isSelecting, selectionFields, selectsInQuery, takeSelection, withSelection } from "./selection.ts";
 import { sendEvents, sendReply } from "./send-reply.ts";
 import { ANY_MEDIA_TYPE } from "./any-body.ts";
-import { findUnstorableText } from "./storable-text.ts";
+import { findUnstorableText, type BodyText } from "./storable-text.ts";
 import { bodyValidator, queryValidator, type Validator } from "./validate.ts";
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
@@ -49,13 +49,18 @@ export function createDispatcher(
       const params = request.params as Record<string, string>;
       const scope = await resolveScope(route, request.principal, { params, selection });
       const idempotencyKey = route.idempotency === undefined ? null : idempotencyKeyOf(request.raw, body);
+      const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : null;
+      // What is only a look at one row costs as little as anything.
+      const turn =
+        environmentId === null ? undefined : context.turns.enter(environmentId, costOf(request.bodyText));
+      if (turn !== undefined) await turn;
       const facts = requestFacts(request, reply, waits, idempotencyKey);
       const call = { server: context, scope, params, query, body, request: facts };
       const answer = await route.handle(call);
       if (!("events" in answer)) return sendReply(answer, reply);
-      const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : null;
       const leave = await context.eventStreamQuota.enter(environmentId);
-      return sendEvents(options, eventStreams, answer.events, facts, request, reply).finally(leave);
+      const stream = { frames: answer.events, environmentId };
+      return sendEvents(options, eventStreams, stream, facts, request, reply).finally(leave);
     };
 
     return {
@@ -117,6 +122,10 @@ function bytesCheck({
     return body;
   };
 }
+
+/** In shares of a turn: a start of a few hundred bytes is one. */
+const costOf = (text: BodyText | null): number => (text === null ? 1 : 1 + text.sizeBytes / COST_BYTES);
+const COST_BYTES = 4_096;
 
 type Fields = Record<string, unknown>;
 

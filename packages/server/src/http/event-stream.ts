@@ -6,6 +6,7 @@ import {
   SSE_KEEPALIVE_INTERVAL_MS,
   SSE_RETRY_FRAME,
 } from "@keelson/contract";
+import type { FairTurns } from "./fair-turns.ts";
 import { toErrorReply } from "./error-reply.ts";
 
 /**
@@ -29,14 +30,19 @@ export type EventStream = {
   /** Headers besides those of an event stream. */
   headers: OutgoingHttpHeaders;
   frames: AsyncIterable<Frames>;
+  /** Whose it is; null: of no environment. */
+  environmentId: string | null;
   signal: AbortSignal;
   requestId: string;
   onError: (error: unknown) => void;
 };
 
+/** In shares of a turn: a frame of this size costs as much as a small request. */
+const COST_BYTES = 16_384;
+
 type State = { wroteLately: boolean };
 
-export function createEventStreams(): EventStreams {
+export function createEventStreams(turns: FairTurns): EventStreams {
   const open = new Map<ServerResponse, State>();
   // One timer for all. A stream that was quiet for a whole period gets a comment, so none is quiet for two.
   const timer = setInterval(() => {
@@ -51,7 +57,7 @@ export function createEventStreams(): EventStreams {
       const state = { wroteLately: true };
       open.set(stream.response, state);
       try {
-        await write(stream, state);
+        await write(stream, state, turns);
       } finally {
         open.delete(stream.response);
       }
@@ -62,14 +68,18 @@ export function createEventStreams(): EventStreams {
 }
 
 async function write(
-  { response, headers, frames, signal, requestId, onError }: EventStream,
+  { response, headers, frames, environmentId, signal, requestId, onError }: EventStream,
   state: State,
+  turns: FairTurns,
 ): Promise<void> {
   response.writeHead(200, { ...headers, ...SSE_HEADERS });
   response.write(SSE_RETRY_FRAME);
   try {
     for await (const frame of frames) {
       if (signal.aborted) break;
+      const turn =
+        environmentId === null ? undefined : turns.enter(environmentId, 1 + frame.length / COST_BYTES);
+      if (turn !== undefined) await turn;
       state.wroteLately = true;
       if (!response.write(frame)) await drained(response, signal);
     }

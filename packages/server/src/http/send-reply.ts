@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { SSE_HEADERS } from "@keelson/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AppOptions } from "./app.ts";
-import type { EventStreams, Frames } from "./event-stream.ts";
+import type { EventStream, EventStreams } from "./event-stream.ts";
 import type { Reply, RequestFacts } from "./route.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -28,7 +28,7 @@ export function sendReply(answer: Exclude<Reply, { events: unknown }>, reply: Fa
 export async function sendEvents(
   { log }: AppOptions,
   eventStreams: EventStreams,
-  frames: AsyncIterable<Frames>,
+  { frames, environmentId }: Pick<EventStream, "frames" | "environmentId">,
   { requestId, signal }: RequestFacts,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -41,6 +41,6 @@ export async function sendEvents(
   }
   const onError = (error: unknown): void =>
     log.error({ err: error, requestId, route: request.routeOptions.url }, "event stream failed");
-  await eventStreams.send({ response, headers: {}, frames, signal, requestId, onError });
+  await eventStreams.send({ response, headers: {}, frames, environmentId, signal, requestId, onError });
   return reply;
 }

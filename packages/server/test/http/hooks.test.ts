@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { DomainError } from "../../src/domain-error.ts";
 import { createWakes } from "../../src/core/feeds/wakes.ts";
 import { createApp } from "../../src/http/app.ts";
+import { createFairTurns } from "../../src/http/fair-turns.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createRateLimits } from "../../src/http/rate-limits.ts";
 import { route } from "../../src/http/route.ts";
@@ -40,6 +41,7 @@ let url: string;
 const context = {
   metrics,
   clock: () => now,
+  turns: createFairTurns(() => now),
   wakes: createWakes(() => undefined),
 } as unknown as ServerContext;
 const app = createApp({
