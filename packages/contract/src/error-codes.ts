@@ -61,10 +61,17 @@ export const ERROR_CODES = {
     summary: "The cursor is older than what is kept; see details.earliest_cursor.",
   },
   precondition_failed: { status: 412, summary: "If-Match or If-None-Match does not fit what is there now." },
-  payload_too_large: { status: 413, summary: "The body or one of its parts is over its limit." },
+  payload_too_large: {
+    status: 413,
+    summary:
+      "The body or one of its parts is over its limit, or the environment's storage is full (details.quota).",
+  },
   unsupported_media_type: { status: 415, summary: "The body must be application/json." },
   range_not_satisfiable: { status: 416, summary: "The range begins after the end of the file." },
-  rate_limited: { status: 429, summary: "Too many requests or connections; see Retry-After." },
+  rate_limited: {
+    status: 429,
+    summary: "Too many requests, connections or live runs; see Retry-After and details.quota.",
+  },
   internal: { status: 500, summary: "An unexpected failure; the request id finds it in the server's log." },
   not_implemented: { status: 501, summary: "Reserved by the specification." },
   unavailable: {

@@ -32,7 +32,6 @@ export const LIMITS = {
   pageMax: 200,
   logChunkBytes: 64 * 1024,
   snapshotLogBytes: 256 * 1024,
-  sseConnectionsPerEnvironment: 1000,
   headerVersionCharacters: 128,
   /** One stored piece of a workspace: a pack, a chunk of a large file, or a manifest; as stored, compressed. */
   blobBytes: 32 * 1024 * 1024,

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parseDuration } from "@keelson/contract";
 import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts";
+import type { Quotas } from "./core/quotas/quota.ts";
+import type { RateSettings } from "./core/rates/rate.ts";
 
 /** Everything that can be set, read once. This file alone knows the names of environment variables. */
 export type Config = {
@@ -19,8 +22,11 @@ export type Config = {
   leaseDurationMs: number;
   parkAfterMs: number;
   workspaceIdleMs: number;
-  /** Requests a second for each credential; 0 is unlimited. */
-  rateLimitPerSecond: number;
+  rateLimits: RateSettings;
+  /** Of an environment without its own. */
+  quotas: Quotas;
+  /** Addresses and networks. */
+  trustedProxies: string[];
   /** null: mails are printed on standard error. */
   smtpUrl: string | null;
   mailFrom: string;
@@ -98,7 +104,46 @@ export const SETTINGS = {
   rateLimit: {
     name: "KEELSON_RATE_LIMIT",
     byDefault: "0",
-    description: "Requests a second for each credential on each server, workers aside; 0 is unlimited.",
+    description:
+      "Requests a second for each credential over all servers, in windows of 10 seconds, workers aside; 0 is unlimited.",
+  },
+  addressRateLimit: {
+    name: "KEELSON_ADDRESS_RATE_LIMIT",
+    byDefault: "100",
+    description: "The same for each address, of requests without a valid credential.",
+  },
+  failureLimit: {
+    name: "KEELSON_FAILED_AUTHENTICATION_LIMIT",
+    byDefault: "300",
+    description:
+      "Credentials that are not valid, a minute for each address over all servers; 0 is unlimited.",
+  },
+  loginLimit: {
+    name: "KEELSON_LOGIN_RATE_LIMIT",
+    byDefault: "60",
+    description:
+      "Requests that sign somebody in, a minute for each address over all servers; ten times as many for devices that ask for their token, and for tokens of workers. 0 is unlimited.",
+  },
+  liveRuns: {
+    name: "KEELSON_MAX_LIVE_RUNS",
+    byDefault: "1000000",
+    description: "Runs that have not ended, in each environment without a quota of its own; 0 is unlimited.",
+  },
+  eventStreams: {
+    name: "KEELSON_MAX_EVENT_STREAMS",
+    byDefault: "1000",
+    description: "Open event streams, likewise.",
+  },
+  storedMebibytes: {
+    name: "KEELSON_MAX_STORED_MIB",
+    byDefault: "0",
+    description: "Mebibytes of files, bundles, stream records and logs, likewise.",
+  },
+  trustedProxies: {
+    name: "KEELSON_TRUSTED_PROXIES",
+    byDefault: null,
+    description:
+      "Addresses and networks of proxies before the server, with commas: `10.0.0.0/8, 2001:db8::7`. Theirs is the only `X-Forwarded-For` that is believed.",
   },
   smtpUrl: {
     name: "SMTP_URL",
@@ -206,6 +251,21 @@ function oneOf<Value extends string>(env: Environment, setting: Setting, values:
   return value;
 }
 
+/** Addresses and networks, as `10.0.0.7` or `10.0.0.0/8`. */
+function networks(env: Environment, setting: Setting): string[] {
+  const texts = (read(env, setting) ?? "").split(",").map((text) => text.trim());
+  const given = texts.filter((text) => text !== "");
+  for (const text of given) {
+    const [address = "", bits, ...rest] = text.split("/");
+    const version = isIP(address);
+    const isPrefix =
+      bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+    if (version === 0 || !isPrefix || rest.length > 0)
+      throw new ConfigError(`${setting.name} has "${text}"; set addresses and networks such as 10.0.0.0/8.`);
+  }
+  return given;
+}
+
 type DurationBounds = { minimumMs: number; maximumMs: number; shown: string };
 
 function duration(env: Environment, setting: Setting, bounds: DurationBounds): number {
@@ -280,7 +340,18 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
       shown: "10s to 24h",
     }),
     parkAfterMs: duration(env, SETTINGS.parkAfter, { minimumMs: 0, maximumMs: 3_600_000, shown: "0s to 1h" }),
-    rateLimitPerSecond: integer(env, SETTINGS.rateLimit, 0, 1_000_000),
+    rateLimits: {
+      credential: integer(env, SETTINGS.rateLimit, 0, 1_000_000),
+      address: integer(env, SETTINGS.addressRateLimit, 0, 1_000_000),
+      failures: integer(env, SETTINGS.failureLimit, 0, 1_000_000),
+      logins: integer(env, SETTINGS.loginLimit, 0, 1_000_000),
+    },
+    quotas: {
+      liveRuns: integer(env, SETTINGS.liveRuns, 0, 999_999_999),
+      eventStreams: integer(env, SETTINGS.eventStreams, 0, 999_999_999),
+      storedBytes: integer(env, SETTINGS.storedMebibytes, 0, 999_999_999) * 1024 * 1024,
+    },
+    trustedProxies: networks(env, SETTINGS.trustedProxies),
     smtpUrl: url(env, SETTINGS.smtpUrl, /^smtps?:$/, "smtp://user:password@mail.example.com:587"),
     mailFrom: read(env, SETTINGS.mailFrom) ?? "",
     github: github(env),

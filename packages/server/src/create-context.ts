@@ -14,10 +14,12 @@ import { createFeedHub } from "./core/feeds/feed-hub.ts";
 import { createWakeNotifier, type WakeNotifier } from "./core/feeds/wake-notifier.ts";
 import { createWakes } from "./core/feeds/wakes.ts";
 import { createTreeCache } from "./core/versions/tree-cache.ts";
+import { createQuotas } from "./core/quotas/create-quotas.ts";
 import { createRunStarter } from "./core/runs/start-runs.ts";
 import { createRecordAppender } from "./core/streams/record-appender.ts";
 import type { Database } from "./db/pool.ts";
 import { sql } from "./db/sql.ts";
+import { createFairTurns } from "./http/fair-turns.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/readiness.ts";
@@ -49,6 +51,7 @@ export async function createContext(
   const { leaseDurationMs, parkAfterMs } = config;
   const metrics = createMetrics();
   const deployments = createDeploymentCache({ db, clock });
+  const quotas = createQuotas({ db, clock, wakes, serverId: newUuid() }, config.quotas);
   let openApiJson: string | undefined;
   const workspaceBlobs = (environmentId: string) =>
     createDiskBlobs(join(config.dataDir, "workspaces", environmentId));
@@ -72,25 +75,20 @@ export async function createContext(
       return publicUrl;
     },
     runStarter: createRunStarter({ db, clock, newUuid, wakes, leasePolls, leaseDurationMs }),
-    recordAppender: createRecordAppender({ db, clock, newUuid, wakes, deployments }),
+    recordAppender: createRecordAppender({ db, clock, newUuid, wakes, deployments, ...quotas }),
     deployments,
+    ...quotas,
     blobs: createDiskBlobs(join(config.dataDir, "blobs")),
     workspaceBlobs,
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
     feeds: createFeedHub(wakes),
+    turns: createFairTurns(clock),
     readiness: await createReadiness(db),
     metrics,
     openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),
   };
-  metrics.gauge("keelson_db_connections", "Open connections to the database.", () => db.poolCounts().total);
-  metrics.gauge("keelson_db_waiting", "Callers that wait for a connection.", () => db.poolCounts().waiting);
-  metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () =>
-    context.runStarter.pending(),
-  );
-  metrics.gauge("keelson_appends_pending", "Appends that wait for the database.", () =>
-    context.recordAppender.pending(),
-  );
+  showGauges(context);
   return {
     context,
     notifier,
@@ -98,6 +96,15 @@ export async function createContext(
       publicUrl ??= url;
     },
   };
+}
+
+function showGauges({ metrics, db, runStarter, recordAppender }: ServerContext): void {
+  metrics.gauge("keelson_db_connections", "Open connections to the database.", () => db.poolCounts().total);
+  metrics.gauge("keelson_db_waiting", "Callers that wait for a connection.", () => db.poolCounts().waiting);
+  metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () => runStarter.pending());
+  metrics.gauge("keelson_appends_pending", "Appends that wait for the database.", () =>
+    recordAppender.pending(),
+  );
 }
 
 async function requireMasterKey(config: Config, db: Database): Promise<MasterKey> {

@@ -7,12 +7,16 @@ import type { FeedHub } from "./core/feeds/feed-hub.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
 import type { Github } from "./core/github.ts";
 import type { MailSender } from "./core/mail.ts";
+import type { EventStreamQuota } from "./core/quotas/event-stream-quota.ts";
+import type { RunQuota } from "./core/quotas/run-quota.ts";
+import type { StorageQuota } from "./core/quotas/storage-quota.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
 import type { RecordAppender } from "./core/streams/record-appender.ts";
 import type { MasterKey } from "./core/credentials/master-key.ts";
 import type { BlobStore } from "./core/blobs/blob.ts";
 import type { TreeCache } from "./core/versions/tree-cache.ts";
 import type { Database } from "./db/pool.ts";
+import type { FairTurns } from "./http/fair-turns.ts";
 import type { Metrics } from "./http/metrics.ts";
 import type { Readiness } from "./http/readiness.ts";
 import type { NewUuid } from "./uuid.ts";
@@ -34,6 +38,9 @@ export type ServerContext = {
   runStarter: RunStarter;
   recordAppender: RecordAppender;
   deployments: DeploymentCache;
+  runQuota: RunQuota;
+  storageQuota: StorageQuota;
+  eventStreamQuota: EventStreamQuota;
   /** Bundles. */
   blobs: BlobStore;
   /** The pieces and manifests of an environment's workspaces. */
@@ -49,6 +56,7 @@ export type ServerContext = {
   publicUrl: () => string;
   /** Callers reach it by https: cookies are for that alone. */
   isSecure: boolean;
+  turns: FairTurns;
   readiness: Readiness;
   metrics: Metrics;
   /** The OpenAPI document of all routes, made when it is first asked for. */

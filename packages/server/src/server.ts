@@ -1,6 +1,5 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { LIMITS } from "@keelson/contract";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createCredentialUse, type CredentialUse } from "./core/credentials/credential-use.ts";
@@ -13,8 +12,7 @@ import { migrate } from "./db/migrate.ts";
 import { createDatabase, type Database } from "./db/pool.ts";
 import { createApp } from "./http/app.ts";
 import { createAuthenticator } from "./http/authenticate/authenticator.ts";
-import { createConnectionLimit } from "./http/follow.ts";
-import { createRateLimit } from "./http/rate-limit.ts";
+import { createRateLimits, type RateLimits } from "./http/rate-limits.ts";
 import { routes } from "./http/routes.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
@@ -28,6 +26,8 @@ import { tokenLoops } from "./loops/token-loops.ts";
 import { sessionLoops } from "./loops/session-loops.ts";
 import { scheduleLoops } from "./loops/schedule-loops.ts";
 import { secretLoops } from "./loops/secret-loops.ts";
+import { quotaLoops } from "./loops/quota-loops.ts";
+import { rateLoops } from "./loops/rate-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
 import type { ServerContext } from "./server-context.ts";
@@ -75,7 +75,11 @@ export async function startServer(
   }
 }
 
-const loopWorks = (context: ServerContext, credentialUse: CredentialUse): LoopWork[] => [
+const loopWorks = (
+  context: ServerContext,
+  credentialUse: CredentialUse,
+  rateLimits: RateLimits,
+): LoopWork[] => [
   ...runLoops(context),
   ...waitLoops(context),
   ...tokenLoops(context),
@@ -86,6 +90,8 @@ const loopWorks = (context: ServerContext, credentialUse: CredentialUse): LoopWo
   ...secretLoops(context),
   ...workspaceLoops(context),
   ...loginLoops(context, credentialUse),
+  ...rateLoops(context, rateLimits.counters),
+  ...quotaLoops(context),
 ];
 
 async function serve(
@@ -97,12 +103,13 @@ async function serve(
   const { clock = systemClock, print = (text) => void process.stderr.write(text) } = options;
   const { context, notifier, listensAt } = await createContext(config, db, log, { clock, print });
   const credentialUse = createCredentialUse();
+  const rateLimits = createRateLimits(config.rateLimits, context);
   const app = createApp({
     context,
     routes,
     authenticator: createAuthenticator(db, context.clock, credentialUse),
-    connectionLimit: createConnectionLimit(LIMITS.sseConnectionsPerEnvironment),
-    rateLimit: createRateLimit(config.rateLimitPerSecond, context.clock),
+    rateLimits,
+    trustedProxies: config.trustedProxies,
     newUuid: context.newUuid,
     log,
     isSecure: context.isSecure,
@@ -119,7 +126,7 @@ async function serve(
     onGap: context.wakes.wakeAll,
     onConnectionLost: (error) => log.warn({ err: error }, "listening connection lost"),
   });
-  const loops = loopWorks(context, credentialUse).map((work) =>
+  const loops = loopWorks(context, credentialUse, rateLimits).map((work) =>
     startLoop(work, context.wakes, log, context.random),
   );
   const stopParts = async (): Promise<void> => {

@@ -1,75 +1,52 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { test } from "node:test";
 import { createBatcher, type BatchOutcome } from "./batcher.ts";
 
-type Batch = { items: number[]; answer(outcomes: BatchOutcome<string>[]): void; fail(error: Error): void };
+type Batch = { items: string[]; end: () => void };
 
-function batcherUnderTest(maxItems = 100, maxInFlight = 2) {
+/** Batches end when the test says so. Items are of the group of their first letter. */
+function createHeldBatcher(maxItems: number) {
   const batches: Batch[] = [];
-  const batcher = createBatcher<number, string>({
+  const batcher = createBatcher<string, string>({
     maxItems,
-    maxInFlight,
-    run: (items) => new Promise((answer, fail) => batches.push({ items, answer, fail })),
+    maxInFlight: 2,
+    groupOf: (item) => item.charAt(0),
+    run: (items) =>
+      new Promise((resolve) => {
+        const outcomes = items.map((value): BatchOutcome<string> => ({ ok: true, value }));
+        batches.push({ items, end: () => resolve(outcomes) });
+      }),
   });
-  return { batcher, batches };
+  const submit = (...items: string[]): Promise<string[]> =>
+    Promise.all(items.map((item) => batcher.submit(item)));
+  return { batches, batcher, submit, itemsOf: () => batches.map(({ items }) => items.join(" ")) };
 }
 
-const ok = (items: number[]): BatchOutcome<string>[] =>
-  items.map((item) => ({ ok: true, value: `#${item}` }));
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+test("a group that has nothing under way does not wait for the batches of another", async () => {
+  const { batches, submit, itemsOf, batcher } = createHeldBatcher(2);
+  const flood = submit("a1", "a2", "a3", "a4", "a5", "a6");
+  await nextTurn();
+  assert.deepEqual(itemsOf(), ["a1 a2", "a3 a4"]);
+  const other = submit("b1");
+  await nextTurn();
+  assert.deepEqual(itemsOf(), ["a1 a2", "a3 a4", "b1"], "the others' own next batch still waits");
+  batches[2]?.end();
+  assert.deepEqual(await other, ["b1"]);
+  batches[0]?.end();
+  batches[1]?.end();
+  await nextTurn();
+  await nextTurn();
+  batches[3]?.end();
+  assert.deepEqual(await flood, ["a1", "a2", "a3", "a4", "a5", "a6"]);
+  assert.equal(batcher.pending(), 0);
+});
 
-describe("a batcher", () => {
-  it("puts what is submitted in one turn into one batch and gives each its own outcome", async () => {
-    const { batcher, batches } = batcherUnderTest();
-    const results = [batcher.submit(1), batcher.submit(2)];
-    await turn();
-    assert.deepEqual(
-      batches.map((batch) => batch.items),
-      [[1, 2]],
-    );
-    batches[0]?.answer([
-      { ok: true, value: "one" },
-      { ok: false, error: new Error("two refused") },
-    ]);
-    assert.equal(await results[0], "one");
-    await assert.rejects(results[1] as Promise<string>, /two refused/);
-  });
-
-  it("sends a lone caller at once while another batch is in flight, and gathers the rest", async () => {
-    const { batcher, batches } = batcherUnderTest();
-    const results: Promise<string>[] = [];
-    for (const item of [1, 2, 3, 4]) {
-      results.push(batcher.submit(item));
-      await turn();
-    }
-    assert.deepEqual(
-      batches.map((batch) => batch.items),
-      [[1], [2]],
-    );
-    batches[0]?.answer(ok([1]));
-    await results[0];
-    await turn();
-    assert.deepEqual(batches[2]?.items, [3, 4]);
-    batches[1]?.answer(ok([2]));
-    batches[2]?.answer(ok([3, 4]));
-    assert.deepEqual(await Promise.all(results), ["#1", "#2", "#3", "#4"]);
-    assert.equal(batcher.pending(), 0);
-  });
-
-  it("splits at the most items and fails only the callers of a failed batch", async () => {
-    const { batcher, batches } = batcherUnderTest(2);
-    const results = [1, 2, 3].map((item) => batcher.submit(item));
-    const settled = Promise.allSettled(results);
-    await turn();
-    assert.deepEqual(
-      batches.map((batch) => batch.items),
-      [[1, 2], [3]],
-    );
-    batches[0]?.fail(new Error("lost"));
-    batches[1]?.answer(ok([3]));
-    assert.deepEqual(
-      (await settled).map((result) => result.status),
-      ["rejected", "rejected", "fulfilled"],
-    );
-  });
+test("groups share a batch that is too small for all of them", async () => {
+  const { batches, submit, itemsOf } = createHeldBatcher(4);
+  const first = submit("a1", "a2", "a3", "a4", "a5", "a6", "b1", "c1");
+  await nextTurn();
+  assert.deepEqual(itemsOf(), ["a1 a2 b1 c1", "a3 a4 a5 a6"]);
+  for (const { end } of batches) end();
+  assert.equal((await first).length, 8);
 });

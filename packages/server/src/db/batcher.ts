@@ -1,9 +1,14 @@
+import { takeFairly } from "./take-fairly.ts";
+
 /**
  * Natural batching: concurrent callers share one statement, a lone caller waits for nobody.
  *
  * What is submitted in one turn of the event loop is a batch; while `maxInFlight` batches are under way, what comes is
  * the next one. Two in flight keep the database busy while the other's answers are being written out; more only make
  * smaller batches.
+ *
+ * With groups, nobody waits for the batches of somebody else: items of groups that have nothing under way go out beside
+ * them, and of a queue that is longer than a batch all groups get the same share.
  */
 export type Batcher<Item, Result> = {
   /** Resolves or rejects with this item's own outcome. */
@@ -17,20 +22,32 @@ export type BatchOutcome<Result> = { ok: true; value: Result } | { ok: false; er
 export type BatcherOptions<Item, Result> = {
   maxItems: number;
   maxInFlight: number;
+  /** Whose item it is. Default: all are of one group. */
+  groupOf?(item: Item): string;
   /** Outcomes in the order of the items. A rejection is every item's outcome. */
   run(items: Item[]): Promise<BatchOutcome<Result>[]>;
 };
 
-type Entry<Item, Result> = { item: Item; resolve(value: Result): void; reject(error: unknown): void };
+type Entry<Item, Result> = {
+  item: Item;
+  group: string;
+  resolve(value: Result): void;
+  reject(error: unknown): void;
+};
+
+/** Batches that may go out beside full ones, for groups that have none under way. */
+const MAX_BESIDE = 2;
 
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const { maxInFlight, maxItems, groupOf = () => "" } = options;
   let queue: Entry<Item, Result>[] = [];
-  let inFlight = 0;
+  /** The groups of each batch under way. */
+  const inFlight = new Set<ReadonlySet<string>>();
   let answering = 0;
   let scheduled = false;
 
   const schedule = (): void => {
-    if (scheduled || inFlight >= options.maxInFlight || queue.length === 0) return;
+    if (scheduled || inFlight.size >= maxInFlight + MAX_BESIDE || queue.length === 0) return;
     scheduled = true;
     // After the poll phase: everything that arrived on any socket in this turn is in the queue by then.
     setImmediate(flush);
@@ -38,16 +55,30 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   const flush = (): void => {
     scheduled = false;
-    while (inFlight < options.maxInFlight && queue.length > 0) {
-      const batch = queue.length <= options.maxItems ? queue : queue.slice(0, options.maxItems);
-      queue = queue.length <= options.maxItems ? [] : queue.slice(options.maxItems);
-      inFlight += 1;
+    while (inFlight.size < maxInFlight + MAX_BESIDE && queue.length > 0) {
+      const batch = takeBatch();
+      if (batch.length === 0) return;
       answering += batch.length;
       void runBatch(batch);
     }
   };
 
+  const takeBatch = (): Entry<Item, Result>[] => {
+    const { ready, rest } =
+      inFlight.size < maxInFlight ? { ready: queue, rest: [] } : withNoneUnderWay(queue, inFlight);
+    if (ready.length <= maxItems) {
+      queue = rest;
+      return ready;
+    }
+    const { taken, left } = takeFairly(ready, maxItems, ({ group }) => group);
+    // Items of a group are in one of the two, so their order is kept.
+    queue = rest.length === 0 ? left : [...rest, ...left];
+    return taken;
+  };
+
   const runBatch = async (batch: Entry<Item, Result>[]): Promise<void> => {
+    const groups = new Set(batch.map(({ group }) => group));
+    inFlight.add(groups);
     try {
       const outcomes = await options.run(batch.map((entry) => entry.item));
       for (const [index, entry] of batch.entries()) {
@@ -59,7 +90,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     } catch (error) {
       for (const entry of batch) entry.reject(error);
     } finally {
-      inFlight -= 1;
+      inFlight.delete(groups);
       answering -= batch.length;
       schedule();
     }
@@ -68,9 +99,20 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   return {
     submit: (item) =>
       new Promise<Result>((resolve, reject) => {
-        queue.push({ item, resolve, reject });
+        queue.push({ item, group: groupOf(item), resolve, reject });
         schedule();
       }),
     pending: () => queue.length + answering,
   };
+}
+
+function withNoneUnderWay<One extends { group: string }>(
+  queue: readonly One[],
+  inFlight: Iterable<ReadonlySet<string>>,
+): { ready: One[]; rest: One[] } {
+  const underWay = new Set([...inFlight].flatMap((groups) => [...groups]));
+  const ready: One[] = [];
+  const rest: One[] = [];
+  for (const entry of queue) (underWay.has(entry.group) ? rest : ready).push(entry);
+  return { ready, rest };
 }

@@ -11,14 +11,13 @@ import type { ServerContext } from "../server-context.ts";
 import type { Authenticator } from "./authenticate/authenticator.ts";
 import { toErrorReply } from "./error-reply.ts";
 import { createEventStreams } from "./event-stream.ts";
-import type { ConnectionLimit } from "./follow.ts";
 import { createFailureLog, type FailureLog } from "./failure-log.ts";
 import { createOpenWaits } from "./open-waits.ts";
 import { parseJson } from "./parse-json.ts";
 import { mayBeUnstorable, type BodyText } from "./storable-text.ts";
 import { createObserver } from "./observe-request.ts";
 import { ANY_ORIGIN, answerPreflight } from "./cors.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import { checkApiVersion, checkHost, requestIdOf } from "./control-headers.ts";
 import { readAnyBody, takesAnyBody } from "./any-body.ts";
 import { checkIJson } from "./check-i-json.ts";
@@ -30,9 +29,9 @@ export type AppOptions = {
   context: ServerContext;
   routes: readonly Route[];
   authenticator: Authenticator;
-  connectionLimit: ConnectionLimit;
-  /** null: unlimited. */
-  rateLimit: RateLimit | null;
+  rateLimits: RateLimits;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies: readonly string[];
   newUuid: NewUuid;
   log: Logger;
   /** Callers reach the server by https: browsers are told to stay with it. */
@@ -71,6 +70,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     bodyLimit: LIMITS.bodyBytes,
     // Node would answer these itself, without our body.
     http: { requireHostHeader: false },
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // Requests under way are answered; what waits is told to end, and what is idle is cut.
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 512 },
@@ -109,7 +109,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   );
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   const waits = createOpenWaits();
-  const eventStreams = createEventStreams(options.context.feeds);
+  const eventStreams = createEventStreams(options.context.feeds, options.context.turns);
   options.context.metrics.gauge("keelson_event_streams", "Open event streams.", () => eventStreams.count());
   app.addHook("preClose", async () => {
     waits.abortAll();

@@ -17,7 +17,8 @@ const ALLOWED_HEADERS = [
   "service-sdk-version",
   "x-request-id",
 ].join(", ");
-const EXPOSED_HEADERS = "service-api-version, x-request-id, retry-after, idempotency-replayed";
+const EXPOSED_HEADERS =
+  "service-api-version, x-request-id, retry-after, idempotency-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset";
 const PREFLIGHT_SECONDS = "600";
 
 /** Lets any page read the answer, refusals included. */

@@ -61,11 +61,13 @@ export async function answerUpload(
       { path: "digest", message: "must be the SHA-256 of the bundle in 64 lower-case hexadecimal digits" },
     ]);
   }
+  await server.storageQuota.admit(scope.environmentId);
   const { sizeBytes } = await uploadBundle(server.db, server.blobs, {
     environmentId: scope.environmentId,
     digest,
     bytes: bytesOf(body),
   });
+  server.storageQuota.noteStored(scope.environmentId, sizeBytes);
   return { status: 200, body: { digest, size_bytes: sizeBytes } satisfies UploadedBundle };
 }
 

@@ -19,7 +19,7 @@ import type { Route } from "./route.ts";
 import { isSelecting, selectionFields, selectsInQuery, takeSelection, withSelection } from "./selection.ts";
 import { sendEvents, sendReply } from "./send-reply.ts";
 import { ANY_MEDIA_TYPE } from "./any-body.ts";
-import { findUnstorableText } from "./storable-text.ts";
+import { findUnstorableText, type BodyText } from "./storable-text.ts";
 import { bodyValidator, queryValidator, type Validator } from "./validate.ts";
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
@@ -51,14 +51,19 @@ export function createDispatcher(
       const params = request.params as Record<string, string>;
       const scope = await resolveScope(route, request.principal, { params, selection });
       const idempotencyKey = route.idempotency === undefined ? null : idempotencyKeyOf(request.raw, body);
+      const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : null;
+      // What is only a look at one row costs as little as anything.
+      const turn =
+        environmentId === null ? undefined : context.turns.enter(environmentId, costOf(request.bodyText));
+      if (turn !== undefined) await turn;
       const facts = requestFacts(request, reply, waits, idempotencyKey);
       const audited = audit === null ? notAudited : createAudited(context, audit, scope, request);
       const call = { server: context, scope, params, query, body, request: facts, audited };
       const answer = await route.handle(call);
       if (!("events" in answer)) return sendReply(answer, reply);
-      const environmentId = scope !== null && "environmentId" in scope ? scope.environmentId : null;
-      const leave = options.connectionLimit.enter(environmentId ?? "");
-      return sendEvents(options, eventStreams, answer.events, facts, request, reply).finally(leave);
+      const leave = await context.eventStreamQuota.enter(environmentId);
+      const stream = { ...answer.events, environmentId };
+      return sendEvents(options, eventStreams, stream, facts, request, reply).finally(leave);
     };
 
     return {
@@ -74,7 +79,7 @@ export function createDispatcher(
 
 /** The hook that finds out who calls. */
 function authenticate(
-  { authenticator, context, rateLimit, isSecure, publicUrl }: AppOptions,
+  { authenticator, context, rateLimits, isSecure, publicUrl }: AppOptions,
   route: Route,
 ): onRequestHookHandler {
   const metrics = context.metrics.route(route.method, route.path);
@@ -83,15 +88,19 @@ function authenticate(
     if (route.cors === ANY_ORIGIN) allowAnyOrigin(reply.raw);
     const credential = findCredential(request.raw, route, isSecure);
     const found = credential === null ? null : authenticator.authenticate(credential.text);
+    const goOn = (): void => done();
     const settle = (principal: Principal | null): void => {
       try {
-        rateLimit?.(principal, request.ip);
+        rateLimits.take(route, principal, request, reply.raw);
+        if (credential !== null && principal === null) rateLimits.takeFailure(request, reply.raw);
         request.principal = checkCaller(route, principal, credential?.isCookie === false);
         if (credential?.isCookie === true && request.principal !== null) {
           checkCsrf(request.raw, route.method, credential.text, publicUrl);
           request.sessionCookie = credential.text;
         }
-        done();
+        const counted = rateLimits.takeLogin(route, request, reply.raw);
+        if (counted === null) done();
+        else counted.then(goOn, done);
       } catch (error) {
         done(error as Error);
       }
@@ -116,6 +125,10 @@ function bytesCheck({
     return body;
   };
 }
+
+/** In shares of a turn: a start of a few hundred bytes is one. */
+const costOf = (text: BodyText | null): number => (text === null ? 1 : 1 + text.sizeBytes / COST_BYTES);
+const COST_BYTES = 4_096;
 
 type Fields = Record<string, unknown>;
 

@@ -17,7 +17,7 @@ export function toErrorReply(error: unknown, requestId: string): ErrorReply {
   const status = ERROR_CODES[code].status;
   const headers: Record<string, string> = {};
   if (status === 401) headers["www-authenticate"] = 'Bearer realm="keelson"';
-  if (status === 503 || status === 429) headers["retry-after"] = RETRY_AFTER_SECONDS;
+  if (status === 503 || status === 429) headers["retry-after"] = retryAfter(details);
   if (status === 429) Object.assign(headers, rateLimitHeaders(details));
   if (code === "range_not_satisfiable" && typeof details?.["size_bytes"] === "number")
     headers["content-range"] = `bytes */${details["size_bytes"]}`;
@@ -26,6 +26,12 @@ export function toErrorReply(error: unknown, requestId: string): ErrorReply {
   return { status, headers, body: { error: { code, message, details, request_id: requestId } } };
 }
 
+/** A refusal may know better when it is worth another try. */
+const retryAfter = (details: Described["details"]): string =>
+  typeof details?.["retry_after_seconds"] === "number"
+    ? String(details["retry_after_seconds"])
+    : RETRY_AFTER_SECONDS;
+
 /** Source: the IETF draft "RateLimit header fields for HTTP", in its three-header form. */
 function rateLimitHeaders(details: Described["details"]): Record<string, string> {
   const limit = details?.["limit"];
@@ -33,7 +39,7 @@ function rateLimitHeaders(details: Described["details"]): Record<string, string>
   return {
     "ratelimit-limit": String(limit),
     "ratelimit-remaining": "0",
-    "ratelimit-reset": RETRY_AFTER_SECONDS,
+    "ratelimit-reset": retryAfter(details),
   };
 }
 

@@ -9,6 +9,7 @@ import {
 } from "@keelson/contract";
 import type { FeedHub } from "../core/feeds/feed-hub.ts";
 import type { Feed, Sink } from "../core/feeds/feed.ts";
+import type { FairTurns } from "./fair-turns.ts";
 import { toErrorReply } from "./error-reply.ts";
 
 /**
@@ -32,14 +33,20 @@ export type EventStream = {
   /** Its batches are encoded already. */
   feed: Feed<Frames>;
   after: number;
+  /** Whose it is; null: of no environment. */
+  environmentId: string | null;
   signal: AbortSignal;
   requestId: string;
   onError: (error: unknown) => void;
 };
 
+/** In shares of a turn: bytes that cost as much as a small request, and what a write costs besides. */
+const COST_BYTES = 16_384;
+const WRITE_COST = 0.1;
+
 type State = { wroteLately: boolean };
 
-export function createEventStreams(feeds: FeedHub<Frames>): EventStreams {
+export function createEventStreams(feeds: FeedHub<Frames>, turns: FairTurns): EventStreams {
   const open = new Map<ServerResponse, State>();
   // One timer for all. A stream that was quiet for a whole period gets a comment, so none is quiet for two.
   const timer = setInterval(() => {
@@ -54,7 +61,7 @@ export function createEventStreams(feeds: FeedHub<Frames>): EventStreams {
       const state = { wroteLately: true };
       open.set(stream.response, state);
       try {
-        await write(feeds, stream, state);
+        await write(feeds, turns, stream, state);
       } finally {
         open.delete(stream.response);
       }
@@ -66,7 +73,8 @@ export function createEventStreams(feeds: FeedHub<Frames>): EventStreams {
 
 async function write(
   feeds: FeedHub<Frames>,
-  { response, feed, after, signal, requestId, onError }: EventStream,
+  turns: FairTurns,
+  { response, feed, after, environmentId, signal, requestId, onError }: EventStream,
   state: State,
 ): Promise<void> {
   response.writeHead(200, SSE_HEADERS);
@@ -74,12 +82,13 @@ async function write(
   const sink: Sink<Frames> = {
     write: (frames) => {
       state.wroteLately = true;
+      if (environmentId !== null) turns.charge(environmentId, WRITE_COST + frames.length / COST_BYTES);
       return response.write(frames);
     },
     drained: () => drained(response, signal),
   };
   try {
-    const end = await feeds.follow(feed, after, sink, signal);
+    const end = await feeds.follow(inTurn(feed, turns, environmentId), after, sink, signal);
     if (end !== null) response.write(sseFrame("end", String(end.cursor), JSON.stringify(end.state)));
   } catch (error) {
     if (!signal.aborted) {
@@ -90,6 +99,18 @@ async function write(
   }
   // Ended, never destroyed: what was written last is still on its way.
   response.end();
+}
+
+/** Each read of an environment's feed waits for its turn; what is written meanwhile is charged to it. */
+function inTurn<Batch>(feed: Feed<Batch>, turns: FairTurns, environmentId: string | null): Feed<Batch> {
+  if (environmentId === null) return feed;
+  return {
+    ...feed,
+    read: async (after) => {
+      await turns.enter(environmentId, 1);
+      return feed.read(after);
+    },
+  };
 }
 
 async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {

@@ -230,6 +230,7 @@ export async function answerFileWrite(
   const workspace = await requireWorkspace(server.db, environmentId, workspaceId);
   requireUsable(workspace);
   requireIdle(workspace);
+  await server.storageQuota.admit(environmentId);
   const stored = await storeContent(
     bytesOf(body),
     blobSink(server, environmentId),
@@ -241,6 +242,7 @@ export async function answerFileWrite(
     checkPreconditions(tree, query.path, request);
     return putFile(tree, file);
   });
+  server.storageQuota.noteStored(environmentId, stored.size);
   if (created) server.wakes.wake(wakeKeys.workspace(workspaceId));
   const written = findEntry(await loadTree(server, version), query.path);
   const answer: WrittenFile = {

@@ -170,6 +170,11 @@ export type Route<
   responses: Record<number, { description: string; schema?: TSchema; mediaType?: string }>;
   /** Example bodies for the document, checked against the schemas by a test. */
   examples?: { request?: unknown; response?: unknown };
+  /**
+   * Somebody becomes known by it, so each address may call it a few times a minute, counted exactly over all servers:
+   * `poll` and `mint` more often, because devices ask again and again and fleets of workers start at once.
+   */
+  signIn?: "login" | "poll" | "mint";
   /** Pages of any origin may call it; absent: only the console's own. */
   cors?: "any-origin";
   /**

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { SSE_HEADERS } from "@keelson/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AppOptions } from "./app.ts";
-import type { EventStreams } from "./event-stream.ts";
+import type { EventStream, EventStreams } from "./event-stream.ts";
 import type { Reply, RequestFacts } from "./route.ts";
 
 type EventsReply = Extract<Reply, { events: unknown }>;
@@ -30,7 +30,7 @@ export function sendReply(answer: Exclude<Reply, EventsReply>, reply: FastifyRep
 export async function sendEvents(
   { log }: AppOptions,
   eventStreams: EventStreams,
-  events: EventsReply["events"],
+  stream: Pick<EventStream, "feed" | "after" | "environmentId">,
   { requestId, signal }: RequestFacts,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -43,6 +43,6 @@ export async function sendEvents(
   }
   const onError = (error: unknown): void =>
     log.error({ err: error, requestId, route: request.routeOptions.url }, "event stream failed");
-  await eventStreams.send({ response, ...events, signal, requestId, onError });
+  await eventStreams.send({ response, ...stream, signal, requestId, onError });
   return reply;
 }

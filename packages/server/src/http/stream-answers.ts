@@ -67,11 +67,24 @@ export async function answerAppend(
   const at = server.clock();
   const append: Append = { ...target, records: prepareRecords(body, server.newUuid), source, at };
   const key = idempotencyKey === null ? null : appendKey(target, body, idempotencyKey, source, at);
-  const { recordAppender } = server;
+  const { recordAppender, storageQuota } = server;
+  try {
+    await storageQuota.admit(target.environmentId);
+  } catch (error) {
+    // A repeat stores nothing, and is answered as the first time.
+    const repeated =
+      idempotencyKey === null
+        ? null
+        : await answerRepeatedAppend(server, target, body, idempotencyKey, source);
+    if (repeated !== null) return repeated;
+    throw error;
+  }
   const outcome = await (first === undefined
     ? recordAppender.append(append, key)
     : recordAppender.appendAfter(append, key, first));
   if (outcome.replayed) return repeatedReply(server, target, body, outcome.streamId, outcome.firstSequence);
+  const bytes = append.records.reduce((sum, { data }) => sum + data.length, 0);
+  storageQuota.noteAppended(target.environmentId, bytes);
   const { streamId, firstSequence } = outcome;
   const rows = append.records.map((record, index) => toRow(append, record, firstSequence + index));
   offerRecords(server, target, streamId, rows);

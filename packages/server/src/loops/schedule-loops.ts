@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { DeploymentCache } from "../core/entrypoints/deployment-cache.ts";
 import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
+import type { RunQuota } from "../core/quotas/run-quota.ts";
 import { fireSchedules } from "../core/schedules/fire-schedules.ts";
 import { findNextRunAt } from "../core/schedules/schedule-reads.ts";
 import type { Database } from "../db/pool.ts";
@@ -12,6 +13,7 @@ export type ScheduleLoopContext = {
   clock: Clock;
   wakes: Wakes;
   deployments: DeploymentCache;
+  runQuota: RunQuota;
   newUuid: NewUuid;
 };
 

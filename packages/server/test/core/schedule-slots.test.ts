@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
+import { ADMITTED } from "../../src/core/quotas/run-quota.ts";
 import { createDeploymentCache } from "../../src/core/entrypoints/deployment-cache.ts";
 import { putSchedule } from "../../src/core/schedules/define-schedule.ts";
 import { fireSchedules } from "../../src/core/schedules/fire-schedules.ts";
@@ -120,7 +121,11 @@ test("every due time is what an independent look at the clocks says", () => {
 test("ten years of slots are each settled once, through kills and outages", async () => {
   const random = seededRandom(9);
   const clock = (): number => now;
-  const context = { deployments: createDeploymentCache({ db, clock }), newUuid: createUuidGenerator(clock) };
+  const context = {
+    deployments: createDeploymentCache({ db, clock }),
+    runQuota: ADMITTED,
+    newUuid: createUuidGenerator(clock),
+  };
   const expected = new Map<string, number[]>();
   for (const { timezone, cron, times } of due) {
     const request = { deduplication_key: randomUUID(), task: "tick", cron, timezone };

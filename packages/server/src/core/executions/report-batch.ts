@@ -58,5 +58,16 @@ export type Batch = {
   inputs: PendingInput[];
 };
 
+/** What the report stores, by environment. */
+export function storedBytesOf({ logs, appends, inputs }: Batch): Map<string, number> {
+  const bytes = new Map<string, number>();
+  const add = (environmentId: string, more: number): void =>
+    void bytes.set(environmentId, (bytes.get(environmentId) ?? 0) + more);
+  for (const { environmentId, data } of logs) add(environmentId, data.length);
+  for (const { environmentId, records } of [...appends, ...inputs.map(({ append }) => append)])
+    for (const { data } of records) add(environmentId, data.length);
+  return bytes;
+}
+
 /** Input to another session: decided when everything else of the report has been written. */
 export type PendingInput = { entry: NewJournalEntry; append: Append; index: number };

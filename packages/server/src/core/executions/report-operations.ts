@@ -24,10 +24,16 @@ import {
 import { applyDecision, changeOf, deadlineOf, liveRun, type Change, type ExecutionKey } from "./execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "./execution-reads.ts";
 import { insertJournal } from "./execution-writes.ts";
-import { OK, refuse, type Batch, type LeasedOperation, type OperationOutcome } from "./report-batch.ts";
+import { OK, refuse, storedBytesOf } from "./report-batch.ts";
+import type { Batch, LeasedOperation, OperationOutcome } from "./report-batch.ts";
 import { joinSettled, NOTHING_SETTLED, settleChanges } from "./settle-changes.ts";
 
-export type ReportResult = { outcomes: OperationOutcome[]; effects: StreamEffects };
+export type ReportResult = {
+  outcomes: OperationOutcome[];
+  effects: StreamEffects;
+  /** What it stored, by environment. */
+  storedBytes: Map<string, number>;
+};
 
 const LOST: OperationOutcome = {
   ok: false,
@@ -91,7 +97,7 @@ export async function reportOperations(
   const written = await writeBatch(tx, context, batch);
   const sent = await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
-  return { outcomes, effects: joinEffects([written, sent]) };
+  return { outcomes, effects: joinEffects([written, sent]), storedBytes: storedBytesOf(batch) };
 }
 
 const isRepeatIn =

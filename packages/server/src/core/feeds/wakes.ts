@@ -142,6 +142,10 @@ export const wakeKeys = {
   endings: "endings",
   /** A wait was created that is due soon. */
   timers: "timers",
+  /** Another server should hear at once what this one has counted. Of this server alone. */
+  rates: "rates",
+  /** The same of open event streams. */
+  eventStreams: "event-streams",
   /** Something for one worker: a cancellation, or a wait that has settled. */
   worker: (workerId: string): string => WORKER_PREFIX + workerId,
 };

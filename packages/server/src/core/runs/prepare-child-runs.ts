@@ -5,10 +5,16 @@ import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import type { LeasedOperation, PreparedChild } from "../executions/report-batch.ts";
+import type { RunQuota } from "../quotas/run-quota.ts";
 import { NO_LINKS } from "./new-run.ts";
 import { resolveStart } from "./resolve-start.ts";
 
-export type ChildRunContext = { db: Queryable; deployments: DeploymentCache; newUuid: NewUuid };
+export type ChildRunContext = {
+  db: Queryable;
+  deployments: DeploymentCache;
+  runQuota: RunQuota;
+  newUuid: NewUuid;
+};
 
 type Parent = {
   environmentId: string;
@@ -42,7 +48,7 @@ export async function prepareChildRuns(
 }
 
 async function prepare(
-  { deployments, newUuid }: ChildRunContext,
+  { deployments, runQuota, newUuid }: ChildRunContext,
   { operation }: LeasedOperation,
   parent: Parent | undefined,
   now: number,
@@ -73,7 +79,7 @@ async function prepare(
       clientVersion: null,
       cliVersion: null,
     };
-    return { run: await resolveStart(deployments, request, newUuid(), now) };
+    return { run: await resolveStart({ deployments, admit: runQuota.admit }, request, newUuid(), now) };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { refusal: errorOf(error.code, error.message) };

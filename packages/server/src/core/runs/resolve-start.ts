@@ -8,6 +8,7 @@ import type {
 import { canonicalDigest } from "../idempotency/canonical-json.ts";
 import { idempotencyExpiry } from "../idempotency/idempotency-expiry.ts";
 import type { EntrypointKind } from "../entrypoints/entrypoint-reads.ts";
+import type { AdmitRun } from "../quotas/run-quota.ts";
 import { NO_LINKS, type NewRun, type RunLinks } from "./new-run.ts";
 import { MAX_DELAY_MS, resolveRetry, type ResolvedRetry } from "./retry-policy.ts";
 
@@ -31,15 +32,19 @@ export type StartRequest = {
 /** What a start is resolved from: a later turn of a session has no caller who brings the place's facts. */
 type ResolvableStart = Omit<StartRequest, "organizationId" | "workerGroupId"> & { workerGroupId?: string };
 
+/** Where what is declared is looked up, and who says whether there may be another run. */
+export type StartSources = { deployments: DeploymentLookups; admit: AdmitRun };
+
 const DEFAULT_QUEUE = "default";
 
 /**
  * Turns a start into the run to insert: deployment, declaration, payload, limits and times are checked here.
  *
- * @throws DomainError `not_found` for an unknown task or version, `invalid_payload`, `payload_too_large`, `invalid_request`.
+ * @throws DomainError `not_found` for an unknown task or version, `invalid_payload`, `payload_too_large`, `invalid_request`,
+ * `rate_limited` when the environment has as many live runs as it may.
  */
 export async function resolveStart(
-  deployments: DeploymentLookups,
+  { deployments, admit }: StartSources,
   request: ResolvableStart,
   id: string,
   now: number,
@@ -62,6 +67,13 @@ export async function resolveStart(
   const ttl = body.ttl ?? declaration.ttl ?? null;
   const maxDuration = body.max_duration ?? declaration.max_duration ?? null;
   const { retry, retryText } = retryOf(entrypoint, body);
+  const maxDurationMs = maxDuration === null ? null : positive("max_duration", maxDuration);
+  const expiresAt = ttl === null ? null : Math.max(startAt ?? now, now) + positive("ttl", ttl);
+  const idempotency =
+    request.idempotencyKey === null ? null : idempotencyOf(request, request.idempotencyKey, now);
+  // Last, so that what is refused for another reason is not counted.
+  const admitted = admit(request.environmentId);
+  if (admitted !== undefined) await admitted;
   return {
     id,
     environmentId: request.environmentId,
@@ -80,16 +92,16 @@ export async function resolveStart(
     priority: body.priority ?? 0,
     retry,
     retryText,
-    maxDurationMs: maxDuration === null ? null : positive("max_duration", maxDuration),
+    maxDurationMs,
     startAt,
-    expiresAt: ttl === null ? null : Math.max(startAt ?? now, now) + positive("ttl", ttl),
+    expiresAt,
     limited: concurrencyKey !== null || (deployment.queues.get(queue)?.concurrency_limit ?? null) !== null,
     clientVersion: request.clientVersion,
     cliVersion: request.cliVersion,
     sdkVersion: request.sdkVersion,
     createdAt: now,
     links: request.links ?? NO_LINKS,
-    idempotency: request.idempotencyKey === null ? null : idempotencyOf(request, request.idempotencyKey, now),
+    idempotency,
   };
 }
 

@@ -36,6 +36,7 @@ export function createRunStarter(context: StartContext): RunStarter {
   const batcher = createBatcher<NewRun, StartOutcome>({
     maxItems: MAX_BATCH,
     maxInFlight: MAX_IN_FLIGHT,
+    groupOf: ({ environmentId }) => environmentId,
     run: (runs) => startBatch(context, runs),
   });
   return { start: batcher.submit, pending: batcher.pending };

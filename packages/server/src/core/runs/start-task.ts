@@ -3,6 +3,7 @@ import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import type { RunQuota } from "../quotas/run-quota.ts";
 import type { NewRun } from "./new-run.ts";
 import { idempotencyOf, resolveStart, type StartRequest } from "./resolve-start.ts";
 import { findKeyedRuns } from "./run-writes.ts";
@@ -12,6 +13,7 @@ export type StartTaskContext = {
   db: Database;
   deployments: DeploymentCache;
   runStarter: RunStarter;
+  runQuota: RunQuota;
   newUuid: NewUuid;
   clock: Clock;
 };
@@ -41,17 +43,20 @@ export async function startTask(
   context: StartTaskContext,
   request: StartRequest,
 ): Promise<{ kind: "created"; run: NewRun } | { kind: "replayed"; runId: string }> {
+  const sources = { deployments: context.deployments, admit: context.runQuota.begin };
   for (let attempt = 1; attempt <= MAX_STALE_ATTEMPTS; attempt += 1) {
     const now = context.clock();
     let run: NewRun;
     try {
-      run = await resolveStart(context.deployments, request, context.newUuid(), now);
+      run = await resolveStart(sources, request, context.newUuid(), now);
     } catch (error) {
       const first = error instanceof DomainError ? await findFirstStart(context.db, request, now) : null;
       if (first === null) throw error;
       return first;
     }
-    const outcome = await context.runStarter.start(run);
+    const outcome = await context.runStarter
+      .start(run)
+      .finally(() => context.runQuota.end(request.environmentId));
     if (outcome.kind === "created") return { kind: "created", run };
     if (outcome.kind === "replayed") return outcome;
     context.deployments.forget(request.environmentId);

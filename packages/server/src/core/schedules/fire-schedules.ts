@@ -2,9 +2,10 @@ import { encodeId, type ScheduleOptions } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
-import type { DeploymentCache, DeploymentLookups } from "../entrypoints/deployment-cache.ts";
+import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import type { RunQuota } from "../quotas/run-quota.ts";
 import { NO_LINKS, type NewRun } from "../runs/new-run.ts";
-import { resolveStart } from "../runs/resolve-start.ts";
+import { resolveStart, type StartSources } from "../runs/resolve-start.ts";
 import { startRunsWithin } from "../runs/start-runs-within.ts";
 import { nextRunOf } from "./next-run.ts";
 import { lockDueSchedules, type DueSchedule } from "./schedule-reads.ts";
@@ -19,7 +20,7 @@ import {
   type ScheduleFault,
 } from "./schedule.ts";
 
-export type FireContext = { deployments: DeploymentCache; newUuid: NewUuid };
+export type FireContext = { deployments: DeploymentCache; runQuota: RunQuota; newUuid: NewUuid };
 
 export type FiredRound = {
   /** Schedules that were due and free to be taken. */
@@ -44,13 +45,13 @@ export async function fireSchedules(context: FireContext, tx: Tx, now: number): 
   // Each gets its share, so that one with a long backlog does not hold up the others.
   const limit = Math.max(1, Math.floor(SLOTS_AT_ONCE / due.length));
   // Read in this transaction: while it is open, no other connection is waited for.
-  const lookups = context.deployments.within(tx);
+  const sources = { deployments: context.deployments.within(tx), admit: context.runQuota.within(tx) };
   const firings = await Promise.all(
     due.map(async (schedule): Promise<Firing> => {
       const nextRun = nextRunOf(schedule.cron, schedule.timezone);
       const slots = decideDueSlots(schedule.nextRunAt, now, limit, nextRun);
       const start =
-        slots.newest === null ? null : await tryStart(lookups, context.newUuid, schedule, slots.newest, now);
+        slots.newest === null ? null : await tryStart(sources, context.newUuid, schedule, slots.newest, now);
       return { schedule, slots, start };
     }),
   );
@@ -76,7 +77,7 @@ type Start = { run: NewRun } | { fault: ScheduleFault };
 type Firing = { schedule: DueSchedule; slots: DueSlots; start: Start | null };
 
 async function tryStart(
-  deployments: DeploymentLookups,
+  { deployments, admit }: StartSources,
   newUuid: NewUuid,
   schedule: DueSchedule,
   slot: number,
@@ -100,7 +101,7 @@ async function tryStart(
   } as const;
   try {
     const pinned = { ...deployments, current: () => Promise.resolve(deployment) };
-    return { run: await resolveStart(pinned, request, newUuid(), now) };
+    return { run: await resolveStart({ deployments: pinned, admit }, request, newUuid(), now) };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const kind = error.code === "invalid_payload" ? "payload_invalid" : "start_refused";

@@ -112,8 +112,9 @@ async function tryResolve(
     parentRunId: null,
   };
   const start = { ...request, links, idempotencyKey: null };
+  const sources = { deployments: context.deployments, admit: context.runQuota.admit };
   try {
-    return { ok: true, run: await resolveStart(context.deployments, start, context.newUuid(), now) };
+    return { ok: true, run: await resolveStart(sources, start, context.newUuid(), now) };
   } catch (error) {
     if (error instanceof DomainError) return { ok: false, error };
     throw error;

@@ -1,6 +1,7 @@
 import type { TerminalRunStatus } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
+import { ADMITTED } from "../quotas/run-quota.ts";
 import { listSessionStreamIds, lockSessionStreams } from "../streams/stream-reads.ts";
 import { NO_STREAM_EFFECTS, type StreamEffects } from "../streams/stream-effects.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
@@ -59,7 +60,7 @@ async function continueOrRest(
   now: number,
 ): Promise<StreamEffects> {
   try {
-    const settled = await startTurn(tx, context, session, now);
+    const settled = await startTurn(tx, { ...context, runQuota: ADMITTED }, session, now);
     await beginTurn(tx, session.environmentId, session.id);
     return { ...NO_STREAM_EFFECTS, settled };
   } catch (error) {

@@ -5,13 +5,19 @@ import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import { NOTHING_SETTLED, type Settled } from "../executions/settle-changes.ts";
+import type { RunQuota } from "../quotas/run-quota.ts";
 import type { NewRun } from "../runs/new-run.ts";
 import { resolveStart } from "../runs/resolve-start.ts";
 import { insertRun } from "../runs/insert-run.ts";
 import type { StoredSession } from "./session-reads.ts";
 import { markTurn } from "./session-writes.ts";
 
-export type TurnContext = { deployments: DeploymentCache; newUuid: NewUuid; clock: Clock };
+export type TurnContext = {
+  deployments: DeploymentCache;
+  runQuota: RunQuota;
+  newUuid: NewUuid;
+  clock: Clock;
+};
 
 /** The fields of a session's start that hold for each of its turns. */
 export type StartOptions = Pick<
@@ -28,7 +34,8 @@ const MAX_STALE_ATTEMPTS = 5;
  *
  * The deployment is read in this transaction, so no other connection is waited for while it is open.
  *
- * @throws DomainError when it cannot be started: `not_found` for an entrypoint that is no longer declared.
+ * @throws DomainError when it cannot be started: `not_found` for an entrypoint that is no longer declared,
+ * `rate_limited` when the environment has as many live runs as it may.
  */
 export async function startTurn(
   tx: Tx,
@@ -48,7 +55,7 @@ async function insertTurn(
   now: number,
 ): Promise<NewRun> {
   const { id: sessionId, environmentId, projectId, workspaceId } = session;
-  const lookups = context.deployments.within(tx);
+  const sources = { deployments: context.deployments.within(tx), admit: context.runQuota.within(tx) };
   const request = {
     projectId,
     environmentId,
@@ -62,7 +69,7 @@ async function insertTurn(
     sdkVersion: null,
   };
   for (let attempt = 1; attempt <= MAX_STALE_ATTEMPTS; attempt += 1) {
-    const run = await resolveStart(lookups, request, context.newUuid(), now);
+    const run = await resolveStart(sources, request, context.newUuid(), now);
     if (await insertRun(tx, run)) return run;
   }
   throw new DomainError("unavailable", "The current deployment keeps changing; try again.");

@@ -54,11 +54,13 @@ export function createRecordAppender(context: AppendContext): RecordAppender {
   const outputs = createBatcher<KeyedAppend, BatchResult>({
     maxItems: MAX_BATCH,
     maxInFlight: MAX_IN_FLIGHT,
+    groupOf: ({ append }) => append.environmentId,
     run: (batch) => inParts(batch, (part) => appendOutputs(context, part)),
   });
   const others = createBatcher<KeyedAppend, BatchResult>({
     maxItems: MAX_BATCH,
     maxInFlight: MAX_IN_FLIGHT,
+    groupOf: ({ append }) => append.environmentId,
     run: (batch) => inParts(batch, (part) => appendOthers(context, part)),
   });
   const appendFast = async (item: KeyedAppend): Promise<BatchResult> => {

@@ -49,6 +49,7 @@ export const githubRoutes: Route[] = [
     description: "Sends the browser to GitHub, and back to `finish` from there.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     query: StartGithubQuery,
     responses: { 303: { description: "On to GitHub." } },
     handle: async ({ server, query }) => {
@@ -79,6 +80,7 @@ export const githubRoutes: Route[] = [
       "Someone without an account and invitation is 403 `forbidden`.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     query: FinishGithubQuery,
     responses: { 303: { description: "Signed in; on to the console." } },
     audit: SIGN_IN,

@@ -100,6 +100,7 @@ export const invitationRoutes: Route[] = [
       "(401 `unauthenticated`), with the invited address (403 `forbidden`).",
     tag,
     access: { kind: "visitor" },
+    signIn: "login",
     body: AcceptInvitation,
     responses: { 200: { description: "The caller is a member.", schema: AcceptedInvitation } },
     audit: { action: "invitations.accept", resource: "invitation" },

@@ -48,6 +48,7 @@ export const magicLinkRoutes: Route[] = [
       "The answer is the same for an address without an account. Without SMTP the link is printed on the server's standard error.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     body: StartMagicLink,
     audit: UNAUDITED.asking,
     responses: {
@@ -77,6 +78,7 @@ export const magicLinkRoutes: Route[] = [
       "Where the mailed link leads. Needs the cookie of the browser that asked; answers with the session as a cookie and goes on to `return_to`.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     query: FinishMagicLinkQuery,
     responses: { 303: { description: "Signed in; on to the console." } },
     audit: SIGN_IN,
@@ -105,6 +107,7 @@ export const magicLinkRoutes: Route[] = [
     description: "With the link's token, and the `nonce` of the start where there is no cookie.",
     tag,
     access: { kind: "public" },
+    signIn: "login",
     body: FinishMagicLink,
     responses: { 200: { description: "Signed in.", schema: SignedIn } },
     audit: SIGN_IN,

@@ -156,6 +156,15 @@ function successes(route: Route, components: Components): JsonSchema {
 const SSE_EXAMPLE =
   'retry: 1000\n\nid: 1\nevent: run_event\ndata: {"id":"1"}\n\nid: 9\nevent: end\ndata: {"status":"succeeded"}\n\n';
 
+const integer = (description: string): JsonSchema => ({ schema: { type: "integer" }, description });
+
+/** Also on the answers of limited routes that are no refusal. */
+const RATE_HEADERS: JsonSchema = {
+  "RateLimit-Limit": integer("Requests that are taken in a window."),
+  "RateLimit-Remaining": integer("Requests that are left in it."),
+  "RateLimit-Reset": integer("Seconds until the next one."),
+};
+
 /** Refusals by status; each is one shared response of the document that lists its codes. */
 function refusals(route: Route): JsonSchema {
   const changes = route.method !== "GET" && route.method !== "HEAD";
@@ -166,7 +175,7 @@ function refusals(route: Route): JsonSchema {
   if (route.path.includes(":") || isSelecting(route)) statuses.add(404);
   if (changes && (route.access.kind !== "public" || route.path.includes(":"))) statuses.add(409);
   if (hasBody) statuses.add(413).add(415);
-  if (follows(route)) statuses.add(429);
+  if (route.family !== "system" && route.access.kind !== "worker") statuses.add(429);
   return Object.fromEntries(
     [...statuses]
       .sort((a, b) => a - b)
@@ -193,6 +202,7 @@ export function errorResponses(): JsonSchema {
             ...(status === 429 || status === 503
               ? { "Retry-After": { schema: { type: "integer" }, description: "Seconds." } }
               : {}),
+            ...(status === 429 ? RATE_HEADERS : {}),
           },
           content: {
             "application/json": {

@@ -104,6 +104,8 @@ export const startRoutes: Route[] = [
       const results = await Promise.all(
         body.starts.map(async ({ task, ...start }) => {
           try {
+            const turn = server.turns.enter(scope.environmentId, 1);
+            if (turn !== undefined) await turn;
             const { status, json } = await startOne(
               server,
               scope,

@@ -74,7 +74,9 @@ export const blobRoutes: Route[] = [
           { path: "digest", message: "must be the SHA-256 of the bytes in 64 lower-case hexadecimal digits" },
         ]);
       }
+      await server.storageQuota.admit(environmentId);
       const { sizeBytes } = await storeBlob(server, environmentId, digest, bytesOf(body));
+      server.storageQuota.noteStored(environmentId, sizeBytes);
       return { status: 200, body: { digest, size_bytes: sizeBytes } };
     },
   }),

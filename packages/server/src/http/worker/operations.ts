@@ -48,10 +48,11 @@ async function report(
   if (known.length === 0) return operations.map(() => NOT_HELD);
   // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
   // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
-  const { outcomes, effects } = await server.db.transaction((tx) =>
+  const { outcomes, effects, storedBytes } = await server.db.transaction((tx) =>
     reportOperations(tx, workerId, known, { ...server, now: server.clock() }),
   );
   wakeStreams(server.wakes, effects);
+  for (const [environmentId, bytes] of storedBytes) server.storageQuota.noteAppended(environmentId, bytes);
   let next = 0;
   return decoded.map((operation) => (operation === null ? NOT_HELD : (outcomes[next++] ?? NOT_HELD)));
 }

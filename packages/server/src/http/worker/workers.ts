@@ -129,6 +129,7 @@ export const workerRoutes: Route[] = [
       "stays valid for its own hour. The token is shown only here and is valid for one hour.",
     access: { kind: "public" },
     audit: UNAUDITED.enrollment,
+    signIn: "mint",
     body: MintWorkerToken,
     responses: { 200: { description: "The token and its worker.", schema: MintedWorkerToken } },
     examples: {

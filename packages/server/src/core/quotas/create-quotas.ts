@@ -1,0 +1,24 @@
+import type { Clock } from "../../clock.ts";
+import type { Queryable } from "../../db/queryable.ts";
+import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
+import { createEventStreamQuota, type EventStreamQuota } from "./event-stream-quota.ts";
+import type { Quotas } from "./quota.ts";
+import { createRunQuota, type RunQuota } from "./run-quota.ts";
+import { createStorageQuota, type StorageQuota } from "./storage-quota.ts";
+
+export type QuotaContext = { db: Queryable; clock: Clock; wakes: Wakes; serverId: string };
+
+/** What holds environments to their quotas on one server. */
+export function createQuotas(
+  { db, clock, wakes, serverId }: QuotaContext,
+  byDefault: Quotas,
+): { runQuota: RunQuota; eventStreamQuota: EventStreamQuota; storageQuota: StorageQuota } {
+  return {
+    runQuota: createRunQuota(db, clock, byDefault.liveRuns),
+    storageQuota: createStorageQuota(db, clock, byDefault.storedBytes),
+    eventStreamQuota: createEventStreamQuota({
+      ...{ db, clock, serverId, limitByDefault: byDefault.eventStreams },
+      onUrgent: () => wakes.wakeLocal(wakeKeys.eventStreams),
+    }),
+  };
+}

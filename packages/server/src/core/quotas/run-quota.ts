@@ -1,0 +1,41 @@
+import type { Clock } from "../../clock.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { tooManyRuns } from "./quota-refusals.ts";
+import { listRunUses } from "./quota-reads.ts";
+import { createSharedUses } from "./shared-uses.ts";
+
+/** Throws DomainError `rate_limited`, or rejects with it, when an environment has as many live runs as it may. */
+export type AdmitRun = (environmentId: string) => void | Promise<void>;
+
+export type RunQuota = {
+  admit: AdmitRun;
+  /** For starts in an open transaction. */
+  within(tx: Tx): AdmitRun;
+  /** For a start that says by `end` when its run is stored, or will not be. */
+  begin: AdmitRun;
+  end(environmentId: string): void;
+};
+
+const TRUSTED_MS = 1_000;
+
+export function createRunQuota(db: Queryable, clock: Clock, limitByDefault: number): RunQuota {
+  const uses = createSharedUses({ db, clock, limitByDefault, trustedMs: TRUSTED_MS, list: listRunUses });
+  const check = (environmentId: string, taken: boolean): void => {
+    if (!taken) throw tooManyRuns(uses.known(environmentId).limit);
+  };
+  const settle = (environmentId: string, taken: boolean | Promise<boolean>): void | Promise<void> =>
+    typeof taken === "boolean"
+      ? check(environmentId, taken)
+      : taken.then((settled) => check(environmentId, settled));
+  return {
+    admit: (environmentId) => settle(environmentId, uses.take(environmentId, "stored")),
+    within: (tx) => (environmentId) => settle(environmentId, uses.takeWithin(tx, environmentId, "stored")),
+    begin: (environmentId) => settle(environmentId, uses.take(environmentId, "pending")),
+    end: uses.settle,
+  };
+}
+
+const nothing = (): void => undefined;
+
+/** For a run that takes the place of one that has just ended. */
+export const ADMITTED: RunQuota = { admit: nothing, within: () => nothing, begin: nothing, end: nothing };
