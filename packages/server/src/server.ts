@@ -30,6 +30,7 @@ import { scheduleLoops } from "./loops/schedule-loops.ts";
 import { secretLoops } from "./loops/secret-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
+import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
 import type { ServerContext } from "./server-context.ts";
 
 export type RunningServer = {
@@ -57,6 +58,7 @@ export async function startServer(
   config: Config & { databaseUrl: string },
   options: ServerOptions = {},
 ): Promise<RunningServer> {
+  await refuseUnfinishedRestore(config.dataDir);
   const log = createLog(config.logLevel);
   const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
   const db = createDatabase({
