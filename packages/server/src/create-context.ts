@@ -18,6 +18,7 @@ import { createRunStarter } from "./core/runs/start-runs.ts";
 import { createRecordAppender } from "./core/streams/record-appender.ts";
 import type { Database } from "./db/pool.ts";
 import { sql } from "./db/sql.ts";
+import { createDropCounts } from "./http/drop-counts.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/readiness.ts";
@@ -78,6 +79,8 @@ export async function createContext(
     workspaceBlobs,
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
+    retention: config.retention,
+    countDropped: createDropCounts(metrics),
     shareFeedRead: createSharedReads(),
     readiness: await createReadiness(db),
     metrics,

@@ -22,6 +22,7 @@ import type { Logger } from "pino";
 import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
 import { startLoop, type LoopWork } from "./loops/loop.ts";
+import { retentionLoops } from "./loops/retention-loops.ts";
 import { runLoops } from "./loops/run-loops.ts";
 import { waitLoops } from "./loops/wait-loops.ts";
 import { tokenLoops } from "./loops/token-loops.ts";
@@ -87,6 +88,7 @@ const loopWorks = (context: ServerContext, credentialUse: CredentialUse): LoopWo
   ...scheduleLoops(context),
   ...secretLoops(context),
   ...workspaceLoops(context),
+  ...retentionLoops(context),
   ...loginLoops(context, credentialUse),
 ];
 

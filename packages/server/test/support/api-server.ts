@@ -2,7 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
-import type { Config } from "../../src/config.ts";
+import { loadConfig, type Config } from "../../src/config.ts";
 import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -62,6 +62,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     leaseDurationMs: 15_000,
     parkAfterMs: 30_000,
     workspaceIdleMs: 600_000,
+    retention: loadConfig({}).retention,
     rateLimitPerSecond: 0,
     smtpUrl: null,
     github: null,

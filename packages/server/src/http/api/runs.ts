@@ -16,6 +16,7 @@ import { findRunStatus } from "../../core/runs/run-reads.ts";
 import { encodeId } from "@keelson/contract";
 import { notFound } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
+import { gapFrame, readKept } from "../kept-feed.ts";
 import { feedFrames, followCursor, wantsEventStream } from "../follow.ts";
 import { route, type EnvironmentScope, type Reply, type RequestFacts, type Route } from "../route.ts";
 import {
@@ -77,7 +78,9 @@ function followRun(
 const eventReader =
   (server: ServerContext, scope: EnvironmentScope, runId: string): ReadFeed =>
   async (after) => {
-    const events = await listRunEvents(server.db, scope.environmentId, runId, after, EVENTS_PER_READ);
+    const list = () => listRunEvents(server.db, scope.environmentId, runId, after, EVENTS_PER_READ);
+    const { rows: events, earliest } = await readKept(server, scope, runId, "events", after, list);
+    if (earliest !== null) return { frames: [gapFrame(earliest)], cursor: earliest, full: false };
     return {
       frames: events.map((event) =>
         sseFrame("run_event", String(event.sequence), JSON.stringify(toRunEvent(runId, event))),
@@ -90,14 +93,10 @@ const eventReader =
 const logReader =
   (server: ServerContext, scope: EnvironmentScope, runId: string): ReadFeed =>
   async (after) => {
-    const chunks = await listLogChunks(
-      server.db,
-      scope.environmentId,
-      runId,
-      after,
-      LOG_CHUNKS_PER_READ,
-      LOG_BYTES_PER_READ,
-    );
+    const list = () =>
+      listLogChunks(server.db, scope.environmentId, runId, after, LOG_CHUNKS_PER_READ, LOG_BYTES_PER_READ);
+    const { rows: chunks, earliest } = await readKept(server, scope, runId, "logs", after, list);
+    if (earliest !== null) return { frames: [gapFrame(earliest)], cursor: earliest, full: false };
     return {
       frames: chunks.map((chunk) =>
         sseFrame("run_log", String(chunk.sequence), JSON.stringify(toRunLogChunk(runId, chunk))),
