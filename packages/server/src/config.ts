@@ -21,6 +21,8 @@ export type Config = {
   parkAfterMs: number;
   workspaceIdleMs: number;
   retention: RetentionPolicy;
+  /** null: they stay in the database. */
+  packLogsAfterMs: number | null;
   /** Requests a second for each credential; 0 is unlimited. */
   rateLimitPerSecond: number;
   /** null: mails are printed on standard error. */
@@ -112,6 +114,12 @@ export const SETTINGS = {
     name: "KEELSON_KEEP_LOGS",
     byDefault: "30d",
     description: "How long the logs of ended runs are kept, if not as long as the run.",
+  },
+  packLogsAfter: {
+    name: "KEELSON_PACK_LOGS_AFTER",
+    byDefault: "1h",
+    description:
+      "How long after a run's end its logs, if they are large, are moved from the database into a compressed blob, or `never`.",
   },
   keepSessions: {
     name: "KEELSON_KEEP_SESSIONS",
@@ -357,6 +365,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     }),
     parkAfterMs: duration(env, SETTINGS.parkAfter, { minimumMs: 0, maximumMs: 3_600_000, shown: "0s to 1h" }),
     retention: retention(env),
+    packLogsAfterMs: kept(env, SETTINGS.packLogsAfter),
     rateLimitPerSecond: integer(env, SETTINGS.rateLimit, 0, 1_000_000),
     smtpUrl: url(env, SETTINGS.smtpUrl, /^smtps?:$/, "smtp://user:password@mail.example.com:587"),
     mailFrom: read(env, SETTINGS.mailFrom) ?? "",

@@ -80,12 +80,25 @@ export async function createContext(
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
     retention: config.retention,
+    packLogsAfterMs: config.packLogsAfterMs,
     countDropped: createDropCounts(metrics),
     shareFeedRead: createSharedReads(),
     readiness: await createReadiness(db),
     metrics,
     openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),
   };
+  showGauges(context);
+  return {
+    context,
+    notifier,
+    listensAt: (url) => {
+      publicUrl ??= url;
+    },
+  };
+}
+
+function showGauges(context: ServerContext): void {
+  const { db, metrics } = context;
   metrics.gauge("keelson_db_connections", "Open connections to the database.", () => db.poolCounts().total);
   metrics.gauge("keelson_db_waiting", "Callers that wait for a connection.", () => db.poolCounts().waiting);
   metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () =>
@@ -94,13 +107,6 @@ export async function createContext(
   metrics.gauge("keelson_appends_pending", "Appends that wait for the database.", () =>
     context.recordAppender.pending(),
   );
-  return {
-    context,
-    notifier,
-    listensAt: (url) => {
-      publicUrl ??= url;
-    },
-  };
 }
 
 async function requireMasterKey(config: Config, db: Database): Promise<MasterKey> {

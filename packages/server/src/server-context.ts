@@ -43,6 +43,8 @@ export type ServerContext = {
   /** How long a live workspace is kept on its machine while nothing happens in it. */
   workspaceIdleMs: number;
   retention: RetentionPolicy;
+  /** How long after its end a run's logs stay rows; null: for ever. */
+  packLogsAfterMs: number | null;
   /** Told what was dropped because it was kept long enough. */
   countDropped: (kind: DroppedKind, count: number) => void;
   leaseDurationMs: number;

@@ -27,8 +27,8 @@ export interface CopySession extends Queryable {
   inTransaction<Result>(work: () => Promise<Result>): Promise<Result>;
   /** All tables of the schema, those that others refer to first, else by name. */
   listTables(): Promise<TableShape[]>;
-  /** The first table that holds a row, or null. */
-  findFilledTable(): Promise<string | null>;
+  /** Also what migrations have put into them. */
+  emptyTables(tables: readonly TableShape[]): Promise<void>;
   /** As COPY writes them, in text: any version of PostgreSQL reads it. */
   copyOut(table: TableShape): CopiedRows<Readable>;
   copyIn(table: TableShape): CopiedRows<Writable>;
@@ -71,12 +71,8 @@ export async function openCopySession(url: string): Promise<CopySession> {
     inSnapshot: (work) => within("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", work),
     inTransaction: (work) => within("BEGIN", work),
     listTables: () => listTables(client),
-    findFilledTable: async () => {
-      for (const { name } of await listTables(client)) {
-        const { rowCount } = await client.query(`SELECT FROM ${quoteIdentifier(name)} LIMIT 1`);
-        if (rowCount !== 0) return name;
-      }
-      return null;
+    emptyTables: async (tables) => {
+      await client.query(`TRUNCATE ${tables.map(({ name }) => quoteIdentifier(name)).join(", ")}`);
     },
     copyOut: (table) =>
       client.query(copyTo(`COPY ${quoteIdentifier(table.name)} (${listOf(table)}) TO STDOUT`)),

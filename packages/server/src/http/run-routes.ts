@@ -19,7 +19,8 @@ import { cancelRun } from "../core/runs/cancel-run.ts";
 import { wakeSettled } from "../core/executions/settle-changes.ts";
 
 import { listRunEvents } from "../core/run-events/run-event-reads.ts";
-import { findLogTotals, listLogChunks } from "../core/run-logs/run-log-reads.ts";
+import { readLogChunks } from "../core/run-logs/read-logs.ts";
+import { findLogTotals } from "../core/run-logs/run-log-reads.ts";
 import {
   countRuns,
   findRun,
@@ -212,7 +213,7 @@ export async function answerRunLogPage(
   const { runId } = await requireRun(server, scope, params);
   const limit = pageLimit(query.limit);
   const after = sequenceCursor(query.cursor);
-  const list = () => listLogChunks(server.db, scope.environmentId, runId, after, limit, LOG_PAGE_BYTES);
+  const list = () => readLogChunks(server, scope.environmentId, runId, after, limit, LOG_PAGE_BYTES);
   const { rows: chunks, earliest } = await readKept(server, scope, runId, "logs", after, list);
   if (earliest !== null && after > 0) throw cursorExpired("The logs of this run are", earliest);
   if (chunks.length === 0) return { status: 200, body: { logs: [], next_cursor: null } };

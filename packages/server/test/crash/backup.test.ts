@@ -311,7 +311,7 @@ describe("a backup that is taken under load", () => {
     await assert.rejects(restore(file, keyless), /belongs to another master key/);
     await assert.rejects(
       restore(file, await emptyFolder("in-use", true), site.postgres.url),
-      /The database is in use \(.* has rows\)\. Restore into an empty one/,
+      /The database is in use\. Restore into an empty one/,
     );
     const checked = await restore(file, path.join(dir, "absent"), undefined, true);
     assert.equal(checked.manifest.tables.find(({ name }) => name === "environments")?.rows, 2);

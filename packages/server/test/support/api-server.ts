@@ -63,6 +63,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     parkAfterMs: 30_000,
     workspaceIdleMs: 600_000,
     retention: loadConfig({}).retention,
+    packLogsAfterMs: null,
     rateLimitPerSecond: 0,
     smtpUrl: null,
     github: null,

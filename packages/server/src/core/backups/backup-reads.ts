@@ -10,6 +10,14 @@ export async function hasTables(db: Queryable): Promise<boolean> {
   return row?.found === true;
 }
 
+/** Whether a server was ever started on the database: it makes both at its first start. */
+export async function isInUse(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ used: boolean }>(
+    sql`SELECT EXISTS (SELECT FROM installation) OR EXISTS (SELECT FROM organizations) AS used`,
+  );
+  return row?.used === true;
+}
+
 /** What the manifest says of the database as the snapshot sees it. */
 export async function readOrigin(
   db: Queryable,

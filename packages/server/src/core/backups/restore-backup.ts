@@ -13,7 +13,7 @@ import {
   type BackupProgress,
   type BackupTable,
 } from "./backup.ts";
-import { hasTables, readOrigin } from "./backup-reads.ts";
+import { hasTables, isInUse, readOrigin } from "./backup-reads.ts";
 import {
   analyzeTables,
   endDeploymentChecks,
@@ -74,10 +74,11 @@ export async function restoreRows(context: RestoreContext, databaseUrl: string):
     await migrate(databaseUrl, { upTo: migrations.at(-1)?.number ?? 0 });
     await session.inTransaction(async () => {
       await requireEmpty(session, migrations.length);
-      const known = (await session.listTables()).map(({ name }) => name);
-      const unknown = tables.find(({ name }) => !known.includes(name));
+      const known = await session.listTables();
+      const unknown = tables.find(({ name }) => !known.some((table) => table.name === name));
       if (unknown !== undefined)
         throw new BackupError(`The backup has a table ${unknown.name}, which no migration makes.`);
+      await session.emptyTables(known);
       for (const table of tables) await restoreTable(context, session, table);
     });
     await migrate(databaseUrl);
@@ -95,15 +96,12 @@ export async function restoreRows(context: RestoreContext, databaseUrl: string):
   }
 }
 
-/** Tables without rows, of the backup's version, are what a restore that failed has left. */
+/** Tables of the backup's version that no server has used are what a restore that failed has left. */
 async function requireEmpty(session: CopySession, migrationCount: number): Promise<void> {
   if (!(await hasTables(session))) return;
-  const filled = await session.findFilledTable();
   const { migrations } = await readOrigin(session);
-  if (filled === null && migrations.length === migrationCount) return;
-  throw new NotEmptyError(
-    `The database is in use${filled === null ? "" : ` (${filled} has rows)`}. Restore into an empty one.`,
-  );
+  if (migrations.length === migrationCount && !(await isInUse(session))) return;
+  throw new NotEmptyError("The database is in use. Restore into an empty one.");
 }
 
 async function restoreTable(

@@ -9,6 +9,7 @@ import {
   listEnvironmentIds,
   listProcessesWithOutput,
   listRunsWithEvents,
+  listRunsWithLogPacks,
   listRunsWithLogs,
   listScheduleIds,
   takeRetentionLock,
@@ -54,6 +55,7 @@ export async function dropEnded(context: RetentionContext): Promise<void> {
     await sweep("runs", retention.runsMs, listEndedRuns, dropRuns);
     await sweep("run_events", retention.eventsMs, listRunsWithEvents, deleteRunEvents);
     await sweep("run_logs", retention.logsMs, listRunsWithLogs, deleteRunLogs);
+    await sweep("run_logs", retention.logsMs, listRunsWithLogPacks, deleteRunLogs);
     await sweep("tokens", retention.tokensMs, listEndedTokens, deleteTokens);
     await sweep("process_outputs", retention.outputMs, listProcessesWithOutput, deleteOutputs);
     if (retention.occurrencesMs !== null)
@@ -61,8 +63,13 @@ export async function dropEnded(context: RetentionContext): Promise<void> {
   }
 }
 
-async function dropRuns(tx: Tx, environmentId: string, runIds: readonly string[]): Promise<number> {
-  await deleteRunLogs(tx, environmentId, runIds);
+async function dropRuns(
+  tx: Tx,
+  environmentId: string,
+  runIds: readonly string[],
+  now: number,
+): Promise<number> {
+  await deleteRunLogs(tx, environmentId, runIds, now);
   return deleteRuns(tx, environmentId, runIds);
 }
 

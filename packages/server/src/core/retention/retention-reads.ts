@@ -74,6 +74,20 @@ export const listRunsWithLogs = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
     LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
     ORDER BY p.run_id`);
 
+/** Runs that have logs in packs: all of those have ended, and one that was dropped just then leaves its pack to this. */
+export const listRunsWithLogPacks = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+  tx.query<Candidate>(sql`
+    SELECT p.run_id AS id, coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), true) AS "isDue"
+    FROM (
+      SELECT DISTINCT run_id FROM (
+        SELECT run_id FROM run_log_packs
+        WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
+        ORDER BY run_id, first_sequence LIMIT ${sweep.limit}
+      ) rows
+    ) p
+    LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
+    ORDER BY p.run_id`);
+
 /** Tokens that have ended. Not due are those of a living run, and those that one has not taken note of. */
 export const listEndedTokens = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
   tx.query<Candidate>(sql`

@@ -45,17 +45,29 @@ export async function deleteRunEvents(
   );
 }
 
+/** Drops chunks and packs. A blob that no pack needs any more is collected after the grace. @returns how many chunks. */
 export async function deleteRunLogs(
   tx: Tx,
   environmentId: string,
   runIds: readonly string[],
+  now: number,
 ): Promise<number> {
   return countOf(
     await tx.query<Count>(sql`
     WITH gone AS (
       DELETE FROM run_logs WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[]) RETURNING 1
+    ), packs AS (
+      DELETE FROM run_log_packs WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+      RETURNING digest, last_sequence - first_sequence + 1 AS chunks
+    ), locked AS (
+      SELECT b.digest FROM blobs b
+      WHERE b.environment_id = ${environmentId} AND b.digest IN (SELECT digest FROM packs)
+      ORDER BY b.digest FOR NO KEY UPDATE OF b
+    ), released AS (
+      UPDATE blobs b SET candidate = true, touched_at = greatest(b.touched_at, to_timestamp(${now}::float8 / 1000))
+      FROM locked l WHERE b.environment_id = ${environmentId} AND b.digest = l.digest
     )
-    SELECT count(*) AS dropped FROM gone`),
+    SELECT (SELECT count(*) FROM gone) + (SELECT coalesce(sum(chunks), 0)::bigint FROM packs) AS dropped`),
   );
 }
 

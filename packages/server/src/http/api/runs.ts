@@ -11,7 +11,8 @@ import { Type } from "typebox";
 import type { FeedPage } from "../../core/feeds/follow-feed.ts";
 import { wakeKeys } from "../../core/feeds/wakes.ts";
 import { listRunEvents } from "../../core/run-events/run-event-reads.ts";
-import { findLogTotals, listLogChunks, readLogTail } from "../../core/run-logs/run-log-reads.ts";
+import { readLogChunks, readLogTail } from "../../core/run-logs/read-logs.ts";
+import { findLogTotals } from "../../core/run-logs/run-log-reads.ts";
 import { findRunStatus } from "../../core/runs/run-reads.ts";
 import { encodeId } from "@keelson/contract";
 import { notFound } from "../../domain-error.ts";
@@ -94,7 +95,7 @@ const logReader =
   (server: ServerContext, scope: EnvironmentScope, runId: string): ReadFeed =>
   async (after) => {
     const list = () =>
-      listLogChunks(server.db, scope.environmentId, runId, after, LOG_CHUNKS_PER_READ, LOG_BYTES_PER_READ);
+      readLogChunks(server, scope.environmentId, runId, after, LOG_CHUNKS_PER_READ, LOG_BYTES_PER_READ);
     const { rows: chunks, earliest } = await readKept(server, scope, runId, "logs", after, list);
     if (earliest !== null) return { frames: [gapFrame(earliest)], cursor: earliest, full: false };
     return {
@@ -115,7 +116,7 @@ async function logSnapshot(
   const totals = await findLogTotals(server.db, scope.environmentId, runId);
   if (totals === null) throw notFound();
   const tail = (stream: "stdout" | "stderr") =>
-    readLogTail(server.db, scope.environmentId, runId, stream, totals.logSequence, LIMITS.snapshotLogBytes);
+    readLogTail(server, scope.environmentId, runId, stream, totals.logSequence, LIMITS.snapshotLogBytes);
   const [stdout, stderr] = await Promise.all([tail("stdout"), tail("stderr")]);
   return {
     stdout: stdout.toString("base64"),
