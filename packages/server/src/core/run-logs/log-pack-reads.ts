@@ -13,7 +13,7 @@ export async function findLogPackAfter(
   // Packs of a run do not overlap: the last one that begins before the chunk has it, or nobody has.
   const [row] = await db.query<LogPackRow>(sql`
     SELECT digest, first_sequence AS "firstSequence", last_sequence AS "lastSequence" FROM run_log_packs
-    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND first_sequence <= ${after} + 1 AND last_sequence > ${after}
+    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND first_sequence <= ${after}::bigint + 1 AND last_sequence > ${after}
     ORDER BY first_sequence DESC LIMIT 1`);
   return row ?? null;
 }
