@@ -6,6 +6,7 @@ import { addAgent } from "./commands/agent.ts";
 import { addAuditExport } from "./commands/audit/export.ts";
 import { addAuditList } from "./commands/audit/list.ts";
 import { addAuditVerify } from "./commands/audit/verify.ts";
+import { addBackup } from "./commands/backup.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDeploymentEvents } from "./commands/deployment/events.ts";
 import { addDeploymentGet } from "./commands/deployment/get.ts";
@@ -31,6 +32,7 @@ import { addMigrate } from "./commands/migrate.ts";
 import { addProjectCreate } from "./commands/project/create.ts";
 import { addProjectList } from "./commands/project/list.ts";
 import { addProjectUpdate } from "./commands/project/update.ts";
+import { addRestore } from "./commands/restore.ts";
 import { addRunCancel } from "./commands/run/cancel.ts";
 import { addRunEvents } from "./commands/run/events.ts";
 import { addRunGet } from "./commands/run/get.ts";
@@ -202,7 +204,8 @@ async function createProgram(host: Host, argv: readonly string[]): Promise<{ pro
     if ("alias" in other) noun.alias(other.alias);
     for (const add of verbs) add(noun, cli);
   }
-  for (const add of [addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate]) add(program, cli);
+  for (const add of [addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate, addBackup, addRestore])
+    add(program, cli);
   await addCompletion(program, argv[0] === "completion" || argv[0] === "complete");
   return { program, cli };
 }

@@ -235,6 +235,8 @@ suite("the command line", () => {
       "serve",
       "agent",
       "migrate",
+      "backup",
+      "restore",
       "completion",
       "task list",
       "task start",

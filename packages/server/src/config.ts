@@ -5,6 +5,7 @@ import { parseDuration } from "@keelson/contract";
 import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts";
 import type { Quotas } from "./core/quotas/quota.ts";
 import type { RateSettings } from "./core/rates/rate.ts";
+import type { RetentionPolicy } from "./core/retention/retention.ts";
 
 /** Everything that can be set, read once. This file alone knows the names of environment variables. */
 export type Config = {
@@ -27,6 +28,9 @@ export type Config = {
   quotas: Quotas;
   /** Addresses and networks. */
   trustedProxies: string[];
+  retention: RetentionPolicy;
+  /** null: they stay in the database. */
+  packLogsAfterMs: number | null;
   /** null: mails are printed on standard error. */
   smtpUrl: string | null;
   mailFrom: string;
@@ -100,6 +104,64 @@ export const SETTINGS = {
     name: "KEELSON_WORKSPACE_IDLE",
     byDefault: "10m",
     description: "How long a live workspace in which nothing happens stays on its machine, 10s to 24h.",
+  },
+  keepRuns: {
+    name: "KEELSON_KEEP_RUNS",
+    byDefault: "30d",
+    description:
+      "How long ended runs are kept, with their journals and waits; those of a session stay as long as it. Of these settings each is 1h to 3650d, or `never` for never dropping.",
+  },
+  keepEvents: {
+    name: "KEELSON_KEEP_EVENTS",
+    byDefault: "30d",
+    description: "How long the events of ended runs are kept, if not as long as the run.",
+  },
+  keepLogs: {
+    name: "KEELSON_KEEP_LOGS",
+    byDefault: "30d",
+    description: "How long the logs of ended runs are kept, if not as long as the run.",
+  },
+  packLogsAfter: {
+    name: "KEELSON_PACK_LOGS_AFTER",
+    byDefault: "1h",
+    description:
+      "How long after a run's end its logs, if they are large, are moved from the database into a compressed blob, or `never`.",
+  },
+  keepSessions: {
+    name: "KEELSON_KEEP_SESSIONS",
+    byDefault: "90d",
+    description: "How long ended sessions are kept.",
+  },
+  keepRecords: {
+    name: "KEELSON_KEEP_RECORDS",
+    byDefault: "90d",
+    description: "How long the records of ended sessions are kept, if not as long as the session.",
+  },
+  keepTokens: {
+    name: "KEELSON_KEEP_TOKENS",
+    byDefault: "30d",
+    description: "How long completed, cancelled and expired tokens are kept.",
+  },
+  keepOccurrences: {
+    name: "KEELSON_KEEP_OCCURRENCES",
+    byDefault: "90d",
+    description: "How long the due times of schedules are kept in their ledger.",
+  },
+  keepOutput: {
+    name: "KEELSON_KEEP_OUTPUT",
+    byDefault: "7d",
+    description: "How long the output of ended execs and PTYs is kept.",
+  },
+  keepVersions: {
+    name: "KEELSON_KEEP_VERSIONS",
+    byDefault: "30d",
+    description:
+      "How long versions of workspaces are kept; never dropped are the current one, the newest ones, and what a fork or a sandbox was made from.",
+  },
+  keepVersionCount: {
+    name: "KEELSON_KEEP_VERSION_COUNT",
+    byDefault: "20",
+    description: "How many of the newest versions of a workspace are kept however old, 1 to 10000.",
   },
   rateLimit: {
     name: "KEELSON_RATE_LIMIT",
@@ -276,6 +338,29 @@ function duration(env: Environment, setting: Setting, bounds: DurationBounds): n
   return ms;
 }
 
+/** A duration, or null for `never`. */
+function kept(env: Environment, setting: Setting): number | null {
+  if (read(env, setting) === "never") return null;
+  return duration(env, setting, {
+    minimumMs: 3_600_000,
+    maximumMs: 3_650 * 86_400_000,
+    shown: "1h to 3650d, or never",
+  });
+}
+
+const retention = (env: Environment): RetentionPolicy => ({
+  runsMs: kept(env, SETTINGS.keepRuns),
+  eventsMs: kept(env, SETTINGS.keepEvents),
+  logsMs: kept(env, SETTINGS.keepLogs),
+  sessionsMs: kept(env, SETTINGS.keepSessions),
+  recordsMs: kept(env, SETTINGS.keepRecords),
+  tokensMs: kept(env, SETTINGS.keepTokens),
+  occurrencesMs: kept(env, SETTINGS.keepOccurrences),
+  outputMs: kept(env, SETTINGS.keepOutput),
+  versionsMs: kept(env, SETTINGS.keepVersions),
+  versionCount: integer(env, SETTINGS.keepVersionCount, 1, 10_000),
+});
+
 function masterKey(env: Environment): MasterKey | null {
   const text = read(env, SETTINGS.masterKey);
   if (text === null) return null;
@@ -352,6 +437,8 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
       storedBytes: integer(env, SETTINGS.storedMebibytes, 0, 999_999_999) * 1024 * 1024,
     },
     trustedProxies: networks(env, SETTINGS.trustedProxies),
+    retention: retention(env),
+    packLogsAfterMs: kept(env, SETTINGS.packLogsAfter),
     smtpUrl: url(env, SETTINGS.smtpUrl, /^smtps?:$/, "smtp://user:password@mail.example.com:587"),
     mailFrom: read(env, SETTINGS.mailFrom) ?? "",
     github: github(env),

@@ -20,6 +20,7 @@ import { createRecordAppender } from "./core/streams/record-appender.ts";
 import type { Database } from "./db/pool.ts";
 import { sql } from "./db/sql.ts";
 import { createFairTurns } from "./http/fair-turns.ts";
+import { createDropCounts } from "./http/drop-counts.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/readiness.ts";
@@ -84,6 +85,9 @@ export async function createContext(
     workspaceIdleMs: config.workspaceIdleMs,
     feeds: createFeedHub(wakes),
     turns: createFairTurns(clock),
+    retention: config.retention,
+    packLogsAfterMs: config.packLogsAfterMs,
+    countDropped: createDropCounts(metrics),
     readiness: await createReadiness(db),
     metrics,
     openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { startEmbeddedServer } from "./db/embedded-server.ts";
 import { startServer } from "./server.ts";
@@ -5,7 +6,9 @@ import { startServer } from "./server.ts";
 /** Runs one replica from the environment, with the embedded database when no other is named. */
 export async function runReplica(config: Config): Promise<void> {
   const embedded =
-    config.databaseUrl === null ? await startEmbeddedServer({ dataDir: config.dataDir }) : null;
+    config.databaseUrl === null
+      ? await startEmbeddedServer({ dataDir: join(config.dataDir, "postgres") })
+      : null;
   const server = await startServer({
     ...config,
     databaseUrl: config.databaseUrl ?? (embedded?.url as string),

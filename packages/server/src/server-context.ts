@@ -14,6 +14,7 @@ import type { RunStarter } from "./core/runs/start-runs.ts";
 import type { RecordAppender } from "./core/streams/record-appender.ts";
 import type { MasterKey } from "./core/credentials/master-key.ts";
 import type { BlobStore } from "./core/blobs/blob.ts";
+import type { DroppedKind, RetentionPolicy } from "./core/retention/retention.ts";
 import type { TreeCache } from "./core/versions/tree-cache.ts";
 import type { Database } from "./db/pool.ts";
 import type { FairTurns } from "./http/fair-turns.ts";
@@ -48,6 +49,11 @@ export type ServerContext = {
   trees: TreeCache;
   /** How long a live workspace is kept on its machine while nothing happens in it. */
   workspaceIdleMs: number;
+  retention: RetentionPolicy;
+  /** How long after its end a run's logs stay rows; null: for ever. */
+  packLogsAfterMs: number | null;
+  /** Told what was dropped because it was kept long enough. */
+  countDropped: (kind: DroppedKind, count: number) => void;
   leaseDurationMs: number;
   /** How long a waiting run keeps its process. */
   parkAfterMs: number;

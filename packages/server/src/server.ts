@@ -20,6 +20,7 @@ import type { Logger } from "pino";
 import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
 import { startLoop, type LoopWork } from "./loops/loop.ts";
+import { retentionLoops } from "./loops/retention-loops.ts";
 import { runLoops } from "./loops/run-loops.ts";
 import { waitLoops } from "./loops/wait-loops.ts";
 import { tokenLoops } from "./loops/token-loops.ts";
@@ -30,6 +31,7 @@ import { quotaLoops } from "./loops/quota-loops.ts";
 import { rateLoops } from "./loops/rate-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
+import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
 import type { ServerContext } from "./server-context.ts";
 
 export type RunningServer = {
@@ -57,6 +59,7 @@ export async function startServer(
   config: Config & { databaseUrl: string },
   options: ServerOptions = {},
 ): Promise<RunningServer> {
+  await refuseUnfinishedRestore(config.dataDir);
   const log = createLog(config.logLevel);
   const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
   const db = createDatabase({
@@ -89,6 +92,7 @@ const loopWorks = (
   ...scheduleLoops(context),
   ...secretLoops(context),
   ...workspaceLoops(context),
+  ...retentionLoops(context),
   ...loginLoops(context, credentialUse),
   ...rateLoops(context, rateLimits.counters),
   ...quotaLoops(context),

@@ -34,3 +34,9 @@ export function createUuidGenerator(now: () => number): NewUuid {
     return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte()}-${byte()}${byte()}${byte()}${byte()}${byte()}${byte()}`;
   };
 }
+
+/** The least id that can be made at a time or after it: ids sort by when they were made. */
+export function firstUuidOf(ms: number): string {
+  const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}

@@ -19,6 +19,7 @@ import {
   type RunningPostmaster,
 } from "./embedded-postmaster.ts";
 import { mergeSettings, type ServerSettings } from "./embedded-settings.ts";
+import { isPostmasterOf, readPostmasterPid } from "./postmaster-pid.ts";
 import { findRunAs } from "./run-as.ts";
 
 const DATABASE = "keelson";
@@ -88,7 +89,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   })();
 
   return {
-    url: `postgresql://${EMBEDDED_USER}@/${DATABASE}?host=${encodeURIComponent(socketDir)}&port=${settings["port"]}`,
+    url: urlOf(socketDir, String(settings["port"])),
     adopted: current.adopted,
     get pid() {
       return current.pid;
@@ -104,6 +105,20 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
     },
   };
 }
+
+/**
+ * The server of the folder that a living Keelson uses, or that one has left running, to connect to beside it; null when
+ * none runs. It is not taken over, and may stop at any moment.
+ */
+export async function findEmbeddedServer(dataDir: string): Promise<{ url: string } | null> {
+  const clusterDir = await openClusterDir(await findRunAs(), dataDir);
+  const claim = await readPostmasterPid(clusterDir);
+  if (claim?.status !== "ready" || !(await isPostmasterOf(claim.pid, clusterDir))) return null;
+  return { url: urlOf(claim.socketDir, claim.port) };
+}
+
+const urlOf = (socketDir: string, port: string | number): string =>
+  `postgresql://${EMBEDDED_USER}@/${DATABASE}?host=${encodeURIComponent(socketDir)}&port=${port}`;
 
 async function startFirst(place: ClusterPlace): Promise<RunningPostmaster> {
   try {

@@ -7,6 +7,8 @@ import { type Migration, readMigrations } from "./migration-files.ts";
 export interface MigrateOptions {
   /** Folder of the numbered `.sql` files. Default: the one that belongs to this code. */
   readonly directory?: string;
+  /** Runs no file with a higher number: the tables of an older Keelson. Default: all. */
+  readonly upTo?: number;
   /** Told after each file. */
   readonly onApplied?: (name: string) => void;
 }
@@ -28,7 +30,8 @@ const MIGRATION_LOCK = 7_233_101_876;
  * Keelson, when a file fails (nothing of that file stays), or when the server is refused by `checkServer`.
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
-  const migrations = await readMigrations(options.directory);
+  const { upTo = Infinity } = options;
+  const migrations = (await readMigrations(options.directory)).filter(({ number }) => number <= upTo);
   const client = new pg.Client({
     connectionString,
     application_name: "keelson migrate",

@@ -93,3 +93,9 @@ export function decodeTextCursor(
     return { key, text };
   throw notIssued();
 }
+
+/** @param what that is no longer kept, with its verb. */
+export const cursorExpired = (what: string, earliest: number): DomainError =>
+  new DomainError("cursor_expired", `${what} no longer kept from there; go on at details.earliest_cursor.`, {
+    earliest_cursor: String(earliest),
+  });

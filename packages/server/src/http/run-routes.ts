@@ -19,7 +19,8 @@ import { cancelRun } from "../core/runs/cancel-run.ts";
 import { wakeSettled } from "../core/executions/settle-changes.ts";
 
 import { listRunEvents } from "../core/run-events/run-event-reads.ts";
-import { findLogTotals, listLogChunks } from "../core/run-logs/run-log-reads.ts";
+import { readLogChunks } from "../core/run-logs/read-logs.ts";
+import { findLogTotals } from "../core/run-logs/run-log-reads.ts";
 import {
   countRuns,
   findRun,
@@ -32,7 +33,8 @@ import { findStatusFacts, statusReason } from "../core/runs/status-reason.ts";
 import { isTerminalRunStatus } from "@keelson/contract";
 import { invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
-import { decodeCursor, encodeCursor, pageLimit, sequenceCursor, toPage } from "./page.ts";
+import { readKept } from "./kept-feed.ts";
+import { cursorExpired, decodeCursor, encodeCursor, pageLimit, sequenceCursor, toPage } from "./page.ts";
 import type { EnvironmentScope } from "./route.ts";
 import { runJson } from "./wire/run.ts";
 import { toRunEvent, toRunLogChunk } from "./wire/run-feeds.ts";
@@ -191,13 +193,10 @@ export async function answerRunEventPage(
 ): Promise<{ status: 200; body: unknown }> {
   const { runId } = await requireRun(server, scope, params);
   const limit = pageLimit(query.limit);
-  const events = await listRunEvents(
-    server.db,
-    scope.environmentId,
-    runId,
-    sequenceCursor(query.cursor),
-    limit + 1,
-  );
+  const after = sequenceCursor(query.cursor);
+  const list = () => listRunEvents(server.db, scope.environmentId, runId, after, limit + 1);
+  const { rows: events, earliest } = await readKept(server, scope, runId, "events", after, list);
+  if (earliest !== null && after > 0) throw cursorExpired("The events of this run are", earliest);
   const page = toPage(events, limit, (event) => String(event.sequence));
   return {
     status: 200,
@@ -214,7 +213,10 @@ export async function answerRunLogPage(
   const { runId } = await requireRun(server, scope, params);
   const limit = pageLimit(query.limit);
   const after = sequenceCursor(query.cursor);
-  const chunks = await listLogChunks(server.db, scope.environmentId, runId, after, limit, LOG_PAGE_BYTES);
+  const list = () => readLogChunks(server, scope.environmentId, runId, after, limit, LOG_PAGE_BYTES);
+  const { rows: chunks, earliest } = await readKept(server, scope, runId, "logs", after, list);
+  if (earliest !== null && after > 0) throw cursorExpired("The logs of this run are", earliest);
+  if (chunks.length === 0) return { status: 200, body: { logs: [], next_cursor: null } };
   const last = chunks.at(-1)?.sequence ?? after;
   const totals = await findLogTotals(server.db, scope.environmentId, runId);
   const more = totals !== null && totals.logSequence > last;

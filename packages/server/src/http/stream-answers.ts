@@ -21,11 +21,12 @@ import type { Append, RecordSource, StreamKey } from "../core/streams/stream.ts"
 import { findStreams, listRecords, readRecords, type RecordRange } from "../core/streams/stream-reads.ts";
 import type { RecordRow } from "../core/streams/stream.ts";
 import type { Tx } from "../db/queryable.ts";
-import { invalidRequest, notFound } from "../domain-error.ts";
+import { DomainError, invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
 import type { Frames } from "./event-stream.ts";
 import { followCursor, wantsEventStream } from "./follow.ts";
-import { pageLimit, sequenceCursor } from "./page.ts";
+import { gapFrame } from "./kept-feed.ts";
+import { cursorExpired, pageLimit, sequenceCursor } from "./page.ts";
 import type { Reply, RequestFacts } from "./route.ts";
 import { recordJson } from "./wire/stream.ts";
 
@@ -114,6 +115,12 @@ async function repeatedReply(
     limit: body.records?.length ?? 1,
     maxBytes: Number.MAX_SAFE_INTEGER,
   });
+  if (rows.length < (body.records?.length ?? 1)) {
+    throw new DomainError(
+      "session_closed",
+      "The session has ended, and its records are no longer kept: what this request appended is gone.",
+    );
+  }
   return { ...appendReply(target, body, rows), headers: { [HEADERS.idempotencyReplayed]: "true" } };
 }
 
@@ -169,14 +176,24 @@ const toRow = (
 
 export type RecordQuery = { cursor?: string; limit?: number; correlation_id?: string };
 
-type Place = { target: StreamTarget; streamId: string | null };
+type Place = {
+  target: StreamTarget;
+  streamId: string | null;
+  /** Records up to this one are no longer kept. Nothing of a stream is dropped before its session has ended. */
+  keptAfter: number;
+};
 
 /** @throws DomainError `stream_direction_mismatch` when the stream is there and has the other direction. */
 async function findPlace(server: ServerContext, target: StreamTarget): Promise<Place> {
   const [stream] = await findStreams(server.db, [target]);
   if (stream !== undefined && stream.direction !== target.direction)
     throw directionMismatch(target.name, stream.direction);
-  return { target, streamId: stream?.id ?? null };
+  return { target, streamId: stream?.id ?? null, keptAfter: stream?.keptAfter ?? 0 };
+}
+
+/** @throws DomainError `cursor_expired`; a reader from the beginning gets what is kept. */
+function requireKept({ target, keptAfter }: Place, after: number): void {
+  if (after > 0 && after < keptAfter) throw cursorExpired(`Records of ${target.name} are`, keptAfter);
 }
 
 /** A stream that nobody has used yet is empty. */
@@ -222,6 +239,7 @@ export async function answerRecordPage(
 ): Promise<Reply> {
   const after = sequenceCursor(query.cursor);
   const place = await findPlace(server, target);
+  requireKept(place, after);
   return pageReply(place, after, await readPage(server, place, after, query));
 }
 
@@ -242,6 +260,7 @@ export async function answerRecordRead(
   const after = sequenceCursor(query.cursor);
   const until = server.clock() + waitMs(query.wait ?? DEFAULT_WAIT);
   const place = await openPlace(server, target);
+  requireKept(place, after);
   return pageReply(place, after, await waitForPage(server, place, after, query, until, request.signal));
 }
 
@@ -262,7 +281,7 @@ async function openPlace(server: ServerContext, target: StreamTarget): Promise<P
   const stream = await server.db.transaction((tx) =>
     ensureStream(tx, server.newUuid, target, server.clock()),
   );
-  return { target, streamId: stream?.id ?? null };
+  return { target, streamId: stream?.id ?? null, keptAfter: stream?.keptAfter ?? 0 };
 }
 
 async function waitForPage(
@@ -323,7 +342,7 @@ const toFrames = (sessionId: string, name: string, records: readonly RecordRow[]
  */
 function followRecords(
   server: ServerContext,
-  { target, streamId: known }: Place,
+  { target, streamId: known, keptAfter }: Place,
   after: number,
   correlationId: string | null,
 ): Reply {
@@ -343,15 +362,17 @@ function followRecords(
   const feed = {
     key: recordsKey(streamId, sessionId, correlationId),
     wakeKey: wakeKeys.stream(streamId),
-    read: (cursor: number) =>
-      readFrames({
-        environmentId,
-        streamId,
-        after: cursor,
-        correlationId,
-        limit: RECORDS_PER_READ,
-        maxBytes: BYTES_PER_READ,
-      }),
+    read: async (cursor: number): Promise<FeedPage<Frames>> =>
+      cursor < keptAfter
+        ? { batch: gapFrame(keptAfter), cursor: keptAfter, end: undefined }
+        : readFrames({
+            environmentId,
+            streamId,
+            after: cursor,
+            correlationId,
+            limit: RECORDS_PER_READ,
+            maxBytes: BYTES_PER_READ,
+          }),
   };
   return { status: 200, events: { feed, after } };
 }

@@ -6,6 +6,7 @@ import { decodeId } from "@keelson/contract";
 import { createDiskBlobs } from "../../src/adapters/disk-blobs.ts";
 import { insertWorkspaceBlobs, lockCandidates, markCandidates } from "../../src/core/blobs/blob-writes.ts";
 import { BLOB_GRACE_MS, collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
+import { preventRemovals } from "../../src/core/blobs/removal-lock.ts";
 import { blobSink, storeBlob, type BlobContext } from "../../src/core/blobs/store-blob.ts";
 import { sql } from "../../src/db/sql.ts";
 import { digestOf, startApiServer, type ApiServer } from "../support/api-server.ts";
@@ -91,6 +92,19 @@ describe("the collection of blobs", () => {
     await server.db.query(sql`DELETE FROM blobs WHERE digest = ${key.digest}`);
     assert.deepEqual(await again, { sizeBytes: 5 });
     assert.ok(await context.workspaceBlobs(environmentId).has(digest));
+  });
+
+  test("nothing is removed while a backup is being written", async () => {
+    const digest = await upload("in a backup");
+    clock.advance(2 * BLOB_GRACE_MS);
+    await server.db.transaction(async (tx) => {
+      // Of the connection, which goes back to the pool with it.
+      await preventRemovals(tx);
+      assert.deepEqual(await collectBlobs(context), { removed: 0, mayHaveMore: false });
+      await tx.query(sql`SELECT pg_advisory_unlock_all()`);
+    });
+    assert.ok(await context.workspaceBlobs(environmentId).has(digest));
+    assert.equal((await collectBlobs(context)).removed, 1);
   });
 
   test("a removal whose process died is taken up by the next", async () => {

@@ -2,7 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
-import type { Config } from "../../src/config.ts";
+import { loadConfig, type Config } from "../../src/config.ts";
 import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -65,6 +65,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     rateLimits: { credential: 0, address: 0, failures: 0, logins: 0 },
     quotas: { liveRuns: 0, eventStreams: 1_000, storedBytes: 0 },
     trustedProxies: [],
+    retention: loadConfig({}).retention,
+    packLogsAfterMs: null,
     smtpUrl: null,
     github: null,
     mailFrom: "Keelson <keelson@example.com>",

@@ -98,7 +98,7 @@ export function lockCandidates(tx: Tx, touchedBefore: number, limit: number): Pr
 }
 
 /**
- * Of locked candidates, marks those to be removed that no workspace needs, and clears the others. A statement of its
+ * Of locked candidates, marks those to be removed that no workspace and no log needs, and clears the others. A statement of its
  * own after the locking one, so that it sees the needs that were committed while the lock was waited for.
  */
 export function markCandidates(tx: Tx, locked: readonly BlobKey[], now: number): Promise<BlobKey[]> {
@@ -106,6 +106,8 @@ export function markCandidates(tx: Tx, locked: readonly BlobKey[], now: number):
     WITH checked AS (
       SELECT c.environment_id, c.digest, EXISTS (
         SELECT 1 FROM workspace_blobs w WHERE w.environment_id = c.environment_id AND w.digest = c.digest
+      ) OR EXISTS (
+        SELECT 1 FROM run_log_packs p WHERE p.environment_id = c.environment_id AND p.digest = c.digest
       ) AS is_needed
       FROM unnest(${locked.map((b) => b.environmentId)}::uuid[], ${locked.map((b) => b.digest)}::bytea[]) AS c (environment_id, digest)
     ), marked AS (

@@ -5,6 +5,7 @@ import {
   takeAbandonedRemovals,
   type BlobKey,
 } from "./blob-writes.ts";
+import { mayRemove } from "./removal-lock.ts";
 import type { BlobContext } from "./store-blob.ts";
 
 /**
@@ -17,7 +18,8 @@ const BATCH = 200;
 
 /**
  * Removes blobs that no workspace needs and nobody touched within the grace. The decision is made under the row's lock;
- * from then on the blob is as good as gone for everybody, and the bytes are removed outside the transaction.
+ * from then on the blob is as good as gone for everybody, and the bytes are removed outside the transaction. While a
+ * backup is being written, nothing more is decided.
  *
  * @returns how many there were; a full batch means that there may be more.
  */
@@ -29,6 +31,7 @@ export async function collectBlobs(
   const now = clock();
   const abandoned = await takeAbandonedRemovals(db, now - ABANDONED_AFTER_MS, now);
   const { marked, full } = await db.transaction(async (tx) => {
+    if (!(await mayRemove(tx))) return { marked: [], full: false };
     const locked = await lockCandidates(tx, now - graceMs, BATCH);
     const unneeded = locked.length === 0 ? [] : await markCandidates(tx, locked, now);
     return { marked: unneeded, full: locked.length === BATCH };

@@ -37,6 +37,10 @@ export const ensureNextKey = (dataDir: string): Promise<MasterKey> => ensureKeyF
 export const adoptNextKey = (dataDir: string): Promise<void> =>
   rename(join(dataDir, NEXT_FILE_NAME), join(dataDir, FILE_NAME));
 
+/** The key of the data folder; null when there is none. */
+export const findMasterKey = (dataDir: string): Promise<MasterKey | null> =>
+  readKeyFile(join(dataDir, FILE_NAME));
+
 async function ensureKeyFile(dataDir: string, name: string): Promise<MasterKey> {
   const path = join(dataDir, name);
   const present = await readKeyFile(path);
@@ -74,7 +78,8 @@ async function readKeyFile(path: string): Promise<MasterKey | null> {
 }
 
 /** What tells keys apart without telling the key. */
-const fingerprintOf = (key: MasterKey): Buffer => createHmac("sha256", key).update("fingerprint").digest();
+export const fingerprintOf = (key: MasterKey): Buffer =>
+  createHmac("sha256", key).update("fingerprint").digest();
 
 /**
  * The credential of an id. It is derived and not drawn, so that an answer that was lost can be given again although

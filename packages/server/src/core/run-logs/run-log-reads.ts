@@ -10,7 +10,7 @@ export type LogChunkRow = {
   at: number;
 };
 
-/** Chunks after the cursor, oldest first: at most `limit`, and no more after the one that reaches `maxBytes`. */
+/** Chunks in rows after the cursor, oldest first: at most `limit`, and no more after the one that reaches `maxBytes`. */
 export function listLogChunks(
   db: Queryable,
   environmentId: string,
@@ -53,31 +53,17 @@ export async function findLogTotals(
 /** How many chunks are read at a time on the way back from the end; a chunk holds at most 64 KiB. */
 const TAIL_PAGE = 64;
 
-/** The last `bytes` bytes of one stream up to chunk `upTo`, read from the end. */
-export async function readLogTail(
+/** Chunks of one stream before the sequence, newest first. */
+export async function listTailChunks(
   db: Queryable,
   environmentId: string,
   runId: string,
   stream: LogStream,
-  upTo: number,
-  bytes: number,
-): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  let before = upTo + 1;
-  while (size < bytes) {
-    const rows = await db.query<{ sequence: number; data: Buffer }>(sql`
-      SELECT sequence, data FROM run_logs
-      WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence < ${before} AND stream = ${stream}
-      ORDER BY sequence DESC LIMIT ${TAIL_PAGE}`);
-    for (const row of rows) {
-      parts.unshift(row.data);
-      size += row.data.length;
-      before = row.sequence;
-      if (size >= bytes) break;
-    }
-    if (rows.length < TAIL_PAGE) break;
-  }
-  const all = Buffer.concat(parts);
-  return all.length > bytes ? all.subarray(all.length - bytes) : all;
+  before: number,
+): Promise<{ rows: { sequence: number; data: Buffer }[]; isLast: boolean }> {
+  const rows = await db.query<{ sequence: number; data: Buffer }>(sql`
+    SELECT sequence, data FROM run_logs
+    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence < ${before} AND stream = ${stream}
+    ORDER BY sequence DESC LIMIT ${TAIL_PAGE}`);
+  return { rows, isLast: rows.length < TAIL_PAGE };
 }

@@ -208,3 +208,15 @@ export function countRuns(
   return db.query(sql`
     SELECT status, sum(count)::bigint AS count FROM run_counts WHERE environment_id = ${environmentId} GROUP BY status`);
 }
+
+/** How many events and log chunks an ended run had, whatever of them is still kept. Null while it lives. */
+export async function findEndedTotals(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+): Promise<{ events: number; logs: number } | null> {
+  const [row] = await db.query<{ events: number; logs: number }>(sql`
+    SELECT event_sequence AS events, log_sequence AS logs FROM run_results
+    WHERE environment_id = ${environmentId} AND run_id = ${runId}`);
+  return row ?? null;
+}

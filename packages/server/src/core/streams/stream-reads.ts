@@ -12,13 +12,16 @@ export type StreamRow = {
   lastSequence: number;
   receivedSequence: number;
   turnSequence: number;
+  /** Records up to this one are no longer kept. */
+  keptAfter: number;
   gate: StreamGate;
   createdAt: number;
 };
 
 const COLUMNS = rawSql(`
   t.id, t.environment_id AS "environmentId", t.session_id AS "sessionId", t.name, t.direction, t.last_sequence AS "lastSequence",
-  t.received_sequence AS "receivedSequence", t.turn_sequence AS "turnSequence", t.gate, t.created_at AS "createdAt"`);
+  t.received_sequence AS "receivedSequence", t.turn_sequence AS "turnSequence", t.kept_after AS "keptAfter",
+  t.gate, t.created_at AS "createdAt"`);
 
 /** Of the wanted streams those that are there, in no order. */
 export function findStreams(db: Queryable, keys: readonly StreamKey[]): Promise<StreamRow[]> {

@@ -11,11 +11,13 @@ import { Type } from "typebox";
 import type { FeedPage } from "../../core/feeds/feed.ts";
 import { wakeKeys } from "../../core/feeds/wakes.ts";
 import { listRunEvents } from "../../core/run-events/run-event-reads.ts";
-import { findLogTotals, listLogChunks, readLogTail } from "../../core/run-logs/run-log-reads.ts";
+import { readLogChunks, readLogTail } from "../../core/run-logs/read-logs.ts";
+import { findLogTotals } from "../../core/run-logs/run-log-reads.ts";
 import { findRunStatus } from "../../core/runs/run-reads.ts";
 import { encodeId } from "@keelson/contract";
 import { notFound } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
+import { gapFrame, readKept } from "../kept-feed.ts";
 import { followCursor, wantsEventStream } from "../follow.ts";
 import { route, type EnvironmentScope, type Reply, type Route } from "../route.ts";
 import {
@@ -77,7 +79,9 @@ function followRun(
 const eventReader =
   (server: ServerContext, scope: EnvironmentScope, runId: string): ReadFeed =>
   async (after) => {
-    const events = await listRunEvents(server.db, scope.environmentId, runId, after, EVENTS_PER_READ);
+    const list = () => listRunEvents(server.db, scope.environmentId, runId, after, EVENTS_PER_READ);
+    const { rows: events, earliest } = await readKept(server, scope, runId, "events", after, list);
+    if (earliest !== null) return { frames: [gapFrame(earliest)], cursor: earliest, full: false };
     return {
       frames: events.map((event) =>
         sseFrame("run_event", String(event.sequence), JSON.stringify(toRunEvent(runId, event))),
@@ -90,14 +94,10 @@ const eventReader =
 const logReader =
   (server: ServerContext, scope: EnvironmentScope, runId: string): ReadFeed =>
   async (after) => {
-    const chunks = await listLogChunks(
-      server.db,
-      scope.environmentId,
-      runId,
-      after,
-      LOG_CHUNKS_PER_READ,
-      LOG_BYTES_PER_READ,
-    );
+    const list = () =>
+      readLogChunks(server, scope.environmentId, runId, after, LOG_CHUNKS_PER_READ, LOG_BYTES_PER_READ);
+    const { rows: chunks, earliest } = await readKept(server, scope, runId, "logs", after, list);
+    if (earliest !== null) return { frames: [gapFrame(earliest)], cursor: earliest, full: false };
     return {
       frames: chunks.map((chunk) =>
         sseFrame("run_log", String(chunk.sequence), JSON.stringify(toRunLogChunk(runId, chunk))),
@@ -116,7 +116,7 @@ async function logSnapshot(
   const totals = await findLogTotals(server.db, scope.environmentId, runId);
   if (totals === null) throw notFound();
   const tail = (stream: "stdout" | "stderr") =>
-    readLogTail(server.db, scope.environmentId, runId, stream, totals.logSequence, LIMITS.snapshotLogBytes);
+    readLogTail(server, scope.environmentId, runId, stream, totals.logSequence, LIMITS.snapshotLogBytes);
   const [stdout, stderr] = await Promise.all([tail("stdout"), tail("stderr")]);
   return {
     stdout: stdout.toString("base64"),

@@ -9,7 +9,7 @@ const SESSION_RULES = sql`
     FROM streams t LEFT JOIN LATERAL (
       SELECT count(*) AS count, coalesce(max(sequence), 0) AS last FROM stream_records r
       WHERE r.environment_id = t.environment_id AND r.stream_id = t.id) r ON true
-    WHERE r.count <> t.last_sequence OR r.last <> t.last_sequence
+    WHERE r.count <> t.last_sequence - t.kept_after OR r.last <> CASE WHEN r.count = 0 THEN 0 ELSE t.last_sequence END
     UNION ALL
     SELECT 'one open session has an external id', min(external_id) FROM sessions
     WHERE status = 'open' AND external_id IS NOT NULL GROUP BY environment_id, external_id HAVING count(*) > 1

@@ -141,7 +141,7 @@ async function describeServer(
   return Object.defineProperty(described, "url", { value: `http://127.0.0.1:${port}` }) as ServerProcess;
 }
 
-async function findFreePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,0 +1,58 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { showProgress, sizeOf } from "../backup-progress.ts";
+import type { Cli } from "../cli.ts";
+import { describeBackupFailure } from "../describe-backup-failure.ts";
+import { CLI_VERSION } from "../version.ts";
+
+const KEYS_LEFT_OUT =
+  "The master key is not in it, so that who has the archive cannot read secrets: keep master.key (or KEELSON_MASTER_KEY) elsewhere, a restore needs it.";
+
+export function addBackup(parent: Command, cli: Cli): void {
+  parent
+    .command("backup")
+    .argument("<file|folder>", "what to write; in a folder the file is named by the time")
+    .description("Write everything into one archive, while the servers go on working")
+    .option(
+      "--include-keys",
+      "also the master key and credentials.json: who has the archive then has everything",
+    )
+    .addHelpText(
+      "after",
+      "\nOf the data folder (KEELSON_DATA_DIR) and its PostgreSQL, or that of DATABASE_URL.\n\nExample:\n  $ keelson backup /var/backups/keelson/\n",
+    )
+    .action(async (place: string, { includeKeys = false }: { includeKeys?: boolean }) => {
+      const { env, cwd, signal } = cli.host;
+      const { loadConfig, runBackup } = await import("@keelson/server");
+      const config = loadConfig(env);
+      const progress = showProgress(cli);
+      const { file, manifest, sizeBytes } = await runBackup(config, {
+        place: resolve(cwd, place),
+        includeKeys,
+        version: CLI_VERSION,
+        signal,
+        tell: progress.tell,
+        notice: cli.notice,
+      })
+        .catch(async (error: unknown) => {
+          throw signal.aborted ? signal.reason : await describeBackupFailure(error);
+        })
+        .finally(progress.clear);
+      const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+      if (cli.isJson()) {
+        cli.printJson({
+          file,
+          size_bytes: sizeBytes,
+          snapshot_at: manifest.snapshot_at,
+          rows,
+          blobs: manifest.blobs.count,
+          includes_keys: manifest.includes_keys,
+        });
+        return;
+      }
+      cli.print(
+        `Wrote ${file}: ${rows} rows as of ${manifest.snapshot_at}, ${manifest.blobs.count} blobs, ${sizeOf(sizeBytes)}`,
+      );
+      if (!includeKeys) cli.notice(KEYS_LEFT_OUT);
+    });
+}

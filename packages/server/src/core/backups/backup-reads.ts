@@ -1,0 +1,52 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import type { BackupManifest } from "./backup.ts";
+
+/** Whether any Keelson has used the database. */
+export async function hasTables(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ found: boolean }>(
+    sql`SELECT to_regclass('keelson_migrations') IS NOT NULL AND to_regclass('installation') IS NOT NULL AS found`,
+  );
+  return row?.found === true;
+}
+
+/** Whether a server was ever started on the database: it makes both at its first start. */
+export async function isInUse(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ used: boolean }>(
+    sql`SELECT EXISTS (SELECT FROM installation) OR EXISTS (SELECT FROM organizations) AS used`,
+  );
+  return row?.used === true;
+}
+
+/** What the manifest says of the database as the snapshot sees it. */
+export async function readOrigin(
+  db: Queryable,
+): Promise<
+  Pick<BackupManifest, "snapshot_at" | "postgresql_version" | "migrations" | "master_key_fingerprint">
+> {
+  const migrations = await db.query<BackupManifest["migrations"][number]>(
+    sql`SELECT number, name, checksum FROM keelson_migrations ORDER BY number`,
+  );
+  const [row] = await db.query<{ version: string; at: number; fingerprint: string | null }>(sql`
+    SELECT current_setting('server_version') AS version, now() AS at,
+      (SELECT encode(master_key_fingerprint, 'hex') FROM installation) AS fingerprint`);
+  return {
+    snapshot_at: new Date(row?.at ?? 0).toISOString(),
+    postgresql_version: row?.version ?? "",
+    migrations,
+    master_key_fingerprint: row?.fingerprint ?? null,
+  };
+}
+
+export async function listBundleDigests(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ digest: string }>(
+    sql`SELECT DISTINCT encode(digest, 'hex') AS digest FROM bundles ORDER BY 1`,
+  );
+  return rows.map(({ digest }) => digest);
+}
+
+/** All blobs that are there: also those that nobody needs yet, because their rows say that they are. */
+export const listStoredBlobs = (db: Queryable): Promise<{ environmentId: string; digest: string }[]> =>
+  db.query(sql`
+    SELECT environment_id AS "environmentId", encode(digest, 'hex') AS digest FROM blobs
+    WHERE size_bytes IS NOT NULL AND removing_since IS NULL ORDER BY environment_id, digest`);

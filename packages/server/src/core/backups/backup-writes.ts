@@ -1,0 +1,40 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { rawSql, sql } from "../../db/sql.ts";
+
+/** No lease of the world that was backed up has got this far: what its workers still say is refused. */
+const EPOCHS_AHEAD = 1_000_000;
+
+/** Runs that a worker held: their leases end now, and are held by nobody who could still report under them. */
+export async function endExecutionLeases(db: Queryable, now: number): Promise<number> {
+  const rows = await db.query(sql`
+    UPDATE executions SET lease_id = gen_random_uuid(), epoch = epoch + ${EPOCHS_AHEAD},
+      lease_expires_at = to_timestamp(${now}::float8 / 1000)
+    WHERE worker_id IS NOT NULL RETURNING 1 AS ended`);
+  return rows.length;
+}
+
+export async function endMaterializationLeases(db: Queryable, now: number): Promise<void> {
+  await db.query(sql`
+    UPDATE materializations SET epoch = epoch + ${EPOCHS_AHEAD},
+      lease_expires_at = CASE WHEN lease_expires_at IS NULL THEN NULL ELSE to_timestamp(${now}::float8 / 1000) END
+    WHERE status IN ('requested', 'preparing', 'live', 'stopping')`);
+}
+
+/** Deployments that were being checked are offered to the next worker. */
+export async function endDeploymentChecks(db: Queryable, now: number): Promise<void> {
+  await db.query(sql`
+    UPDATE deployments SET check_expires_at = to_timestamp(${now}::float8 / 1000)
+    WHERE status = 'pending' AND check_expires_at IS NOT NULL`);
+}
+
+/** Workers enroll anew; a repeated lease call gets nothing of what its first one was given. */
+export async function forgetWorkers(db: Queryable): Promise<void> {
+  await db.query(sql`DELETE FROM worker_tokens`);
+  await db.query(sql`
+    UPDATE workers SET lease_request_id = NULL, leased_lease_ids = '{}', in_use_executions = 0, in_use_workspaces = 0`);
+}
+
+/** What a first start would look up is not known to the planner yet. */
+export async function analyzeTables(db: Queryable): Promise<void> {
+  await db.query(rawSql("ANALYZE"));
+}

@@ -1,0 +1,132 @@
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+const RETENTION_LOCK = 7_233_101_880;
+
+/** One server at a time drops; what the other has not done it does in its next round. Ends with the transaction. */
+export async function takeRetentionLock(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ taken: boolean }>(
+    sql`SELECT pg_try_advisory_xact_lock(${RETENTION_LOCK}) AS taken`,
+  );
+  return row?.taken === true;
+}
+
+export async function listEnvironmentIds(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(sql`SELECT id FROM environments ORDER BY id`);
+  return rows.map(({ id }) => id);
+}
+
+/** Where a sweep of an environment is: keys after `after` and before `horizon`, which were made long enough ago. */
+export type Sweep = {
+  environmentId: string;
+  after: string;
+  horizon: string;
+  endedBefore: number;
+  limit: number;
+};
+
+export type Candidate = { id: string; isDue: boolean };
+
+/**
+ * Ended runs. Not due are those of a session that is there, those whose end somebody is still to be told of, and those
+ * that a living caller may still ask for.
+ */
+export const listEndedRuns = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+  tx.query<Candidate>(sql`
+    SELECT p.run_id AS id, p.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000)
+      AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.environment_id = ${sweep.environmentId} AND s.id = r.session_id)
+      AND NOT EXISTS (SELECT 1 FROM awaited_endings a WHERE a.environment_id = ${sweep.environmentId} AND a.run_id = p.run_id)
+      AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = ${sweep.environmentId} AND e.run_id = r.parent_run_id)
+      AS "isDue"
+    FROM (
+      SELECT run_id, finished_at FROM run_results
+      WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
+      ORDER BY run_id LIMIT ${sweep.limit}
+    ) p
+    JOIN runs r ON r.environment_id = ${sweep.environmentId} AND r.id = p.run_id
+    ORDER BY p.run_id`);
+
+/** Ended runs that have events. */
+export const listRunsWithEvents = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+  tx.query<Candidate>(sql`
+    SELECT p.run_id AS id, coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), false) AS "isDue"
+    FROM (
+      SELECT DISTINCT run_id FROM (
+        SELECT run_id FROM run_events
+        WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
+        ORDER BY run_id, sequence LIMIT ${sweep.limit}
+      ) rows
+    ) p
+    LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
+    ORDER BY p.run_id`);
+
+/** Ended runs that have logs in rows. */
+export const listRunsWithLogs = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+  tx.query<Candidate>(sql`
+    SELECT p.run_id AS id, coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), false) AS "isDue"
+    FROM (
+      SELECT DISTINCT run_id FROM (
+        SELECT run_id FROM run_logs
+        WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
+        ORDER BY run_id, sequence LIMIT ${sweep.limit}
+      ) rows
+    ) p
+    LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
+    ORDER BY p.run_id`);
+
+/** Runs that have logs in packs: all of those have ended, and one that was dropped just then leaves its pack to this. */
+export const listRunsWithLogPacks = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+  tx.query<Candidate>(sql`
+    SELECT p.run_id AS id, coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), true) AS "isDue"
+    FROM (
+      SELECT DISTINCT run_id FROM (
+        SELECT run_id FROM run_log_packs
+        WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
+        ORDER BY run_id, first_sequence LIMIT ${sweep.limit}
+      ) rows
+    ) p
+    LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
+    ORDER BY p.run_id`);
+
+/** Tokens that have ended. Not due are those of a living run, and those that one has not taken note of. */
+export const listEndedTokens = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+  tx.query<Candidate>(sql`
+    WITH page AS (
+      SELECT id, run_id, status, updated_at FROM tokens
+      WHERE environment_id = ${sweep.environmentId} AND id > ${sweep.after} AND id < ${sweep.horizon}
+      ORDER BY id LIMIT ${sweep.limit}
+    ), held AS (
+      SELECT w.token_id FROM executions e
+      JOIN run_waits w ON w.environment_id = e.environment_id AND w.run_id = e.run_id
+      WHERE e.environment_id = ${sweep.environmentId} AND w.token_id IS NOT NULL AND NOT w.accepted
+        AND EXISTS (SELECT 1 FROM page)
+    )
+    SELECT p.id, p.status <> 'pending' AND p.updated_at < to_timestamp(${sweep.endedBefore}::float8 / 1000)
+      AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = ${sweep.environmentId} AND e.run_id = p.run_id)
+      AND NOT EXISTS (SELECT 1 FROM held h WHERE h.token_id = p.id) AS "isDue"
+    FROM page p ORDER BY p.id`);
+
+/** Ended processes that have output. */
+export const listProcessesWithOutput = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+  tx.query<Candidate>(sql`
+    SELECT p.process_id AS id,
+      x.id IS NULL OR coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), false) AS "isDue"
+    FROM (
+      SELECT DISTINCT process_id FROM (
+        SELECT process_id FROM process_outputs
+        WHERE environment_id = ${sweep.environmentId} AND process_id > ${sweep.after} AND process_id < ${sweep.horizon}
+        ORDER BY process_id, stream, position LIMIT ${sweep.limit}
+      ) rows
+    ) p
+    LEFT JOIN processes x ON x.environment_id = ${sweep.environmentId} AND x.id = p.process_id
+    ORDER BY p.process_id`);
+
+export async function listScheduleIds(
+  tx: Tx,
+  sweep: Omit<Sweep, "endedBefore" | "horizon">,
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(sql`
+    SELECT id FROM schedules WHERE environment_id = ${sweep.environmentId} AND id > ${sweep.after}
+    ORDER BY id LIMIT ${sweep.limit}`);
+  return rows.map(({ id }) => id);
+}

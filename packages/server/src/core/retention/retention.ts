@@ -1,0 +1,46 @@
+/**
+ * What has ended is kept for a time and then dropped, in small transactions and by one server at a time. What lives, and
+ * what something living may still read, is never dropped. A reader that asks for what was dropped is told so.
+ */
+
+/** How long each is kept after its end, in milliseconds; null for ever. */
+export type RetentionPolicy = {
+  /** Ended runs, with everything of them. Those of a session stay as long as it does. */
+  runsMs: number | null;
+  /** The events and the logs of ended runs, when those are to go before the run. */
+  eventsMs: number | null;
+  logsMs: number | null;
+  sessionsMs: number | null;
+  /** The records of ended sessions, when those are to go before the session. */
+  recordsMs: number | null;
+  tokensMs: number | null;
+  occurrencesMs: number | null;
+  /** The output of ended execs and PTYs. */
+  outputMs: number | null;
+  /** Versions of workspaces that are older than this and than the newest `versionCount`. */
+  versionsMs: number | null;
+  versionCount: number;
+};
+
+export const DROPPED_KINDS = [
+  "runs",
+  "run_events",
+  "run_logs",
+  "records",
+  "sessions",
+  "tokens",
+  "occurrences",
+  "process_outputs",
+  "versions",
+] as const;
+
+export type DroppedKind = (typeof DROPPED_KINDS)[number];
+
+/** What goes with something else goes with it at the latest. */
+export const soonerOf = (a: number | null, b: number | null): number | null =>
+  a === null ? b : b === null ? a : Math.min(a, b);
+
+/** The place of a sweep: everything after this key is still to be looked at. Null: all was. */
+export type Swept = { dropped: number; after: string | null };
+
+export const FIRST_KEY = "00000000-0000-0000-0000-000000000000";

@@ -1,0 +1,47 @@
+import type { Queryable } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+export type LogPackRow = { digest: Buffer; firstSequence: number; lastSequence: number };
+
+/** The pack that has the first chunk after the cursor, or the first one after it. */
+export async function findLogPackAfter(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+  after: number,
+): Promise<LogPackRow | null> {
+  // Packs of a run do not overlap: the last one that begins before the chunk has it, or nobody has.
+  const [row] = await db.query<LogPackRow>(sql`
+    SELECT digest, first_sequence AS "firstSequence", last_sequence AS "lastSequence" FROM run_log_packs
+    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND first_sequence <= ${after}::bigint + 1 AND last_sequence > ${after}
+    ORDER BY first_sequence DESC LIMIT 1`);
+  return row ?? null;
+}
+
+/** The pack with the last chunks before the sequence. */
+export async function findLogPackBefore(
+  db: Queryable,
+  environmentId: string,
+  runId: string,
+  before: number,
+): Promise<LogPackRow | null> {
+  const [row] = await db.query<LogPackRow>(sql`
+    SELECT digest, first_sequence AS "firstSequence", last_sequence AS "lastSequence" FROM run_log_packs
+    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND first_sequence < ${before}
+    ORDER BY first_sequence DESC LIMIT 1`);
+  return row ?? null;
+}
+
+/** Ended runs whose logs are to be packed next, of all environments. */
+export function listRunsToPack(
+  db: Queryable,
+  endedBefore: number,
+  limit: number,
+): Promise<{ environmentId: string; runId: string }[]> {
+  return db.query(sql`
+    SELECT x.environment_id AS "environmentId", x.run_id AS "runId"
+    FROM log_packing p JOIN run_results x
+      ON (x.finished_at, x.environment_id, x.run_id) > (p.finished_at, p.environment_id, p.run_id)
+    WHERE x.stdout_bytes + x.stderr_bytes >= 16384 AND x.finished_at < to_timestamp(${endedBefore}::float8 / 1000)
+    ORDER BY x.finished_at, x.environment_id, x.run_id LIMIT ${limit}`);
+}

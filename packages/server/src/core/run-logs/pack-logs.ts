@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import type { NewUuid } from "../../uuid.ts";
+import { blobSink, type BlobContext } from "../blobs/store-blob.ts";
+import { writeLogPack } from "./log-pack.ts";
+import { listRunsToPack } from "./log-pack-reads.ts";
+import {
+  advancePacking,
+  claimPacking,
+  deletePackedChunks,
+  insertLogPack,
+  releasePacking,
+} from "./log-pack-writes.ts";
+import { listLogChunks } from "./run-log-reads.ts";
+
+export type PackContext = BlobContext & {
+  newUuid: NewUuid;
+  /** How long after its end a run's logs stay rows; null: for ever. */
+  packLogsAfterMs: number | null;
+};
+
+/** What a pack holds before it is compressed: a page of logs at most, so that no page reads much more than it shows. */
+const PACK_BYTES = 1024 * 1024;
+const PACK_CHUNKS = 5_000;
+const RUNS = 50;
+const CLAIM_MS = 5 * 60_000;
+
+/**
+ * Puts the logs of runs that ended a while ago into blobs. Everything can be done again: a blob that no pack names is
+ * collected, and a pack takes its chunks out of the rows in the transaction that makes it.
+ */
+export async function packLogs(context: PackContext): Promise<void> {
+  const { db, clock, newUuid, packLogsAfterMs } = context;
+  if (packLogsAfterMs === null) return;
+  const claimId = newUuid();
+  const claim = (): Promise<boolean> => claimPacking(db, claimId, clock(), clock() + CLAIM_MS);
+  while (await claim()) {
+    const runs = await listRunsToPack(db, clock() - packLogsAfterMs, RUNS);
+    for (const { environmentId, runId } of runs) {
+      await packRun(context, environmentId, runId);
+      await advancePacking(db, environmentId, runId);
+    }
+    if (runs.length < RUNS) break;
+  }
+  await releasePacking(db, claimId);
+}
+
+async function packRun(context: PackContext, environmentId: string, runId: string): Promise<void> {
+  for (;;) {
+    const chunks = await listLogChunks(context.db, environmentId, runId, 0, PACK_CHUNKS, PACK_BYTES);
+    const [first] = chunks;
+    const last = chunks.at(-1);
+    if (first === undefined || last === undefined) return;
+    const bytes = await writeLogPack(chunks);
+    const digest = createHash("sha256").update(bytes).digest();
+    await blobSink(context, environmentId).put(digest.toString("hex"), bytes);
+    const pack = {
+      environmentId,
+      runId,
+      firstSequence: first.sequence,
+      lastSequence: last.sequence,
+      digest,
+    };
+    await context.db.transaction(async (tx) => {
+      const gone = await deletePackedChunks(tx, pack);
+      // Another server was faster, or the logs were dropped: the rows that are left say how to go on.
+      if (gone === 0) return;
+      if (gone !== chunks.length)
+        throw new Error(`The logs of the run ${runId} changed while they were packed.`);
+      if (!(await insertLogPack(tx, pack)))
+        throw new Error(
+          `The pack of the run ${runId} is just being removed as unneeded; it is made again later.`,
+        );
+    });
+  }
+}

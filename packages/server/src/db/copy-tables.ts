@@ -1,0 +1,112 @@
+// Whole tables as streams, for backups: which there are, in an order in which they can be written, and COPY both ways.
+// All of it on one connection past any pooler, in transactions that last for as long as the copying does.
+
+import type { Readable, Writable } from "node:stream";
+import pg from "pg";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { type Queryable, toQuery } from "./queryable.ts";
+import { rowTypes } from "./row-types.ts";
+import { quoteIdentifier, type Sql } from "./sql.ts";
+
+export interface TableShape {
+  readonly name: string;
+  /** Those that are stored; a generated column is made anew. */
+  readonly columns: readonly string[];
+}
+
+/** Knows which files the tables were made by; it is written by running them. */
+const MIGRATIONS = "keelson_migrations";
+
+/** Rows that are being copied; `rowCount` is of those that were, once the stream has ended. */
+export type CopiedRows<Stream> = Stream & { readonly rowCount: number };
+
+export interface CopySession extends Queryable {
+  /** Runs `work` in one read-only transaction, of which every statement sees the same moment. */
+  inSnapshot<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work` in one transaction: all of it is done, or nothing. */
+  inTransaction<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** All tables of the schema, those that others refer to first, else by name. */
+  listTables(): Promise<TableShape[]>;
+  /** Also what migrations have put into them. */
+  emptyTables(tables: readonly TableShape[]): Promise<void>;
+  /** As COPY writes them, in text: any version of PostgreSQL reads it. */
+  copyOut(table: TableShape): CopiedRows<Readable>;
+  copyIn(table: TableShape): CopiedRows<Writable>;
+  close(): Promise<void>;
+}
+
+// Whatever the server is set to: the text of a value is the same everywhere, and nothing cuts a long copy off.
+const SETTINGS = `
+  SET datestyle = 'ISO'; SET intervalstyle = 'postgres'; SET timezone = 'UTC'; SET bytea_output = 'hex';
+  SET extra_float_digits = 1; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0`;
+
+/** @param url past any pooler. */
+export async function openCopySession(url: string): Promise<CopySession> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: "keelson backup",
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+    types: rowTypes,
+  });
+  // A lost connection also fails what runs on it.
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query(SETTINGS);
+  const within = async <Result>(begin: string, work: () => Promise<Result>): Promise<Result> => {
+    await client.query(begin);
+    try {
+      const result = await work();
+      await client.query("COMMIT");
+      return result;
+    } catch (error) {
+      // The first error is the one to tell; the connection is closed by the caller in any case.
+      await client.query("ROLLBACK").catch(() => undefined);
+      throw error;
+    }
+  };
+  return {
+    query: async <Row extends object>(statement: Sql): Promise<Row[]> =>
+      (await client.query<Row>(toQuery(statement, false))).rows,
+    inSnapshot: (work) => within("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", work),
+    inTransaction: (work) => within("BEGIN", work),
+    listTables: () => listTables(client),
+    emptyTables: async (tables) => {
+      await client.query(`TRUNCATE ${tables.map(({ name }) => quoteIdentifier(name)).join(", ")}`);
+    },
+    copyOut: (table) =>
+      client.query(copyTo(`COPY ${quoteIdentifier(table.name)} (${listOf(table)}) TO STDOUT`)),
+    copyIn: (table) =>
+      client.query(copyFrom(`COPY ${quoteIdentifier(table.name)} (${listOf(table)}) FROM STDIN`)),
+    close: () => client.end(),
+  };
+}
+
+const listOf = ({ columns }: TableShape): string => columns.map(quoteIdentifier).join(", ");
+
+async function listTables(client: pg.Client): Promise<TableShape[]> {
+  const { rows } = await client.query<{ name: string; columns: string[]; parents: string[] }>(
+    `SELECT c.relname AS name,
+       ARRAY(SELECT a.attname::text FROM pg_attribute a
+             WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+             ORDER BY a.attnum) AS columns,
+       ARRAY(SELECT DISTINCT p.relname::text FROM pg_constraint k JOIN pg_class p ON p.oid = k.confrelid
+             WHERE k.conrelid = c.oid AND k.contype = 'f' AND k.confrelid <> c.oid) AS parents
+     FROM pg_class c
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> $1
+     ORDER BY c.relname`,
+    [MIGRATIONS],
+  );
+  const ordered: TableShape[] = [];
+  const waiting = new Map(rows.map((row) => [row.name, row]));
+  while (waiting.size > 0) {
+    const free = [...waiting.values()].filter(({ parents }) => !parents.some((name) => waiting.has(name)));
+    if (free.length === 0)
+      throw new Error(`The tables ${[...waiting.keys()].join(", ")} refer to each other.`);
+    for (const { name, columns } of free) {
+      ordered.push({ name, columns });
+      waiting.delete(name);
+    }
+  }
+  return ordered;
+}
