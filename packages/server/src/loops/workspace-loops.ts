@@ -26,6 +26,8 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
     if (swept === null) return;
     wakes.wake(wakeKeys.workspace(swept.workspaceId));
     wakes.wake(wakeKeys.workspaceWork(swept.workerGroupId));
+    // Runs that waited for the worker that had it may go elsewhere.
+    wakes.wake(wakeKeys.work(swept.workerGroupId));
     if (swept.workerId !== null) wakes.wake(wakeKeys.workerWorkspaces(swept.workerId));
   };
   return [

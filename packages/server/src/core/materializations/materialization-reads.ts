@@ -111,6 +111,10 @@ export function listIdle(
       SELECT 1 FROM processes p
       WHERE p.environment_id = materializations.environment_id AND p.workspace_id = materializations.workspace_id
         AND p.status IN ('pending', 'running'))
+      AND NOT EXISTS (
+      SELECT 1 FROM executions e
+      WHERE e.environment_id = materializations.environment_id AND e.workspace_id = materializations.workspace_id
+        AND e.worker_id IS NOT NULL)
     ORDER BY active_at LIMIT ${limit}`);
 }
 
