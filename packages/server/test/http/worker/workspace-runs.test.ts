@@ -10,7 +10,6 @@ import { workspaceCalls, type WorkspaceCalls } from "../../support/workspaces.ts
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
-const IDLE_MS = 2_000;
 const MANIFEST = {
   tasks: [{ id: "plain" }, { id: "build", sandbox: "node" }, { id: "strict", sandbox: "strict" }],
   actors: [{ id: "chat", sandbox: "node" }],
@@ -25,7 +24,7 @@ let calls: WorkspaceCalls;
 let here: DoubleWorker;
 let there: DoubleWorker;
 before(async () => {
-  scene = await startRunScene(MANIFEST, { config: { workspaceIdleMs: IDLE_MS } });
+  scene = await startRunScene(MANIFEST);
   calls = workspaceCalls(scene.server);
   here = await startDoubleWorker(scene);
   there = await startDoubleWorker(scene);
@@ -229,27 +228,6 @@ describe("a run in a workspace", () => {
       (await polled).executions.map((execution: Json) => there.runs.hold(execution).runId),
       [run.id],
     );
-  });
-
-  test("keeps its workspace from being stopped as idle until it ends", async () => {
-    const workspace = await calls.create();
-    await startIn(workspace);
-    const { lease, leased } = await here.begin();
-    const other = await calls.create();
-    await startIn(other);
-    const second = await here.begin();
-    assert.deepEqual(
-      await here.runs.report(second.lease.operation("release", { outcome: "succeeded" })),
-      [200],
-    );
-    scene.clock.advance(IDLE_MS + 1_000);
-    await until(async () => (await statusOf(other)) === "stopping");
-    assert.equal(await statusOf(workspace), "live");
-    assert.deepEqual(await here.runs.report(lease.operation("release", { outcome: "succeeded" })), [200]);
-    scene.clock.advance(IDLE_MS + 1_000);
-    await until(async () => (await statusOf(workspace)) === "stopping");
-    await here.workspaces.stopped(leased);
-    await here.workspaces.stopped(second.leased);
   });
 
   test("is given to a worker only while it has room for another workspace", async () => {
