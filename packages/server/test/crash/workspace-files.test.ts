@@ -1,9 +1,12 @@
 // Workspaces on agents of their own: prepared, committed, taken up again after a crash, and refused when bytes are wrong.
 
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { decodeId } from "@keelson/contract";
+import { mountSmallDisk } from "./support/full-disk.ts";
 import { until } from "./support/site.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
@@ -138,4 +141,33 @@ test("a missing or damaged blob is refused, and no wrong byte is written", async
   assert.match(failed.materialization.error.message, /blob [0-9a-f]{64}/);
   await until("the folders are gone", 10_000, async () => (await readdir(agent.folder)).length === 0);
   await agent.kill();
+});
+
+test("a commit that finds the server's disk full fails and says so, and the last version stays", async (t) => {
+  // A site of its own: blobs that are stored already would be out of sight.
+  await site.stop();
+  site = await startWorkspaceSite();
+  const environment = decodeId("env", site.credentials.environment_id)!;
+  const disk = await mountSmallDisk(path.join(site.dir, "data", "workspaces", environment), 6 << 20);
+  if (disk === null) return t.skip("needs the right to mount a small disk");
+  try {
+    const agent = await startAgent();
+    const { id } = await site.create();
+    await site.write(id, "kept.txt", "before");
+    await site.act(id, "connect");
+    const { current_version_id: last } = await site.get(id);
+    await writeFile(path.join(await filesOf(agent), "large"), randomBytes(8 << 20));
+    await site.act(id, "stop");
+    const failed = await site.untilStatus(id, "failed", 40_000);
+    assert.match(failed.materialization.error.message, /disk of the server's blob store is full/);
+    assert.equal(failed.current_version_id, last);
+    assert.equal((await site.versions(id)).length, 2);
+    await site.act(id, "connect");
+    assert.deepEqual(await readdir(await filesOf(agent)), ["kept.txt"]);
+    await site.act(id, "stop");
+    assert.equal(await site.read(id, "kept.txt"), "before");
+    await agent.kill();
+  } finally {
+    disk.unmount();
+  }
 });
