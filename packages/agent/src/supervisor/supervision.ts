@@ -66,10 +66,11 @@ export class Supervision {
     process.end();
   }
 
-  /** Nobody asks for this one again. */
+  /** Nobody asks for this one again: nothing of it is kept from its end on. */
   forget(id: string): void {
-    const exit = this.#processes.get(id)?.process.state().exit ?? null;
-    if (exit !== null) this.#processes.delete(id);
+    const { process } = this.#find(id);
+    if (process.state().exit !== null) this.#processes.delete(id);
+    else void process.ended.then(() => this.#processes.delete(id));
   }
 
   /** Ends every process; resolves when none is left, whatever became of its group. */

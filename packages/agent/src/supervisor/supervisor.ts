@@ -39,7 +39,7 @@ export interface Supervisor {
   control(id: string, control: SupervisorControl): Promise<void>;
   /** Ends a process: hangs up or terminates, and kills what does not end. It is `closed` or `cancelled`. */
   end(id: string): Promise<void>;
-  /** Of a process that has ended. */
+  /** Nobody asks for this process again: nothing of it is kept from its end on. */
   forget(id: string): Promise<void>;
   /** Ends everything and the supervisor; resolves when no process is left. */
   stop(): Promise<void>;
