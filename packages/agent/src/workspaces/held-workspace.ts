@@ -1,0 +1,248 @@
+import type {
+  HeldMaterialization,
+  Isolation,
+  LeasedMaterialization,
+  MaterializationStop,
+  ProcessControl,
+  ProcessInput,
+  ProcessStart,
+} from "@keelson/contract";
+import { TreeError } from "@keelson/workspace-tree";
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../log.ts";
+import { ServiceError } from "../protocol/service-error.ts";
+import type { WorkerClient } from "../protocol/worker-client.ts";
+import type { Random } from "../random.ts";
+import type { BlobCache } from "./blob-cache.ts";
+import type { Committer } from "./committer.ts";
+import { insist } from "./insist.ts";
+import { adoptWorkspace, prepareWorkspace, type Prepared } from "./prepare-workspace.ts";
+import type { Turns } from "./turns.ts";
+import type { Owner } from "./workspace-folder.ts";
+
+export type WorkspaceContext = {
+  client: WorkerClient;
+  /** Every materialization has a folder of its own in it. */
+  folder: string;
+  cache: BlobCache;
+  transfers: Turns;
+  /** What works on this machine. */
+  isolation: Isolation;
+  /** Whom the files belong to; null: whoever runs the agent. */
+  owner: Owner | null;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** It is not held any more. */
+  onEnded(workspace: HeldWorkspace): void;
+};
+
+type StopMode = MaterializationStop["mode"];
+
+/** Another worker has it now, or none: what is left of it here is dropped. */
+class Lost extends Error {
+  override readonly name = "Lost";
+}
+/** The agent ends at once; its next process may go on with what is there. */
+class Abandoned extends Error {
+  override readonly name = "Abandoned";
+}
+class StoppedEarly extends Error {
+  override readonly name = "StoppedEarly";
+}
+
+/**
+ * One materialization on this worker: prepared or taken up again, live until it is to stop, committed and let go. It
+ * ends once: stopped, failed with what went wrong, lost, or abandoned.
+ */
+export class HeldWorkspace {
+  readonly leased: LeasedMaterialization;
+  readonly fields: Pick<LeasedMaterialization, "materialization_id" | "environment_id" | "epoch">;
+  /** Resolves when nothing of it runs. */
+  readonly ended: Promise<void>;
+  readonly #context: WorkspaceContext;
+  /** Aborted with the reason when nothing more is to be reported. */
+  readonly #over = new AbortController();
+  /** Aborted also when a stop makes preparing it pointless. */
+  readonly #preparing = new AbortController();
+  readonly #stopAsked = Promise.withResolvers<StopMode>();
+  #stop: StopMode | null = null;
+  #prepared: Prepared | null = null;
+  /** The version that was current when a process began. */
+  readonly #begunAt = new Map<string, string>();
+
+  constructor(leased: LeasedMaterialization, context: WorkspaceContext) {
+    this.leased = leased;
+    this.#context = context;
+    const { materialization_id, environment_id, epoch } = leased;
+    this.fields = { materialization_id, environment_id, epoch };
+    this.#over.signal.addEventListener("abort", () => this.#preparing.abort(this.#over.signal.reason));
+    this.ended = this.#live().finally(() => context.onEnded(this));
+  }
+
+  /** As the poll is told of it. */
+  held(): HeldMaterialization {
+    return {
+      ...this.fields,
+      stopping: this.#stop !== null,
+      processes: this.#prepared?.processes.held() ?? [],
+    };
+  }
+
+  /** As the renewal is told of it. */
+  renewal(): typeof this.fields & { dirty: boolean; busy: boolean } {
+    const busy = this.#prepared?.processes.busy() ?? false;
+    return { ...this.fields, busy, dirty: busy || (this.#prepared?.committer.failed() ?? false) };
+  }
+
+  start(start: ProcessStart): void {
+    if (this.#prepared === null || this.#stop !== null) return;
+    if (start.status === "pending") this.#begunAt.set(start.process_id, this.#prepared.committer.versionId());
+    this.#prepared.processes.accept(start);
+  }
+
+  input(input: ProcessInput): void {
+    this.#prepared?.processes.input(input);
+  }
+
+  control(control: ProcessControl): void {
+    this.#prepared?.processes.control(control);
+  }
+
+  /** The server, or the drain of the agent, wants it to stop. */
+  stop(mode: StopMode): void {
+    // A deletion may overtake a stop that is under way.
+    if (this.#stop === null || mode === "discard") this.#stop = mode;
+    this.#stopAsked.resolve(mode);
+    if (this.#prepared === null) this.#preparing.abort(new StoppedEarly());
+  }
+
+  lose(): void {
+    this.#over.abort(new Lost());
+  }
+
+  /** Ends its processes and leaves its folder to the agent's next process. */
+  abandon(): void {
+    this.#over.abort(new Abandoned());
+  }
+
+  async #live(): Promise<void> {
+    try {
+      this.#prepared = await this.#prepare();
+      if (this.leased.status === "stopping") this.stop("commit");
+      else await this.#report("live", { isolation: this.#context.isolation });
+      await this.#untilStopAsked();
+      await this.#letGo(this.#prepared);
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+    await this.#prepared?.processes.close();
+    if (!(this.#over.signal.reason instanceof Abandoned)) await this.#removeFolder();
+  }
+
+  #prepare(): Promise<Prepared> {
+    const options = {
+      ...this.#context,
+      leased: this.leased,
+      preparing: this.#preparing.signal,
+      over: this.#over.signal,
+      commit: (committer: Committer, cause: { kind: "exec" | "pty"; id: string }) =>
+        this.#commitProcess(committer, cause),
+    };
+    return this.leased.status === "preparing" ? prepareWorkspace(options) : adoptWorkspace(options);
+  }
+
+  /** The version that has what the process changed; null when nothing changed since it began. */
+  async #commitProcess(
+    committer: Committer,
+    cause: { kind: "exec" | "pty"; id: string },
+  ): Promise<string | null> {
+    const begunAt = this.#begunAt.get(cause.id) ?? null;
+    this.#begunAt.delete(cause.id);
+    if (this.#stop === "discard") return null;
+    const versionId = await this.#heedLoss(committer.commit(cause));
+    return versionId === begunAt ? null : versionId;
+  }
+
+  async #letGo({ processes, committer }: Prepared): Promise<void> {
+    await processes.endAll();
+    if (this.#stop !== "discard") await committer.commit({ kind: "stop" });
+    await this.#report("stopped", {});
+  }
+
+  async #giveUp(error: unknown): Promise<void> {
+    const { logger } = this.#context;
+    const cut = [this.#over.signal, this.#preparing.signal].find(({ aborted }) => aborted);
+    const reason: unknown = cut === undefined ? error : cut.reason;
+    const fields = { ...this.fields, workspaceId: this.leased.workspace_id };
+    if (reason instanceof Abandoned) return;
+    if (reason instanceof Lost || isLeaseLost(reason)) {
+      this.lose();
+      logger.warn(fields, "a workspace has another owner; dropping it here");
+      return;
+    }
+    try {
+      if (reason instanceof StoppedEarly) return await this.#report("stopped", {});
+      logger.error({ ...fields, err: reason }, "a workspace has failed");
+      await this.#prepared?.processes.endAll();
+      await this.#report("failed", { error: { message: describeFailure(reason) } });
+    } catch (err) {
+      // Refused because it is lost, or cut off by the agent's end.
+      if (!this.#over.signal.aborted && !isLeaseLost(err))
+        logger.error({ ...fields, err }, "the end of a workspace could not be reported");
+    }
+  }
+
+  async #report(word: "live" | "stopped" | "failed", extra: object): Promise<void> {
+    const { client, random } = this.#context;
+    const { signal } = this.#over;
+    const body = JSON.stringify({ ...this.fields, ...extra });
+    await this.#heedLoss(
+      insist(() => client.post(`workspaces/${word}`, body, { signal }), { random, signal }),
+    );
+  }
+
+  async #heedLoss<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      if (isLeaseLost(error)) this.lose();
+      throw error;
+    }
+  }
+
+  async #untilStopAsked(): Promise<void> {
+    const { signal } = this.#over;
+    const over = new Promise<never>((_, reject) => {
+      const cut = (): void => reject(signal.reason as Error);
+      if (signal.aborted) cut();
+      signal.addEventListener("abort", cut, { once: true });
+    });
+    await Promise.race([this.#stopAsked.promise, over, this.#prepared?.processes.broken()]);
+  }
+
+  async #removeFolder(): Promise<void> {
+    await this.#prepared?.folder.remove().catch((err: unknown) => {
+      this.#context.logger.warn({ ...this.fields, err }, "a workspace's folder could not be removed");
+    });
+  }
+}
+
+const isLeaseLost = (error: unknown): boolean => error instanceof ServiceError && error.code === "lease_lost";
+
+const LONGEST_MESSAGE = 2_000;
+
+/** For callers: what they can do something about in its own words. */
+function describeFailure(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const isFull =
+    error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
+  const text = isFull
+    ? `The worker's disk is full (${message}). Free space there, then try again.`
+    : error instanceof TreeError
+      ? message
+      : error instanceof ServiceError
+        ? `The server refused: ${message}`
+        : message;
+  return (text || "The workspace failed for an unknown reason.").slice(0, LONGEST_MESSAGE);
+}
