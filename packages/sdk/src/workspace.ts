@@ -30,7 +30,7 @@ export type RunWorkspace = {
    * does not reject, look at `exit_code`. It happens once: replayed, the call has the outcome of the first time. What it
    * writes can be followed as any exec's of the workspace. Not inside a step: it is one by itself.
    *
-   * Rejects when the command could not be started.
+   * Rejects when the command could not be started, or was lost with the machine it ran on.
    */
   exec(command: readonly string[], options?: RunExecOptions): Promise<RunExecOutcome>;
 };

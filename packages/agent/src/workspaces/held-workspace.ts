@@ -13,6 +13,7 @@ import type { Logger } from "../log.ts";
 import { ServiceError } from "../protocol/service-error.ts";
 import type { WorkerClient } from "../protocol/worker-client.ts";
 import type { Random } from "../random.ts";
+import { Attachments, WorkspaceGone } from "./attachments.ts";
 import type { BlobCache } from "./blob-cache.ts";
 import type { Committer } from "./committer.ts";
 import { insist } from "./insist.ts";
@@ -35,6 +36,18 @@ export type WorkspaceContext = {
   logger: Logger;
   /** It is not held any more. */
   onEnded(workspace: HeldWorkspace): void;
+};
+
+/** A run's hold of a workspace. */
+export type AttachedRun = {
+  /** Where its files are. */
+  path: string;
+  /** Resolves when the run is to stop, because the workspace is let go of or lost. */
+  gone: Promise<void>;
+  /** Makes a version of what changed, by whomever. */
+  commit(): Promise<void>;
+  /** The run works in it no more. */
+  detach(): void;
 };
 
 type StopMode = MaterializationStop["mode"];
@@ -66,6 +79,9 @@ export class HeldWorkspace {
   /** Aborted also when a stop makes preparing it pointless. */
   readonly #preparing = new AbortController();
   readonly #stopAsked = Promise.withResolvers<StopMode>();
+  readonly #attachments = new Attachments();
+  /** Resolves when it is live. */
+  readonly #ready = Promise.withResolvers<Prepared>();
   #stop: StopMode | null = null;
   #prepared: Prepared | null = null;
   /** The version that was current when a process began. */
@@ -76,7 +92,11 @@ export class HeldWorkspace {
     this.#context = context;
     const { materialization_id, environment_id, epoch } = leased;
     this.fields = { materialization_id, environment_id, epoch };
-    this.#over.signal.addEventListener("abort", () => this.#preparing.abort(this.#over.signal.reason));
+    this.#ready.promise.catch(() => undefined); // Whoever attaches looks at it; nobody may.
+    this.#over.signal.addEventListener("abort", () => {
+      this.#preparing.abort(this.#over.signal.reason);
+      this.#attachments.end();
+    });
     this.ended = this.#live().finally(() => context.onEnded(this));
   }
 
@@ -91,7 +111,7 @@ export class HeldWorkspace {
 
   /** As the renewal is told of it. */
   renewal(): typeof this.fields & { dirty: boolean; busy: boolean } {
-    const busy = this.#prepared?.processes.busy() ?? false;
+    const busy = this.#attachments.some || (this.#prepared?.processes.busy() ?? false);
     return { ...this.fields, busy, dirty: busy || (this.#prepared?.committer.failed() ?? false) };
   }
 
@@ -109,11 +129,33 @@ export class HeldWorkspace {
     this.#prepared?.processes.control(control);
   }
 
+  /**
+   * A run works in it from now on, once it is live.
+   *
+   * @throws WorkspaceGone when it is let go of or lost before; what went wrong when it cannot be prepared.
+   */
+  async attach(runId: string): Promise<AttachedRun> {
+    const detach = this.#attachments.add();
+    try {
+      const { folder, committer } = await this.#ready.promise;
+      return {
+        path: folder.root,
+        gone: this.#attachments.gone,
+        commit: async () => void (await this.#heedLoss(committer.commit({ kind: "run", id: runId }))),
+        detach,
+      };
+    } catch (error) {
+      detach();
+      throw error;
+    }
+  }
+
   /** The server, or the drain of the agent, wants it to stop. */
   stop(mode: StopMode): void {
     // A deletion may overtake a stop that is under way.
     if (this.#stop === null || mode === "discard") this.#stop = mode;
     this.#stopAsked.resolve(mode);
+    this.#attachments.end();
     if (this.#prepared === null) this.#preparing.abort(new StoppedEarly());
   }
 
@@ -130,12 +172,19 @@ export class HeldWorkspace {
     try {
       this.#prepared = await this.#prepare();
       if (this.leased.status === "stopping") this.stop("commit");
-      else await this.#report("live", { isolation: this.#context.isolation });
+      else {
+        await this.#report("live", { isolation: this.#context.isolation });
+        this.#ready.resolve(this.#prepared);
+      }
       await this.#untilStopAsked();
       await this.#letGo(this.#prepared);
     } catch (error) {
+      const cut = this.#over.signal.aborted || this.#preparing.signal.aborted;
+      this.#ready.reject(cut || isLeaseLost(error) ? new WorkspaceGone() : error);
       await this.#giveUp(error);
     }
+    this.#ready.reject(new WorkspaceGone());
+    this.#attachments.end();
     await this.#prepared?.processes.close();
     if (!(this.#over.signal.reason instanceof Abandoned)) await this.#removeFolder();
   }
@@ -165,6 +214,7 @@ export class HeldWorkspace {
   }
 
   async #letGo({ processes, committer }: Prepared): Promise<void> {
+    await this.#attachments.none();
     await processes.endAll();
     if (this.#stop !== "discard") await committer.commit({ kind: "stop" });
     await this.#report("stopped", {});

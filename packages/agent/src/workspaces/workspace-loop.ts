@@ -49,6 +49,11 @@ export class WorkspaceLoop {
     return this.#held.size;
   }
 
+  /** What a run has attached to is held from now on; the poll may bring it as well. */
+  attach(leased: LeasedMaterialization): HeldWorkspace {
+    return this.#accept(leased);
+  }
+
   /** Takes no more; commits and stops what is held. Resolves when nothing is. */
   async drain(): Promise<void> {
     this.#draining = true;
@@ -121,8 +126,9 @@ export class WorkspaceLoop {
     for (const control of answer.controls) for (const one of this.#held.values()) one.control(control);
   }
 
-  #accept(leased: LeasedMaterialization): void {
-    if (this.#find(leased) !== undefined) return;
+  #accept(leased: LeasedMaterialization): HeldWorkspace {
+    const known = this.#find(leased);
+    if (known !== undefined) return known;
     this.#held.get(leased.materialization_id)?.lose();
     const workspace = new HeldWorkspace(leased, {
       ...this.#options,
@@ -130,6 +136,7 @@ export class WorkspaceLoop {
     });
     this.#held.set(leased.materialization_id, workspace);
     if (this.#draining) workspace.stop("commit");
+    return workspace;
   }
 
   #onEnded(workspace: HeldWorkspace): void {

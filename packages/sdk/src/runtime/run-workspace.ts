@@ -61,6 +61,7 @@ export function createRunWorkspace(place: { id: string; path: string }, locate: 
       const result = ended ?? (await readEnd(run, id));
       if (result.status === "failed")
         throw new Error(`"${name}" could not be started: ${result.error?.message ?? "no reason was given"}`);
+      if (result.status === "lost") throw new Error(`"${name}" was lost: nobody knows how it ended.`);
       return toOutcome(result);
     },
   };
