@@ -1,6 +1,5 @@
 import type {
   HeldMaterialization,
-  Isolation,
   LeasedMaterialization,
   MaterializationStop,
   ProcessControl,
@@ -15,21 +14,22 @@ import type { WorkerClient } from "../protocol/worker-client.ts";
 import type { Random } from "../random.ts";
 import type { BlobCache } from "./blob-cache.ts";
 import type { Committer } from "./committer.ts";
+import type { IsolationProbe } from "../sandboxes/probe-isolation.ts";
 import { insist } from "./insist.ts";
 import { adoptWorkspace, prepareWorkspace, type Prepared } from "./prepare-workspace.ts";
 import type { Turns } from "./turns.ts";
-import type { Owner } from "./workspace-folder.ts";
 
 export type WorkspaceContext = {
   client: WorkerClient;
+  /** The agent's own folder: supervisors are found again there. */
+  home: string;
   /** Every materialization has a folder of its own in it. */
   folder: string;
   cache: BlobCache;
   transfers: Turns;
   /** What works on this machine. */
-  isolation: Isolation;
-  /** Whom the files belong to; null: whoever runs the agent. */
-  owner: Owner | null;
+  probe: IsolationProbe;
+  leaseDurationMs(): number;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -68,45 +68,67 @@ export class HeldWorkspace {
   readonly #stopAsked = Promise.withResolvers<StopMode>();
   #stop: StopMode | null = null;
   #prepared: Prepared | null = null;
+  /** Until it is known which of the processes that were found are still wanted. */
+  #isAdopted: boolean;
   /** The version that was current when a process began. */
   readonly #begunAt = new Map<string, string>();
 
-  constructor(leased: LeasedMaterialization, context: WorkspaceContext) {
+  /** @param after what of the same materialization has to end first. */
+  constructor(leased: LeasedMaterialization, context: WorkspaceContext, after: Promise<void>) {
     this.leased = leased;
     this.#context = context;
     const { materialization_id, environment_id, epoch } = leased;
     this.fields = { materialization_id, environment_id, epoch };
+    this.#isAdopted = leased.status !== "preparing";
     this.#over.signal.addEventListener("abort", () => this.#preparing.abort(this.#over.signal.reason));
-    this.ended = this.#live().finally(() => context.onEnded(this));
+    this.ended = after.then(() => this.#live()).finally(() => context.onEnded(this));
   }
 
   /** As the poll is told of it. */
   held(): HeldMaterialization {
-    return {
-      ...this.fields,
-      stopping: this.#stop !== null,
-      processes: this.#prepared?.processes.held() ?? [],
-    };
+    const processes = this.#prepared?.relay.held() ?? [];
+    return { ...this.fields, stopping: this.#stop !== null, processes };
+  }
+
+  /** A program does not read what it was sent: it is brought again with the next answer. */
+  stalled(): boolean {
+    return this.#prepared?.relay.stalled() ?? false;
   }
 
   /** As the renewal is told of it. */
   renewal(): typeof this.fields & { dirty: boolean; busy: boolean } {
-    const busy = this.#prepared?.processes.busy() ?? false;
+    const busy = this.#prepared?.relay.busy() ?? false;
     return { ...this.fields, busy, dirty: busy || (this.#prepared?.committer.failed() ?? false) };
   }
 
-  start(start: ProcessStart): void {
-    if (this.#prepared === null || this.#stop !== null) return;
-    if (start.status === "pending") this.#begunAt.set(start.process_id, this.#prepared.committer.versionId());
-    this.#prepared.processes.accept(start);
+  /**
+   * Takes what an answer of the poll has for its processes. `wasReady` is whether it could when the poll was made: what the
+   * supervisor runs and that answer did not name has ended for the server.
+   */
+  async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
+    const prepared = this.#prepared;
+    if (prepared === null || this.#stop !== null) return;
+    for (const start of starts) {
+      if (start.status === "pending") this.#begunAt.set(start.process_id, prepared.committer.versionId());
+      prepared.relay.accept(start);
+    }
+    if (!wasReady || !this.#isAdopted) return;
+    this.#isAdopted = false;
+    await prepared.relay.endUnclaimed().catch((err: unknown) => {
+      this.#context.logger.warn({ ...this.fields, err }, "what a former agent started could not be ended");
+    });
   }
 
-  input(input: ProcessInput): void {
-    this.#prepared?.processes.input(input);
+  isReady(): boolean {
+    return this.#prepared !== null;
   }
 
-  control(control: ProcessControl): void {
-    this.#prepared?.processes.control(control);
+  async input(input: ProcessInput): Promise<void> {
+    await this.#prepared?.relay.input(input);
+  }
+
+  async control(control: ProcessControl): Promise<void> {
+    await this.#prepared?.relay.control(control);
   }
 
   /** The server, or the drain of the agent, wants it to stop. */
@@ -130,14 +152,13 @@ export class HeldWorkspace {
     try {
       this.#prepared = await this.#prepare();
       if (this.leased.status === "stopping") this.stop("commit");
-      else await this.#report("live", { isolation: this.#context.isolation });
+      else await this.#report("live", { isolation: this.#context.probe.isolation });
       await this.#untilStopAsked();
       await this.#letGo(this.#prepared);
     } catch (error) {
       await this.#giveUp(error);
     }
-    await this.#prepared?.processes.close();
-    if (!(this.#over.signal.reason instanceof Abandoned)) await this.#removeFolder();
+    await this.#drop();
   }
 
   #prepare(): Promise<Prepared> {
@@ -148,6 +169,7 @@ export class HeldWorkspace {
       over: this.#over.signal,
       commit: (committer: Committer, cause: { kind: "exec" | "pty"; id: string }) =>
         this.#commitProcess(committer, cause),
+      onLost: () => this.lose(),
     };
     return this.leased.status === "preparing" ? prepareWorkspace(options) : adoptWorkspace(options);
   }
@@ -164,8 +186,8 @@ export class HeldWorkspace {
     return versionId === begunAt ? null : versionId;
   }
 
-  async #letGo({ processes, committer }: Prepared): Promise<void> {
-    await processes.endAll();
+  async #letGo({ relay, committer }: Prepared): Promise<void> {
+    await relay.endAll();
     if (this.#stop !== "discard") await committer.commit({ kind: "stop" });
     await this.#report("stopped", {});
   }
@@ -184,7 +206,7 @@ export class HeldWorkspace {
     try {
       if (reason instanceof StoppedEarly) return await this.#report("stopped", {});
       logger.error({ ...fields, err: reason }, "a workspace has failed");
-      await this.#prepared?.processes.endAll();
+      await this.#prepared?.relay.endAll();
       await this.#report("failed", { error: { message: describeFailure(reason) } });
     } catch (err) {
       // Refused because it is lost, or cut off by the agent's end.
@@ -218,13 +240,29 @@ export class HeldWorkspace {
       if (signal.aborted) cut();
       signal.addEventListener("abort", cut, { once: true });
     });
-    await Promise.race([this.#stopAsked.promise, over, this.#prepared?.processes.broken()]);
+    const broken = this.#prepared?.supervisor.gone.then(() => {
+      signal.throwIfAborted();
+      throw new Error(
+        "The supervisor of the workspace's processes ended. What had changed since the last version is lost; the next materialization begins with that version.",
+      );
+    });
+    await Promise.race([this.#stopAsked.promise, over, broken]);
   }
 
-  async #removeFolder(): Promise<void> {
-    await this.#prepared?.folder.remove().catch((err: unknown) => {
-      this.#context.logger.warn({ ...this.fields, err }, "a workspace's folder could not be removed");
-    });
+  /** Nothing of it is left running; the files are, for the agent's next process, when this one just ends. */
+  async #drop(): Promise<void> {
+    if (this.#prepared === null) return;
+    const { relay, supervisor, folder } = this.#prepared;
+    try {
+      relay.close();
+      await supervisor.stop();
+      if (!(this.#over.signal.reason instanceof Abandoned)) await folder.remove();
+    } catch (err) {
+      this.#context.logger.error(
+        { ...this.fields, err },
+        "what was left of a workspace could not be removed",
+      );
+    }
   }
 }
 
