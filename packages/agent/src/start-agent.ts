@@ -8,6 +8,7 @@ import type { Logger } from "./log.ts";
 import { openWorkerClient, type WorkerClient } from "./protocol/worker-client.ts";
 import { openIdentityStore } from "./protocol/worker-identity.ts";
 import { systemRandom } from "./random.ts";
+import { probeIsolation } from "./sandboxes/probe-isolation.ts";
 import { startGroupReaper } from "./task-hosts/group-reaper.ts";
 import { openBlobCache } from "./workspaces/blob-cache.ts";
 import { createTurns } from "./workspaces/turns.ts";
@@ -131,14 +132,16 @@ async function openWorkspaces(
     clock: systemClock,
     logger,
   });
+  const probe = await probeIsolation({ dataDir: path });
+  logger.info({ isolation: probe.isolation, problems: probe.problems }, "workspaces are isolated");
   return new WorkspaceLoop({
     client,
+    home: path,
     folder: join(path, "workspaces"),
     capacity,
     cache,
     transfers: createTurns(TRANSFERS),
-    isolation: "process",
-    owner: null,
+    probe,
     clock: systemClock,
     random: systemRandom,
     logger,

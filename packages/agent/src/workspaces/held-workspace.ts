@@ -1,6 +1,5 @@
 import type {
   HeldMaterialization,
-  Isolation,
   LeasedMaterialization,
   MaterializationStop,
   ProcessControl,
@@ -16,21 +15,24 @@ import type { Random } from "../random.ts";
 import { Attachments, WorkspaceGone } from "./attachments.ts";
 import type { BlobCache } from "./blob-cache.ts";
 import type { Committer } from "./committer.ts";
+import type { IsolationProbe } from "../sandboxes/probe-isolation.ts";
+import { giveNewFiles } from "./give-new-files.ts";
 import { insist } from "./insist.ts";
 import { adoptWorkspace, prepareWorkspace, type Prepared } from "./prepare-workspace.ts";
 import type { Turns } from "./turns.ts";
-import type { Owner } from "./workspace-folder.ts";
+import { ownerOf } from "./workspace-processes.ts";
 
 export type WorkspaceContext = {
   client: WorkerClient;
+  /** The agent's own folder: supervisors are found again there. */
+  home: string;
   /** Every materialization has a folder of its own in it. */
   folder: string;
   cache: BlobCache;
   transfers: Turns;
   /** What works on this machine. */
-  isolation: Isolation;
-  /** Whom the files belong to; null: whoever runs the agent. */
-  owner: Owner | null;
+  probe: IsolationProbe;
+  leaseDurationMs(): number;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -84,49 +86,80 @@ export class HeldWorkspace {
   readonly #ready = Promise.withResolvers<Prepared>();
   #stop: StopMode | null = null;
   #prepared: Prepared | null = null;
+  /** Until it is known which of the processes that were found are still wanted. */
+  #isAdopted: boolean;
   /** The version that was current when a process began. */
   readonly #begunAt = new Map<string, string>();
 
-  constructor(leased: LeasedMaterialization, context: WorkspaceContext) {
+  /** @param after what of the same materialization has to end first. */
+  constructor(leased: LeasedMaterialization, context: WorkspaceContext, after: Promise<void>) {
     this.leased = leased;
     this.#context = context;
     const { materialization_id, environment_id, epoch } = leased;
     this.fields = { materialization_id, environment_id, epoch };
+    this.#isAdopted = leased.status !== "preparing";
     this.#ready.promise.catch(() => undefined); // Whoever attaches looks at it; nobody may.
     this.#over.signal.addEventListener("abort", () => {
       this.#preparing.abort(this.#over.signal.reason);
       this.#attachments.end();
     });
-    this.ended = this.#live().finally(() => context.onEnded(this));
+    this.ended = after.then(() => this.#live()).finally(() => context.onEnded(this));
   }
 
   /** As the poll is told of it. */
   held(): HeldMaterialization {
-    return {
-      ...this.fields,
-      stopping: this.#stop !== null,
-      processes: this.#prepared?.processes.held() ?? [],
-    };
+    const processes = this.#prepared?.relay.held() ?? [];
+    return { ...this.fields, stopping: this.#stop !== null, processes };
+  }
+
+  /** A program does not read what it was sent: it is brought again with the next answer. */
+  stalled(): boolean {
+    return this.#prepared?.relay.stalled() ?? false;
   }
 
   /** As the renewal is told of it. */
   renewal(): typeof this.fields & { dirty: boolean; busy: boolean } {
-    const busy = this.#attachments.some || (this.#prepared?.processes.busy() ?? false);
+    const busy = this.#attachments.some || (this.#prepared?.relay.busy() ?? false);
     return { ...this.fields, busy, dirty: busy || (this.#prepared?.committer.failed() ?? false) };
   }
 
-  start(start: ProcessStart): void {
-    if (this.#prepared === null || this.#stop !== null) return;
-    if (start.status === "pending") this.#begunAt.set(start.process_id, this.#prepared.committer.versionId());
-    this.#prepared.processes.accept(start);
+  /**
+   * Takes what an answer of the poll has for its processes. `wasReady` is whether it could when the poll was made: what the
+   * supervisor runs and that answer did not name has ended for the server.
+   */
+  async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
+    const prepared = this.#prepared;
+    if (prepared === null || this.#stop !== null) return;
+    if (starts.length > 0) await this.#giveNewFiles(prepared);
+    for (const start of starts) {
+      if (start.status === "pending") this.#begunAt.set(start.process_id, prepared.committer.versionId());
+      prepared.relay.accept(start);
+    }
+    if (!wasReady || !this.#isAdopted) return;
+    this.#isAdopted = false;
+    await prepared.relay.endUnclaimed().catch((err: unknown) => {
+      this.#context.logger.warn({ ...this.fields, err }, "what a former agent started could not be ended");
+    });
   }
 
-  input(input: ProcessInput): void {
-    this.#prepared?.processes.input(input);
+  async #giveNewFiles({ folder }: Prepared): Promise<void> {
+    const owner = ownerOf(this.#context.probe, this.fields.materialization_id);
+    if (owner === null || !this.#attachments.some) return;
+    await giveNewFiles(folder.root, owner).catch((err: unknown) => {
+      this.#context.logger.warn({ ...this.fields, err }, "files of a run could not be given to its commands");
+    });
   }
 
-  control(control: ProcessControl): void {
-    this.#prepared?.processes.control(control);
+  isReady(): boolean {
+    return this.#prepared !== null;
+  }
+
+  async input(input: ProcessInput): Promise<void> {
+    await this.#prepared?.relay.input(input);
+  }
+
+  async control(control: ProcessControl): Promise<void> {
+    await this.#prepared?.relay.control(control);
   }
 
   /**
@@ -173,7 +206,7 @@ export class HeldWorkspace {
       this.#prepared = await this.#prepare();
       if (this.leased.status === "stopping") this.stop("commit");
       else {
-        await this.#report("live", { isolation: this.#context.isolation });
+        await this.#report("live", { isolation: this.#context.probe.isolation });
         this.#ready.resolve(this.#prepared);
       }
       await this.#untilStopAsked();
@@ -185,8 +218,7 @@ export class HeldWorkspace {
     }
     this.#ready.reject(new WorkspaceGone());
     this.#attachments.end();
-    await this.#prepared?.processes.close();
-    if (!(this.#over.signal.reason instanceof Abandoned)) await this.#removeFolder();
+    await this.#drop();
   }
 
   #prepare(): Promise<Prepared> {
@@ -197,6 +229,7 @@ export class HeldWorkspace {
       over: this.#over.signal,
       commit: (committer: Committer, cause: { kind: "exec" | "pty"; id: string }) =>
         this.#commitProcess(committer, cause),
+      onLost: () => this.lose(),
     };
     return this.leased.status === "preparing" ? prepareWorkspace(options) : adoptWorkspace(options);
   }
@@ -213,9 +246,9 @@ export class HeldWorkspace {
     return versionId === begunAt ? null : versionId;
   }
 
-  async #letGo({ processes, committer }: Prepared): Promise<void> {
+  async #letGo({ relay, committer }: Prepared): Promise<void> {
     await this.#attachments.none();
-    await processes.endAll();
+    await relay.endAll();
     if (this.#stop !== "discard") await committer.commit({ kind: "stop" });
     await this.#report("stopped", {});
   }
@@ -234,7 +267,7 @@ export class HeldWorkspace {
     try {
       if (reason instanceof StoppedEarly) return await this.#report("stopped", {});
       logger.error({ ...fields, err: reason }, "a workspace has failed");
-      await this.#prepared?.processes.endAll();
+      await this.#prepared?.relay.endAll();
       await this.#report("failed", { error: { message: describeFailure(reason) } });
     } catch (err) {
       // Refused because it is lost, or cut off by the agent's end.
@@ -268,13 +301,29 @@ export class HeldWorkspace {
       if (signal.aborted) cut();
       signal.addEventListener("abort", cut, { once: true });
     });
-    await Promise.race([this.#stopAsked.promise, over, this.#prepared?.processes.broken()]);
+    const broken = this.#prepared?.supervisor.gone.then(() => {
+      signal.throwIfAborted();
+      throw new Error(
+        "The supervisor of the workspace's processes ended. What had changed since the last version is lost; the next materialization begins with that version.",
+      );
+    });
+    await Promise.race([this.#stopAsked.promise, over, broken]);
   }
 
-  async #removeFolder(): Promise<void> {
-    await this.#prepared?.folder.remove().catch((err: unknown) => {
-      this.#context.logger.warn({ ...this.fields, err }, "a workspace's folder could not be removed");
-    });
+  /** Nothing of it is left running; the files are, for the agent's next process, when this one just ends. */
+  async #drop(): Promise<void> {
+    if (this.#prepared === null) return;
+    const { relay, supervisor, folder } = this.#prepared;
+    try {
+      relay.close();
+      await supervisor.stop();
+      if (!(this.#over.signal.reason instanceof Abandoned)) await folder.remove();
+    } catch (err) {
+      this.#context.logger.error(
+        { ...this.fields, err },
+        "what was left of a workspace could not be removed",
+      );
+    }
   }
 }
 

@@ -157,16 +157,18 @@ export class RelayedProcess {
   async #tellEnd(exit: ProcessExit): Promise<void> {
     const { process_id: id, kind } = this.#start;
     let versionId: string | null = null;
+    let problem = exit.error;
     if (exit.outcome !== "lost") {
       versionId = await this.#options.commit({ kind, id }).catch((error: unknown) => {
         if (this.#signal.aborted || isLost(error)) throw error;
         this.#log(error, "what a process changed could not be committed; the next commit has it");
+        problem ??= `What it changed could not be committed: ${(error as Error).message}`;
         return null;
       });
     }
     await this.#post("ended", {
       ...{ outcome: exit.outcome, exit_code: exit.exitCode, signal: exit.signal, timed_out: exit.timedOut },
-      ...(exit.error === null ? {} : { error: { message: exit.error.slice(0, 8192) } }),
+      ...(problem === null ? {} : { error: { message: problem.slice(0, 8192) } }),
       version_id: versionId,
     });
     await this.#options.supervisor.forget(id).catch((error: unknown) => {

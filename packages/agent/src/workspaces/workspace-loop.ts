@@ -9,15 +9,18 @@ import { pause } from "../pause.ts";
 import { retryDelayMs } from "../protocol/retry-calls.ts";
 import { HeldWorkspace, type WorkspaceContext } from "./held-workspace.ts";
 import { listWorkspaceFolders } from "./workspace-folder.ts";
+import { endFormer } from "./workspace-processes.ts";
 
 const WAIT_MS = 20_000;
 const REPLY_MARGIN_MS = 10_000;
 /** An answer that changed nothing here is not asked for again at once. */
 const NO_NEWS_PAUSE_MS = 50;
+/** Between two answers with input that a program does not read. */
+const STALLED_PAUSE_MS = 250;
 const LONGEST_RENEW_INTERVAL_MS = 5_000;
 const RENEW_RETRY_MS = 500;
 
-export type WorkspaceLoopOptions = Omit<WorkspaceContext, "onEnded"> & {
+export type WorkspaceLoopOptions = Omit<WorkspaceContext, "onEnded" | "leaseDurationMs"> & {
   /** Workspaces at a time. */
   capacity: number;
   /** null: a third of what the server says a lease lasts, at most 5,000. */
@@ -99,41 +102,57 @@ export class WorkspaceLoop {
 
   /** False when the answer had something, and yet nothing changed here. */
   async #pollOnce(limit: number, waitMs: number, woken: AbortSignal): Promise<boolean> {
-    const { client, isolation } = this.#options;
+    const { client, probe } = this.#options;
     const asked = [...this.#held.values()];
+    const ready = new Set(asked.filter((workspace) => workspace.isReady()));
     const held = asked.map((workspace) => workspace.held());
     const before = JSON.stringify(held);
-    const body = JSON.stringify({ limit, wait: formatDuration(waitMs), isolation, held });
+    const body = JSON.stringify({ limit, wait: formatDuration(waitMs), isolation: probe.isolation, held });
     const answer = await client.post<WorkspaceLeaseResponse>("workspaces/lease", body, {
       timeoutMs: waitMs + REPLY_MARGIN_MS,
       signal: AbortSignal.any([this.#stopped.signal, woken]),
     });
-    this.#take(answer, asked);
+    await this.#take(answer, asked, ready);
+    if (asked.some((workspace) => workspace.stalled())) await pause(STALLED_PAUSE_MS, this.#stopped.signal);
     const isEmpty = Object.values(answer).every((part) => !Array.isArray(part) || part.length === 0);
     return (
       isEmpty || before !== JSON.stringify([...this.#held.values()].map((workspace) => workspace.held()))
     );
   }
 
-  #take(answer: WorkspaceLeaseResponse, asked: readonly HeldWorkspace[]): void {
+  async #take(
+    answer: WorkspaceLeaseResponse,
+    asked: readonly HeldWorkspace[],
+    ready: ReadonlySet<HeldWorkspace>,
+  ): Promise<void> {
     this.#leaseDurationMs = parseDuration(answer.lease_duration) ?? this.#leaseDurationMs;
     this.#lose(answer.lost, asked);
     for (const leased of answer.materializations) this.#accept(leased);
     for (const stop of answer.stops) this.#find(stop)?.stop(stop.mode);
-    for (const start of answer.processes) this.#held.get(start.materialization_id)?.start(start);
+    const held = [...this.#held.values()];
+    const work: Promise<void>[] = held.map((workspace) => {
+      const starts = answer.processes.filter(
+        (start) => start.materialization_id === workspace.fields.materialization_id,
+      );
+      return workspace.take(starts, ready.has(workspace));
+    });
     // The answer names the process alone; its workspace knows whether it is its own.
-    for (const input of answer.inputs) for (const one of this.#held.values()) one.input(input);
-    for (const control of answer.controls) for (const one of this.#held.values()) one.control(control);
+    for (const input of answer.inputs) work.push(...held.map((workspace) => workspace.input(input)));
+    for (const control of answer.controls) work.push(...held.map((workspace) => workspace.control(control)));
+    await Promise.all(work);
   }
 
   #accept(leased: LeasedMaterialization): HeldWorkspace {
     const known = this.#find(leased);
     if (known !== undefined) return known;
-    this.#held.get(leased.materialization_id)?.lose();
-    const workspace = new HeldWorkspace(leased, {
+    const former = this.#held.get(leased.materialization_id);
+    former?.lose();
+    const context = {
       ...this.#options,
-      onEnded: (ended) => this.#onEnded(ended),
-    });
+      leaseDurationMs: () => this.#leaseDurationMs,
+      onEnded: (ended: HeldWorkspace) => this.#onEnded(ended),
+    };
+    const workspace = new HeldWorkspace(leased, context, former?.ended ?? Promise.resolve());
     this.#held.set(leased.materialization_id, workspace);
     if (this.#draining) workspace.stop("commit");
     return workspace;
@@ -192,15 +211,17 @@ export class WorkspaceLoop {
 
   /** What earlier processes left of workspaces that are not this worker's any more. */
   async #removeLeftOvers(): Promise<void> {
-    const { folder: parent, logger } = this.#options;
-    const held = new Set(
-      [...this.#held.values()].map(({ fields }) => `${fields.materialization_id}-${fields.epoch}`),
-    );
+    const { folder: parent, home, logger } = this.#options;
+    const held = new Set([...this.#held.values()].map(({ fields }) => fields.materialization_id));
     for (const { name, folder } of await listWorkspaceFolders(parent)) {
-      if (held.has(name)) continue;
-      await folder
-        .remove()
-        .catch((err: unknown) => logger.warn({ err, name }, "a left-over folder could not be removed"));
+      const [materializationId = name] = name.split("-");
+      if (held.has(materializationId)) continue;
+      try {
+        await endFormer({ dataDir: home, materializationId, logger });
+        await folder.remove();
+      } catch (err) {
+        logger.warn({ err, name }, "what was left of a workspace could not be removed");
+      }
     }
   }
 }

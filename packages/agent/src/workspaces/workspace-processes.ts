@@ -1,41 +1,55 @@
-import type { HeldProcess, ProcessControl, ProcessInput, ProcessStart } from "@keelson/contract";
-import type { PrepareOptions } from "./prepare-workspace.ts";
-import type { WorkspaceFolder } from "./workspace-folder.ts";
+import { chooseUid } from "../sandboxes/sandbox.ts";
+import type { IsolationProbe } from "../sandboxes/probe-isolation.ts";
+import {
+  adoptSupervisor,
+  startSupervisor,
+  type Supervisor,
+  type SupervisorPlace,
+} from "../supervisor/supervisor.ts";
+import type { LeasedMaterialization } from "@keelson/contract";
+import type { Owner } from "./workspace-folder.ts";
 
-/** What runs in one workspace. */
-export type WorkspaceProcesses = {
-  accept(start: ProcessStart): void;
-  input(input: ProcessInput): void;
-  control(control: ProcessControl): void;
-  held(): HeldProcess[];
-  /** Something runs that may change files. */
-  busy(): boolean;
-  /** Ends all processes and resolves when the end of each is reported. */
-  endAll(): Promise<void>;
-  /** Runs a command of the setup. `problem` is null when it succeeded; `output` is the last of what it printed. */
-  runSetup(command: string, number: number): Promise<{ problem: string | null; output: string }>;
-  /** Rejects when processes can no longer be run. */
-  broken(): Promise<never>;
-  /** Ends what is left, at once and without a report. */
-  close(): Promise<void>;
+/** A supervisor outlives the lease a little: while the server waits for the agent, so does it. */
+const ORPHAN_MARGIN_MS = 5_000;
+
+export type SupervisionOptions = {
+  place: SupervisorPlace;
+  leased: LeasedMaterialization;
+  root: string;
+  probe: IsolationProbe;
+  leaseDurationMs: number;
 };
 
-export type ProcessesOptions = Omit<PrepareOptions, "folder" | "commit"> & {
-  fields: { materialization_id: string; environment_id: string; epoch: number };
-  folder: WorkspaceFolder;
-  commit(cause: { kind: "exec" | "pty"; id: string }): Promise<string | null>;
+/** Always the strongest isolation that works here, which is at least what the sandbox asks for, or nothing is started. */
+export const superviseWorkspace = (options: SupervisionOptions): Promise<Supervisor> => {
+  const { place, leased, root, probe, leaseDurationMs } = options;
+  const { env, network, resources } = leased.sandbox;
+  return startSupervisor({
+    ...place,
+    surroundings: { isolation: requireIsolation(probe, leased), root, env, network, resources },
+    orphanTimeoutMs: leaseDurationMs + ORPHAN_MARGIN_MS,
+  });
 };
 
-export async function startProcesses(_options: ProcessesOptions): Promise<WorkspaceProcesses> {
-  return {
-    accept: () => undefined,
-    input: () => undefined,
-    control: () => undefined,
-    held: () => [],
-    busy: () => false,
-    endAll: async () => undefined,
-    runSetup: async () => ({ problem: null, output: "" }),
-    broken: () => new Promise(() => undefined),
-    close: async () => undefined,
-  };
+function requireIsolation(
+  probe: IsolationProbe,
+  { sandbox }: LeasedMaterialization,
+): IsolationProbe["isolation"] {
+  if (sandbox.isolation === "namespace" && probe.isolation !== "namespace")
+    throw new Error(
+      `The sandbox asks for isolation by namespaces, and this worker has none. ${probe.problems.join(" ")}`,
+    );
+  return probe.isolation;
+}
+
+/** Whom the workspace's files belong to; null: whoever runs the agent. */
+export function ownerOf(probe: IsolationProbe, materializationId: string): Owner | null {
+  const uid = chooseUid(probe.means, probe, materializationId);
+  return uid === null ? null : { uid, gid: uid };
+}
+
+/** Ends what a former process of the agent left running. */
+export async function endFormer(place: SupervisorPlace): Promise<void> {
+  const former = await adoptSupervisor(place);
+  await former?.stop();
 }
