@@ -181,3 +181,15 @@ test("two runs in one workspace work in the same folder, on the same machine", a
   assert.equal(one.output, other.output);
   assert.deepEqual(await site.files(workspace), ["file a.txt", "file b.txt"]);
 });
+
+test("a command of a run that is cancelled is ended with it", async () => {
+  await startAgent();
+  const { id: workspace } = await site.create();
+  const run = await start("leave", { workspace_id: workspace });
+  const execs = async (): Promise<Body[]> =>
+    (await site.call(site.url, "GET", `/api/workspaces/${workspace}/execs`)).body.execs;
+  await until("the command runs", 30_000, async () => (await execs())[0]?.status === "running");
+  await site.call(site.url, "POST", `/v1/runs/${run.id}/cancel`);
+  await until("the command is ended", 60_000, async () => (await execs())[0]?.signal === "SIGKILL");
+  assert.equal((await getRun(run)).status, "cancelled");
+});

@@ -8,6 +8,7 @@ import { enterJournal, goOn } from "./durable-operations.ts";
 import { toDurableError } from "./effect-operations.ts";
 import type { Change } from "./execution.ts";
 import { insertJournal } from "./execution-writes.ts";
+import { NOTHING_SETTLED, type Settled } from "./settle-changes.ts";
 import { refuse, type Batch, type OperationOutcome } from "./report-batch.ts";
 
 /** Commands that runs start in their workspaces. */
@@ -45,6 +46,8 @@ export function performExec(
   const entry = batch.journal.at(-1);
   if (refused !== null || entry === undefined) return refused as OperationOutcome;
   goOn(batch, change);
+  // What still runs when the run has ended is ended with it.
+  change.execution.endAwaited = true;
   const size = { cols: null, rows: null };
   const creation = { environmentId, workspaceId, kind: "exec", env, ...size, ...checked } as const;
   batch.execs.push({ entry, creation: { ...creation, createdAt: batch.now }, index });
@@ -63,14 +66,14 @@ const LOST: OperationOutcome = {
  * workspace this worker has lost is refused like an operation of a lost lease: the run goes on elsewhere, without a trace
  * of it in its journal.
  *
- * @returns whether this worker has something to start.
+ * @returns that this worker has something to start.
  */
 export async function startExecs(
   tx: Tx,
   newUuid: NewUuid,
   { execs, workerId }: Batch,
   outcomes: OperationOutcome[],
-): Promise<boolean> {
+): Promise<Settled> {
   const made = [];
   const inOrder = [...execs].sort((a, b) => (a.creation.workspaceId < b.creation.workspaceId ? -1 : 1));
   for (const { entry, creation, index } of inOrder) {
@@ -87,5 +90,5 @@ export async function startExecs(
     outcomes[index] = { ok: true, value: { kind: "effect", entry: "exec", value: entry.value, error: null } };
   }
   await insertJournal(tx, made);
-  return made.length > 0;
+  return { ...NOTHING_SETTLED, workspaceWorkerIds: made.length > 0 ? [workerId] : [] };
 }

@@ -28,12 +28,7 @@ import { insertJournal } from "./execution-writes.ts";
 import { OK, refuse, type Batch, type LeasedOperation, type OperationOutcome } from "./report-batch.ts";
 import { joinSettled, NOTHING_SETTLED, settleChanges } from "./settle-changes.ts";
 
-export type ReportResult = {
-  outcomes: OperationOutcome[];
-  effects: StreamEffects;
-  /** Processes were made, which the worker's poll for workspaces brings. */
-  hasProcesses: boolean;
-};
+export type ReportResult = { outcomes: OperationOutcome[]; effects: StreamEffects };
 
 const LOST: OperationOutcome = {
   ok: false,
@@ -98,8 +93,8 @@ export async function reportOperations(
   const written = await writeBatch(tx, context, batch);
   const sent = await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
-  const hasProcesses = await startExecs(tx, context.newUuid, batch, outcomes);
-  return { outcomes, effects: joinEffects([written, sent]), hasProcesses };
+  const started = await startExecs(tx, context.newUuid, batch, outcomes);
+  return { outcomes, effects: joinEffects([written, sent, { ...NO_STREAM_EFFECTS, settled: started }]) };
 }
 
 const isRepeatIn =

@@ -24,7 +24,6 @@ import {
 import type { TSchema } from "typebox";
 import type { LeasedOperation, OperationOutcome } from "../../core/executions/report-batch.ts";
 import { decodeOperation, reportOperations } from "../../core/executions/report-operations.ts";
-import { wakeKeys } from "../../core/feeds/wakes.ts";
 import { prepareChildRuns } from "../../core/runs/prepare-child-runs.ts";
 import { wakeStreams } from "../../core/streams/stream-effects.ts";
 import { DomainError } from "../../domain-error.ts";
@@ -50,11 +49,10 @@ async function report(
   if (known.length === 0) return operations.map(() => NOT_HELD);
   // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
   // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
-  const { outcomes, effects, hasProcesses } = await server.db.transaction((tx) =>
+  const { outcomes, effects } = await server.db.transaction((tx) =>
     reportOperations(tx, workerId, known, { ...server, now: server.clock() }),
   );
   wakeStreams(server.wakes, effects);
-  if (hasProcesses) server.wakes.wake(wakeKeys.workerWorkspaces(workerId));
   let next = 0;
   return decoded.map((operation) => (operation === null ? NOT_HELD : (outcomes[next++] ?? NOT_HELD)));
 }

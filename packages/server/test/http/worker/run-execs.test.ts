@@ -37,9 +37,17 @@ const held = (leased: Json, processes: Json[] = []): Json => ({
   stopping: false,
   processes,
 });
-/** What the poll for workspaces brings. */
-const given = async (leased: Json): Promise<Json[]> =>
-  (await worker.workspaces.poll({ wait: "10s", held: [held(leased)] })).processes;
+/** What the poll for workspaces brings of this one; those that earlier tests left are answered at once. */
+async function given(part: "processes" | "controls", leased: Json, processes: Json[] = []): Promise<Json[]> {
+  for (;;) {
+    const answer = await worker.workspaces.poll({ wait: "1s", held: [held(leased, processes)] });
+    const own = answer[part].filter(
+      ({ process_id: id, materialization_id: materialization }: Json) =>
+        materialization === leased.materialization_id || processes.some((one) => one.process_id === id),
+    );
+    if (own.length > 0) return own;
+  }
+}
 const read = (lease: HeldLease, process: string, wait = "0s") =>
   worker.workspaces.call("/workspaces/processes/result", {
     ...lease.fields,
@@ -73,7 +81,7 @@ describe("a command of a run", () => {
       [first.result.value.id, command.command, ["CI"], "90s", { bytes: 0, closed: true }],
     );
     assert.deepEqual(
-      (await given(leased)).map(({ process_id }: Json) => process_id),
+      (await given("processes", leased)).map(({ process_id }: Json) => process_id),
       [exec.id],
     );
     await worker.runs.report(lease.operation("release", { outcome: "rejected" }));
@@ -102,6 +110,23 @@ describe("a command of a run", () => {
       [200, "exited", 3, data],
     );
     assert.deepEqual((await read(lease, id)).body, ended.body);
+  });
+
+  test("that still runs when the run has ended is ended with it", async () => {
+    const { lease, leased } = await begun();
+    const [{ result }] = await worker.runs.results(lease.operation("execs", { position: 1, ...command }));
+    const { id } = result.value;
+    await say("started", leased, id);
+    await worker.runs.report(lease.operation("release", { outcome: "cancelled" }));
+    const process = { process_id: id, input_offset: 0, input_closed: true, control_sequence: 0 };
+    assert.deepEqual(
+      (await given("controls", leased, [process])).map(({ process_id, kind, signal }: Json) => [
+        process_id,
+        kind,
+        signal,
+      ]),
+      [[id, "signal", "SIGKILL"]],
+    );
   });
 
   test("that cannot be made is an outcome of the call", async () => {
