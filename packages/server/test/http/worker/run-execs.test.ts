@@ -39,7 +39,9 @@ const held = (leased: Json, processes: Json[] = []): Json => ({
 });
 /** What the poll for workspaces brings of this one; those that earlier tests left are answered at once. */
 async function given(part: "processes" | "controls", leased: Json, processes: Json[] = []): Promise<Json[]> {
+  const deadline = performance.now() + 30_000;
   for (;;) {
+    assert.ok(performance.now() < deadline, `The poll brought no ${part}.`);
     const answer = await worker.workspaces.poll({ wait: "1s", held: [held(leased, processes)] });
     const own = answer[part].filter(
       ({ process_id: id, materialization_id: materialization }: Json) =>
@@ -117,7 +119,7 @@ describe("a command of a run", () => {
     const [{ result }] = await worker.runs.results(lease.operation("execs", { position: 1, ...command }));
     const { id } = result.value;
     await say("started", leased, id);
-    await worker.runs.report(lease.operation("release", { outcome: "cancelled" }));
+    assert.deepEqual(await worker.runs.report(lease.operation("release", { outcome: "succeeded" })), [200]);
     const process = { process_id: id, input_offset: 0, input_closed: true, control_sequence: 0 };
     assert.deepEqual(
       (await given("controls", leased, [process])).map(({ process_id, kind, signal }: Json) => [
