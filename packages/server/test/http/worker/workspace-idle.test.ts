@@ -5,6 +5,7 @@ import { startDoubleWorker, type DoubleWorker } from "../../support/workspace-ru
 import { workspaceCalls } from "../../support/workspaces.ts";
 
 const IDLE_MS = 2_000;
+const SPARED_MS = 2_000;
 
 let scene: RunScene;
 let worker: DoubleWorker;
@@ -42,4 +43,30 @@ test("a run keeps its workspace from being stopped as idle until it ends", async
   assert.deepEqual(await worker.runs.report(busy.lease.operation("release", end)), [200]);
   scene.clock.advance(IDLE_MS + 1_000);
   await becomes(busy.workspace, "stopping");
+});
+
+test("an idle workspace makes room on a full machine as soon as others wait", async () => {
+  const patient = await startRunScene(
+    { tasks: [{ id: "plain" }] },
+    { config: { workspaceIdleMs: 3_600_000, leaseDurationMs: 300_000 } },
+  );
+  try {
+    const full = await startDoubleWorker(patient, 1);
+    const calls = workspaceCalls(patient.server);
+    const status = async ({ id }: Json): Promise<string> =>
+      (await patient.call("GET", `/api/workspaces/${id}`)).body.materialization.status;
+    const [first, second] = [await calls.create(), await calls.create()];
+    await patient.start("plain", { workspace_id: first.id });
+    const { lease, leased } = await full.begin();
+    const run = await patient.start("plain", { workspace_id: second.id });
+    patient.clock.advance(SPARED_MS + 1_000);
+    assert.deepEqual(await full.look(), []);
+    assert.equal(await status(first), "live");
+    assert.deepEqual(await full.runs.report(lease.operation("release", { outcome: "succeeded" })), [200]);
+    while ((await status(first)) !== "stopping") await new Promise((resolve) => setTimeout(resolve, 20));
+    await full.workspaces.stopped(leased);
+    assert.equal((await full.begin()).lease.runId, run.id);
+  } finally {
+    await patient.stop();
+  }
 });
