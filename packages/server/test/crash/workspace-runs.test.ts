@@ -74,7 +74,7 @@ export const leave = task({
 `;
 
 let site: WorkspaceSite;
-let agents: SpawnedProcess[] = [];
+const agents: SpawnedProcess[] = [];
 before(async () => {
   site = await startWorkspaceSite({ parkAfter: "200ms" });
   const agent = await startAgent();
