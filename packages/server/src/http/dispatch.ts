@@ -118,7 +118,8 @@ function bytesCheck({
 }: NonNullable<Route["rawBody"]>): (request: FastifyRequest) => unknown {
   const check = orJson === undefined ? null : bodyValidator(orJson);
   return ({ body, bodyText }) => {
-    if (mediaType === ANY_MEDIA_TYPE || body instanceof Readable) return body;
+    if (mediaType === ANY_MEDIA_TYPE) return body;
+    if (body instanceof Readable) return unbroken(body);
     if (check === null || bodyText === null)
       throw new DomainError("unsupported_media_type", `Send the bytes with Content-Type: ${mediaType}.`);
     check(body, bodyText.sizeBytes);
@@ -129,6 +130,13 @@ function bytesCheck({
 /** In shares of a turn: a start of a few hundred bytes is one. */
 const costOf = (text: BodyText | null): number => (text === null ? 1 : 1 + text.sizeBytes / COST_BYTES);
 const COST_BYTES = 4_096;
+/**
+ * Not destroyed by a handler that stops reading it: what the caller still sends is dropped then, and the connection is
+ * good for the answer and for the next request.
+ */
+const unbroken = (body: Readable): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]: () => body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>,
+});
 
 type Fields = Record<string, unknown>;
 

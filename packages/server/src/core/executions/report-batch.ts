@@ -1,5 +1,6 @@
 import type { DurableError, ErrorCode, Operation } from "@keelson/contract";
 import type { NewUuid } from "../../uuid.ts";
+import type { ProcessCreation } from "../processes/create-process.ts";
 import type { NewRun } from "../runs/new-run.ts";
 import type { Append } from "../streams/stream.ts";
 import type { NewToken } from "../tokens/create-tokens.ts";
@@ -56,6 +57,7 @@ export type Batch = {
   tokens: NewToken[];
   appends: Append[];
   inputs: PendingInput[];
+  execs: PendingExec[];
 };
 
 /** What the report stores, by environment. */
@@ -68,6 +70,8 @@ export function storedBytesOf({ logs, appends, inputs }: Batch): Map<string, num
     for (const { data } of records) add(environmentId, data.length);
   return bytes;
 }
+/** A command of a run: started when everything else of the report has been written, because workspaces are locked last. */
+export type PendingExec = { entry: NewJournalEntry; creation: ProcessCreation; index: number };
 
 /** Input to another session: decided when everything else of the report has been written. */
 export type PendingInput = { entry: NewJournalEntry; append: Append; index: number };

@@ -21,6 +21,7 @@ import {
   performToken,
   toDurableError,
 } from "./effect-operations.ts";
+import { performExec, startExecs } from "./exec-operations.ts";
 import { applyDecision, changeOf, deadlineOf, liveRun, type Change, type ExecutionKey } from "./execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "./execution-reads.ts";
 import { insertJournal } from "./execution-writes.ts";
@@ -80,6 +81,7 @@ export async function reportOperations(
     tokens: [],
     appends: [],
     inputs: [],
+    execs: [],
   };
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
@@ -97,7 +99,12 @@ export async function reportOperations(
   const written = await writeBatch(tx, context, batch);
   const sent = await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
-  return { outcomes, effects: joinEffects([written, sent]), storedBytes: storedBytesOf(batch) };
+  const started = await startExecs(tx, context.newUuid, batch, outcomes);
+  return {
+    outcomes,
+    effects: joinEffects([written, sent, { ...NO_STREAM_EFFECTS, settled: started }]),
+    storedBytes: storedBytesOf(batch),
+  };
 }
 
 const isRepeatIn =
@@ -114,7 +121,7 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   await createTokens(tx, masterKey, tokens);
   await recordWaits(tx, waits, accepted);
   const appended = appends.length === 0 ? [] : await appendRecords(tx, appends);
-  const later = new Set(batch.inputs.map(({ entry }) => entry));
+  const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   const settled = await settleChanges(tx, [...batch.changes.values()], { logs, journal });
   const timers = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
@@ -262,6 +269,8 @@ function perform(batch: Batch, change: Change, leased: LeasedOperation, index: n
       return performOutput(batch, change, operation);
     case "inputs":
       return performInput(batch, change, index, operation);
+    case "execs":
+      return performExec(batch, change, index, operation);
   }
 }
 

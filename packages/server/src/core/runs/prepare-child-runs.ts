@@ -6,6 +6,7 @@ import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import type { LeasedOperation, PreparedChild } from "../executions/report-batch.ts";
 import type { RunQuota } from "../quotas/run-quota.ts";
+import { checkStartWorkspace } from "../workspaces/check-start-workspace.ts";
 import { NO_LINKS } from "./new-run.ts";
 import { resolveStart } from "./resolve-start.ts";
 
@@ -48,7 +49,7 @@ export async function prepareChildRuns(
 }
 
 async function prepare(
-  { deployments, runQuota, newUuid }: ChildRunContext,
+  { db, deployments, runQuota, newUuid }: ChildRunContext,
   { operation }: LeasedOperation,
   parent: Parent | undefined,
   now: number,
@@ -69,6 +70,7 @@ async function prepare(
     ...body
   } = operation;
   try {
+    await checkStartWorkspace(db, parent.environmentId, body.workspace_id);
     const request = {
       ...parent,
       kind: "task" as const,
@@ -79,7 +81,7 @@ async function prepare(
       clientVersion: null,
       cliVersion: null,
     };
-    return { run: await resolveStart({ deployments, admit: runQuota.admit }, request, newUuid(), now) };
+    return { run: await resolveStart({ deployments, admit: runQuota.admit }, request, newUuid, now) };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { refusal: errorOf(error.code, error.message) };

@@ -4,6 +4,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import type { RunQuota } from "../quotas/run-quota.ts";
+import { checkStartWorkspace } from "../workspaces/check-start-workspace.ts";
 import type { NewRun } from "./new-run.ts";
 import { idempotencyOf, resolveStart, type StartRequest } from "./resolve-start.ts";
 import { findKeyedRuns } from "./run-writes.ts";
@@ -48,7 +49,8 @@ export async function startTask(
     const now = context.clock();
     let run: NewRun;
     try {
-      run = await resolveStart(sources, request, context.newUuid(), now);
+      await checkStartWorkspace(context.db, request.environmentId, request.body.workspace_id);
+      run = await resolveStart(sources, request, context.newUuid, now);
     } catch (error) {
       const first = error instanceof DomainError ? await findFirstStart(context.db, request, now) : null;
       if (first === null) throw error;
