@@ -64,6 +64,19 @@ import { addTokenGet } from "./commands/token/get.ts";
 import { addTokenList } from "./commands/token/list.ts";
 import { addUp } from "./commands/up.ts";
 import { addWhoami } from "./commands/whoami.ts";
+import { addWorkspaceCat } from "./commands/workspace/cat.ts";
+import { addWorkspaceCreate } from "./commands/workspace/create.ts";
+import { addWorkspaceDelete } from "./commands/workspace/delete.ts";
+import { addWorkspaceDiff } from "./commands/workspace/diff.ts";
+import { addWorkspaceExec } from "./commands/workspace/exec.ts";
+import { addWorkspaceFiles } from "./commands/workspace/files.ts";
+import { addWorkspaceFork } from "./commands/workspace/fork.ts";
+import { addWorkspaceGet } from "./commands/workspace/get.ts";
+import { addWorkspaceList } from "./commands/workspace/list.ts";
+import { addWorkspacePut } from "./commands/workspace/put.ts";
+import { addWorkspaceRestore } from "./commands/workspace/restore.ts";
+import { addWorkspaceStop } from "./commands/workspace/stop.ts";
+import { addWorkspaceVersions } from "./commands/workspace/versions.ts";
 import { EXIT, exitCodeOf, interruption } from "./exit-codes.ts";
 import { reportError } from "./report-error.ts";
 import { CLI_VERSION } from "./version.ts";
@@ -83,6 +96,25 @@ const NOUNS = [
       addSessionRead,
       addSessionClose,
       addSessionCancel,
+    ],
+  },
+  {
+    name: "workspace",
+    description: "Files that are kept, and what runs in them",
+    verbs: [
+      addWorkspaceCreate,
+      addWorkspaceList,
+      addWorkspaceGet,
+      addWorkspaceFiles,
+      addWorkspaceCat,
+      addWorkspacePut,
+      addWorkspaceExec,
+      addWorkspaceVersions,
+      addWorkspaceDiff,
+      addWorkspaceRestore,
+      addWorkspaceFork,
+      addWorkspaceStop,
+      addWorkspaceDelete,
     ],
   },
   {
