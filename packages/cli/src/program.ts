@@ -75,6 +75,7 @@ import { addWorkspaceGet } from "./commands/workspace/get.ts";
 import { addWorkspaceList } from "./commands/workspace/list.ts";
 import { addWorkspacePut } from "./commands/workspace/put.ts";
 import { addWorkspaceRestore } from "./commands/workspace/restore.ts";
+import { addWorkspaceShell } from "./commands/workspace/shell.ts";
 import { addWorkspaceStop } from "./commands/workspace/stop.ts";
 import { addWorkspaceVersions } from "./commands/workspace/versions.ts";
 import { EXIT, exitCodeOf, interruption } from "./exit-codes.ts";
@@ -109,6 +110,7 @@ const NOUNS = [
       addWorkspaceCat,
       addWorkspacePut,
       addWorkspaceExec,
+      addWorkspaceShell,
       addWorkspaceVersions,
       addWorkspaceDiff,
       addWorkspaceRestore,

@@ -71,7 +71,10 @@ function passInterruption(cli: Cli, exec: ExecHandle, signal: AbortSignal): Prom
       cli.notice(`(${name} sent to the program; once more leaves it running as ${exec.id})`);
       await exec.signal(name, { signal });
     };
-    const onAbort = (): void => void pass().catch((error: unknown) => signal.aborted || reject(error));
+    const onAbort = (): void =>
+      void pass().catch((error: Error) => {
+        if (!signal.aborted) reject(error);
+      });
     if (cli.host.signal.aborted) onAbort();
     else cli.host.signal.addEventListener("abort", onAbort, { once: true, signal });
   });
