@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createEscape } from "./escape.ts";
+import { createEscape } from "../src/terminal/escape.ts";
 
 /** What goes on of what is typed key by key; `!` where it leaves. */
 function typed(...keys: string[]): string {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { watchModes } from "./modes.ts";
+import { watchModes } from "../src/terminal/modes.ts";
 
 function resetAfter(...shown: string[]): string {
   const modes = watchModes();
