@@ -2,10 +2,12 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createDiskBlobs } from "./adapters/disk-blobs.ts";
+import { openS3Blobs } from "./adapters/s3-blobs.ts";
 import { createGithub } from "./adapters/github.ts";
 import { createMailSender } from "./adapters/mail.ts";
 import type { Clock } from "./clock.ts";
 import { ConfigError, type Config } from "./config.ts";
+import type { BlobStore } from "./core/blobs/blob.ts";
 import { makeCredential } from "./core/credentials/make-credential.ts";
 import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/credentials/master-key.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
@@ -50,8 +52,8 @@ export async function createContext(
   const metrics = createMetrics();
   const deployments = createDeploymentCache({ db, clock });
   let openApiJson: string | undefined;
-  const workspaceBlobs = (environmentId: string) =>
-    createDiskBlobs(join(config.dataDir, "workspaces", environmentId));
+  const blobsIn = await openBlobs(config);
+  const workspaceBlobs = (environmentId: string): BlobStore => blobsIn(`workspaces/${environmentId}`);
   const context: ServerContext = {
     db,
     clock,
@@ -74,7 +76,7 @@ export async function createContext(
     runStarter: createRunStarter({ db, clock, newUuid, wakes, leasePolls, leaseDurationMs }),
     recordAppender: createRecordAppender({ db, clock, newUuid, wakes, deployments }),
     deployments,
-    blobs: createDiskBlobs(join(config.dataDir, "blobs")),
+    blobs: blobsIn("blobs"),
     workspaceBlobs,
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
@@ -98,6 +100,16 @@ export async function createContext(
       publicUrl ??= url;
     },
   };
+}
+
+/** Where bytes are: a folder of the bucket, or of the data folder. */
+async function openBlobs({ s3, dataDir }: Config): Promise<(folder: string) => BlobStore> {
+  if (s3 === null) return (folder) => createDiskBlobs(join(dataDir, folder));
+  try {
+    return await openS3Blobs(s3);
+  } catch (cause) {
+    throw new ConfigError((cause as Error).message, { cause });
+  }
 }
 
 async function requireMasterKey(config: Config, db: Database): Promise<MasterKey> {

@@ -63,6 +63,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     parkAfterMs: 30_000,
     workspaceIdleMs: 600_000,
     rateLimitPerSecond: 0,
+    s3: null,
     smtpUrl: null,
     github: null,
     mailFrom: "Keelson <keelson@example.com>",
