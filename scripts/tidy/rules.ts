@@ -137,7 +137,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
 export const ENTRIES: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(index|main)\.ts$/,
   /^packages\/sdk\/src\/(browser|runtime\/index)\.ts$/,
-  /^packages\/agent\/src\/host\/main\.ts$/,
+  /^packages\/agent\/src\/(host|supervisor)\/main\.ts$/,
   /^packages\/console\/public\//,
   /^scripts\/[^/]+\.(ts|mjs)$/,
   /^bench\/src\/main\.ts$/,

@@ -22,11 +22,14 @@ import type { Random } from "./random.ts";
 import { Reporter } from "./reporter/reporter.ts";
 import type { GroupReaper } from "./task-hosts/group-reaper.ts";
 import { HostPool } from "./task-hosts/host-pool.ts";
+import type { WorkspaceLoop } from "./workspaces/workspace-loop.ts";
 
 export type AgentOptions = {
   client: WorkerClient;
   reaper: GroupReaper;
   capacity: number;
+  /** null: this worker takes no workspaces. */
+  workspaces: WorkspaceLoop | null;
   dataDir: string;
   hostEnvironment: Record<string, string>;
   clock: Clock;
@@ -118,11 +121,14 @@ export class Agent {
       find: (leaseId) => this.#leases.get(leaseId),
       cancel: (cancellations) => this.#cancel(cancellations),
       resume: (resumptions) => this.#resume(resumptions),
-      inUse: () => ({ executions: this.#running.size - this.#parked.size, workspaces: 0 }),
+      inUse: () => ({
+        executions: this.#running.size - this.#parked.size,
+        workspaces: options.workspaces?.inUse() ?? 0,
+      }),
     });
   }
 
-  /** Leases nothing more, lets runs finish up to the drain timeout, hands the rest back, and ends. */
+  /** Leases nothing more, lets runs finish up to the drain timeout, hands the rest back, commits workspaces, and ends. */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();
     return this.#drained;
@@ -133,7 +139,7 @@ export class Agent {
     this.#draining = true;
     this.#stopped.abort();
     const loop = this.#loop.stop(false);
-    await this.#hosts.close();
+    await Promise.all([this.#hosts.close(), this.#options.workspaces?.stop()]);
     this.#options.client.close();
     this.#options.reaper.close();
     await loop;
@@ -156,9 +162,30 @@ export class Agent {
     await this.#noneRunning();
     clearTimeout(timeout);
     await told;
+    const letGo = await this.#letGoOfWorkspaces();
     await Promise.race([this.#reporter.idle(), pause(LAST_REPORT_MS, this.#stopped.signal)]);
+    // With nothing left of it, the next process is a worker of its own.
+    if (letGo) await client.forget();
     await this.stop();
     logger.info({}, "drained");
+  }
+
+  /** After the runs, which may use them. False when they could not be let go in time: the next process may. */
+  async #letGoOfWorkspaces(): Promise<boolean> {
+    const { workspaces, drainTimeoutMs, logger } = this.#options;
+    if (workspaces === null) return true;
+    const late = new AbortController();
+    const letGo = await Promise.race([
+      workspaces.drain().then(() => true),
+      pause(Math.max(drainTimeoutMs, LAST_REPORT_MS), late.signal).then(() => false),
+    ]);
+    late.abort();
+    if (!letGo)
+      logger.error(
+        { workspaces: workspaces.inUse() },
+        "workspaces could not be committed before the agent ends",
+      );
+    return letGo;
   }
 
   #handBack(): void {

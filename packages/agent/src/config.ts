@@ -7,6 +7,7 @@ export type AgentConfig = {
   enrollmentToken: string;
   name: string;
   capacity: number;
+  workspaces: number;
   dataDir: string;
   taskEnvironment: Record<string, string>;
   logLevel: string;
@@ -19,7 +20,12 @@ export class ConfigError extends Error {
 
 export type Environment = Record<string, string | undefined>;
 
-const KNOWN = ["KEELSON_AGENT_NAME", "KEELSON_AGENT_CAPACITY", "KEELSON_TASK_ENV"];
+const KNOWN = [
+  "KEELSON_AGENT_NAME",
+  "KEELSON_AGENT_CAPACITY",
+  "KEELSON_AGENT_WORKSPACES",
+  "KEELSON_TASK_ENV",
+];
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"];
 /** What every task process gets of the agent's own environment; credentials are not in it. */
 const HOST_VARIABLES = /^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV)$/;
@@ -34,7 +40,8 @@ export function parseAgentConfig(env: Environment, readText: (path: string) => s
     url: parseUrl(env),
     enrollmentToken: parseEnrollmentToken(env, readText),
     name: env["KEELSON_AGENT_NAME"] || hostname(),
-    capacity: parseCapacity(env["KEELSON_AGENT_CAPACITY"]),
+    capacity: parseCount(env, "KEELSON_AGENT_CAPACITY", { from: 1, preset: 16 }),
+    workspaces: parseCount(env, "KEELSON_AGENT_WORKSPACES", { from: 0, preset: 8 }),
     dataDir: env["KEELSON_DATA_DIR"] || join(process.cwd(), ".keelson"),
     taskEnvironment: parseTaskEnvironment(env),
     logLevel: parseLogLevel(env["KEELSON_LOG_LEVEL"]),
@@ -83,12 +90,17 @@ function parseEnrollmentToken(env: Environment, readText: (path: string) => stri
   }
 }
 
-function parseCapacity(text: string | undefined): number {
-  if (!text) return 16;
-  const capacity = Number(text);
-  if (!Number.isInteger(capacity) || capacity < 1 || capacity > 100_000)
-    throw new ConfigError(`KEELSON_AGENT_CAPACITY must be a whole number from 1 to 100000, not ${text}`);
-  return capacity;
+function parseCount(
+  env: Environment,
+  name: string,
+  { from, preset }: { from: number; preset: number },
+): number {
+  const text = env[name];
+  if (!text) return preset;
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < from || count > 100_000)
+    throw new ConfigError(`${name} must be a whole number from ${from} to 100000, not ${text}`);
+  return count;
 }
 
 function parseTaskEnvironment(env: Environment): Record<string, string> {

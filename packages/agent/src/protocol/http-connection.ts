@@ -3,10 +3,11 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { ConnectionError } from "./service-error.ts";
 
 export type HttpRequest = {
-  method: "GET" | "POST";
+  method: "GET" | "HEAD" | "POST" | "PUT";
   path: string;
   headers: Record<string, string>;
-  body?: string;
+  /** Text is JSON. */
+  body?: string | Uint8Array;
   /** Time from the request to the last byte of the reply. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
@@ -40,7 +41,8 @@ export function openHttpConnection(url: string): HttpConnection {
     new Promise((resolve, reject) => {
       const headers: Record<string, string | number> = { ...request.headers };
       if (request.body !== undefined) {
-        headers["content-type"] = "application/json";
+        headers["content-type"] =
+          typeof request.body === "string" ? "application/json" : "application/octet-stream";
         headers["content-length"] = Buffer.byteLength(request.body);
       }
       const fail = (cause: unknown) => {

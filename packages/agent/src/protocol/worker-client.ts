@@ -2,13 +2,14 @@ import { API_VERSION, HEADERS, type RegisterWorker } from "@keelson/contract";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { Random } from "../random.ts";
-import { openHttpConnection } from "./http-connection.ts";
+import { openHttpConnection, type HttpRequest } from "./http-connection.ts";
 import { retryCalls } from "./retry-calls.ts";
 import { ConnectionError, ServiceError, toServiceError } from "./service-error.ts";
+import type { IdentityStore } from "./worker-identity.ts";
 import { openWorkerSession, type PlainCall, type WorkerSession } from "./worker-session.ts";
 
 const CALL_TIMEOUT_MS = 15_000;
-const DOWNLOAD_TIMEOUT_MS = 120_000;
+const TRANSFER_TIMEOUT_MS = 120_000;
 
 export type CallOptions = { timeoutMs?: number; signal?: AbortSignal };
 
@@ -19,6 +20,12 @@ export type WorkerClient = {
   post<T>(route: string, body: string, options?: CallOptions): Promise<T>;
   /** GETs bytes from `/worker/v1/<route>`. */
   download(route: string, options?: CallOptions): Promise<Buffer>;
+  /** PUTs bytes to `/worker/v1/<route>`. */
+  upload(route: string, bytes: Uint8Array, options?: CallOptions): Promise<void>;
+  /** Whether `/worker/v1/<route>` can be read. */
+  exists(route: string, options?: CallOptions): Promise<boolean>;
+  /** The worker's identity is not to be used again: the server was told that it ends. */
+  forget(): Promise<void>;
   close(): void;
 };
 
@@ -31,6 +38,8 @@ export type WorkerClientOptions = {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Where the identity outlives the process; null: every process is a new worker. */
+  identity: IdentityStore | null;
   /** Ends the wait for a server that is not up yet. */
   signal: AbortSignal;
 };
@@ -45,10 +54,10 @@ export async function openWorkerClient(options: WorkerClientOptions): Promise<Wo
   };
 
   const exchange = async (
-    method: "GET" | "POST",
+    method: HttpRequest["method"],
     path: string,
     bearer: string | null,
-    body: string | undefined,
+    body: HttpRequest["body"],
     call: CallOptions,
   ): Promise<Buffer> => {
     const headers = bearer === null ? fixed : { ...fixed, authorization: `Bearer ${bearer}` };
@@ -76,9 +85,9 @@ export async function openWorkerClient(options: WorkerClientOptions): Promise<Wo
   });
 
   const authorized = async (
-    method: "GET" | "POST",
+    method: HttpRequest["method"],
     path: string,
-    body: string | undefined,
+    body: HttpRequest["body"],
     call: CallOptions,
   ): Promise<Buffer> => {
     const bearer = await session.bearer();
@@ -90,17 +99,41 @@ export async function openWorkerClient(options: WorkerClientOptions): Promise<Wo
     }
   };
 
-  return {
-    workerId: () => session.workerId(),
-    async post<T>(route: string, body: string, call: CallOptions = {}): Promise<T> {
-      const reply = await authorized("POST", `/worker/v1/${route}`, body, call);
-      return parseReply(reply) as T;
-    },
-    download: (route, call = {}) =>
-      authorized("GET", `/worker/v1/${route}`, undefined, { timeoutMs: DOWNLOAD_TIMEOUT_MS, ...call }),
-    close: () => connection.close(),
-  };
+  return { ...toCalls(authorized), ...toIdentity(session), close: () => connection.close() };
 }
+
+type Authorized = (
+  method: HttpRequest["method"],
+  path: string,
+  body: HttpRequest["body"],
+  call: CallOptions,
+) => Promise<Buffer>;
+
+const toIdentity = (session: WorkerSession): Pick<WorkerClient, "workerId" | "forget"> => ({
+  workerId: () => session.workerId(),
+  forget: () => session.forget(),
+});
+
+const toCalls = (authorized: Authorized): Pick<WorkerClient, "post" | "download" | "upload" | "exists"> => ({
+  async post<T>(route: string, body: string, call: CallOptions = {}): Promise<T> {
+    const reply = await authorized("POST", `/worker/v1/${route}`, body, call);
+    return parseReply(reply) as T;
+  },
+  download: (route, call = {}) =>
+    authorized("GET", `/worker/v1/${route}`, undefined, { timeoutMs: TRANSFER_TIMEOUT_MS, ...call }),
+  upload: async (route, bytes, call = {}) => {
+    await authorized("PUT", `/worker/v1/${route}`, bytes, { timeoutMs: TRANSFER_TIMEOUT_MS, ...call });
+  },
+  exists: async (route, call = {}) => {
+    try {
+      await authorized("HEAD", `/worker/v1/${route}`, undefined, call);
+      return true;
+    } catch (error) {
+      if (error instanceof ServiceError && error.status === 404) return false;
+      throw error;
+    }
+  },
+});
 
 function openSession(options: WorkerClientOptions, call: PlainCall): Promise<WorkerSession> {
   const onRetry = (err: unknown, attempt: number) => {

@@ -7,6 +7,7 @@ import {
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import { ServiceError } from "./service-error.ts";
+import type { IdentityStore, WorkerIdentity } from "./worker-identity.ts";
 
 /** What a session needs of the wire; the bearer is null for the call that mints it. */
 export type PlainCall = (path: string, body: unknown, bearer: string | null) => Promise<unknown>;
@@ -17,6 +18,8 @@ export type WorkerSession = {
   bearer(): Promise<string>;
   /** Called after a 401 for that bearer; concurrent callers share one minting. */
   renew(refused: string): Promise<string>;
+  /** What was kept of the identity is removed. */
+  forget(): Promise<void>;
 };
 
 type SessionOptions = {
@@ -26,13 +29,15 @@ type SessionOptions = {
   call: PlainCall;
   clock: Clock;
   logger: Logger;
+  /** Null: nothing outlives the process. */
+  identity: IdentityStore | null;
 };
 
 /** The share of a token's life after which it is replaced. */
 const REFRESH_AT = 0.8;
 
 /**
- * The worker's identity: enrolled once, its bearer replaced before it runs out. When the server no longer knows the
+ * The worker's identity: taken up again where an earlier process of it left it, else enrolled; its bearer replaced before it runs out. When the server no longer knows the
  * worker (its bearer and id are refused), the agent enrolls again as a new worker and the old one's leases end by themselves.
  */
 export async function openWorkerSession(options: SessionOptions): Promise<WorkerSession> {
@@ -41,49 +46,50 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
   let refreshAt = 0;
   let minting: Promise<string> | null = null;
 
-  const accept = (minted: MintedWorkerToken) => {
+  const accept = async (minted: MintedWorkerToken): Promise<void> => {
     worker = minted.worker;
     token = minted.token;
     const lifeMs = Date.parse(minted.expires_at) - options.clock.now();
     refreshAt = options.clock.monotonic() + Math.max(1_000, lifeMs * REFRESH_AT);
+    await options.identity?.save({ workerId: worker.id, token }).catch((err: unknown) => {
+      options.logger.warn({ err }, "the worker's identity could not be kept for a restart");
+    });
   };
 
   const mint = async (body: object): Promise<void> => {
-    accept(
-      (await options.call(
-        "/api/worker/auth/token",
-        { ...body, worker_protocol_version: WORKER_PROTOCOL_VERSION },
-        null,
-      )) as MintedWorkerToken,
-    );
+    const request = { ...body, worker_protocol_version: WORKER_PROTOCOL_VERSION };
+    await accept((await options.call("/api/worker/auth/token", request, null)) as MintedWorkerToken);
   };
 
-  const enroll = async (): Promise<string> => {
-    await mint({ enrollment_token: options.enrollmentToken, name: options.name });
+  const begin = async (): Promise<string> => {
     await options.call("/worker/v1/register", options.registration, token);
     await options.call("/worker/v1/activate", {}, token);
     return token;
   };
 
-  const remint = async (): Promise<string> => {
+  const enroll = async (): Promise<string> => {
+    await mint({ enrollment_token: options.enrollmentToken, name: options.name });
+    return begin();
+  };
+
+  /** False when the server does not know that worker any more. */
+  const renewed = async (identity: WorkerIdentity): Promise<boolean> => {
     try {
-      await mint({ worker_id: worker.id, token });
-      return token;
-    } catch (error) {
-      if (
-        !(error instanceof ServiceError) ||
-        error.status < 400 ||
-        error.status >= 500 ||
-        error.status === 429
-      )
-        throw error;
+      await mint({ worker_id: identity.workerId, token: identity.token });
+      return true;
+    } catch (err) {
+      if (!isRefusal(err)) throw err;
+      const { workerId } = identity;
       options.logger.warn(
-        { err: error, workerId: worker.id },
+        { err, workerId },
         "the server no longer accepts this worker; enrolling as a new one",
       );
-      return enroll();
+      return false;
     }
   };
+
+  const remint = async (): Promise<string> =>
+    (await renewed({ workerId: worker.id, token })) ? token : enroll();
 
   const once = (work: () => Promise<string>): Promise<string> => {
     minting ??= work().finally(() => {
@@ -92,10 +98,16 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
     return minting;
   };
 
-  await enroll();
+  const former = (await options.identity?.load()) ?? null;
+  await (former !== null && (await renewed(former)) ? begin() : enroll());
   return {
     workerId: () => worker.id,
     bearer: () => (options.clock.monotonic() < refreshAt ? Promise.resolve(token) : once(remint)),
     renew: (refused) => (refused === token ? once(remint) : Promise.resolve(token)),
+    forget: async () => options.identity?.forget(),
   };
 }
+
+/** The server has looked at it and says no; another try is answered the same. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ServiceError && error.status >= 400 && error.status < 500 && error.status !== 429;

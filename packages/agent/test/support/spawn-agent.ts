@@ -21,6 +21,8 @@ export async function spawnAgent(t: TestContext, environment: Record<string, str
       PATH: process.env["PATH"] ?? "",
       KEELSON_ENROLLMENT_TOKEN: "kl_enr_test",
       KEELSON_DATA_DIR: dataDir,
+      // The fake server knows nothing of them.
+      KEELSON_AGENT_WORKSPACES: "0",
       ...environment,
     },
     stdio: ["ignore", "ignore", "pipe"],

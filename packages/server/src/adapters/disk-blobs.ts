@@ -21,8 +21,8 @@ export function createDiskBlobs(dir: string): BlobStore {
     put: async (digest, bytes, maxBytes) => {
       const place = placeOf(dir, digest);
       const upload = path.join(uploads, `${digest}-${randomBytes(8).toString("hex")}`);
-      await mkdir(uploads, { recursive: true, mode: 0o700 });
       try {
+        await mkdir(uploads, { recursive: true, mode: 0o700 });
         const sizeBytes = await writeVerified(upload, digest, bytes, maxBytes);
         if (!tidied) {
           tidied = true;
@@ -36,7 +36,7 @@ export function createDiskBlobs(dir: string): BlobStore {
         return sizeBytes;
       } catch (error) {
         await rm(upload, { force: true });
-        throw error;
+        throw isDiskFull(error) ? diskFull(error) : error;
       }
     },
     has: async (digest) => (await statOrNull(placeOf(dir, digest))) !== null,
@@ -45,6 +45,18 @@ export function createDiskBlobs(dir: string): BlobStore {
     remove: (digest) => rm(placeOf(dir, digest), { force: true }),
   };
 }
+
+/** The disk, a quota, or the limit of the process. */
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT", "EFBIG"].includes(String(error.code));
+
+const diskFull = (cause: unknown): DomainError =>
+  new DomainError(
+    "unavailable",
+    "The disk of the server's blob store is full. Free space there, then try again.",
+    { disk_full: true },
+    { cause },
+  );
 
 function placeOf(dir: string, digest: string): string {
   requireDigest(digest);

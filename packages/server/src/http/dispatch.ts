@@ -106,13 +106,22 @@ function bytesCheck({
 }: NonNullable<Route["rawBody"]>): (request: FastifyRequest) => unknown {
   const check = orJson === undefined ? null : bodyValidator(orJson);
   return ({ body, bodyText }) => {
-    if (mediaType === ANY_MEDIA_TYPE || body instanceof Readable) return body;
+    if (mediaType === ANY_MEDIA_TYPE) return body;
+    if (body instanceof Readable) return unbroken(body);
     if (check === null || bodyText === null)
       throw new DomainError("unsupported_media_type", `Send the bytes with Content-Type: ${mediaType}.`);
     check(body, bodyText.sizeBytes);
     return body;
   };
 }
+
+/**
+ * Not destroyed by a handler that stops reading it: what the caller still sends is dropped then, and the connection is
+ * good for the answer and for the next request.
+ */
+const unbroken = (body: Readable): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]: () => body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>,
+});
 
 type Fields = Record<string, unknown>;
 

@@ -9,7 +9,8 @@ export type BlobStore = {
    * Stores the bytes under their digest and returns how many they are. Durable when it resolves; a repeat is harmless.
    *
    * @param digest SHA-256, lower-case hexadecimal; what the bytes must be.
-   * @throws DomainError `invalid_request` when they have another digest, `payload_too_large` past `maxBytes`.
+   * @throws DomainError `invalid_request` when they have another digest, `payload_too_large` past `maxBytes`,
+   * `unavailable` with `disk_full` when there is no room.
    */
   put(digest: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<number>;
   has(digest: string): Promise<boolean>;

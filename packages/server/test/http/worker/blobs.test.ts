@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Agent, request } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { encodeId } from "@keelson/contract";
 import { digestOf, startApiServer, type ApiServer } from "../../support/api-server.ts";
@@ -43,6 +44,26 @@ describe("blobs", () => {
     assert.equal((await call("PUT", "x", Buffer.from("b"))).status, 400);
     const large = Buffer.alloc(32 * 1024 * 1024 + 1);
     assert.equal((await call("PUT", digestOf(large), large)).status, 413);
+  });
+
+  test("a connection whose upload was refused half-way is good for the next request", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const send = (method: string, body?: Buffer): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const path = `/worker/v1/blobs/${"0".repeat(64)}?environment_id=${server.credentials.environment_id}`;
+        const headers = { authorization: `Bearer ${worker}`, "content-type": "application/octet-stream" };
+        // Without a length, so that only reading it shows that it is too large.
+        const sent = request(server.url + path, { agent, method, headers }, (answer) => {
+          answer.resume();
+          answer.on("end", () => resolve(answer.statusCode ?? 0));
+        });
+        sent.on("error", reject);
+        if (body !== undefined) sent.write(body);
+        sent.end();
+      });
+    const large = Buffer.alloc(36 * 1024 * 1024);
+    assert.deepEqual([await send("PUT", large), await send("GET")], [413, 404]);
+    agent.destroy();
   });
 
   test("an environment has its own, and only workers that serve it see them", async () => {

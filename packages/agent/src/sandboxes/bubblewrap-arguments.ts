@@ -1,0 +1,129 @@
+import { lstatSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { ProcessSpec } from "../supervisor/calls.ts";
+import { identityArguments, type BubblewrapMeans, type Sandbox } from "./sandbox.ts";
+
+/** Where the workspace is for what runs in the namespace tier. */
+export const INSIDE_ROOT = "/workspace";
+
+/** What the files given to bubblewrap are, by their descriptors. */
+export const SANDBOX_FILES = { seccomp: 3, passwd: 4, group: 5, options: 6 } as const;
+
+const LOADER_VARIABLES = /^(LD_|GLIBC_|MALLOC_|GCONV_PATH$|LOCPATH$|NLSPATH$)/;
+
+/** The user inside a user namespace; outside it is the workspace's own uid, or the agent's. */
+const INSIDE_UID = 1000;
+const TMP_BYTES = 1024 ** 3;
+
+/** Of /etc only what programs need to run: no shadow, no keys, no configuration of the machine's services. */
+const ETC = [
+  ..."alternatives bash.bashrc ca-certificates ca-certificates.conf debian_version gai.conf host.conf hosts".split(
+    " ",
+  ),
+  ..."inputrc ld.so.cache ld.so.conf ld.so.conf.d localtime magic mime.types nsswitch.conf os-release pki".split(
+    " ",
+  ),
+  ..."profile protocols resolv.conf services ssl/certs ssl/openssl.cnf terminfo timezone".split(" "),
+];
+
+/**
+ * The command line of bubblewrap around a program, and the options that it reads from a file: the command line of a process
+ * is seen by others, and the environment is none of their business.
+ */
+export function bubblewrapArguments(
+  sandbox: Sandbox,
+  spec: ProcessSpec,
+  { inside, env, program }: { inside: string; env: Record<string, string>; program: string[] },
+): { argv: string[]; options: string[] } {
+  const { means, uid } = sandbox;
+  const { tools } = means;
+  const { setpriv, bwrap } = tools;
+  if (means.bubblewrap === null || bwrap === null)
+    throw new Error("The namespace tier does not work on this machine.");
+  const identity = setpriv === null ? [] : [setpriv, ...identityArguments(uid), "--"];
+  const { user } = means.bubblewrap;
+  // What setpriv itself would obey while it is still root comes after it.
+  const isLate = (name: string): boolean => user === "root" && LOADER_VARIABLES.test(name);
+  const early = Object.entries(env).filter(([name]) => !isLate(name));
+  const late = Object.entries(env).filter(([name]) => isLate(name));
+  return {
+    argv: [
+      ...(user === "dropped" ? identity : []),
+      ...[bwrap, "--args", String(SANDBOX_FILES.options), "--"],
+      ...(user === "root" ? identity : []),
+      ...(late.length > 0 && tools.env !== null ? [tools.env, ...late.map((entry) => entry.join("="))] : []),
+      ...program,
+    ],
+    options: [
+      ...bubblewrapOptions(sandbox, spec, inside, means.bubblewrap),
+      ...["--clearenv", ...early.flatMap(([name, value]) => ["--setenv", name, value])],
+    ],
+  };
+}
+
+function bubblewrapOptions(
+  { surroundings: { root, network, resources } }: Sandbox,
+  spec: ProcessSpec,
+  inside: string,
+  { user, proc }: BubblewrapMeans,
+): string[] {
+  const isRoot = user === "root";
+  return [
+    ...namespaces(isRoot, network),
+    ...["--cap-drop", "ALL", ...(isRoot ? ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] : [])],
+    "--die-with-parent",
+    // A terminal keeps its session for job control; the filter refuses what a shared terminal could be misused for.
+    ...(spec.kind === "exec" ? ["--new-session"] : []),
+    ...systemFiles(),
+    ...(proc === "own" ? ["--proc", "/proc"] : ["--ro-bind", "/proc", "/proc"]),
+    ...["--dev", "/dev", ...temporary("/dev/shm", resources.memory)],
+    ...["--remount-ro", "/dev", ...temporary("/tmp", resources.memory)],
+    ...["--bind", root, INSIDE_ROOT, "--remount-ro", "/"],
+    ...["--chdir", join(INSIDE_ROOT, inside), "--seccomp", String(SANDBOX_FILES.seccomp)],
+  ];
+}
+
+function namespaces(isRoot: boolean, network: "on" | "off"): string[] {
+  const user = ["--unshare-user", "--uid", String(INSIDE_UID), "--gid", String(INSIDE_UID)];
+  return [
+    ...(isRoot ? [] : user),
+    ..."--unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --hostname workspace".split(" "),
+    ...(network === "off" ? ["--unshare-net"] : []),
+  ];
+}
+
+/** A file system in memory, no larger than the memory that the workspace may have. */
+function temporary(path: string, memory: number | null): string[] {
+  const bytes = memory === null ? TMP_BYTES : Math.min(TMP_BYTES, memory * 1024 * 1024);
+  return ["--perms", "1777", "--size", String(bytes), "--tmpfs", path];
+}
+
+/** Programs and libraries, read-only. On merged systems /bin and its like are links into /usr, and stay so. */
+function systemFiles(): string[] {
+  const top = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"].flatMap((name) => {
+    const entry = lstatSync(`/${name}`, { throwIfNoEntry: false });
+    if (entry === undefined) return [];
+    return entry.isSymbolicLink()
+      ? ["--symlink", readlinkSync(`/${name}`), `/${name}`]
+      : ["--ro-bind", `/${name}`, `/${name}`];
+  });
+  return [
+    ...["--ro-bind", "/usr", "/usr", ...top],
+    ...ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
+    ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.passwd), "/etc/passwd"],
+    ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.group), "/etc/group"],
+    ...["--dir", "/var", "--symlink", "/tmp", "/var/tmp", "--dir", "/run"],
+  ];
+}
+
+/** Who the user of the sandbox is, for programs that ask by name. */
+export function accountFiles({ means, uid }: Pick<Sandbox, "means" | "uid">): {
+  passwd: string;
+  group: string;
+} {
+  const id = means.bubblewrap?.user === "root" ? uid : INSIDE_UID;
+  return {
+    passwd: `root:x:0:0::/:/usr/sbin/nologin\nworkspace:x:${id}:${id}::${INSIDE_ROOT}:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n`,
+    group: `root:x:0:\nworkspace:x:${id}:\nnogroup:x:65534:\n`,
+  };
+}

@@ -1,0 +1,173 @@
+// Workspaces on agents of their own: prepared, committed, taken up again after a crash, and refused when bytes are wrong.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { decodeId } from "@keelson/contract";
+import { mountSmallDisk } from "./support/full-disk.ts";
+import { until } from "./support/site.ts";
+import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
+import type { SpawnedProcess } from "./support/spawned-process.ts";
+
+let site: WorkspaceSite;
+before(async () => (site = await startWorkspaceSite()));
+after(() => site?.stop());
+
+let agents = 0;
+async function startAgent(): Promise<SpawnedProcess & { folder: string }> {
+  agents += 1;
+  const agent = site.agent({ name: `agent ${agents}`, server: site.servers[0]!, capacity: 2 });
+  await agent.start();
+  return Object.defineProperty(agent, "folder", {
+    value: path.join(site.dir, "agents", "agents", `agent-${agents}-1`, "workspaces"),
+  }) as SpawnedProcess & { folder: string };
+}
+
+/** Where the agent has the files of the only workspace it holds. */
+async function filesOf({ folder }: { folder: string }): Promise<string> {
+  const names = await readdir(folder);
+  assert.equal(names.length, 1, names.join(", "));
+  return path.join(folder, names[0]!, "files");
+}
+
+/** The stored pieces and manifests. */
+async function storedBlobs(): Promise<string[]> {
+  const root = path.join(site.dir, "data");
+  const all = await readdir(root, { recursive: true, withFileTypes: true });
+  return all
+    .filter((entry) => entry.isFile() && /^[0-9a-f]{62}$/.test(entry.name))
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+test("what changed is committed when a workspace stops and when its agent drains", async () => {
+  const agent = await startAgent();
+  const { id } = await site.create();
+  await site.write(id, "a/b.txt", "hello");
+  const connected = await site.act(id, "connect");
+  assert.equal(connected.body.materialization.status, "live");
+  const files = await filesOf(agent);
+  assert.equal(await readFile(path.join(files, "a/b.txt"), "utf8"), "hello");
+  await writeFile(path.join(files, "a/c.txt"), "world");
+  const stopped = await site.act(id, "stop");
+  assert.equal(stopped.body.materialization.status, "stopped");
+  assert.equal(await site.read(id, "a/c.txt"), "world");
+  await until("the folder is gone", 10_000, async () => (await readdir(agent.folder)).length === 0);
+
+  await site.act(id, "connect");
+  await writeFile(path.join(await filesOf(agent), "d.txt"), "drained");
+  agent.signal("SIGTERM");
+  await agent.ended();
+  assert.equal((await site.get(id)).materialization.status, "stopped");
+  assert.deepEqual(await site.files(id), ["directory a", "file d.txt"]);
+  const versions = await site.versions(id);
+  assert.deepEqual(
+    versions.map(({ cause }) => cause.kind),
+    ["stop", "stop", "write", "create"],
+  );
+  assert.deepEqual(await readdir(agent.folder), []);
+});
+
+test("of two agents one gets a workspace, and the other the next one", async () => {
+  const [one, other] = [await startAgent(), await startAgent()];
+  const { id } = await site.create();
+  await site.act(id, "connect");
+  const held = await Promise.all([one, other].map(async ({ folder }) => (await readdir(folder)).length));
+  assert.deepEqual(
+    held.toSorted((a, b) => a - b),
+    [0, 1],
+  );
+  await site.act(id, "stop");
+  await Promise.all([one.kill(), other.kill()]);
+});
+
+test("an agent that is killed and started again goes on with the files it had", async () => {
+  const agent = await startAgent();
+  const { id } = await site.create();
+  await site.write(id, "kept.txt", "before");
+  const { body } = await site.act(id, "connect");
+  await writeFile(path.join(await filesOf(agent), "changed.txt"), "not committed yet");
+  await agent.kill();
+  await agent.start();
+  const stopped = await site.act(id, "stop");
+  assert.deepEqual(
+    [stopped.body.materialization.id, stopped.body.materialization.status],
+    [body.materialization.id, "stopped"],
+  );
+  assert.equal(await site.read(id, "changed.txt"), "not committed yet");
+  assert.equal(await site.read(id, "kept.txt"), "before");
+  await agent.kill();
+});
+
+test("an agent that stays away loses the workspace, and removes what is left of it when it comes back", async () => {
+  const agent = await startAgent();
+  const { id } = await site.create();
+  await site.write(id, "kept.txt", "before");
+  await site.act(id, "connect");
+  await writeFile(path.join(await filesOf(agent), "changed.txt"), "never committed");
+  await agent.kill();
+  const failed = await site.untilStatus(id, "failed");
+  assert.match(failed.materialization.error.message, /worker was lost/);
+  assert.deepEqual(await site.files(id), ["file kept.txt"]);
+  await agent.start();
+  await until("the folder is gone", 10_000, async () => (await readdir(agent.folder)).length === 0);
+  const { body } = await site.act(id, "connect");
+  assert.equal(body.materialization.status, "live");
+  assert.deepEqual(await readdir(await filesOf(agent)), ["kept.txt"]);
+  await site.act(id, "stop");
+  await agent.kill();
+});
+
+test("a missing or damaged blob is refused, and no wrong byte is written", async () => {
+  const agent = await startAgent();
+  const before = new Set(await storedBlobs());
+  const damaged = await site.create();
+  await site.write(damaged.id, "f", "the content that is damaged");
+  const missing = await site.create();
+  await site.write(missing.id, "f", "the content that goes missing");
+  for (const blob of await storedBlobs()) {
+    if (before.has(blob)) continue;
+    const bytes = await readFile(blob);
+    bytes[bytes.length - 1]! ^= 1;
+    await writeFile(blob, bytes);
+  }
+  await site.act(damaged.id, "materialize");
+  const { materialization } = await site.untilStatus(damaged.id, "failed", 40_000);
+  assert.match(materialization.error.message, /blob [0-9a-f]{64}/);
+  for (const blob of await storedBlobs()) if (!before.has(blob)) await rm(blob);
+  await site.act(missing.id, "materialize");
+  const failed = await site.untilStatus(missing.id, "failed", 40_000);
+  assert.match(failed.materialization.error.message, /blob [0-9a-f]{64}/);
+  await until("the folders are gone", 10_000, async () => (await readdir(agent.folder)).length === 0);
+  await agent.kill();
+});
+
+test("a commit that finds the server's disk full fails and says so, and the last version stays", async (t) => {
+  // A site of its own: blobs that are stored already would be out of sight.
+  await site.stop();
+  site = await startWorkspaceSite();
+  const environment = decodeId("env", site.credentials.environment_id)!;
+  const disk = await mountSmallDisk(path.join(site.dir, "data", "workspaces", environment), 6 << 20);
+  if (disk === null) return t.skip("needs the right to mount a small disk");
+  try {
+    const agent = await startAgent();
+    const { id } = await site.create();
+    await site.write(id, "kept.txt", "before");
+    await site.act(id, "connect");
+    const { current_version_id: last } = await site.get(id);
+    await writeFile(path.join(await filesOf(agent), "large"), randomBytes(8 << 20));
+    await site.act(id, "stop");
+    const failed = await site.untilStatus(id, "failed", 40_000);
+    assert.match(failed.materialization.error.message, /disk of the server's blob store is full/);
+    assert.equal(failed.current_version_id, last);
+    assert.equal((await site.versions(id)).length, 2);
+    await site.act(id, "connect");
+    assert.deepEqual(await readdir(await filesOf(agent)), ["kept.txt"]);
+    await site.act(id, "stop");
+    assert.equal(await site.read(id, "kept.txt"), "before");
+    await agent.kill();
+  } finally {
+    disk.unmount();
+  }
+});
