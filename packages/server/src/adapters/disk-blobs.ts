@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Blob, BlobStore } from "../core/blobs/blob.ts";
+import { DomainError } from "../domain-error.ts";
 import { damaged, overLimit, requireDigest, wrongDigest } from "./blob-refusals.ts";
 
 const UPLOADS = "uploads";
