@@ -45,7 +45,7 @@ async function fix(project: ProjectWorkspace, maxRounds: number, ctx: RunContext
       proposeEdits({ testOutput: test.output, files: await project.readFiles() }),
     );
     if (edits.length === 0)
-      throw new NonRetryableError(`Nothing is known that would help against: ${failures.join("; ")}`);
+      throw new NonRetryableError(`Nothing is known that would help against: ${test.output.trim()}`);
     for (const edit of edits) await apply(project, round, edit, ctx);
     rounds.push({ exit_code: test.exit_code, failures, edits: edits.map(({ why }) => why) });
   }
