@@ -38,7 +38,7 @@ suite("a shell in a workspace", () => {
       rows: 30,
       env: { TERM: "xterm-test" },
     });
-    await terminal.shows(/Opened pty_\w+ in ws_\w+\. Leave with ~\. at the start of a line\./);
+    await terminal.shows(/Opened pty_\w+\. Leave with ~\. at the start of a line\./);
     await driven.write("output", "$ ");
     await terminal.shows(/\$ /);
     assert.ok(terminal.isRaw());

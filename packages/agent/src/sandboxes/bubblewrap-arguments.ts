@@ -111,6 +111,8 @@ function systemFiles(): string[] {
   });
   return [
     ...["--ro-bind", "/usr", "/usr", ...top],
+    // Made by itself it would be root's alone where root sets the sandbox up.
+    ...["--perms", "0755", "--dir", "/etc"],
     ...ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.passwd), "/etc/passwd"],
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.group), "/etc/group"],

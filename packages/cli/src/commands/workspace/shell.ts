@@ -46,7 +46,7 @@ async function openShell(cli: Cli, id: string, command: string[], flags: Options
     ...(command.length > 0 && { command }),
     ...(flags.cwd !== undefined && { cwd: flags.cwd }),
   });
-  cli.notice(`Opened ${pty.id} in ${workspace.id}. Leave with ~. at the start of a line.`);
+  cli.notice(`Opened ${pty.id}. Leave with ~. at the start of a line.`);
   try {
     if ((await runTerminal(cli, pty)) === "left") {
       await hangUp(cli, pty);
