@@ -131,9 +131,10 @@ export class WorkspaceLoop {
       );
       return workspace.take(starts, ready.has(workspace));
     });
-    // The answer names the process alone; its workspace knows whether it is its own.
-    for (const input of answer.inputs) work.push(...held.map((workspace) => workspace.input(input)));
+    // The answer names the process alone; its workspace knows whether it is its own. A terminal that was resized before
+    // something was typed has its new size when it reads that.
     for (const control of answer.controls) work.push(...held.map((workspace) => workspace.control(control)));
+    for (const input of answer.inputs) work.push(...held.map((workspace) => workspace.input(input)));
     await Promise.all(work);
   }
 

@@ -17,6 +17,10 @@ export type WorkspaceSite = Site & {
   read(workspace: string, path: string, query?: string): Promise<string>;
   files(workspace: string, query?: string): Promise<string[]>;
   versions(workspace: string): Promise<Body[]>;
+  /** Runs a shell command to its end; `out` and `err` are its output as text. */
+  exec(workspace: string, script: string, extra?: object): Promise<Body>;
+  /** A process at its path. */
+  process(path: string): Promise<Body>;
   act(workspace: string, verb: "materialize" | "connect" | "stop"): Promise<Answer>;
   /** Resolves with the workspace once its materialization has that status. */
   untilStatus(workspace: string, status: string, timeoutMs?: number): Promise<Body>;
@@ -58,6 +62,16 @@ export async function startWorkspaceSite(options: Partial<SiteOptions> = {}): Pr
       return answer.body.files.map(({ path, kind }: Body) => `${kind} ${path}`);
     },
     versions: async (workspace: string) => (await call("GET", at(workspace, "/versions"))).body.versions,
+    exec: async (workspace: string, script: string, extra: object = {}) => {
+      const { status, body } = await call("POST", `/v1/workspaces/${workspace}/exec`, {
+        body: { command: ["sh", "-c", script], ...extra },
+        timeoutMs: 90_000,
+      });
+      assert.equal(status, 200, JSON.stringify(body));
+      const text = (base64: string): string => Buffer.from(base64, "base64").toString();
+      return { ...body, out: text(body.stdout), err: text(body.stderr) };
+    },
+    process: async (path: string) => (await call("GET", path)).body,
     act: (workspace: string, verb: string) => call("POST", at(workspace, `/${verb}`)),
     untilStatus: async (workspace: string, status: string, timeoutMs = 20_000) => {
       let seen: Body = null;
