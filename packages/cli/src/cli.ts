@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { Client } from "@keelson/sdk";
+import { Client, type ClientOptions } from "@keelson/sdk";
 import type { Command } from "commander";
 import { resolveAdmin, type AdminCredentials } from "./admin-credentials.ts";
 import { resolveCredentials, type Environment } from "./config.ts";
@@ -27,7 +27,7 @@ export type Cli = {
   /** A line for a person; nothing with --quiet. */
   notice: (text: string) => void;
   /** The client of --url and --api-key, the environment or the project. */
-  client: () => Client;
+  client: (options?: Pick<ClientOptions, "maxRetries">) => Client;
   /** The signed-in user's client: KEELSON_USER_TOKEN, the project's, or that of `keelson login`. */
   user: () => UserClient;
   /** An administrator's client: KEELSON_ADMIN_KEY, the project's key, or the user of `keelson login`. */
@@ -64,8 +64,9 @@ export function createCli(program: Command, host: Host): Cli {
     notice: (text) => {
       if (options().quiet !== true) host.stderr.write(`${text}\n`);
     },
-    client: () =>
+    client: (further = {}) =>
       new Client({
+        ...further,
         ...resolveCredentials(options(), host.env, host.cwd),
         headers,
       }),

@@ -31,7 +31,8 @@ export class ExitError extends Error {
 export const usageError = (message: string): ExitError => new ExitError(EXIT.usage, message);
 
 /** The command was ended by Ctrl-C or SIGTERM. */
-export const interruption = (): ExitError => new ExitError(EXIT.interrupted);
+export const interruption = (name: NodeJS.Signals = "SIGINT"): ExitError =>
+  new ExitError(EXIT.interrupted, "", { cause: name });
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof ExitError) return error.exitCode;

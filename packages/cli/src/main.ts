@@ -14,7 +14,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => {
     // The first asks the command to end, the second does not ask.
     if (controller.signal.aborted) process.exit(EXIT.interrupted);
-    controller.abort(interruption());
+    controller.abort(interruption(name));
   });
 }
 

@@ -72,6 +72,20 @@ import { addWhoami } from "./commands/whoami.ts";
 import { addWorkerDrain } from "./commands/worker/drain.ts";
 import { addWorkerGet } from "./commands/worker/get.ts";
 import { addWorkerList } from "./commands/worker/list.ts";
+import { addWorkspaceCat } from "./commands/workspace/cat.ts";
+import { addWorkspaceCreate } from "./commands/workspace/create.ts";
+import { addWorkspaceDelete } from "./commands/workspace/delete.ts";
+import { addWorkspaceDiff } from "./commands/workspace/diff.ts";
+import { addWorkspaceExec } from "./commands/workspace/exec.ts";
+import { addWorkspaceFiles } from "./commands/workspace/files.ts";
+import { addWorkspaceFork } from "./commands/workspace/fork.ts";
+import { addWorkspaceGet } from "./commands/workspace/get.ts";
+import { addWorkspaceList } from "./commands/workspace/list.ts";
+import { addWorkspacePut } from "./commands/workspace/put.ts";
+import { addWorkspaceRestore } from "./commands/workspace/restore.ts";
+import { addWorkspaceShell } from "./commands/workspace/shell.ts";
+import { addWorkspaceStop } from "./commands/workspace/stop.ts";
+import { addWorkspaceVersions } from "./commands/workspace/versions.ts";
 import { EXIT, exitCodeOf, interruption } from "./exit-codes.ts";
 import { reportError } from "./report-error.ts";
 import { CLI_VERSION } from "./version.ts";
@@ -91,6 +105,26 @@ const NOUNS = [
       addSessionRead,
       addSessionClose,
       addSessionCancel,
+    ],
+  },
+  {
+    name: "workspace",
+    description: "Files that are kept, and what runs in them",
+    verbs: [
+      addWorkspaceCreate,
+      addWorkspaceList,
+      addWorkspaceGet,
+      addWorkspaceFiles,
+      addWorkspaceCat,
+      addWorkspacePut,
+      addWorkspaceExec,
+      addWorkspaceShell,
+      addWorkspaceVersions,
+      addWorkspaceDiff,
+      addWorkspaceRestore,
+      addWorkspaceFork,
+      addWorkspaceStop,
+      addWorkspaceDelete,
     ],
   },
   {

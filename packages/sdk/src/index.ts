@@ -32,7 +32,8 @@ export type { DurationInput } from "./duration-input.ts";
 export type { JsonSchema, PayloadSchema } from "./payload-schema.ts";
 export { SDK_VERSION } from "./version.ts";
 
-export { Client, decodeBase64 } from "./client/client.ts";
+export { Client } from "./client/client.ts";
+export { decodeBase64 } from "./client/base64.ts";
 export type { ClientOptions } from "./client/config.ts";
 export {
   AuthenticationError,
@@ -67,6 +68,27 @@ export type {
   RecordOf,
 } from "./client/record-appends.ts";
 export type { ReadOptions, RecordsOptions } from "./client/record-reads.ts";
+export type { SandboxesApi } from "./client/sandboxes.ts";
+export type {
+  NewWorkspace,
+  SettleOptions,
+  WorkspaceChanges,
+  WorkspaceQuery,
+  WorkspacesApi,
+} from "./client/workspaces.ts";
+export type { WorkspaceHandle } from "./client/workspace-handle.ts";
+export type {
+  FileListOptions,
+  FileReadOptions,
+  FileVersion,
+  FileWriteOptions,
+  WorkspaceFilesApi,
+} from "./client/workspace-files.ts";
+export type { DiffOptions, WorkspaceVersionsApi } from "./client/workspace-versions.ts";
+export type { ExecHandle, ExecOptions, ExecOutcome, ExecsApi } from "./client/execs.ts";
+export type { PtyHandle, PtyOptions, PtysApi } from "./client/ptys.ts";
+export type { OutputOptions, ProcessChunk, ProcessOutput } from "./client/process-output.ts";
+export type { ProcessWaitOptions } from "./client/wait-for-process.ts";
 export type { CreateTokenOptions, TokenQuery, TokensApi } from "./client/tokens.ts";
 export type { NewPublicAccessToken, PublicAccessTokensApi } from "./client/public-access-tokens.ts";
 export type { ApiRequest, CallOptions, RequestOptions } from "./client/exchange.ts";
@@ -78,11 +100,17 @@ export type {
   CreatedToken,
   Deployment,
   DeploymentEvent,
+  DiffEntry,
+  Exec,
+  FileEntry,
+  Materialization,
+  Pty,
   RecordPage,
   Run,
   RunEvent,
   RunLogChunk,
   RunLogSnapshot,
+  Sandbox as SandboxResource,
   Schedule,
   ScheduledPayload,
   ScheduleOccurrence,
@@ -95,4 +123,7 @@ export type {
   Token,
   TokenCompletion,
   Task as TaskResource,
+  Workspace,
+  WorkspaceVersion,
+  WrittenFile,
 } from "@keelson/contract";

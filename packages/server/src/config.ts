@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parseDuration } from "@keelson/contract";
+import type { S3Options } from "./adapters/s3-blobs.ts";
 import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts";
 import type { Quotas } from "./core/quotas/quota.ts";
 import type { RateSettings } from "./core/rates/rate.ts";
@@ -31,6 +32,8 @@ export type Config = {
   retention: RetentionPolicy;
   /** null: they stay in the database. */
   packLogsAfterMs: number | null;
+  /** null: blobs are in the data folder. */
+  s3: S3Options | null;
   /** null: mails are printed on standard error. */
   smtpUrl: string | null;
   mailFrom: string;
@@ -77,6 +80,47 @@ export const SETTINGS = {
     name: "KEELSON_DATA_DIR",
     byDefault: ".keelson",
     description: "Folder of the embedded database, bundles, credentials and caches.",
+  },
+  s3Bucket: {
+    name: "S3_BUCKET",
+    byDefault: null,
+    description:
+      "Bucket for bundles and the files of workspaces, in any S3-compatible store. Without it they are in the data folder, which all servers must then share.",
+  },
+  s3Endpoint: {
+    name: "S3_ENDPOINT",
+    byDefault: null,
+    description:
+      "URL of a store other than AWS, such as `http://minio:9000`; buckets are then part of the path.",
+  },
+  s3Region: {
+    name: "S3_REGION",
+    byDefault: null,
+    description: "Region of the bucket. Default: `AWS_REGION`, else `us-east-1`.",
+  },
+  s3Prefix: {
+    name: "S3_PREFIX",
+    byDefault: null,
+    description: "What the keys of all objects begin with, such as `keelson/production`.",
+  },
+  awsAccessKeyId: {
+    name: "AWS_ACCESS_KEY_ID",
+    byDefault: null,
+    description:
+      "Credentials of the bucket. Without them they are looked for as AWS tools do: profile, web identity, container, instance.",
+    secret: true,
+  },
+  awsSecretAccessKey: {
+    name: "AWS_SECRET_ACCESS_KEY",
+    byDefault: null,
+    description: "Belongs to the access key.",
+    secret: true,
+  },
+  awsSessionToken: {
+    name: "AWS_SESSION_TOKEN",
+    byDefault: null,
+    description: "Belongs to temporary credentials.",
+    secret: true,
   },
   publicUrl: {
     name: "PUBLIC_URL",
@@ -373,6 +417,32 @@ function masterKey(env: Environment): MasterKey | null {
   return key;
 }
 
+function s3(env: Environment): Config["s3"] {
+  const bucket = read(env, SETTINGS.s3Bucket);
+  const endpoint = url(env, SETTINGS.s3Endpoint, /^https?:$/, "https://s3.example.com");
+  const prefix = (read(env, SETTINGS.s3Prefix) ?? "").replace(/^\/+|\/+$/g, "");
+  if (bucket === null) {
+    if (endpoint !== null)
+      throw new ConfigError("S3_ENDPOINT is set without S3_BUCKET; set both, or neither.");
+    return null;
+  }
+  const accessKeyId = read(env, SETTINGS.awsAccessKeyId);
+  const secretAccessKey = read(env, SETTINGS.awsSecretAccessKey);
+  const sessionToken = read(env, SETTINGS.awsSessionToken);
+  if ((accessKeyId === null) !== (secretAccessKey === null))
+    throw new ConfigError("Set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or neither.");
+  return {
+    bucket,
+    endpoint,
+    region: read(env, SETTINGS.s3Region) ?? (env["AWS_REGION"] || "us-east-1"),
+    prefix: prefix === "" ? "" : `${prefix}/`,
+    credentials:
+      accessKeyId === null || secretAccessKey === null
+        ? null
+        : { accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) },
+  };
+}
+
 function github(env: Environment): Config["github"] {
   const clientId = read(env, SETTINGS.githubClientId);
   const clientSecret = read(env, SETTINGS.githubClientSecret);
@@ -440,6 +510,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     trustedProxies: networks(env, SETTINGS.trustedProxies),
     retention: retention(env),
     packLogsAfterMs: kept(env, SETTINGS.packLogsAfter),
+    s3: s3(env),
     smtpUrl: url(env, SETTINGS.smtpUrl, /^smtps?:$/, "smtp://user:password@mail.example.com:587"),
     mailFrom: read(env, SETTINGS.mailFrom) ?? "",
     github: github(env),

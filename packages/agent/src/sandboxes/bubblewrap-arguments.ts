@@ -14,6 +14,8 @@ const LOADER_VARIABLES = /^(LD_|GLIBC_|MALLOC_|GCONV_PATH$|LOCPATH$|NLSPATH$)/;
 /** The user inside a user namespace; outside it is the workspace's own uid, or the agent's. */
 const INSIDE_UID = 1000;
 const TMP_BYTES = 1024 ** 3;
+/** To become the workspace's uid, and before that to enter its folders, which are closed to all others. They go with root. */
+const ROOT_CAPABILITIES = ["CAP_SETUID", "CAP_SETGID", "CAP_DAC_READ_SEARCH"] as const;
 
 /** Of /etc only what programs need to run: no shadow, no keys, no configuration of the machine's services. */
 const ETC = [
@@ -70,7 +72,7 @@ function bubblewrapOptions(
   const isRoot = user === "root";
   return [
     ...namespaces(isRoot, network),
-    ...["--cap-drop", "ALL", ...(isRoot ? ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] : [])],
+    ...["--cap-drop", "ALL", ...(isRoot ? ROOT_CAPABILITIES.flatMap((name) => ["--cap-add", name]) : [])],
     "--die-with-parent",
     // A terminal keeps its session for job control; the filter refuses what a shared terminal could be misused for.
     ...(spec.kind === "exec" ? ["--new-session"] : []),
@@ -109,6 +111,8 @@ function systemFiles(): string[] {
   });
   return [
     ...["--ro-bind", "/usr", "/usr", ...top],
+    // Made by itself it would be root's alone where root sets the sandbox up.
+    ...["--perms", "0755", "--dir", "/etc"],
     ...ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.passwd), "/etc/passwd"],
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.group), "/etc/group"],

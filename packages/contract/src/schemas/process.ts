@@ -91,15 +91,14 @@ export const SignalExec = Type.Object(
 );
 export type SignalExec = Static<typeof SignalExec>;
 
-export const ExecStdin = Type.Object(
-  {
-    data: Base64,
-    offset: Type.Optional(
-      Type.Integer({ minimum: 0, description: "Bytes before these; another is 409 `offset_mismatch`." }),
-    ),
-  },
-  { ...strict, $id: "ExecStdin" },
-);
+const inputFields = {
+  data: Base64,
+  offset: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Bytes before these; another is 409 `offset_mismatch`." }),
+  ),
+};
+
+export const ExecStdin = Type.Object(inputFields, { ...strict, $id: "ExecStdin" });
 export type ExecStdin = Static<typeof ExecStdin>;
 
 export const InputOffset = Type.Object(
@@ -121,6 +120,7 @@ export const Pty = Type.Object(
     status: Type.Enum([...PTY_STATUSES]),
     exit_code: Nullable(Type.Integer()),
     error: Nullable(Type.Object({ message: Type.String() })),
+    input: Type.Object({ bytes: Type.Integer() }),
     output: OutputState,
     version_id: Nullable(Id("wsv")),
     started_at: Nullable(Timestamp),
@@ -146,7 +146,7 @@ export const CreatePty = Type.Object(
 );
 export type CreatePty = Static<typeof CreatePty>;
 
-export const PtyInput = Type.Object({ data: Base64 }, { ...strict, $id: "PtyInput" });
+export const PtyInput = Type.Object(inputFields, { ...strict, $id: "PtyInput" });
 export type PtyInput = Static<typeof PtyInput>;
 
 export const ResizePty = Type.Object({ cols: Side, rows: Side }, { ...strict, $id: "ResizePty" });

@@ -3,12 +3,14 @@ import { resolveConfig, type ClientOptions } from "./config.ts";
 import { createDeploymentsApi, type DeploymentsApi } from "./deployments.ts";
 import { createPublicAccessTokensApi, type PublicAccessTokensApi } from "./public-access-tokens.ts";
 import { createRunsApi, type RunsApi } from "./runs.ts";
+import { createSandboxesApi, type SandboxesApi } from "./sandboxes.ts";
 import { createSchedulesApi, type SchedulesApi } from "./schedules.ts";
 import { createSecretsApi, type SecretsApi } from "./secrets.ts";
 import { createSessionsApi, type SessionsApi } from "./sessions.ts";
 import { createTasksApi, type TasksApi } from "./tasks.ts";
 import type { ApiRequest } from "./exchange.ts";
 import { createTokensApi, type TokensApi } from "./tokens.ts";
+import { createWorkspacesApi, type WorkspacesApi } from "./workspaces.ts";
 import { createTransport, type Transport } from "./transport.ts";
 
 /**
@@ -25,6 +27,8 @@ export class Client {
   readonly deployments: DeploymentsApi;
   readonly schedules: SchedulesApi;
   readonly secrets: SecretsApi;
+  readonly workspaces: WorkspacesApi;
+  readonly sandboxes: SandboxesApi;
   readonly #transport: Transport;
 
   /** Throws a TypeError when the URL or the API key is neither given nor in the environment. */
@@ -40,6 +44,8 @@ export class Client {
     this.deployments = createDeploymentsApi(transport);
     this.schedules = createSchedulesApi(transport);
     this.secrets = createSecretsApi(transport);
+    this.workspaces = createWorkspacesApi(transport);
+    this.sandboxes = createSandboxesApi(transport);
   }
 
   /** Calls a route that has no method of its own here, with the client's credential, retries and errors. `T` is its answer. */
@@ -47,7 +53,3 @@ export class Client {
     return this.#transport.request<T>(request);
   }
 }
-
-/** The bytes of a log chunk or snapshot. */
-export const decodeBase64 = (text: string): Uint8Array =>
-  Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

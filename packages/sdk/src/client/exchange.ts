@@ -26,7 +26,9 @@ export type ApiRequest = RequestOptions & {
   query?: Record<string, string | number | readonly string[] | undefined>;
   /** JSON text or raw bytes; a value is encoded as JSON. */
   body?: { json: unknown } | { text: string } | { bytes: Uint8Array };
-  /** The body carries an idempotency key, or repeating has no second effect. */
+  /** Besides the client's own. */
+  headers?: Record<string, string>;
+  /** Whether repeating has no second effect. Default: any method but POST, and what has an idempotency key. */
   repeatable?: boolean;
 };
 
@@ -73,7 +75,7 @@ export async function exchange(
 ): Promise<HttpResponse> {
   const { method, path, signal } = request;
   signal?.throwIfAborted();
-  const sent = { ...headers };
+  const sent = { ...headers, ...request.headers };
   const body = encodeBody(request, sent);
   // One controller for the caller's signal and the time limit: cheaper than AbortSignal.any and timeout.
   const controller = new AbortController();

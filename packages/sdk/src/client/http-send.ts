@@ -10,7 +10,13 @@ export type HttpRequest = {
   signal: AbortSignal;
 };
 
-export type HttpResponse = { status: number; header(name: string): string | null; text: string };
+export type HttpResponse = {
+  status: number;
+  header(name: string): string | null;
+  body: Uint8Array;
+  /** The body as UTF-8. */
+  text(): string;
+};
 
 /** Rejects when there was no whole answer. */
 export type HttpSend = (request: HttpRequest) => Promise<HttpResponse>;
@@ -21,10 +27,12 @@ export const sendByFetch =
     const init: RequestInit = { method, headers, signal };
     if (body !== null) init.body = body as Uint8Array<ArrayBuffer>;
     const response = await fetch(url, init);
+    const content = new Uint8Array(await response.arrayBuffer());
     return {
       status: response.status,
       header: (name) => response.headers.get(name),
-      text: await response.text(),
+      body: content,
+      text: () => new TextDecoder().decode(content),
     };
   };
 
@@ -66,16 +74,18 @@ export function nodeSend(): HttpSend | null {
           response.on("aborted", () =>
             reject(new Error("the connection was closed in the middle of the answer")),
           );
-          response.on("end", () =>
+          response.on("end", () => {
+            const content = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
             resolve({
               status: response.statusCode ?? 0,
               header: (name) => {
                 const value = response.headers[name];
                 return value === undefined ? null : String(value);
               },
-              text: (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString("utf8"),
-            }),
-          );
+              body: content,
+              text: () => content.toString("utf8"),
+            });
+          });
         },
       );
       request.on("error", reject);

@@ -8,7 +8,8 @@ const SILENCE_MS = 45_000;
 
 async function refusalOf(response: Response): Promise<Error> {
   const header = (name: string): string | null => response.headers.get(name);
-  return responseError({ status: response.status, header, text: await response.text() }, false);
+  const text = await response.text();
+  return responseError({ status: response.status, header, text: () => text }, false);
 }
 
 /**

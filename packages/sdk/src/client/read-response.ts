@@ -14,9 +14,10 @@ function parseRetryAfter(value: string | null): number | null {
 
 /** The value of a good answer; null when it has no body. */
 export function parseBody(response: HttpResponse): unknown {
-  if (response.text === "") return null;
+  const text = response.text();
+  if (text === "") return null;
   try {
-    return JSON.parse(response.text);
+    return JSON.parse(text);
   } catch (cause) {
     const message = "The server's answer is not JSON; is something between client and server?";
     throw new KeelsonError({ code: "unexpected_response", message, status: response.status, cause });
@@ -24,14 +25,14 @@ export function parseBody(response: HttpResponse): unknown {
 }
 
 /** The error that an answer of 400 and up stands for. */
-export function responseError(response: HttpResponse, write: boolean): KeelsonError {
+export function responseError(response: Omit<HttpResponse, "body">, write: boolean): KeelsonError {
   const extra = {
     requestId: response.header(HEADERS.requestId),
     retryAfterMs: parseRetryAfter(response.header("retry-after")),
     outcomeUnknown: write && response.status >= 500 && response.status !== 501,
   };
   try {
-    const body = JSON.parse(response.text) as { error?: { code: string; message: string } } | null;
+    const body = JSON.parse(response.text()) as { error?: { code: string; message: string } } | null;
     if (typeof body?.error?.code === "string") return errorOf(response.status, body.error, extra);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;

@@ -4,13 +4,16 @@ import { sleep } from "./clock.ts";
 import type { ClientConfig } from "./config.ts";
 import { AuthenticationError, KeelsonError } from "./errors.ts";
 import { exchange, type ApiRequest } from "./exchange.ts";
-import { nodeSend, sendByFetch } from "./http-send.ts";
+import { nodeSend, sendByFetch, type HttpResponse } from "./http-send.ts";
 import { parseBody, responseError } from "./read-response.ts";
 import { backoffMs, mayRepeat } from "./retry.ts";
 
 export type Transport = {
   config: ClientConfig;
+  /** The value of the answer's JSON. */
   request<T>(request: ApiRequest): Promise<T>;
+  /** The answer's body as it is. */
+  requestBytes(request: ApiRequest): Promise<Uint8Array>;
   /** What every request carries. `renew` says that the last credential was refused. */
   headers(renew?: boolean): Promise<Record<string, string>>;
   /** Whether there may be another credential in place of one that was refused. */
@@ -54,17 +57,17 @@ export function createTransport(
     };
   };
 
-  async function request<T>(request: ApiRequest): Promise<T> {
+  async function answerTo(request: ApiRequest): Promise<HttpResponse> {
     const url = config.url + withQuery(request.path, request.query);
     const timeoutMs = request.timeoutMs ?? config.timeoutMs;
     const repeatable =
-      request.method !== "POST" || request.repeatable === true || request.idempotencyKey !== undefined;
+      request.repeatable ?? (request.method !== "POST" || request.idempotencyKey !== undefined);
     let renew = false;
     for (let attempt = 1; ;) {
       try {
         const response = await exchange(request, { url, headers: await headers(renew), timeoutMs, send });
         if (response.status >= 400) throw responseError(response, request.method !== "GET");
-        return parseBody(response) as T;
+        return response;
       } catch (error) {
         if (renewable && !renew && error instanceof AuthenticationError) {
           renew = true;
@@ -79,5 +82,12 @@ export function createTransport(
     }
   }
 
-  return { config, request, headers, renewable, fetch: config.fetch ?? globalThis.fetch.bind(globalThis) };
+  return {
+    config,
+    request: async <T>(request: ApiRequest) => parseBody(await answerTo(request)) as T,
+    requestBytes: async (request) => (await answerTo(request)).body,
+    headers,
+    renewable,
+    fetch: config.fetch ?? globalThis.fetch.bind(globalThis),
+  };
 }

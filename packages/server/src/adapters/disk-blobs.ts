@@ -2,7 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Blob, BlobStore } from "../core/blobs/blob.ts";
-import { DomainError, invalidRequest } from "../domain-error.ts";
+import { DomainError } from "../domain-error.ts";
+import { damaged, overLimit, requireDigest, wrongDigest } from "./blob-refusals.ts";
 
 const UPLOADS = "uploads";
 /** Nothing is uploaded for a day: such a file was left by a process that was killed. */
@@ -59,7 +60,7 @@ const diskFull = (cause: unknown): DomainError =>
   );
 
 function placeOf(dir: string, digest: string): string {
-  if (!/^[0-9a-f]{64}$/.test(digest)) throw new TypeError("A digest is 64 lower-case hexadecimal digits.");
+  requireDigest(digest);
   return path.join(dir, digest.slice(0, 2), digest.slice(2));
 }
 
@@ -76,27 +77,12 @@ async function writeVerified(
     let sizeBytes = 0;
     for await (const chunk of bytes) {
       sizeBytes += chunk.byteLength;
-      if (sizeBytes > maxBytes) {
-        throw new DomainError(
-          "payload_too_large",
-          `The content is over ${maxBytes} bytes; make it smaller.`,
-          {
-            limit_bytes: maxBytes,
-          },
-        );
-      }
+      if (sizeBytes > maxBytes) throw overLimit(maxBytes);
       hash.update(chunk);
       await handle.writeFile(chunk);
     }
     const found = hash.digest("hex");
-    if (found !== digest) {
-      throw invalidRequest([
-        {
-          path: "digest",
-          message: `the content has the digest ${found}, not ${digest}; send it again, or correct the digest`,
-        },
-      ]);
-    }
+    if (found !== digest) throw wrongDigest(found, digest);
     await handle.sync();
     return sizeBytes;
   } finally {
@@ -120,8 +106,7 @@ async function readVerified(place: string, digest: string): Promise<Blob | null>
     return nullWhenAbsent(error);
   }
   const found = hash.digest("hex");
-  if (found !== digest)
-    throw new Error(`The blob ${digest} is damaged: its content has the digest ${found}.`);
+  if (found !== digest) throw damaged(digest, found);
   return { sizeBytes, bytes: chunksOf(place) };
 }
 

@@ -48,6 +48,7 @@ export const EXAMPLE_PTY = {
   finished_at: null,
   cols: 120,
   rows: 40,
+  input: { bytes: 3 },
   output: { bytes: 6, earliest_cursor: "0" },
 };
 export const EXAMPLE_OUTPUT = {

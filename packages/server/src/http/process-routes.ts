@@ -52,7 +52,8 @@ const OUTPUT_TEXT =
   "Chunks after `cursor`; with `follow=1` or `Accept: text/event-stream` a stream of `chunk`, whose ids are the byte offset after them. At least " +
   "the last 8 MiB are kept: an older cursor is 410 `cursor_expired`, in a stream a `gap`. The stream ends with `end` and how the process ended.";
 const INPUT_TEXT =
-  "Raw bytes, or JSON with base64, at most 256 KiB. What the process does not read is kept up to 4 MiB, then 429.";
+  "Raw bytes, or JSON with base64, at most 256 KiB. What the process does not read is kept up to 4 MiB, then 429. With `offset`, bytes that are " +
+  "not the next ones are 409 `offset_mismatch`: a repeat is not taken twice.";
 
 const listQuery = Type.Object(pageQuery(), { additionalProperties: false });
 const output = {
@@ -126,7 +127,7 @@ const execRoutes: Route[] = [
     path: "/api/workspaces/:workspace_id/execs/:exec_id/stdin",
     operationId: "apiWriteExecStdin",
     summary: "Write to stdin",
-    description: `${INPUT_TEXT} With \`offset\`, bytes that are not the next ones are 409 \`offset_mismatch\`: a repeat is not taken twice.`,
+    description: INPUT_TEXT,
     access: exec,
     params: ExecParams,
     rawBody: { bodyLimitBytes: INPUT_BODY_BYTES, mediaType: OCTETS, orJson: ExecStdin },

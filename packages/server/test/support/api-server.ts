@@ -67,6 +67,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     trustedProxies: [],
     retention: loadConfig({}).retention,
     packLogsAfterMs: null,
+    s3: null,
     smtpUrl: null,
     github: null,
     mailFrom: "Keelson <keelson@example.com>",

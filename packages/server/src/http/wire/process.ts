@@ -63,6 +63,7 @@ export const toPty = (row: ProcessRow): Pty => ({
   status: row.status as Pty["status"],
   cols: row.cols ?? DEFAULT_SIZE.cols,
   rows: row.rows ?? DEFAULT_SIZE.rows,
+  input: { bytes: row.inputBytes },
   output: { bytes: row.stdoutBytes, earliest_cursor: String(row.stdoutFirst) },
 });
 

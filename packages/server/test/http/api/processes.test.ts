@@ -209,6 +209,9 @@ describe("execs and PTYs", () => {
     const { inputs, controls } = await scene.poll();
     assert.equal(Buffer.from(inputs[0].data, "base64").toString(), "ls\r");
     assert.deepEqual([controls[0].kind, controls[0].cols, controls[0].rows], ["resize", 50, 20]);
+    const repeated = await post(`${scene.path}/input`, { data: base64("ls\r"), offset: 0 });
+    assert.deepEqual([repeated.status, repeated.body.error.details], [409, { offset: 3 }]);
+    assert.deepEqual((await server.call("GET", scene.path)).body.input, { bytes: 3 });
     scene.item.input_offset = 3;
     scene.item.control_sequence = 1;
     const wrong = await scene.report("output", { chunks: [chunk("stdout", 0, "x")] });

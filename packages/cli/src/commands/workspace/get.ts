@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { printFields } from "../../table.ts";
+import { addWorkspaceArgument, openWorkspace, type WorkspaceFlags } from "../../workspace-argument.ts";
+
+export function addWorkspaceGet(parent: Command, cli: Cli): void {
+  addWorkspaceArgument(parent.command("get").description("Show a workspace"))
+    .addHelpText("after", "\nExample:\n  $ keelson workspace get --external-id ticket-17\n")
+    .action(async (id: string, flags: WorkspaceFlags) => {
+      const { signal } = cli.host;
+      const workspace = await (await openWorkspace(cli, id, flags)).get({ signal });
+      if (cli.isJson()) {
+        cli.printJson(workspace);
+        return;
+      }
+      const { materialization } = workspace;
+      printFields(cli, {
+        workspace: workspace.id,
+        "external id": workspace.external_id,
+        sandbox: workspace.sandbox,
+        status: workspace.status,
+        machine:
+          materialization === null
+            ? null
+            : [materialization.status, materialization.isolation, materialization.worker_id]
+                .filter((part) => part !== null)
+                .join(", "),
+        why: materialization?.error?.message ?? workspace.status_reason?.message,
+        version: workspace.current_version_id,
+        tags: workspace.tags.join(", "),
+        metadata: Object.keys(workspace.metadata).length === 0 ? null : workspace.metadata,
+        created: workspace.created_at,
+        "last used": workspace.last_activity_at,
+      });
+    });
+}

@@ -1,0 +1,114 @@
+import type { CreatePty, Pty } from "@keelson/contract";
+import { callOptions, type CallOptions, type RequestOptions } from "./exchange.ts";
+import { listOf } from "./fetch-page.ts";
+import type { PagedList, PageQuery } from "./paged-list.ts";
+import { createInputWriter } from "./process-input.ts";
+import { createProcessOutput, type ProcessOutput } from "./process-output.ts";
+import { randomKey } from "./random.ts";
+import type { Transport } from "./transport.ts";
+import { untilProcessEnded, type ProcessWaitOptions } from "./wait-for-process.ts";
+import { workspacePath } from "./workspace-path.ts";
+
+export type PtyOptions = CallOptions & {
+  /** The program and its arguments. Default: the login shell. */
+  command?: readonly string[];
+  /** A folder of the workspace. Default: its root. */
+  cwd?: string;
+  env?: Readonly<Record<string, string>>;
+  /** Columns, 1 to 1000. Default 80. */
+  cols?: number;
+  /** Rows, 1 to 1000. Default 24. */
+  rows?: number;
+  /** A second PTY with the same key gives the first one. Default: a key of its own, so that a lost answer is asked for again. */
+  idempotencyKey?: string;
+};
+
+/** A terminal in a workspace. */
+export type PtyHandle = {
+  readonly id: string;
+  readonly workspaceId: string;
+  /** What the terminal shows: bytes with control sequences, of both outputs of its program. */
+  readonly output: ProcessOutput;
+  get(options?: RequestOptions): Promise<Pty>;
+  /**
+   * Types; calls are sent one after another. Never taken twice. Rejects with a ConflictError `invalid_state` once the
+   * terminal has ended.
+   */
+  write(content: string | Uint8Array, options?: CallOptions): Promise<void>;
+  resize(cols: number, rows: number, options?: CallOptions): Promise<Pty>;
+  /** Hangs up: the whole process group goes. Closing again changes nothing. */
+  close(options?: CallOptions): Promise<Pty>;
+  /** Once it has ended, however it ended: `exited`, `closed` or `lost`. */
+  wait(options?: ProcessWaitOptions): Promise<Pty>;
+};
+
+export type PtysApi = {
+  /** Newest first. */
+  list(workspaceId: string, query?: PageQuery, options?: RequestOptions): PagedList<Pty>;
+  get(workspaceId: string, ptyId: string, options?: RequestOptions): Promise<Pty>;
+  /** A PTY at hand. Nothing is asked before its methods are called. */
+  open(workspaceId: string, ptyId: string): PtyHandle;
+};
+
+const toWirePty = (options: PtyOptions): CreatePty => ({
+  ...(options.command !== undefined && { command: [...options.command] }),
+  ...(options.cwd !== undefined && { cwd: options.cwd }),
+  ...(options.env !== undefined && { env: { ...options.env } }),
+  ...(options.cols !== undefined && { cols: options.cols }),
+  ...(options.rows !== undefined && { rows: options.rows }),
+  idempotency_key: options.idempotencyKey ?? randomKey(),
+});
+
+const ptyPath = (workspaceId: string, ptyId: string, rest = ""): string =>
+  workspacePath(workspaceId, `/pty/${encodeURIComponent(ptyId)}${rest}`);
+
+function createPtyHandle(transport: Transport, workspaceId: string, id: string, typed?: number): PtyHandle {
+  const at = (rest = ""): string => ptyPath(workspaceId, id, rest);
+  const get = (options: RequestOptions = {}): Promise<Pty> =>
+    transport.request({ method: "GET", path: at(), ...options });
+  const change = (path: string, json: object, options: CallOptions): Promise<Pty> =>
+    transport.request({ method: "POST", path, body: { json }, repeatable: true, ...callOptions(options) });
+  return {
+    id,
+    workspaceId,
+    output: createProcessOutput(transport, at("/output")),
+    get,
+    write: createInputWriter(
+      transport,
+      at("/input"),
+      async (options) => typed ?? (await get(options)).input.bytes,
+    ),
+    resize: (cols, rows, options = {}) => change(at("/resize"), { cols, rows }, options),
+    close: (options = {}) => change(at("/close"), {}, options),
+    async wait(options = {}) {
+      await untilProcessEnded(transport, at("/output"), options);
+      return get(options.signal === undefined ? {} : { signal: options.signal });
+    },
+  };
+}
+
+/** Opens a terminal once the workspace is live. */
+export async function openPty(
+  transport: Transport,
+  workspaceId: string,
+  options: PtyOptions,
+): Promise<PtyHandle> {
+  const pty = await transport.request<Pty>({
+    method: "POST",
+    path: workspacePath(workspaceId, "/pty"),
+    body: { json: toWirePty(options) },
+    repeatable: true,
+    ...callOptions(options),
+  });
+  // What is known of a terminal that may have been opened earlier is how it was then.
+  const typed = options.idempotencyKey === undefined ? pty.input.bytes : undefined;
+  return createPtyHandle(transport, workspaceId, pty.id, typed);
+}
+
+export const createPtysApi = (transport: Transport): PtysApi => ({
+  list: (workspaceId, query = {}, options = {}) =>
+    listOf(transport, workspacePath(workspaceId, "/pty"), "ptys", query, options),
+  get: (workspaceId, ptyId, options = {}) =>
+    transport.request({ method: "GET", path: ptyPath(workspaceId, ptyId), ...options }),
+  open: (workspaceId, ptyId) => createPtyHandle(transport, workspaceId, ptyId),
+});
