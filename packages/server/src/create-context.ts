@@ -1,13 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { join } from "node:path";
 import type { Logger } from "pino";
-import { createDiskBlobs } from "./adapters/disk-blobs.ts";
-import { openS3Blobs } from "./adapters/s3-blobs.ts";
 import { createGithub } from "./adapters/github.ts";
 import { createMailSender } from "./adapters/mail.ts";
 import type { Clock } from "./clock.ts";
 import { ConfigError, type Config } from "./config.ts";
-import type { BlobStore } from "./core/blobs/blob.ts";
 import { makeCredential } from "./core/credentials/make-credential.ts";
 import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/credentials/master-key.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
@@ -28,6 +24,7 @@ import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/readiness.ts";
 import { routes } from "./http/routes.ts";
 import { systemRandom } from "./random.ts";
+import { openBlobs } from "./open-blobs.ts";
 import type { ServerContext } from "./server-context.ts";
 import { createUuidGenerator } from "./uuid.ts";
 
@@ -56,8 +53,7 @@ export async function createContext(
   const deployments = createDeploymentCache({ db, clock });
   const quotas = createQuotas({ db, clock, wakes, serverId: newUuid() }, config.quotas);
   let openApiJson: string | undefined;
-  const blobsIn = await openBlobs(config);
-  const workspaceBlobs = (environmentId: string): BlobStore => blobsIn(`workspaces/${environmentId}`);
+  const { bundles, ofEnvironment: workspaceBlobs } = await openBlobs(config);
   const context: ServerContext = {
     db,
     clock,
@@ -81,7 +77,7 @@ export async function createContext(
     recordAppender: createRecordAppender({ db, clock, newUuid, wakes, deployments, ...quotas }),
     deployments,
     ...quotas,
-    blobs: blobsIn("blobs"),
+    blobs: bundles,
     workspaceBlobs,
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
@@ -102,16 +98,6 @@ export async function createContext(
       publicUrl ??= url;
     },
   };
-}
-
-/** Where bytes are: a folder of the bucket, or of the data folder. */
-async function openBlobs({ s3, dataDir }: Config): Promise<(folder: string) => BlobStore> {
-  if (s3 === null) return (folder) => createDiskBlobs(join(dataDir, folder));
-  try {
-    return await openS3Blobs(s3);
-  } catch (cause) {
-    throw new ConfigError((cause as Error).message, { cause });
-  }
 }
 
 function showGauges({ metrics, db, runStarter, recordAppender }: ServerContext): void {

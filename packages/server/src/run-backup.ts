@@ -1,14 +1,14 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { createDiskBlobs } from "./adapters/disk-blobs.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { BackupError, type BackupManifest, type BackupProgress } from "./core/backups/backup.ts";
 import { nameBackup } from "./core/backups/name-backup.ts";
-import { writeBackup, type BackupStores } from "./core/backups/write-backup.ts";
+import { writeBackup } from "./core/backups/write-backup.ts";
 import { findMasterKey } from "./core/credentials/master-key.ts";
 import { openCopySession } from "./db/copy-tables.ts";
 import { findEmbeddedServer, startEmbeddedServer } from "./db/embedded-server.ts";
+import { openBlobs } from "./open-blobs.ts";
 
 export type BackupRequest = {
   /** A file, which must not be there, or a folder. */
@@ -25,11 +25,6 @@ export type BackupRequest = {
 
 export const KEY_FILES = ["master.key", "credentials.json"] as const;
 
-export const backupStores = (dataDir: string): BackupStores => ({
-  bundles: createDiskBlobs(join(dataDir, "blobs")),
-  ofEnvironment: (environmentId) => createDiskBlobs(join(dataDir, "workspaces", environmentId)),
-});
-
 /** Backs up the installation of a configuration, whether its servers run or not. */
 export async function runBackup(
   config: Config,
@@ -44,7 +39,7 @@ export async function runBackup(
       const { version, signal, tell } = request;
       const written = await writeBackup({
         session,
-        stores: backupStores(config.dataDir),
+        stores: await openBlobs(config),
         file,
         version,
         keys: request.includeKeys ? await readKeys(config) : [],

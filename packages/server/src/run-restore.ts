@@ -20,7 +20,8 @@ import {
 } from "./core/credentials/master-key.ts";
 import { UNFINISHED_RESTORE } from "./refuse-unfinished-restore.ts";
 import { startEmbeddedServer } from "./db/embedded-server.ts";
-import { backupStores, KEY_FILES } from "./run-backup.ts";
+import { openBlobs } from "./open-blobs.ts";
+import { KEY_FILES } from "./run-backup.ts";
 
 export type RestoreRequest = {
   /** A backup, or a folder of which the newest is taken. */
@@ -64,7 +65,7 @@ export async function runRestore(config: Config, request: RestoreRequest): Promi
     await writeSynced(marker, `${file}\n`);
     await syncFolder(dataDir);
     for (const { name, bytes } of keys) await writeSynced(join(dataDir, name), bytes);
-    const context = { archive, stores: backupStores(dataDir), now: clock(), signal, tell };
+    const context = { archive, stores: await openBlobs(config), now: clock(), signal, tell };
     await restoreBlobs(context);
     const heldRuns = await intoDatabase(config, request.notice, (url) => restoreRows(context, url));
     await rm(marker);

@@ -21,11 +21,12 @@ import {
   endMaterializationLeases,
   forgetWorkers,
 } from "./backup-writes.ts";
-import { storeOf, type BackupStores } from "./write-backup.ts";
+import type { Blobs } from "../blobs/blob.ts";
+import { storeOf } from "./write-backup.ts";
 
 export type RestoreContext = {
   archive: Archive;
-  stores: BackupStores;
+  stores: Blobs;
   now: number;
   signal: AbortSignal;
   tell: (progress: BackupProgress) => void;

@@ -1,5 +1,5 @@
 import type { CopySession, TableShape } from "../../db/copy-tables.ts";
-import type { BlobStore } from "../blobs/blob.ts";
+import type { Blobs, BlobStore } from "../blobs/blob.ts";
 import { createArchive, digestOf, type ArchiveWriter } from "./archive-writer.ts";
 import {
   BACKUP_FORMAT,
@@ -14,11 +14,9 @@ import {
 import { preventRemovals } from "../blobs/removal-lock.ts";
 import { hasTables, listBundleDigests, listStoredBlobs, readOrigin } from "./backup-reads.ts";
 
-export type BackupStores = { bundles: BlobStore; ofEnvironment: (environmentId: string) => BlobStore };
-
 export type BackupOptions = {
   session: CopySession;
-  stores: BackupStores;
+  stores: Blobs;
   file: string;
   /** Of the program. */
   version: string;
@@ -115,7 +113,7 @@ async function listBlobs(session: CopySession): Promise<NeededBlob[]> {
   ];
 }
 
-export const storeOf = (stores: BackupStores, home: BlobHome): BlobStore =>
+export const storeOf = (stores: Blobs, home: BlobHome): BlobStore =>
   home.kind === "bundles" ? stores.bundles : stores.ofEnvironment(home.environmentId);
 
 async function addBlobs(

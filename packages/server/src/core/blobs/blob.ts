@@ -25,3 +25,6 @@ export type BlobStore = {
   /** Removes it; harmless when it is not there. */
   remove(digest: string): Promise<void>;
 };
+
+/** The stores of an installation: of bundles, and of each environment's own blobs. */
+export type Blobs = { bundles: BlobStore; ofEnvironment: (environmentId: string) => BlobStore };

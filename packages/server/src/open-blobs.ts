@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import { createDiskBlobs } from "./adapters/disk-blobs.ts";
+import { openS3Blobs } from "./adapters/s3-blobs.ts";
+import { ConfigError, type Config } from "./config.ts";
+import type { Blobs, BlobStore } from "./core/blobs/blob.ts";
+
+/** Where the bytes of an installation are: in the bucket, or in the data folder. @throws ConfigError when the bucket cannot be used. */
+export async function openBlobs(config: Pick<Config, "s3" | "dataDir">): Promise<Blobs> {
+  const inFolder = await openStore(config);
+  return {
+    bundles: inFolder("blobs"),
+    ofEnvironment: (environmentId) => inFolder(`workspaces/${environmentId}`),
+  };
+}
+
+async function openStore({
+  s3,
+  dataDir,
+}: Pick<Config, "s3" | "dataDir">): Promise<(folder: string) => BlobStore> {
+  if (s3 === null) return (folder) => createDiskBlobs(join(dataDir, folder));
+  try {
+    return await openS3Blobs(s3);
+  } catch (cause) {
+    throw new ConfigError((cause as Error).message, { cause });
+  }
+}
