@@ -30,7 +30,6 @@ export async function* exportAuditEvents(
       EXIT.failure,
       `The export was answered with ${response.status}: ${await response.text()}`,
     );
-  // Web streams of the library and of Node.js are one at run time.
-  const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
+  const body = Readable.fromWeb(response.body);
   for await (const line of createInterface({ input: body, crlfDelay: Infinity })) yield line;
 }

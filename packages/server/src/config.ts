@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parseDuration } from "@keelson/contract";
 import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts";
@@ -14,6 +15,8 @@ export type Config = {
   databaseStatementNames: boolean;
   dataDir: string;
   publicUrl: string | null;
+  /** Whose X-Forwarded-For is believed: addresses and networks. */
+  trustedProxies: string[];
   /** null: `master.key` in the data folder. */
   masterKey: MasterKey | null;
   leaseDurationMs: number;
@@ -72,6 +75,12 @@ export const SETTINGS = {
     name: "PUBLIC_URL",
     byDefault: null,
     description: "The address under which callers reach the server, when it is not the one listened on.",
+  },
+  trustedProxies: {
+    name: "KEELSON_TRUSTED_PROXIES",
+    byDefault: "",
+    description:
+      "Addresses and networks of the proxies in front, such as `10.0.0.0/8, ::1`: what they say in X-Forwarded-For is where a request comes from.",
   },
   leaseDuration: {
     name: "KEELSON_LEASE_DURATION",
@@ -206,6 +215,27 @@ function oneOf<Value extends string>(env: Environment, setting: Setting, values:
   return value;
 }
 
+/** A list of addresses and of networks in CIDR notation, separated by commas. */
+function networks(env: Environment, setting: Setting): string[] {
+  const parts = (read(env, setting) ?? "").split(",").map((part) => part.trim());
+  const named = parts.filter((part) => part !== "");
+  const isNetwork = (text: string): boolean => {
+    const [address = "", bits, ...rest] = text.split("/");
+    const most = isIP(address) === 6 ? 128 : 32;
+    return (
+      isIP(address) !== 0 &&
+      rest.length === 0 &&
+      (bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= most))
+    );
+  };
+  const bad = named.find((part) => !isNetwork(part));
+  if (bad !== undefined)
+    throw new ConfigError(
+      `${setting.name} has "${bad}"; set addresses and networks such as 10.0.0.0/8, ::1.`,
+    );
+  return named;
+}
+
 type DurationBounds = { minimumMs: number; maximumMs: number; shown: string };
 
 function duration(env: Environment, setting: Setting, bounds: DurationBounds): number {
@@ -268,6 +298,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     dataDir,
     publicUrl:
       url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
+    trustedProxies: networks(env, SETTINGS.trustedProxies),
     masterKey: masterKey(env),
     leaseDurationMs: duration(env, SETTINGS.leaseDuration, {
       minimumMs: 6_000,

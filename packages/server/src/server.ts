@@ -107,6 +107,7 @@ async function serve(
     log,
     isSecure: context.isSecure,
     publicUrl: config.publicUrl,
+    trustedProxies: config.trustedProxies,
   });
   const listener = createListener({
     url: db.directUrl,

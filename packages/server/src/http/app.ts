@@ -39,6 +39,8 @@ export type AppOptions = {
   isSecure: boolean;
   /** `PUBLIC_URL`; null when it is not set. */
   publicUrl: string | null;
+  /** Proxies that say where a request comes from. */
+  trustedProxies: string[];
 };
 
 /** How much of a refused body is read for the sake of its sender. */
@@ -69,6 +71,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
+    trustProxy: options.trustedProxies,
     // Node would answer these itself, without our body.
     http: { requireHostHeader: false },
     // Requests under way are answered; what waits is told to end, and what is idle is cut.

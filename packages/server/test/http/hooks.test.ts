@@ -46,6 +46,7 @@ const app = createApp({
   log: pino({ level: "trace" }, { write: (line: string) => void logged.push(line) }),
   isSecure: false,
   publicUrl: null,
+  trustedProxies: [],
 });
 before(async () => {
   await app.listen({ host: "127.0.0.1", port: 0 });

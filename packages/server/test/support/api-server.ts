@@ -58,6 +58,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     databaseStatementNames: true,
     dataDir,
     publicUrl: null,
+    trustedProxies: [],
     masterKey: TEST_MASTER_KEY,
     leaseDurationMs: 15_000,
     parkAfterMs: 30_000,

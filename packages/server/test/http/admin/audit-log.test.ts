@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { encodeId } from "@keelson/contract";
+import { loadConfig } from "../../../src/config.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { startApiServer, type ApiServer } from "../../support/api-server.ts";
 import { asAdmin, exportedEvents, newestEvent } from "../../support/audit.ts";
@@ -238,5 +239,35 @@ describe("the list", () => {
       `audit-events/export?organization_id=${organizationId}&cursor=${events.length - 2}`,
     );
     assert.equal(rest.text.split("\n").length - 1, 2);
+  });
+});
+
+describe("where a request comes from", () => {
+  const forwarded = { "x-forwarded-for": "203.0.113.7" };
+  const put = async (at: ApiServer): Promise<string | null> => {
+    const answer = await at.call("PUT", "/api/secrets/FROM", { body: { value: "x" }, headers: forwarded });
+    assert.ok(answer.status < 300, answer.text);
+    const organization = encodeId("org", await firstOrganization(at));
+    return (await newestEvent(at, organization)).address;
+  };
+
+  test("is what the socket says, whatever a caller claims", async () =>
+    assert.equal(await put(server), "127.0.0.1"));
+
+  test("is what a proxy says that is trusted", async () => {
+    const behind = await startApiServer({ config: { trustedProxies: ["127.0.0.0/8"] } });
+    try {
+      assert.equal(await put(behind), "203.0.113.7");
+    } finally {
+      await behind.stop();
+    }
+  });
+
+  test("needs proxies that are addresses or networks", () => {
+    const read = (value: string) => loadConfig({ KEELSON_TRUSTED_PROXIES: value }).trustedProxies;
+    assert.deepEqual(read(" 10.0.0.0/8, ::1 ,fd00::/8"), ["10.0.0.0/8", "::1", "fd00::/8"]);
+    assert.deepEqual(read(""), []);
+    for (const bad of ["proxy", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0.0/", "true"])
+      assert.throws(() => read(bad), /KEELSON_TRUSTED_PROXIES/, bad);
   });
 });
