@@ -198,6 +198,50 @@ describe("what is written down", () => {
     );
     assert.ok(!JSON.stringify([login, logout]).includes(String(token)));
   });
+
+  test("a newcomer's acceptance, by themselves, and the device that they approve", async () => {
+    const email = "newcomer@example.com";
+    const invited = await asOwner("POST", "/api/invitations", { email, role: "developer" });
+    assert.equal(invited.status, 201, invited.text);
+    const invitation = server.mails.at(-1)?.match(/token=(\S+)/)?.[1];
+    const accepted = await server.call("POST", "/api/invitations/accept", {
+      as: null,
+      body: { token: invitation },
+    });
+    assert.equal(accepted.status, 200, accepted.text);
+    const { user, token } = accepted.body;
+    const event = await newestEvent(server, organizationId);
+    const { session_id, ...details } = event.details;
+    assert.deepEqual(
+      [event.action, event.actor, event.credential, event.resource.id, details],
+      ["invitations.accept", { kind: "user", id: user.id }, null, invited.body.id, { role: "developer" }],
+    );
+    assert.match(String(session_id), /^usess_/);
+    const device = await server.call("POST", "/api/auth/device/start", {
+      as: null,
+      body: { client_id: "cli" },
+    });
+    const { user_code, device_code } = device.body;
+    const approved = await server.call("POST", "/api/auth/device/approve", {
+      as: token,
+      body: { user_code },
+    });
+    assert.equal(approved.status, 200, approved.text);
+    const approval = await newestEvent(server, null);
+    assert.deepEqual(
+      [approval.action, approval.actor.id, approval.credential?.id, approval.details],
+      ["devices.approve", user.id, session_id, { client_id: "cli" }],
+    );
+    const signedIn = await server.call("POST", "/api/auth/device/token", { as: null, body: { device_code } });
+    assert.equal(signedIn.status, 200, signedIn.text);
+    const login = await newestEvent(server, null);
+    assert.deepEqual(
+      [login.action, login.actor.id, login.details],
+      ["user_sessions.create", user.id, { method: "device" }],
+    );
+    for (const text of [token, invitation, user_code, device_code, signedIn.body.access_token])
+      assert.ok(!JSON.stringify([event, approval, login]).includes(text));
+  });
 });
 
 describe("the list", () => {
