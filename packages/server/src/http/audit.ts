@@ -78,15 +78,18 @@ export function unauditedKind({ method, access }: Pick<Route, "method" | "access
 export const notAudited: Audited = () =>
   Promise.reject(new Error("The route writes an audit event and declares none."));
 
+/** The transaction of one request, and whether its handler went through it. */
 export function createAudited(
   server: ServerContext,
   declaration: Extract<AuditDeclaration, { action: string }>,
   scope: Scope,
   { principal, ip, keelsonRequestId }: FastifyRequest,
-): Audited {
+): { audited: Audited; wasCalled: () => boolean } {
   const { action, resource } = declaration;
-  return (effect, target) =>
-    server.db.transaction(async (tx) => {
+  let wasCalled = false;
+  const audited: Audited = (effect, target) => {
+    wasCalled = true;
+    return server.db.transaction(async (tx) => {
       const result = await effect(tx);
       const of = target(result);
       if (of === null) return result;
@@ -102,6 +105,8 @@ export function createAudited(
       await appendAuditEvent(tx, facts, { newUuid: server.newUuid, now: server.clock() });
       return result;
     });
+  };
+  return { audited, wasCalled: () => wasCalled };
 }
 
 function placeOf(

@@ -57,9 +57,13 @@ export function createDispatcher(
         environmentId === null ? undefined : context.turns.enter(environmentId, costOf(request.bodyText));
       if (turn !== undefined) await turn;
       const facts = requestFacts(request, reply, waits, idempotencyKey);
-      const audited = audit === null ? notAudited : createAudited(context, audit, scope, request);
+      const auditing = audit === null ? null : createAudited(context, audit, scope, request);
+      const audited = auditing?.audited ?? notAudited;
       const call = { server: context, scope, params, query, body, request: facts, audited };
       const answer = await route.handle(call);
+      // The first test of such a route fails: a change went past the log that the route promises.
+      if (auditing?.wasCalled() === false)
+        throw new Error(`${route.operationId} declares an audit event and did not use its transaction.`);
       if (!("events" in answer)) return sendReply(answer, reply);
       const leave = await context.eventStreamQuota.enter(environmentId);
       const stream = { ...answer.events, environmentId };

@@ -1,6 +1,7 @@
 // Every route by which a person or a key changes something says what it leaves in the audit log, or why nothing.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { unauditedKind } from "../../src/http/audit.ts";
 import { routes } from "../../src/http/routes.ts";
@@ -23,6 +24,21 @@ describe("what routes leave in the audit log", () => {
     else if (route.audit !== undefined && !SIGN_IN_BY_GET.includes(route.operationId))
       test(`${route.method} ${route.path} leaves nothing, like its kind`, () => assert.fail(reason));
   }
+
+  test("the table of actions in docs/concepts/audit-log.md is complete", async () => {
+    const page = await readFile(new URL("../../../../docs/concepts/audit-log.md", import.meta.url), "utf8");
+    const cells = page.split("\n").flatMap((line) => /^\| (`.*?)\s+\|/.exec(line)?.[1] ?? []);
+    const documented = new Set<string>();
+    let noun = "";
+    for (const [, word = ""] of cells.join(" ").matchAll(/`([a-z_.]+)`/g)) {
+      if (word.includes(".")) noun = word.slice(0, word.indexOf("."));
+      documented.add(word.includes(".") ? word : `${noun}.${word}`);
+    }
+    const declared = routes.flatMap(({ audit }) =>
+      audit !== undefined && "action" in audit ? [audit.action] : [],
+    );
+    assert.deepEqual([...documented].toSorted(), [...new Set(declared)].toSorted());
+  });
 
   test("each action is about one kind of resource, but for a drain of one worker or of a group", () => {
     const resources = new Map<string, Set<string>>();

@@ -6,18 +6,30 @@ import {
   listTableSizes,
 } from "../../core/system/system-reads.ts";
 import { DEFAULT_KEY_LIFE_MS } from "../../core/idempotency/idempotency-expiry.ts";
+import { soonerOf, type RetentionPolicy } from "../../core/retention/retention.ts";
 import type { ServerContext } from "../../server-context.ts";
 import { SERVER_VERSION } from "../../version.ts";
 import { route, type Route } from "../route.ts";
 import { toTimestamp } from "../wire/time.ts";
 
+const kept = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
+
 /** How long what has ended is kept, by kind; null is for ever. */
-const RETENTION: System["retention"] = {
+const retentionOf = (policy: RetentionPolicy): System["retention"] => ({
   audit_events: null,
   idempotency_keys: formatDuration(DEFAULT_KEY_LIFE_MS),
-};
+  runs: kept(policy.runsMs),
+  run_events: kept(soonerOf(policy.runsMs, policy.eventsMs)),
+  run_logs: kept(soonerOf(policy.runsMs, policy.logsMs)),
+  sessions: kept(policy.sessionsMs),
+  records: kept(soonerOf(policy.sessionsMs, policy.recordsMs)),
+  tokens: kept(policy.tokensMs),
+  occurrences: kept(policy.occurrencesMs),
+  process_outputs: kept(policy.outputMs),
+  versions: kept(policy.versionsMs),
+});
 
-async function systemOf({ db }: ServerContext): Promise<System> {
+async function systemOf({ db, retention }: ServerContext): Promise<System> {
   const [database, tables, blobs, migrations] = await Promise.all([
     findDatabaseFacts(db),
     listTableSizes(db),
@@ -42,7 +54,7 @@ async function systemOf({ db }: ServerContext): Promise<System> {
       bundles: { count: blobs.bundles, size_bytes: blobs.bundleBytes },
       workspaces: { count: blobs.pieces, size_bytes: blobs.pieceBytes },
     },
-    retention: RETENTION,
+    retention: retentionOf(retention),
     migrations: migrations.map(({ name, appliedAt }) => ({ name, applied_at: toTimestamp(appliedAt) })),
   };
 }

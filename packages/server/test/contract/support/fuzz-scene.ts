@@ -16,7 +16,7 @@ import {
   type Place,
 } from "../../support/tenancy.ts";
 import type { Callers } from "./fuzzed-requests.ts";
-import { makeInstallation } from "./installation-rows.ts";
+import { fuzzedInstallation, makeInstallation } from "./installation-rows.ts";
 import { makeFuzzWorkspaces, type FuzzWorkspaces } from "./fuzz-workspaces.ts";
 import type { Scene } from "./schema-values.ts";
 
@@ -249,22 +249,12 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
   const foreignKey = await addApiKey(server, PERMISSIONS, { environmentId: there.environmentId });
   const readKey = await addApiKey(server, ["runs.read"]);
   const { member, leaver, person, organization, key, invitation } = await addPeople(server);
-  const installation = await makeInstallation(server);
+  const installation = fuzzedInstallation(await makeInstallation(server), person.user_id);
   const ids = {
     ...objects,
     "/api-keys/": [key],
     "/invitations/": [invitation],
-    "/organizations/": [organization],
-    "/users/": [person.user_id],
-    "/worker-groups/": [installation.workerGroup],
-    "/enrollment-tokens/": [installation.enrollmentToken],
-    "/workers/": [installation.spareWorker],
-    "/audit-events/": [installation.auditEvent],
-  };
-  const ofInstallation = {
-    worker_group_id: [installation.workerGroup],
-    actor_id: [person.user_id],
-    resource_id: [installation.workerGroup],
+    ...installation.ids,
   };
   const accessTokens = await createAccessTokens(server, sessions);
   const { body: document } = await server.call("GET", "/openapi.json", { as: null });
@@ -298,7 +288,7 @@ export async function makeFuzzScene(server: ApiServer): Promise<FuzzScene> {
           document,
           known: {
             ...known,
-            ...ofInstallation,
+            ...installation.fields,
             id: named,
             ...(path.includes("{workspace_id}") ? { workspace_id: named } : {}),
             ...sessionFields(path, sessions),

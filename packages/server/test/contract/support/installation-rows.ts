@@ -65,3 +65,20 @@ export async function makeInstallation(server: ApiServer): Promise<InstallationI
     auditEvent: events.body.audit_events[0].id,
   };
 }
+
+/** By parts of paths and by names of fields, what fuzzed requests may name. Nothing that other requests need. */
+export const fuzzedInstallation = (installation: InstallationIds, userId: string) => ({
+  ids: {
+    "/organizations/": [installation.organization],
+    "/users/": [userId],
+    "/worker-groups/": [installation.workerGroup],
+    "/enrollment-tokens/": [installation.enrollmentToken],
+    "/workers/": [installation.spareWorker],
+    "/audit-events/": [installation.auditEvent],
+  },
+  fields: {
+    worker_group_id: [installation.workerGroup],
+    actor_id: [userId],
+    resource_id: [installation.workerGroup],
+  },
+});

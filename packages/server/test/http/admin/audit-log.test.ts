@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { encodeId } from "@keelson/contract";
+import { loadConfig } from "../../../src/config.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { startApiServer, type ApiServer } from "../../support/api-server.ts";
 import { asAdmin, exportedEvents, newestEvent } from "../../support/audit.ts";
@@ -197,6 +198,50 @@ describe("what is written down", () => {
     );
     assert.ok(!JSON.stringify([login, logout]).includes(String(token)));
   });
+
+  test("a newcomer's acceptance, by themselves, and the device that they approve", async () => {
+    const email = "newcomer@example.com";
+    const invited = await asOwner("POST", "/api/invitations", { email, role: "developer" });
+    assert.equal(invited.status, 201, invited.text);
+    const invitation = server.mails.at(-1)?.match(/token=(\S+)/)?.[1];
+    const accepted = await server.call("POST", "/api/invitations/accept", {
+      as: null,
+      body: { token: invitation },
+    });
+    assert.equal(accepted.status, 200, accepted.text);
+    const { user, token } = accepted.body;
+    const event = await newestEvent(server, organizationId);
+    const { session_id, ...details } = event.details;
+    assert.deepEqual(
+      [event.action, event.actor, event.credential, event.resource.id, details],
+      ["invitations.accept", { kind: "user", id: user.id }, null, invited.body.id, { role: "developer" }],
+    );
+    assert.match(String(session_id), /^usess_/);
+    const device = await server.call("POST", "/api/auth/device/start", {
+      as: null,
+      body: { client_id: "cli" },
+    });
+    const { user_code, device_code } = device.body;
+    const approved = await server.call("POST", "/api/auth/device/approve", {
+      as: token,
+      body: { user_code },
+    });
+    assert.equal(approved.status, 200, approved.text);
+    const approval = await newestEvent(server, null);
+    assert.deepEqual(
+      [approval.action, approval.actor.id, approval.credential?.id, approval.details],
+      ["devices.approve", user.id, session_id, { client_id: "cli" }],
+    );
+    const signedIn = await server.call("POST", "/api/auth/device/token", { as: null, body: { device_code } });
+    assert.equal(signedIn.status, 200, signedIn.text);
+    const login = await newestEvent(server, null);
+    assert.deepEqual(
+      [login.action, login.actor.id, login.details],
+      ["user_sessions.create", user.id, { method: "device" }],
+    );
+    for (const text of [token, invitation, user_code, device_code, signedIn.body.access_token])
+      assert.ok(!JSON.stringify([event, approval, login]).includes(text));
+  });
 });
 
 describe("the list", () => {
@@ -238,5 +283,35 @@ describe("the list", () => {
       `audit-events/export?organization_id=${organizationId}&cursor=${events.length - 2}`,
     );
     assert.equal(rest.text.split("\n").length - 1, 2);
+  });
+});
+
+describe("where a request comes from", () => {
+  const forwarded = { "x-forwarded-for": "203.0.113.7" };
+  const put = async (at: ApiServer): Promise<string | null> => {
+    const answer = await at.call("PUT", "/api/secrets/FROM", { body: { value: "x" }, headers: forwarded });
+    assert.ok(answer.status < 300, answer.text);
+    const organization = encodeId("org", await firstOrganization(at));
+    return (await newestEvent(at, organization)).address;
+  };
+
+  test("is what the socket says, whatever a caller claims", async () =>
+    assert.equal(await put(server), "127.0.0.1"));
+
+  test("is what a proxy says that is trusted", async () => {
+    const behind = await startApiServer({ config: { trustedProxies: ["127.0.0.0/8"] } });
+    try {
+      assert.equal(await put(behind), "203.0.113.7");
+    } finally {
+      await behind.stop();
+    }
+  });
+
+  test("needs proxies that are addresses or networks", () => {
+    const read = (value: string) => loadConfig({ KEELSON_TRUSTED_PROXIES: value }).trustedProxies;
+    assert.deepEqual(read(" 10.0.0.0/8, ::1 ,fd00::/8"), ["10.0.0.0/8", "::1", "fd00::/8"]);
+    assert.deepEqual(read(""), []);
+    for (const bad of ["proxy", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0.0/", "true"])
+      assert.throws(() => read(bad), /KEELSON_TRUSTED_PROXIES/, bad);
   });
 });
