@@ -1,4 +1,5 @@
 import { apiKeyRoutes } from "./api/api-keys.ts";
+import { browserSessionRoutes } from "./api/browser-sessions.ts";
 import { apiDeploymentRoutes } from "./api/deployments.ts";
 import { deviceRoutes } from "./api/devices.ts";
 import { environmentRoutes } from "./api/environments.ts";
@@ -71,6 +72,7 @@ export const routes: readonly Route[] = [
   ...deviceRoutes,
   ...githubRoutes,
   ...logoutRoutes,
+  ...browserSessionRoutes,
   ...workerRoutes,
   ...executionRoutes,
   ...operationRoutes,
