@@ -1,39 +1,32 @@
-/** What the pages of an account share: the session, which is a cookie that no script reads, and signing in. */
+/** What the pages share: the session, which is a cookie that no script reads, and signing in. */
 
-import { RequestError } from "./api.js";
+import { request, RequestError, setCsrfToken } from "./api.js";
 
 const byId = (id) => document.getElementById(id);
 
-let csrfToken = null;
-
 /** Calls the API by the browser's session. Throws RequestError, or TypeError when there is no answer. */
-export async function call(method, path, body) {
-  const headers = { Accept: "application/json" };
-  if (csrfToken !== null) headers["X-CSRF-Token"] = csrfToken;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const init = { method, headers, cache: "no-store" };
-  if (body !== undefined) init.body = JSON.stringify(body);
-  const response = await fetch(path, init);
-  if (response.status === 204) return null;
-  const answer = await response.json();
-  if (response.ok) return answer;
-  throw new RequestError(response.status, answer.error.code, answer.error.message);
-}
+export const call = (method, path, body) => request(method, path, { body });
 
-/** The signed-in user, shown at the top; null when nobody is. */
+/** The signed-in user with their organizations, shown at the top; null when nobody is. */
 export async function findUser() {
-  csrfToken = null;
+  setCsrfToken(null);
   try {
     const me = await call("GET", "/api/me");
-    csrfToken = me.csrf_token;
+    setCsrfToken(me.csrf_token);
     byId("who").textContent = me.user.email;
     for (const id of ["who", "sign-out"]) byId(id).hidden = false;
     byId("sign-in").hidden = true;
-    return me.user;
+    return me;
   } catch (error) {
     if (error instanceof RequestError && error.status === 401) return null;
     throw error;
   }
+}
+
+/** Exchanges a session's text for the cookie; the text is kept nowhere. */
+export async function signInBy(token) {
+  setCsrfToken(null);
+  await request("POST", "/api/auth/session", { bearer: token });
 }
 
 /** Shows how to sign in; whoever has comes back to `returnTo`. */
@@ -68,7 +61,7 @@ export function on(id, event, work) {
   });
 }
 
-/** The parts that both pages have. */
+/** The parts that all pages have. */
 export function connect(returnTo) {
   on("sign-in-form", "submit", async ({ target }) => {
     const email = String(target.elements.email.value);

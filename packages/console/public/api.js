@@ -1,9 +1,7 @@
-/** What the console knows of the server's API: who is signed in, and GET requests that say why they failed. */
+/** Calls of the server's API as a page of it makes them: by the session's cookie, which no script reads. */
 
 const API_VERSION = "2026-06-06";
 const TIMEOUT_MS = 10_000;
-const STORE = "keelson.credential";
-const FIELDS = ["token", "project_id", "environment_id"];
 
 /** A response that is not a success. `code` is the error's code on the wire. */
 export class RequestError extends Error {
@@ -14,31 +12,44 @@ export class RequestError extends Error {
   }
 }
 
-/** Takes the credential out of the login link's fragment, and the fragment out of the address and its history. */
-export function acceptLoginLink() {
-  const fragment = new URLSearchParams(location.hash.slice(1));
-  if (!fragment.has("token")) return;
-  history.replaceState(null, "", location.pathname + location.search);
-  saveCredential(Object.fromEntries(FIELDS.map((field) => [field, fragment.get(field) ?? ""])));
+let csrfToken = null;
+
+/** What unsafe requests must carry; of `GET /api/me`. */
+export function setCsrfToken(token) {
+  csrfToken = token;
 }
 
-/** `{token, project_id, environment_id}` of this tab, or null. */
-export function readCredential() {
-  const stored = sessionStorage.getItem(STORE);
-  return stored === null ? null : JSON.parse(stored);
+/**
+ * `bearer` is shown instead of the cookie. Throws RequestError, or TypeError when there is no answer.
+ *
+ * @param {{query?: object, body?: object, bearer?: string}} [options]
+ */
+export async function request(method, path, { query = {}, body, bearer } = {}) {
+  const url = new URL(path, location.origin);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  const headers = { "Service-API-Version": API_VERSION, Accept: "application/json" };
+  if (bearer !== undefined) headers.Authorization = `Bearer ${bearer}`;
+  if (csrfToken !== null) headers["X-CSRF-Token"] = csrfToken;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const init = { method, headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  const response = await fetch(url, init);
+  if (response.status === 204) return null;
+  if (response.ok) return response.json();
+  throw await readError(response);
 }
 
-export function saveCredential(credential) {
-  sessionStorage.setItem(STORE, JSON.stringify(credential));
-}
+export const get = (path, query) => request("GET", path, { query });
 
-export function forgetCredential() {
-  sessionStorage.removeItem(STORE);
-}
-
-/** An API key is bound to its environment; a user names one. */
-export function isApiKey({ token }) {
-  return token.startsWith("kl_key_");
+/** All rows of a list that is read page by page. */
+export async function getAll(path, name, query = {}) {
+  const rows = [];
+  for (let cursor = null; ;) {
+    const page = await get(path, { ...query, limit: 200, ...(cursor === null ? {} : { cursor }) });
+    rows.push(...page[name]);
+    cursor = page.next_cursor;
+    if (cursor === null) return rows;
+  }
 }
 
 /** Whether the server takes work. Throws only when it cannot be reached. */
@@ -50,24 +61,6 @@ export async function readReadiness() {
 export async function readServerVersion() {
   const document = await get("/openapi.json");
   return document.info.version;
-}
-
-/** GETs a JSON resource of the signed-in environment. Throws RequestError, or TypeError when there is no answer. */
-export async function get(path, query = {}) {
-  const credential = readCredential();
-  const url = new URL(path, location.origin);
-  const headers = { "Service-API-Version": API_VERSION, Accept: "application/json" };
-  if (credential !== null && path.startsWith("/api/")) {
-    headers.Authorization = `Bearer ${credential.token}`;
-    if (!isApiKey(credential)) {
-      url.searchParams.set("project_id", credential.project_id);
-      url.searchParams.set("environment_id", credential.environment_id);
-    }
-  }
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const response = await fetch(url, { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (response.ok) return response.json();
-  throw await readError(response);
 }
 
 async function readError(response) {

@@ -1,15 +1,7 @@
 /** The console: a page that asks every two seconds and says so when it gets no answer. */
-import {
-  RequestError,
-  acceptLoginLink,
-  forgetCredential,
-  get,
-  isApiKey,
-  readCredential,
-  readReadiness,
-  readServerVersion,
-  saveCredential,
-} from "./api.js";
+import { connect, findUser, offerSignIn, on, signInBy } from "./account.js";
+import { get, readReadiness, readServerVersion, RequestError } from "./api.js";
+import { loadPlaces, preferPlace, selectedPlace, takeSelected } from "./places.js";
 import {
   appendEvents,
   byId,
@@ -31,6 +23,7 @@ const EVENT_PAGE = 200;
 
 const state = {
   version: null,
+  isSignedIn: false,
   selected: null,
   timer: null,
   isRefreshing: false,
@@ -48,7 +41,7 @@ async function refresh() {
   state.isStale = false;
   try {
     await refreshServer();
-    if (readCredential() !== null) {
+    if (selectedPlace() !== null && state.isSignedIn) {
       await refreshRuns();
       if (state.selected !== null) await refreshDetail(state.selected);
     }
@@ -74,10 +67,13 @@ async function refreshServer() {
 }
 
 async function refreshRuns() {
+  const place = selectedPlace();
   const [{ counts }, { runs }] = await Promise.all([
-    get("/api/runs/counts"),
-    get("/api/runs", { limit: 20 }),
+    get("/api/runs/counts", place),
+    get("/api/runs", { ...place, limit: 20 }),
   ]);
+  // Another environment was selected, or the user signed out, meanwhile.
+  if (selectedPlace() !== place || !state.isSignedIn) return;
   showProblem("");
   showCounts(counts);
   showRuns(runs, state.selected?.id, openRun);
@@ -86,12 +82,17 @@ async function refreshRuns() {
 /** `selected` is a new object at every opening: an answer that comes after another one was opened is dropped. */
 async function refreshDetail(selected) {
   const path = `/api/runs/${selected.id}`;
-  const [run, logs] = await Promise.all([get(path), get(`${path}/logs`)]);
+  const place = selectedPlace();
+  const [run, logs] = await Promise.all([get(path, place), get(`${path}/logs`, place)]);
   if (state.selected !== selected) return;
   showRun(run);
   showLogs(logs);
   for (let isMore = true; isMore;) {
-    const { events } = await get(`${path}/events`, { cursor: selected.eventCursor, limit: EVENT_PAGE });
+    const { events } = await get(`${path}/events`, {
+      ...place,
+      cursor: selected.eventCursor,
+      limit: EVENT_PAGE,
+    });
     if (state.selected !== selected) return;
     appendEvents(events);
     selected.eventCursor = events.at(-1)?.id ?? selected.eventCursor;
@@ -101,7 +102,7 @@ async function refreshDetail(selected) {
 
 function showFailure(error) {
   if (error instanceof RequestError && error.status === 401) {
-    if (readCredential() !== null) signOut("The credential is unknown, expired or revoked. Sign in again.");
+    void showSignIn("Your session has ended. Sign in again.");
   } else if (error instanceof RequestError && error.status < 500) {
     showProblem(error.message);
   } else {
@@ -123,34 +124,67 @@ function closeRun() {
   void refresh();
 }
 
-function signOut(message) {
-  forgetCredential();
+async function showSignIn(message) {
+  state.isSignedIn = false;
   state.selected = null;
   showSignedIn(false);
   showProblem(message);
+  await offerSignIn("/");
 }
 
-function signIn(event) {
-  event.preventDefault();
-  const fields = event.target.elements;
-  const credential = {};
-  for (const name of ["token", "project_id", "environment_id"]) credential[name] = fields[name].value.trim();
-  if (!isApiKey(credential) && (credential.project_id === "" || credential.environment_id === "")) {
-    showProblem("A user token needs a project id and an environment id; an API key (kl_key_…) does not.");
-    return;
-  }
-  saveCredential(credential);
-  event.target.reset();
-  showProblem("");
+/** Takes a session out of the login link's fragment, and the fragment out of the address and its history. */
+function takeLoginLink() {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const token = fragment.get("token");
+  if (token === null) return null;
+  history.replaceState(null, "", location.pathname + location.search);
+  const environmentId = fragment.get("environment_id");
+  if (environmentId !== null) preferPlace(environmentId);
+  return token;
+}
+
+/** Finds out who is signed in and what they may see; asks to sign in when nobody is. */
+async function begin() {
+  const me = await findUser();
+  if (me === null) return showSignIn("");
+  await loadPlaces(me.organizations);
+  state.isSignedIn = true;
   showSignedIn(true);
-  void refresh();
+  showProblem(
+    selectedPlace() === null
+      ? "You are no member of an organization with an environment. Ask to be invited."
+      : "",
+  );
+  await refresh();
 }
 
-acceptLoginLink();
-showSignedIn(readCredential() !== null);
+/** With the login link's session if there is one. A server that cannot be reached is asked again. */
+async function signInAndBegin(token) {
+  try {
+    if (token !== null) await signInBy(token);
+    await begin();
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 401)
+      return showSignIn("The login link's session is unknown, expired or revoked. Sign in another way.");
+    showFailure(error);
+    const isLasting = error instanceof RequestError && error.status < 500;
+    if (!isLasting) setTimeout(signInAndBegin, REFRESH_MS, token);
+  }
+}
+
 showCurl("TASK_ID");
-byId("sign-in-form").addEventListener("submit", signIn);
-byId("sign-out").addEventListener("click", () => signOut(""));
+connect(() => "/");
+on("token-form", "submit", async ({ target }) => {
+  const token = String(target.elements.token.value).trim();
+  target.reset();
+  await signInBy(token);
+  await begin();
+});
+byId("environment").addEventListener("change", () => {
+  takeSelected();
+  if (state.selected !== null) closeRun();
+  else void refresh();
+});
 byId("close-detail").addEventListener("click", closeRun);
 byId("copy").addEventListener("click", () => void copyCurl());
 document.addEventListener("keydown", (event) => {
@@ -159,9 +193,6 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) void refresh();
 });
-addEventListener("hashchange", () => {
-  acceptLoginLink();
-  showSignedIn(readCredential() !== null);
-  void refresh();
-});
+addEventListener("hashchange", () => void signInAndBegin(takeLoginLink()));
 void refresh();
+void signInAndBegin(takeLoginLink());

@@ -33,9 +33,8 @@ export function showProblem(message) {
 }
 
 export function showSignedIn(isSignedIn) {
+  for (const id of ["who", "sign-out", "runs"]) byId(id).hidden = !isSignedIn;
   byId("sign-in").hidden = isSignedIn;
-  byId("runs").hidden = !isSignedIn;
-  byId("sign-out").hidden = !isSignedIn;
   if (!isSignedIn) byId("detail").hidden = true;
 }
 

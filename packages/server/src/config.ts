@@ -215,8 +215,9 @@ export const SETTINGS = {
   },
   addressRateLimit: {
     name: "KEELSON_ADDRESS_RATE_LIMIT",
-    byDefault: "100",
-    description: "The same for each address, of requests without a valid credential.",
+    byDefault: "1000",
+    description:
+      "The same for each address, of requests without a valid credential, callbacks of providers among them.",
   },
   failureLimit: {
     name: "KEELSON_FAILED_AUTHENTICATION_LIMIT",

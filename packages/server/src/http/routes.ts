@@ -6,6 +6,7 @@ import { adminUserRoutes } from "./admin/users.ts";
 import { adminWorkerGroupRoutes } from "./admin/worker-groups.ts";
 import { adminWorkerRoutes } from "./admin/workers.ts";
 import { apiKeyRoutes } from "./api/api-keys.ts";
+import { browserSessionRoutes } from "./api/browser-sessions.ts";
 import { apiDeploymentRoutes } from "./api/deployments.ts";
 import { deviceRoutes } from "./api/devices.ts";
 import { environmentRoutes } from "./api/environments.ts";
@@ -81,6 +82,7 @@ export const routes: readonly Route[] = [
   ...deviceRoutes,
   ...githubRoutes,
   ...logoutRoutes,
+  ...browserSessionRoutes,
   ...workerRoutes,
   ...executionRoutes,
   ...operationRoutes,

@@ -207,6 +207,7 @@ const logins: Record<string, Row> = {
   denyDevice: { body: () => ({ user_code: "BBBB-BBBB" }), own: [404] },
   startGithub: { own: [404] },
   finishGithub: { own: [404] },
+  startBrowserSession: nothing,
   logOut: { isLast: true },
 };
 const DEFINITION = { task: "report", cron: "0 0 1 1 *" };

@@ -22,7 +22,9 @@ let other: ApiServer;
 before(async () => {
   database = await createTestDatabase();
   const shared = { ...database, drop: () => Promise.resolve() };
-  const config = { quotas: { liveRuns: LIVE_RUNS, eventStreams: EVENT_STREAMS, storedBytes: 0 } };
+  const quotas = { liveRuns: LIVE_RUNS, eventStreams: EVENT_STREAMS, storedBytes: 0 };
+  // The clock is moved by minutes while runs are held.
+  const config = { quotas, leaseDurationMs: 300_000 };
   const manifest = { tasks: [{ id: "job" }, { id: "child" }], actors: [{ id: "chat" }] };
   scene = await startRunScene(manifest, { database: shared, config });
   other = await startApiServer({ database: shared, config, clock: scene.clock.now });

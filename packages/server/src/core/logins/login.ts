@@ -9,7 +9,7 @@ import type { DeviceStatus, ErrorCode } from "@keelson/contract";
  * A device authorization (RFC 8628) waits for a signed-in person, who approves or denies it by its user code within 15 minutes.
  * The device asks at an interval and gets one session of an approved one; then it is consumed.
  */
-export const LOGIN_METHODS = ["magic_link", "device", "github", "invitation"] as const;
+export const LOGIN_METHODS = ["magic_link", "device", "github", "invitation", "browser"] as const;
 export type LoginMethod = (typeof LOGIN_METHODS)[number];
 
 export const USER_SESSION_MS = 30 * 86_400_000;

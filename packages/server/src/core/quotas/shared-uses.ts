@@ -81,7 +81,8 @@ export function createSharedUses(options: SharedUsesOptions): SharedUses {
     if (age > trustedMs * MAX_AGE_READS) return null;
     if (age > trustedMs) refreshBeside(environmentId, entry);
     if (count(entry, more)) return true;
-    return age > REFUSAL_TRUSTED_MS ? null : false;
+    // What was stored while it was read may be counted twice: only what was read refuses by itself.
+    return age > REFUSAL_TRUSTED_MS || hasRoom(entry.limit, entry.used) ? null : false;
   };
 
   const takeRead = (environmentId: string, more: Taken): boolean => {

@@ -9,7 +9,12 @@ import {
 import { answerDevice, findDevice, type FoundDevice } from "../../core/logins/answer-device.ts";
 import { askDeviceToken } from "../../core/logins/ask-device-token.ts";
 import type { DeviceRow } from "../../core/logins/device-reads.ts";
-import { DEVICE_CODE_MS, DEVICE_INTERVAL_SECONDS, USER_SESSION_MS } from "../../core/logins/login.ts";
+import {
+  CODE_FAILURE_WINDOW_MS,
+  DEVICE_CODE_MS,
+  DEVICE_INTERVAL_SECONDS,
+  USER_SESSION_MS,
+} from "../../core/logins/login.ts";
 import { startDevice } from "../../core/logins/start-device.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
@@ -33,7 +38,9 @@ function requireFound(found: FoundDevice): DeviceRow {
         "No device shows this code, or it is older than 15 minutes. Check the code, or start again there.",
       );
     case "limited":
-      throw new DomainError("rate_limited", "Too many wrong codes. Try again in 15 minutes.");
+      throw new DomainError("rate_limited", "Too many wrong codes. Try again in 15 minutes.", {
+        retry_after_seconds: CODE_FAILURE_WINDOW_MS / 1_000,
+      });
   }
 }
 

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ConfigError, loadConfig } from "./config.ts";
+
+describe("the configuration of limits", () => {
+  test("has defaults that hold back nobody but strangers", () => {
+    const { rateLimits, quotas, trustedProxies } = loadConfig({});
+    assert.deepEqual(rateLimits, { credential: 0, address: 1_000, failures: 300, logins: 60 });
+    assert.deepEqual(quotas, { liveRuns: 1_000_000, eventStreams: 1_000, storedBytes: 0 });
+    assert.deepEqual(trustedProxies, []);
+  });
+
+  test("takes addresses and networks of proxies", () => {
+    const env = { KEELSON_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.7,2001:db8::/32 , ::1" };
+    assert.deepEqual(loadConfig(env).trustedProxies, ["10.0.0.0/8", "192.0.2.7", "2001:db8::/32", "::1"]);
+  });
+
+  test("refuses what is no network, naming it", () => {
+    for (const value of ["proxy.example.com", "10.0.0.0/33", "10.0.0.0/8/8", "::1/129", "10.0.0.1/", "*"])
+      assert.throws(
+        () => loadConfig({ KEELSON_TRUSTED_PROXIES: value }),
+        (error) => error instanceof ConfigError && error.message.includes(`"${value}"`),
+        value,
+      );
+  });
+});
