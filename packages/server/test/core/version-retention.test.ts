@@ -130,7 +130,7 @@ describe("old versions of workspaces", () => {
         now: clock.now(),
       });
       dropping = dropVersionsByAge(context);
-      await until("the drop waits for the fork", 20_000, async () => {
+      await until("the drop waits for the fork", 60_000, async () => {
         await tx.query(sql`SELECT pg_stat_clear_snapshot()`);
         const [row] = await tx.query<{ count: number }>(sql`
           SELECT count(*) AS count FROM pg_stat_activity
