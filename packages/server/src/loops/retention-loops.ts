@@ -1,4 +1,5 @@
 import { dropEnded, type RetentionContext } from "../core/retention/drop-ended.ts";
+import { dropVersionsByAge, type VersionRetentionContext } from "../core/versions/drop-versions.ts";
 import { packLogs, type PackContext } from "../core/run-logs/pack-logs.ts";
 import type { LoopWork } from "./loop.ts";
 
@@ -8,7 +9,10 @@ const INTERVAL_MS = 10 * 60_000;
 const PACK_INTERVAL_MS = 60_000;
 
 /** Packs old logs, and drops what was kept long enough. Every replica runs them; each piece is done by one of them. */
-export const retentionLoops = (context: RetentionContext & PackContext): LoopWork[] => [
+export const retentionLoops = (
+  context: RetentionContext & VersionRetentionContext & PackContext,
+): LoopWork[] => [
   { name: "pack-logs", intervalMs: PACK_INTERVAL_MS, run: () => packLogs(context) },
   { name: "drop-ended", intervalMs: INTERVAL_MS, run: () => dropEnded(context) },
+  { name: "drop-versions", intervalMs: INTERVAL_MS, run: () => dropVersionsByAge(context) },
 ];

@@ -41,15 +41,15 @@ describe("logs of ended runs", () => {
   after(() => scene.stop());
 
   /** A run that said more than goes into one pack. */
-  const talk = async (count = CHUNKS): Promise<string> => {
+  const talk = async (count = CHUNKS, bytes = CHUNK_BYTES): Promise<string> => {
     const run = await scene.start("work");
     const lease = await scene.worker.takeOne();
     await scene.worker.report(lease.operation("start"));
     for (let n = 0; n < count; n += 20) {
       const chunks = Array.from({ length: Math.min(20, count - n) }, (_, index) => ({
         stream: (n + index) % 3 === 0 ? "stderr" : "stdout",
-        data: Buffer.from(`${n + index} ${"é\0".repeat(CHUNK_BYTES / 4)}`)
-          .subarray(0, CHUNK_BYTES - n)
+        data: Buffer.from(`${n + index} ${"é\0".repeat(bytes / 4)}`)
+          .subarray(0, bytes - n)
           .toString("base64"),
         at: new Date(Date.UTC(2026, 10, 20, 9, 15, 0, n + index)).toISOString(),
       }));
@@ -107,9 +107,10 @@ describe("logs of ended runs", () => {
   test("survive a crash before and after every statement and every write, neither lost nor doubled", async () => {
     let kills = 0;
     for (let at = 0; ; at += 1) {
-      const id = await talk();
+      // Little, in packs that are smaller still: each crash has a run of its own.
+      const id = await talk(60, 400);
       const before = await readAll(id);
-      const killed = await packLogs(killedAt(context, at)).then(
+      const killed = await packLogs(killedAt(context, at), 12_000).then(
         () => false,
         (error: unknown) => {
           if (!(error instanceof Killed)) throw error;
@@ -119,7 +120,7 @@ describe("logs of ended runs", () => {
       assert.deepEqual(await readAll(id), before, `after a crash at ${at}`);
       // Another server: the claim of the killed one has run out.
       ahead.advance(6 * 60_000);
-      await packLogs(context);
+      await packLogs(context, 12_000);
       assert.deepEqual(await readAll(id), before, `packed after a crash at ${at}`);
       assert.equal((await rows(id)).chunks, 0);
       if (!killed) break;

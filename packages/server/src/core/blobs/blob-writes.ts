@@ -67,16 +67,18 @@ export async function insertWorkspaceBlobs(
   return rows.map(({ digest }) => digest);
 }
 
-/** A workspace is gone: what it needed may be needed by nobody now. */
+/** What a workspace, or some of its versions that are gone, needed may be needed by nobody now. Null: all of it. */
 export async function deleteWorkspaceBlobs(
   tx: Tx,
   environmentId: string,
   workspaceId: string,
+  digests: readonly Buffer[] | null,
   now: number,
 ): Promise<void> {
   await tx.query(sql`
     WITH gone AS (
       DELETE FROM workspace_blobs WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}
+        AND (${digests}::bytea[] IS NULL OR digest = ANY(${digests}::bytea[]))
       RETURNING digest
     ), locked AS (
       SELECT b.digest FROM blobs b JOIN gone g ON g.digest = b.digest

@@ -26,5 +26,21 @@ export async function needBlobs(
 
 /** The workspace needs nothing any more; what nobody else needs is collected after the grace. */
 export function releaseBlobs(tx: Tx, environmentId: string, workspaceId: string, now: number): Promise<void> {
-  return deleteWorkspaceBlobs(tx, environmentId, workspaceId, now);
+  return deleteWorkspaceBlobs(tx, environmentId, workspaceId, null, now);
+}
+
+/**
+ * As `releaseBlobs`, of some blobs.
+ *
+ * @param digests lower-case hexadecimal.
+ */
+export function releaseSomeBlobs(
+  tx: Tx,
+  environmentId: string,
+  workspaceId: string,
+  digests: readonly string[],
+  now: number,
+): Promise<void> {
+  const keys = digests.map((digest) => Buffer.from(digest, "hex"));
+  return deleteWorkspaceBlobs(tx, environmentId, workspaceId, keys, now);
 }

@@ -28,7 +28,7 @@ const CLAIM_MS = 5 * 60_000;
  * Puts the logs of runs that ended a while ago into blobs. Everything can be done again: a blob that no pack names is
  * collected, and a pack takes its chunks out of the rows in the transaction that makes it.
  */
-export async function packLogs(context: PackContext): Promise<void> {
+export async function packLogs(context: PackContext, packBytes: number = PACK_BYTES): Promise<void> {
   const { db, clock, newUuid, packLogsAfterMs } = context;
   if (packLogsAfterMs === null) return;
   const claimId = newUuid();
@@ -36,7 +36,7 @@ export async function packLogs(context: PackContext): Promise<void> {
   while (await claim()) {
     const runs = await listRunsToPack(db, clock() - packLogsAfterMs, RUNS);
     for (const { environmentId, runId } of runs) {
-      await packRun(context, environmentId, runId);
+      await packRun(context, environmentId, runId, packBytes);
       await advancePacking(db, environmentId, runId);
     }
     if (runs.length < RUNS) break;
@@ -44,9 +44,14 @@ export async function packLogs(context: PackContext): Promise<void> {
   await releasePacking(db, claimId);
 }
 
-async function packRun(context: PackContext, environmentId: string, runId: string): Promise<void> {
+async function packRun(
+  context: PackContext,
+  environmentId: string,
+  runId: string,
+  packBytes: number,
+): Promise<void> {
   for (;;) {
-    const chunks = await listLogChunks(context.db, environmentId, runId, 0, PACK_CHUNKS, PACK_BYTES);
+    const chunks = await listLogChunks(context.db, environmentId, runId, 0, PACK_CHUNKS, packBytes);
     const [first] = chunks;
     const last = chunks.at(-1);
     if (first === undefined || last === undefined) return;

@@ -59,7 +59,8 @@ export async function readLogTail(
     for (const row of rows) take(row);
     if (isLast || size >= bytes) break;
   }
-  while (size < bytes) {
+  for (;;) {
+    if (size >= bytes) break;
     const pack = await findLogPackBefore(context.db, environmentId, runId, before);
     if (pack === null) break;
     const chunks = await openPack(context, environmentId, pack);

@@ -68,8 +68,11 @@ export function listVersions(
   return db.query<VersionRow>(sql`
     SELECT ${COLUMNS} FROM workspace_versions
     WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}
-      AND (${before}::uuid IS NULL OR number < (
+      AND (${before}::uuid IS NULL OR number < coalesce((
         SELECT b.number FROM workspace_versions b
-        WHERE b.environment_id = ${environmentId} AND b.workspace_id = ${workspaceId} AND b.id = ${before}::uuid))
+        WHERE b.environment_id = ${environmentId} AND b.workspace_id = ${workspaceId} AND b.id = ${before}::uuid), (
+        -- It was dropped since: ids sort nearly as numbers do.
+        SELECT min(c.number) FROM workspace_versions c
+        WHERE c.environment_id = ${environmentId} AND c.workspace_id = ${workspaceId} AND c.id > ${before}::uuid)))
     ORDER BY number DESC LIMIT ${limit}`);
 }

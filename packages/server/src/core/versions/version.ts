@@ -2,7 +2,8 @@ import type { VersionCauseKind } from "@keelson/contract";
 
 /**
  * A version is the files of a workspace at one moment. It is there or it is not: what it needs is stored first, then one
- * transaction makes it, says what it needs and points the workspace at it. It never changes, and goes with its workspace.
+ * transaction makes it, says what it needs and points the workspace at it. It never changes, and goes with its workspace, or when it
+ * is old and nothing refers to it.
  */
 export type VersionCause = { kind: VersionCauseKind; id: string | null };
 
