@@ -86,9 +86,23 @@ export async function startSupervisor(options: StartSupervisorOptions): Promise<
 export async function adoptSupervisor(place: SupervisorPlace): Promise<Supervisor | null> {
   const folder = supervisorFolder(place.dataDir, place.materializationId);
   const connection = await connectSupervisor(folder);
-  if (connection !== null) return toSupervisor(connection, place, await readRecord(folder));
+  if (connection !== null) {
+    const supervisor = toSupervisor(connection, place, await readRecord(folder));
+    // One that is just ending still takes connections, and answers none.
+    if (await answers(supervisor)) return supervisor;
+  }
   await endLeftovers(place);
   return null;
+}
+
+async function answers(supervisor: Supervisor): Promise<boolean> {
+  try {
+    await supervisor.list();
+    return true;
+  } catch (error) {
+    if (error instanceof SupervisorGoneError) return false;
+    throw error;
+  }
 }
 
 function toSupervisor(
