@@ -193,3 +193,15 @@ test("a command of a run that is cancelled is ended with it", async () => {
   await until("the command is ended", 60_000, async () => (await execs())[0]?.signal === "SIGKILL");
   assert.equal((await getRun(run)).status, "cancelled");
 });
+
+test("a run whose workspace is deleted ends, and says so", async () => {
+  await startAgent();
+  const { id: workspace } = await site.create();
+  const run = await start("leave", { workspace_id: workspace });
+  await until("the run is under way", 30_000, async () => (await getRun(run)).metadata.isReady === true);
+  const deleted = await site.call(site.url, "DELETE", `/api/workspaces/${workspace}`);
+  assert.ok(deleted.status < 300, JSON.stringify(deleted.body));
+  await until("the run has failed", 60_000, async () => (await getRun(run)).status === "failed");
+  const { failure } = await getRun(run);
+  assert.deepEqual([failure.retryable, /deleted/.test(failure.message)], [false, true], failure.message);
+});
