@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
@@ -49,6 +49,19 @@ test("what changed is committed when a workspace stops and when its agent drains
     ["stop", "stop", "write", "create"],
   );
   assert.deepEqual(await readdir(agent.folder), []);
+});
+
+test("a data folder that only its owner may enter is as good as any", async () => {
+  const agents = path.join(site.dir, "agents");
+  await chmod(agents, 0o700);
+  const agent = await site.startAgent();
+  const { id } = await site.create();
+  const ended = await site.exec(id, "echo made > made; pwd");
+  assert.deepEqual([ended.exit_code, ended.err, ended.version_id === null], [0, "", false]);
+  assert.equal(await site.read(id, "made"), "made\n");
+  await site.act(id, "stop");
+  await agent.kill();
+  await chmod(agents, 0o755);
 });
 
 test("of two agents one gets a workspace, and the other the next one", async () => {
