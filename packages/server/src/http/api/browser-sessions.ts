@@ -2,6 +2,7 @@ import { SignedIn } from "@keelson/contract";
 import { findUser } from "../../core/identity/user-reads.ts";
 import { startSession } from "../../core/logins/start-session.ts";
 import { giveSession } from "../give-session.ts";
+import { signIn, SIGN_IN } from "../sign-in.ts";
 import { route, type Route } from "../route.ts";
 import { toUser } from "../wire/identity.ts";
 
@@ -18,13 +19,16 @@ export const browserSessionRoutes: Route[] = [
     access: { kind: "user" },
     signIn: "login",
     responses: { 200: { description: "Signed in.", schema: SignedIn } },
-    handle: async ({ server, scope }) => {
+    audit: SIGN_IN,
+    handle: async ({ server, scope, audited }) => {
       const { newUuid, makeCredential, isSecure } = server;
       const context = { newUuid, makeCredential, now: server.clock() };
-      const session = await server.db.transaction((tx) => startSession(tx, scope.userId, "browser", context));
-      const user = await findUser(server.db, scope.userId);
-      if (user === null) throw new Error("A caller's user is not there.");
-      const { token, headers } = giveSession(session, "cookie", isSecure);
+      const { user, session } = await audited(async (tx) => {
+        const found = await findUser(tx, scope.userId);
+        if (found === null) throw new Error("A caller's user is not there.");
+        return { user: found, session: await startSession(tx, scope.userId, "browser", context) };
+      }, signIn);
+      const { token, headers } = giveSession(session.text, "cookie", isSecure);
       return { status: 200, headers, body: { user: toUser(user), token } };
     },
   }),

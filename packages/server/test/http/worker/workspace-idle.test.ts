@@ -26,6 +26,21 @@ const becomes = async (workspace: Json, status: string): Promise<void> => {
   while ((await statusOf(workspace)) !== status) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
+test("a run says that no worker takes workspaces while that is so", async () => {
+  const without = await startRunScene({ tasks: [{ id: "plain" }] });
+  try {
+    const workspace = await workspaceCalls(without.server).create();
+    const run = await without.start("plain", { workspace_id: workspace.id });
+    assert.deepEqual((await without.worker.lease({ limit: 5 })).executions, []);
+    const { status_reason: reason } = await without.get(run.id);
+    assert.deepEqual([reason.kind, reason.details.workspace_id], ["no_worker", workspace.id]);
+    await startDoubleWorker(without);
+    assert.equal((await without.get(run.id)).status_reason.kind, "worker_busy");
+  } finally {
+    await without.stop();
+  }
+});
+
 test("a run keeps its workspace from being stopped as idle until it ends", async () => {
   const calls = workspaceCalls(scene.server);
   const begin = async () => {

@@ -125,7 +125,7 @@ describe("a start that names a workspace", () => {
 });
 
 describe("a run in a workspace", () => {
-  test("goes only to a worker that takes workspaces, and says so while there is none", async () => {
+  test("goes only to a worker that takes workspaces", async () => {
     const workspace = await calls.create();
     const run = await startIn(workspace);
     assert.deepEqual((await scene.worker.lease({ limit: 5 })).executions, []);
