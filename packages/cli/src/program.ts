@@ -3,6 +3,7 @@ import { createCli, type Cli, type Host } from "./cli.ts";
 import { addActorList } from "./commands/actor/list.ts";
 import { addActorStart } from "./commands/actor/start.ts";
 import { addAgent } from "./commands/agent.ts";
+import { addCredentials } from "./commands/credentials.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDeploymentEvents } from "./commands/deployment/events.ts";
 import { addDeploymentGet } from "./commands/deployment/get.ts";
@@ -186,7 +187,8 @@ async function createProgram(host: Host, argv: readonly string[]): Promise<{ pro
     if ("alias" in other) noun.alias(other.alias);
     for (const add of verbs) add(noun, cli);
   }
-  for (const add of [addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate]) add(program, cli);
+  for (const add of [addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate, addCredentials])
+    add(program, cli);
   await addCompletion(program, argv[0] === "completion" || argv[0] === "complete");
   return { program, cli };
 }
