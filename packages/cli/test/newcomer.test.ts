@@ -55,7 +55,7 @@ const openBrowser = (): Browser =>
         method,
         redirect: "manual",
         headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-        body: body === undefined ? null : JSON.stringify(body),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const text = await response.text();
       const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;

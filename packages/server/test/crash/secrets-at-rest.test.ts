@@ -5,7 +5,9 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { CREDENTIAL_KINDS, parseCredential } from "@keelson/contract";
 import { quoteIdentifier, rawSql, sql } from "../../src/db/sql.ts";
+import { startMailbox, type Mailbox } from "../support/mailbox.ts";
 import { bundleOf } from "./support/bundle.ts";
 import {
   createDeployment,
@@ -16,6 +18,7 @@ import {
   type Site,
 } from "./support/site.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
+import { useCredentials } from "./support/use-credentials.ts";
 
 /** What is kept, and must be found. */
 const CONTROL = `control-${randomBytes(8).toString("hex")}`;
@@ -43,11 +46,18 @@ const SPREAD = `
   error.cause = input.secrets;
   throw error;`;
 
+let mailbox: Mailbox;
 let site: Site;
 let server: ServerProcess;
 let agent: SpawnedProcess;
 before(async () => {
-  site = await startSite({ servers: 1, leaseDuration: "15s", logLevel: "debug" });
+  mailbox = await startMailbox();
+  site = await startSite({
+    servers: 1,
+    leaseDuration: "15s",
+    logLevel: "debug",
+    smtpUrl: mailbox.url,
+  });
   [server] = site.servers as [ServerProcess];
   agent = site.agent({ name: "agent 1", server, capacity: 2 });
   await agent.start();
@@ -59,7 +69,10 @@ before(async () => {
   const bundle = bundleOf({ exclusive: SPREAD, shared: SPREAD });
   await promoteWhenReady(site, await createDeployment(site, bundle, tasks));
 });
-after(() => site?.stop());
+after(async () => {
+  await site?.stop();
+  await mailbox?.stop();
+});
 
 /** Each way in which a text may stand where bytes are kept. */
 const formsOf = (value: string): string[] => {
@@ -96,6 +109,7 @@ test("no value and no credential is in the database, its files, blobs, logs, eve
     assert.equal((await call("PUT", `/api/secrets/${name}`, { value: `${values[name]}old` })).status, 201);
     assert.equal((await call("PUT", `/api/secrets/${name}`, { value: values[name] })).status, 200);
   }
+  const used = await useCredentials(site, server, mailbox);
   const answers: string[] = [];
   const ids: string[] = [];
   for (const task of ["exclusive", "shared"]) {
@@ -127,7 +141,12 @@ test("no value and no credential is in the database, its files, blobs, logs, eve
   answers.push(
     JSON.stringify((await call("POST", "/v1/secrets", { name: "TOKEN", value: values.TOKEN })).body),
   );
-  answers.push(JSON.stringify((await call("GET", "/v1/secrets")).body));
+  answers.push(
+    JSON.stringify(
+      (await call("PUT", "/api/secrets/TOKEN", { value: [values.TOKEN], other: values.TOKEN })).body,
+    ),
+    JSON.stringify((await call("GET", "/v1/secrets")).body),
+  );
   answers.push(await (await fetch(`${server.url}/metrics`)).text());
   // What a process says after its run ends in the agent's own log.
   await until("the agent has heard it", 5_000, () =>
@@ -145,7 +164,11 @@ test("no value and no credential is in the database, its files, blobs, logs, eve
   for (const file of files) places.set(file, await readFile(file).catch(() => ""));
 
   const { api_key, user_token, admin_key, capacity_key, enrollment_token } = site.credentials;
-  const wanted = { ...values, api_key, user_token, admin_key, capacity_key, enrollment_token };
+  const credentials = { api_key, user_token, admin_key, capacity_key, enrollment_token, ...used };
+  const kinds = new Set(Object.values(credentials).map(parseCredential));
+  for (const kind of Object.values(CREDENTIAL_KINDS))
+    assert.ok(kinds.has(kind), `none of kl_${kind}_ was used`);
+  const wanted: Record<string, string> = { ...values, ...credentials };
   const found = Object.entries(wanted).flatMap(([name, value]) =>
     formsOf(value).flatMap((form) =>
       [...places].flatMap(([place, content]) => (content.includes(form) ? [`${name} in ${place}`] : [])),
