@@ -24,7 +24,8 @@ COPY --from=build /app/package.json package.json
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/migrations migrations
 COPY --from=build /app/packages packages
-RUN mkdir /data && chown 1000:1000 /data
+RUN mkdir /data && chown 1000:1000 /data \
+  && chmod 755 packages/cli/dist/main.js && ln -s /app/packages/cli/dist/main.js /usr/local/bin/keelson
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4400 KEELSON_DATA_DIR=/data
 # By number, so that Kubernetes can tell that it is not root.
 USER 1000:1000

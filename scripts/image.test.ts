@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../packages/server/test/s
 import { makeTestFolder } from "../packages/server/test/support/test-folder.ts";
 import { assembleApp } from "./deploy/assemble-app.ts";
 import { startBuilt, type Started } from "./deploy/built-command.ts";
+import { readText } from "./deploy/read-deployment.ts";
 
 const TASK = `import { task } from "@keelson/sdk";
 export const hello = task({ id: "hello", run: (payload: { name: string }) => ({ said: "Hello " + payload.name }) });
@@ -53,6 +54,11 @@ test("a server and an agent start from what is built, run a task, and end when t
   const [, url = ""] = await server.says(/Serving at (http:\S+)/);
   for (const page of ["/readyz", "/", "/openapi.json", "/metrics"])
     assert.equal((await fetch(url + page)).status, 200, page);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  for (const [, name] of readText("docs/operations.md").matchAll(
+    /`((?:keelson|nodejs|process)_[a-z0-9_]+)`/g,
+  ))
+    assert.ok(metrics.includes(`# HELP ${name} `), `${name} is documented and not there`);
 
   const agent = startBuilt(main, ["agent"], {
     cwd: folder,
