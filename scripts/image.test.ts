@@ -51,7 +51,7 @@ test("a server and an agent start from what is built, run a task, and end when t
     },
   });
   running.push(server);
-  const [, url = ""] = await server.says(/Serving at (http:\S+)/);
+  const [, url = ""] = await server.says(/Serving at (http:\S+)\n/);
   for (const page of ["/readyz", "/", "/openapi.json", "/metrics"])
     assert.equal((await fetch(url + page)).status, 200, page);
   const metrics = await (await fetch(`${url}/metrics`)).text();

@@ -34,7 +34,7 @@ async function startServer(env: Record<string, string>): Promise<void> {
   server = describeProcess({
     name: "the server",
     main: "server/src/main.ts",
-    readyWhen: /listening on /,
+    readyWhen: /listening on http:\S+\n/,
     env: {
       DATABASE_URL: database.url,
       HOST: "127.0.0.1",
@@ -111,7 +111,7 @@ test("the owner signs in by the printed link and invites somebody, who may do wh
     body: { email: "owner@localhost" },
   });
   assert.equal(asked.status, 202, asked.text);
-  const printed = /Mail to owner@localhost[^]*?https?:\/\/[^/\s]+(\/api\/auth\/magic-link\/finish\S+)/;
+  const printed = /Mail to owner@localhost[^]*?https?:\/\/[^/\s]+(\/api\/auth\/magic-link\/finish\S+)\s/;
   const link = await heard(printed);
   assert.equal((await owners.call("GET", link)).status, 303);
 
