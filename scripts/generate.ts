@@ -3,6 +3,7 @@
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { AGENT_SETTINGS } from "../packages/agent/src/settings.ts";
 import { ERROR_CODES } from "../packages/contract/src/index.ts";
 import { SETTINGS } from "../packages/server/src/config.ts";
 import { DEPLOYMENT_EDGES } from "../packages/server/src/core/deployments/deployment.ts";
@@ -115,17 +116,29 @@ function errorCodes(): string {
   return `# Error codes\n\n${NOTE}\nEvery failure of every route has this body:\n\n${shape}\n\n${table([["status", "code", "means"], ...rows])}\n`;
 }
 
-function configuration(): string {
-  const settings = Object.values(SETTINGS) as Setting[];
+function settingsTable(settings: readonly Setting[]): string {
   const rows = settings.map(({ name, byDefault, description, secret }) => [
     `\`${name}\`${secret === true ? `, \`${name}_FILE\`` : ""}`,
     byDefault === null ? "" : `\`${byDefault}\``,
     description,
   ]);
+  return table([["variable", "default", "meaning"], ...rows]);
+}
+
+function configuration(): string {
   const refusal =
     "A variable that begins with `KEELSON_` and is not known, or a value that cannot be used, ends the start with exit code 78\n" +
     "and one line that says why. A `_FILE` variable names a file that holds the value.";
-  return `# Configuration of the server\n\n${NOTE}\n${refusal}\n\n${table([["variable", "default", "meaning"], ...rows])}\n`;
+  const parts = [
+    "# Configuration",
+    NOTE.trimEnd(),
+    refusal,
+    "## The server",
+    settingsTable(Object.values(SETTINGS)),
+    "## The agent",
+    settingsTable(Object.values(AGENT_SETTINGS)),
+  ];
+  return `${parts.join("\n\n")}\n`;
 }
 
 type Setting = { name: string; byDefault: string | null; description: string; secret?: true };

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { AGENT_SETTINGS } from "./settings.ts";
 
 export type AgentConfig = {
   url: string;
@@ -20,12 +21,10 @@ export class ConfigError extends Error {
 
 export type Environment = Record<string, string | undefined>;
 
-const KNOWN = [
-  "KEELSON_AGENT_NAME",
-  "KEELSON_AGENT_CAPACITY",
-  "KEELSON_AGENT_WORKSPACES",
-  "KEELSON_TASK_ENV",
-];
+/** Of these beginnings the agent alone has names, so that a misspelt one can be told. */
+const KNOWN = Object.values(AGENT_SETTINGS)
+  .map(({ name }): string => name)
+  .filter((name) => /^KEELSON_(AGENT|TASK)_/.test(name));
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"];
 /** What every task process gets of the agent's own environment; credentials are not in it. */
 const HOST_VARIABLES = /^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV)$/;

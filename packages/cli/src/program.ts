@@ -7,6 +7,7 @@ import { addAuditExport } from "./commands/audit/export.ts";
 import { addAuditList } from "./commands/audit/list.ts";
 import { addAuditVerify } from "./commands/audit/verify.ts";
 import { addBackup } from "./commands/backup.ts";
+import { addCredentials } from "./commands/credentials.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDeploymentEvents } from "./commands/deployment/events.ts";
 import { addDeploymentGet } from "./commands/deployment/get.ts";
@@ -238,7 +239,10 @@ async function createProgram(host: Host, argv: readonly string[]): Promise<{ pro
     if ("alias" in other) noun.alias(other.alias);
     for (const add of verbs) add(noun, cli);
   }
-  for (const add of [addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate, addBackup, addRestore])
+  for (const add of [
+    ...[addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate],
+    ...[addCredentials, addBackup, addRestore],
+  ])
     add(program, cli);
   await addCompletion(program, argv[0] === "completion" || argv[0] === "complete");
   return { program, cli };

@@ -7,6 +7,10 @@ import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts
 import type { Quotas } from "./core/quotas/quota.ts";
 import type { RateSettings } from "./core/rates/rate.ts";
 import type { RetentionPolicy } from "./core/retention/retention.ts";
+import {
+  parseBootstrapCredentials,
+  type BootstrapCredentials,
+} from "./core/identity/bootstrap-credentials.ts";
 
 /** Everything that can be set, read once. This file alone knows the names of environment variables. */
 export type Config = {
@@ -21,6 +25,8 @@ export type Config = {
   publicUrl: string | null;
   /** null: `master.key` in the data folder. */
   masterKey: MasterKey | null;
+  /** null: `credentials.json` in the data folder, made at the first start. */
+  credentials: BootstrapCredentials | null;
   leaseDurationMs: number;
   parkAfterMs: number;
   workspaceIdleMs: number;
@@ -137,6 +143,13 @@ export const SETTINGS = {
     byDefault: null,
     description:
       "32 bytes in base64, the same on all servers of one database. Default: `master.key` in the data folder, made at the first start. Keep a copy: without it, secrets cannot be read.",
+    secret: true,
+  },
+  credentials: {
+    name: "KEELSON_CREDENTIALS",
+    byDefault: null,
+    description:
+      "The first credentials as JSON, made by `keelson credentials`, for servers without a common data folder. Default: `credentials.json` in the data folder, made at the first start.",
     secret: true,
   },
   parkAfter: {
@@ -444,6 +457,16 @@ function s3(env: Environment): Config["s3"] {
   };
 }
 
+function credentials(env: Environment): BootstrapCredentials | null {
+  const text = read(env, SETTINGS.credentials);
+  if (text === null) return null;
+  const parsed = parseBootstrapCredentials(text);
+  if (!("wrong" in parsed)) return parsed;
+  throw new ConfigError(
+    `${SETTINGS.credentials.name} cannot be used because of ${parsed.wrong}; make it with \`keelson credentials\`.`,
+  );
+}
+
 function github(env: Environment): Config["github"] {
   const clientId = read(env, SETTINGS.githubClientId);
   const clientSecret = read(env, SETTINGS.githubClientSecret);
@@ -486,6 +509,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     publicUrl:
       url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
     masterKey: masterKey(env),
+    credentials: credentials(env),
     leaseDurationMs: duration(env, SETTINGS.leaseDuration, {
       minimumMs: 6_000,
       maximumMs: 300_000,

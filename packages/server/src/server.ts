@@ -5,7 +5,11 @@ import type { Config } from "./config.ts";
 import { createCredentialUse, type CredentialUse } from "./core/credentials/credential-use.ts";
 import { recordUse } from "./core/credentials/record-use.ts";
 import { WAKE_CHANNEL } from "./core/feeds/wake-notifier.ts";
-import { ensureCredentials, type Credentials } from "./core/identity/credentials-file.ts";
+import {
+  ensureCredentials,
+  ensureGivenCredentials,
+  type Credentials,
+} from "./core/identity/credentials-file.ts";
 import { USER_SESSION_MS } from "./core/logins/login.ts";
 import { createListener } from "./db/listen.ts";
 import { migrate } from "./db/migrate.ts";
@@ -149,7 +153,11 @@ async function serve(
     listensAt(url);
     const publicUrl = context.publicUrl();
     const path = join(config.dataDir, "credentials.json");
-    const credentials = await ensureCredentials(db, path, publicUrl, context.newUuid, context.clock());
+    const { newUuid } = context;
+    const credentials =
+      config.credentials === null
+        ? await ensureCredentials(db, path, publicUrl, newUuid, clock())
+        : await ensureGivenCredentials(db, config.credentials, publicUrl, newUuid, clock());
     context.readiness.open();
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {

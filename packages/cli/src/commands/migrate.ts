@@ -12,10 +12,10 @@ export function addMigrate(parent: Command, cli: Cli): void {
       "\nA server does it at its start; this is for doing it before.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n",
     )
     .action(async () => {
-      const databaseUrl = cli.host.env["DATABASE_DIRECT_URL"] ?? cli.host.env["DATABASE_URL"];
-      if (databaseUrl === undefined || databaseUrl === "")
-        throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
-      const { migrate } = await import("@keelson/server");
+      const { loadConfig, migrate } = await import("@keelson/server");
+      const config = loadConfig(cli.host.env);
+      const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
+      if (databaseUrl === null) throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
       const applied = await migrate(databaseUrl, {
         onApplied: (name) => cli.notice(`Applied ${name}`),
       }).catch((error: unknown) => {

@@ -5,7 +5,9 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { CREDENTIAL_KINDS, parseCredential } from "@keelson/contract";
 import { quoteIdentifier, rawSql, sql } from "../../src/db/sql.ts";
+import { startMailbox, type Mailbox } from "../support/mailbox.ts";
 import { bundleOf } from "./support/bundle.ts";
 import {
   createDeployment,
@@ -16,6 +18,7 @@ import {
   type Site,
 } from "./support/site.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
+import { useCredentials } from "./support/use-credentials.ts";
 
 /** What is kept, and must be found. */
 const CONTROL = `control-${randomBytes(8).toString("hex")}`;
@@ -43,11 +46,18 @@ const SPREAD = `
   error.cause = input.secrets;
   throw error;`;
 
+let mailbox: Mailbox;
 let site: Site;
 let server: ServerProcess;
 let agent: SpawnedProcess;
 before(async () => {
-  site = await startSite({ servers: 1, leaseDuration: "15s", logLevel: "debug" });
+  mailbox = await startMailbox();
+  site = await startSite({
+    servers: 1,
+    leaseDuration: "15s",
+    logLevel: "debug",
+    smtpUrl: mailbox.url,
+  });
   [server] = site.servers as [ServerProcess];
   agent = site.agent({ name: "agent 1", server, capacity: 2 });
   await agent.start();
@@ -59,7 +69,10 @@ before(async () => {
   const bundle = bundleOf({ exclusive: SPREAD, shared: SPREAD });
   await promoteWhenReady(site, await createDeployment(site, bundle, tasks));
 });
-after(() => site?.stop());
+after(async () => {
+  await site?.stop();
+  await mailbox?.stop();
+});
 
 /** Each way in which a text may stand where bytes are kept. */
 const formsOf = (value: string): string[] => {
@@ -89,23 +102,16 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
 }
 
-test("no value and no credential is in the database, its files, blobs, logs, events, errors or metrics", async () => {
-  const call = (method: string, path: string, body?: object) =>
-    site.call(server.url, method, path, body === undefined ? {} : { body });
-  for (const name of NAMES) {
-    assert.equal((await call("PUT", `/api/secrets/${name}`, { value: `${values[name]}old` })).status, 201);
-    assert.equal((await call("PUT", `/api/secrets/${name}`, { value: values[name] })).status, 200);
-  }
+const call = (method: string, path: string, body?: object) =>
+  site.call(server.url, method, path, body === undefined ? {} : { body });
+
+/** Runs that spread what they are given, and all that is answered about them. */
+async function runAndRead(): Promise<string[]> {
   const answers: string[] = [];
-  const ids: string[] = [];
+  const body = { retry: { max_attempts: 1 }, tags: [CONTROL] };
   for (const task of ["exclusive", "shared"]) {
-    const run = await call("POST", `/v1/tasks/${task}/start`, {
-      retry: { max_attempts: 1 },
-      tags: [CONTROL],
-    });
-    ids.push(run.body.id as string);
-  }
-  for (const id of ids) {
+    const started = await call("POST", `/v1/tasks/${task}/start`, body);
+    const id = started.body.id as string;
     await until(
       "the run has failed",
       30_000,
@@ -114,28 +120,40 @@ test("no value and no credential is in the database, its files, blobs, logs, eve
     for (const path of ["", "/events?limit=200", "/logs?limit=200"])
       answers.push(JSON.stringify((await call("GET", `/v1/runs/${id}${path}`)).body));
     const { stdout, stderr } = (await call("GET", `/api/runs/${id}/logs`)).body as Record<string, string>;
-    answers.push(
-      Buffer.from(stdout ?? "", "base64").toString(),
-      Buffer.from(stderr ?? "", "base64").toString(),
-    );
+    for (const output of [stdout, stderr]) answers.push(Buffer.from(output ?? "", "base64").toString());
   }
   assert.ok(
     answers.some((text) => text.includes("TOKEN=[redacted]")),
     "the run said nothing",
   );
   assert.ok(answers.some((text) => text.includes("refused [redacted] [redacted] [redacted]")));
-  answers.push(
-    JSON.stringify((await call("POST", "/v1/secrets", { name: "TOKEN", value: values.TOKEN })).body),
-  );
-  answers.push(JSON.stringify((await call("GET", "/v1/secrets")).body));
-  answers.push(await (await fetch(`${server.url}/metrics`)).text());
   // What a process says after its run ends in the agent's own log.
-  await until("the agent has heard it", 5_000, () =>
+  await until("the agent has heard it", 30_000, () =>
     Promise.resolve(agent.output().includes("afterwards [redacted]")),
   );
+  return answers;
+}
 
+/** What is answered to those who set secrets, well and badly. */
+async function refuseAndList(): Promise<string[]> {
+  const wrong = { value: [values.TOKEN], other: values.TOKEN };
+  const answers = [
+    await call("POST", "/v1/secrets", { name: "TOKEN", value: values.TOKEN }),
+    await call("PUT", "/api/secrets/TOKEN", wrong),
+    await call("GET", "/v1/secrets"),
+  ];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [409, 400, 200],
+  );
+  return answers.map(({ body }) => JSON.stringify(body));
+}
+
+/** Everything that is kept anywhere, by its place. */
+async function collectPlaces(answers: readonly string[]): Promise<Map<string, Buffer | string>> {
   const places = new Map<string, Buffer | string>([
     ["answers", answers.join("\n")],
+    ["the metrics", await (await fetch(`${server.url}/metrics`)).text()],
     ["the database", await dumpDatabase()],
     ["the server's log", server.output()],
     ["the agent's log", agent.output()],
@@ -143,9 +161,23 @@ test("no value and no credential is in the database, its files, blobs, logs, eve
   await site.db.query(rawSql("CHECKPOINT"));
   const files = (await filesBelow(site.dir)).filter((file) => !file.endsWith("credentials.json"));
   for (const file of files) places.set(file, await readFile(file).catch(() => ""));
+  return places;
+}
 
+test("no value and no credential is in the database, its files, blobs, logs, events, errors or metrics", async () => {
+  for (const name of NAMES) {
+    assert.equal((await call("PUT", `/api/secrets/${name}`, { value: `${values[name]}old` })).status, 201);
+    assert.equal((await call("PUT", `/api/secrets/${name}`, { value: values[name] })).status, 200);
+  }
   const { api_key, user_token, admin_key, capacity_key, enrollment_token } = site.credentials;
-  const wanted = { ...values, api_key, user_token, admin_key, capacity_key, enrollment_token };
+  const firstOnes = { api_key, user_token, admin_key, capacity_key, enrollment_token };
+  const credentials = { ...firstOnes, ...(await useCredentials(site, server, mailbox)) };
+  const kinds = new Set(Object.values(credentials).map(parseCredential));
+  for (const kind of Object.values(CREDENTIAL_KINDS))
+    assert.ok(kinds.has(kind), `none of kl_${kind}_ was used`);
+  const places = await collectPlaces([...(await runAndRead()), ...(await refuseAndList())]);
+
+  const wanted: Record<string, string> = { ...values, ...credentials };
   const found = Object.entries(wanted).flatMap(([name, value]) =>
     formsOf(value).flatMap((form) =>
       [...places].flatMap(([place, content]) => (content.includes(form) ? [`${name} in ${place}`] : [])),

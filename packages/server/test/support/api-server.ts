@@ -59,6 +59,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     dataDir,
     publicUrl: null,
     masterKey: TEST_MASTER_KEY,
+    credentials: null,
     leaseDurationMs: 15_000,
     parkAfterMs: 30_000,
     workspaceIdleMs: 600_000,

@@ -11,7 +11,7 @@ export interface Browser {
   ): Promise<Answer>;
 }
 
-export function createBrowser(server: ApiServer): Browser {
+export function createBrowser(server: Pick<ApiServer, "url" | "call">): Browser {
   const cookies = new Map<string, string>();
   return {
     cookies,

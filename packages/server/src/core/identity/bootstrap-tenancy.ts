@@ -1,20 +1,12 @@
-import { CREDENTIAL_KINDS, ENVIRONMENT_PERMISSIONS } from "@keelson/contract";
+import { hash } from "node:crypto";
+import { ENVIRONMENT_PERMISSIONS } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { NewUuid } from "../../uuid.ts";
-import type { MakeCredential } from "../credentials/make-credential.ts";
+import type { BootstrapCredentials } from "./bootstrap-credentials.ts";
 
 /** What a first start makes, so that the service can be used without any configuration. */
 export type Tenancy = { projectId: string; environmentId: string; workerGroupId: string; userId: string };
-
-/** Plain credentials, known only to whoever made them. */
-export type BootstrapCredentials = {
-  apiKey: string;
-  userToken: string;
-  adminKey: string;
-  capacityKey: string;
-  enrollmentToken: string;
-};
 
 const DAY_MS = 86_400_000;
 /** The login link's session; a new one is made whenever the credentials file is. */
@@ -58,44 +50,39 @@ export async function ensureTenancy(tx: Tx, newUuid: NewUuid): Promise<Tenancy> 
   return { projectId, environmentId, workerGroupId, userId };
 }
 
-/** Makes one credential of each kind that a local user, operator and agent need. */
-export async function mintBootstrapCredentials(
+/** Makes the credentials valid, those of an operator for the whole installation, the API key in the first environment. */
+export async function storeBootstrapCredentials(
   tx: Tx,
   tenancy: Tenancy,
+  credentials: BootstrapCredentials,
   newUuid: NewUuid,
-  make: MakeCredential,
   now: number,
-): Promise<BootstrapCredentials> {
-  const apiKey = make(CREDENTIAL_KINDS.apiKey);
-  const userToken = make(CREDENTIAL_KINDS.userSession);
-  const adminKey = make(CREDENTIAL_KINDS.admin);
-  const capacityKey = make(CREDENTIAL_KINDS.capacity);
-  const enrollmentToken = make(CREDENTIAL_KINDS.enrollment);
+): Promise<void> {
+  const { apiKey, userToken, adminKey, capacityKey, enrollmentToken } = credentials;
   await tx.query(sql`
     INSERT INTO api_keys (digest, id, environment_id, name, permissions)
-    VALUES (${apiKey.digest}, ${newUuid()}, ${tenancy.environmentId}, 'First start', ${[...ENVIRONMENT_PERMISSIONS]}::text[])`);
+    VALUES (${digestOf(apiKey)}, ${newUuid()}, ${tenancy.environmentId}, 'First start', ${[...ENVIRONMENT_PERMISSIONS]}::text[])`);
   await tx.query(sql`
     INSERT INTO user_sessions (digest, id, user_id, expires_at)
-    VALUES (${userToken.digest}, ${newUuid()}, ${tenancy.userId}, to_timestamp(${now + USER_SESSION_MS}::float8 / 1000))`);
+    VALUES (${digestOf(userToken)}, ${newUuid()}, ${tenancy.userId}, to_timestamp(${now + USER_SESSION_MS}::float8 / 1000))`);
   await tx.query(sql`
     INSERT INTO service_keys (digest, id, kind, name)
-    VALUES (${adminKey.digest}, ${newUuid()}, 'admin', 'First start'), (${capacityKey.digest}, ${newUuid()}, 'capacity', 'First start')`);
+    VALUES (${digestOf(adminKey)}, ${newUuid()}, 'admin', 'First start'), (${digestOf(capacityKey)}, ${newUuid()}, 'capacity', 'First start')`);
   await tx.query(sql`
     INSERT INTO enrollment_tokens (digest, id, worker_group_id, name)
-    VALUES (${enrollmentToken.digest}, ${newUuid()}, ${tenancy.workerGroupId}, 'First start')`);
-  return {
-    apiKey: apiKey.text,
-    userToken: userToken.text,
-    adminKey: adminKey.text,
-    capacityKey: capacityKey.text,
-    enrollmentToken: enrollmentToken.text,
-  };
+    VALUES (${digestOf(enrollmentToken)}, ${newUuid()}, ${tenancy.workerGroupId}, 'First start')`);
 }
 
-/** Whether a credential of an earlier start still is one of this database. */
-export async function knowsEnrollment(tx: Tx, digest: Buffer): Promise<boolean> {
-  const rows = await tx.query(
-    sql`SELECT 1 FROM enrollment_tokens WHERE digest = ${digest} AND revoked_at IS NULL`,
+const digestOf = (credential: string): Buffer => hash("sha256", credential, "buffer");
+
+/** Whether a set of credentials, known by its enrollment token, was stored: it is valid, or was revoked since. */
+export async function findEnrollment(
+  tx: Tx,
+  enrollmentToken: string,
+): Promise<"absent" | "valid" | "revoked"> {
+  const [row] = await tx.query<{ isRevoked: boolean }>(
+    sql`SELECT revoked_at IS NOT NULL AS "isRevoked" FROM enrollment_tokens WHERE digest = ${digestOf(enrollmentToken)}`,
   );
-  return rows.length > 0;
+  if (row === undefined) return "absent";
+  return row.isRevoked ? "revoked" : "valid";
 }

@@ -1,23 +1,24 @@
-import { hash } from "node:crypto";
 import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { encodeId } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { makeCredential } from "../credentials/make-credential.ts";
-import { ensureTenancy, knowsEnrollment, mintBootstrapCredentials } from "./bootstrap-tenancy.ts";
+import {
+  makeBootstrapCredentials,
+  toBootstrapFields,
+  type BootstrapCredentials,
+  type BootstrapFields,
+} from "./bootstrap-credentials.ts";
+import {
+  ensureTenancy,
+  findEnrollment,
+  storeBootstrapCredentials,
+  type Tenancy,
+} from "./bootstrap-tenancy.ts";
 
 /** `credentials.json` of the data folder: what a local CLI, agent and person use. Mode 0600. */
-export type Credentials = {
-  url: string;
-  project_id: string;
-  environment_id: string;
-  api_key: string;
-  user_token: string;
-  admin_key: string;
-  capacity_key: string;
-  enrollment_token: string;
-};
+export type Credentials = BootstrapFields & { url: string; project_id: string; environment_id: string };
 
 async function readCredentials(path: string): Promise<Credentials | null> {
   try {
@@ -37,6 +38,13 @@ async function writeCredentials(path: string, credentials: Credentials): Promise
   await rename(temporary, path);
 }
 
+const toCredentials = (url: string, tenancy: Tenancy, fields: BootstrapFields): Credentials => ({
+  url,
+  project_id: encodeId("proj", tenancy.projectId),
+  environment_id: encodeId("env", tenancy.environmentId),
+  ...fields,
+});
+
 /**
  * Makes the first tenancy when the database is empty, and keeps the credentials file in step with it: a file that was
  * lost, or that belongs to another database, is written anew with new credentials.
@@ -51,20 +59,30 @@ export async function ensureCredentials(
   const present = await readCredentials(path);
   const credentials = await db.transaction(async (tx) => {
     const tenancy = await ensureTenancy(tx, newUuid);
-    if (present !== null && (await knowsEnrollment(tx, hash("sha256", present.enrollment_token, "buffer"))))
+    if (present !== null && (await findEnrollment(tx, present.enrollment_token)) === "valid")
       return { ...present, url };
-    const minted = await mintBootstrapCredentials(tx, tenancy, newUuid, makeCredential, now);
-    return {
-      url,
-      project_id: encodeId("proj", tenancy.projectId),
-      environment_id: encodeId("env", tenancy.environmentId),
-      api_key: minted.apiKey,
-      user_token: minted.userToken,
-      admin_key: minted.adminKey,
-      capacity_key: minted.capacityKey,
-      enrollment_token: minted.enrollmentToken,
-    };
+    const made = makeBootstrapCredentials(makeCredential);
+    await storeBootstrapCredentials(tx, tenancy, made, newUuid, now);
+    return toCredentials(url, tenancy, toBootstrapFields(made));
   });
   if (JSON.stringify(credentials) !== JSON.stringify(present)) await writeCredentials(path, credentials);
   return credentials;
 }
+
+/**
+ * The same for credentials that the operator made: stored the first time any server sees them, so that one that was
+ * revoked since stays revoked, and written nowhere. Servers without a common folder have one set in common this way.
+ */
+export const ensureGivenCredentials = (
+  db: Database,
+  given: BootstrapCredentials,
+  url: string,
+  newUuid: NewUuid,
+  now: number,
+): Promise<Credentials> =>
+  db.transaction(async (tx) => {
+    const tenancy = await ensureTenancy(tx, newUuid);
+    if ((await findEnrollment(tx, given.enrollmentToken)) === "absent")
+      await storeBootstrapCredentials(tx, tenancy, given, newUuid, now);
+    return toCredentials(url, tenancy, toBootstrapFields(given));
+  });

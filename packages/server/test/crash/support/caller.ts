@@ -11,6 +11,7 @@ export interface Answer {
 }
 
 export interface CallOptions {
+  /** Empty: nobody. */
   readonly as?: string;
   readonly body?: unknown;
   readonly bytes?: Buffer;
@@ -38,7 +39,7 @@ export function createCaller(credential: string): Caller {
           method,
           ...(signal === undefined ? {} : { signal }),
           headers: {
-            authorization: `Bearer ${options.as ?? credential}`,
+            ...(options.as === "" ? {} : { authorization: `Bearer ${options.as ?? credential}` }),
             ...(bytes === null ? {} : { "content-type": type, "content-length": bytes.length }),
           },
         },

@@ -12,7 +12,7 @@ import { startEmbeddedServer, type EmbeddedServer } from "../../../src/db/embedd
 import { createDatabase, type Database } from "../../../src/db/pool.ts";
 import { makeTestFolder } from "../../support/test-folder.ts";
 import { createCaller, type Caller } from "./caller.ts";
-import { describeProcess, type SpawnedProcess } from "./spawned-process.ts";
+import { ALL_OUTPUT, describeProcess, type SpawnedProcess } from "./spawned-process.ts";
 
 export interface ServerProcess extends SpawnedProcess {
   readonly url: string;
@@ -41,12 +41,14 @@ export interface Site {
 export interface SiteOptions {
   readonly servers: number;
   readonly leaseDuration: string;
-  /** Of servers and agents. Default `warn` and `info`. */
+  /** Of servers and agents, whose whole output is kept then. Default `warn` and `info`. */
   readonly logLevel?: string;
   /** How long a waiting run keeps its process. Default: the server's. */
   readonly parkAfter?: string;
   /** Connections of each server to the database. */
   readonly poolSize?: number;
+  /** Where mails go. Default: printed. */
+  readonly smtpUrl?: string;
   /** What the n-th server is given as its database; absent: PostgreSQL itself. */
   readonly databaseUrlOf?: (url: string, at: number) => Promise<string>;
 }
@@ -103,6 +105,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
             KEELSON_DATA_DIR: path.join(dir, "agents"),
             ...(options.logLevel === undefined ? {} : { KEELSON_LOG_LEVEL: options.logLevel }),
           },
+          ...(options.logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
         });
         processes.push(agent);
         return agent;
@@ -119,7 +122,7 @@ async function describeServer(
   name: string,
   databaseUrl: string,
   dataDir: string,
-  { leaseDuration, logLevel = "warn", parkAfter, poolSize }: SiteOptions,
+  { leaseDuration, logLevel, parkAfter, poolSize, smtpUrl }: SiteOptions,
 ): Promise<ServerProcess> {
   // The same port in every life, as behind a service's fixed address.
   const port = await findFreePort();
@@ -133,10 +136,12 @@ async function describeServer(
       HOST: "127.0.0.1",
       KEELSON_DATA_DIR: dataDir,
       KEELSON_LEASE_DURATION: leaseDuration,
-      KEELSON_LOG_LEVEL: logLevel,
+      KEELSON_LOG_LEVEL: logLevel ?? "warn",
+      ...(smtpUrl !== undefined && { SMTP_URL: smtpUrl }),
       ...(parkAfter !== undefined && { KEELSON_PARK_AFTER: parkAfter }),
       ...(poolSize === undefined ? {} : { KEELSON_POOL_SIZE: String(poolSize) }),
     },
+    ...(logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
   });
   return Object.defineProperty(described, "url", { value: `http://127.0.0.1:${port}` }) as ServerProcess;
 }

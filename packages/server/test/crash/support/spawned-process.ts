@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 const PACKAGES = fileURLToPath(new URL("../../../..", import.meta.url));
 const START_TIMEOUT_MS = 20_000;
 const KEPT_OUTPUT = 20_000;
+/** For a test that looks into all of it. */
+export const ALL_OUTPUT = 100_000_000;
 
 export interface SpawnOptions {
   /** Shown in what the test prints. */
@@ -15,6 +17,8 @@ export interface SpawnOptions {
   readonly env: Record<string, string>;
   /** What the process says when it is of use. */
   readonly readyWhen: RegExp;
+  /** How much of its output is kept, in characters. */
+  readonly keptOutput?: number;
 }
 
 export interface SpawnedProcess {
@@ -62,7 +66,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
     let ready: (is: boolean) => void;
     const isReady = new Promise<boolean>((resolve) => (ready = resolve));
     const hear = (bytes: Buffer): void => {
-      said = (said + bytes.toString()).slice(-KEPT_OUTPUT);
+      said = (said + bytes.toString()).slice(-(options.keptOutput ?? KEPT_OUTPUT));
       heard = (heard + bytes.toString()).slice(-KEPT_OUTPUT);
       if (options.readyWhen.test(heard)) ready(true);
     };
