@@ -3,6 +3,7 @@ import type { PtyHandle } from "@keelson/sdk";
 import type { Cli } from "../cli.ts";
 import { createEscape } from "./escape.ts";
 import { watchModes } from "./modes.ts";
+import { enterRawMode } from "./raw-mode.ts";
 
 /** Reconnections in a row that bring nothing: about two minutes, longer than a server takes to start anew. */
 export const MAX_RECONNECTS = 20;
@@ -102,7 +103,7 @@ export async function runTerminal(cli: Cli, pty: PtyHandle): Promise<Ending> {
   const { stdin, stdout, signal: outer } = cli.host;
   const over = new AbortController();
   const modes = watchModes();
-  stdin.setRawMode(true);
+  const leaveRawMode = enterRawMode(stdin);
   stdin.resume();
   try {
     const shown = show(cli, pty, over.signal, modes.watch).then((): Ending => "ended");
@@ -116,7 +117,7 @@ export async function runTerminal(cli: Cli, pty: PtyHandle): Promise<Ending> {
   } finally {
     over.abort();
     stdin.pause();
-    stdin.setRawMode(false);
+    leaveRawMode();
     stdout.write(modes.reset());
   }
 }
