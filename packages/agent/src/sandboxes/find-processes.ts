@@ -11,12 +11,12 @@ export const formatMark = (materializationId: string, processId: string): string
 
 type ProcessFacts = { pid: number; ppid: number; group: number; session: number };
 
-function readProcFile(pid: number, name: string): string {
+function readProcFile(pid: number, name: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "latin1");
   } catch {
     // It has ended meanwhile, or is another user's: not one of ours in both cases.
-    return "";
+    return null;
   }
 }
 
@@ -34,7 +34,7 @@ function listPids(): number[] {
 /** Every process of this machine that still runs, as far as /proc shows. */
 export function listProcesses(): ProcessFacts[] {
   return listPids().flatMap((pid) => {
-    const stat = readProcFile(pid, "stat");
+    const stat = readProcFile(pid, "stat") ?? "";
     // The name is in parentheses and may hold anything, parentheses too.
     const [state, ppid, group, session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (stat === "" || state === "Z" || state === "X") return [];
@@ -42,22 +42,39 @@ export function listProcesses(): ProcessFacts[] {
   });
 }
 
-function isMarked(pid: number, { materializationId, processId, uid }: Marking): boolean {
+/** Null: a program is just being started in it, and its environment is not to be seen for an instant. */
+function isMarked(pid: number, { materializationId, processId, uid }: Marking): boolean | null {
   const mark = `${PROCESS_MARK}=${materializationId}/${processId ?? ""}`;
-  const found = readProcFile(pid, "environ")
-    .split("\0")
+  const environment = readProcFile(pid, "environ");
+  const found = environment
+    ?.split("\0")
     .some((entry) => (processId === undefined ? entry.startsWith(mark) : entry === mark));
-  if (found) return true;
+  if (found === true) return true;
   // A uid of its own says so of everything in the materialization, whatever became of the environment.
-  if (uid === null || processId !== undefined) return false;
-  return new RegExp(`^Uid:\\t${uid}\\t`, "m").test(readProcFile(pid, "status"));
+  if (uid !== null && processId === undefined) {
+    if (new RegExp(`^Uid:\\t${uid}\\t`, "m").test(readProcFile(pid, "status") ?? "")) return true;
+  }
+  return environment === "" ? null : false;
 }
 
+/** Looks again so often at what is between two programs. */
+const LOOKS = 3;
+/** The parent of the kernel's own threads, which have no environment. */
+const KERNEL_PID = 2;
+
 /** The running processes that bear the mark, or the materialization's own uid. */
-export const findMarked = (marking: Marking): number[] =>
-  listProcesses()
-    .filter(({ pid }) => isMarked(pid, marking))
-    .map(({ pid }) => pid);
+export function findMarked(marking: Marking): number[] {
+  const found: number[] = [];
+  let unsure = listProcesses().filter(({ pid, ppid }) => pid !== KERNEL_PID && ppid !== KERNEL_PID);
+  for (let look = 0; look < LOOKS && unsure.length > 0; look += 1) {
+    unsure = unsure.filter(({ pid }) => {
+      const isOurs = isMarked(pid, marking);
+      if (isOurs === true) found.push(pid);
+      return isOurs === null;
+    });
+  }
+  return found;
+}
 
 /** Sends a signal; false when nothing was there to take it. A negative pid is a process group. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
@@ -102,7 +119,7 @@ export async function endMarked(marking: Marking): Promise<number[]> {
 
 /** Waits for a process that was told to end, and kills it when it does not; one with other arguments is another. */
 export async function endProcess(pid: number, argument: string, graceMs: number): Promise<void> {
-  const isAlive = (): boolean => readProcFile(pid, "cmdline").split("\0").includes(argument);
+  const isAlive = (): boolean => (readProcFile(pid, "cmdline") ?? "").split("\0").includes(argument);
   for (let waitedMs = 0; isAlive(); waitedMs += ROUND_MS) {
     if (waitedMs >= graceMs) sendSignal(pid, "SIGKILL");
     await new Promise((resolve) => setTimeout(resolve, ROUND_MS));

@@ -75,14 +75,15 @@ async function runProbe(dataDir: string): Promise<IsolationProbe> {
 }
 
 async function findTools(): Promise<SandboxMeans["tools"]> {
-  const [setpriv, prlimit, taskset, env, bwrap] = await Promise.all([
+  const [setpriv, prlimit, taskset, env, envReset, bwrap] = await Promise.all([
     findTool("setpriv", ["--no-new-privs", "--pdeathsig=KILL", "--", "true"]),
     findTool("prlimit", ["--core=0", "--fsize=1048576", "--nproc=64", "--data=1073741824", "--", "true"]),
     findTool("taskset", ["--cpu-list", "0-1023", "true"]),
     findTool("env", ["-i", "A=B", "true"]),
+    findTool("env", ["--default-signal=INT,QUIT", "true"]),
     findTool("bwrap", ["--version"]),
   ]);
-  return { setpriv, prlimit, taskset, env, bwrap };
+  return { setpriv, prlimit, taskset, env, envResetsSignals: envReset !== null, bwrap };
 }
 
 async function findTool(name: string, args: string[]): Promise<string | null> {

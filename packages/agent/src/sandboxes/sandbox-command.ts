@@ -14,6 +14,8 @@ export type SandboxedCommand = {
   env: Record<string, string>;
   /** Opened for it as descriptors from 3 on. */
   files: string[];
+  /** Its wrappers ignore what the keyboard interrupts; the program does not. */
+  ignoresInterrupts: boolean;
   /** Removes what was made for this one. */
   dispose(): void;
 };
@@ -29,12 +31,16 @@ export function buildCommand(
   spec: ProcessSpec,
   folder: { absolute: string; inside: string },
 ): SandboxedCommand {
+  const { tools } = sandbox.means;
   const argv = spec.command ?? loginShell();
   const mark = { [PROCESS_MARK]: formatMark(sandbox.materializationId, spec.id) };
   const outer = { PATH: SYSTEM_PATH, ...mark };
   if (sandbox.surroundings.isolation === "namespace") {
     const env = { ...environmentOf(sandbox, spec, INSIDE_ROOT, join(INSIDE_ROOT, folder.inside)), ...mark };
-    const program = [...limitArguments(sandbox), ...argv];
+    // bubblewrap is in front with the program, and would die of what that handles.
+    const ignoresInterrupts = spec.kind === "pty" && tools.env !== null && tools.envResetsSignals;
+    const reset = ignoresInterrupts ? [tools.env as string, "--default-signal=INT,QUIT"] : [];
+    const program = [...limitArguments(sandbox), ...reset, ...argv];
     const command = bubblewrapArguments(sandbox, spec, { inside: folder.inside, env, program });
     const path = join(sandbox.folder, `options-${randomUUID()}`);
     writeFileSync(path, command.options.join("\0"), { mode: 0o600 });
@@ -46,25 +52,20 @@ export function buildCommand(
       cwd: "/",
       env: outer,
       files,
+      ignoresInterrupts,
       dispose: () => rmSync(path, { force: true }),
     };
   }
   const { root } = sandbox.surroundings;
   const env = { ...environmentOf(sandbox, spec, root, folder.absolute), ...mark };
   const wrappers = [...privilegeArguments(sandbox), ...limitArguments(sandbox)];
-  const isWrapped = wrappers.length > 0 && sandbox.means.tools.env !== null;
+  const isWrapped = wrappers.length > 0 && tools.env !== null;
   const [file, ...args] = isWrapped
-    ? [
-        ...wrappers,
-        sandbox.means.tools.env,
-        "-i",
-        ...Object.entries(env).map((entry) => entry.join("=")),
-        ...argv,
-      ]
+    ? [...wrappers, tools.env, "-i", ...Object.entries(env).map((entry) => entry.join("=")), ...argv]
     : argv;
   return {
     ...{ file: file as string, args: args as string[], cwd: folder.absolute },
-    ...{ env: isWrapped ? outer : env, files: [], dispose: () => undefined },
+    ...{ env: isWrapped ? outer : env, files: [], ignoresInterrupts: false, dispose: () => undefined },
   };
 }
 

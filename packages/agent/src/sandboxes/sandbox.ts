@@ -7,7 +7,7 @@ export const DEFAULT_LIMITS: SandboxLimits = { processes: 1024, fileBytes: 16 * 
 
 /** What works on this machine, found out by running it. */
 export type SandboxMeans = {
-  /** Absolute paths of the programs that work: what a workspace calls by these names is never run outside of it. */
+  /** Absolute paths of the programs that work. What a workspace calls by these names is never run outside of it. */
   tools: {
     /** no_new_privs, and dying with the supervisor. */
     setpriv: string | null;
@@ -16,6 +16,8 @@ export type SandboxMeans = {
     /** A number of cores. */
     taskset: string | null;
     env: string | null;
+    /** `env` can also undo that a signal is ignored. */
+    envResetsSignals: boolean;
     bwrap: string | null;
   };
   /** The private range of uids, of which each workspace has one; null when the agent may not change its uid. */

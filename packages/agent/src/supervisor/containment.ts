@@ -1,4 +1,5 @@
 import type { Isolation, ProcessSignal } from "@keelson/contract";
+import { pause } from "../pause.ts";
 import { endMarked, listProcesses, sendSignal } from "../sandboxes/find-processes.ts";
 
 /** How a process and all that came of it are reached by signals. */
@@ -30,33 +31,53 @@ function containInGroup({ materializationId, processId, pid }: ContainedProcess)
   };
 }
 
+const LOOK_MS = 5;
+/** From the start of bubblewrap until its program must be there. */
+const SET_UP_MS = 30_000;
+
 /**
  * bubblewrap stands outside and its init inside, the program under it. Killing both ends the whole process namespace,
  * whatever is in it. Other signals are for the program: bubblewrap itself would die of them, while an init of a namespace
- * ignores what it has no handler for.
+ * ignores what it has no handler for. What comes before there is a program waits for it.
  */
 function containInNamespace({ pid }: ContainedProcess): Containment {
-  const findInit = (): number | undefined => listProcesses().find(({ ppid }) => ppid === pid)?.pid;
+  let isOver = false;
+  const findChild = (parent: number): number | undefined =>
+    listProcesses().find(({ ppid }) => ppid === parent)?.pid;
   const killAll = async (): Promise<void> => {
-    const init = findInit();
+    isOver = true;
+    const init = findChild(pid);
     sendSignal(pid, "SIGKILL");
     if (init === undefined) return;
     sendSignal(init, "SIGKILL");
     // The kernel ends a namespace's processes before its init is gone.
-    while (listProcesses().some((process) => process.pid === init))
-      await new Promise((resolve) => setTimeout(resolve, 2));
+    while (listProcesses().some((process) => process.pid === init)) await pause(LOOK_MS);
   };
+  const findInitOfProgram = async (): Promise<number | undefined> => {
+    for (let waitedMs = 0; !isOver && waitedMs < SET_UP_MS; waitedMs += LOOK_MS) {
+      const init = findChild(pid);
+      if (init !== undefined && findChild(init) !== undefined) return init;
+      await pause(LOOK_MS);
+    }
+    return undefined;
+  };
+  const send = async (signal: ProcessSignal): Promise<void> => {
+    const init = await findInitOfProgram();
+    if (init === undefined) return;
+    const processes = listProcesses();
+    // An exec has a session of its own, led by the init; a terminal's is bubblewrap's, whose groups are its shell's.
+    if (processes.some((process) => process.pid === init && process.group === init))
+      sendSignal(-init, signal);
+    else for (const child of processes) if (child.ppid === init) sendSignal(child.pid, signal);
+  };
+  let turn = Promise.resolve();
   return {
     signal(signal) {
-      if (signal === "SIGKILL") return void killAll();
-      const init = findInit();
-      if (init === undefined) return;
-      const ownGroup = listProcesses().some((process) => process.pid === init && process.group === init);
-      if (ownGroup) sendSignal(-init, signal);
-      else for (const { pid: child, ppid } of listProcesses()) if (ppid === init) sendSignal(child, signal);
+      if (signal === "SIGKILL") void killAll();
+      else turn = turn.then(() => send(signal));
     },
     hangUp() {
-      const init = findInit();
+      const init = findChild(pid);
       for (const process of listProcesses())
         if (process.session === pid && process.pid !== pid && process.pid !== init)
           sendSignal(process.pid, "SIGHUP");

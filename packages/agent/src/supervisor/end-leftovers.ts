@@ -8,10 +8,17 @@ import { RECORD_FILE, supervisorFolder, type SupervisorRecord } from "./supervis
 /** How long a supervisor whose socket is closed may take to be gone. */
 const EXIT_GRACE_MS = 5_000;
 
-/** Waits until a supervisor is gone, which nobody can reach any more, ends what remained and removes its folder. */
-export async function endLeftovers({ dataDir, materializationId, logger }: SupervisorPlace): Promise<void> {
+/**
+ * Waits until a supervisor is gone, which nobody can reach any more, ends what remained and removes its folder.
+ *
+ * @param known its record, from when it could be reached; it removes its folder before it is gone.
+ */
+export async function endLeftovers(
+  { dataDir, materializationId, logger }: SupervisorPlace,
+  known: SupervisorRecord | null = null,
+): Promise<void> {
   const folder = supervisorFolder(dataDir, materializationId);
-  const record = await readRecord(folder);
+  const record = known ?? (await readRecord(folder));
   if (record !== null) await endProcess(record.pid, SUPERVISOR_ENTRY, EXIT_GRACE_MS);
   const left = await endMarked({ materializationId, uid: record?.uid ?? null });
   if (left.length > 0)
@@ -19,11 +26,12 @@ export async function endLeftovers({ dataDir, materializationId, logger }: Super
   await rm(folder, { recursive: true, force: true });
 }
 
-async function readRecord(folder: string): Promise<SupervisorRecord | null> {
+/** Null when there is none, or it was not written whole. */
+export async function readRecord(folder: string): Promise<SupervisorRecord | null> {
   try {
     return JSON.parse(await readFile(join(folder, RECORD_FILE), "utf8")) as SupervisorRecord;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
 }

@@ -45,6 +45,7 @@ function loadNative(): NativePty {
   }
 }
 
+const IGNORE_INTERRUPTS = 'trap "" INT QUIT; ';
 /** Opens the files as descriptors from 3 on, as a child process has them that is not started in a terminal. */
 const WITH_FILES = 'exec 3<"$1" 4<"$2" 5<"$3" 6<"$4"; shift 4; exec "$@"';
 
@@ -54,7 +55,17 @@ export function launchPty(command: SandboxedCommand, cols: number, rows: number)
   const [file, args] =
     command.files.length === 0
       ? [command.file, command.args]
-      : ["/bin/sh", ["-c", WITH_FILES, "sh", ...command.files, command.file, ...command.args]];
+      : [
+          "/bin/sh",
+          [
+            "-c",
+            (command.ignoresInterrupts ? IGNORE_INTERRUPTS : "") + WITH_FILES,
+            "sh",
+            ...command.files,
+            command.file,
+            ...command.args,
+          ],
+        ];
   const env = Object.entries(command.env).map(([name, value]) => `${name}=${value}`);
   const ended = Promise.withResolvers<{ exitCode: number | null; signal: string | null }>();
   const onExit = (exitCode: number, signal: number): void =>

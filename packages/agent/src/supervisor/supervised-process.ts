@@ -142,7 +142,7 @@ export class SupervisedProcess {
       const buffer = this.#buffers.find((candidate) => candidate.stream === stream) as OutputBuffer;
       readable.on("data", (data: Buffer) => {
         if (this.#firstWords.length < FIRST_WORDS_BYTES)
-          this.#firstWords += data.toString("latin1", 0, FIRST_WORDS_BYTES);
+          this.#firstWords += data.toString("utf8", 0, FIRST_WORDS_BYTES);
         buffer.push(data, this.#clock.now());
         if (buffer.isFull && !this.#isDraining) readable.pause();
         this.#notify();

@@ -10,14 +10,14 @@ import type {
   SupervisorControl,
   Surroundings,
 } from "./calls.ts";
-import { endLeftovers } from "./end-leftovers.ts";
+import { endLeftovers, readRecord } from "./end-leftovers.ts";
 import { spawnSupervisor } from "./spawn-supervisor.ts";
 import {
   connectSupervisor,
   SupervisorGoneError,
   type SupervisorConnection,
 } from "./supervisor-connection.ts";
-import { supervisorFolder } from "./supervisor-folder.ts";
+import { supervisorFolder, type SupervisorRecord } from "./supervisor-folder.ts";
 
 export type { ProcessExit, ProcessSpec, ProcessState, Surroundings } from "./calls.ts";
 
@@ -76,7 +76,7 @@ export async function startSupervisor(options: StartSupervisorOptions): Promise<
   });
   const connection = await connectSupervisor(folder);
   if (connection === null) throw new Error("The supervisor ended as soon as it was started.");
-  return toSupervisor(connection, options);
+  return toSupervisor(connection, options, await readRecord(folder));
 }
 
 /**
@@ -84,13 +84,32 @@ export async function startSupervisor(options: StartSupervisorOptions): Promise<
  * ended, and there is none.
  */
 export async function adoptSupervisor(place: SupervisorPlace): Promise<Supervisor | null> {
-  const connection = await connectSupervisor(supervisorFolder(place.dataDir, place.materializationId));
-  if (connection !== null) return toSupervisor(connection, place);
+  const folder = supervisorFolder(place.dataDir, place.materializationId);
+  const connection = await connectSupervisor(folder);
+  if (connection !== null) {
+    const supervisor = toSupervisor(connection, place, await readRecord(folder));
+    // One that is just ending still takes connections, and answers none.
+    if (await answers(supervisor)) return supervisor;
+  }
   await endLeftovers(place);
   return null;
 }
 
-function toSupervisor(connection: SupervisorConnection, place: SupervisorPlace): Supervisor {
+async function answers(supervisor: Supervisor): Promise<boolean> {
+  try {
+    await supervisor.list();
+    return true;
+  } catch (error) {
+    if (error instanceof SupervisorGoneError) return false;
+    throw error;
+  }
+}
+
+function toSupervisor(
+  connection: SupervisorConnection,
+  place: SupervisorPlace,
+  record: SupervisorRecord | null,
+): Supervisor {
   return {
     gone: connection.closed,
     async start(spec) {
@@ -127,7 +146,7 @@ function toSupervisor(connection: SupervisorConnection, place: SupervisorPlace):
       }
       await connection.closed;
       // Also when it died: nothing of the workspace may be left.
-      await endLeftovers(place);
+      await endLeftovers(place, record);
     },
     release: () => connection.close(),
   };

@@ -39,6 +39,7 @@ export class WorkspaceLoop {
   /** Cuts the open poll short, which then asks anew. */
   #wake: (() => void) | null = null;
   #openLimit = 0;
+  #renewEarly = new AbortController();
   #draining = false;
   #leaseDurationMs = 6_000;
   #whenNone: (() => void)[] = [];
@@ -149,6 +150,8 @@ export class WorkspaceLoop {
     };
     const workspace = new HeldWorkspace(leased, context, former?.ended ?? Promise.resolve());
     this.#held.set(leased.materialization_id, workspace);
+    // What is taken up again has an old lease, and an agent that is killed over and over would never renew it.
+    if (leased.status !== "preparing") this.#renewEarly.abort();
     if (this.#draining) workspace.stop("commit");
   }
 
@@ -183,7 +186,12 @@ export class WorkspaceLoop {
     let failed = false;
     while (!signal.aborted) {
       const intervalMs = renewIntervalMs ?? Math.min(LONGEST_RENEW_INTERVAL_MS, this.#leaseDurationMs / 3);
-      await pause(failed ? Math.min(RENEW_RETRY_MS, intervalMs) : intervalMs, signal);
+      const early = this.#renewEarly.signal;
+      await pause(
+        failed ? Math.min(RENEW_RETRY_MS, intervalMs) : intervalMs,
+        AbortSignal.any([signal, early]),
+      );
+      if (early.aborted) this.#renewEarly = new AbortController();
       const asked = [...this.#held.values()];
       if (signal.aborted || asked.length === 0) continue;
       try {

@@ -1,4 +1,4 @@
-// Workspaces on agents of their own: prepared, committed, taken up again after a crash, and refused when bytes are wrong.
+// Workspaces on agents of their own: prepared, committed, lost with their agent, and refused when bytes are wrong.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -8,29 +8,11 @@ import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { mountSmallDisk } from "./support/full-disk.ts";
 import { until } from "./support/site.ts";
-import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
-import type { SpawnedProcess } from "./support/spawned-process.ts";
+import { filesOf, startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
 before(async () => (site = await startWorkspaceSite()));
 after(() => site?.stop());
-
-let agents = 0;
-async function startAgent(): Promise<SpawnedProcess & { folder: string }> {
-  agents += 1;
-  const agent = site.agent({ name: `agent ${agents}`, server: site.servers[0]!, capacity: 2 });
-  await agent.start();
-  return Object.defineProperty(agent, "folder", {
-    value: path.join(site.dir, "agents", "agents", `agent-${agents}-1`, "workspaces"),
-  }) as SpawnedProcess & { folder: string };
-}
-
-/** Where the agent has the files of the only workspace it holds. */
-async function filesOf({ folder }: { folder: string }): Promise<string> {
-  const names = await readdir(folder);
-  assert.equal(names.length, 1, names.join(", "));
-  return path.join(folder, names[0]!, "files");
-}
 
 /** The stored pieces and manifests. */
 async function storedBlobs(): Promise<string[]> {
@@ -42,7 +24,7 @@ async function storedBlobs(): Promise<string[]> {
 }
 
 test("what changed is committed when a workspace stops and when its agent drains", async () => {
-  const agent = await startAgent();
+  const agent = await site.startAgent();
   const { id } = await site.create();
   await site.write(id, "a/b.txt", "hello");
   const connected = await site.act(id, "connect");
@@ -70,7 +52,7 @@ test("what changed is committed when a workspace stops and when its agent drains
 });
 
 test("of two agents one gets a workspace, and the other the next one", async () => {
-  const [one, other] = [await startAgent(), await startAgent()];
+  const [one, other] = [await site.startAgent(), await site.startAgent()];
   const { id } = await site.create();
   await site.act(id, "connect");
   const held = await Promise.all([one, other].map(async ({ folder }) => (await readdir(folder)).length));
@@ -82,26 +64,8 @@ test("of two agents one gets a workspace, and the other the next one", async () 
   await Promise.all([one.kill(), other.kill()]);
 });
 
-test("an agent that is killed and started again goes on with the files it had", async () => {
-  const agent = await startAgent();
-  const { id } = await site.create();
-  await site.write(id, "kept.txt", "before");
-  const { body } = await site.act(id, "connect");
-  await writeFile(path.join(await filesOf(agent), "changed.txt"), "not committed yet");
-  await agent.kill();
-  await agent.start();
-  const stopped = await site.act(id, "stop");
-  assert.deepEqual(
-    [stopped.body.materialization.id, stopped.body.materialization.status],
-    [body.materialization.id, "stopped"],
-  );
-  assert.equal(await site.read(id, "changed.txt"), "not committed yet");
-  assert.equal(await site.read(id, "kept.txt"), "before");
-  await agent.kill();
-});
-
 test("an agent that stays away loses the workspace, and removes what is left of it when it comes back", async () => {
-  const agent = await startAgent();
+  const agent = await site.startAgent();
   const { id } = await site.create();
   await site.write(id, "kept.txt", "before");
   await site.act(id, "connect");
@@ -120,7 +84,7 @@ test("an agent that stays away loses the workspace, and removes what is left of 
 });
 
 test("a missing or damaged blob is refused, and no wrong byte is written", async () => {
-  const agent = await startAgent();
+  const agent = await site.startAgent();
   const before = new Set(await storedBlobs());
   const damaged = await site.create();
   await site.write(damaged.id, "f", "the content that is damaged");
@@ -151,7 +115,7 @@ test("a commit that finds the server's disk full fails and says so, and the last
   const disk = await mountSmallDisk(path.join(site.dir, "data", "workspaces", environment), 6 << 20);
   if (disk === null) return t.skip("needs the right to mount a small disk");
   try {
-    const agent = await startAgent();
+    const agent = await site.startAgent();
     const { id } = await site.create();
     await site.write(id, "kept.txt", "before");
     await site.act(id, "connect");

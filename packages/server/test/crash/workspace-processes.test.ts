@@ -10,7 +10,7 @@ import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site
 let site: WorkspaceSite;
 before(async () => {
   site = await startWorkspaceSite();
-  await site.agent({ name: "agent 1", server: site.servers[0]!, capacity: 2 }).start();
+  await site.startAgent();
 });
 after(() => site?.stop());
 
