@@ -91,6 +91,7 @@ export class Agent {
       bundles: this.#bundles,
       hosts: this.#hosts,
       reporter: this.#reporter,
+      workspaces: { client, random, loop: options.workspaces },
       timestamp: createTimestamps(clock),
       monotonic: () => clock.monotonic(),
       logger,

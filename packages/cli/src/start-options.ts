@@ -11,6 +11,7 @@ import {
 
 /** What every start of a run can be given, as commander has it. */
 export type StartFlags = {
+  workspace?: string;
   queue?: string;
   concurrencyKey?: string;
   priority?: number;
@@ -40,6 +41,7 @@ export const addStartOptions = (command: Command, owner: string): Command =>
   command
     .option("--tag <tag>", `a tag of the ${owner} (repeatable)`, collect)
     .option("--metadata <json>", `a JSON object of the ${owner}`, parseObjectOption)
+    .option("--workspace <id>", "the workspace that the run works in")
     .option("--queue <name>", "another queue than the declared one")
     .option("--concurrency-key <key>", "runs with one key wait for each other")
     .option("--priority <n>", "-100 to 100, higher first", parseIntegerOption(-100, 100))
@@ -52,6 +54,7 @@ export const addStartOptions = (command: Command, owner: string): Command =>
     .option("--idempotency-key <key>", "a repeat with this key gives the same run");
 
 export const toStartOptions = (flags: StartFlags): StartOptions => ({
+  ...(flags.workspace !== undefined && { workspaceId: flags.workspace }),
   ...(flags.queue !== undefined && { queue: flags.queue }),
   ...(flags.concurrencyKey !== undefined && { concurrencyKey: flags.concurrencyKey }),
   ...(flags.priority !== undefined && { priority: flags.priority }),

@@ -1,5 +1,6 @@
 import type { EffectResult, JournalEntry, LeasedSession, WaitsResult, WaitState } from "./schemas/durable.ts";
 import type { MetadataChange, LeasedRun, Operation } from "./schemas/execution.ts";
+import type { ExecResult } from "./schemas/process.ts";
 import type { DeploymentManifest } from "./schemas/deployment.ts";
 import type { EventSeverity, FailureKind, LogStream, WorkerEventKind } from "./runs.ts";
 
@@ -28,6 +29,8 @@ export type ExecuteInput = {
   /** Waits that the journal does not have. */
   waits: WaitState[];
   session: LeasedSession | null;
+  /** The run's workspace, which is live on this machine, and the folder that has its files. */
+  workspace?: { id: string; path: string } | null;
   /** Aborted when the run is cancelled or its max_duration is over; `reason` is an Error that says which. */
   signal: AbortSignal;
   host: RuntimeHost;
@@ -52,6 +55,8 @@ export type RuntimeHost = {
   call<C extends DurableCall>(call: C): Promise<DurableResult<C>>;
   /** The listener is called with waits that have settled, possibly more than once with the same. One listener. */
   onSettled(listener: (waits: WaitState[]) => void): void;
+  /** Resolves with how a command of the run ended, once it has, and never when the workspace is lost with it. */
+  execResult?(execId: string): Promise<ExecResult>;
   /**
    * The listener is asked whether the run can end its process now: true when it only waits. Then `execute` resolves as
    * `suspended`. One listener.
@@ -74,7 +79,8 @@ export type DurableCall =
   | CallFields<"tokens">
   | CallFields<"child-runs">
   | CallFields<"outputs">
-  | CallFields<"inputs">;
+  | CallFields<"inputs">
+  | CallFields<"execs">;
 
 export type DurableResult<C extends DurableCall> = C extends { kind: "steps" }
   ? null

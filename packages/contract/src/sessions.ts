@@ -34,5 +34,14 @@ export const WAIT_STATUSES = ["pending", "resolved", "timed_out", "cancelled"] a
 export type WaitStatus = (typeof WAIT_STATUSES)[number];
 
 /** What a position of a run's journal holds the outcome of. */
-export const JOURNAL_KINDS = ["step", "value", "wait", "token", "child_run", "output", "input"] as const;
+export const JOURNAL_KINDS = [
+  "step",
+  "value",
+  "wait",
+  "token",
+  "child_run",
+  "output",
+  "input",
+  "exec",
+] as const;
 export type JournalKind = (typeof JOURNAL_KINDS)[number];

@@ -2,6 +2,7 @@ import type { DurableCalls } from "./durable.ts";
 import type { Logger } from "./runtime/logger.ts";
 import type { RunMetadata } from "./runtime/run-metadata.ts";
 import type { RunSession } from "./session.ts";
+import type { RunWorkspace } from "./workspace.ts";
 
 /** What the `run` of a task or actor is given beside its payload or session. */
 export type RunContext = DurableCalls & {
@@ -21,6 +22,8 @@ export type RunContext = DurableCalls & {
     deploymentVersion: string;
     parentRunId: string | null;
     scheduleId: string | null;
+    /** Null for a run that works in no workspace. */
+    workspaceId: string | null;
   };
   /** `number` is 1 for the first attempt; `max` is how many there may be. */
   attempt: { number: number; max: number };
@@ -34,4 +37,9 @@ export type RunContext = DurableCalls & {
   metadata: RunMetadata;
   /** Null for a run that belongs to no session. */
   session: RunSession | null;
+  /**
+   * The workspace that the run was started in, or that its task's `sandbox` made for it. Throws an Error for a run that
+   * has none; `run.workspaceId` is null then.
+   */
+  readonly workspace: RunWorkspace;
 };

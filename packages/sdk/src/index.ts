@@ -12,6 +12,7 @@ export {
   WaitTimeoutError,
 } from "./durable-errors.ts";
 export type { RunSession } from "./session.ts";
+export type { RunExecOptions, RunExecOutcome, RunWorkspace } from "./workspace.ts";
 export type { InputChannel, InputRecord, ReceiveOptions, SessionInput } from "./session-input.ts";
 export type { AppendOptions, OutputChannel, SessionOutput } from "./session-output.ts";
 export type { SendOptions, Sessions } from "./sessions.ts";

@@ -23,7 +23,10 @@ export type TaskOptions = {
   ttl?: DurationInput;
   /** `exclusive` (default): one run at a time in a process. `shared`: many at once, for code that only waits on I/O. */
   execution?: ExecutionMode;
-  /** A sandbox of `sandbox()`, or the name of one, for the workspaces that its runs make. */
+  /**
+   * A sandbox of `sandbox()`, or the name of one. Each run that is started without a workspace gets one of its own made
+   * from it: `ctx.workspace`.
+   */
   sandbox?: Sandbox | string;
   /** The most memory its process may use, in MiB. */
   memoryMb?: number;

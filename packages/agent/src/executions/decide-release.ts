@@ -14,7 +14,7 @@ export type ReleaseFailure = {
 export type Release = { outcome: ReleaseOutcome; output: string | null; failure: ReleaseFailure | null };
 
 /** Why the agent asked the run to stop; null when it did not. */
-export type Stop = "cancelled" | "timed_out" | "drained" | null;
+export type Stop = "cancelled" | "timed_out" | "drained" | "workspace_gone" | null;
 
 const MAX_TEXT = 65_536;
 
@@ -69,6 +69,14 @@ export function decideRelease(ending: RunEnding, stop: Stop, limits: EndingFacts
     return failed(
       "timed_out",
       `The run took longer than its max_duration of ${formatDuration(limits.maxDurationMs ?? 0)}.`,
+      null,
+      true,
+    );
+  }
+  if (stop === "workspace_gone") {
+    return failed(
+      "lease_lost",
+      "The worker has lost the run's workspace, or it was deleted; what had changed since its last version is lost.",
       null,
       true,
     );
@@ -140,4 +148,11 @@ function checkOutput(output: string | null): Release {
     );
   }
   return { outcome: "succeeded", output, failure: null };
+}
+
+/** Code of the run may still be at work in its process. */
+export function leavesCode(ending: RunEnding): boolean {
+  if (ending.kind !== "result") return false;
+  const { result } = ending;
+  return result?.outcome === "suspended" || (result?.outcome === "failed" && result.codeLeft === true);
 }

@@ -13,23 +13,25 @@ import type { Logger } from "../log.ts";
 import { LogBuffer } from "../reporter/log-buffer.ts";
 import type { LeaseChannel } from "../reporter/lease-channel.ts";
 import type { Reporter } from "../reporter/reporter.ts";
-import { describeDeath } from "../task-hosts/describe-death.ts";
 import type { HostPool } from "../task-hosts/host-pool.ts";
 import type { HostSpec } from "../task-hosts/host-process.ts";
-import { HostBootError, type HostRun, type RunEnding, type RunSink } from "../task-hosts/host-run.ts";
+import type { HostRun, RunEnding, RunSink } from "../task-hosts/host-run.ts";
 import type { TaskHost } from "../task-hosts/task-host.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
+import { bootFailure } from "./boot-failure.ts";
 import { Deadline } from "./deadline.ts";
 import {
   CANCELLED,
   cleanText,
   decideRelease,
   failed,
+  leavesCode,
   REJECTED,
   type Release,
   type Stop,
 } from "./decide-release.ts";
 import { Parking } from "./parking.ts";
+import { LEASE_LOST, RunWorkspace, type WorkspaceAccess } from "./run-workspace.ts";
 
 /** Unsent output at which a run's pipes are left alone, and at which they are read again. */
 const PAUSE_BYTES = 1024 * 1024;
@@ -42,6 +44,7 @@ export type ExecutionContext = {
   bundles: BundleCache;
   hosts: HostPool;
   reporter: Reporter;
+  workspaces: WorkspaceAccess;
   /** The present time as the wire writes it. */
   timestamp(): string;
   monotonic(): number;
@@ -80,6 +83,7 @@ export class RunningExecution {
   #refusals = 0;
   #host: TaskHost | null = null;
   #run: HostRun | null = null;
+  readonly #workspace: RunWorkspace;
   readonly #parking: Parking;
   readonly #deadline: Deadline;
   /** Settled waits that came before the process was there. */
@@ -117,6 +121,7 @@ export class RunningExecution {
       onRefused: (kind, reason) => this.#refused(kind, reason),
       onClosed: () => context.onClosed(this),
     });
+    this.#workspace = new RunWorkspace(execution, this.channel.leaseText, context.workspaces);
     this.#logs = new LogBuffer({
       maxBytes: context.maxLogBytes,
       timestamp: () => context.timestamp(),
@@ -139,6 +144,7 @@ export class RunningExecution {
       this.#host?.kill("stopped");
       this.#release(REJECTED);
     } finally {
+      this.#workspace.end();
       this.#context.onEnded(this);
     }
   }
@@ -167,6 +173,7 @@ export class RunningExecution {
   /** The lease is no longer ours: the code must stop and nothing more may be said for it. */
   lose(): void {
     this.channel.drop();
+    this.#workspace.end();
     this.#logs.discard();
     this.#halted.resolve(null);
     if (this.#run !== null && !this.#released) {
@@ -182,8 +189,9 @@ export class RunningExecution {
     this.#halted.resolve(null);
     const { n } = this.#run ?? {};
     if (n === undefined) return;
-    this.#host?.stop(n, stop === "drained" ? "stopped" : stop);
-    this.#grace = setTimeout(() => this.#host?.abandon(n, stop === "drained" ? "stopped" : stop), graceMs);
+    const cause = stop === "cancelled" || stop === "timed_out" ? stop : "stopped";
+    this.#host?.stop(n, cause);
+    this.#grace = setTimeout(() => this.#host?.abandon(n, cause), graceMs);
   }
 
   async #execute(): Promise<void> {
@@ -206,9 +214,12 @@ export class RunningExecution {
       },
       call: (id, call) => this.#call(id, call),
       awake: () => this.#parking.refused(),
+      execResult: (id, execId) => void this.#execResult(id, execId),
     };
     const declared = { kind: entrypoint.kind, declaredId: entrypoint.declared_id };
-    this.#run = host.run({ entrypoint: declared, run, secrets, journal, waits, session }, sink);
+    const workspace = this.#workspace.place;
+    this.#run = host.run({ entrypoint: declared, run, secrets, journal, waits, session, workspace }, sink);
+    void this.#workspace.gone.then(() => this.#halt("workspace_gone", DEADLINE_GRACE_MS));
     if (this.#settledEarly.length > 0) this.resume(this.#settledEarly.splice(0));
     this.#deadline.run();
     const ending = await this.#run.ended;
@@ -219,7 +230,12 @@ export class RunningExecution {
     // A process that may still carry work of that run gets no other.
     if (host.spec.mode === "exclusive" && codeLeft) host.retire();
     this.#context.hosts.release(host);
-    this.#release(this.#decide(ending));
+    this.#release(await this.#workspace.committed(this.#decide(ending)));
+  }
+
+  async #execResult(id: number, execId: string): Promise<void> {
+    const answer = await this.#workspace.result(execId);
+    if (answer !== null && this.#run !== null) this.#host?.answer(this.#run.n, id, answer);
   }
 
   #call(id: number, call: DurableCall): void {
@@ -254,6 +270,7 @@ export class RunningExecution {
       );
       return null;
     }
+    if (!(await this.#attach())) return null;
     const spec = { digest, mode: entrypoint.execution, memoryMb: entrypoint.memory_mb };
     const acquiring = this.#acquire(spec);
     const host = await Promise.race([acquiring, this.#halted.promise]);
@@ -262,6 +279,15 @@ export class RunningExecution {
     void acquiring.then((late) => late !== null && this.#context.hosts.release(late));
     if (this.#stop !== null) this.#release(this.#stop === "cancelled" ? CANCELLED : REJECTED);
     return null;
+  }
+
+  /** Puts the run's workspace here; ends the execution and gives false when that fails or a stop comes first. */
+  async #attach(): Promise<boolean> {
+    const problem = await Promise.race([this.#workspace.attach(), this.#halted.promise]);
+    if (problem === LEASE_LOST) this.lose();
+    else if (problem !== null) this.#release(problem);
+    else if (this.#stop !== null) this.#release(this.#stop === "cancelled" ? CANCELLED : REJECTED);
+    return problem === null && this.#stop === null && !this.channel.dropped;
   }
 
   async #acquire(spec: Omit<HostSpec, "bundlePath">): Promise<TaskHost | null> {
@@ -356,39 +382,4 @@ export class RunningExecution {
     this.#paused = paused;
     this.#host?.setPaused(this.#run.n, paused);
   }
-}
-
-/** Code of the run may still be at work in its process. */
-function leavesCode(ending: RunEnding): boolean {
-  if (ending.kind !== "result") return false;
-  const { result } = ending;
-  return result?.outcome === "suspended" || (result?.outcome === "failed" && result.codeLeft === true);
-}
-
-function bootFailure(error: unknown, memoryMb: number | null): Release {
-  if (!(error instanceof HostBootError)) return REJECTED;
-  if (error.thrown !== null)
-    return failed(
-      "bundle_error",
-      `The bundle could not be imported: ${error.thrown.message}`,
-      error.thrown.stack,
-      false,
-    );
-  if (error.death === null || error.death.killCause === "stopped") return REJECTED;
-  if (error.death.killCause === "boot_timeout")
-    return failed(
-      "bundle_error",
-      "The bundle was not imported within 30 s; something at its top level does not end.",
-      null,
-      false,
-    );
-  const death = describeDeath(error.death, memoryMb);
-  if (death.kind === "out_of_memory" || error.death.spawnError !== null)
-    return failed(death.kind, death.message, death.stack, true);
-  return failed(
-    "bundle_error",
-    `The process ended while it imported the bundle. ${death.message}`,
-    death.stack,
-    false,
-  );
 }

@@ -1,4 +1,4 @@
-import type { CallRefusal, DurableCall, RuntimeHost, WaitState } from "@keelson/contract";
+import type { CallRefusal, DurableCall, ExecResult, RuntimeHost, WaitState } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
 import type { CallAnswer } from "./frames.ts";
 
@@ -9,7 +9,7 @@ export type DurablePort = {
   /** True when the run only waited, and so ends now. */
   suspend(): boolean;
   /** The side of the runtime. */
-  host: Pick<RuntimeHost, "call" | "onSettled" | "onSuspend">;
+  host: Pick<RuntimeHost, "call" | "execResult" | "onSettled" | "onSuspend">;
 };
 
 function toError({ code, message }: { code: string; message: string }): CallRefusal {
@@ -23,14 +23,15 @@ export function openDurablePort(n: number, pipe: AgentPipe): DurablePort {
   let onSettled: (waits: WaitState[]) => void = () => undefined;
   let onSuspend = (): boolean => false;
 
-  const call = (made: DurableCall): Promise<unknown> => {
+  const ask = (send: (id: number) => void): Promise<unknown> => {
     lastId += 1;
     const id = lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    pipe.send(["call", n, id, made]);
+    send(id);
     waiting.set(id, { resolve, reject });
     return promise;
   };
+  const call = (made: DurableCall): Promise<unknown> => ask((id) => pipe.send(["call", n, id, made]));
 
   return {
     answer(id, answer) {
@@ -44,6 +45,7 @@ export function openDurablePort(n: number, pipe: AgentPipe): DurablePort {
     host: {
       // What each kind of call answers is the server's word; the agent passes it on unread.
       call: call as RuntimeHost["call"],
+      execResult: (execId) => ask((id) => pipe.send(["exec_result", n, id, execId])) as Promise<ExecResult>,
       onSettled(listener) {
         onSettled = listener;
       },

@@ -60,6 +60,8 @@ export type FromHost =
   | ["metadata", number, MetadataChange[]]
   /** A durable call with its number, 1 for the run's first here. */
   | ["call", number, number, DurableCall]
+  /** Asks how a command ended; numbered with the durable calls, and answered as they are. */
+  | ["exec_result", number, number, string]
   | ["awake", number]
   | ["end", number, ExecuteResult]
   /** An error that nothing caught: the run's failure, and the end of an exclusive process. */

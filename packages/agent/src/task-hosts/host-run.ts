@@ -11,6 +11,8 @@ export type RunSink = {
   call(id: number, call: DurableCall): void;
   /** It was asked to suspend itself, and has more to do than to wait. */
   awake(): void;
+  /** Asks how a command of it ended, to be answered by its number as a durable call is. */
+  execResult(id: number, execId: string): void;
 };
 
 export type RunEnding =

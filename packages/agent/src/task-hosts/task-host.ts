@@ -287,6 +287,8 @@ export class TaskHost {
         return this.#runs.get(message[1])?.sink.metadata(message[2]);
       case "call":
         return this.#runs.get(message[1])?.sink.call(message[2], message[3]);
+      case "exec_result":
+        return this.#runs.get(message[1])?.sink.execResult(message[2], message[3]);
       case "awake":
         return this.#runs.get(message[1])?.sink.awake();
       case "end":

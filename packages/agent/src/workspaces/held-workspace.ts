@@ -12,12 +12,15 @@ import type { Logger } from "../log.ts";
 import { ServiceError } from "../protocol/service-error.ts";
 import type { WorkerClient } from "../protocol/worker-client.ts";
 import type { Random } from "../random.ts";
+import { Attachments, WorkspaceGone } from "./attachments.ts";
 import type { BlobCache } from "./blob-cache.ts";
 import type { Committer } from "./committer.ts";
 import type { IsolationProbe } from "../sandboxes/probe-isolation.ts";
+import { giveNewFiles } from "./give-new-files.ts";
 import { insist } from "./insist.ts";
 import { adoptWorkspace, prepareWorkspace, type Prepared } from "./prepare-workspace.ts";
 import type { Turns } from "./turns.ts";
+import { ownerOf } from "./workspace-processes.ts";
 
 export type WorkspaceContext = {
   client: WorkerClient;
@@ -35,6 +38,18 @@ export type WorkspaceContext = {
   logger: Logger;
   /** It is not held any more. */
   onEnded(workspace: HeldWorkspace): void;
+};
+
+/** A run's hold of a workspace. */
+export type AttachedRun = {
+  /** Where its files are. */
+  path: string;
+  /** Resolves when the run is to stop, because the workspace is let go of or lost. */
+  gone: Promise<void>;
+  /** Makes a version of what changed, by whomever. */
+  commit(): Promise<void>;
+  /** The run works in it no more. */
+  detach(): void;
 };
 
 type StopMode = MaterializationStop["mode"];
@@ -66,6 +81,9 @@ export class HeldWorkspace {
   /** Aborted also when a stop makes preparing it pointless. */
   readonly #preparing = new AbortController();
   readonly #stopAsked = Promise.withResolvers<StopMode>();
+  readonly #attachments = new Attachments();
+  /** Resolves when it is live. */
+  readonly #ready = Promise.withResolvers<Prepared>();
   #stop: StopMode | null = null;
   #prepared: Prepared | null = null;
   /** Until it is known which of the processes that were found are still wanted. */
@@ -80,7 +98,11 @@ export class HeldWorkspace {
     const { materialization_id, environment_id, epoch } = leased;
     this.fields = { materialization_id, environment_id, epoch };
     this.#isAdopted = leased.status !== "preparing";
-    this.#over.signal.addEventListener("abort", () => this.#preparing.abort(this.#over.signal.reason));
+    this.#ready.promise.catch(() => undefined); // Whoever attaches looks at it; nobody may.
+    this.#over.signal.addEventListener("abort", () => {
+      this.#preparing.abort(this.#over.signal.reason);
+      this.#attachments.end();
+    });
     this.ended = after.then(() => this.#live()).finally(() => context.onEnded(this));
   }
 
@@ -97,7 +119,7 @@ export class HeldWorkspace {
 
   /** As the renewal is told of it. */
   renewal(): typeof this.fields & { dirty: boolean; busy: boolean } {
-    const busy = this.#prepared?.relay.busy() ?? false;
+    const busy = this.#attachments.some || (this.#prepared?.relay.busy() ?? false);
     return { ...this.fields, busy, dirty: busy || (this.#prepared?.committer.failed() ?? false) };
   }
 
@@ -108,6 +130,7 @@ export class HeldWorkspace {
   async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
     const prepared = this.#prepared;
     if (prepared === null || this.#stop !== null) return;
+    if (starts.length > 0) await this.#giveNewFiles(prepared);
     for (const start of starts) {
       if (start.status === "pending") this.#begunAt.set(start.process_id, prepared.committer.versionId());
       prepared.relay.accept(start);
@@ -116,6 +139,14 @@ export class HeldWorkspace {
     this.#isAdopted = false;
     await prepared.relay.endUnclaimed().catch((err: unknown) => {
       this.#context.logger.warn({ ...this.fields, err }, "what a former agent started could not be ended");
+    });
+  }
+
+  async #giveNewFiles({ folder }: Prepared): Promise<void> {
+    const owner = ownerOf(this.#context.probe, this.fields.materialization_id);
+    if (owner === null || !this.#attachments.some) return;
+    await giveNewFiles(folder.root, owner).catch((err: unknown) => {
+      this.#context.logger.warn({ ...this.fields, err }, "files of a run could not be given to its commands");
     });
   }
 
@@ -131,11 +162,33 @@ export class HeldWorkspace {
     await this.#prepared?.relay.control(control);
   }
 
+  /**
+   * A run works in it from now on, once it is live.
+   *
+   * @throws WorkspaceGone when it is let go of or lost before; what went wrong when it cannot be prepared.
+   */
+  async attach(runId: string): Promise<AttachedRun> {
+    const detach = this.#attachments.add();
+    try {
+      const { folder, committer } = await this.#ready.promise;
+      return {
+        path: folder.root,
+        gone: this.#attachments.gone,
+        commit: async () => void (await this.#heedLoss(committer.commit({ kind: "run", id: runId }))),
+        detach,
+      };
+    } catch (error) {
+      detach();
+      throw error;
+    }
+  }
+
   /** The server, or the drain of the agent, wants it to stop. */
   stop(mode: StopMode): void {
     // A deletion may overtake a stop that is under way.
     if (this.#stop === null || mode === "discard") this.#stop = mode;
     this.#stopAsked.resolve(mode);
+    this.#attachments.end();
     if (this.#prepared === null) this.#preparing.abort(new StoppedEarly());
   }
 
@@ -152,12 +205,19 @@ export class HeldWorkspace {
     try {
       this.#prepared = await this.#prepare();
       if (this.leased.status === "stopping") this.stop("commit");
-      else await this.#report("live", { isolation: this.#context.probe.isolation });
+      else {
+        await this.#report("live", { isolation: this.#context.probe.isolation });
+        this.#ready.resolve(this.#prepared);
+      }
       await this.#untilStopAsked();
       await this.#letGo(this.#prepared);
     } catch (error) {
+      const cut = this.#over.signal.aborted || this.#preparing.signal.aborted;
+      this.#ready.reject(cut || isLeaseLost(error) ? new WorkspaceGone() : error);
       await this.#giveUp(error);
     }
+    this.#ready.reject(new WorkspaceGone());
+    this.#attachments.end();
     await this.#drop();
   }
 
@@ -187,6 +247,7 @@ export class HeldWorkspace {
   }
 
   async #letGo({ relay, committer }: Prepared): Promise<void> {
+    await this.#attachments.none();
     await relay.endAll();
     if (this.#stop !== "discard") await committer.commit({ kind: "stop" });
     await this.#report("stopped", {});

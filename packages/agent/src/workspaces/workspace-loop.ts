@@ -53,6 +53,11 @@ export class WorkspaceLoop {
     return this.#held.size;
   }
 
+  /** What a run has attached to is held from now on; the poll may bring it as well. */
+  attach(leased: LeasedMaterialization): HeldWorkspace {
+    return this.#accept(leased);
+  }
+
   /** Takes no more; commits and stops what is held. Resolves when nothing is. */
   async drain(): Promise<void> {
     this.#draining = true;
@@ -139,8 +144,9 @@ export class WorkspaceLoop {
     await Promise.all(work);
   }
 
-  #accept(leased: LeasedMaterialization): void {
-    if (this.#find(leased) !== undefined) return;
+  #accept(leased: LeasedMaterialization): HeldWorkspace {
+    const known = this.#find(leased);
+    if (known !== undefined) return known;
     const former = this.#held.get(leased.materialization_id);
     former?.lose();
     const context = {
@@ -153,6 +159,7 @@ export class WorkspaceLoop {
     // What is taken up again has an old lease, and an agent that is killed over and over would never renew it.
     if (leased.status !== "preparing") this.#renewEarly.abort();
     if (this.#draining) workspace.stop("commit");
+    return workspace;
   }
 
   #onEnded(workspace: HeldWorkspace): void {

@@ -11,6 +11,7 @@ import {
   Tags,
   Timestamp,
 } from "./primitives.ts";
+import { CreateExec } from "./process.ts";
 import { ExternalId } from "./session.ts";
 import { startFields } from "./start.ts";
 import { recordFields, StreamName } from "./stream.ts";
@@ -45,7 +46,7 @@ export type DurableError = Static<typeof DurableError>;
 
 /**
  * An entry as the server hands it out. Of a `wait`, `value` is the `WaitState` that the code saw. `name` is the name that
- * the worker gave a step, value or wait; the task of a `child_run`, the stream of an `output` or `input`, and `token`.
+ * the worker gave a step, value, wait or exec; the task of a `child_run`, the stream of an `output` or `input`, and `token`.
  */
 export const JournalEntry = Type.Object(
   {
@@ -139,6 +140,13 @@ export const inputsFields = {
   ...recordFields,
 };
 
+/**
+ * A command in the workspace of the run, which must be live on the worker that has the run. Its journal entry is its id; how
+ * it ended is asked with `workspaces/processes/result`.
+ */
+const { idempotency_key: _execKey, idempotency_key_ttl: _execTtl, ...execFields } = CreateExec.properties;
+export const execsFields = { position: Position, name: Name, ...execFields };
+
 export const checkpointFailedFields = { message: Type.String({ maxLength: 4096 }) };
 
 /** What `waits` answers: whether the run is parked now, and every settled wait that its journal does not have yet. */
@@ -149,8 +157,8 @@ export const WaitsResult = Type.Object(
 export type WaitsResult = Static<typeof WaitsResult>;
 
 /**
- * What `tokens`, `child-runs`, `outputs` and `inputs` answer: their outcome, which the journal now has. `value` has at
- * least `{id, public_access_token, callback_url}` of a token and `{id}` of a child run. Outputs without a position are not
+ * What `tokens`, `child-runs`, `outputs`, `inputs` and `execs` answer: their outcome, which the journal now has. `value`
+ * has at least `{id, public_access_token, callback_url}` of a token and `{id}` of a child run or exec. Outputs without a position are not
  * in the journal, and answer null.
  */
 export const EffectResult = Type.Object(

@@ -12,6 +12,7 @@ import { Digest, DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timest
 import {
   checkpointFailedFields,
   childRunsFields,
+  execsFields,
   inputsFields,
   JournalEntry,
   LeasedSession,
@@ -283,6 +284,10 @@ export const InputsOperation = Type.Object(
   { ...operationFields, ...inputsFields },
   { ...strict, $id: "InputsOperation" },
 );
+export const ExecsOperation = Type.Object(
+  { ...operationFields, ...execsFields },
+  { ...strict, $id: "ExecsOperation" },
+);
 /** The journal, and the workspace if the run has one, hold everything: the process may end. */
 export const CheckpointReadyOperation = Type.Object(operationFields, {
   ...strict,
@@ -307,6 +312,7 @@ export const OPERATION_KINDS = [
   "child-runs",
   "outputs",
   "inputs",
+  "execs",
   "checkpoints/ready",
   "checkpoints/failed",
 ] as const;
@@ -324,6 +330,7 @@ const Operations = Type.Union([
   Type.Object({ kind: Type.Literal("child-runs"), ...ChildRunsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("outputs"), ...OutputsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("inputs"), ...InputsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("execs"), ...ExecsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("checkpoints/ready"), ...CheckpointReadyOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("checkpoints/failed"), ...CheckpointFailedOperation.properties }, strict),
 ]);

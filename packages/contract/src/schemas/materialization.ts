@@ -114,6 +114,32 @@ export const WorkspaceLeaseResponse = Type.Object(
 );
 export type WorkspaceLeaseResponse = Static<typeof WorkspaceLeaseResponse>;
 
+/**
+ * A leased execution whose run has a `workspace_id` attaches to it before its code begins: the workspace is this worker's
+ * from then on, unless another has it by now. Asked again it is answered the same. What is answered may come by the poll
+ * as well.
+ */
+export const AttachWorkspace = Type.Object(
+  {
+    run_id: Id("run"),
+    environment_id: Id("env"),
+    lease_id: Id("lease"),
+    epoch: Type.Integer({
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: "Of the execution's lease.",
+    }),
+  },
+  { ...strict, $id: "AttachWorkspace" },
+);
+export type AttachWorkspace = Static<typeof AttachWorkspace>;
+
+export const AttachedWorkspace = Type.Object(
+  { lease_duration: Type.String({ pattern: DURATION_PATTERN }), materialization: LeasedMaterialization },
+  { $id: "AttachedWorkspace" },
+);
+export type AttachedWorkspace = Static<typeof AttachedWorkspace>;
+
 export const RenewMaterializations = Type.Object(
   {
     materializations: Type.Array(

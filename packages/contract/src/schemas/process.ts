@@ -249,6 +249,20 @@ const processFields = {
 export const ProcessStarted = Type.Object(processFields, { ...strict, $id: "ProcessStarted" });
 export type ProcessStarted = Static<typeof ProcessStarted>;
 
+/** How a command of a leased run ended: asked by the worker that has the run, under its lease. */
+export const ProcessResult = Type.Object(
+  {
+    run_id: Id("run"),
+    environment_id: Id("env"),
+    lease_id: Id("lease"),
+    epoch: Type.Integer({ minimum: 1, maximum: MAX_INT32 }),
+    process_id: Id("exec"),
+    wait: Type.Optional(DurationText),
+  },
+  { ...strict, $id: "ProcessResult" },
+);
+export type ProcessResult = Static<typeof ProcessResult>;
+
 export const ProcessOutput = Type.Object(
   {
     ...processFields,

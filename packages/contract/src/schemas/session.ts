@@ -56,7 +56,6 @@ const createFields = {
   ...startFields,
   input: Type.Optional(JsonValue),
   external_id: Type.Optional(ExternalId),
-  workspace_id: Type.Optional(Id("ws")),
   expires_at: ExpiresAt,
 };
 
@@ -90,7 +89,6 @@ export const StartActor = Type.Object(
   {
     ...startFields,
     input: Type.Optional(JsonValue),
-    workspace_id: Type.Optional(Id("ws")),
     session: Type.Optional(
       Type.Object(
         {

@@ -4,6 +4,7 @@ import {
   ConcurrencyKey,
   DeclaredId,
   DurationText,
+  Id,
   IdempotencyKey,
   JsonObject,
   JsonValue,
@@ -21,6 +22,13 @@ export const startFields = {
   payload: Type.Optional(JsonValue),
   deployment_version: Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description: "Pin; default is the current deployment." }),
+  ),
+  workspace_id: Type.Optional(
+    Type.String({
+      ...Id("ws"),
+      description:
+        "The run works in it. Without one, a run whose task declares a sandbox gets a workspace of its own.",
+    }),
   ),
   queue: Type.Optional(QueueName),
   concurrency_key: Type.Optional(ConcurrencyKey),

@@ -24,7 +24,6 @@ export type NewSession = StartOptions & {
   input?: unknown;
   /** Unique among the environment's open sessions: creating again with it gives the open one. 1 to 256 bytes. */
   externalId?: string;
-  workspaceId?: string;
   /** When the session ends by itself. Default: never. */
   expiresAt?: ExpiresAt;
 } & ({ task: { readonly id: string } | string; actor?: never } | { actor: ActorLike | string; task?: never });
@@ -42,7 +41,6 @@ export type StartActorOptions = StartOptions &
   CallOptions & {
     /** The payload of the first run. */
     payload?: unknown;
-    workspaceId?: string;
     /** What the session gets; `metadata` and `tags` beside it are the first run's. */
     session?: SessionChanges & { externalId?: string };
   };
@@ -52,14 +50,13 @@ export const idOf = (declared: { readonly id: string } | string): string =>
 
 /** Throws a RangeError for a duration that is none. */
 export function toWireSession(session: NewSession): CreateSession {
-  const { task, actor, payload, input, externalId, workspaceId, expiresAt } = session;
+  const { task, actor, payload, input, externalId, expiresAt } = session;
   return {
     ...toWireStart(payload, session),
     ...(task !== undefined && { task: idOf(task) }),
     ...(actor !== undefined && { actor: idOf(actor) }),
     ...(input !== undefined && { input }),
     ...(externalId !== undefined && { external_id: externalId }),
-    ...(workspaceId !== undefined && { workspace_id: workspaceId }),
     ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
   };
 }
@@ -72,11 +69,10 @@ export const toWireChanges = ({ metadata, tags, expiresAt }: SessionChanges): Up
 
 /** Throws a RangeError for a duration that is none. */
 export function toWireActorStart(input: unknown, options: StartActorOptions): StartActor {
-  const { payload, workspaceId, session } = options;
+  const { payload, session } = options;
   return {
     ...toWireStart(payload, options),
     ...(input !== undefined && { input }),
-    ...(workspaceId !== undefined && { workspace_id: workspaceId }),
     ...(session !== undefined && {
       session: {
         ...toWireChanges(session),

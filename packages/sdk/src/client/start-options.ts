@@ -5,6 +5,10 @@ import { toWireRetry, type RetryOptions } from "../retry-options.ts";
 
 /** How a run starts; what is absent comes from the task's declaration. */
 export type StartOptions = {
+  /**
+   * The workspace that the run works in. Without one, a run whose task declares a `sandbox` gets a workspace of its own.
+   */
+  workspaceId?: string;
   queue?: Queue | string;
   /** Runs with the same key in one queue wait for each other, as the queue's `concurrencyKeyLimit` says. */
   concurrencyKey?: string;
@@ -32,6 +36,7 @@ export type StartOptions = {
 export function toWireStart(payload: unknown, options: StartOptions): StartTask {
   const body: StartTask = {};
   if (payload !== undefined) body.payload = payload;
+  if (options.workspaceId !== undefined) body.workspace_id = options.workspaceId;
   if (options.queue !== undefined)
     body.queue = typeof options.queue === "string" ? options.queue : options.queue.name;
   if (options.concurrencyKey !== undefined) body.concurrency_key = options.concurrencyKey;

@@ -14,6 +14,7 @@ import { fail, failureOf } from "./failure.ts";
 import { createLogger } from "./logger.ts";
 import { encodeOutput } from "./output.ts";
 import { createMetadata } from "./run-metadata.ts";
+import { createRunWorkspace } from "./run-workspace.ts";
 
 provideRunStorage(() => new AsyncLocalStorage());
 
@@ -25,7 +26,9 @@ function createContext(durable: DurableRun, defaults: InputDefaults): RunContext
     return { run: durable, step: current?.run === durable ? current.step : null };
   };
   const isRepeated = (): boolean => locate("").step === null && durable.replaying;
-  return {
+  const { workspace } = durable.input;
+  const inWorkspace = workspace ? createRunWorkspace(workspace, locate) : null;
+  const context: Omit<RunContext, "workspace"> = {
     run: {
       id: run.id,
       task: run.task,
@@ -40,6 +43,7 @@ function createContext(durable: DurableRun, defaults: InputDefaults): RunContext
       deploymentVersion: run.deployment_version,
       parentRunId: run.parent_run_id,
       scheduleId: run.schedule_id,
+      workspaceId: run.workspace_id,
     },
     attempt: { number: run.attempt_number, max: run.max_attempts },
     signal,
@@ -49,6 +53,18 @@ function createContext(durable: DurableRun, defaults: InputDefaults): RunContext
     session: session === null ? null : createSession(session, run.turn ?? 1, locate, defaults),
     ...createDurableCalls(locate),
   };
+  // Not enumerable: a context may be spread where there is no workspace.
+  return Object.defineProperty(context as RunContext, "workspace", {
+    get: () => inWorkspace ?? missingWorkspace(run.workspace_id),
+  });
+}
+
+function missingWorkspace(workspaceId: string | null): never {
+  throw new Error(
+    workspaceId === null
+      ? "The run works in no workspace. Start it with `workspaceId`, or declare a `sandbox` on its task."
+      : "This worker did not give the run its workspace; update its agent.",
+  );
 }
 
 /** The ending that an abort has already decided, whatever the code made of it. */

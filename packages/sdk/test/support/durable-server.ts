@@ -2,6 +2,7 @@ import type {
   DurableCall,
   DurableError,
   EffectResult,
+  ExecResult,
   JournalEntry,
   JournalKind,
   NewWait,
@@ -21,6 +22,9 @@ export class DurableServer {
   readonly inputRecords: StreamRecord[] = [];
   readonly tokens = new Map<string, { status: string; data: unknown }>();
   readonly children = new Map<string, { task: string; payload: unknown }>();
+  /** How each command ended; one that is not there is still running. */
+  readonly ended = new Map<string, ExecResult>();
+  readonly commands: (readonly string[])[] = [];
   readonly applied: DurableCall[] = [];
   readonly events: { kind: string; message: string }[] = [];
   readonly changes: unknown[] = [];
@@ -123,6 +127,9 @@ export class DurableServer {
       case "inputs":
         this.inputs.push({ to: call.session_id ?? `external ${call.external_id}`, data: call.data });
         return this.#effect(call.position, "input", call.stream, null);
+      case "execs":
+        this.commands.push(call.command);
+        return this.#effect(call.position, "exec", call.name, { id: `exec_${call.position}` });
     }
   }
 

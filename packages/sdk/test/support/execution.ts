@@ -16,6 +16,7 @@ export type ExecutionOptions = {
   kind?: "task" | "actor";
   session?: LeasedSession;
   secrets?: Record<string, string>;
+  workspace?: { id: string; path: string };
   signal?: AbortSignal;
   /** The process dies at the call of this number, 0 for the first: before or after it has had its effect. */
   dieAt?: { call: number; applied: boolean };
@@ -97,7 +98,7 @@ export class Execution {
   }
 
   #input(declaredId: string): ExecuteInput {
-    const { kind = "task", payload = null, session = null, secrets = {}, signal } = this.#options;
+    const { kind = "task", payload = null, session = null, secrets = {}, workspace, signal } = this.#options;
     const server = this.#server;
     const alive =
       <A extends unknown[]>(act: (...args: A) => void) =>
@@ -109,6 +110,8 @@ export class Execution {
       event: alive((event) => void server.events.push(event)),
       metadata: alive((changes) => void server.changes.push(...changes)),
       call: ((call: DurableCall) => this.#call(call)) as RuntimeHost["call"],
+      // What has not ended is never answered here: the execution is cut off before.
+      execResult: async (id) => server.ended.get(id) ?? new Promise<never>(() => undefined),
       onSettled: (listener) => (this.#listener = listener),
       onSuspend: (listener) => (this.#suspend = listener),
     };
@@ -133,8 +136,9 @@ export class Execution {
         turn: session === null ? null : 1,
         parent_run_id: null,
         schedule_id: null,
-        workspace_id: null,
+        workspace_id: workspace?.id ?? null,
       },
+      workspace: workspace ?? null,
       secrets,
       journal: structuredClone(server.journal),
       waits: server.openWaits(),

@@ -3,18 +3,17 @@ import {
   encodeId,
   HEADERS,
   LIMITS,
-  parseDuration,
   sseFrame,
   type CreateExec,
   type CreatePty,
   type ExecStdin,
 } from "@keelson/contract";
-import { checkPath } from "@keelson/workspace-tree";
 import { wakeKeys } from "../core/feeds/wakes.ts";
 import type { FeedPage } from "../core/feeds/follow-feed.ts";
 import { idempotencyExpiry } from "../core/idempotency/idempotency-expiry.ts";
 import { withIdempotency } from "../core/idempotency/with-idempotency.ts";
 import { controlProcess } from "../core/processes/control-process.ts";
+import { checkCwd, commandText, decodeBase64, processTimeoutMs } from "../core/processes/exec-request.ts";
 import { createProcess } from "../core/processes/create-process.ts";
 import { isOver, type NewControl, type ProcessKind } from "../core/processes/processes.ts";
 import {
@@ -27,7 +26,7 @@ import {
 } from "../core/processes/process-reads.ts";
 import { sendInput } from "../core/processes/send-input.ts";
 import { requireWorkspace } from "../core/workspaces/require-workspace.ts";
-import { DomainError, invalidRequest, notFound } from "../domain-error.ts";
+import { DomainError, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
 import { feedFrames, wantsEventStream } from "./follow.ts";
 import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
@@ -37,7 +36,6 @@ import { workspaceIdOf } from "./workspace-answers.ts";
 
 /** What the exec and PTY routes answer. */
 
-const MAX_TIMEOUT_MS = 7 * 86_400_000;
 /** A page of output ends with the chunk that reaches this, and a follower is given as much at a time. */
 const OUTPUT_PAGE_BYTES = 1024 * 1024;
 const FOLLOW_BYTES = 128 * 1024;
@@ -65,28 +63,6 @@ export async function requireProcess(server: ServerContext, key: ProcessKey): Pr
   return process;
 }
 
-/** Strict: what is not base64 is refused, not skipped. */
-function decodeBase64(path: string, text: string): Buffer {
-  const bytes = Buffer.from(text, "base64");
-  if (bytes.toString("base64").replace(/=+$/, "") === text.replace(/=+$/, "")) return bytes;
-  throw invalidRequest([{ path, message: "must be base64" }]);
-}
-
-function requireArgv(command: readonly string[]): string {
-  const bytes = command.reduce((sum, item) => sum + Buffer.byteLength(item) + 1, 0);
-  if (bytes > LIMITS.argvBytes)
-    throw invalidRequest([{ path: "command", message: `may have ${LIMITS.argvBytes} bytes at most` }]);
-  if (command[0] === "") throw invalidRequest([{ path: "command.0", message: "must name a program" }]);
-  return JSON.stringify(command);
-}
-
-export function timeoutMs(text: string | undefined, maximumMs: number = MAX_TIMEOUT_MS): number | null {
-  if (text === undefined) return null;
-  const ms = parseDuration(text);
-  if (ms !== null && ms > 0 && ms <= maximumMs) return ms;
-  throw invalidRequest([{ path: "timeout", message: `must be from 1ms to ${maximumMs / 1000}s` }]);
-}
-
 export type ProcessRequest = { kind: "exec"; body: CreateExec } | { kind: "pty"; body: CreatePty };
 
 /** @returns the created process's id as well, for who waits for its end. */
@@ -101,17 +77,16 @@ export async function createOne(
   const { environmentId } = scope;
   const { kind, body } = request;
   const now = server.clock();
-  const cwd = body.cwd ?? "";
-  checkPath(cwd);
+  const cwd = checkCwd(body.cwd ?? "");
   const isExec = kind === "exec";
   const creation = {
     environmentId,
     workspaceId,
     kind,
-    command: body.command === undefined ? null : requireArgv(body.command),
+    command: body.command === undefined ? null : commandText(body.command),
     cwd,
     env: body.env ?? {},
-    timeoutMs: isExec ? timeoutMs(request.body.timeout, maxTimeoutMs) : null,
+    timeoutMs: isExec ? processTimeoutMs(request.body.timeout, maxTimeoutMs) : null,
     cols: isExec ? null : (request.body.cols ?? 80),
     rows: isExec ? null : (request.body.rows ?? 24),
     input: isExec && request.body.stdin !== undefined ? decodeBase64("stdin", request.body.stdin) : null,

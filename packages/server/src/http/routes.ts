@@ -37,6 +37,7 @@ import { workspaceRoutes } from "./v1/workspaces.ts";
 import { blobRoutes } from "./worker/blobs.ts";
 import { executionRoutes } from "./worker/executions.ts";
 import { operationRoutes } from "./worker/operations.ts";
+import { runExecRoutes } from "./worker/run-execs.ts";
 import { processReportRoutes } from "./worker/processes.ts";
 import { workerRoutes } from "./worker/workers.ts";
 import { workerWorkspaceRoutes } from "./worker/workspaces.ts";
@@ -81,6 +82,7 @@ export const routes: readonly Route[] = [
   ...blobRoutes,
   ...workerWorkspaceRoutes,
   ...processReportRoutes,
+  ...runExecRoutes,
   ...healthRoutes,
   ...docsRoutes,
   ...consoleRoutes,

@@ -80,12 +80,9 @@ function toRequest(
   scope: EnvironmentScope,
   facts: RequestFacts,
   entrypoint: Pick<SessionRequest, "kind" | "entrypoint">,
-  { external_id, input, workspace_id, expires_at, metadata, tags, ...body }: Start,
+  { external_id, input, expires_at, metadata, tags, ...body }: Start,
   run: { metadata?: Record<string, unknown>; tags: string[] },
 ): Omit<SessionRequest, "idempotency"> {
-  const workspaceId = workspace_id === undefined ? null : decodeId("ws", workspace_id);
-  if (workspace_id !== undefined && workspaceId === null)
-    throw invalidRequest([{ path: "workspace_id", message: "must be an id that begins with ws_" }]);
   const { idempotency_key: _key, idempotency_key_ttl: _ttl, ...start } = body;
   return {
     projectId: scope.projectId,
@@ -100,7 +97,6 @@ function toRequest(
     metadata,
     tags: tags ?? [],
     expiresAt: expires_at ?? null,
-    workspaceId,
     input: input === undefined ? null : toNewRecord({ data: input }, "input", server.newUuid),
     source: sourceOf(scope),
   };

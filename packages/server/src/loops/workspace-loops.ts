@@ -1,7 +1,13 @@
 import { collectBlobs } from "../core/blobs/collect-blobs.ts";
 import type { BlobContext } from "../core/blobs/store-blob.ts";
 import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
-import { listIdle, listOverdue } from "../core/materializations/materialization-reads.ts";
+import {
+  listCrowdedGroups,
+  listIdle,
+  listOverdue,
+  listSpare,
+  type OverdueMaterialization,
+} from "../core/materializations/materialization-reads.ts";
 import {
   loseMaterialization,
   stopIdleMaterialization,
@@ -18,6 +24,9 @@ export type WorkspaceLoopContext = BlobContext & {
 };
 
 const SWEEP_LIMIT = 100;
+/** How long an idle workspace is kept on a machine that is full while others wait, and how many make room at once. */
+const SPARED_MS = 2_000;
+const SPARE_LIMIT = 8;
 
 /** What only the passing of time does to workspaces. Every replica runs them; a workspace's lock decides. */
 export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
@@ -26,7 +35,13 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
     if (swept === null) return;
     wakes.wake(wakeKeys.workspace(swept.workspaceId));
     wakes.wake(wakeKeys.workspaceWork(swept.workerGroupId));
+    // Runs that waited for the worker that had it may go elsewhere.
+    wakes.wake(wakeKeys.work(swept.workerGroupId));
     if (swept.workerId !== null) wakes.wake(wakeKeys.workerWorkspaces(swept.workerId));
+  };
+  const stopIdle = async (idle: readonly OverdueMaterialization[], activeBefore: number): Promise<void> => {
+    for (const one of idle)
+      tell(await db.transaction((tx) => stopIdleMaterialization(tx, newUuid, one, activeBefore, clock())));
   };
   return [
     {
@@ -36,10 +51,11 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
         for (const overdue of await listOverdue(db, clock(), SWEEP_LIMIT))
           tell(await db.transaction((tx) => loseMaterialization(tx, newUuid, overdue, clock())));
         const activeBefore = clock() - workspaceIdleMs;
-        for (const idle of await listIdle(db, activeBefore, SWEEP_LIMIT))
-          tell(
-            await db.transaction((tx) => stopIdleMaterialization(tx, newUuid, idle, activeBefore, clock())),
-          );
+        await stopIdle(await listIdle(db, activeBefore, SWEEP_LIMIT), activeBefore);
+        const crowded = await listCrowdedGroups(db);
+        if (crowded.length === 0) return;
+        const sparedBefore = clock() - Math.min(SPARED_MS, workspaceIdleMs);
+        await stopIdle(await listSpare(db, crowded, sparedBefore, SPARE_LIMIT), sparedBefore);
       },
     },
     {

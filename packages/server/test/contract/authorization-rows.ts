@@ -155,6 +155,7 @@ const worker: Record<string, Row> = {
   childRunsExecution: lease({ position: 1, task: "report" }),
   outputsExecution: lease({ position: 1, stream: "output", records: [{ data: 1 }] }),
   inputsExecution: lease({ position: 1, stream: "input", external_id: "nobody", data: 1 }),
+  execsExecution: lease({ position: 1, name: "a", command: ["true"] }),
   checkpointsReadyExecution: lease(),
   checkpointsFailedExecution: lease({ message: "no room" }),
 };

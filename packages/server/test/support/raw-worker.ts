@@ -76,7 +76,7 @@ async function mintToken(server: ApiServer, mount: string): Promise<{ token: str
 /** Enrolls a worker of the default group; `active` unless it is told to stop before. */
 export async function enrollWorker(
   server: ApiServer,
-  options: { mount?: string; activate?: boolean } = {},
+  options: { mount?: string; activate?: boolean; workspaces?: number } = {},
 ): Promise<RawWorker> {
   const mount = options.mount ?? "/worker/v1";
   const { token, id } = await mintToken(server, mount);
@@ -139,7 +139,7 @@ export async function enrollWorker(
       return answer.body;
     },
   };
-  const capacity = { executions: 100, workspaces: 0 };
+  const capacity = { executions: 100, workspaces: options.workspaces ?? 0 };
   assert.equal((await call("POST", "/register", { capacity, worker_protocol_version: 1 })).status, 200);
   if (options.activate !== false) assert.equal((await call("POST", "/activate")).status, 200);
   return worker;

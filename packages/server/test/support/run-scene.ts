@@ -5,7 +5,13 @@ import { randomBytes } from "node:crypto";
 import { CREDENTIAL_KINDS, decodeId, encodeId, formatCredential, PERMISSIONS } from "@keelson/contract";
 import { credentialDigest } from "../../src/core/credentials/digest.ts";
 import { sql } from "../../src/db/sql.ts";
-import { startApiServer, type Answer, type ApiServer, type CallOptions } from "./api-server.ts";
+import {
+  startApiServer,
+  type Answer,
+  type ApiServer,
+  type ApiServerOptions,
+  type CallOptions,
+} from "./api-server.ts";
 import { createReadyDeployment, promote, type Manifest } from "./deploy.ts";
 import { enrollWorker, type RawWorker } from "./raw-worker.ts";
 import { readEvents, type ServerSentEvent } from "./read-events.ts";
@@ -35,9 +41,12 @@ export interface RunScene {
 }
 
 /** Stop it in an `after` hook. */
-export async function startRunScene(manifest: Manifest): Promise<RunScene> {
+export async function startRunScene(
+  manifest: Manifest,
+  options: Pick<ApiServerOptions, "config"> = {},
+): Promise<RunScene> {
   const clock = createTestClock();
-  const server = await startApiServer({ clock: clock.now });
+  const server = await startApiServer({ clock: clock.now, ...options });
   const worker = await enrollWorker(server);
   const scene = sceneOf(server, clock, worker, () => server.stop());
   await scene.deploy(manifest);

@@ -40,8 +40,9 @@ async function enroll(server: ApiServer): Promise<string> {
   return as;
 }
 
-export async function startWorkspaceWorker(server: ApiServer): Promise<WorkspaceWorker> {
-  const as = await enroll(server);
+/** Enrolls one, unless the token of a worker is given that is enrolled. */
+export async function startWorkspaceWorker(server: ApiServer, token?: string): Promise<WorkspaceWorker> {
+  const as = token ?? (await enroll(server));
   const call: WorkspaceWorker["call"] = (path, body) =>
     server.call("POST", `/worker/v1${path}`, { as, body });
 

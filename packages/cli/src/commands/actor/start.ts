@@ -8,7 +8,6 @@ type Options = StartFlags & {
   input?: string;
   inputFile?: string;
   externalId?: string;
-  workspace?: string;
   expiresAt?: string;
 };
 
@@ -20,14 +19,13 @@ Examples:
 
 /** Without a session field the server makes a session of its own accord; an empty one would say the same. */
 function toOptions(cli: Cli, options: Options): StartActorOptions {
-  const { externalId, workspace, expiresAt } = options;
+  const { externalId, expiresAt } = options;
   const session = {
     ...(externalId !== undefined && { externalId }),
     ...(expiresAt !== undefined && { expiresAt }),
   };
   return {
     ...toStartOptions(options),
-    ...(workspace !== undefined && { workspaceId: workspace }),
     ...(Object.keys(session).length > 0 && { session }),
     signal: cli.host.signal,
   };
@@ -42,7 +40,6 @@ export function addActorStart(parent: Command, cli: Cli): void {
     .option("-i, --input <json>", "the first record of stream input")
     .option("--input-file <file>", "a file with that record; - is standard input")
     .option("--external-id <id>", "a name of yours for the session, unique among open ones")
-    .option("--workspace <id>", "the workspace its runs work in")
     .option("--expires-at <time>", "when the session ends by itself (RFC 3339)");
   addStartOptions(command, "first run")
     .addHelpText("after", EXAMPLES)

@@ -14,7 +14,6 @@ type Options = StartFlags &
     input?: string;
     inputFile?: string;
     externalId?: string;
-    workspace?: string;
     expiresAt?: string;
   };
 
@@ -31,7 +30,7 @@ function entrypoint({ task, actor }: Options): { task: string } | { actor: strin
 }
 
 async function toSession(cli: Cli, argument: string | undefined, options: Options): Promise<NewSession> {
-  const { externalId, workspace, expiresAt } = options;
+  const { externalId, expiresAt } = options;
   const payload = await readJson(cli, {
     name: "payload",
     fileOption: "payload",
@@ -52,7 +51,6 @@ async function toSession(cli: Cli, argument: string | undefined, options: Option
     ...(payload !== undefined && { payload }),
     ...(input !== undefined && { input }),
     ...(externalId !== undefined && { externalId }),
-    ...(workspace !== undefined && { workspaceId: workspace }),
     ...(expiresAt !== undefined && { expiresAt }),
   };
 }
@@ -68,7 +66,6 @@ export function addSessionStart(parent: Command, cli: Cli): void {
     .option("-i, --input <json>", "the first record of stream input")
     .option("--input-file <file>", "a file with that record; - is standard input")
     .option("--external-id <id>", "a name of yours, unique among open sessions")
-    .option("--workspace <id>", "the workspace its runs work in")
     .option("--expires-at <time>", "when it ends by itself (RFC 3339)");
   addStartOptions(addWaitOptions(command), "session")
     .addHelpText("after", EXAMPLES)

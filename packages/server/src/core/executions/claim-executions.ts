@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import type { RunLinks } from "../runs/new-run.ts";
 
 /** A leased run with what its process needs. JSON is text. */
@@ -59,17 +59,16 @@ export type Claim = {
  * `environments_ready` walks the index from environment to environment (a loose scan), so that an environment with a
  * long backlog does not delay the others: each gets its share of the claim. Who comes first is drawn anew by the claim's
  * first lease id, because a busy worker claims one run at a time and a fixed order would give all of them to one
- * environment. SKIP LOCKED lets two claims run side by side.
- * A lease lost before its attempt began did not use the attempt up, so the number only moves past a begun one.
+ * environment. SKIP LOCKED lets two claims run side by side. Runs in workspaces are claimed by a statement of their own.
  */
 export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExecution[]> {
   return db.query<LeasedExecution>(sql`
     WITH RECURSIVE environments_ready AS (
-      (SELECT environment_id FROM executions WHERE worker_group_id = ${claim.workerGroupId} AND ready
+      (SELECT environment_id FROM executions WHERE worker_group_id = ${claim.workerGroupId} AND ready AND workspace_id IS NULL
        ORDER BY environment_id LIMIT 1)
       UNION ALL
       SELECT (SELECT e.environment_id FROM executions e
-              WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND e.environment_id > p.environment_id
+              WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND e.workspace_id IS NULL AND e.environment_id > p.environment_id
               ORDER BY e.environment_id LIMIT 1)
       FROM environments_ready p WHERE p.environment_id IS NOT NULL
     ), candidates AS (
@@ -77,7 +76,7 @@ export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExec
       FROM environments_ready v
       CROSS JOIN LATERAL (
         SELECT e.environment_id, e.run_id, e.priority FROM executions e
-        WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND e.environment_id = v.environment_id
+        WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND e.workspace_id IS NULL AND e.environment_id = v.environment_id
           AND (e.expires_at IS NULL OR e.expires_at > to_timestamp(${claim.now}::float8 / 1000))
         ORDER BY e.priority DESC, e.run_id
         LIMIT ${claim.limit}
@@ -92,7 +91,17 @@ export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExec
       SELECT environment_id, run_id, row_number() OVER (ORDER BY turn, draw, environment_id) AS place
       FROM (SELECT *, md5(environment_id::text || (${claim.leaseIds}::uuid[])[1]) AS draw FROM ranked) r
       ORDER BY turn, draw, environment_id LIMIT ${claim.limit}
-    ), claimed AS (
+    ), ${takePicked(claim)}`);
+}
+
+/**
+ * The rest of a claim's statement, over its CTE `picked` of (environment_id, run_id, place): the runs are leased, with
+ * their events and counts and what the worker was given for this request, and read.
+ *
+ * A lease lost before its attempt began did not use the attempt up, so the number only moves past a begun one.
+ */
+export const takePicked = (claim: Claim): Sql => sql`
+    claimed AS (
       UPDATE executions e SET status = 'running', ready = false, epoch = e.epoch + 1,
         lease_id = (${claim.leaseIds}::uuid[])[p.place], worker_id = ${claim.workerId},
         lease_expires_at = to_timestamp(${claim.leaseExpiresAt}::float8 / 1000),
@@ -118,13 +127,13 @@ export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExec
       ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
     ), request AS (
       UPDATE workers SET lease_request_id = ${claim.leaseRequestId}, last_seen_at = to_timestamp(${claim.now}::float8 / 1000),
-        leased_lease_ids = coalesce((SELECT array_agg(lease_id) FROM claimed), '{}')
+        leased_lease_ids = CASE WHEN lease_request_id = ${claim.leaseRequestId} THEN leased_lease_ids ELSE '{}' END
+          || coalesce((SELECT array_agg(lease_id) FROM claimed), '{}')
       WHERE id = ${claim.workerId}
     )
     SELECT ${LEASED_COLUMNS}
     FROM claimed c JOIN runs r ON r.environment_id = c.environment_id AND r.id = c.run_id
-    ORDER BY c.place`);
-}
+    ORDER BY c.place`;
 
 /** The leases that an earlier answer to the same request gave, as far as the worker still holds them. */
 export function listLeasedExecutions(

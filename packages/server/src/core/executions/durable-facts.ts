@@ -48,6 +48,7 @@ const DURABLE_KINDS: ReadonlySet<Operation["kind"]> = new Set([
   "child-runs",
   "outputs",
   "inputs",
+  "execs",
 ]);
 
 export const isDurable = ({ operation }: LeasedOperation): boolean => DURABLE_KINDS.has(operation.kind);
@@ -101,7 +102,7 @@ export async function lockSources(
 }
 
 /** Operations for which it matters what the run belongs to. */
-const PLACED_KINDS: ReadonlySet<Operation["kind"]> = new Set(["waits", "outputs", "tokens"]);
+const PLACED_KINDS: ReadonlySet<Operation["kind"]> = new Set(["waits", "outputs", "tokens", "execs"]);
 
 async function lockTokens(tx: Tx, operations: readonly LeasedOperation[]): Promise<Map<string, TokenStatus>> {
   const keys = waitsOf(operations).flatMap(({ environmentId, wait }) => {

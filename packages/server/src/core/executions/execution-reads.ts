@@ -75,6 +75,50 @@ export function lockExpiredExecutions(tx: Tx, now: number): Promise<Execution[]>
     FOR UPDATE SKIP LOCKED`);
 }
 
+/** Whether a worker has a run that works in the workspace. */
+export async function hasRunsInWorkspace(
+  db: Queryable,
+  environmentId: string,
+  workspaceId: string,
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 AS found FROM executions
+    WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId} AND worker_id IS NOT NULL LIMIT 1`);
+  return rows.length === 1;
+}
+
+/** How a worker's call names a lease of an execution. */
+export type HeldKey = ExecutionKey & { workerId: string; leaseId: string; epoch: number };
+
+/** Locks a live row for a call of the worker that has it; false when its lease is another's, or over. */
+export async function lockHeldExecution(tx: Tx, key: HeldKey): Promise<boolean> {
+  const rows = await tx.query(sql`
+    SELECT 1 AS held FROM executions
+    WHERE environment_id = ${key.environmentId} AND run_id = ${key.runId} AND lease_id = ${key.leaseId}
+      AND epoch = ${key.epoch} AND worker_id = ${key.workerId}
+    FOR NO KEY UPDATE`);
+  return rows.length === 1;
+}
+
+/** What of a leased run says where it works. */
+export type HeldRun = {
+  projectId: string;
+  workspaceId: string | null;
+  deploymentId: string;
+  entrypointKind: "task" | "actor";
+  entrypoint: string;
+};
+
+export async function findHeldRun(db: Queryable, key: HeldKey): Promise<HeldRun | null> {
+  const [row] = await db.query<HeldRun>(sql`
+    SELECT r.project_id AS "projectId", e.workspace_id AS "workspaceId", r.deployment_id AS "deploymentId",
+      r.entrypoint_kind AS "entrypointKind", r.entrypoint
+    FROM executions e JOIN runs r ON r.environment_id = e.environment_id AND r.id = e.run_id
+    WHERE e.environment_id = ${key.environmentId} AND e.run_id = ${key.runId} AND e.lease_id = ${key.leaseId}
+      AND e.epoch = ${key.epoch} AND e.worker_id = ${key.workerId}`);
+  return row ?? null;
+}
+
 export type RunPolicy = ExecutionKey & { retry: string; metadata: string | null };
 
 /** The immutable facts that some decisions need: the retry policy and the metadata at the start. */

@@ -7,6 +7,7 @@ import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
 import { leaseDeploymentChecks } from "../deployments/lease-checks.ts";
 import { findLeaseState, type LeaseState } from "../workers/find-lease-state.ts";
 import { claimExecutions, listLeasedExecutions, type LeasedExecution } from "./claim-executions.ts";
+import { claimWorkspaceExecutions } from "./claim-workspace-executions.ts";
 import { listCancellations } from "./execution-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import type { LeasePoll, LeasePolls } from "./lease-polls.ts";
@@ -86,7 +87,7 @@ export async function leaseExecutions(
       }),
     ]);
     try {
-      const answer = await look(context, call, limit, news);
+      const answer = await look(context, call, limit, worker.workspaceRunsWait, news);
       if (!isEmpty(answer) || remainingMs === 0) return answer;
       const delivered = await waitForWork(context, call, limit, woken);
       if (delivered !== null) return onlyRuns(delivered);
@@ -110,22 +111,12 @@ async function look(
   context: LeaseContext,
   call: LeaseCall,
   limit: number,
+  workspaceRunsWait: boolean,
   news: { forWorker: boolean },
 ): Promise<LeaseAnswer> {
   const { db, clock } = context;
   const now = clock();
-  const executions =
-    limit === 0
-      ? []
-      : await claimExecutions(db, {
-          workerId: call.workerId,
-          workerGroupId: call.workerGroupId,
-          leaseRequestId: call.leaseRequestId,
-          limit,
-          leaseIds: Array.from({ length: limit }, () => context.newUuid()),
-          now,
-          leaseExpiresAt: now + context.leaseDurationMs,
-        });
+  const executions = limit === 0 ? [] : await claim(context, call, limit, workspaceRunsWait, now);
   // Told once when they come; a worker that missed it learns of them with its next renewal.
   const { forWorker } = news;
   news.forWorker = false;
@@ -142,6 +133,33 @@ async function look(
           limit: 1,
         });
   return { executions, cancellations, resumptions, deploymentChecks };
+}
+
+/**
+ * Claims up to `limit` runs. Where runs wait for a workspace too, which kind is looked at first is drawn by the claim's
+ * first lease id, so that neither keeps the other waiting.
+ */
+async function claim(
+  context: LeaseContext,
+  { workerId, workerGroupId, leaseRequestId }: LeaseCall,
+  limit: number,
+  workspaceRunsWait: boolean,
+  now: number,
+): Promise<LeasedExecution[]> {
+  const { db, newUuid, leaseDurationMs } = context;
+  const leaseIds = Array.from({ length: limit }, () => newUuid());
+  const common = { workerId, workerGroupId, leaseRequestId, now, leaseExpiresAt: now + leaseDurationMs };
+  const executions: LeasedExecution[] = [];
+  const take = async (from: typeof claimExecutions): Promise<void> => {
+    const left = leaseIds.slice(executions.length);
+    if (left.length > 0)
+      executions.push(...(await from(db, { ...common, limit: left.length, leaseIds: left })));
+  };
+  const workspacesFirst = Number.parseInt(leaseIds[0]?.at(-1) ?? "0", 16) % 2 === 0;
+  if (workspaceRunsWait && workspacesFirst) await take(claimWorkspaceExecutions);
+  await take(claimExecutions);
+  if (workspaceRunsWait && !workspacesFirst) await take(claimWorkspaceExecutions);
+  return executions;
 }
 
 /** Waits for a born-leased delivery or a reason to look again (null). */

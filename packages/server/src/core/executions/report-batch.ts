@@ -1,5 +1,6 @@
 import type { DurableError, ErrorCode, Operation } from "@keelson/contract";
 import type { NewUuid } from "../../uuid.ts";
+import type { ProcessCreation } from "../processes/create-process.ts";
 import type { NewRun } from "../runs/new-run.ts";
 import type { Append } from "../streams/stream.ts";
 import type { NewToken } from "../tokens/create-tokens.ts";
@@ -56,7 +57,11 @@ export type Batch = {
   tokens: NewToken[];
   appends: Append[];
   inputs: PendingInput[];
+  execs: PendingExec[];
 };
+
+/** A command of a run: started when everything else of the report has been written, because workspaces are locked last. */
+export type PendingExec = { entry: NewJournalEntry; creation: ProcessCreation; index: number };
 
 /** Input to another session: decided when everything else of the report has been written. */
 export type PendingInput = { entry: NewJournalEntry; append: Append; index: number };

@@ -21,6 +21,7 @@ import {
   performToken,
   toDurableError,
 } from "./effect-operations.ts";
+import { performExec, startExecs } from "./exec-operations.ts";
 import { applyDecision, changeOf, deadlineOf, liveRun, type Change, type ExecutionKey } from "./execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "./execution-reads.ts";
 import { insertJournal } from "./execution-writes.ts";
@@ -74,6 +75,7 @@ export async function reportOperations(
     tokens: [],
     appends: [],
     inputs: [],
+    execs: [],
   };
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
@@ -91,7 +93,8 @@ export async function reportOperations(
   const written = await writeBatch(tx, context, batch);
   const sent = await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
-  return { outcomes, effects: joinEffects([written, sent]) };
+  const started = await startExecs(tx, context.newUuid, batch, outcomes);
+  return { outcomes, effects: joinEffects([written, sent, { ...NO_STREAM_EFFECTS, settled: started }]) };
 }
 
 const isRepeatIn =
@@ -108,7 +111,7 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   await createTokens(tx, masterKey, tokens);
   await recordWaits(tx, waits, accepted);
   const appended = appends.length === 0 ? [] : await appendRecords(tx, appends);
-  const later = new Set(batch.inputs.map(({ entry }) => entry));
+  const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   const settled = await settleChanges(tx, [...batch.changes.values()], { logs, journal });
   const timers = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
@@ -256,6 +259,8 @@ function perform(batch: Batch, change: Change, leased: LeasedOperation, index: n
       return performOutput(batch, change, operation);
     case "inputs":
       return performInput(batch, change, index, operation);
+    case "execs":
+      return performExec(batch, change, index, operation);
   }
 }
 

@@ -10,6 +10,8 @@ export type Settled = {
   readyGroupIds: string[];
   /** Workers whose parked or running runs have waits that settled, or were cancelled. */
   workerIds: string[];
+  /** Workers that have commands of runs to start, or to end, in workspaces. */
+  workspaceWorkerIds: string[];
   /** An end that somebody is to be told of. */
   endAwaited: boolean;
   /** A wait that is due soon. */
@@ -20,6 +22,7 @@ export const NOTHING_SETTLED: Settled = {
   runIds: [],
   readyGroupIds: [],
   workerIds: [],
+  workspaceWorkerIds: [],
   endAwaited: false,
   timers: false,
 };
@@ -28,6 +31,7 @@ export const joinSettled = (parts: readonly Settled[]): Settled => ({
   runIds: parts.flatMap((part) => part.runIds),
   readyGroupIds: [...new Set(parts.flatMap((part) => part.readyGroupIds))],
   workerIds: [...new Set(parts.flatMap((part) => part.workerIds))],
+  workspaceWorkerIds: [...new Set(parts.flatMap((part) => part.workspaceWorkerIds))],
   endAwaited: parts.some((part) => part.endAwaited),
   timers: parts.some((part) => part.timers),
 });
@@ -55,6 +59,7 @@ export async function settleChanges(tx: Tx, changes: readonly Change[], added: A
     runIds: dirty.map(({ execution }) => execution.runId),
     readyGroupIds: [...new Set(ready.map(({ execution }) => execution.workerGroupId))],
     workerIds: [],
+    workspaceWorkerIds: [],
     endAwaited: dirty.some(({ execution, ending }) => ending !== null && execution.endAwaited),
     timers: false,
   };
@@ -65,6 +70,7 @@ export function wakeSettled(wakes: Wakes, settled: Settled): void {
   for (const runId of settled.runIds) wakes.wake(wakeKeys.run(runId));
   for (const groupId of settled.readyGroupIds) wakes.wake(wakeKeys.work(groupId));
   for (const workerId of settled.workerIds) wakes.wake(wakeKeys.worker(workerId));
+  for (const workerId of settled.workspaceWorkerIds) wakes.wake(wakeKeys.workerWorkspaces(workerId));
   if (settled.endAwaited) wakes.wakeLocal(wakeKeys.endings);
   if (settled.timers) wakes.wakeLocal(wakeKeys.timers);
 }

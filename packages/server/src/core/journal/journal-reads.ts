@@ -39,3 +39,15 @@ export async function listJournalEntries(
       ${positions.map((p) => p.position)}::integer[]) AS k (environment_id, run_id, position)
     JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id AND j.position = k.position`);
 }
+
+/** The commands that runs have started; those that could not be made have no value. */
+export function listExecEntries(
+  db: Queryable,
+  keys: readonly ExecutionKey[],
+): Promise<{ environmentId: string; runId: string; value: string }[]> {
+  return db.query(sql`
+    SELECT j.environment_id AS "environmentId", j.run_id AS "runId", j.value
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id
+    WHERE j.kind = 'exec' AND j.value IS NOT NULL`);
+}

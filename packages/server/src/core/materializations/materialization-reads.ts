@@ -111,7 +111,50 @@ export function listIdle(
       SELECT 1 FROM processes p
       WHERE p.environment_id = materializations.environment_id AND p.workspace_id = materializations.workspace_id
         AND p.status IN ('pending', 'running'))
+      AND NOT EXISTS (
+      SELECT 1 FROM executions e
+      WHERE e.environment_id = materializations.environment_id AND e.workspace_id = materializations.workspace_id
+        AND e.worker_id IS NOT NULL)
     ORDER BY active_at LIMIT ${limit}`);
+}
+
+/** Worker groups in which a workspace waits for a worker, or a run for its workspace. */
+export async function listCrowdedGroups(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(sql`
+    SELECT g.id FROM worker_groups g
+    WHERE EXISTS (SELECT FROM materializations m WHERE m.worker_group_id = g.id AND m.status = 'requested')
+      OR EXISTS (SELECT FROM executions e WHERE e.worker_group_id = g.id AND e.ready AND e.workspace_id IS NOT NULL)`);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Live ones in which nothing runs and for which nothing waits, on workers of these groups that have no room for another:
+ * they make room for those that are needed.
+ */
+export function listSpare(
+  db: Queryable,
+  workerGroupIds: readonly string[],
+  activeBefore: number,
+  limit: number,
+): Promise<OverdueMaterialization[]> {
+  return db.query<OverdueMaterialization>(sql`
+    SELECT m.environment_id AS "environmentId", m.id, m.workspace_id AS "workspaceId"
+    FROM materializations m JOIN workers w ON w.id = m.worker_id
+    WHERE m.status = 'live' AND m.active_at < to_timestamp(${activeBefore}::float8 / 1000)
+      AND m.worker_group_id = ANY(${workerGroupIds}::uuid[])
+      AND w.capacity_workspaces <= (
+        SELECT count(*) FROM materializations h WHERE h.worker_id = w.id AND h.status IN ('preparing', 'live', 'stopping'))
+      AND NOT EXISTS (
+        SELECT 1 FROM processes p
+        WHERE p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id AND p.status IN ('pending', 'running'))
+      AND NOT EXISTS (
+        SELECT 1 FROM executions e
+        WHERE e.environment_id = m.environment_id AND e.workspace_id = m.workspace_id AND e.worker_id IS NOT NULL)
+      AND NOT EXISTS (
+        SELECT 1 FROM executions e
+        WHERE e.worker_group_id = m.worker_group_id AND e.environment_id = m.environment_id
+          AND e.workspace_id = m.workspace_id AND e.ready)
+    ORDER BY m.active_at LIMIT ${limit}`);
 }
 
 export type RequestFacts = {

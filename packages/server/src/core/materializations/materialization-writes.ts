@@ -107,6 +107,23 @@ export function claimMaterializations(
     RETURNING m.environment_id AS "environmentId", m.id, m.workspace_id AS "workspaceId"`);
 }
 
+/** Gives a requested one to a worker whose run works in it. Under the workspace's lock. */
+export async function markLeased(
+  tx: Tx,
+  environmentId: string,
+  materializationId: string,
+  lease: { workerId: string; now: number; leaseExpiresAt: number },
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE materializations m SET status = 'preparing', epoch = m.epoch + 1, worker_id = ${lease.workerId},
+      base_version_id = w.current_version_id, lease_expires_at = to_timestamp(${lease.leaseExpiresAt}::float8 / 1000),
+      active_at = greatest(m.active_at, to_timestamp(${lease.now}::float8 / 1000)),
+      updated_at = to_timestamp(${lease.now}::float8 / 1000)
+    FROM workspaces w
+    WHERE m.environment_id = ${environmentId} AND m.id = ${materializationId} AND m.status = 'requested'
+      AND w.environment_id = m.environment_id AND w.id = m.workspace_id`);
+}
+
 export type Renewal = {
   environmentId: string;
   id: string;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MATERIALIZATION_STATUSES, type MaterializationStatus } from "@keelson/contract";
 import {
+  decideAttach,
   decideCommit,
   decideFailed,
   decideLive,
@@ -50,6 +51,12 @@ describe("a materialization's decisions", () => {
       [null, ...MATERIALIZATION_STATUSES].map((status) => decideRequest(status).kind),
       ["create", "none", "none", "none", "again", "create", "create"],
     );
+  });
+  test("a run joins what its worker has, takes what nobody has, and is refused what is another's", () => {
+    const kinds = (isMine: boolean) =>
+      [null, ...MATERIALIZATION_STATUSES].map((status) => decideAttach(status, isMine).kind);
+    assert.deepEqual(kinds(true), ["create", "lease", "join", "join", "refuse", "create", "create"]);
+    assert.deepEqual(kinds(false), ["create", "lease", "refuse", "refuse", "refuse", "create", "create"]);
   });
   test("only namespaces are good enough for namespaces", () => {
     assert.deepEqual(

@@ -57,6 +57,27 @@ export function decideRequest(status: MaterializationStatus | null): RequestDeci
   }
 }
 
+export type AttachDecision = { kind: "create" | "lease" | "join" } | { kind: "refuse"; message: string };
+
+/** A run of a worker is to work in it. `isMine`: that worker has it. Null is a workspace that never was live. */
+export function decideAttach(status: MaterializationStatus | null, isMine: boolean): AttachDecision {
+  switch (status) {
+    case null:
+    case "stopped":
+    case "failed":
+      return { kind: "create" };
+    case "requested":
+      return { kind: "lease" };
+    case "preparing":
+    case "live":
+      return isMine
+        ? { kind: "join" }
+        : { kind: "refuse", message: "Another worker has the workspace; hand the run back as rejected." };
+    case "stopping":
+      return { kind: "refuse", message: "The workspace is being stopped; hand the run back as rejected." };
+  }
+}
+
 /** Nobody needs it live any more. */
 export function decideStop(status: MaterializationStatus): MaterializationDecision {
   switch (status) {

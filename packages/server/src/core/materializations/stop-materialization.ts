@@ -1,6 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
-import { notFound } from "../../domain-error.ts";
+import { DomainError, notFound } from "../../domain-error.ts";
+import { hasRunsInWorkspace } from "../executions/execution-reads.ts";
 import { lockWorkspace, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
 import { cancelWaiting } from "../processes/release-processes.ts";
 import { endMaterialization } from "./end-materialization.ts";
@@ -34,7 +35,7 @@ export async function stopMaterialization(
  * Somebody wants the workspace off its machine; nothing changes when it is on none.
  *
  * @returns the worker to tell, if there is one.
- * @throws DomainError `not_found`.
+ * @throws DomainError `not_found`, `workspace_busy` while a run works in it.
  */
 export async function stopWorkspace(
   tx: Tx,
@@ -45,6 +46,12 @@ export async function stopWorkspace(
 ): Promise<{ workerId: string | null }> {
   const workspace = await lockWorkspace(tx, environmentId, workspaceId);
   if (workspace === null) throw notFound();
+  if (await hasRunsInWorkspace(tx, environmentId, workspaceId)) {
+    throw new DomainError(
+      "workspace_busy",
+      "A run works in the workspace. Wait for its end, or cancel it; then stop the workspace.",
+    );
+  }
   await cancelWaiting(tx, environmentId, workspaceId, now);
   return stopMaterialization(tx, newUuid, workspace, now);
 }

@@ -1,5 +1,6 @@
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
+import { hasRunsInWorkspace } from "../executions/execution-reads.ts";
 import { hasActiveProcesses } from "../processes/process-reads.ts";
 import { lockWorkspace } from "../workspaces/workspace-reads.ts";
 import { endMaterialization } from "./end-materialization.ts";
@@ -59,6 +60,7 @@ export async function stopIdleMaterialization(
   const materialization = await relock(tx, idle);
   if (materialization?.status !== "live" || materialization.activeAt >= activeBefore) return null;
   if (await hasActiveProcesses(tx, idle.environmentId, idle.workspaceId)) return null;
+  if (await hasRunsInWorkspace(tx, idle.environmentId, idle.workspaceId)) return null;
   const workspace = await lockWorkspace(tx, idle.environmentId, idle.workspaceId);
   if (workspace === null) return null;
   const { workerId } = await stopMaterialization(tx, newUuid, workspace, now);

@@ -4,6 +4,8 @@ import { requestMaterialization } from "../materializations/request-materializat
 import { findProcess, type ProcessRow } from "./process-reads.ts";
 import { insertProcess, type ProcessInsert } from "./process-writes.ts";
 
+export type ProcessCreation = Omit<ProcessInsert, "id">;
+
 /**
  * Creates a process, and asks for its workspace to be live, where it is started.
  *
@@ -13,7 +15,7 @@ import { insertProcess, type ProcessInsert } from "./process-writes.ts";
 export async function createProcess(
   tx: Tx,
   newUuid: NewUuid,
-  creation: Omit<ProcessInsert, "id">,
+  creation: ProcessCreation,
 ): Promise<{ process: ProcessRow; workerId: string | null }> {
   const { environmentId, workspaceId, kind, createdAt } = creation;
   const workspace = await requestMaterialization(tx, newUuid, environmentId, workspaceId, createdAt);

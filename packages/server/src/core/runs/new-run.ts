@@ -64,5 +64,9 @@ export type NewRun = {
 /** A lease given together with the insert to a worker whose long poll was waiting. */
 export type BornLease = { leaseId: string; workerId: string; expiresAt: number };
 
+/** One that works in a workspace goes where that is, so it is not given to whoever waits. */
+export const mayBeBornLeased = (run: NewRun): boolean =>
+  isReadyAtBirth(run) && run.links.workspaceId === null;
+
 export const isReadyAtBirth = (run: NewRun): boolean =>
   !run.limited && (run.startAt === null || run.startAt <= run.createdAt);

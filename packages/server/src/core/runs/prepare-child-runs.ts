@@ -5,6 +5,7 @@ import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import type { LeasedOperation, PreparedChild } from "../executions/report-batch.ts";
+import { checkStartWorkspace } from "../workspaces/check-start-workspace.ts";
 import { NO_LINKS } from "./new-run.ts";
 import { resolveStart } from "./resolve-start.ts";
 
@@ -42,7 +43,7 @@ export async function prepareChildRuns(
 }
 
 async function prepare(
-  { deployments, newUuid }: ChildRunContext,
+  { db, deployments, newUuid }: ChildRunContext,
   { operation }: LeasedOperation,
   parent: Parent | undefined,
   now: number,
@@ -63,6 +64,7 @@ async function prepare(
     ...body
   } = operation;
   try {
+    await checkStartWorkspace(db, parent.environmentId, body.workspace_id);
     const request = {
       ...parent,
       kind: "task" as const,
@@ -73,7 +75,7 @@ async function prepare(
       clientVersion: null,
       cliVersion: null,
     };
-    return { run: await resolveStart(deployments, request, newUuid(), now) };
+    return { run: await resolveStart(deployments, request, newUuid, now) };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { refusal: errorOf(error.code, error.message) };

@@ -1,5 +1,6 @@
-import { LIMITS, parseDuration, type StartTask } from "@keelson/contract";
+import { decodeId, LIMITS, parseDuration, type StartTask } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
+import type { NewUuid } from "../../uuid.ts";
 import type {
   CachedDeployment,
   CachedEntrypoint,
@@ -41,7 +42,7 @@ const DEFAULT_QUEUE = "default";
 export async function resolveStart(
   deployments: DeploymentLookups,
   request: ResolvableStart,
-  id: string,
+  newUuid: NewUuid,
   now: number,
 ): Promise<NewRun> {
   const { body } = request;
@@ -63,7 +64,7 @@ export async function resolveStart(
   const maxDuration = body.max_duration ?? declaration.max_duration ?? null;
   const { retry, retryText } = retryOf(entrypoint, body);
   return {
-    id,
+    id: newUuid(),
     environmentId: request.environmentId,
     projectId: request.projectId,
     workerGroupId: request.workerGroupId ?? deployment.workerGroupId,
@@ -88,9 +89,17 @@ export async function resolveStart(
     cliVersion: request.cliVersion,
     sdkVersion: request.sdkVersion,
     createdAt: now,
-    links: request.links ?? NO_LINKS,
+    links: linksOf(request, declaration.sandbox ?? null, newUuid),
     idempotency: request.idempotencyKey === null ? null : idempotencyOf(request, request.idempotencyKey, now),
   };
+}
+
+/** A run whose task declares a sandbox has a workspace, which is made when a worker takes the run up. */
+function linksOf({ body, links }: ResolvableStart, sandbox: string | null, newUuid: NewUuid): RunLinks {
+  const named = body.workspace_id === undefined ? null : decodeId("ws", body.workspace_id);
+  const workspaceId = links?.workspaceId ?? named ?? (sandbox === null ? null : newUuid());
+  if (workspaceId === null) return links ?? NO_LINKS;
+  return { ...(links ?? NO_LINKS), workspaceId };
 }
 
 async function findDeployment(

@@ -97,14 +97,14 @@ const EFFECTS = sql`
   ), new_executions AS (
     INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, concurrency_key, limited,
       admitted, available_at, expires_at, attempt_number, max_duration_ms, epoch, lease_id, worker_id, lease_expires_at,
-      event_sequence, end_awaited, updated_at)
+      event_sequence, end_awaited, workspace_id, updated_at)
     SELECT environment_id, id, worker_group_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END,
       ready AND worker_id IS NULL, priority, queue, concurrency_key, limited, false,
       CASE WHEN start_at > created_at THEN to_timestamp(start_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN to_timestamp(expires_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END, max_duration_ms, CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END,
       lease_id, worker_id, to_timestamp(lease_expires_at / 1000), CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
-      end_awaited, to_timestamp(created_at / 1000)
+      end_awaited, workspace_id, to_timestamp(created_at / 1000)
     FROM accepted
   ), new_events AS (
     INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)

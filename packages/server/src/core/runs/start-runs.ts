@@ -8,7 +8,7 @@ import type { LeasedExecution } from "../executions/claim-executions.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
 import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
 import { admitLimitedRuns } from "../queues/admit-limited-runs.ts";
-import { isReadyAtBirth, type NewRun } from "./new-run.ts";
+import { mayBeBornLeased, type NewRun } from "./new-run.ts";
 import { findKeyedRuns, insertRuns, type RunInsert } from "./run-writes.ts";
 
 export type StartContext = {
@@ -127,7 +127,7 @@ function lendPolls(context: StartContext, runs: readonly NewRun[]) {
     return poll ?? null;
   };
   const inserts = runs.map((run): RunInsert => {
-    const poll = isReadyAtBirth(run) ? nextPoll(run.workerGroupId) : null;
+    const poll = mayBeBornLeased(run) ? nextPoll(run.workerGroupId) : null;
     if (poll === null) return { run, lease: null };
     const lease = {
       leaseId: context.newUuid(),

@@ -3,6 +3,7 @@ import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import { checkStartWorkspace } from "../workspaces/check-start-workspace.ts";
 import type { NewRun } from "./new-run.ts";
 import { idempotencyOf, resolveStart, type StartRequest } from "./resolve-start.ts";
 import { findKeyedRuns } from "./run-writes.ts";
@@ -45,7 +46,8 @@ export async function startTask(
     const now = context.clock();
     let run: NewRun;
     try {
-      run = await resolveStart(context.deployments, request, context.newUuid(), now);
+      await checkStartWorkspace(context.db, request.environmentId, request.body.workspace_id);
+      run = await resolveStart(context.deployments, request, context.newUuid, now);
     } catch (error) {
       const first = error instanceof DomainError ? await findFirstStart(context.db, request, now) : null;
       if (first === null) throw error;

@@ -1,4 +1,9 @@
-import type { LiveRunStatus, StatusReason } from "@keelson/contract";
+import {
+  encodeId,
+  type LiveRunStatus,
+  type MaterializationStatus,
+  type StatusReason,
+} from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { LOST_AFTER_MS } from "../workers/worker.ts";
@@ -18,6 +23,12 @@ export type StatusFacts = {
   keyLimit: number;
   heldByKey: number;
   queueLimit: number | null;
+  workspaceId: string | null;
+  /** Of the active workers, those that take workspaces. */
+  workspaceWorkers: number;
+  /** Where the run's workspace is, or is being put; null while it is on no machine. */
+  workspaceStatus: MaterializationStatus | null;
+  workspaceWorkerId: string | null;
 };
 
 /** Facts for one live run; null when it is not live. */
@@ -36,8 +47,14 @@ export async function findStatusFacts(
       CASE WHEN e.limited AND e.concurrency_key IS NOT NULL THEN
         (SELECT count(*) FROM executions o WHERE o.environment_id = e.environment_id AND o.queue = e.queue
           AND o.concurrency_key = e.concurrency_key AND o.limited AND o.admitted)
-      ELSE 0 END AS "heldByKey"
+      ELSE 0 END AS "heldByKey",
+      e.workspace_id AS "workspaceId", CASE WHEN e.workspace_id IS NULL THEN 0 ELSE
+        (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
+          AND w.capacity_workspaces > 0 AND w.last_seen_at >= to_timestamp(${now - LOST_AFTER_MS}::float8 / 1000))
+      END AS "workspaceWorkers", m.status AS "workspaceStatus", m.worker_id AS "workspaceWorkerId"
     FROM executions e
+    LEFT JOIN materializations m ON m.environment_id = e.environment_id AND m.workspace_id = e.workspace_id
+      AND m.status IN ('requested', 'preparing', 'live', 'stopping')
     JOIN worker_groups g ON g.id = e.worker_group_id
     LEFT JOIN queues q ON q.environment_id = e.environment_id AND q.name = e.queue
     WHERE e.environment_id = ${environmentId} AND e.run_id = ${runId}`);
@@ -63,6 +80,36 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
     case "queued":
       return queuedReason(facts);
   }
+}
+
+/** What of its workspace a run waits for; null when it waits for a worker's slot as any other. */
+function workspaceReason(facts: StatusFacts, workspaceId: string): StatusReason | null {
+  const { workspaceStatus, workspaceWorkerId, workspaceWorkers } = facts;
+  const details = {
+    workspace_id: encodeId("ws", workspaceId),
+    workspace_status: workspaceStatus,
+    worker_id: workspaceWorkerId === null ? null : encodeId("wkr", workspaceWorkerId),
+  };
+  if (workspaceStatus === "stopping") {
+    return {
+      kind: "worker_busy",
+      message: "The workspace is being stopped; the run begins once it is free.",
+      details,
+    };
+  }
+  if (workspaceStatus === "preparing" || workspaceStatus === "live") {
+    return {
+      kind: "worker_busy",
+      message: "The workspace is live on a worker, and the run begins there when that has a free slot.",
+      details,
+    };
+  }
+  if (workspaceWorkers > 0) return null;
+  return {
+    kind: "no_worker",
+    message: "The active workers take no workspaces. Start an agent with room for workspaces.",
+    details,
+  };
 }
 
 function queuedReason(facts: StatusFacts): StatusReason {
@@ -100,6 +147,10 @@ function queuedReason(facts: StatusFacts): StatusReason {
       message: "The worker that had the run was lost; another will take it.",
       details: null,
     };
+  }
+  if (facts.workspaceId !== null) {
+    const reason = workspaceReason(facts, facts.workspaceId);
+    if (reason !== null) return reason;
   }
   return {
     kind: "worker_busy",

@@ -100,7 +100,7 @@ async function tryStart(
   } as const;
   try {
     const pinned = { ...deployments, current: () => Promise.resolve(deployment) };
-    return { run: await resolveStart(pinned, request, newUuid(), now) };
+    return { run: await resolveStart(pinned, request, newUuid, now) };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const kind = error.code === "invalid_payload" ? "payload_invalid" : "start_refused";

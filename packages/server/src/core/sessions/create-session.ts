@@ -14,6 +14,7 @@ import { appendRecords } from "../streams/append-records.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 import { ensureStream } from "../streams/ensure-streams.ts";
 import type { NewRecord, RecordSource } from "../streams/stream.ts";
+import { checkStartWorkspace } from "../workspaces/check-start-workspace.ts";
 import { findOpenSession, type SessionRow, type StoredSession } from "./session-reads.ts";
 import { insertSession } from "./session-writes.ts";
 import type { StartOptions, TurnContext } from "./start-turn.ts";
@@ -25,7 +26,6 @@ export type SessionRequest = Omit<StartRequest, "organizationId" | "idempotencyK
   metadata: Record<string, unknown> | undefined;
   tags: string[];
   expiresAt: string | null;
-  workspaceId: string | null;
   /** The first record of stream `input`. */
   input: NewRecord | null;
   source: RecordSource;
@@ -107,13 +107,14 @@ async function tryResolve(
   const links = {
     sessionId,
     turn: 1,
-    workspaceId: request.workspaceId,
+    workspaceId: null,
     scheduleId: null,
     parentRunId: null,
   };
   const start = { ...request, links, idempotencyKey: null };
   try {
-    return { ok: true, run: await resolveStart(context.deployments, start, context.newUuid(), now) };
+    await checkStartWorkspace(context.db, request.environmentId, request.body.workspace_id);
+    return { ok: true, run: await resolveStart(context.deployments, start, context.newUuid, now) };
   } catch (error) {
     if (error instanceof DomainError) return { ok: false, error };
     throw error;
@@ -202,7 +203,7 @@ function newSession(
     startOptions: JSON.stringify(startOptionsOf(request.body)),
     metadata: request.metadata === undefined ? null : metadataText(request.metadata),
     tags: request.tags.length === 0 ? null : request.tags,
-    workspaceId: request.workspaceId,
+    workspaceId: run.links.workspaceId,
     expiresAt,
     closedAt: null,
     closeReason: null,

@@ -62,7 +62,7 @@ async function insertTurn(
     sdkVersion: null,
   };
   for (let attempt = 1; attempt <= MAX_STALE_ATTEMPTS; attempt += 1) {
-    const run = await resolveStart(lookups, request, context.newUuid(), now);
+    const run = await resolveStart(lookups, request, context.newUuid, now);
     if (await insertRun(tx, run)) return run;
   }
   throw new DomainError("unavailable", "The current deployment keeps changing; try again.");

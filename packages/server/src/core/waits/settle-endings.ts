@@ -2,6 +2,7 @@ import type { TerminalRunStatus } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { endRunExecs } from "../processes/end-run-execs.ts";
 import { settleEndedRun } from "../sessions/settle-ended-run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
 import { joinEffects, NO_STREAM_EFFECTS, type StreamEffects } from "../streams/stream-effects.ts";
@@ -13,6 +14,7 @@ type Ending = {
   environmentId: string;
   runId: string;
   sessionId: string | null;
+  workspaceId: string | null;
   status: TerminalRunStatus;
   failure: string | null;
 };
@@ -25,7 +27,8 @@ type Ending = {
 export async function* settleEndings(context: TurnContext & { db: Database }): AsyncGenerator<StreamEffects> {
   for (;;) {
     const endings = await context.db.query<Ending>(sql`
-      SELECT a.environment_id AS "environmentId", a.run_id AS "runId", r.session_id AS "sessionId", x.status, x.failure
+      SELECT a.environment_id AS "environmentId", a.run_id AS "runId", r.session_id AS "sessionId",
+        r.workspace_id AS "workspaceId", x.status, x.failure
       FROM awaited_endings a
       JOIN runs r ON r.environment_id = a.environment_id AND r.id = a.run_id
       JOIN run_results x ON x.environment_id = a.environment_id AND x.run_id = a.run_id
@@ -34,10 +37,7 @@ export async function* settleEndings(context: TurnContext & { db: Database }): A
     if (alone.length > 0)
       yield await context.db.transaction(async (tx) => {
         const taken = await takeEndings(tx, alone);
-        return {
-          ...NO_STREAM_EFFECTS,
-          settled: await settleChildWaits(tx, taken, context.clock()),
-        };
+        return settleWaitsAndExecs(tx, alone, taken, context.clock());
       });
     // Each in its own: the locks of two sessions and their runs are taken one after the other.
     for (const ending of endings) {
@@ -61,8 +61,26 @@ async function settleOfSession(
   if (taken.length === 0) return NO_STREAM_EFFECTS;
   const failureMessage = failure === null ? null : (JSON.parse(failure) as { message: string }).message;
   const told = await settleEndedRun(tx, context, { environmentId, runId, sessionId, status, failureMessage });
-  const settled = await settleChildWaits(tx, taken, context.clock());
-  return joinEffects([told, { ...NO_STREAM_EFFECTS, settled }]);
+  return joinEffects([told, await settleWaitsAndExecs(tx, [ending], taken, context.clock())]);
+}
+
+/** Of the endings that were taken: waiting runs first, workspaces last. */
+async function settleWaitsAndExecs(
+  tx: Tx,
+  endings: readonly Ending[],
+  taken: readonly { environmentId: string; runId: string }[],
+  now: number,
+): Promise<StreamEffects> {
+  const settled = await settleChildWaits(tx, taken, now);
+  const ids = new Set(taken.map(({ runId }) => runId));
+  const inWorkspaces = endings.flatMap(({ environmentId, runId, workspaceId }) =>
+    workspaceId === null || !ids.has(runId) ? [] : [{ environmentId, runId, workspaceId }],
+  );
+  const workspaceWorkerIds = await endRunExecs(tx, inWorkspaces, now);
+  return {
+    ...NO_STREAM_EFFECTS,
+    settled: { ...settled, workspaceWorkerIds: [...settled.workspaceWorkerIds, ...workspaceWorkerIds] },
+  };
 }
 
 const takeEndings = (

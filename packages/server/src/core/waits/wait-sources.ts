@@ -5,11 +5,17 @@ import { sql } from "../../db/sql.ts";
 
 /** What new waits are decided by: where the thing stands that they are for. */
 
-export type RunPlace = { runId: string; projectId: string; sessionId: string | null };
+export type RunPlace = {
+  runId: string;
+  projectId: string;
+  sessionId: string | null;
+  workspaceId: string | null;
+};
 
 export async function listRunPlaces(db: Queryable, keys: readonly ExecutionKey[]): Promise<RunPlace[]> {
   return db.query<RunPlace>(sql`
-    SELECT DISTINCT r.id AS "runId", r.project_id AS "projectId", r.session_id AS "sessionId"
+    SELECT DISTINCT r.id AS "runId", r.project_id AS "projectId", r.session_id AS "sessionId",
+      r.workspace_id AS "workspaceId"
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
     JOIN runs r ON r.environment_id = k.environment_id AND r.id = k.run_id`);
 }

@@ -26,7 +26,7 @@ export type WorkspaceOrigin = {
   tree: StoredTree;
 };
 
-type OriginContext = BlobContext & { deployments: DeploymentCache; trees: TreeCache };
+export type OriginContext = BlobContext & { deployments: DeploymentCache; trees: TreeCache };
 
 /**
  * What a new workspace begins with: the files of another version, what its sandbox's setup made before, or nothing.
@@ -42,7 +42,16 @@ export async function resolveOrigin(
   if (request.fromVersionId !== null)
     return forkOrigin(context, environmentId, request.fromVersionId, request.sandbox);
   const sandbox = request.sandbox ?? DEFAULT_SANDBOX;
-  const spec = await requireSpec(context, environmentId, sandbox);
+  return sandboxOrigin(context, environmentId, sandbox, await requireSpec(context, environmentId, sandbox));
+}
+
+/** What a new workspace of a sandbox begins with. */
+export async function sandboxOrigin(
+  context: OriginContext,
+  environmentId: string,
+  sandbox: string,
+  spec: SandboxSpec,
+): Promise<WorkspaceOrigin> {
   const setup = setupDigest(spec);
   const baseId = setup === null ? null : await findSandboxBase(context.db, environmentId, setup);
   if (baseId !== null) {
@@ -116,6 +125,8 @@ async function loadVersion(
 }
 
 export type WorkspaceCreation = {
+  /** Where something refers to it already. */
+  id?: string;
   environmentId: string;
   projectId: string;
   origin: WorkspaceOrigin;
@@ -138,7 +149,7 @@ export async function createWorkspace(
   creation: WorkspaceCreation,
 ): Promise<WorkspaceRow> {
   const { environmentId, origin, externalId, now } = creation;
-  const [id, versionId] = [newUuid(), newUuid()];
+  const [id, versionId] = [creation.id ?? newUuid(), newUuid()];
   if (origin.versionId !== null && (await holdVersion(tx, environmentId, origin.versionId)) === null)
     throw noVersion();
   const inserted = await insertWorkspace(tx, {

@@ -4,6 +4,7 @@ import {
   ChildRunsOperation,
   ERROR_CODES,
   EventsOperation,
+  ExecsOperation,
   InputsOperation,
   LIMITS,
   LogsOperation,
@@ -134,6 +135,7 @@ export const operationRoutes: Route[] = [
   ...operationRoute("child-runs", ChildRunsOperation, "Start a run from a run"),
   ...operationRoute("outputs", OutputsOperation, "Append to an output stream of the run's session"),
   ...operationRoute("inputs", InputsOperation, "Send input to another session"),
+  ...operationRoute("execs", ExecsOperation, "Start a command in the run's workspace"),
   ...operationRoute("checkpoints/ready", CheckpointReadyOperation, "Say that a run can be suspended"),
   ...operationRoute("checkpoints/failed", CheckpointFailedOperation, "Say that a run could not be suspended"),
 ];

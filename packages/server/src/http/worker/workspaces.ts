@@ -1,4 +1,6 @@
 import {
+  AttachedWorkspace,
+  AttachWorkspace,
   CommittedWorkspace,
   CommitWorkspace,
   formatDuration,
@@ -13,6 +15,7 @@ import {
   WorkspaceLeaseRequest,
   WorkspaceLeaseResponse,
 } from "@keelson/contract";
+import { attachWorkspace } from "../../core/materializations/attach-workspace.ts";
 import { commitMaterialization } from "../../core/materializations/commit-materialization.ts";
 import { leaseMaterializations } from "../../core/materializations/lease-materializations.ts";
 import type { HeldFields } from "../../core/materializations/lock-held-materialization.ts";
@@ -48,8 +51,11 @@ async function report(
   server.wakes.wake(wakeKeys.workspace(workspaceId));
   // What waits for it to be live is given to its worker by the poll.
   if (word.kind === "live") server.wakes.wake(wakeKeys.workerWorkspaces(workerId));
-  // The workspace may be wanted again at once.
-  if (word.kind !== "live") server.wakes.wake(wakeKeys.workspaceWork(workerGroupId));
+  // The workspace may be wanted again at once, and runs that wait for it may go elsewhere.
+  if (word.kind !== "live") {
+    server.wakes.wake(wakeKeys.workspaceWork(workerGroupId));
+    server.wakes.wake(wakeKeys.work(workerGroupId));
+  }
   return { status: 200, body: { materialization_id: fields.materialization_id, status } };
 }
 
@@ -115,8 +121,32 @@ const leaseRoutes: Route[] = [
   }),
 ];
 
+const attachRoutes: Route[] = bothMounts(tag, {
+  method: "POST",
+  path: "/workspaces/attach",
+  operationId: "attachWorkspace",
+  summary: "Attach to a run's workspace",
+  description:
+    "Puts the workspace of a leased run on this worker, under the execution's lease, before the run's code begins. One that this worker has already is " +
+    "shared. 409 `workspace_busy`: another worker has it, it is being stopped, or it needs a stronger isolation; release the execution as `rejected`, and " +
+    "it goes where the workspace is. 409 `invalid_state`: it was deleted; the run cannot succeed. A repeat is answered the same.",
+  access: worker,
+  body: AttachWorkspace,
+  responses: { 200: { description: "The workspace, as a lease gives it.", schema: AttachedWorkspace } },
+  handle: async ({ server, scope, body }) => {
+    const facts = await attachWorkspace(server, scope.workerId, body);
+    server.wakes.wake(wakeKeys.workspace(facts.workspaceId));
+    const attached: AttachedWorkspace = {
+      lease_duration: formatDuration(server.leaseDurationMs),
+      materialization: toLeasedMaterialization(facts),
+    };
+    return { status: 200, body: attached };
+  },
+});
+
 export const workerWorkspaceRoutes: Route[] = [
   ...leaseRoutes,
+  ...attachRoutes,
   ...bothMounts(tag, {
     method: "POST",
     path: "/workspaces/live",

@@ -106,6 +106,28 @@ export const workspacesOfWorker: Record<string, Row> = {
     own: [200, 409],
   },
   renewWorkspaces: { body: () => ({ materializations: [] }) },
+  attachWorkspace: {
+    body: (ids) => ({
+      run_id: ids.run,
+      environment_id: ids.environment,
+      lease_id: ids.lease,
+      epoch: 1,
+    }),
+    own: [409],
+    refusal: 409,
+  },
+  readProcessResult: {
+    body: (ids) => ({
+      run_id: ids.run,
+      environment_id: ids.environment,
+      lease_id: ids.lease,
+      epoch: 1,
+      process_id: ids.exec,
+      wait: "0s",
+    }),
+    own: [409],
+    refusal: 409,
+  },
   liveWorkspace: materialization({ isolation: "process" }),
   stoppedWorkspace: materialization(),
   failedWorkspace: materialization({ error: { message: "no" } }),

@@ -1,0 +1,149 @@
+import type { AttachedWorkspace, Execution, ExecResult } from "@keelson/contract";
+import type { CallAnswer } from "../host/frames.ts";
+import { pause } from "../pause.ts";
+import { ServiceError } from "../protocol/service-error.ts";
+import type { WorkerClient } from "../protocol/worker-client.ts";
+import type { Random } from "../random.ts";
+import { WorkspaceGone } from "../workspaces/attachments.ts";
+import type { AttachedRun } from "../workspaces/held-workspace.ts";
+import { insist } from "../workspaces/insist.ts";
+import type { WorkspaceLoop } from "../workspaces/workspace-loop.ts";
+import { failed, REJECTED, type Release } from "./decide-release.ts";
+
+export type WorkspaceAccess = {
+  client: WorkerClient;
+  random: Random;
+  /** null: this worker takes no workspaces. */
+  loop: WorkspaceLoop | null;
+};
+
+/** The lease is over: nothing more is to be said for it. */
+export const LEASE_LOST = "lease_lost";
+
+const RESULT_WAIT_MS = 20_000;
+const REPLY_MARGIN_MS = 10_000;
+/** A command that is lost is most often lost with its workspace, of which this worker hears by then. */
+const LOSS_HEARD_MS = 10_000;
+
+/**
+ * The workspace of one execution: attached before its code begins, committed before it is told how it ended. Without one
+ * everything here does nothing.
+ */
+export class RunWorkspace {
+  readonly #execution: Execution;
+  readonly #leaseText: string;
+  readonly #access: WorkspaceAccess;
+  /** The execution is over for this worker. */
+  readonly #over = new AbortController();
+  #attached: AttachedRun | null = null;
+
+  constructor(execution: Execution, leaseText: string, access: WorkspaceAccess) {
+    this.#execution = execution;
+    this.#leaseText = leaseText;
+    this.#access = access;
+  }
+
+  /** As the run is told of it. */
+  get place(): { id: string; path: string } | null {
+    const { workspace_id: id } = this.#execution.run;
+    return id === null || this.#attached === null ? null : { id, path: this.#attached.path };
+  }
+
+  /** Resolves when the code is to stop because its workspace is gone; never without one. */
+  get gone(): Promise<void> {
+    return this.#attached?.gone ?? new Promise(() => undefined);
+  }
+
+  /** @returns what the execution ends with when it cannot begin; null when it can. */
+  async attach(): Promise<Release | typeof LEASE_LOST | null> {
+    const { id: runId, workspace_id: workspaceId } = this.#execution.run;
+    if (workspaceId === null) return null;
+    const { client, random, loop } = this.#access;
+    if (loop === null) return REJECTED;
+    const { signal } = this.#over;
+    try {
+      const body = `{${this.#leaseText}}`;
+      const { materialization } = await insist(
+        () => client.post<AttachedWorkspace>("workspaces/attach", body, { signal }),
+        { random, signal },
+      );
+      const attached = await loop.attach(materialization).attach(runId);
+      // Its execution was stopped meanwhile.
+      if (signal.aborted) attached.detach();
+      else this.#attached = attached;
+      return null;
+    } catch (error) {
+      return endingOf(error);
+    }
+  }
+
+  /** What the execution is released with: a success whose files cannot be kept is none. */
+  async committed(release: Release): Promise<Release> {
+    if (this.#attached === null || release.outcome === "rejected") return release;
+    try {
+      await Promise.race([this.#attached.commit(), this.#lost()]);
+      return release;
+    } catch (error) {
+      if (release.outcome === "failed" || release.outcome === "cancelled") return release;
+      const reason = error instanceof Error && error.message !== "" ? `: ${error.message}` : ".";
+      const message = `The run's files could not be committed${reason}`;
+      return failed("application_error", message, null, true);
+    }
+  }
+
+  /** How a command of the run ended, once it has; null when the run has lost its workspace, and stops. */
+  async result(execId: string): Promise<CallAnswer | null> {
+    const { client, random } = this.#access;
+    const { signal } = this.#over;
+    const body = `{${this.#leaseText},"process_id":${JSON.stringify(execId)},"wait":"${RESULT_WAIT_MS}ms"}`;
+    const call = { timeoutMs: RESULT_WAIT_MS + REPLY_MARGIN_MS, signal };
+    try {
+      for (;;) {
+        const result = await insist(
+          () => client.post<ExecResult>("workspaces/processes/result", body, call),
+          {
+            random,
+            signal,
+          },
+        );
+        if (result.status === "pending" || result.status === "running") continue;
+        if (result.status === "lost") {
+          const isGone = await Promise.race([this.gone.then(() => true), pause(LOSS_HEARD_MS, signal)]);
+          if (isGone === true || signal.aborted) return null;
+        }
+        return { result };
+      }
+    } catch (error) {
+      if (signal.aborted || isLeaseLost(error)) return null;
+      const code = error instanceof ServiceError ? error.code : "unavailable";
+      return { refusal: { code, message: error instanceof Error ? error.message : String(error) } };
+    }
+  }
+
+  /** The execution has ended here. */
+  end(): void {
+    this.#over.abort();
+    this.#attached?.detach();
+  }
+
+  #lost(): Promise<never> {
+    const { signal } = this.#over;
+    return new Promise((_, reject) => {
+      const lose = (): void => reject(new WorkspaceGone());
+      if (signal.aborted) lose();
+      signal.addEventListener("abort", lose, { once: true });
+    });
+  }
+}
+
+const isLeaseLost = (error: unknown): boolean => error instanceof ServiceError && error.code === "lease_lost";
+
+function endingOf(error: unknown): Release | typeof LEASE_LOST {
+  if (isLeaseLost(error)) return LEASE_LOST;
+  // Another worker has it by now, or this one lets go of it: the claim knows better next time.
+  if (error instanceof WorkspaceGone) return REJECTED;
+  if (error instanceof ServiceError && error.code === "workspace_busy") return REJECTED;
+  if (error instanceof ServiceError) return failed("application_error", error.message, null, false);
+  const reason = error instanceof Error ? error.message : String(error);
+  return failed("application_error", `The workspace could not be prepared: ${reason}`, null, true);
+}

@@ -1,0 +1,68 @@
+import type { DurableCall, ExecResult } from "@keelson/contract";
+import { LIMITS } from "@keelson/contract/plain";
+import { locateOutsideStep, type LocateRun } from "../current-run.ts";
+import { toWireDuration } from "../duration-input.ts";
+import type { RunExecOptions, RunExecOutcome, RunWorkspace } from "../workspace.ts";
+import type { DurableRun } from "./durable/durable-run.ts";
+import { runTries } from "./durable/run-tries.ts";
+
+type ExecsCall = Extract<DurableCall, { kind: "execs" }>;
+type ExecFields = Omit<ExecsCall, "kind" | "position" | "name">;
+
+function toFields(command: readonly string[], options: RunExecOptions): ExecFields {
+  if (command.length === 0) throw new TypeError("ctx.workspace.exec() needs a program and its arguments");
+  return {
+    command: [...command],
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.env !== undefined && { env: { ...options.env } }),
+    ...(options.stdin !== undefined && { stdin: Buffer.from(options.stdin).toString("base64") }),
+    ...(options.timeout !== undefined && { timeout: toWireDuration(options.timeout, "timeout") }),
+  };
+}
+
+/** A journal tells by it whether the code goes the same way. */
+const nameOf = (command: readonly string[]): string =>
+  command.join(" ").slice(0, LIMITS.durableNameCharacters).toWellFormed() || "exec";
+
+function toOutcome({ stdout, stderr, ...result }: ExecResult): RunExecOutcome {
+  const bytes = { stdout: Buffer.from(stdout, "base64"), stderr: Buffer.from(stderr, "base64") };
+  return { ...result, stdout: bytes.stdout.toString(), stderr: bytes.stderr.toString(), bytes };
+}
+
+/** How the command ended is asked of the server; a journal has only that it did. */
+async function readEnd(run: DurableRun, id: string): Promise<ExecResult> {
+  const { host } = run.input;
+  if (host.execResult === undefined)
+    throw new Error("This worker cannot run commands in workspaces; update its agent.");
+  return host.execResult(id);
+}
+
+export function createRunWorkspace(place: { id: string; path: string }, locate: LocateRun): RunWorkspace {
+  return {
+    id: place.id,
+    path: place.path,
+    async exec(command, options = {}) {
+      const run = locateOutsideStep(locate, "ctx.workspace.exec()");
+      const name = nameOf(command);
+      const fields = toFields(command, options);
+      const made = await run.effect("exec", name, (position) => ({
+        kind: "execs",
+        position,
+        name,
+        ...fields,
+      }));
+      const { id } = made as { id: string };
+      let ended: ExecResult | null = null;
+      const watch = async (): Promise<unknown> => {
+        ended = await readEnd(run, id);
+        return { id, status: ended.status, exit_code: ended.exit_code, signal: ended.signal };
+      };
+      await run.step(name, () => runTries(run, name, watch, undefined));
+      const result = ended ?? (await readEnd(run, id));
+      if (result.status === "failed")
+        throw new Error(`"${name}" could not be started: ${result.error?.message ?? "no reason was given"}`);
+      if (result.status === "lost") throw new Error(`"${name}" was lost: nobody knows how it ended.`);
+      return toOutcome(result);
+    },
+  };
+}

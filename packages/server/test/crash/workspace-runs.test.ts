@@ -1,0 +1,195 @@
+// Runs that work in workspaces, on agents of their own: edited by path and by command, committed, suspended, killed.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { deployCode } from "./support/deploy-code.ts";
+import { until } from "./support/site.ts";
+import type { SpawnedProcess } from "./support/spawned-process.ts";
+import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
+
+// What a route answered is looked into freely by a test.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Body = any;
+
+const CODE = `
+import { access, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { sandbox, task, tokens } from "@keelson/sdk";
+
+export const greeting = sandbox({ id: "greeting", env: { GREETING: "hello" } });
+
+export const edit = task({
+  id: "edit",
+  sandbox: greeting,
+  async run(_payload, ctx) {
+    await writeFile(join(ctx.workspace.path, "notes.txt"), "by path\\n");
+    const command = ["sh", "-c", "echo by command >> notes.txt; echo $GREETING; cat; exit 3"];
+    const { exit_code, stdout } = await ctx.workspace.exec(command, { stdin: "and input" });
+    await writeFile(join(ctx.workspace.path, "last.txt"), "the end");
+    return { exit_code, stdout };
+  },
+});
+
+export const nap = task({
+  id: "nap",
+  async run(_payload, ctx) {
+    const { stdout } = await ctx.workspace.exec(["sh", "-c", "echo $$ | tee pid.txt"]);
+    await writeFile(join(ctx.workspace.path, "before.txt"), "written before the wait");
+    await (await tokens.create()).wait();
+    return { files: (await readdir(ctx.workspace.path)).sort(), pid: stdout };
+  },
+});
+
+export const stubborn = task({
+  id: "stubborn",
+  retry: { maxAttempts: 3, initialDelay: "100ms", jitter: false },
+  async run(_payload, ctx) {
+    await ctx.workspace.exec(["sh", "-c", "echo kept > kept.txt"]);
+    if (ctx.attempt.number === 1) {
+      await writeFile(join(ctx.workspace.path, "lost.txt"), "never committed");
+      ctx.metadata.set("isReady", true);
+      await new Promise((resolve) => setTimeout(resolve, 600_000));
+    }
+    return (await readdir(ctx.workspace.path)).sort();
+  },
+});
+
+export const meet = task({
+  id: "meet",
+  async run({ mine, theirs }: { mine: string; theirs: string }, ctx) {
+    await writeFile(join(ctx.workspace.path, mine), mine);
+    const isThere = () => access(join(ctx.workspace.path, theirs)).then(() => true, () => false);
+    while (!(await isThere())) await new Promise((resolve) => setTimeout(resolve, 20));
+    return ctx.workspace.path;
+  },
+});
+
+export const leave = task({
+  id: "leave",
+  async run(_payload, ctx) {
+    ctx.metadata.set("isReady", true);
+    await ctx.workspace.exec(["sleep", "600"]);
+  },
+});
+`;
+
+let site: WorkspaceSite;
+const agents: SpawnedProcess[] = [];
+before(async () => {
+  site = await startWorkspaceSite({ parkAfter: "200ms" });
+  const agent = await startAgent();
+  await deployCode(site, site.servers[0]!, CODE);
+  await agent.kill();
+});
+after(() => site?.stop());
+afterEach(async () => {
+  await Promise.all(agents.splice(0).map((agent) => agent.kill()));
+});
+
+let count = 0;
+async function startAgent(): Promise<SpawnedProcess> {
+  count += 1;
+  const agent = site.agent({ name: `worker ${count}`, server: site.servers[0]!, capacity: 4 });
+  await agent.start();
+  agents.push(agent);
+  return agent;
+}
+
+async function start(task: string, body: object = {}): Promise<Body> {
+  const answer = await site.call(site.url, "POST", `/v1/tasks/${task}/start`, { body });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+const getRun = async ({ id }: Body): Promise<Body> =>
+  (await site.call(site.url, "GET", `/v1/runs/${id}`)).body;
+
+async function untilRun(run: Body, what: string, holds: (seen: Body) => boolean): Promise<Body> {
+  let seen: Body = null;
+  await until(`run ${what}`, 60_000, async () => {
+    seen = await getRun(run);
+    assert.ok(!["failed", "system_failed"].includes(seen.status), JSON.stringify(seen.failure));
+    return holds(seen);
+  });
+  return seen;
+}
+
+const succeeds = (run: Body): Promise<Body> =>
+  untilRun(run, "succeeds", ({ status }) => status === "succeeded");
+const causes = async (workspace: string): Promise<string[]> =>
+  (await site.versions(workspace)).map(({ cause }) => cause.kind);
+
+test("a run edits the files of its workspace by path and by command, and leaves a version", async () => {
+  await startAgent();
+  const run = await start("edit");
+  const ended = await succeeds(run);
+  assert.deepEqual(ended.output, { exit_code: 3, stdout: "hello\nand input" });
+  const { workspace_id: workspace } = ended;
+  assert.equal(await site.read(workspace, "notes.txt"), "by path\nby command\n");
+  assert.equal(await site.read(workspace, "last.txt"), "the end");
+  const [newest] = await site.versions(workspace);
+  assert.deepEqual(newest.cause, { kind: "run", id: run.id });
+  assert.equal((await site.get(workspace)).sandbox, "greeting");
+  const { body } = await site.call(site.url, "GET", `/api/workspaces/${workspace}/execs`);
+  assert.deepEqual(
+    body.execs.map(({ status, exit_code }: Body) => [status, exit_code]),
+    [["exited", 3]],
+  );
+});
+
+test("a suspended run has its files in a version, and goes on with them on another machine", async () => {
+  const first = await startAgent();
+  const { id: workspace } = await site.create();
+  const run = await start("nap", { workspace_id: workspace });
+  await untilRun(run, "waits", ({ status }) => status === "waiting");
+  await until("the run is suspended", 30_000, async () => (await causes(workspace))[0] === "run");
+  assert.equal(await site.read(workspace, "before.txt"), "written before the wait");
+  await until("the workspace is stopped", 30_000, async () => {
+    const { body } = await site.act(workspace, "stop");
+    return body.materialization?.status === "stopped";
+  });
+  await first.kill();
+  await startAgent();
+  const { body } = await site.call(site.url, "GET", "/v1/tokens?status=pending");
+  await site.call(site.url, "POST", `/v1/tokens/${body.tokens[0].id}/complete`, { body: { data: null } });
+  const { output, attempt_number } = await succeeds(run);
+  assert.deepEqual([output.files, attempt_number], [["before.txt", "pid.txt"], 1]);
+  assert.equal(await site.read(workspace, "pid.txt"), output.pid);
+});
+
+test("a run whose agent is killed goes on elsewhere from the last version", async () => {
+  const first = await startAgent();
+  const { id: workspace } = await site.create();
+  const run = await start("stubborn", { workspace_id: workspace });
+  await untilRun(run, "is under way", ({ metadata }) => metadata.isReady === true);
+  await first.kill();
+  await startAgent();
+  const { output, attempt_number } = await succeeds(run);
+  assert.deepEqual([output, attempt_number], [["kept.txt"], 2]);
+  const { body } = await site.call(site.url, "GET", `/api/workspaces/${workspace}/execs`);
+  assert.equal(body.execs.length, 1);
+});
+
+test("two runs in one workspace work in the same folder, on the same machine", async () => {
+  await Promise.all([startAgent(), startAgent()]);
+  const { id: workspace } = await site.create();
+  const runs = await Promise.all([
+    start("meet", { workspace_id: workspace, payload: { mine: "a.txt", theirs: "b.txt" } }),
+    start("meet", { workspace_id: workspace, payload: { mine: "b.txt", theirs: "a.txt" } }),
+  ]);
+  const [one, other] = await Promise.all(runs.map(succeeds));
+  assert.equal(one.output, other.output);
+  assert.deepEqual(await site.files(workspace), ["file a.txt", "file b.txt"]);
+});
+
+test("a command of a run that is cancelled is ended with it", async () => {
+  await startAgent();
+  const { id: workspace } = await site.create();
+  const run = await start("leave", { workspace_id: workspace });
+  const execs = async (): Promise<Body[]> =>
+    (await site.call(site.url, "GET", `/api/workspaces/${workspace}/execs`)).body.execs;
+  await until("the command runs", 30_000, async () => (await execs())[0]?.status === "running");
+  await site.call(site.url, "POST", `/v1/runs/${run.id}/cancel`);
+  await until("the command is ended", 60_000, async () => (await execs())[0]?.signal === "SIGKILL");
+  assert.equal((await getRun(run)).status, "cancelled");
+});
