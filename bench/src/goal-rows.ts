@@ -227,4 +227,30 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     },
     bound: { atMost: 1.2 },
   },
+  {
+    id: "P13",
+    what: "10,000 files, 500 MB: first commit",
+    figure: "P13.first",
+    unit: "ms",
+    bound: { atMost: 4000 },
+  },
+  {
+    id: "P13",
+    what: "10,000 files, 500 MB: unchanged commit",
+    figure: "P13.unchanged",
+    unit: "ms",
+    bound: { atMost: 250 },
+  },
+  {
+    id: "P13",
+    what: "call → program of an exec runs, p50",
+    figure: "P13.start",
+    unit: "ms",
+    compare: {
+      label: "ms over a bare spawn",
+      of: (round) => (round["P13.start"] ?? Number.NaN) - (round["P13.bare"] ?? Number.NaN),
+    },
+    bound: { atMost: 10 },
+  },
+  { id: "P13", what: "list of one folder, p99", figure: "P13.list", unit: "ms", bound: { atMost: 5 } },
 ];

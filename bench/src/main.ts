@@ -16,12 +16,12 @@ const HELP = `npm run bench -- [options]
   --runs <n>       rounds of floors, peers and ours, interleaved (default 5)
   --quick          one short round, to see that everything works; its figures mean little
   --history <n>    finished runs in the tables for P12 (default 200000; 0 leaves P12 out; the goal says 1000000)
-  --only <parts>   of floors,peers,ours,history,footprint (default: all)
+  --only <parts>   of floors,peers,ours,workspaces,history,footprint (default: all)
   --minutes <n>    no round begins after so many minutes (default 12)
   --dir <folder>   a folder on a real disk for the databases (default: the temporary folder)
 `;
 
-const PARTS = ["floors", "peers", "ours", "history", "footprint"];
+const PARTS = ["floors", "peers", "ours", "workspaces", "history", "footprint"];
 
 const { values: options } = parseArgs({
   options: {
@@ -47,8 +47,8 @@ const unknown = parts.filter((part) => !PARTS.includes(part));
 if (unknown.length > 0) stopWithUsage(`--only does not know ${unknown.join(", ")}`);
 if (history === 0) parts.splice(0, parts.length, ...parts.filter((part) => part !== "history"));
 const sizes: Sizes = options.quick
-  ? { loadMs: 1_500, tasks: 2_000, samples: 60, lines: 20_000 }
-  : { loadMs: 4_000, tasks: 10_000, samples: 300, lines: 200_000 };
+  ? { loadMs: 1_500, tasks: 2_000, samples: 60, lines: 20_000, files: 1_000 }
+  : { loadMs: 4_000, tasks: 10_000, samples: 300, lines: 200_000, files: 10_000 };
 
 const startedAt = performance.now();
 const failures: string[] = [];
@@ -76,7 +76,7 @@ await report(postgres);
 
 async function measureAll(postgres: BenchPostgres): Promise<void> {
   await postgres.createDatabase("floors");
-  const needsOurs = parts.includes("ours") || parts.includes("history");
+  const needsOurs = ["ours", "workspaces", "history"].some((part) => parts.includes(part));
   const isDeployed = needsOurs && (await attempt("the deployment", () => prepareDeployment(postgres)));
   const hasHistory =
     isDeployed &&
@@ -84,7 +84,11 @@ async function measureAll(postgres: BenchPostgres): Promise<void> {
     (await attempt(`a history of ${history} runs`, () => prepareHistory(postgres, history)));
   const runnable = (step: Step): boolean =>
     parts.includes(step.part) &&
-    (step.part === "ours" ? isDeployed : step.part === "history" ? hasHistory : true);
+    (step.part === "ours" || step.part === "workspaces"
+      ? isDeployed
+      : step.part === "history"
+        ? hasHistory
+        : true);
 
   for (let index = 0; index < rounds && !stopping.signal.aborted; index += 1) {
     if (performance.now() - startedAt > minutes * 60_000) {

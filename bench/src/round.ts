@@ -9,6 +9,7 @@ import { measureBareFanOut, measureFanOut } from "./goals/p10-fan-out.ts";
 import { measureStreamFollow } from "./goals/p7-stream-follow.ts";
 import { measureStreamAppends } from "./goals/p8-stream-appends.ts";
 import { measureLogFollower, measureLogLines } from "./goals/p9-run-logs.ts";
+import { measureWorkspaces } from "./goals/p13-workspaces.ts";
 import { measureBatchStarts, measureSingleStarts } from "./goals/p1-single-starts.ts";
 import { HISTORY_TEMPLATE } from "./goals/p12-history.ts";
 import { measureGraphileDrain, measureGraphileLatency } from "./peers/graphile-worker.ts";
@@ -20,14 +21,14 @@ import type { BenchPostgres } from "./harness/postgres.ts";
 import type { Round } from "./goal-rows.ts";
 
 /** How long and how much; `--quick` makes all of it small. */
-export type Sizes = { loadMs: number; tasks: number; samples: number; lines: number };
+export type Sizes = { loadMs: number; tasks: number; samples: number; lines: number; files: number };
 
 /** Concurrent callers of P4 and of its peer. */
 const CALLERS = 100;
 
 export type Step = {
   name: string;
-  part: "floors" | "peers" | "ours" | "history";
+  part: "floors" | "peers" | "ours" | "workspaces" | "history";
   /** Writes its figures into the round as it has them, so that those before a failure are kept. */
   measure(round: Round): Promise<void>;
 };
@@ -63,6 +64,7 @@ export function listSteps(postgres: BenchPostgres, sizes: Sizes): Step[] {
       measure: (round) => measureExecution(postgres, sizes, round),
     },
     floor("F5", () => measureInsertLatency(floors, samples * 2)),
+    { name: "P13", part: "workspaces", measure: (round) => measureFiles(postgres, sizes, round) },
     { name: "P7 P8 P10", part: "ours", measure: (round) => measureStreams(postgres, sizes, round) },
     {
       name: "P12: P5 P6",
@@ -98,6 +100,20 @@ function measureStreams(postgres: BenchPostgres, { loadMs, samples }: Sizes, rou
     const ours = await measureFanOut(keelson, events);
     Object.assign(round, { "P10.bare.cpu": bare.cpuPercent, "P10.bare.p99": bare.p99Ms });
     Object.assign(round, { "P10.cpu": ours.cpuPercent, "P10.p99": ours.p99Ms });
+  });
+}
+
+function measureFiles(postgres: BenchPostgres, { files, samples }: Sizes, round: Round): Promise<void> {
+  return withKeelson(postgres, async (keelson) => {
+    await keelson.startAgent(1);
+    const figures = await measureWorkspaces(keelson, files, Math.ceil(samples / 5));
+    Object.assign(round, {
+      "P13.first": figures.firstCommitMs,
+      "P13.unchanged": figures.unchangedCommitMs,
+      "P13.start": figures.execStartMs,
+      "P13.bare": figures.bareSpawnMs,
+      "P13.list": figures.listP99Ms,
+    });
   });
 }
 

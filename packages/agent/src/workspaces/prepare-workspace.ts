@@ -7,7 +7,12 @@ import { ProcessRelay } from "./process-relay.ts";
 import { openRemoteBlobs } from "./remote-blobs.ts";
 import { runSetup } from "./run-setup.ts";
 import { endFormer, ownerOf, superviseWorkspace } from "./workspace-processes.ts";
-import { createWorkspaceFolder, findWorkspaceFolder, type WorkspaceFolder } from "./workspace-folder.ts";
+import {
+  createWorkspaceFolder,
+  findWorkspaceFolder,
+  openToRoot,
+  type WorkspaceFolder,
+} from "./workspace-folder.ts";
 
 /** A workspace whose files are there and whose processes can begin. */
 export type Prepared = {
@@ -98,13 +103,17 @@ export async function adoptWorkspace(options: PrepareOptions): Promise<Prepared>
   return begin(options, { folder, supervisor, tree, cache: new Map() });
 }
 
-const supervise = (options: PrepareOptions, { root }: WorkspaceFolder): Promise<Supervisor> =>
-  superviseWorkspace({
-    ...options,
-    place: placeOf(options),
-    root,
-    leaseDurationMs: options.leaseDurationMs(),
+async function supervise(options: PrepareOptions, folder: WorkspaceFolder): Promise<Supervisor> {
+  const { probe, leased, leaseDurationMs } = options;
+  const place = placeOf(options);
+  const supervisor = await superviseWorkspace({
+    ...{ place, leased, probe },
+    root: folder.root,
+    leaseDurationMs: leaseDurationMs(),
   });
+  await openToRoot(folder, ownerOf(probe, leased.materialization_id));
+  return supervisor;
+}
 
 function begin(
   options: PrepareOptions,

@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writePrivately } from "../protocol/worker-identity.ts";
 
@@ -46,6 +46,16 @@ export async function createWorkspaceFolder(
   await mkdir(folder.root, { mode: 0o700 });
   if (owner !== null) await chown(folder.root, owner.uid, owner.gid);
   return folder;
+}
+
+/**
+ * Lets root's group enter the files' folder, and nobody else but their owner: a sandbox that root sets up changes into it
+ * after it has given up the right to enter any folder. After the supervisor began, which makes the owner's group its own.
+ */
+export async function openToRoot({ root }: WorkspaceFolder, owner: Owner | null): Promise<void> {
+  if (owner === null) return;
+  await chown(root, owner.uid, 0);
+  await chmod(root, 0o710);
 }
 
 /** The folder that an earlier process of this agent left complete since the machine started; null when there is none. */

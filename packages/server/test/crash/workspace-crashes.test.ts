@@ -9,7 +9,7 @@ import { until } from "./support/site.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
-before(async () => (site = await startWorkspaceSite()));
+before(async () => (site = await startWorkspaceSite({ leaseDuration: "8s" })));
 after(() => site?.stop());
 
 const gone = (materializationId: string): Promise<void> =>

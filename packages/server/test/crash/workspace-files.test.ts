@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
+import { sql } from "../../src/db/sql.ts";
 import { mountSmallDisk } from "./support/full-disk.ts";
 import { until } from "./support/site.ts";
 import { filesOf, startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
@@ -49,6 +50,19 @@ test("what changed is committed when a workspace stops and when its agent drains
     ["stop", "stop", "write", "create"],
   );
   assert.deepEqual(await readdir(agent.folder), []);
+});
+
+test("a data folder that only its owner may enter is as good as any", async () => {
+  const agents = path.join(site.dir, "agents");
+  await chmod(agents, 0o700);
+  const agent = await site.startAgent();
+  const { id } = await site.create();
+  const ended = await site.exec(id, "echo made > made; pwd");
+  assert.deepEqual([ended.exit_code, ended.err, ended.version_id === null], [0, "", false]);
+  assert.equal(await site.read(id, "made"), "made\n");
+  await site.act(id, "stop");
+  await agent.kill();
+  await chmod(agents, 0o755);
 });
 
 test("of two agents one gets a workspace, and the other the next one", async () => {
@@ -104,6 +118,26 @@ test("a missing or damaged blob is refused, and no wrong byte is written", async
   const failed = await site.untilStatus(missing.id, "failed", 40_000);
   assert.match(failed.materialization.error.message, /blob [0-9a-f]{64}/);
   await until("the folders are gone", 10_000, async () => (await readdir(agent.folder)).length === 0);
+  await agent.kill();
+});
+
+test("a commit whose earlier pieces are gone from the server stores them again", async () => {
+  const agent = await site.startAgent();
+  const { id } = await site.create();
+  await site.exec(id, "echo kept > kept");
+  const workspace = decodeId("ws", id);
+  const gone = await site.db.query<{ digest: Buffer }>(sql`
+    DELETE FROM workspace_blobs WHERE workspace_id = ${workspace} RETURNING digest`);
+  await site.db.query(sql`DELETE FROM blobs WHERE digest = ANY (${gone.map(({ digest }) => digest)}::bytea[])
+    AND NOT EXISTS (SELECT 1 FROM workspace_blobs n WHERE n.digest = blobs.digest)`);
+  assert.ok(gone.length > 0);
+  const ended = await site.exec(id, "echo more > more");
+  assert.deepEqual([ended.error, ended.version_id === null], [null, false]);
+  const [needed] = await site.db.query<{ count: string }>(sql`
+    SELECT count(*) FROM workspace_blobs WHERE workspace_id = ${workspace}`);
+  assert.ok(Number(needed!.count) > 0);
+  assert.deepEqual([await site.read(id, "kept"), await site.read(id, "more")], ["kept\n", "more\n"]);
+  await site.act(id, "stop");
   await agent.kill();
 });
 

@@ -45,7 +45,7 @@ type Call = (method: string, path: string, extra?: object) => Promise<Answer>;
 const at = (workspace: string, rest: string): string => `/api/workspaces/${workspace}${rest}`;
 
 export async function startWorkspaceSite(options: Partial<SiteOptions> = {}): Promise<WorkspaceSite> {
-  const site = await startSite({ servers: 1, leaseDuration: "6s", ...options });
+  const site = await startSite({ servers: 1, leaseDuration: "15s", ...options });
   const server = site.servers[0] as ServerProcess;
   const { url } = server;
   const call: Call = (method, path, extra = {}) =>
