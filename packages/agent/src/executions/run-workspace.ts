@@ -20,8 +20,8 @@ export type WorkspaceAccess = {
 /** The lease is over: nothing more is to be said for it. */
 export const LEASE_LOST = "lease_lost";
 
-const RESULT_WAIT_MS = 20_000;
-const REPLY_MARGIN_MS = 10_000;
+/** How soon it is looked again how a command ended whose end was not heard of. */
+const LOOK_AGAIN_MS = 5_000;
 /** A command that is lost is most often lost with its workspace, of which this worker hears by then. */
 const LOSS_HEARD_MS = 10_000;
 
@@ -95,22 +95,27 @@ export class RunWorkspace {
   async result(execId: string): Promise<CallAnswer | null> {
     const { client, random } = this.#access;
     const { signal } = this.#over;
-    const body = `{${this.#leaseText},"process_id":${JSON.stringify(execId)},"wait":"${RESULT_WAIT_MS}ms"}`;
-    const call = { timeoutMs: RESULT_WAIT_MS + REPLY_MARGIN_MS, signal };
+    const body = `{${this.#leaseText},"process_id":${JSON.stringify(execId)},"wait":"0s"}`;
     try {
       for (;;) {
-        const result = await insist(
-          () => client.post<ExecResult>("workspaces/processes/result", body, call),
-          {
-            random,
-            signal,
-          },
+        const looked = new AbortController();
+        // Registered before the look. The end is heard here, so that no connection is held for a command.
+        const heard = this.#attached?.untilEnd(
+          execId,
+          LOOK_AGAIN_MS,
+          AbortSignal.any([signal, looked.signal]),
         );
-        if (result.status === "pending" || result.status === "running") continue;
-        if (result.status === "lost") {
-          const isGone = await Promise.race([this.gone.then(() => true), pause(LOSS_HEARD_MS, signal)]);
-          if (isGone === true || signal.aborted) return null;
+        const result = await insist(
+          () => client.post<ExecResult>("workspaces/processes/result", body, { signal }),
+          { random, signal },
+        );
+        if (result.status === "pending" || result.status === "running") {
+          await heard;
+          signal.throwIfAborted();
+          continue;
         }
+        looked.abort();
+        if (result.status === "lost" && (await this.#isGoneSoon())) return null;
         return { result };
       }
     } catch (error) {
@@ -118,6 +123,12 @@ export class RunWorkspace {
       const code = error instanceof ServiceError ? error.code : "unavailable";
       return { refusal: { code, message: error instanceof Error ? error.message : String(error) } };
     }
+  }
+
+  async #isGoneSoon(): Promise<boolean> {
+    const { signal } = this.#over;
+    const isGone = this.gone.then(() => true);
+    return (await Promise.race([isGone, pause(LOSS_HEARD_MS, signal)])) === true || signal.aborted;
   }
 
   /** The execution has ended here. */

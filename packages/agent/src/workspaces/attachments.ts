@@ -1,3 +1,5 @@
+import { pause } from "../pause.ts";
+
 /** A workspace that a run is to work in, or works in, is let go of, or lost. */
 export class WorkspaceGone extends Error {
   override readonly name = "WorkspaceGone";
@@ -6,6 +8,8 @@ export class WorkspaceGone extends Error {
 /** The runs that work in one workspace, like shells in one folder. */
 export class Attachments {
   readonly #gone = Promise.withResolvers<void>();
+  /** Of processes whose end is waited for. */
+  readonly #ends = new Map<string, AbortController>();
   #count = 0;
   #whenNone: (() => void)[] = [];
 
@@ -28,6 +32,20 @@ export class Attachments {
       this.#count -= 1;
       if (this.#count === 0) for (const resolve of this.#whenNone.splice(0)) resolve();
     };
+  }
+
+  /** The server knows that a process of the workspace has ended. */
+  tellEnd(processId: string): void {
+    this.#ends.get(processId)?.abort();
+    this.#ends.delete(processId);
+  }
+
+  /** Resolves at that, after so long, or when the signal is aborted. */
+  async untilEnd(processId: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const ended = this.#ends.get(processId) ?? new AbortController();
+    this.#ends.set(processId, ended);
+    await pause(timeoutMs, AbortSignal.any([signal, ended.signal]));
+    if (this.#ends.get(processId) === ended) this.#ends.delete(processId);
   }
 
   end(): void {

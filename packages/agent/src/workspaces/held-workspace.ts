@@ -46,6 +46,8 @@ export type AttachedRun = {
   path: string;
   /** Resolves when the run is to stop, because the workspace is let go of or lost. */
   gone: Promise<void>;
+  /** Resolves when the server knows that a process has ended, or after that long. */
+  untilEnd(processId: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
   /** Makes a version of what changed, by whomever. */
   commit(): Promise<void>;
   /** The run works in it no more. */
@@ -174,6 +176,7 @@ export class HeldWorkspace {
       return {
         path: folder.root,
         gone: this.#attachments.gone,
+        untilEnd: (processId, timeoutMs, signal) => this.#attachments.untilEnd(processId, timeoutMs, signal),
         commit: async () => void (await this.#heedLoss(committer.commit({ kind: "run", id: runId }))),
         detach,
       };
@@ -229,6 +232,7 @@ export class HeldWorkspace {
       over: this.#over.signal,
       commit: (committer: Committer, cause: { kind: "exec" | "pty"; id: string }) =>
         this.#commitProcess(committer, cause),
+      onProcessEnded: (processId: string) => this.#attachments.tellEnd(processId),
       onLost: () => this.lose(),
     };
     return this.leased.status === "preparing" ? prepareWorkspace(options) : adoptWorkspace(options);

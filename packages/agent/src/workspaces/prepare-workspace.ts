@@ -29,6 +29,7 @@ export type PrepareOptions = WorkspaceContext & {
   /** Ends everything of it. */
   over: AbortSignal;
   commit(committer: Committer, cause: { kind: "exec" | "pty"; id: string }): Promise<string | null>;
+  onProcessEnded(processId: string): void;
   onLost(): void;
 };
 
@@ -137,6 +138,7 @@ function begin(
     supervisor,
     fields,
     commit: (cause) => options.commit(committer, cause),
+    onEnded: (processId) => options.onProcessEnded(processId),
   });
   return { folder, committer, supervisor, relay };
 }

@@ -12,6 +12,8 @@ export type ProcessRelayOptions = {
   fields: { materialization_id: string; environment_id: string; epoch: number };
   /** Commits what a process has changed; gives the version that has it. */
   commit(cause: { kind: "exec" | "pty"; id: string }): Promise<string | null>;
+  /** The server knows that a process has ended. */
+  onEnded?: (processId: string) => void;
   /** The server says that the materialization is no longer this worker's: nothing more is told of it. */
   onLost(): void;
   random: Random;
@@ -36,6 +38,7 @@ export class ProcessRelay {
     this.#processes.set(start.process_id, process);
     void process.run().then((outcome) => {
       this.#processes.delete(start.process_id);
+      if (outcome === "ended") this.#options.onEnded?.(start.process_id);
       if (outcome !== "lost" || this.#abort.signal.aborted) return;
       this.#abort.abort();
       this.#options.onLost();

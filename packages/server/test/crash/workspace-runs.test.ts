@@ -106,7 +106,7 @@ const getRun = async ({ id }: Body): Promise<Body> =>
 
 async function untilRun(run: Body, what: string, holds: (seen: Body) => boolean): Promise<Body> {
   let seen: Body = null;
-  await until(`run ${what}`, 60_000, async () => {
+  await until(`run ${what}`, 120_000, async () => {
     seen = await getRun(run);
     assert.ok(!["failed", "system_failed"].includes(seen.status), JSON.stringify(seen.failure));
     return holds(seen);
@@ -142,9 +142,9 @@ test("a suspended run has its files in a version, and goes on with them on anoth
   const { id: workspace } = await site.create();
   const run = await start("nap", { workspace_id: workspace });
   await untilRun(run, "waits", ({ status }) => status === "waiting");
-  await until("the run is suspended", 30_000, async () => (await causes(workspace))[0] === "run");
+  await until("the run is suspended", 90_000, async () => (await causes(workspace))[0] === "run");
   assert.equal(await site.read(workspace, "before.txt"), "written before the wait");
-  await until("the workspace is stopped", 30_000, async () => {
+  await until("the workspace is stopped", 90_000, async () => {
     const { body } = await site.act(workspace, "stop");
     return body.materialization?.status === "stopped";
   });
@@ -188,8 +188,20 @@ test("a command of a run that is cancelled is ended with it", async () => {
   const run = await start("leave", { workspace_id: workspace });
   const execs = async (): Promise<Body[]> =>
     (await site.call(site.url, "GET", `/api/workspaces/${workspace}/execs`)).body.execs;
-  await until("the command runs", 30_000, async () => (await execs())[0]?.status === "running");
+  await until("the command runs", 90_000, async () => (await execs())[0]?.status === "running");
   await site.call(site.url, "POST", `/v1/runs/${run.id}/cancel`);
-  await until("the command is ended", 60_000, async () => (await execs())[0]?.signal === "SIGKILL");
+  await until("the command is ended", 120_000, async () => (await execs())[0]?.signal === "SIGKILL");
   assert.equal((await getRun(run)).status, "cancelled");
+});
+
+test("a run whose workspace is deleted ends, and says so", async () => {
+  await startAgent();
+  const { id: workspace } = await site.create();
+  const run = await start("leave", { workspace_id: workspace });
+  await until("the run is under way", 90_000, async () => (await getRun(run)).metadata.isReady === true);
+  const deleted = await site.call(site.url, "DELETE", `/api/workspaces/${workspace}`);
+  assert.ok(deleted.status < 300, JSON.stringify(deleted.body));
+  await until("the run has failed", 120_000, async () => (await getRun(run)).status === "failed");
+  const { failure } = await getRun(run);
+  assert.deepEqual([failure.retryable, /deleted/.test(failure.message)], [false, true], failure.message);
 });
