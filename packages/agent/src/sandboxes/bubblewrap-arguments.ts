@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { ProcessSpec } from "../supervisor/calls.ts";
 import { identityArguments, type BubblewrapMeans, type Sandbox } from "./sandbox.ts";
 
@@ -17,15 +17,15 @@ const TMP_BYTES = 1024 ** 3;
 /** To become the workspace's uid, and before that to enter its folders, which are closed to all others. They go with root. */
 const ROOT_CAPABILITIES = ["CAP_SETUID", "CAP_SETGID", "CAP_DAC_READ_SEARCH"] as const;
 
-/** Of /etc only what programs need to run: no shadow, no keys, no configuration of the machine's services. */
+/**
+ * Of /etc only what programs need to run: no shadow, no keys, no configuration of the machine's services. Each is a mount,
+ * and those are most of what the start of a process costs.
+ */
 const ETC = [
-  ..."alternatives bash.bashrc ca-certificates ca-certificates.conf debian_version gai.conf host.conf hosts".split(
+  ..."alternatives bash.bashrc hosts ld.so.cache localtime nsswitch.conf os-release pki/tls/certs pki/ca-trust".split(
     " ",
   ),
-  ..."inputrc ld.so.cache ld.so.conf ld.so.conf.d localtime magic mime.types nsswitch.conf os-release pki".split(
-    " ",
-  ),
-  ..."profile protocols resolv.conf services ssl/certs ssl/openssl.cnf terminfo timezone".split(" "),
+  ..."profile resolv.conf services ssl/certs ssl/openssl.cnf".split(" "),
 ];
 
 /**
@@ -36,7 +36,7 @@ export function bubblewrapArguments(
   sandbox: Sandbox,
   spec: ProcessSpec,
   { inside, env, program }: { inside: string; env: Record<string, string>; program: string[] },
-): { argv: string[]; options: string[] } {
+): { argv: string[]; options: string[]; uid: number | null } {
   const { means, uid } = sandbox;
   const { tools } = means;
   const { setpriv, bwrap } = tools;
@@ -48,9 +48,12 @@ export function bubblewrapArguments(
   const isLate = (name: string): boolean => user === "root" && LOADER_VARIABLES.test(name);
   const early = Object.entries(env).filter(([name]) => !isLate(name));
   const late = Object.entries(env).filter(([name]) => isLate(name));
+  // A terminal's program cannot be started as another user, but start as this one and change.
+  const isChanged = user === "dropped" && spec.kind === "pty";
   return {
+    uid: user === "dropped" && spec.kind === "exec" ? uid : null,
     argv: [
-      ...(user === "dropped" ? identity : []),
+      ...(isChanged ? identity : []),
       ...[bwrap, "--args", String(SANDBOX_FILES.options), "--"],
       ...(user === "root" ? identity : []),
       ...(late.length > 0 && tools.env !== null ? [tools.env, ...late.map((entry) => entry.join("="))] : []),
@@ -100,24 +103,33 @@ function temporary(path: string, memory: number | null): string[] {
   return ["--perms", "1777", "--size", String(bytes), "--tmpfs", path];
 }
 
-/** Programs and libraries, read-only. On merged systems /bin and its like are links into /usr, and stay so. */
+let system: string[] | null = null;
+
+/** Programs and libraries, read-only; looked for once. */
 function systemFiles(): string[] {
-  const top = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"].flatMap((name) => {
-    const entry = lstatSync(`/${name}`, { throwIfNoEntry: false });
-    if (entry === undefined) return [];
-    return entry.isSymbolicLink()
-      ? ["--symlink", readlinkSync(`/${name}`), `/${name}`]
-      : ["--ro-bind", `/${name}`, `/${name}`];
-  });
+  system ??= [
+    ...["--ro-bind", "/usr", "/usr"],
+    ...["bin", "sbin", "lib", "lib32", "lib64", "libx32"].flatMap((name) => readOnly(`/${name}`)),
+    ...ETC.flatMap((name) => readOnly(`/etc/${name}`)),
+  ];
   return [
-    ...["--ro-bind", "/usr", "/usr", ...top],
     // Made by itself it would be root's alone where root sets the sandbox up.
-    ...["--perms", "0755", "--dir", "/etc"],
-    ...ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
+    ...["--perms", "0755", "--dir", "/etc", ...system],
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.passwd), "/etc/passwd"],
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.group), "/etc/group"],
     ...["--dir", "/var", "--symlink", "/tmp", "/var/tmp", "--dir", "/run"],
   ];
+}
+
+/** As it is on this machine. What is a link into /usr, as /bin is on merged systems, stays one. */
+function readOnly(path: string): string[] {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry === undefined) return [];
+  const target = entry.isSymbolicLink() ? readlinkSync(path) : null;
+  if (target !== null && resolve(dirname(path), target).startsWith("/usr/"))
+    return ["--symlink", target, path];
+  // It may go away while the agent runs.
+  return ["--ro-bind-try", path, path];
 }
 
 /** Who the user of the sandbox is, for programs that ask by name. */

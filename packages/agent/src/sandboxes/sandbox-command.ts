@@ -14,6 +14,8 @@ export type SandboxedCommand = {
   env: Record<string, string>;
   /** Opened for it as descriptors from 3 on. */
   files: string[];
+  /** Who starts it; null is the supervisor's own user. */
+  uid: number | null;
   /** Its wrappers ignore what the keyboard interrupts; the program does not. */
   ignoresInterrupts: boolean;
   /** Removes what was made for this one. */
@@ -52,7 +54,7 @@ export function buildCommand(
       cwd: "/",
       env: outer,
       files,
-      ignoresInterrupts,
+      ...{ ignoresInterrupts, uid: command.uid },
       dispose: () => rmSync(path, { force: true }),
     };
   }
@@ -65,7 +67,13 @@ export function buildCommand(
     : argv;
   return {
     ...{ file: file as string, args: args as string[], cwd: folder.absolute },
-    ...{ env: isWrapped ? outer : env, files: [], ignoresInterrupts: false, dispose: () => undefined },
+    ...{
+      env: isWrapped ? outer : env,
+      files: [],
+      uid: null,
+      ignoresInterrupts: false,
+      dispose: () => undefined,
+    },
   };
 }
 

@@ -26,6 +26,8 @@ export async function launchExec(command: SandboxedCommand): Promise<Launched> {
       env: command.env,
       stdio: ["pipe", "pipe", "pipe", ...files],
       detached: true,
+      // Without any group but its own, too.
+      ...(command.uid === null ? {} : { uid: command.uid, gid: command.uid }),
     });
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
