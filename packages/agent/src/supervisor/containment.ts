@@ -41,11 +41,11 @@ const SET_UP_MS = 30_000;
  * ignores what it has no handler for. What comes before there is a program waits for it.
  */
 function containInNamespace({ pid }: ContainedProcess): Containment {
-  let isOver = false;
+  const over = new AbortController();
   const findChild = (parent: number): number | undefined =>
     listProcesses().find(({ ppid }) => ppid === parent)?.pid;
   const killAll = async (): Promise<void> => {
-    isOver = true;
+    over.abort();
     const init = findChild(pid);
     sendSignal(pid, "SIGKILL");
     if (init === undefined) return;
@@ -54,7 +54,7 @@ function containInNamespace({ pid }: ContainedProcess): Containment {
     while (listProcesses().some((process) => process.pid === init)) await pause(LOOK_MS);
   };
   const findInitOfProgram = async (): Promise<number | undefined> => {
-    for (let waitedMs = 0; !isOver && waitedMs < SET_UP_MS; waitedMs += LOOK_MS) {
+    for (let waitedMs = 0; !over.signal.aborted && waitedMs < SET_UP_MS; waitedMs += LOOK_MS) {
       const init = findChild(pid);
       if (init !== undefined && findChild(init) !== undefined) return init;
       await pause(LOOK_MS);

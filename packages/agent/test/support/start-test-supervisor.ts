@@ -89,27 +89,7 @@ export async function startTestSupervisor(
     await supervisor.stop();
     await rm(dataDir, { recursive: true, force: true });
   });
-  const offsets = new Map<string, OutputOffsets>();
-  const collected = new Map<string, Record<keyof OutputOffsets, Buffer[]>>();
-
-  const readSome = async (id: string): Promise<ProcessExit | null> => {
-    const after = offsets.get(id) ?? { stdout: 0, stderr: 0, output: 0 };
-    offsets.set(id, after);
-    const parts = collected.get(id) ?? { stdout: [], stderr: [], output: [] };
-    collected.set(id, parts);
-    const { chunks, exit } = await supervisor.readOutput(id, after);
-    for (const { stream, offset, data } of chunks) {
-      if (offset !== after[stream]) throw new Error(`${stream} goes on at ${offset} after ${after[stream]}`);
-      after[stream] += data.length;
-      parts[stream].push(data);
-    }
-    return exit;
-  };
-  const textOf = (id: string): string =>
-    Object.values(collected.get(id) ?? {})
-      .map((parts) => Buffer.concat(parts).toString())
-      .join("");
-
+  const { collect, readUntil } = readersOf(supervisor);
   const begin: TestSupervisor["begin"] = async (command, spec = {}) => {
     const id = `exec_${randomUUID()}`;
     const whole = {
@@ -125,18 +105,55 @@ export async function startTestSupervisor(
     await supervisor.start({ ...whole, ...spec });
     return spec.id ?? id;
   };
-  const collect: TestSupervisor["collect"] = async (id) => {
-    let exit: ProcessExit | null = null;
-    while (exit === null) exit = await readSome(id);
-    await supervisor.forget(id);
-    const parts = collected.get(id) ?? { stdout: [], stderr: [], output: [] };
-    const [stdout, stderr, output] = [parts.stdout, parts.stderr, parts.output].map((list) =>
-      Buffer.concat(list),
-    );
-    return { ...exit, stdout: stdout as Buffer, stderr: stderr as Buffer, output: output as Buffer };
-  };
   return {
-    ...{ supervisor, materializationId, dataDir, root, begin, collect },
+    ...{ supervisor, materializationId, dataDir, root, begin, collect, readUntil },
+    async run(command, { input, ...spec } = {}) {
+      const id = await begin(command, spec);
+      if (input !== undefined) await supervisor.writeInput(id, 0, Buffer.from(input), true);
+      return collect(id);
+    },
+    left: () => findMarked({ materializationId, uid: null }),
+  };
+}
+
+/** Reads what processes write, and checks that nothing is left out or comes twice. */
+function readersOf(supervisor: Supervisor): Pick<TestSupervisor, "collect" | "readUntil"> {
+  const reads = new Map<string, { after: OutputOffsets; parts: Record<keyof OutputOffsets, Buffer[]> }>();
+  const readOf = (id: string) => {
+    const read = reads.get(id) ?? {
+      after: { stdout: 0, stderr: 0, output: 0 },
+      parts: { stdout: [], stderr: [], output: [] },
+    };
+    reads.set(id, read);
+    return read;
+  };
+  const readSome = async (id: string): Promise<ProcessExit | null> => {
+    const { after, parts } = readOf(id);
+    const { chunks, exit } = await supervisor.readOutput(id, after);
+    for (const { stream, offset, data } of chunks) {
+      if (offset !== after[stream]) throw new Error(`${stream} goes on at ${offset} after ${after[stream]}`);
+      after[stream] += data.length;
+      parts[stream].push(data);
+    }
+    return exit;
+  };
+  const textOf = (id: string): string =>
+    Object.values(readOf(id).parts)
+      .map((parts) => Buffer.concat(parts).toString())
+      .join("");
+  return {
+    async collect(id) {
+      let exit: ProcessExit | null = null;
+      while (exit === null) exit = await readSome(id);
+      await supervisor.forget(id);
+      const { stdout, stderr, output } = readOf(id).parts;
+      return {
+        ...exit,
+        stdout: Buffer.concat(stdout),
+        stderr: Buffer.concat(stderr),
+        output: Buffer.concat(output),
+      };
+    },
     async readUntil(id, text) {
       while (!textOf(id).includes(text)) {
         if ((await readSome(id)) !== null && !textOf(id).includes(text))
@@ -144,11 +161,5 @@ export async function startTestSupervisor(
       }
       return textOf(id);
     },
-    async run(command, { input, ...spec } = {}) {
-      const id = await begin(command, spec);
-      if (input !== undefined) await supervisor.writeInput(id, 0, Buffer.from(input), true);
-      return collect(id);
-    },
-    left: () => findMarked({ materializationId, uid: null }),
   };
 }
