@@ -11,14 +11,14 @@ test("commands run where nobody but the agent's user may enter the data folder",
   const server = await startApiServer();
   // mkdtemp closes it to all others.
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-agent-"));
-  let agent: RunningAgent | undefined;
+  const agents: RunningAgent[] = [];
   t.after(async () => {
-    await agent?.stop();
+    await Promise.all(agents.map((agent) => agent.stop()));
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
   });
   const quiet = (): void => undefined;
-  agent = await startAgent({
+  const agent = await startAgent({
     url: server.url,
     enrollmentToken: server.credentials.enrollment_token,
     name: "agent",
@@ -28,6 +28,7 @@ test("commands run where nobody but the agent's user may enter the data folder",
     version: "0.1.0-test",
     logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
   });
+  agents.push(agent);
   const { workspaces } = new Client({ url: server.url, apiKey: server.credentials.api_key });
   const workspace = workspaces.open(await workspaces.create());
   const run = async (script: string, cwd = ""): Promise<string> => {
