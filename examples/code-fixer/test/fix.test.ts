@@ -37,8 +37,8 @@ suite("fix-code", () => {
     );
     const causes: string[] = [];
     for await (const { cause } of versions.list()) causes.push(cause.kind);
-    // Each edit is a version of its exec; the tests change nothing.
-    assert.deepEqual(causes, ["exec", "exec", "write", "write", "write", "create"]);
+    // Each write is a version of its command; the tests change nothing.
+    assert.deepEqual(causes, ["exec", "exec", "exec", "exec", "exec", "create"]);
   });
 
   test("gives up after as many rounds as it may, and says where it stood", async () => {

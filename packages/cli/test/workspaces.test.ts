@@ -102,14 +102,17 @@ suite("workspaces on the command line", () => {
     await driven.write("stdout", "out\n");
     await driven.write("stderr", "err\n");
     await driven.end({ outcome: "exited", exit_code: 3 });
-    assert.deepEqual(await running, { code: 3, stdout: "out\n", stderr: "err\n" });
+    const { code, stdout, stderr } = await running;
+    assert.deepEqual([code, stdout], [3, "out\n"]);
+    // On a busy machine it is told before what the command waits for.
+    assert.match(stderr, /(^|\n)err\n$/);
     assert.match(await workspace(["get", id]), /machine +live, namespace, wkr_/);
     await driven.release();
   });
 
   test("exec with --json writes the chunks and the exec, and says how a program ended otherwise", async () => {
     for (const [end, code, message] of [
-      [{ outcome: "exited", signal: "SIGKILL" }, 137, /^$/],
+      [{ outcome: "exited", signal: "SIGKILL" }, 137, /(^|\n)$/],
       [{ outcome: "exited", signal: "SIGKILL", timed_out: true }, 124, /was killed after 1s/],
       [{ outcome: "failed", error: { message: "sh: not found" } }, 7, /failed: sh: not found/],
     ] as const) {
@@ -147,6 +150,18 @@ suite("workspaces on the command line", () => {
     assert.deepEqual([code, stdout], [0, "listening\nbye\n"]);
     assert.match(stderr, /SIGINT sent to the program; once more leaves it running as exec_/);
     await driven.release();
+  });
+
+  test("a command that no machine takes says what it waits for", async () => {
+    const id = await create();
+    const { code, stderr } = await spawnKeelson(["workspace", "exec", id, "-n", "--", "true"], {
+      env,
+      onSpawn: (child) => void child.stderr?.once("data", () => child.kill("SIGTERM")),
+    });
+    // It ended before it began.
+    assert.match(stderr, /^[^(]+\n\(SIGTERM sent to the program[^]*cancelled/);
+    assert.equal(code, 7);
+    await workspace(["delete", id]);
   });
 
   test("stop takes a workspace off its machine", async () => {

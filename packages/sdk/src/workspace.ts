@@ -1,4 +1,4 @@
-import type { ExecResult } from "@keelson/contract";
+import type { ExecOutcome } from "./client/execs.ts";
 import type { DurationInput } from "./duration-input.ts";
 
 export type RunExecOptions = {
@@ -12,13 +12,8 @@ export type RunExecOptions = {
   timeout?: DurationInput;
 };
 
-/** How a command ended and what it wrote: the last MiB of each output; `stdout_truncated` and `stderr_truncated` say when there was more. */
-export type RunExecOutcome = Omit<ExecResult, "stdout" | "stderr"> & {
-  /** As UTF-8. */
-  stdout: string;
-  stderr: string;
-  bytes: { stdout: Uint8Array; stderr: Uint8Array };
-};
+/** How a command ended and what it wrote, as the client's `exec.result()` gives it. */
+export type RunExecOutcome = ExecOutcome;
 
 /** The workspace that a run works in. It is live on the machine of the run; when the run ends or is suspended, its files are committed. */
 export type RunWorkspace = {

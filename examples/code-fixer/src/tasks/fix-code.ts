@@ -1,7 +1,15 @@
-import { Client, NonRetryableError, step, task, type RunContext } from "@keelson/sdk";
+import {
+  Client,
+  NonRetryableError,
+  sandbox,
+  step,
+  task,
+  type RunContext,
+  type RunWorkspace,
+} from "@keelson/sdk";
 import { BROKEN_PROJECT } from "../broken-project.ts";
-import { proposeEdits, type Edit } from "../model.ts";
-import { openProject, prepareProject, type ProjectWorkspace, type TestResult } from "../project-workspace.ts";
+import { proposeEdits } from "../model.ts";
+import { readFile, writeFile } from "../workspace-files.ts";
 
 export type FixRequest = {
   /** How often the tests may be run. Default 5. */
@@ -10,7 +18,7 @@ export type FixRequest = {
 
 export type FixOutput = {
   workspace_id: string;
-  /** What the workspace began with, and what it is now: their diff is the fix. */
+  /** The project as it was, and as it is now: their diff is the fix. */
   base_version_id: string;
   version_id: string;
   /** Paths that were changed, with `A`, `M` or `D` before them. */
@@ -19,53 +27,68 @@ export type FixOutput = {
 };
 
 const DEFAULT_ROUNDS = 5;
+const TEST_TIMEOUT = "1m";
+const MARKS = { added: "A", removed: "D", modified: "M" } as const;
 
-const failuresOf = ({ output }: TestResult): string[] =>
-  output.split("\n").filter((line) => line.startsWith("not ok"));
+/** Each run has a workspace of its own made from it. */
+const workshop = sandbox({ id: "code-fixer" });
 
-/** Every step has a name of its own and is kept once it has succeeded: after a crash the run goes on behind the last one. */
-async function fix(project: ProjectWorkspace, maxRounds: number, ctx: RunContext): Promise<FixOutput> {
-  const rounds: FixOutput["rounds"] = [];
-  for (let round = 1; round <= maxRounds; round += 1) {
-    const test = await step(`test ${round}`, () => project.runTests(`test ${round}`));
-    const failures = failuresOf(test);
-    ctx.logger.info(`Round ${round}: exit code ${test.exit_code}, ${failures.length} failing`);
-    if (test.exit_code === 0) {
-      const { versionId, changes } = await step("look", () => project.lookAtChanges());
-      rounds.push({ exit_code: 0, failures, edits: [] });
-      return {
-        workspace_id: project.id,
-        base_version_id: project.baseVersionId,
-        version_id: versionId,
-        changes,
-        rounds,
-      };
-    }
-    const edits = await step(`propose ${round}`, async () =>
-      proposeEdits({ testOutput: test.output, files: await project.readFiles() }),
-    );
-    if (edits.length === 0)
-      throw new NonRetryableError(`Nothing is known that would help against: ${test.output.trim()}`);
-    for (const edit of edits) await apply(project, round, edit, ctx);
-    rounds.push({ exit_code: test.exit_code, failures, edits: edits.map(({ why }) => why) });
-  }
-  throw new NonRetryableError(`The tests still fail after ${maxRounds} rounds; see workspace ${project.id}`);
+async function prepare(workspace: RunWorkspace): Promise<string> {
+  let version = "";
+  for (const [path, content] of Object.entries(BROKEN_PROJECT.files))
+    version = await writeFile(workspace, path, content);
+  return version;
 }
 
-async function apply(
-  project: ProjectWorkspace,
-  round: number,
-  edit: Edit,
-  { logger }: RunContext,
-): Promise<void> {
-  const name = `edit ${round} ${edit.path}`;
-  const versionId = await step(name, () => project.write(name, edit.path, edit.content));
-  logger.info(`${edit.path}: ${edit.why} (${versionId})`);
+async function readFiles(workspace: RunWorkspace): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const path of Object.keys(BROKEN_PROJECT.files)) files[path] = await readFile(workspace, path);
+  return files;
+}
+
+async function listChanges(workspaceId: string, base: string, version: string): Promise<string[]> {
+  const changes: string[] = [];
+  for await (const { change, path } of new Client().workspaces.versions.diff(workspaceId, version, { base }))
+    changes.push(`${MARKS[change]} ${path}`);
+  return changes;
+}
+
+/** Commands and steps happen once: after a crash the run goes on behind the last one that did. */
+async function fix({ workspace, logger }: RunContext, maxRounds: number): Promise<FixOutput> {
+  const base = await prepare(workspace);
+  let version = base;
+  const rounds: FixOutput["rounds"] = [];
+  for (let round = 1; round <= maxRounds; round += 1) {
+    const { exit_code, stdout, stderr } = await workspace.exec(BROKEN_PROJECT.testCommand, {
+      timeout: TEST_TIMEOUT,
+    });
+    const testOutput = stdout + stderr;
+    const failures = testOutput.split("\n").filter((line) => line.startsWith("not ok"));
+    logger.info(`Round ${round}: exit code ${exit_code}, ${failures.length} failing`);
+    if (exit_code === 0) {
+      const changes = await step("list changes", () => listChanges(workspace.id, base, version));
+      rounds.push({ exit_code, failures, edits: [] });
+      return { workspace_id: workspace.id, base_version_id: base, version_id: version, changes, rounds };
+    }
+    const files = await readFiles(workspace);
+    const edits = await step(`propose ${round}`, () => proposeEdits({ testOutput, files }));
+    if (edits.length === 0)
+      throw new NonRetryableError(`Nothing is known that would help against: ${testOutput.trim()}`);
+    for (const { path, content, why } of edits) {
+      version = await writeFile(workspace, path, content);
+      logger.info(`${path}: ${why} (${version})`);
+    }
+    rounds.push({ exit_code, failures, edits: edits.map(({ why }) => why) });
+  }
+  throw new NonRetryableError(
+    `The tests still fail after ${maxRounds} rounds; see workspace ${workspace.id}`,
+  );
 }
 
 export const fixCode = task({
   id: "fix-code",
   description: "Fixes a small broken project in a workspace, and leaves the fix as versions.",
+  sandbox: workshop,
   retry: { maxAttempts: 3, initialDelay: "1s" },
   maxDuration: "15m",
   payload: {
@@ -73,10 +96,6 @@ export const fixCode = task({
     additionalProperties: false,
     properties: { max_rounds: { type: "integer", minimum: 1, maximum: 20 } },
   },
-  async run(payload: FixRequest | null | undefined, ctx: RunContext): Promise<FixOutput> {
-    const client = new Client();
-    const made = await step("prepare", () => prepareProject(client, BROKEN_PROJECT, ctx.run.id));
-    const project = openProject(client, BROKEN_PROJECT, ctx.run.id, made);
-    return fix(project, payload?.max_rounds ?? DEFAULT_ROUNDS, ctx);
-  },
+  run: (payload: FixRequest | null | undefined, ctx: RunContext): Promise<FixOutput> =>
+    fix(ctx, payload?.max_rounds ?? DEFAULT_ROUNDS),
 });

@@ -110,12 +110,11 @@ function systemFiles(): string[] {
   system ??= [
     ...["--ro-bind", "/usr", "/usr"],
     ...["bin", "sbin", "lib", "lib32", "lib64", "libx32"].flatMap((name) => readOnly(`/${name}`)),
-    // Made by itself it would be root's alone where root sets the sandbox up.
-    ...["--perms", "0755", "--dir", "/etc"],
     ...ETC.flatMap((name) => readOnly(`/etc/${name}`)),
   ];
   return [
-    ...system,
+    // Made by itself it would be root's alone where root sets the sandbox up.
+    ...["--perms", "0755", "--dir", "/etc", ...system],
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.passwd), "/etc/passwd"],
     ...["--perms", "0644", "--ro-bind-data", String(SANDBOX_FILES.group), "/etc/group"],
     ...["--dir", "/var", "--symlink", "/tmp", "/var/tmp", "--dir", "/run"],

@@ -1,8 +1,10 @@
 import { once } from "node:events";
-import type { PtyHandle } from "@keelson/sdk";
+import type { PtyHandle, WorkspaceHandle } from "@keelson/sdk";
 import type { Cli } from "../cli.ts";
+import { noticeWaiting } from "../notice-waiting.ts";
 import { createEscape } from "./escape.ts";
 import { watchModes } from "./modes.ts";
+import { enterRawMode } from "./raw-mode.ts";
 
 /** Reconnections in a row that bring nothing: about two minutes, longer than a server takes to start anew. */
 export const MAX_RECONNECTS = 20;
@@ -98,16 +100,21 @@ const interrupted = (signal: AbortSignal): Promise<never> =>
  * Makes this terminal the PTY's until it has ended or the person leaves it, and puts it back as it was, whatever happens.
  * Rejects with the host's signal, and when the connection stays lost.
  */
-export async function runTerminal(cli: Cli, pty: PtyHandle): Promise<Ending> {
+export async function runTerminal(cli: Cli, workspace: WorkspaceHandle, pty: PtyHandle): Promise<Ending> {
   const { stdin, stdout, signal: outer } = cli.host;
   const over = new AbortController();
   const modes = watchModes();
-  stdin.setRawMode(true);
+  const leaveRawMode = enterRawMode(stdin);
   stdin.resume();
   try {
     const shown = show(cli, pty, over.signal, modes.watch).then((): Ending => "ended");
     // What cannot be typed or resized any more because the program has ended is no failure: its output ends as well.
-    const others = [type(cli, pty, over.signal), followSize(cli, pty, over.signal)];
+    const say = (text: string): void => interject(cli, text);
+    const others = [
+      type(cli, pty, over.signal),
+      followSize(cli, pty, over.signal),
+      noticeWaiting(workspace, pty, over.signal, say).then(() => shown),
+    ];
     return await Promise.race([
       shown,
       interrupted(outer),
@@ -116,7 +123,7 @@ export async function runTerminal(cli: Cli, pty: PtyHandle): Promise<Ending> {
   } finally {
     over.abort();
     stdin.pause();
-    stdin.setRawMode(false);
+    leaveRawMode();
     stdout.write(modes.reset());
   }
 }

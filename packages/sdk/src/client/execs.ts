@@ -72,7 +72,7 @@ const toWireExec = (command: readonly string[], options: ExecOptions): CreateExe
   idempotency_key: options.idempotencyKey ?? randomKey(),
 });
 
-function toOutcome({ stdout, stderr, ...result }: ExecResult): ExecOutcome {
+export function toExecOutcome({ stdout, stderr, ...result }: ExecResult): ExecOutcome {
   const bytes = { stdout: decodeBase64(stdout), stderr: decodeBase64(stderr) };
   const decoder = new TextDecoder();
   return { ...result, stdout: decoder.decode(bytes.stdout), stderr: decoder.decode(bytes.stderr), bytes };
@@ -125,7 +125,7 @@ function createExecHandle(transport: Transport, workspaceId: string, id: string,
     async result(options = {}) {
       await untilEnded(options);
       const path = resultPath(workspaceId, id);
-      return toOutcome(await transport.request({ method: "GET", path, ...signalOf(options) }));
+      return toExecOutcome(await transport.request({ method: "GET", path, ...signalOf(options) }));
     },
   };
 }

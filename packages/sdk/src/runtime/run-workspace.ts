@@ -1,8 +1,9 @@
 import type { DurableCall, ExecResult } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
+import { toExecOutcome } from "../client/execs.ts";
 import { locateOutsideStep, type LocateRun } from "../current-run.ts";
 import { toWireDuration } from "../duration-input.ts";
-import type { RunExecOptions, RunExecOutcome, RunWorkspace } from "../workspace.ts";
+import type { RunExecOptions, RunWorkspace } from "../workspace.ts";
 import type { DurableRun } from "./durable/durable-run.ts";
 import { runTries } from "./durable/run-tries.ts";
 
@@ -23,11 +24,6 @@ function toFields(command: readonly string[], options: RunExecOptions): ExecFiel
 /** A journal tells by it whether the code goes the same way. */
 const nameOf = (command: readonly string[]): string =>
   command.join(" ").slice(0, LIMITS.durableNameCharacters).toWellFormed() || "exec";
-
-function toOutcome({ stdout, stderr, ...result }: ExecResult): RunExecOutcome {
-  const bytes = { stdout: Buffer.from(stdout, "base64"), stderr: Buffer.from(stderr, "base64") };
-  return { ...result, stdout: bytes.stdout.toString(), stderr: bytes.stderr.toString(), bytes };
-}
 
 /** How the command ended is asked of the server; a journal has only that it did. */
 async function readEnd(run: DurableRun, id: string): Promise<ExecResult> {
@@ -62,7 +58,7 @@ export function createRunWorkspace(place: { id: string; path: string }, locate: 
       if (result.status === "failed")
         throw new Error(`"${name}" could not be started: ${result.error?.message ?? "no reason was given"}`);
       if (result.status === "lost") throw new Error(`"${name}" was lost: nobody knows how it ended.`);
-      return toOutcome(result);
+      return toExecOutcome(result);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Duration } from "@keelson/contract/plain";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { EXIT, ExitError } from "../../exit-codes.ts";
+import { noticeWaiting } from "../../notice-waiting.ts";
 import { parseDurationOption } from "../../parse-arguments.ts";
 import { addWorkspaceArgument, openWorkspace, type WorkspaceFlags } from "../../workspace-argument.ts";
 import { writeBytes } from "../../write-bytes.ts";
@@ -107,8 +108,9 @@ async function execInWorkspace(cli: Cli, id: string, command: string[], flags: O
       copyOutput(cli, "stdout", exec.stdout, signal),
       copyOutput(cli, "stderr", exec.stderr, signal),
     ]);
+    const waiting = noticeWaiting(workspace, exec, signal, cli.notice).then(() => outputs);
     const input = stdin ? copyInput(cli, exec, signal) : Promise.resolve();
-    await Promise.race([outputs, input.then(() => outputs), passInterruption(cli, exec, signal)]);
+    await Promise.race([outputs, waiting, input.then(() => outputs), passInterruption(cli, exec, signal)]);
   } finally {
     ended.abort();
   }

@@ -48,7 +48,7 @@ async function openShell(cli: Cli, id: string, command: string[], flags: Options
   });
   cli.notice(`Opened ${pty.id}. Leave with ~. at the start of a line.`);
   try {
-    if ((await runTerminal(cli, pty)) === "left") {
+    if ((await runTerminal(cli, workspace, pty)) === "left") {
       await hangUp(cli, pty);
       return;
     }
