@@ -201,6 +201,15 @@ describe("the relay of processes", () => {
   test("what the server does not give back is ended", async (t) => {
     const { open, turn, scene } = await begin(t);
     await scene.begin(["sleep", "1000"]);
+    // Another has ended for the server, and the agent died before it was forgotten: its output is read and dropped.
+    const over = await scene.begin(["echo", "read before"]);
+    const after = { stdout: 0, stderr: 0, output: 0 };
+    for (let isOver = false; !isOver;) {
+      const { chunks, exit } = await scene.supervisor.readOutput(over, after);
+      for (const { stream, offset, data } of chunks) after[stream] = offset + data.length;
+      isOver = exit !== null;
+    }
+    await scene.supervisor.readOutput(over, after);
     const relay = open();
     await turn(relay);
     await relay.endUnclaimed();

@@ -91,7 +91,8 @@ export class SupervisedProcess {
       const chunks = this.#buffers.flatMap((buffer) => buffer.take(READ_BYTES, READ_PIECES));
       const isAll = this.#buffers.every(({ stream, end }) => {
         const last = chunks.findLast((chunk) => chunk.stream === stream);
-        return (last === undefined ? after[stream] : last.offset + last.data.length) >= end;
+        // Nothing is held: all of it was read before, if perhaps not by who reads now.
+        return last === undefined || last.offset + last.data.length >= end;
       });
       if (chunks.length > 0 || this.#exit !== null) return { chunks, exit: isAll ? this.#exit : null };
       if (signal.aborted) return { chunks: [], exit: null };

@@ -129,7 +129,7 @@ export class HeldWorkspace {
    * Takes what an answer of the poll has for its processes. `wasReady` is whether it could when the poll was made: what the
    * supervisor runs and that answer did not name has ended for the server.
    */
-  async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
+  take(starts: readonly ProcessStart[], wasReady: boolean): void {
     const prepared = this.#prepared;
     if (prepared === null || this.#stop !== null) return;
     if (starts.length > 0) await this.#giveNewFiles(prepared);
@@ -139,7 +139,8 @@ export class HeldWorkspace {
     }
     if (!wasReady || !this.#isAdopted) return;
     this.#isAdopted = false;
-    await prepared.relay.endUnclaimed().catch((err: unknown) => {
+    // Not waited for: a program may take its time to end, and the poll serves others.
+    void prepared.relay.endUnclaimed().catch((err: unknown) => {
       this.#context.logger.warn({ ...this.fields, err }, "what a former agent started could not be ended");
     });
   }

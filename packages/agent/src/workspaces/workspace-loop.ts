@@ -131,12 +131,14 @@ export class WorkspaceLoop {
     for (const leased of answer.materializations) this.#accept(leased);
     for (const stop of answer.stops) this.#find(stop)?.stop(stop.mode);
     const held = [...this.#held.values()];
-    const work: Promise<void>[] = held.map((workspace) => {
-      const starts = answer.processes.filter(
-        (start) => start.materialization_id === workspace.fields.materialization_id,
+    for (const workspace of held) {
+      const { materialization_id: id } = workspace.fields;
+      workspace.take(
+        answer.processes.filter((start) => start.materialization_id === id),
+        ready.has(workspace),
       );
-      return workspace.take(starts, ready.has(workspace));
-    });
+    }
+    const work: Promise<void>[] = [];
     // The answer names the process alone; its workspace knows whether it is its own. A terminal that was resized before
     // something was typed has its new size when it reads that.
     for (const control of answer.controls) work.push(...held.map((workspace) => workspace.control(control)));
