@@ -129,7 +129,7 @@ export class HeldWorkspace {
    * Takes what an answer of the poll has for its processes. `wasReady` is whether it could when the poll was made: what the
    * supervisor runs and that answer did not name has ended for the server.
    */
-  take(starts: readonly ProcessStart[], wasReady: boolean): void {
+  async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
     const prepared = this.#prepared;
     if (prepared === null || this.#stop !== null) return;
     if (starts.length > 0) await this.#giveNewFiles(prepared);

@@ -133,7 +133,7 @@ export class WorkspaceLoop {
     const held = [...this.#held.values()];
     for (const workspace of held) {
       const { materialization_id: id } = workspace.fields;
-      workspace.take(
+      await workspace.take(
         answer.processes.filter((start) => start.materialization_id === id),
         ready.has(workspace),
       );
