@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { suite, test } from "node:test";
 import { Ajv } from "ajv";
-import { SETTINGS } from "../packages/server/src/config.ts";
+import { SETTINGS } from "../packages/server/src/settings.ts";
 import { routes } from "../packages/server/src/http/routes.ts";
 import {
   chart,

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { AGENT_SETTINGS } from "../packages/agent/src/settings.ts";
 import { ERROR_CODES } from "../packages/contract/src/index.ts";
-import { SETTINGS } from "../packages/server/src/config.ts";
+import { SETTINGS } from "../packages/server/src/settings.ts";
 import { DEPLOYMENT_EDGES } from "../packages/server/src/core/deployments/deployment.ts";
 import { INVITATION_EDGES } from "../packages/server/src/core/identity/identity.ts";
 import { DEVICE_EDGES } from "../packages/server/src/core/logins/login.ts";

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 import { AGENT_SETTINGS } from "../../packages/agent/src/settings.ts";
-import { SETTINGS } from "../../packages/server/src/config.ts";
+import { SETTINGS } from "../../packages/server/src/settings.ts";
 
 export const root = path.resolve(import.meta.dirname, "../..");
 const CHART = "deploy/helm/keelson";

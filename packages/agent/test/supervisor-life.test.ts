@@ -69,7 +69,7 @@ for (const { isolation, skip } of await tiersHere()) {
       const pid = pidOf(scene);
       await scene.supervisor.stop();
       assert.deepEqual(scene.left(), []);
-      assert.equal(isAlive(pid), false);
+      await hasEnded(pid);
       assert.equal(existsSync(folderOf(scene)), false);
       await scene.supervisor.gone;
       await assert.rejects(scene.supervisor.list(), SupervisorGoneError);

@@ -152,12 +152,7 @@ async function serve(
     const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
     listensAt(url);
     const publicUrl = context.publicUrl();
-    const path = join(config.dataDir, "credentials.json");
-    const { newUuid } = context;
-    const credentials =
-      config.credentials === null
-        ? await ensureCredentials(db, path, publicUrl, newUuid, clock())
-        : await ensureGivenCredentials(db, config.credentials, publicUrl, newUuid, clock());
+    const credentials = await firstCredentials(config, context, publicUrl);
     context.readiness.open();
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -172,4 +167,15 @@ async function serve(
     await stopParts();
     throw error;
   }
+}
+
+/** Those of the configuration, or those made at the first start, which are in the data folder. */
+function firstCredentials(
+  { credentials, dataDir }: Config,
+  { db, newUuid, clock }: ServerContext,
+  publicUrl: string,
+): ReturnType<typeof ensureCredentials> {
+  return credentials === null
+    ? ensureCredentials(db, join(dataDir, "credentials.json"), publicUrl, newUuid, clock())
+    : ensureGivenCredentials(db, credentials, publicUrl, newUuid, clock());
 }

@@ -1,10 +1,9 @@
-import { decodeId, LIMITS, parseDuration, type Operation } from "@keelson/contract";
+import { decodeId, LIMITS, type Operation } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { MasterKey } from "../credentials/master-key.ts";
 import { insertChildren } from "../runs/insert-children.ts";
 import { applyMetadataChanges } from "../runs/metadata.ts";
-import { MAX_DELAY_MS, retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
-import { decideRelease, decideStart, type Release } from "../runs/run.ts";
+import { decideStart } from "../runs/run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
 import { appendRecords } from "../streams/append-records.ts";
 import { appendUnderSession } from "../streams/append-under-session.ts";
@@ -13,7 +12,7 @@ import { createTokens } from "../tokens/create-tokens.ts";
 import { listUnacceptedWaits } from "../waits/wait-reads.ts";
 import { recordWaits } from "../waits/record-waits.ts";
 import { childrenOf, isDurable, lockSources, NO_FACTS, readFacts, receiversOf } from "./durable-facts.ts";
-import { goOn, performCheckpoint, performSteps, performWaits } from "./durable-operations.ts";
+import { performCheckpoint, performSteps, performWaits } from "./durable-operations.ts";
 import {
   performChildRun,
   performInput,
@@ -25,6 +24,7 @@ import { performExec, startExecs } from "./exec-operations.ts";
 import { applyDecision, changeOf, deadlineOf, liveRun, type Change, type ExecutionKey } from "./execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "./execution-reads.ts";
 import { insertJournal } from "./execution-writes.ts";
+import { performRelease } from "./perform-release.ts";
 import { OK, refuse, storedBytesOf } from "./report-batch.ts";
 import type { Batch, LeasedOperation, OperationOutcome } from "./report-batch.ts";
 import { joinSettled, NOTHING_SETTLED, settleChanges } from "./settle-changes.ts";
@@ -341,58 +341,6 @@ function performMetadata(
     x: { keys: changes.map(({ key }) => key) },
   });
   return OK;
-}
-
-function performRelease(
-  batch: Batch,
-  change: Change,
-  operation: Extract<Operation, { kind: "release" }>,
-): OperationOutcome {
-  const release = toRelease(operation);
-  if (!("outcome" in release)) return release;
-  // Code that ends did not only wait: a timer of its own may have been what it went on by.
-  if (release.outcome !== "suspended") goOn(batch, change);
-  const policyText = batch.policies.get(change.execution.runId)?.retry;
-  const policy = policyText === undefined ? null : (JSON.parse(policyText) as ResolvedRetry);
-  const delayMs = policy === null ? 0 : retryDelayMs(policy, change.execution.attemptNumber, batch.random());
-  const decision = decideRelease(liveRun(change), release, policy?.maxAttempts ?? 1, delayMs);
-  if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
-  applyDecision(change, decision, batch.now);
-  return OK;
-}
-
-function toRelease(operation: Extract<Operation, { kind: "release" }>): Release | OperationOutcome {
-  switch (operation.outcome) {
-    case "succeeded": {
-      const output = operation.output === undefined ? null : JSON.stringify(operation.output);
-      if (output !== null && Buffer.byteLength(output) > LIMITS.outputBytes) {
-        return refuse(
-          "payload_too_large",
-          `Output may be ${LIMITS.outputBytes} bytes of JSON; return a reference to larger data.`,
-        );
-      }
-      return { outcome: "succeeded", output };
-    }
-    case "failed": {
-      if (!operation.failure)
-        return refuse("invalid_request", "failure: required when the outcome is failed.");
-      const { retry_after: retryAfter, stack, ...failure } = operation.failure;
-      // Too long a wait is cut: refusing it would leave the worker with an attempt that it cannot end.
-      const retryAfterMs = retryAfter
-        ? Math.min(parseDuration(retryAfter) ?? MAX_DELAY_MS, MAX_DELAY_MS)
-        : null;
-      return {
-        outcome: "failed",
-        failure: { ...failure, stack: stack ?? null, ...(retryAfterMs === null ? {} : { retryAfterMs }) },
-      };
-    }
-    case "cancelled":
-      return { outcome: "cancelled" };
-    case "rejected":
-      return { outcome: "rejected" };
-    case "suspended":
-      return { outcome: "suspended" };
-  }
 }
 
 /** Decodes the ids of an operation; null when one is malformed, which is answered as a lease that is not held. */

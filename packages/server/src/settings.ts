@@ -1,0 +1,272 @@
+/**
+ * The environment variables of the server. docs/reference/configuration.md is generated from this table; `config.ts` reads
+ * them. `byDefault` is what an unset one means, null when that takes words.
+ */
+export type Setting = { name: string; byDefault: string | null; description: string; secret?: true };
+
+/** The table that docs/reference/configuration.md is generated from. */
+export const SETTINGS = {
+  host: { name: "HOST", byDefault: "127.0.0.1", description: "Address to listen on." },
+  port: { name: "PORT", byDefault: "4400", description: "Port to listen on; 0 takes a free one." },
+  databaseUrl: {
+    name: "DATABASE_URL",
+    byDefault: null,
+    description: "PostgreSQL 15 or later. Without it an embedded PostgreSQL runs in the data folder.",
+    secret: true,
+  },
+  databaseDirectUrl: {
+    name: "DATABASE_DIRECT_URL",
+    byDefault: null,
+    description: "The same database past a pooler, for LISTEN and migrations. Default: DATABASE_URL.",
+    secret: true,
+  },
+  poolSize: {
+    name: "KEELSON_POOL_SIZE",
+    byDefault: "12",
+    description: "Connections to PostgreSQL, 2 to 200.",
+  },
+  statementNames: {
+    name: "KEELSON_STATEMENT_NAMES",
+    byDefault: "on",
+    description: "`off` behind a pooler that does not keep prepared statements.",
+  },
+  dataDir: {
+    name: "KEELSON_DATA_DIR",
+    byDefault: ".keelson",
+    description: "Folder of the embedded database, bundles, credentials and caches.",
+  },
+  s3Bucket: {
+    name: "S3_BUCKET",
+    byDefault: null,
+    description:
+      "Bucket for bundles and the files of workspaces, in any S3-compatible store. Without it they are in the data folder, which all servers must then share.",
+  },
+  s3Endpoint: {
+    name: "S3_ENDPOINT",
+    byDefault: null,
+    description:
+      "URL of a store other than AWS, such as `http://minio:9000`; buckets are then part of the path.",
+  },
+  s3Region: {
+    name: "S3_REGION",
+    byDefault: null,
+    description: "Region of the bucket. Default: `AWS_REGION`, else `us-east-1`.",
+  },
+  s3Prefix: {
+    name: "S3_PREFIX",
+    byDefault: null,
+    description: "What the keys of all objects begin with, such as `keelson/production`.",
+  },
+  awsAccessKeyId: {
+    name: "AWS_ACCESS_KEY_ID",
+    byDefault: null,
+    description:
+      "Credentials of the bucket. Without them they are looked for as AWS tools do: profile, web identity, container, instance.",
+    secret: true,
+  },
+  awsSecretAccessKey: {
+    name: "AWS_SECRET_ACCESS_KEY",
+    byDefault: null,
+    description: "Belongs to the access key.",
+    secret: true,
+  },
+  awsSessionToken: {
+    name: "AWS_SESSION_TOKEN",
+    byDefault: null,
+    description: "Belongs to temporary credentials.",
+    secret: true,
+  },
+  publicUrl: {
+    name: "PUBLIC_URL",
+    byDefault: null,
+    description: "The address under which callers reach the server, when it is not the one listened on.",
+  },
+  leaseDuration: {
+    name: "KEELSON_LEASE_DURATION",
+    byDefault: "15s",
+    description: "How long a silent worker keeps its runs, 6s to 300s.",
+  },
+  masterKey: {
+    name: "KEELSON_MASTER_KEY",
+    byDefault: null,
+    description:
+      "32 bytes in base64, the same on all servers of one database. Default: `master.key` in the data folder, made at the first start. Keep a copy: without it, secrets cannot be read.",
+    secret: true,
+  },
+  credentials: {
+    name: "KEELSON_CREDENTIALS",
+    byDefault: null,
+    description:
+      "The first credentials as JSON, made by `keelson credentials`, for servers without a common data folder. Default: `credentials.json` in the data folder, made at the first start.",
+    secret: true,
+  },
+  parkAfter: {
+    name: "KEELSON_PARK_AFTER",
+    byDefault: "30s",
+    description: "How long a waiting run keeps its process before it is suspended, 0s to 1h.",
+  },
+  workspaceIdle: {
+    name: "KEELSON_WORKSPACE_IDLE",
+    byDefault: "10m",
+    description: "How long a live workspace in which nothing happens stays on its machine, 10s to 24h.",
+  },
+  keepRuns: {
+    name: "KEELSON_KEEP_RUNS",
+    byDefault: "30d",
+    description:
+      "How long ended runs are kept, with their journals and waits; those of a session stay as long as it. Of these settings each is 1h to 3650d, or `never` for never dropping.",
+  },
+  keepEvents: {
+    name: "KEELSON_KEEP_EVENTS",
+    byDefault: "30d",
+    description: "How long the events of ended runs are kept, if not as long as the run.",
+  },
+  keepLogs: {
+    name: "KEELSON_KEEP_LOGS",
+    byDefault: "30d",
+    description: "How long the logs of ended runs are kept, if not as long as the run.",
+  },
+  packLogsAfter: {
+    name: "KEELSON_PACK_LOGS_AFTER",
+    byDefault: "1h",
+    description:
+      "How long after a run's end its logs, if they are large, are moved from the database into a compressed blob, or `never`.",
+  },
+  keepSessions: {
+    name: "KEELSON_KEEP_SESSIONS",
+    byDefault: "90d",
+    description: "How long ended sessions are kept.",
+  },
+  keepRecords: {
+    name: "KEELSON_KEEP_RECORDS",
+    byDefault: "90d",
+    description: "How long the records of ended sessions are kept, if not as long as the session.",
+  },
+  keepTokens: {
+    name: "KEELSON_KEEP_TOKENS",
+    byDefault: "30d",
+    description: "How long completed, cancelled and expired tokens are kept.",
+  },
+  keepOccurrences: {
+    name: "KEELSON_KEEP_OCCURRENCES",
+    byDefault: "90d",
+    description: "How long the due times of schedules are kept in their ledger.",
+  },
+  keepOutput: {
+    name: "KEELSON_KEEP_OUTPUT",
+    byDefault: "7d",
+    description: "How long the output of ended execs and PTYs is kept.",
+  },
+  keepVersions: {
+    name: "KEELSON_KEEP_VERSIONS",
+    byDefault: "30d",
+    description:
+      "How long versions of workspaces are kept; never dropped are the current one, the newest ones, and what a fork or a sandbox was made from.",
+  },
+  keepVersionCount: {
+    name: "KEELSON_KEEP_VERSION_COUNT",
+    byDefault: "20",
+    description: "How many of the newest versions of a workspace are kept however old, 1 to 10000.",
+  },
+  rateLimit: {
+    name: "KEELSON_RATE_LIMIT",
+    byDefault: "0",
+    description:
+      "Requests a second for each credential over all servers, in windows of 10 seconds, workers aside; 0 is unlimited.",
+  },
+  addressRateLimit: {
+    name: "KEELSON_ADDRESS_RATE_LIMIT",
+    byDefault: "1000",
+    description:
+      "The same for each address, of requests without a valid credential, callbacks of providers among them.",
+  },
+  failureLimit: {
+    name: "KEELSON_FAILED_AUTHENTICATION_LIMIT",
+    byDefault: "300",
+    description:
+      "Credentials that are not valid, a minute for each address over all servers; 0 is unlimited.",
+  },
+  loginLimit: {
+    name: "KEELSON_LOGIN_RATE_LIMIT",
+    byDefault: "60",
+    description:
+      "Requests that sign somebody in, a minute for each address over all servers; ten times as many for devices that ask for their token, and for tokens of workers. 0 is unlimited.",
+  },
+  liveRuns: {
+    name: "KEELSON_MAX_LIVE_RUNS",
+    byDefault: "1000000",
+    description: "Runs that have not ended, in each environment without a quota of its own; 0 is unlimited.",
+  },
+  eventStreams: {
+    name: "KEELSON_MAX_EVENT_STREAMS",
+    byDefault: "1000",
+    description: "Open event streams, likewise.",
+  },
+  storedMebibytes: {
+    name: "KEELSON_MAX_STORED_MIB",
+    byDefault: "0",
+    description: "Mebibytes of files, bundles, stream records and logs, likewise.",
+  },
+  trustedProxies: {
+    name: "KEELSON_TRUSTED_PROXIES",
+    byDefault: null,
+    description:
+      "Addresses and networks of proxies before the server, with commas: `10.0.0.0/8, 2001:db8::7`. Theirs is the only `X-Forwarded-For` that is believed.",
+  },
+  smtpUrl: {
+    name: "SMTP_URL",
+    byDefault: null,
+    description:
+      "Server for mails, `smtp://user:password@host:587`. Without it sign-in links and invitations are printed on standard error.",
+    secret: true,
+  },
+  mailFrom: {
+    name: "KEELSON_MAIL_FROM",
+    byDefault: "Keelson <keelson@localhost>",
+    description: "Sender of mails.",
+  },
+  githubClientId: {
+    name: "GITHUB_CLIENT_ID",
+    byDefault: null,
+    description:
+      "OAuth app for sign-in by GitHub; its callback is `<PUBLIC_URL>/api/auth/github/finish`. Without it there is none.",
+  },
+  githubClientSecret: {
+    name: "GITHUB_CLIENT_SECRET",
+    byDefault: null,
+    description: "The OAuth app's secret.",
+    secret: true,
+  },
+  githubUrl: {
+    name: "KEELSON_GITHUB_URL",
+    byDefault: "https://github.com",
+    description: "Where people sign in: GitHub, or a GitHub Enterprise server.",
+  },
+  githubApiUrl: {
+    name: "KEELSON_GITHUB_API_URL",
+    byDefault: "https://api.github.com",
+    description: "The API of the same.",
+  },
+  logLevel: {
+    name: "KEELSON_LOG_LEVEL",
+    byDefault: "info",
+    description: "`debug`, `info`, `warn`, `error` or `silent`.",
+  },
+} as const satisfies Record<string, Setting>;
+
+/** Names that other parts read: known here so that a misspelt name is told from them. */
+export const OTHERS = [
+  "KEELSON_URL",
+  "KEELSON_API_KEY",
+  "KEELSON_USER_TOKEN",
+  "KEELSON_ADMIN_KEY",
+  "KEELSON_ENROLLMENT_TOKEN",
+  "KEELSON_AGENT_NAME",
+  "KEELSON_AGENT_CAPACITY",
+  "KEELSON_AGENT_WORKSPACES",
+  "KEELSON_TASK_ENV",
+  "KEELSON_NEW_MASTER_KEY",
+  "KEELSON_TEST_DATABASE_URL",
+  "KEELSON_TEST_CRASH_SECONDS",
+  "KEELSON_TEST_SEED",
+];
