@@ -7,6 +7,7 @@ import type { RetentionPolicy } from "../../src/core/retention/retention.ts";
 import { takeRetentionLock } from "../../src/core/retention/retention-reads.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
+import { until } from "../crash/support/site.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { emit, sessionKnows, startSession } from "../support/session-scene.ts";
@@ -184,6 +185,29 @@ describe("what was kept long enough", () => {
     assert.equal(await status(`/v1/runs/${runs[0].id}`), 404);
     assert.equal((await scene.call("GET", `/api/sessions/${open.id}/outputs/output`)).body.records.length, 1);
     await checkInvariants(scene.server.db, "after the session went");
+  });
+
+  test("is taken off what the environment stores", async () => {
+    const { db } = scene.server;
+    const stored = async (): Promise<number> => {
+      const [row] = await db.query<{ bytes: number }>(
+        sql`SELECT sum(bytes)::bigint AS bytes FROM stored_bytes`,
+      );
+      return row?.bytes ?? 0;
+    };
+    await dropIn(100, { runsMs: DAY_MS, sessionsMs: DAY_MS, recordsMs: DAY_MS });
+    const before = await stored();
+    const session = await startSession(scene);
+    await emit(scene, session, "x".repeat(1_000));
+    await scene.call("POST", `/api/sessions/${session.id}/cancel`);
+    await finished();
+    // A record of a thousand letters in quotes, and two lines of five bytes.
+    const between = before + 1_002 + 10;
+    await until("what was stored is counted", 10_000, async () => (await stored()) === between);
+    await dropIn(100, { logsMs: DAY_MS });
+    assert.equal(await stored(), between - 10);
+    await dropIn(100, { recordsMs: DAY_MS });
+    assert.equal(await stored(), before);
   });
 
   test("of ended tokens goes, of pending ones and of those of a living run nothing", async () => {

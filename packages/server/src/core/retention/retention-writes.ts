@@ -45,7 +45,10 @@ export async function deleteRunEvents(
   );
 }
 
-/** Drops chunks and packs. A blob that no pack needs any more is collected after the grace. @returns how many chunks. */
+/**
+ * Drops chunks and packs, and takes the chunks off what the environment stores; a pack counts as its blob. A blob that no
+ * pack needs any more is collected after the grace. @returns how many chunks.
+ */
 export async function deleteRunLogs(
   tx: Tx,
   environmentId: string,
@@ -55,7 +58,12 @@ export async function deleteRunLogs(
   return countOf(
     await tx.query<Count>(sql`
     WITH gone AS (
-      DELETE FROM run_logs WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[]) RETURNING 1
+      DELETE FROM run_logs WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+      RETURNING length(data) AS bytes
+    ), freed AS (
+      UPDATE stored_bytes s SET bytes = greatest(0, s.bytes - g.bytes)
+      FROM (SELECT sum(bytes)::bigint AS bytes FROM gone) g
+      WHERE s.environment_id = ${environmentId} AND g.bytes > 0
     ), packs AS (
       DELETE FROM run_log_packs WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
       RETURNING digest, last_sequence - first_sequence + 1 AS chunks
@@ -159,7 +167,17 @@ export async function dropRecords(
       ORDER BY t.environment_id, t.id LIMIT ${sessions} FOR NO KEY UPDATE OF t
     ), gone AS (
       DELETE FROM stream_records r USING pieces p
-      WHERE r.environment_id = p.environment_id AND r.stream_id = p.id AND r.sequence <= p.up_to RETURNING 1
+      WHERE r.environment_id = p.environment_id AND r.stream_id = p.id AND r.sequence <= p.up_to
+      RETURNING r.environment_id, length(r.data) AS bytes
+    ), counted AS (
+      -- Rows are taken in one order by all who add to them.
+      SELECT s.environment_id, g.bytes FROM stored_bytes s
+      JOIN (SELECT environment_id, sum(bytes)::bigint AS bytes FROM gone GROUP BY environment_id) g
+        ON g.environment_id = s.environment_id
+      ORDER BY s.environment_id FOR NO KEY UPDATE OF s
+    ), freed AS (
+      UPDATE stored_bytes s SET bytes = greatest(0, s.bytes - c.bytes)
+      FROM counted c WHERE s.environment_id = c.environment_id
     ), moved AS (
       UPDATE streams t SET kept_after = p.up_to FROM pieces p WHERE t.environment_id = p.environment_id AND t.id = p.id
     ), emptied AS (

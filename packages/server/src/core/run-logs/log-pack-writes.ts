@@ -9,13 +9,17 @@ export type LogPackInsert = {
   digest: Buffer;
 };
 
-/** Takes the chunks of a pack out of the rows. @returns how many there were. */
+/** Takes the chunks of a pack out of the rows: from now on its blob is what is stored. @returns how many there were. */
 export async function deletePackedChunks(tx: Tx, pack: LogPackInsert): Promise<number> {
   const [row] = await tx.query<{ count: number }>(sql`
     WITH gone AS (
       DELETE FROM run_logs WHERE environment_id = ${pack.environmentId} AND run_id = ${pack.runId}
         AND sequence BETWEEN ${pack.firstSequence} AND ${pack.lastSequence}
-      RETURNING 1
+      RETURNING length(data) AS bytes
+    ), freed AS (
+      UPDATE stored_bytes s SET bytes = greatest(0, s.bytes - g.bytes)
+      FROM (SELECT sum(bytes)::bigint AS bytes FROM gone) g
+      WHERE s.environment_id = ${pack.environmentId} AND g.bytes > 0
     )
     SELECT count(*) AS count FROM gone`);
   return row?.count ?? 0;
