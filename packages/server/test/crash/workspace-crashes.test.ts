@@ -51,6 +51,30 @@ test("an agent that was stopped past its lease ends what it ran and commits noth
   await Promise.all([stopped.kill(), other.kill()]);
 });
 
+test("an agent that was stopped in the middle of a commit past its lease commits nothing afterwards", async (t) => {
+  const stopped = await site.startAgent();
+  const { id } = await site.create();
+  await site.exec(id, "echo one > kept");
+  // Bytes that do not compress, so that the commit takes a while.
+  const exec = await site.startExec(id, "head -c 60000000 /dev/urandom > big; echo two > kept; echo written");
+  const { id: mat } = (await site.get(id)).materialization;
+  stopped.signal("SIGSTOP");
+  const { status } = await site.untilOver(exec);
+  await site.untilStatus(id, "failed");
+  const other = await site.startAgent();
+  const found = await site.exec(id, "cat kept; test -e big && echo whole; echo three > kept");
+  // The commit was the server's before the stop, or it never came: there is no half of it.
+  assert.ok(["one\n", "two\nwhole\n"].includes(found.out), found.out);
+  const versions = (await site.versions(id)).length;
+  stopped.signal("SIGCONT");
+  await gone(mat);
+  assert.equal((await site.versions(id)).length, versions);
+  assert.equal((await site.get(id)).current_version_id, found.version_id);
+  assert.equal(await site.read(id, "kept"), "three\n");
+  t.diagnostic(`the exec is ${status}; the next agent found ${JSON.stringify(found.out)}`);
+  await Promise.all([stopped.kill(), other.kill()]);
+});
+
 /** Every file of the current version has the content that its number says. */
 async function checkWhole(workspace: string): Promise<number> {
   const { current_version_id: version } = await site.get(workspace);
