@@ -5,7 +5,7 @@ import { DeclaredId, Id, Nullable, Timestamp } from "./primitives.ts";
 const EnvironmentVariables = Type.Record(
   Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }),
   Type.String({ maxLength: 32_768 }),
-  { maxProperties: 200 },
+  { maxProperties: 200, additionalProperties: false },
 );
 
 const SandboxResources = Type.Object(

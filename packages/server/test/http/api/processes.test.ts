@@ -345,6 +345,10 @@ describe("execs and PTYs", () => {
     assert.deepEqual([again.body.id, again.headers.get("idempotency-replayed")], [process_id, "true"]);
     const long = await post(`/v1/workspaces/${id}/exec`, { command: ["true"], timeout: "11m" });
     assert.equal(long.status, 400);
+    for (const name of ["A-B", "1A", "", "A B"]) {
+      const odd = await post(`/v1/workspaces/${id}/exec`, { command: ["true"], env: { [name]: "x" } });
+      assert.equal(odd.status, 400, name);
+    }
     await worker.stopped(leased);
   });
 });
