@@ -29,6 +29,20 @@ const NEVER: RetentionPolicy = {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
+/** A run that has said two lines and succeeded. */
+async function finishOne(scene: RunScene): Promise<Json> {
+  const run = await scene.start("work", { payload: { n: 1 } });
+  const lease = await scene.worker.takeOne();
+  const chunk = {
+    stream: "stdout",
+    data: Buffer.from("said\n").toString("base64"),
+    at: "2026-11-20T09:15:00.123Z",
+  };
+  await scene.worker.report(lease.operation("start"), lease.operation("logs", { chunks: [chunk, chunk] }));
+  await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
+  return run;
+}
+
 describe("what was kept long enough", () => {
   let scene: RunScene;
   let dropped: Record<string, number>;
@@ -50,18 +64,7 @@ describe("what was kept long enough", () => {
       countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
     });
   const status = async (path: string): Promise<number> => (await scene.call("GET", path)).status;
-  const finished = async (): Promise<Json> => {
-    const run = await scene.start("work", { payload: { n: 1 } });
-    const lease = await scene.worker.takeOne();
-    const chunk = {
-      stream: "stdout",
-      data: Buffer.from("said\n").toString("base64"),
-      at: "2026-11-20T09:15:00.123Z",
-    };
-    await scene.worker.report(lease.operation("start"), lease.operation("logs", { chunks: [chunk, chunk] }));
-    await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
-    return run;
-  };
+  const finished = (): Promise<Json> => finishOne(scene);
   const counts = async (): Promise<Json> => (await scene.call("GET", "/api/runs/counts")).body.counts;
   const rowsOf = async (runId: string): Promise<number> => {
     const id = decodeId("run", runId);
@@ -187,29 +190,6 @@ describe("what was kept long enough", () => {
     await checkInvariants(scene.server.db, "after the session went");
   });
 
-  test("is taken off what the environment stores", async () => {
-    const { db } = scene.server;
-    const stored = async (): Promise<number> => {
-      const [row] = await db.query<{ bytes: number }>(
-        sql`SELECT sum(bytes)::bigint AS bytes FROM stored_bytes`,
-      );
-      return row?.bytes ?? 0;
-    };
-    await dropIn(100, { runsMs: DAY_MS, sessionsMs: DAY_MS, recordsMs: DAY_MS });
-    const before = await stored();
-    const session = await startSession(scene);
-    await emit(scene, session, "x".repeat(1_000));
-    await scene.call("POST", `/api/sessions/${session.id}/cancel`);
-    await finished();
-    // A record of a thousand letters in quotes, and two lines of five bytes.
-    const between = before + 1_002 + 10;
-    await until("what was stored is counted", 10_000, async () => (await stored()) === between);
-    await dropIn(100, { logsMs: DAY_MS });
-    assert.equal(await stored(), between - 10);
-    await dropIn(100, { recordsMs: DAY_MS });
-    assert.equal(await stored(), before);
-  });
-
   test("of ended tokens goes, of pending ones and of those of a living run nothing", async () => {
     const make = async (): Promise<string> =>
       (await scene.call("POST", "/v1/tokens", { body: { timeout: "30d" } })).body.id;
@@ -279,6 +259,37 @@ describe("what was kept long enough", () => {
     await scene.server.db.query(sql`DELETE FROM runs WHERE id < '00000000-0000-7000-9000-000000000000'`);
     await scene.server.db.query(sql`DELETE FROM run_counts WHERE status = 'failed'`);
   });
+});
+
+test("what was dropped is taken off what the environment stores", async () => {
+  const scene = await startRunScene({ tasks: [{ id: "work" }], actors: [{ id: "chat" }] });
+  try {
+    const stored = async (): Promise<number> => {
+      const [row] = await scene.server.db.query<{ bytes: number | null }>(
+        sql`SELECT sum(bytes)::bigint AS bytes FROM stored_bytes`,
+      );
+      return row?.bytes ?? 0;
+    };
+    const drop = (policy: Partial<RetentionPolicy>): Promise<void> =>
+      dropEnded({
+        db: scene.server.db,
+        clock: () => scene.clock.now() + 100 * DAY_MS,
+        retention: { ...NEVER, ...policy },
+        countDropped: () => undefined,
+      });
+    const session = await startSession(scene);
+    await emit(scene, session, "x".repeat(1_000));
+    await scene.call("POST", `/api/sessions/${session.id}/cancel`);
+    await finishOne(scene);
+    // A record of a thousand letters in quotes, and two lines of five bytes.
+    await until("what was stored is counted", 30_000, async () => (await stored()) === 1_002 + 10);
+    await drop({ logsMs: DAY_MS });
+    assert.equal(await stored(), 1_002);
+    await drop({ recordsMs: DAY_MS });
+    assert.equal(await stored(), 0);
+  } finally {
+    await scene.stop();
+  }
 });
 
 test("how long is a duration or never, and on by default", () => {
