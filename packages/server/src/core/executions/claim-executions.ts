@@ -111,6 +111,9 @@ export const takePicked = (claim: Claim): Sql => sql`
         event_sequence = e.event_sequence + 1, updated_at = now()
       FROM picked p
       WHERE e.environment_id = p.environment_id AND e.run_id = p.run_id
+        -- Said again, so that a table taken for empty is not read whole for each picked run.
+        AND e.environment_id = ANY(ARRAY(SELECT environment_id FROM picked))
+        AND e.run_id = ANY(ARRAY(SELECT run_id FROM picked))
       RETURNING e.environment_id, e.run_id, e.lease_id, e.epoch, e.lease_expires_at, e.attempt_number, e.max_duration_ms,
         e.metadata, e.event_sequence, e.journal_sequence, e.wait_count, e.limited, e.active_ms, p.place
     ), events AS (

@@ -20,9 +20,19 @@ export function lockExecutions(tx: Tx, keys: readonly ExecutionKey[]): Promise<E
     FROM executions e
     JOIN unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
       ON e.environment_id = k.environment_id AND e.run_id = k.run_id
+    WHERE ${amongRuns(keys)}
     ORDER BY e.environment_id, e.run_id
     FOR UPDATE OF e`);
 }
+
+/**
+ * Says again, of executions e that are joined with a list, which runs the list is of. After a vacuum of the empty table
+ * PostgreSQL takes it for empty however much it holds since, and reads all of it for each entry of the list: 2.5 s for the
+ * ends of 100 runs beside 9,000 others. By this it reads no more than the list has.
+ */
+export const amongRuns = (keys: readonly ExecutionKey[]): Sql => sql`
+  e.environment_id = ANY(${[...new Set(keys.map((key) => key.environmentId))]}::uuid[])
+  AND e.run_id = ANY(${keys.map((key) => key.runId)}::uuid[])`;
 
 /** What a loop takes at once; rows that another transaction holds are left for the next round. */
 export const SWEEP_LIMIT = 500;

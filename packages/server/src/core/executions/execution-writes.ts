@@ -2,6 +2,7 @@ import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import type { LogStream } from "@keelson/contract";
 import type { Change, Execution, NewJournalEntry } from "./execution.ts";
+import { amongRuns } from "./execution-reads.ts";
 
 export type NewLogChunk = {
   environmentId: string;
@@ -108,7 +109,7 @@ const updateStatement = (live: readonly Execution[], assignments: Sql, source: S
     ) AS u (environment_id, run_id, status, ready, admitted, available_at, expires_at, attempt_started_at, started_at,
       deadline_at, worker_id, applied_sequence, recovering, cancel_requested_at, event_sequence, log_sequence, stdout_bytes,
       stderr_bytes, metadata)${source}
-    WHERE e.environment_id = u.environment_id AND e.run_id = u.run_id
+    WHERE e.environment_id = u.environment_id AND e.run_id = u.run_id AND ${amongRuns(live)}
   )`;
 
 const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
@@ -134,6 +135,7 @@ const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
     FROM ended
   ), gone AS (
     DELETE FROM executions e USING ended x WHERE e.environment_id = x.environment_id AND e.run_id = x.run_id
+      AND ${amongRuns(ended.map(({ execution }) => execution))}
   )`;
 
 /** Whoever waits for these ends is told after the commit; until then the row keeps that from being forgotten. */
@@ -225,12 +227,12 @@ export function renewLeases(
         ${leases.map((l) => l.leaseId)}::uuid[], ${leases.map((l) => l.epoch)}::integer[]
       ) AS l (environment_id, run_id, lease_id, epoch)
         ON e.environment_id = l.environment_id AND e.run_id = l.run_id AND e.lease_id = l.lease_id AND e.epoch = l.epoch
-      WHERE e.worker_id = ${workerId}
+      WHERE e.worker_id = ${workerId} AND ${amongRuns(leases)}
       ORDER BY e.environment_id, e.run_id
       FOR UPDATE OF e
     )
     UPDATE executions e SET lease_expires_at = to_timestamp(${expiresAt}::float8 / 1000)
     FROM held h
-    WHERE e.environment_id = h.environment_id AND e.run_id = h.run_id
+    WHERE e.environment_id = h.environment_id AND e.run_id = h.run_id AND ${amongRuns(leases)}
     RETURNING e.lease_id AS "leaseId"`);
 }
