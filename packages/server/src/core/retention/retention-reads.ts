@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { sql, type Sql } from "../../db/sql.ts";
 
 const RETENTION_LOCK = 7_233_101_880;
 
@@ -46,47 +46,31 @@ export const listEndedRuns = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
     JOIN runs r ON r.environment_id = ${sweep.environmentId} AND r.id = p.run_id
     ORDER BY p.run_id`);
 
-/** Ended runs that have events. */
-export const listRunsWithEvents = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
-  tx.query<Candidate>(sql`
-    SELECT p.run_id AS id, coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), false) AS "isDue"
+/**
+ * Runs that have rows of a table, a page of rows at a time.
+ *
+ * @param without whether a run that has no result is due: it lives, or it was dropped just then.
+ */
+const listRunsWith =
+  (rows: Sql, without: boolean) =>
+  (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
+    tx.query<Candidate>(sql`
+    SELECT p.run_id AS id,
+      coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), ${without}::boolean) AS "isDue"
     FROM (
       SELECT DISTINCT run_id FROM (
-        SELECT run_id FROM run_events
+        SELECT run_id FROM ${rows}
         WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
-        ORDER BY run_id, sequence LIMIT ${sweep.limit}
+        ORDER BY run_id LIMIT ${sweep.limit}
       ) rows
     ) p
     LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
     ORDER BY p.run_id`);
 
-/** Ended runs that have logs in rows. */
-export const listRunsWithLogs = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
-  tx.query<Candidate>(sql`
-    SELECT p.run_id AS id, coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), false) AS "isDue"
-    FROM (
-      SELECT DISTINCT run_id FROM (
-        SELECT run_id FROM run_logs
-        WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
-        ORDER BY run_id, sequence LIMIT ${sweep.limit}
-      ) rows
-    ) p
-    LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
-    ORDER BY p.run_id`);
-
-/** Runs that have logs in packs: all of those have ended, and one that was dropped just then leaves its pack to this. */
-export const listRunsWithLogPacks = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
-  tx.query<Candidate>(sql`
-    SELECT p.run_id AS id, coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), true) AS "isDue"
-    FROM (
-      SELECT DISTINCT run_id FROM (
-        SELECT run_id FROM run_log_packs
-        WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
-        ORDER BY run_id, first_sequence LIMIT ${sweep.limit}
-      ) rows
-    ) p
-    LEFT JOIN run_results x ON x.environment_id = ${sweep.environmentId} AND x.run_id = p.run_id
-    ORDER BY p.run_id`);
+export const listRunsWithEvents = listRunsWith(sql`run_events`, false);
+export const listRunsWithLogs = listRunsWith(sql`run_logs`, false);
+/** All of those have ended, and one that was dropped just then leaves its pack to this. */
+export const listRunsWithLogPacks = listRunsWith(sql`run_log_packs`, true);
 
 /** Tokens that have ended. Not due are those of a living run, and those that one has not taken note of. */
 export const listEndedTokens = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
