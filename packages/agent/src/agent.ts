@@ -90,6 +90,10 @@ export class Agent {
       random,
       logger,
       signal,
+      // A long backlog holds all slots, also those of runs that have ended: nothing else would end then and tell.
+      onDelivered: () => {
+        if (this.#freeSlots() > 0) this.#loop.wake();
+      },
     });
     this.#context = {
       bundles: this.#bundles,

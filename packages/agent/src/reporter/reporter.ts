@@ -17,6 +17,8 @@ export type ReporterOptions = {
   logger: Logger;
   /** Ends all sending; what is queued then is lost. */
   signal: AbortSignal;
+  /** The backlog has become shorter. */
+  onDelivered(): void;
 };
 
 /**
@@ -73,6 +75,7 @@ export class Reporter {
       this.#batch = this.#takeBatch();
       if (this.#batch.length > 0) await this.#deliver(this.#batch);
       this.#batch = [];
+      this.#options.onDelivered();
     }
     this.#flushing = false;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
