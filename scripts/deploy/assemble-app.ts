@@ -4,7 +4,7 @@ import path from "node:path";
 import { root } from "./read-deployment.ts";
 
 /** What the Dockerfile keeps of a package. */
-const KEPT = ["dist", "public", "package.json"];
+const KEPT = ["dist", "package.json"];
 /** Of what is installed here, what is not installed in the image. */
 const isLeftOut = (name: string): boolean =>
   name.startsWith(".") ||

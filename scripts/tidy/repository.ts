@@ -17,7 +17,7 @@ export interface Finding {
   readonly message: string;
 }
 
-const SOURCE = /^(packages|scripts|bench|examples)\/.*\.(ts|mts|mjs|js)$/;
+const SOURCE = /^(packages|scripts|bench|examples)\/.*\.(ts|tsx|mts|mjs|js)$/;
 const SKIPPED_FOLDERS = new Set([".git", "node_modules", "dist", "coverage", ".keelson", "report"]);
 
 /** Builds the view of the checks from files in memory. */

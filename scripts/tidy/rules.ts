@@ -66,7 +66,12 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     may: [/^packages\/(sdk|agent|server|contract)\/src\//],
     own: "package",
   },
-  { layer: "console", files: /^packages\/console\//, may: [/^packages\/sdk\/src\//], own: "package" },
+  {
+    layer: "console",
+    files: /^packages\/console\//,
+    may: [CONTRACT, /^packages\/sdk\/src\//],
+    own: "package",
+  },
   { layer: "an example", files: /^examples\//, may: [/^packages\/sdk\/src\//], own: "package" },
 
   { layer: "db", files: DB, may: [CONTRACT, LEAF], own: "folder" },
@@ -138,7 +143,7 @@ export const ENTRIES: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(index|main)\.ts$/,
   /^packages\/sdk\/src\/(browser|runtime\/index)\.ts$/,
   /^packages\/agent\/src\/(host|supervisor)\/main\.ts$/,
-  /^packages\/console\/public\//,
+  /^packages\/console\/(src\/main\.tsx|vite\.config\.ts)$/,
   /^scripts\/[^/]+\.(ts|mjs)$/,
   /^bench\/src\/main\.ts$/,
   /^examples\/[^/]+\//,
@@ -152,7 +157,7 @@ export const HOMES: Readonly<Record<Use, { homes: readonly RegExp[]; instead: st
     instead: "read it in config.ts or a main.ts and pass the value in",
   },
   "the current time": {
-    homes: [/(^|\/)clock\.ts$/, /^packages\/agent\/src\/host\//, /^packages\/cli\/src\//],
+    homes: [/(^|\/)clock\.ts$/, /^packages\/agent\/src\/host\//, /^packages\/(cli|console)\/src\//],
     instead: "take a clock as an argument",
   },
   "Math.random": {
@@ -178,8 +183,7 @@ export const BANNED_LAST_WORDS: ReadonlySet<string> = new Set(
   "util utils helper helpers misc service services manager managers".split(" "),
 );
 /** The only places where a file may be called index. */
-export const INDEX_FILES =
-  /^(packages\/[^/]+\/src\/(runtime\/)?index\.ts|packages\/console\/public\/index\.html)$/;
+export const INDEX_FILES = /^packages\/([^/]+\/src\/(runtime\/)?index\.ts|console\/index\.html)$/;
 
 export const MAX_FILE_LINES = 400;
 export const MAX_FUNCTION_LINES = 70;

@@ -1,62 +1,42 @@
-// The console in headless Chromium, signed in by the link that the first start prints.
+// The console in headless Chromium: signing in, and what stands around every page.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { launchChromium, WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { openConsole, type ConsolePage } from "./support/open-console.ts";
 
-const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 const options = { skip: WITHOUT_CHROMIUM, timeout: 120_000 };
 
 describe("the console", options, () => {
   let scene: RunScene;
-  let browser: Browser;
-  let context: BrowserContext;
-  let page: Page;
-  let runId: string;
+  let console: ConsolePage;
   before(async () => {
     scene = await startRunScene({ tasks: [{ id: "report" }] });
-    runId = (await scene.start("report", { payload: { week: 47 } })).id;
-    browser = await launchChromium();
-    context = await browser.newContext();
-    page = await context.newPage();
-    page.setDefaultTimeout(60_000);
   });
   after(async () => {
-    await browser?.close();
+    await console?.close();
     await scene?.stop();
   });
 
-  const loginLink = (): string => {
-    const { user_token, project_id, environment_id } = scene.server.credentials;
-    const fragment = new URLSearchParams({ token: user_token, project_id, environment_id });
-    return `${scene.server.url}/#${fragment.toString()}`;
-  };
-  const row = (id: string) => page.locator(`tr[data-run="${id}"]`);
-
-  /** What axe finds wrong on the page as it is shown. */
-  async function violations(): Promise<string[]> {
-    await page.evaluate(AXE);
-    return page.evaluate(`axe.run().then(({ violations }) =>
-      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" ")))`);
-  }
-
-  test("asks a stranger to sign in, and shows nothing else", async () => {
-    await page.goto(scene.server.url);
-    await page.locator("#sign-in").waitFor();
-    assert.equal(await page.locator("#runs").isVisible(), false);
+  test("asks a stranger to sign in, and leads back to where they wanted to go", async () => {
+    console = await openConsole(scene.server, { isStranger: true });
+    const { page, at } = console;
+    await page.goto(at("runs"));
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.deepEqual(await console.violations(), []);
     await page.getByText("Sign in by a user token").click();
-    assert.deepEqual(await violations(), []);
+    await page.getByLabel("User token").fill(scene.server.credentials.user_token);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    assert.equal(page.url(), at("runs"));
+    await console.close();
   });
 
   test("signs in by the printed link, whose session no script can read afterwards", async () => {
-    await page.goto("about:blank");
-    await page.goto(loginLink());
-    await row(runId).waitFor();
-    assert.equal(page.url(), `${scene.server.url}/`);
+    console = await openConsole(scene.server);
+    const { page, context } = console;
+    await page.waitForURL(/\/e\/env_/);
     const [cookie, ...more] = await context.cookies();
     assert.deepEqual(
       [cookie?.name, cookie?.httpOnly, cookie?.sameSite, more.length],
@@ -64,65 +44,48 @@ describe("the console", options, () => {
     );
     assert.notEqual(cookie?.value, scene.server.credentials.user_token, "it has a session of its own");
     const readable = await page.evaluate(
-      "JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML])",
+      "JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML, location.href])",
     );
     assert.doesNotMatch(String(readable), /kl_usr_/);
-    assert.match((await page.locator("#who").textContent()) ?? "", /@/);
-    assert.deepEqual(await violations(), []);
   });
 
-  test("shows a run, its events and its output", async () => {
-    await row(runId).getByRole("button").click();
-    await page.locator("#events li").first().waitFor();
-    assert.match((await page.locator("#detail-title").textContent()) ?? "", new RegExp(runId));
-    assert.deepEqual(await violations(), []);
-    await page.keyboard.press("Escape");
-    await page.locator("#detail").waitFor({ state: "hidden" });
+  test("goes to a page by the keyboard alone", async () => {
+    const { page, at } = console;
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: /id/ }).fill("runs");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    assert.equal(page.url(), at("runs"));
+    assert.deepEqual(await console.violations(), []);
   });
 
-  test("shows each environment of the user, and the one that was chosen after a reload", async () => {
-    const select = page.getByLabel("Environment");
-    const names = (await select.locator("option").allTextContents()).map((name) => name.toLowerCase());
-    assert.deepEqual(names.toSorted(), ["development", "production"]);
-    await select.selectOption({ index: names.indexOf("production") });
-    await page.getByText("No run yet").waitFor();
+  test("says that the server is away, and is current again by itself", async () => {
+    const { page, context } = console;
+    await context.setOffline(true);
+    await page.getByText("Reconnecting").waitFor();
+    await context.setOffline(false);
+    await page.getByText("Live", { exact: true }).waitFor();
+  });
+
+  test("keeps the chosen theme", async () => {
+    const { page } = console;
+    await page.getByRole("button", { name: /Account of/ }).click();
+    await page.getByRole("menuitem", { name: "Dark theme" }).click();
     await page.reload();
-    await page.getByText("No run yet").waitFor();
-    await select.selectOption({ index: names.indexOf("development") });
-    await row(runId).waitFor();
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    assert.equal(await page.evaluate("getComputedStyle(document.documentElement).colorScheme"), "dark");
   });
 
-  test("signs out: the cookie's session is worthless, and the link's is not", async () => {
-    const [cookie] = await context.cookies();
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.locator("#sign-in").waitFor();
+  test("asks nobody but its server, and breaks no rule of its own", () => {
+    assert.deepEqual(console.foreign, []);
+    assert.deepEqual(console.problems, []);
+  });
+
+  test("signs out", async () => {
+    const { page, context } = console;
+    await page.getByRole("button", { name: /Account of/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.deepEqual(await context.cookies(), []);
-    const me = (as: string | undefined) => scene.server.call("GET", "/api/me", { as: as ?? "" });
-    // A look-up of the session is trusted for a second.
-    scene.clock.advance(2_000);
-    assert.equal((await me(cookie?.value)).status, 401);
-    assert.equal((await me(scene.server.credentials.user_token)).status, 200);
-  });
-
-  test("signs in by a pasted token, and says why one is refused", async () => {
-    await page.getByText("Sign in by a user token").click();
-    const submit = async (token: string): Promise<void> => {
-      await page.getByLabel("User token").fill(token);
-      await page.locator("#token-form button").click();
-    };
-    await submit(scene.server.credentials.user_token.replace(/.{6}$/, "000000"));
-    await page.getByRole("alert").waitFor();
-    assert.match((await page.getByRole("alert").textContent()) ?? "", /credential/);
-    await submit(scene.server.credentials.user_token);
-    await row(runId).waitFor();
-  });
-
-  test("asks to sign in again when the session has ended meanwhile", async () => {
-    const [cookie] = await context.cookies();
-    const ended = await scene.server.call("POST", "/api/auth/logout", { as: cookie?.value ?? "" });
-    assert.equal(ended.status, 204);
-    scene.clock.advance(2_000);
-    await page.getByText("Your session has ended").waitFor();
-    assert.equal(await page.locator("#runs").isVisible(), false);
   });
 });

@@ -4,12 +4,16 @@
  */
 import type { TokenCompletion } from "@keelson/contract";
 import type { ClientConfig } from "./client/config.ts";
-import type { CallOptions } from "./client/exchange.ts";
+import type { ApiRequest, CallOptions } from "./client/exchange.ts";
+import { followStream, type FollowOptions } from "./client/follow-stream.ts";
+import type { StreamEvent } from "./client/read-events.ts";
 import { createPublicSession, type SessionClient, type TokenSource } from "./client/public-session.ts";
 import { completeAt } from "./client/tokens.ts";
-import { createTransport } from "./client/transport.ts";
+import { createTransport, withQuery } from "./client/transport.ts";
 
-export type { CallOptions } from "./client/exchange.ts";
+export type { ApiRequest, CallOptions } from "./client/exchange.ts";
+export type { FollowOptions } from "./client/follow-stream.ts";
+export type { StreamEvent } from "./client/read-events.ts";
 export type { OutputOptions, SessionClient, TokenNeed, TokenSource } from "./client/public-session.ts";
 export type {
   AppendBatchCallOptions,
@@ -97,4 +101,30 @@ export async function completeToken({
   });
   const path = `/api/v1/tokens/${encodeURIComponent(id)}/complete`;
   return completeAt(transport, path, data, signal === undefined ? {} : { signal });
+}
+
+/** Calls of a server's routes by what the browser itself sends: the session's cookie. */
+export type PageClient = {
+  /** The answer's JSON; undefined when there is none. Rejects with a KeelsonError. */
+  request<T>(request: ApiRequest): Promise<T>;
+  /** The answer's body as it is. */
+  requestBytes(request: ApiRequest): Promise<Uint8Array>;
+  /** Follows an event stream across disconnects, each event once and in order. See FollowOptions for where it starts. */
+  follow(path: string, query: ApiRequest["query"], options?: FollowOptions): AsyncGenerator<StreamEvent>;
+};
+
+/**
+ * For pages that a server hands out itself, such as its console. `headers` is read at each request: what unsafe requests
+ * of a session by cookie need (`X-CSRF-Token`) may change.
+ */
+export function createPageClient(
+  options: ConnectionOptions & { headers: Record<string, string> },
+): PageClient {
+  const { headers, ...connection } = options;
+  const transport = createTransport({ ...toConfig(connection), headers });
+  return {
+    request: (request) => transport.request(request),
+    requestBytes: (request) => transport.requestBytes(request),
+    follow: (path, query, follow) => followStream(transport, withQuery(path, query), follow),
+  };
 }

@@ -23,6 +23,7 @@ import { readAnyBody, takesAnyBody } from "./any-body.ts";
 import { checkIJson } from "./check-i-json.ts";
 import { shownPath } from "./shown-path.ts";
 import { createDispatcher } from "./dispatch.ts";
+import { addConsole } from "./system/console.ts";
 import type { Method, Route } from "./route.ts";
 
 export type AppOptions = {
@@ -123,6 +124,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     for (const route of options.routes) if (takesAnyBody(route)) scope.route(dispatch(route));
     done();
   });
+  addConsole(app);
   refuseOtherMethods(app, options.routes);
   return app;
 }

@@ -30,7 +30,6 @@ import { capacityGroupRoutes } from "./capacity/worker-groups.ts";
 import { capacityWorkerRoutes } from "./capacity/workers.ts";
 import type { Route } from "./route.ts";
 import { deploymentRoutes } from "./v1/deployments.ts";
-import { consoleRoutes } from "./system/console.ts";
 import { docsRoutes } from "./system/docs.ts";
 import { healthRoutes } from "./system/health.ts";
 import { execRoutes } from "./v1/execs.ts";
@@ -105,5 +104,4 @@ export const routes: readonly Route[] = [
   ...capacityWorkerRoutes,
   ...healthRoutes,
   ...docsRoutes,
-  ...consoleRoutes,
 ];

@@ -1,0 +1,79 @@
+// The console in a real browser, signed in by the link that the first start prints.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { BrowserContext, Page } from "playwright-core";
+import { launchChromium } from "../../../sdk/test/support/chromium.ts";
+import type { ApiServer } from "../../../server/test/support/api-server.ts";
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+export type ConsolePage = {
+  page: Page;
+  context: BrowserContext;
+  /** What a page threw or the browser refused, such as what the page's policy forbids. Empty in a good test. */
+  problems: string[];
+  /** Addresses of other origins that were asked for. Empty in a good test. */
+  foreign: string[];
+  /** The address of a page of the first environment: `at("runs")`. */
+  at(path: string): string;
+  /** Goes to a page of the first environment. */
+  goto(path: string): Promise<void>;
+  /** What axe finds wrong with the page as it is shown, in both colour schemes. */
+  violations(): Promise<string[]>;
+  close(): Promise<void>;
+};
+
+type OpenOptions = {
+  /** Opens the start page without signing in. */
+  isStranger?: boolean;
+  viewport?: { width: number; height: number };
+};
+
+/** Close it in an `after` hook. */
+export async function openConsole(server: ApiServer, options: OpenOptions = {}): Promise<ConsolePage> {
+  const browser = await launchChromium();
+  const context = await browser.newContext({ viewport: options.viewport ?? { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const problems: string[] = [];
+  const foreign: string[] = [];
+  page.on("pageerror", ({ message }) => problems.push(message));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
+      problems.push(message.text());
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(server.url) && !/^(data|blob):/.test(url)) foreign.push(url);
+  });
+  const { user_token, project_id, environment_id } = server.credentials;
+  const at = (path: string): string => `${server.url}/e/${environment_id}${path === "" ? "" : `/${path}`}`;
+  if (options.isStranger !== true) {
+    const fragment = new URLSearchParams({ token: user_token, project_id, environment_id });
+    await page.goto(`${server.url}/#${fragment.toString()}`);
+    await page.getByRole("navigation", { name: "Pages" }).waitFor({ state: "attached" });
+  }
+  return {
+    page,
+    context,
+    problems,
+    foreign,
+    at,
+    goto: async (path) => void (await page.goto(at(path))),
+    violations: () => violationsOf(page),
+    close: () => browser.close(),
+  };
+}
+
+async function violationsOf(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  await page.evaluate(AXE);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const violations: string[] = await page.evaluate(`axe.run().then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" ")))`);
+    found.push(...violations.map((violation) => `${colorScheme}: ${violation}`));
+  }
+  return found;
+}
