@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
+import { useMutation, useQueryClient, type QueryKey, type UseMutationResult } from "@tanstack/react-query";
 import { showToast } from "../ui/toast-store.ts";
 import { usePlace, type Place } from "./place.ts";
 
@@ -10,25 +10,31 @@ export type ActionOptions<Result> = {
   isShownInPlace?: boolean;
 };
 
-/**
- * Something a person does to the environment. What is shown of it is read again afterwards. `work` is given the place,
- * which bodies and queries carry.
- */
-export function useAction<Input = void, Result = unknown>(
-  work: (place: Place, input: Input) => Promise<Result>,
+/** Something a person does. What is shown under `key` is read again afterwards. */
+export function useChange<Input = void, Result = unknown>(
+  key: QueryKey,
+  work: (input: Input) => Promise<Result>,
   { done, onDone, isShownInPlace = false }: ActionOptions<Result> = {},
 ): UseMutationResult<Result, Error, Input> {
-  const place = usePlace();
   const queries = useQueryClient();
   return useMutation<Result, Error, Input>({
-    mutationFn: (input) => work(place, input),
+    mutationFn: work,
     onSuccess: async (result) => {
       if (done !== undefined) showToast({ text: typeof done === "function" ? done(result) : done });
       onDone?.(result);
-      await queries.invalidateQueries({ queryKey: ["e", place.environment_id] });
+      await queries.invalidateQueries({ queryKey: key });
     },
     onError: (error) => {
       if (!isShownInPlace) showToast({ error });
     },
   });
+}
+
+/** Something a person does to the environment. `work` is given the place, which bodies and queries carry. */
+export function useAction<Input = void, Result = unknown>(
+  work: (place: Place, input: Input) => Promise<Result>,
+  options: ActionOptions<Result> = {},
+): UseMutationResult<Result, Error, Input> {
+  const place = usePlace();
+  return useChange(["e", place.environment_id], (input: Input) => work(place, input), options);
 }

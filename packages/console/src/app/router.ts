@@ -1,6 +1,25 @@
 import { createRouter } from "@tanstack/react-router";
+import { apiKeysRoute } from "../features/api-keys/api-key-routes.ts";
+import { deviceRoute } from "../features/device/device-route.ts";
+import { invitationRoute } from "../features/invitation/invitation-route.ts";
 import { loginRoute } from "../features/login/login-route.ts";
+import {
+  invitationsRoute,
+  membersRoute,
+  organizationAuditLogRoute,
+  projectsRoute,
+} from "../features/organization/organization-routes.ts";
 import { runsRoute } from "../features/runs/run-routes.ts";
+import { secretsRoute } from "../features/secrets/secret-routes.ts";
+import {
+  systemAuditLogRoute,
+  systemEnrollmentTokensRoute,
+  systemOrganizationsRoute,
+  systemOverviewRoute,
+  systemUsersRoute,
+  systemWorkerGroupsRoute,
+  systemWorkersRoute,
+} from "../features/system/system-routes.ts";
 import { homeRoute } from "./home-route.ts";
 import {
   environmentRoute,
@@ -12,11 +31,21 @@ import {
 
 const routeTree = rootRoute.addChildren([
   loginRoute,
+  deviceRoute,
+  invitationRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([runsRoute]),
-    organizationRoute.addChildren([]),
-    systemRoute.addChildren([]),
+    environmentRoute.addChildren([runsRoute, secretsRoute, apiKeysRoute]),
+    organizationRoute.addChildren([projectsRoute, membersRoute, invitationsRoute, organizationAuditLogRoute]),
+    systemRoute.addChildren([
+      systemOverviewRoute,
+      systemOrganizationsRoute,
+      systemUsersRoute,
+      systemWorkerGroupsRoute,
+      systemWorkersRoute,
+      systemEnrollmentTokensRoute,
+      systemAuditLogRoute,
+    ]),
   ]),
 ]);
 

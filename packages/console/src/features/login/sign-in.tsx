@@ -1,16 +1,11 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState, type ReactNode, type SyntheticEvent } from "react";
+import { useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { signInByToken } from "../../app/login-link.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { TextField } from "../../ui/field.tsx";
-
-const textOf = (event: SyntheticEvent<HTMLFormElement>, name: string): string => {
-  event.preventDefault();
-  const value = new FormData(event.currentTarget).get(name);
-  return typeof value === "string" ? value.trim() : "";
-};
+import { formValues } from "../../ui/form-values.ts";
 
 /** Every way to sign in that this server has. Whoever has comes back to `returnTo`. */
 export function SignIn({ returnTo }: { returnTo: string }): ReactNode {
@@ -39,7 +34,7 @@ function ByMail({ returnTo }: { returnTo: string }): ReactNode {
       </p>
     );
   return (
-    <form className="flex flex-col gap-3" onSubmit={(event) => start.mutate(textOf(event, "email"))}>
+    <form className="flex flex-col gap-3" onSubmit={(event) => start.mutate(formValues(event).text("email"))}>
       <TextField label="Mail address" name="email" type="email" autoComplete="email" required />
       {start.error !== null && <ErrorPanel error={start.error} />}
       <Button type="submit" kind="primary" isBusy={start.isPending}>
@@ -79,7 +74,10 @@ function ByToken({ returnTo }: { returnTo: string }): ReactNode {
   return (
     <details>
       <summary className="text-quiet">Sign in by a user token</summary>
-      <form className="mt-3 flex flex-col gap-3" onSubmit={(event) => signIn.mutate(textOf(event, "token"))}>
+      <form
+        className="mt-3 flex flex-col gap-3"
+        onSubmit={(event) => signIn.mutate(formValues(event).text("token"))}
+      >
         <TextField
           label="User token"
           name="token"

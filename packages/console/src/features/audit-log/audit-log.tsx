@@ -1,0 +1,95 @@
+import type { AuditEvent } from "@keelson/contract";
+import type { QueryKey } from "@tanstack/react-query";
+import { useState, type ReactNode } from "react";
+import { useRows } from "../../api/use-rows.ts";
+import { Button } from "../../ui/button.tsx";
+import { Id } from "../../ui/copy-button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { TextField } from "../../ui/field.tsx";
+import { formValues } from "../../ui/form-values.ts";
+import { JsonView } from "../../ui/json-view.tsx";
+import { Facts } from "../../ui/page.tsx";
+import { ListTable } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+
+type Filter = { action?: string; actor_id?: string; resource_id?: string };
+
+/** Who did what to which resource, the newest first. Each event carries the digest of the one before. */
+export function AuditLog({
+  cacheKey,
+  path,
+  scope,
+}: {
+  cacheKey: QueryKey;
+  path: string;
+  scope: Record<string, string>;
+}): ReactNode {
+  const [filter, setFilter] = useState<Filter>({});
+  const [shown, setShown] = useState<AuditEvent | null>(null);
+  const list = useRows<AuditEvent>(cacheKey, path, "audit_events", scope, { query: filter });
+  return (
+    <>
+      <FilterForm onFilter={setFilter} />
+      <ListTable
+        label="Audit events"
+        columns={[
+          { heading: "At", cell: ({ at }) => <Time at={at} /> },
+          { heading: "Action", cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
+          { heading: "Who", cell: ({ actor }) => actor.id ?? actor.kind },
+          { heading: "What", isOptional: true, cell: ({ resource }) => resource.id ?? resource.kind },
+          { heading: "From", isOptional: true, cell: ({ address }) => address ?? "–" },
+          {
+            heading: "Details",
+            cell: (event) => <Button onClick={() => setShown(event)}>Show {event.sequence}</Button>,
+          },
+        ]}
+        rowKey={({ id }) => id}
+        list={list}
+        empty={<Empty title="No such events" />}
+      />
+      {shown !== null && <EventDialog event={shown} onClose={() => setShown(null)} />}
+    </>
+  );
+}
+
+function FilterForm({ onFilter }: { onFilter: (filter: Filter) => void }): ReactNode {
+  return (
+    <form
+      className="flex flex-wrap items-end gap-3"
+      onSubmit={(event) => {
+        const { text } = formValues(event);
+        const given = (["action", "actor_id", "resource_id"] as const).map((name) => [name, text(name)]);
+        onFilter(Object.fromEntries(given.filter(([, value]) => value !== "")) as Filter);
+      }}
+    >
+      <TextField label="Action" name="action" placeholder="api_keys.revoke" />
+      <TextField label="Who (id)" name="actor_id" placeholder="user_…" />
+      <TextField label="Resource (id)" name="resource_id" placeholder="key_…" />
+      <Button type="submit">Filter</Button>
+    </form>
+  );
+}
+
+function EventDialog({ event, onClose }: { event: AuditEvent; onClose: () => void }): ReactNode {
+  return (
+    <Dialog title={event.action} isOpen onClose={onClose}>
+      <Facts
+        rows={[
+          ["At", <Time key="at" at={event.at} />],
+          ["Who", `${event.actor.kind} ${event.actor.id ?? ""}`],
+          [
+            "Credential",
+            event.credential === null ? "none" : `${event.credential.kind} ${event.credential.id}`,
+          ],
+          ["Resource", `${event.resource.kind} ${event.resource.id ?? ""}`],
+          ["From", event.address ?? "–"],
+          ["Request", <Id key="request" value={event.request_id} />],
+          ["Place in the chain", event.sequence],
+          ["Digest", <Id key="digest" value={event.digest} />],
+        ]}
+      />
+      <JsonView value={event.details} label="Details" />
+    </Dialog>
+  );
+}

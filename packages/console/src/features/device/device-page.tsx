@@ -1,0 +1,88 @@
+import type { DeviceAuthorization } from "@keelson/contract";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useEffectEvent, useState, type ReactNode } from "react";
+import { get, send } from "../../api/client.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorPanel } from "../../ui/error-panel.tsx";
+import { TextField } from "../../ui/field.tsx";
+import { formValues } from "../../ui/form-values.ts";
+import { LonePage } from "../../ui/lone-page.tsx";
+import { SignedInOnly } from "../login/signed-in-only.tsx";
+
+const codeOfAddress = (): string => new URLSearchParams(location.hash.slice(1)).get("user_code") ?? "";
+
+/** A person approves, or denies, the sign-in of a device that shows them a code (RFC 8628, section 3.3). */
+export function DevicePage(): ReactNode {
+  const returnTo = `/device#${new URLSearchParams({ user_code: codeOfAddress() }).toString()}`;
+  return (
+    <LonePage title="Sign in a device">
+      <SignedInOnly returnTo={returnTo}>
+        <Authorization />
+      </SignedInOnly>
+    </LonePage>
+  );
+}
+
+function Authorization(): ReactNode {
+  const find = useMutation({
+    mutationFn: (code: string) => get<DeviceAuthorization>("/api/auth/device/status", { user_code: code }),
+  });
+  const findByAddress = useEffectEvent(() => {
+    if (codeOfAddress() !== "") find.mutate(codeOfAddress());
+  });
+  useEffect(() => findByAddress(), []);
+  if (find.data?.status === "pending") return <Answer device={find.data} />;
+  if (find.data !== undefined)
+    return <p role="status">This sign-in was {find.data.status} before. Start a new one on the device.</p>;
+  return (
+    <form className="flex flex-col gap-4" onSubmit={(event) => find.mutate(formValues(event).text("code"))}>
+      <TextField
+        label="Code that the device shows"
+        name="code"
+        autoComplete="off"
+        placeholder="XXXX-XXXX"
+        defaultValue={codeOfAddress()}
+        className="font-mono text-lg tracking-widest uppercase"
+        required
+      />
+      {find.error !== null && <ErrorPanel error={find.error} />}
+      <Button type="submit" kind="primary" isBusy={find.isPending}>
+        Continue
+      </Button>
+    </form>
+  );
+}
+
+const TOLD = {
+  approve: "Approved. The device goes on by itself; you can close this page.",
+  deny: "Denied. The device does not get in.",
+};
+
+function Answer({ device }: { device: DeviceAuthorization }): ReactNode {
+  const [told, setTold] = useState<string | null>(null);
+  const answer = useMutation({
+    mutationFn: async (verb: "approve" | "deny") => {
+      await send("POST", `/api/auth/device/${verb}`, { body: { user_code: device.user_code } });
+      setTold(TOLD[verb]);
+    },
+  });
+  if (told !== null) return <p role="status">{told}</p>;
+  return (
+    <div className="flex flex-col gap-4">
+      <p>
+        <strong>{device.client_id ?? "A device"}</strong> asks to act as you. Approve it only if you started
+        this and it shows the code
+      </p>
+      <p className="text-center font-mono text-2xl tracking-widest">{device.user_code}</p>
+      {answer.error !== null && <ErrorPanel error={answer.error} />}
+      <div className="flex gap-2">
+        <Button kind="primary" isBusy={answer.isPending} onClick={() => answer.mutate("approve")}>
+          Approve
+        </Button>
+        <Button kind="danger" isBusy={answer.isPending} onClick={() => answer.mutate("deny")}>
+          Deny
+        </Button>
+      </div>
+    </div>
+  );
+}

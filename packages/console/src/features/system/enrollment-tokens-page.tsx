@@ -1,0 +1,96 @@
+import type { CreatedEnrollmentToken, EnrollmentToken, WorkerGroup } from "@keelson/contract";
+import { Plus } from "lucide-react";
+import type { ReactNode } from "react";
+import { send } from "../../api/client.ts";
+import { useChange } from "../../api/use-action.ts";
+import { ConfirmButton } from "../../ui/dialog.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { SelectField, TextField } from "../../ui/field.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import type { FormValues } from "../../ui/form-values.ts";
+import { ShownOnce } from "../../ui/shown-once.tsx";
+import { Status } from "../../ui/status.tsx";
+import { ListTable, type Column } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
+import { useSystemList } from "./use-system-list.ts";
+
+const PATH = `${ADMIN}/enrollment-tokens`;
+
+const COLUMNS: readonly Column<EnrollmentToken>[] = [
+  { heading: "Token", cell: ({ name }) => name },
+  {
+    heading: "State",
+    cell: ({ revoked_at }) => <Status value={revoked_at === null ? "active" : "revoked"} />,
+  },
+  { heading: "Created", isOptional: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  { heading: "Expires", cell: ({ expires_at }) => <Time at={expires_at} /> },
+  { heading: "Actions", cell: (token) => <RevokeToken token={token} /> },
+];
+
+export function EnrollmentTokensPage(): ReactNode {
+  const list = useSystemList<EnrollmentToken>("enrollment-tokens");
+  return (
+    <SystemPage title="Enrollment tokens" actions={<CreateToken />}>
+      <ListTable
+        label="Enrollment tokens"
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        list={list}
+        empty={<Empty title="No enrollment tokens">By one an agent becomes a worker of a group.</Empty>}
+      />
+    </SystemPage>
+  );
+}
+
+function CreateToken(): ReactNode {
+  const groups = useSystemList<WorkerGroup>("worker-groups", { limit: 200 });
+  const create = useChange(
+    SYSTEM_KEY,
+    (body: object) => send<CreatedEnrollmentToken>("POST", PATH, { body }),
+    { isShownInPlace: true },
+  );
+  const submit = async (values: FormValues): Promise<ReactNode> => {
+    const { enrollment_token: text } = await create.mutateAsync({
+      name: values.text("name"),
+      worker_group_id: values.text("group"),
+    });
+    const use = `KEELSON_ENROLLMENT_TOKEN=${text} keelson agent`;
+    return <ShownOnce what="The enrollment token" text={text} use={use} />;
+  };
+  return (
+    <FormDialog
+      label="Create an enrollment token"
+      icon={<Plus size={15} aria-hidden />}
+      kind="primary"
+      title="Create an enrollment token"
+      verb="Create"
+      onSubmit={submit}
+    >
+      <TextField label="Name" name="name" maxLength={128} autoComplete="off" required />
+      <SelectField
+        label="Worker group"
+        name="group"
+        options={groups.rows.map(({ id, name }) => [id, name] as const)}
+      />
+    </FormDialog>
+  );
+}
+
+function RevokeToken({ token }: { token: EnrollmentToken }): ReactNode {
+  const revoke = useChange(SYSTEM_KEY, () => send("DELETE", `${PATH}/${token.id}`), {
+    done: `${token.name} is revoked.`,
+    isShownInPlace: true,
+  });
+  if (token.revoked_at !== null) return null;
+  return (
+    <ConfirmButton
+      title={`Revoke ${token.name}?`}
+      description="No agent can enroll by it any more. Workers that did so stay."
+      verb="Revoke"
+      onConfirm={() => revoke.mutateAsync()}
+    >
+      Revoke
+    </ConfirmButton>
+  );
+}

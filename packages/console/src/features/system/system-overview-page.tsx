@@ -1,0 +1,84 @@
+import type { System } from "@keelson/contract";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { get } from "../../api/client.ts";
+import { Async } from "../../ui/async.tsx";
+import { describeBytes } from "../../ui/describe-bytes.ts";
+import { Card, Facts, Section } from "../../ui/page.tsx";
+import { Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
+
+const REFETCH_MS = 10_000;
+
+export function SystemOverviewPage(): ReactNode {
+  const system = useQuery({
+    queryKey: [...SYSTEM_KEY, "system"],
+    queryFn: ({ signal }) => get<System>(`${ADMIN}/system`, {}, signal),
+    refetchInterval: REFETCH_MS,
+  });
+  return (
+    <SystemPage title="System">
+      <Async result={system}>{(data) => <Overview system={data} />}</Async>
+    </SystemPage>
+  );
+}
+
+function Overview({ system }: { system: System }): ReactNode {
+  const { database, blobs } = system;
+  return (
+    <>
+      <Card>
+        <Facts
+          rows={[
+            ["Version", system.version],
+            ["Contract", system.api_version],
+            ["Worker protocol", system.worker_protocol_version],
+            ["Runtime", system.runtime],
+            ["PostgreSQL", database.version],
+            ["Database", describeBytes(database.size_bytes)],
+            ["fsync", database.fsync],
+            ["Full page writes", database.full_page_writes],
+            ["Synchronous commit", database.synchronous_commit],
+            ["Connections at most", database.max_connections],
+            ["Bundles", `${blobs.bundles.count}, ${describeBytes(blobs.bundles.size_bytes)}`],
+            ["Workspace blobs", `${blobs.workspaces.count}, ${describeBytes(blobs.workspaces.size_bytes)}`],
+          ]}
+        />
+      </Card>
+      <Section title="Largest tables">
+        <Table
+          label="Largest tables"
+          columns={[
+            { heading: "Table", cell: ({ name }) => <code className="font-mono text-xs">{name}</code> },
+            { heading: "Rows, about", isNumber: true, cell: ({ rows }) => rows.toLocaleString() },
+            { heading: "Size", isNumber: true, cell: ({ size_bytes }) => describeBytes(size_bytes) },
+          ]}
+          rows={system.tables.slice(0, 15)}
+          rowKey={({ name }) => name}
+        />
+      </Section>
+      <Section title="How long what has ended is kept">
+        <Card>
+          <Facts
+            rows={Object.entries(system.retention).map(([kind, age]) => [
+              kind.replaceAll("_", " "),
+              age ?? "for ever",
+            ])}
+          />
+        </Card>
+      </Section>
+      <Section title="Migrations">
+        <Table
+          label="Migrations"
+          columns={[
+            { heading: "Migration", cell: ({ name }) => <code className="font-mono text-xs">{name}</code> },
+            { heading: "Applied", cell: ({ applied_at }) => <Time at={applied_at} /> },
+          ]}
+          rows={system.migrations.toReversed()}
+          rowKey={({ name }) => name}
+        />
+      </Section>
+    </>
+  );
+}
