@@ -13,7 +13,10 @@ const Argv = Type.Array(Type.String({ maxLength: LIMITS.argvBytes }), {
 const Environment = Type.Record(
   Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" }),
   Type.String({ maxLength: 32_768 }),
-  { additionalProperties: false, description: "Names are letters, digits and underscores, not a digit first." },
+  {
+    additionalProperties: false,
+    description: "Names are letters, digits and underscores, not a digit first.",
+  },
 );
 const Cwd = Type.String({
   maxLength: LIMITS.workspacePathBytes,

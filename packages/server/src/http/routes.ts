@@ -18,6 +18,7 @@ import { magicLinkRoutes } from "./api/magic-links.ts";
 import { meRoutes } from "./api/me.ts";
 import { memberRoutes } from "./api/members.ts";
 import { projectRoutes } from "./api/projects.ts";
+import { runActivityRoutes } from "./api/run-activity.ts";
 import { apiRunRoutes } from "./api/runs.ts";
 import { apiSandboxRoutes } from "./api/sandboxes.ts";
 import { apiScheduleRoutes } from "./api/schedules.ts";
@@ -69,6 +70,7 @@ export const routes: readonly Route[] = [
   ...scheduleRoutes,
   ...secretRoutes,
   ...apiRunRoutes,
+  ...runActivityRoutes,
   ...apiDeploymentRoutes,
   ...apiTokenRoutes,
   ...publicAccessTokenRoutes,

@@ -295,6 +295,7 @@ export const ROWS: Record<string, Row> = {
   getSchedule: schedule,
   apiListRuns: nothing,
   apiCountRuns: nothing,
+  apiGetRunActivity: nothing,
   apiGetRun: run,
   apiCancelRun: run,
   apiListRunEvents: run,
