@@ -154,6 +154,15 @@ describe("queues and stuck runs", () => {
   });
 });
 
+test("an environment with more queues than are shown says so", async () => {
+  const starts = Array.from({ length: 101 }, (_, index) => ({ task: "plain", queue: `queue-${index}` }));
+  const started = await scene.call("POST", "/v1/tasks/start-batch", { body: { starts } });
+  assert.deepEqual(new Set(started.body.results.map(({ status }: Json) => status)), new Set([201]));
+  const { queues, queues_complete } = await activity();
+  assert.deepEqual([queues.length, queues_complete], [100, false]);
+  await scene.cancelAll();
+});
+
 test("workers are counted with the slots that are free, without a name or an id", async () => {
   const before = (await activity()).workers;
   await scene.start("plain");
