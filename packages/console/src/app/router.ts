@@ -6,6 +6,7 @@ import { loginRoute } from "../features/login/login-route.ts";
 import {
   invitationsRoute,
   membersRoute,
+  organizationHomeRoute,
   organizationAuditLogRoute,
   projectsRoute,
 } from "../features/organization/organization-routes.ts";
@@ -36,7 +37,13 @@ const routeTree = rootRoute.addChildren([
   signedInRoute.addChildren([
     homeRoute,
     environmentRoute.addChildren([runsRoute, secretsRoute, apiKeysRoute]),
-    organizationRoute.addChildren([projectsRoute, membersRoute, invitationsRoute, organizationAuditLogRoute]),
+    organizationRoute.addChildren([
+      organizationHomeRoute,
+      projectsRoute,
+      membersRoute,
+      invitationsRoute,
+      organizationAuditLogRoute,
+    ]),
     systemRoute.addChildren([
       systemOverviewRoute,
       systemOrganizationsRoute,

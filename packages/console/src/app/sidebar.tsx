@@ -39,11 +39,7 @@ export function Sidebar({ isOpen, onNavigate }: { isOpen: boolean; onNavigate: (
         ))}
       <hr className="my-2 border-line" />
       {organization !== undefined && (
-        <Link
-          to={pageAddress(`/organizations/${organization}`, "projects")}
-          className={LINK}
-          onClick={onNavigate}
-        >
+        <Link to={pageAddress(`/organizations/${organization}`, "")} className={LINK} onClick={onNavigate}>
           <Building2 size={16} aria-hidden />
           Organization
         </Link>

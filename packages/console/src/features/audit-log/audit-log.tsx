@@ -1,5 +1,6 @@
 import type { AuditEvent } from "@keelson/contract";
 import type { QueryKey } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { useRows } from "../../api/use-rows.ts";
 import { Button } from "../../ui/button.tsx";
@@ -10,10 +11,9 @@ import { TextField } from "../../ui/field.tsx";
 import { formValues } from "../../ui/form-values.ts";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Facts } from "../../ui/page.tsx";
+import { auditFilter } from "./audit-filter.ts";
 import { ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-
-type Filter = { action?: string; actor_id?: string; resource_id?: string };
 
 /** Who did what to which resource, the newest first. Each event carries the digest of the one before. */
 export function AuditLog({
@@ -25,12 +25,12 @@ export function AuditLog({
   path: string;
   scope: Record<string, string>;
 }): ReactNode {
-  const [filter, setFilter] = useState<Filter>({});
+  const filter = auditFilter(useSearch({ strict: false }));
   const [shown, setShown] = useState<AuditEvent | null>(null);
   const list = useRows<AuditEvent>(cacheKey, path, "audit_events", scope, { query: filter });
   return (
     <>
-      <FilterForm onFilter={setFilter} />
+      <FilterForm />
       <ListTable
         label="Audit events"
         columns={[
@@ -53,19 +53,31 @@ export function AuditLog({
   );
 }
 
-function FilterForm({ onFilter }: { onFilter: (filter: Filter) => void }): ReactNode {
+function FilterForm(): ReactNode {
+  const filter = auditFilter(useSearch({ strict: false }));
+  const navigate = useNavigate();
   return (
     <form
+      key={JSON.stringify(filter)}
       className="flex flex-wrap items-end gap-3"
       onSubmit={(event) => {
         const { text } = formValues(event);
-        const given = (["action", "actor_id", "resource_id"] as const).map((name) => [name, text(name)]);
-        onFilter(Object.fromEntries(given.filter(([, value]) => value !== "")) as Filter);
+        const wanted = {
+          action: text("action"),
+          actor_id: text("actor_id"),
+          resource_id: text("resource_id"),
+        };
+        void navigate({ to: ".", search: auditFilter(wanted) });
       }}
     >
-      <TextField label="Action" name="action" placeholder="api_keys.revoke" />
-      <TextField label="Who (id)" name="actor_id" placeholder="user_…" />
-      <TextField label="Resource (id)" name="resource_id" placeholder="key_…" />
+      <TextField label="Action" name="action" placeholder="api_keys.revoke" defaultValue={filter.action} />
+      <TextField label="Who (id)" name="actor_id" placeholder="user_…" defaultValue={filter.actor_id} />
+      <TextField
+        label="Resource (id)"
+        name="resource_id"
+        placeholder="key_…"
+        defaultValue={filter.resource_id}
+      />
       <Button type="submit">Filter</Button>
     </form>
   );

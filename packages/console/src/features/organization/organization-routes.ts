@@ -1,5 +1,13 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { organizationRoute } from "../../app/parent-routes.ts";
+import { auditFilter } from "../audit-log/audit-filter.ts";
+
+export const organizationHomeRoute = createRoute({
+  getParentRoute: () => organizationRoute,
+  path: "/",
+  beforeLoad: ({ params }) =>
+    redirect({ to: "/organizations/$organizationId/projects", params, throw: true }),
+});
 
 export const projectsRoute = createRoute({
   getParentRoute: () => organizationRoute,
@@ -22,5 +30,6 @@ export const invitationsRoute = createRoute({
 export const organizationAuditLogRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: "audit-log",
+  validateSearch: auditFilter,
   component: lazyRouteComponent(() => import("./audit-log-page.tsx"), "AuditLogPage"),
 });

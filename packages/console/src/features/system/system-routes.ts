@@ -1,5 +1,12 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { systemRoute } from "../../app/parent-routes.ts";
+import { auditFilter } from "../audit-log/audit-filter.ts";
+
+/** A search parameter that is taken as it is, when it is there. */
+const textParameter =
+  <Name extends string>(name: Name) =>
+  (search: Record<string, unknown>): { [key in Name]?: string } =>
+    (typeof search[name] === "string" ? { [name]: search[name] } : {}) as { [key in Name]?: string };
 
 export const systemOverviewRoute = createRoute({
   getParentRoute: () => systemRoute,
@@ -16,6 +23,7 @@ export const systemOrganizationsRoute = createRoute({
 export const systemUsersRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "users",
+  validateSearch: textParameter("email"),
   component: lazyRouteComponent(() => import("./users-page.tsx"), "UsersPage"),
 });
 
@@ -28,8 +36,7 @@ export const systemWorkerGroupsRoute = createRoute({
 export const systemWorkersRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "workers",
-  validateSearch: ({ status }: Record<string, unknown>): { status?: string } =>
-    typeof status === "string" ? { status } : {},
+  validateSearch: textParameter("status"),
   component: lazyRouteComponent(() => import("./workers-page.tsx"), "WorkersPage"),
 });
 
@@ -42,5 +49,6 @@ export const systemEnrollmentTokensRoute = createRoute({
 export const systemAuditLogRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "audit-log",
+  validateSearch: auditFilter,
   component: lazyRouteComponent(() => import("./system-audit-log-page.tsx"), "SystemAuditLogPage"),
 });

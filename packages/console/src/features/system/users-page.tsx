@@ -1,5 +1,6 @@
 import type { AdminUser } from "@keelson/contract";
-import { useState, type ReactNode } from "react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
 import { useUser } from "../../app/session.ts";
@@ -27,12 +28,25 @@ const COLUMNS: readonly Column<AdminUser>[] = [
 ];
 
 export function UsersPage(): ReactNode {
-  const [email, setEmail] = useState("");
-  const list = useSystemList<AdminUser>("users", email === "" ? {} : { query: { email } });
+  const { email } = useSearch({ from: "/signed-in/system/users" });
+  const navigate = useNavigate({ from: "/system/users" });
+  const list = useSystemList<AdminUser>("users", email === undefined ? {} : { query: { email } });
   return (
     <SystemPage title="Users">
-      <form className="flex items-end gap-3" onSubmit={(event) => setEmail(formValues(event).text("email"))}>
-        <TextField label="Mail address" name="email" type="search" placeholder="ada@example.com" />
+      <form
+        className="flex items-end gap-3"
+        onSubmit={(event) => {
+          const wanted = formValues(event).text("email");
+          void navigate({ search: wanted === "" ? {} : { email: wanted } });
+        }}
+      >
+        <TextField
+          label="Mail address"
+          name="email"
+          type="search"
+          placeholder="ada@example.com"
+          defaultValue={email}
+        />
         <Button type="submit">Find</Button>
       </form>
       <ListTable
