@@ -313,6 +313,7 @@ export const ROWS: Record<string, Row> = {
   apiListSchedules: nothing,
   apiGetSchedule: schedule,
   apiListScheduleOccurrences: schedule,
+  apiListNextRuns: { query: () => ({ cron: "0 7 * * *" }) },
   apiPutSchedule: { body: () => ({ deduplication_key: "matrix", ...DEFINITION }) },
   apiReplaceSchedule: { ...schedule, body: () => DEFINITION },
   apiActivateSchedule: schedule,
