@@ -77,7 +77,7 @@ describe("people, keys and secrets in the console", options, () => {
     await isClean();
     await dialog().getByRole("button", { name: "Create" }).click();
     await dialog().getByText("is shown only now").waitFor();
-    const [key] = /kl_key_[0-9A-Za-z]+/.exec((await dialog().textContent()) ?? "") ?? [];
+    const [key] = /kl_key_[0-9A-Za-z]{38}/.exec((await dialog().textContent()) ?? "") ?? [];
     assert.equal((await server.call("GET", "/v1/runs", { as: key as string })).status, 200);
     await page.keyboard.press("Escape");
     assert.ok(!(await page.content()).includes(key as string));
@@ -86,16 +86,8 @@ describe("people, keys and secrets in the console", options, () => {
     await row.getByRole("button", { name: "Revoke" }).click();
     await dialog().getByRole("textbox").fill("CI");
     await dialog().getByRole("button", { name: "Revoke" }).click();
-    await row.getByText("revoked").waitFor();
-    assert.deepEqual(
-      (
-        await server.db.query<{ count: string }>({
-          text: "SELECT count(*) FROM api_keys WHERE name = 'CI' AND revoked_at IS NOT NULL",
-          values: [],
-        })
-      )[0]?.count,
-      "1",
-    );
+    await row.waitFor({ state: "detached" });
+    assert.equal((await server.call("GET", "/v1/runs", { as: key as string })).status, 401);
   });
 
   test("a project and its environment are made, and can be gone to at once", async () => {
@@ -103,7 +95,7 @@ describe("people, keys and secrets in the console", options, () => {
     await page.getByRole("button", { name: "Create a project" }).click();
     await dialog().getByLabel("Name").fill("Shop");
     await dialog().getByRole("button", { name: "Create" }).click();
-    const shop = page.getByRole("region", { name: "Shop" });
+    const shop = page.locator("section", { has: page.getByRole("heading", { name: "Shop" }) });
     await shop.getByRole("button", { name: "Create an environment" }).click();
     await dialog().getByLabel("Name").fill("Staging");
     await dialog().getByRole("button", { name: "Create" }).click();
