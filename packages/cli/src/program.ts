@@ -213,7 +213,11 @@ async function addCompletion(program: Command, isAsked: boolean): Promise<void> 
     .addHelpText("after", "\nExample:\n  $ source <(keelson completion bash)\n");
 }
 
-async function createProgram(host: Host, argv: readonly string[]): Promise<{ program: Command; cli: Cli }> {
+/** The command tree, and what its commands are given. */
+export async function createProgram(
+  host: Host,
+  argv: readonly string[],
+): Promise<{ program: Command; cli: Cli }> {
   const program = new Command("keelson")
     .description("Durable tasks on your own machines.")
     .version(CLI_VERSION, "-V, --version")
