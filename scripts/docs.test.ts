@@ -5,6 +5,7 @@ import { before, describe, test } from "node:test";
 import { checkCode } from "./docs/check-code.ts";
 import { checkCommands, checkHttp } from "./docs/check-commands.ts";
 import { checkData } from "./docs/check-data.ts";
+import { checkMentions } from "./docs/check-mentions.ts";
 import { checkLinks, findUnreachable } from "./docs/check-links.ts";
 import { formatFindings, type Finding } from "./docs/finding.ts";
 import { placeOf, readLinkedPages, readPages, type Block } from "./docs/read-pages.ts";
@@ -57,6 +58,14 @@ describe("the blocks of the documentation", () => {
     t.diagnostic(
       `${checked.reduce((sum, { calls }) => sum + calls, 0)} commands in ${checked.length} blocks`,
     );
+  });
+});
+
+describe("the text of the documentation", () => {
+  test("names commands, routes and settings that there are", async (t) => {
+    const { findings, count } = await checkMentions(pages);
+    none(findings);
+    t.diagnostic(`${count} commands, routes and settings are named`);
   });
 });
 

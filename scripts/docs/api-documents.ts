@@ -53,6 +53,10 @@ export function findOperation(method: string | null, asked: string): Found | nul
   return best?.found ?? null;
 }
 
+/** Whether routes begin with the path, as those of `/api/worker` do. */
+export const isBaseOfRoutes = (base: string): boolean =>
+  operations.some(({ template }) => template.startsWith(`${base}/`));
+
 /** What an ellipsis stands for is not there to be looked at. */
 function isPlaceholder({ instancePath }: ErrorObject, body: unknown): boolean {
   let value = body;

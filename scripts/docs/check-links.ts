@@ -59,12 +59,13 @@ export function checkLinks(pages: readonly Page[]): Finding[] {
     for (const { file, anchor, link } of localTargets(page)) {
       const full = path.join(ROOT, file);
       const place = `${page.path}:${link.line}`;
-      if (file.startsWith("..") || !existsSync(full)) {
+      const isPage = byPath.has(file);
+      if (!isPage && (file.startsWith("..") || !existsSync(full))) {
         findings.push({ place, message: `links to ${link.target}, which is not there` });
         continue;
       }
       if (anchor === "") continue;
-      const target = byPath.get(statSync(full).isDirectory() ? `${file}/README.md` : file);
+      const target = byPath.get(!isPage && statSync(full).isDirectory() ? `${file}/README.md` : file);
       if (target === undefined || !anchorsOf(target).has(anchor))
         findings.push({ place, message: `links to ${link.target}, which has no such heading` });
     }
