@@ -213,7 +213,7 @@ async function addCompletion(program: Command, isAsked: boolean): Promise<void> 
     .addHelpText("after", "\nExample:\n  $ source <(keelson completion bash)\n");
 }
 
-/** The command tree, and what its commands are given. */
+/** The whole tree of commands; nothing has run yet. */
 export async function createProgram(
   host: Host,
   argv: readonly string[],
