@@ -69,6 +69,22 @@ describe("the text of the documentation", () => {
   });
 });
 
+test("every page of concepts has the parts that a reader looks for", () => {
+  const parts = ["Why it is so", "Limits", "When something fails", "See also"];
+  none(
+    pages
+      .filter(({ path }) => path.startsWith("docs/concepts/"))
+      .flatMap(({ path, prose, blocks: shown }) => [
+        ...parts
+          .filter((part) => !prose.includes(`\n## ${part}\n`))
+          .map((part) => ({ place: path, message: `has no part "${part}"` })),
+        ...(shown.some(({ language }) => !PICTURES.includes(language))
+          ? []
+          : [{ place: path, message: "has no example that is checked" }]),
+      ]),
+  );
+});
+
 describe("the links of the documentation", () => {
   let linked: ReturnType<typeof readLinkedPages>;
   before(() => {

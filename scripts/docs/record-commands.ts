@@ -58,8 +58,6 @@ function readCalls(file: string): Call[] {
 export function recordCommands(block: Block): { calls: Call[] } | { refused: string } {
   const absolute = /^[^#'"\n]*>>?\s*(\/(?!dev\/(null|stdout|stderr)\b)\S*)/m.exec(block.text);
   if (absolute !== null) return { refused: `writes to ${absolute[1]}; let a reader choose the place` };
-  const syntax = spawnSync("bash", ["-n", "-c", block.text], { encoding: "utf8" });
-  if (syntax.status !== 0) return { refused: syntax.stderr.trim() };
   const folder = mkdtempSync(path.join(tmpdir(), "keelson-docs-"));
   try {
     const calls = path.join(folder, ".calls");
@@ -73,6 +71,8 @@ export function recordCommands(block: Block): { calls: Call[] } | { refused: str
       timeout: TIMEOUT_MS,
     });
     if (error !== undefined) return { refused: `does not end by itself: ${error.message} ${stderr}` };
+    const unreadable = /^.*(syntax error|unexpected EOF|unexpected end of file).*$/m.exec(stderr);
+    if (unreadable !== null) return { refused: unreadable[0] };
     return { calls: readCalls(calls) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
