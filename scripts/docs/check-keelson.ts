@@ -3,8 +3,11 @@
 
 import { tmpdir } from "node:os";
 import { PassThrough, Readable } from "node:stream";
-import { CommanderError, type Command } from "commander";
 import { createProgram } from "../../packages/cli/src/program.ts";
+
+type Command = Awaited<ReturnType<typeof createProgram>>["program"];
+/** What the parser throws; help that was asked for is one too. */
+type Refusal = { code?: string; exitCode?: number; message: string };
 
 async function createParser(argv: readonly string[]): Promise<Command> {
   const silent = (): NodeJS.WriteStream => new PassThrough().resume() as unknown as NodeJS.WriteStream;
@@ -28,8 +31,8 @@ async function createParser(argv: readonly string[]): Promise<Command> {
 }
 
 /** A value whose middle is left out cannot be looked at; the commands and options around it can. */
-function isPlaceholder(error: unknown, argv: readonly string[]): boolean {
-  const isOfValue = !(error instanceof CommanderError) || error.code === "commander.invalidArgument";
+function isPlaceholder({ code = "" }: Refusal, argv: readonly string[]): boolean {
+  const isOfValue = !code.startsWith("commander.") || code === "commander.invalidArgument";
   return isOfValue && argv.some((argument) => argument.includes("…"));
 }
 
@@ -40,8 +43,8 @@ export async function checkKeelson(argv: readonly string[]): Promise<string | nu
     await program.parseAsync([...argv], { from: "user" });
     return null;
   } catch (error) {
-    const isAsked = error instanceof CommanderError && error.exitCode === 0;
-    return isAsked || isPlaceholder(error, argv) ? null : (error as Error).message;
+    const refusal = error as Refusal;
+    return refusal.exitCode === 0 || isPlaceholder(refusal, argv) ? null : refusal.message;
   }
 }
 

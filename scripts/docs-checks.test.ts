@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkCode } from "./check-code.ts";
-import { checkCommands, checkHttp } from "./check-commands.ts";
-import { checkData } from "./check-data.ts";
-import { anchorsOf, checkLinks, findUnreachable } from "./check-links.ts";
-import { checkMentions } from "./check-mentions.ts";
-import { formatFindings, type Finding } from "./finding.ts";
-import { parsePage, type Block, type Page } from "./read-pages.ts";
-import { hasRecorder } from "./record-commands.ts";
-import { showsAs } from "./run-page.ts";
+import { checkCode } from "./docs/check-code.ts";
+import { checkCommands, checkHttp } from "./docs/check-commands.ts";
+import { checkData } from "./docs/check-data.ts";
+import { anchorsOf, checkLinks, findUnreachable } from "./docs/check-links.ts";
+import { checkMentions } from "./docs/check-mentions.ts";
+import { formatFindings, type Finding } from "./docs/finding.ts";
+import { parsePage, type Block, type Page } from "./docs/read-pages.ts";
+import { hasRecorder } from "./docs/record-commands.ts";
+import { showsAs } from "./docs/run-page.ts";
 
 const pageOf = (text: string): Page => parsePage("docs/page.md", text);
 const blockOf = (language: string, text: string): Block =>
