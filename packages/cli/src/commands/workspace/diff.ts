@@ -7,7 +7,7 @@ type Options = WorkspaceFlags & { base?: string };
 
 const EXAMPLES = `
 Examples:
-  $ keelson workspace diff ws_01k…                     what the last change did
+  $ keelson workspace diff ws_01k…                     # what the last change did
   $ keelson workspace diff ws_01k… wsv_01k… --base wsv_01j…
 `;
 
