@@ -127,7 +127,7 @@ const completeRoute = (family: Family): Route =>
     responses: { 200: { description: "The token as it is completed.", schema: TokenCompletion } },
     examples: {
       request: EXAMPLE_COMPLETION,
-      response: exampleCompleted({ kind: "api_key", id: "key_01kahvn0a3e7at5q9v2m8c6d4r" }),
+      response: exampleCompleted({ kind: "api_key", id: "key_01kahvn0a3e8wrk4q2m6v1c9tx" }),
     },
     handle: ({ server, scope, params, body }) =>
       answerComplete(

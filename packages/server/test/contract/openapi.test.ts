@@ -20,7 +20,7 @@ function* objectsOf(value: unknown, pointer = ""): Generator<[string, Any]> {
   if (typeof value !== "object" || value === null) return;
   yield [pointer, value];
   for (const [key, item] of Object.entries(value)) {
-    if (key === "example") continue;
+    if (key === "example" || key === "examples") continue;
     yield* objectsOf(item, `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
   }
 }

@@ -1,8 +1,10 @@
-import { ERROR_CODES, LIMITS, type ErrorCode } from "@keelson/contract";
+import { ERROR_CODES, LIMITS, RunLogChunk, type ErrorCode } from "@keelson/contract";
 import { Type, type TSchema } from "typebox";
 import type { Route } from "../route.ts";
 import type { Components, JsonSchema } from "./components.ts";
+import { eventStreamExample } from "./event-stream-example.ts";
 import { exampleOf } from "./example-of.ts";
+import { rawExample } from "./raw-example.ts";
 import { isSelecting, selectionFields, withSelection } from "../selection.ts";
 
 /** One route as an operation of the document. */
@@ -103,7 +105,7 @@ function requestBody(route: Route, components: Components): JsonSchema | null {
     };
     const json = route.rawBody.orJson === undefined ? null : components.refer(route.rawBody.orJson);
     const content = {
-      [mediaType]: { schema },
+      [mediaType]: { schema, example: route.examples?.request ?? rawExample(mediaType) },
       ...(json === null
         ? {}
         : { "application/json": { schema: json, example: exampleOf(json, resolver(components)) } }),
@@ -130,7 +132,7 @@ const HEADERS = {
 };
 
 function successes(route: Route, components: Components): JsonSchema {
-  const [first] = Object.keys(route.responses);
+  const [first] = Object.values(route.responses);
   return Object.fromEntries(
     Object.entries(route.responses).map(([status, { description, schema, mediaType }]) => {
       const replayed =
@@ -139,22 +141,30 @@ function successes(route: Route, components: Components): JsonSchema {
           : { "Idempotency-Replayed": { $ref: "#/components/headers/IdempotencyReplayed" } };
       const response: JsonSchema = { description, headers: { ...HEADERS, ...replayed } };
       const content: JsonSchema = {};
+      // A given example is of the first answer, and of others that look alike.
+      const given = schema === first?.schema ? route.examples?.response : undefined;
       if (schema !== undefined) {
         const written = components.refer(schema);
-        const example =
-          (status === first ? route.examples?.response : undefined) ??
-          exampleOf(written, resolver(components));
+        const example = given ?? exampleOf(written, resolver(components));
         content[mediaType ?? "application/json"] = { schema: written, example };
+        if (follows(route))
+          content["text/event-stream"] = {
+            schema: { type: "string" },
+            example: eventStreamExample(
+              route.path,
+              example,
+              exampleOf(components.refer(RunLogChunk), resolver(components)),
+            ),
+          };
       } else if (mediaType !== undefined)
-        content[mediaType] = { schema: { type: "string", contentMediaType: mediaType } };
-      if (follows(route)) content["text/event-stream"] = { schema: { type: "string" }, example: SSE_EXAMPLE };
+        content[mediaType] = {
+          schema: { type: "string", contentMediaType: mediaType },
+          example: given ?? rawExample(mediaType),
+        };
       return [status, Object.keys(content).length === 0 ? response : { ...response, content }];
     }),
   );
 }
-
-const SSE_EXAMPLE =
-  'retry: 1000\n\nid: 1\nevent: run_event\ndata: {"id":"1"}\n\nid: 9\nevent: end\ndata: {"status":"succeeded"}\n\n';
 
 const integer = (description: string): JsonSchema => ({ schema: { type: "integer" }, description });
 
