@@ -164,7 +164,7 @@ const pageRoute = (naming: Naming, side: Side): Route =>
     params: paramsOf(naming),
     query: queryOf(naming, { ...streamField(naming, side), ...pageFields }),
     responses: { 200: { description: "A page of records.", schema: RecordPage } },
-    examples: { response: exampleRecords(side.fallback) },
+    examples: { response: exampleRecords(side.direction) },
     handle: async ({ server, scope, params, query }) => {
       const target = await targetOf(server, scope, naming, side, { params, query });
       return answerRecordPage(server, target, recordQuery(query) satisfies RecordQuery);
@@ -188,7 +188,7 @@ const readRoute = (naming: Naming, side: Side): Route =>
     params: paramsOf(naming),
     query: queryOf(naming, { ...streamField(naming, side), ...readFields }),
     responses: { 200: { description: "A page of records, or a stream.", schema: RecordPage } },
-    examples: { response: exampleRecords(side.fallback) },
+    examples: { response: exampleRecords(side.direction) },
     handle: async ({ server, scope, params, query, request }) => {
       const target = await targetOf(server, scope, naming, side, { params, query });
       return answerRecordRead(server, target, recordQuery(query), request);

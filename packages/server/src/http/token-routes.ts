@@ -65,7 +65,7 @@ const listRoute = (family: Family): Route =>
     path: pathIn(family, "/tokens"),
     operationId: operationIn(family, "listTokens"),
     summary: "List completion tokens",
-    description: "Newest first.",
+    description: "Newest first, without what completes them. Filters narrow the list together.",
     tag,
     access: { kind: "environment", permission: "tokens.read" },
     query: Type.Object(

@@ -42,7 +42,7 @@ const BY_NAME: Record<string, unknown> = {
   max_connections: 100,
   message: "The report of week 47 has no rows.",
   name: "Reports",
-  nonce: "kl_nnc_0000000000000000000000000000000000000",
+  nonce: "0000000000000000000000000000000000000000000",
   offset: 0,
   parent_version_id: "wsv_01kahw3m9xe0q8k2n5v7r1t4cd",
   path: "src/main.ts",

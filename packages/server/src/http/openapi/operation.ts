@@ -2,25 +2,36 @@ import { ERROR_CODES, LIMITS, RunLogChunk, type ErrorCode } from "@keelson/contr
 import { Type, type TSchema } from "typebox";
 import type { Route } from "../route.ts";
 import type { Components, JsonSchema } from "./components.ts";
+import { codeSamples } from "./code-samples.ts";
 import { eventStreamExample } from "./event-stream-example.ts";
 import { exampleOf } from "./example-of.ts";
+import { pathParameterExample, queryParameterExample } from "./parameter-example.ts";
 import { rawExample } from "./raw-example.ts";
 import { isSelecting, selectionFields, withSelection } from "../selection.ts";
 
 /** One route as an operation of the document. */
 export function toOperation(route: Route, components: Components): JsonSchema {
   const body = requestBody(route, components);
+  const declared = parameters(route, components);
   return {
     operationId: route.operationId,
     summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
+    description: describe(route),
     tags: [capitalized(route.tag)],
     security: security(route),
     ...("permission" in route.access ? { "x-permission": route.access.permission } : {}),
-    parameters: parameters(route, components),
+    parameters: declared,
     ...(body === null ? {} : { requestBody: body }),
     responses: { ...successes(route, components), ...refusals(route) },
+    "x-codeSamples": codeSamples(route, openApiPath(route.path), declared, body),
   };
+}
+
+function describe({ description = "", access }: Route): string {
+  // Pages and files of the server itself have a summary alone.
+  if (description === "" && access.kind === "public")
+    return "Anyone may ask for it; no credential is needed.";
+  return description;
 }
 
 export const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, "{$1}");
@@ -70,10 +81,24 @@ function parameters(route: Route, components: Components): JsonSchema[] {
   const selection = hasJsonBody(route) ? {} : selectionFields(route);
   return [
     ...names.map((name) =>
-      parameter("path", name, inPath.properties?.[name] ?? Type.String(), true, components),
+      parameter(
+        "path",
+        name,
+        inPath.properties?.[name] ?? Type.String(),
+        pathParameterExample(route.path, name),
+        components,
+      ),
     ),
     ...Object.entries({ ...query.properties, ...selection }).map(([name, schema]) =>
-      parameter("query", name, schema, query.required?.includes(name) ?? false, components),
+      parameter(
+        "query",
+        name,
+        schema,
+        query.required?.includes(name) === true
+          ? queryParameterExample(name, schema as JsonSchema)
+          : undefined,
+        components,
+      ),
     ),
     { $ref: "#/components/parameters/ServiceApiVersion" },
     ...(route.idempotency === undefined ? [] : [{ $ref: "#/components/parameters/IdempotencyKey" }]),
@@ -81,15 +106,23 @@ function parameters(route: Route, components: Components): JsonSchema[] {
   ];
 }
 
+/** One that must be given has an example. */
 function parameter(
   where: string,
   name: string,
   schema: TSchema,
-  required: boolean,
+  example: unknown,
   components: Components,
 ): JsonSchema {
   const { description, ...rest } = components.refer(schema);
-  return { name, in: where, required, ...(description === undefined ? {} : { description }), schema: rest };
+  return {
+    name,
+    in: where,
+    required: example !== undefined,
+    ...(description === undefined ? {} : { description }),
+    schema: rest,
+    ...(example === undefined ? {} : { example }),
+  };
 }
 
 const follows = (route: Route): boolean =>
