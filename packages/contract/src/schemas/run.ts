@@ -79,6 +79,17 @@ export const EXAMPLE_RUN = {
   updated_at: "2026-11-20T09:15:02.402Z",
 };
 
+/** The same run as it was created. */
+export const EXAMPLE_CREATED_RUN = {
+  ...EXAMPLE_RUN,
+  status: "queued",
+  attempt_number: null,
+  output: null,
+  started_at: null,
+  finished_at: null,
+  updated_at: EXAMPLE_RUN.created_at,
+};
+
 /** One execution of a task or of an actor's turn, from its start to one terminal state. */
 export const Run = Type.Object(
   {

@@ -19,7 +19,7 @@ const CREDENTIALS: Record<Route["access"]["kind"], string | null> = {
 /** `@file` stands for bytes; JSON is given as it is. */
 export type CurlBody = { json: unknown } | { mediaType: string } | null;
 
-const LINE = 100;
+const LINE = 60;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 

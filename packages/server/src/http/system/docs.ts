@@ -3,12 +3,16 @@ import { fastify } from "fastify";
 import { route, type Route } from "../route.ts";
 import { pageHeaders } from "./page-headers.ts";
 
-/** Off: everything by which the page would ask another origin. The policy of the page refuses it as well. */
+/**
+ * Off: everything by which the page would ask another origin. The policy of the page refuses it as well. Each operation has
+ * samples of its own, so the generated ones of other languages are hidden.
+ */
 const CONFIGURATION = JSON.stringify({
   url: "/openapi.json",
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,
+  hiddenClients: true,
   agent: { disabled: true },
   mcp: { disabled: true },
   showDeveloperTools: "never",
