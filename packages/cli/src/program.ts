@@ -213,7 +213,11 @@ async function addCompletion(program: Command, isAsked: boolean): Promise<void> 
     .addHelpText("after", "\nExample:\n  $ source <(keelson completion bash)\n");
 }
 
-async function createProgram(host: Host, argv: readonly string[]): Promise<{ program: Command; cli: Cli }> {
+/** The whole tree of commands; nothing has run yet. */
+export async function createProgram(
+  host: Host,
+  argv: readonly string[],
+): Promise<{ program: Command; cli: Cli }> {
   const program = new Command("keelson")
     .description("Durable tasks on your own machines.")
     .version(CLI_VERSION, "-V, --version")

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Client, decodeBase64 } from "@keelson/sdk";
-import { completeToken, createSessionClient } from "@keelson/sdk/browser";
+import { Client, decodeBase64 } from "../../../../sdk/src/index.ts";
+import { completeToken, createSessionClient } from "../../../../sdk/src/browser.ts";
 import { operations, type Any } from "./document.ts";
 
 const matchers = operations
