@@ -23,7 +23,8 @@ export const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
   usage: "what was typed cannot be used; nothing was sent",
   notAllowed: "not allowed (401, 403)",
   notFound: "not found (404)",
-  conflict: "conflict (409, 410): another idempotent body, a token completed with other data, an ended session",
+  conflict:
+    "conflict (409, 410): another idempotent body, a token completed with other data, an ended session",
   unavailable: "the server cannot be reached, or is busy (429, 502, 503, 504)",
   runFailed: "the run that was waited for did not succeed; the command of `workspace exec` did not run",
   configuration: "a setting of the server cannot be used",

@@ -35,7 +35,9 @@ export const RUN_EVENT_ATTRIBUTES = {
   "run.started": none("The code of the attempt has begun."),
   "run.waiting": none("The code does nothing but wait, and the run has given its slot up."),
   "run.resumed": none("The code goes on, after a wait or after it was suspended."),
-  "run.suspended": none("The attempt has left its worker, and goes on by its journal when it is queued again."),
+  "run.suspended": none(
+    "The attempt has left its worker, and goes on by its journal when it is queued again.",
+  ),
   "run.retry_delayed": Type.Object(
     { ...failureFields, delay_ms: Type.Integer({ description: "How long until the next attempt." }) },
     { description: "The attempt failed, and another one follows." },
@@ -45,7 +47,9 @@ export const RUN_EVENT_ATTRIBUTES = {
   "run.failed": Type.Object(failureFields, { description: "The run has ended with a failure." }),
   "run.cancelled": none("The run has ended because somebody asked for it."),
   "run.expired": none("The run has ended because no worker took it within its time to live."),
-  "run.system_failed": none("The run has ended because its workers were lost as often as it may be attempted."),
+  "run.system_failed": none(
+    "The run has ended because its workers were lost as often as it may be attempted.",
+  ),
   "step.completed": Type.Object(stepFields, { description: "A step has its outcome, which is kept." }),
   "step.failed": Type.Object(
     {
