@@ -211,4 +211,5 @@ export const FORBIDDEN_TEXT_EXEMPT = /^scripts\/(tidy\/rules\.ts|tidy\.test\.ts)
 export const BUILD_OUTPUT =
   /(^|\/)(node_modules|dist|coverage|\.keelson)\/|^report\/|\.(tsbuildinfo|log)$|(^|\/)\.env$/;
 /** Made by `npm run generate` and committed; each says so near its top. */
-export const GENERATED_DOCUMENTS = /^docs\/(reference\/)?(state-machines|error-codes|configuration)\.md$/;
+export const GENERATED_DOCUMENTS =
+  /^docs\/reference\/(state-machines|errors|events|permissions|configuration|objects|sdk(-\w+)?)\.md$/;

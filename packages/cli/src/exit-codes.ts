@@ -16,6 +16,22 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
+/** What each code says, for the reference. */
+export const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
+  ok: "done",
+  failure: "failed",
+  usage: "what was typed cannot be used; nothing was sent",
+  notAllowed: "not allowed (401, 403)",
+  notFound: "not found (404)",
+  conflict:
+    "conflict (409, 410): another idempotent body, a token completed with other data, an ended session",
+  unavailable: "the server cannot be reached, or is busy (429, 502, 503, 504)",
+  runFailed: "the run that was waited for did not succeed; the command of `workspace exec` did not run",
+  configuration: "a setting of the server cannot be used",
+  timeout: "it took longer than `--timeout`",
+  interrupted: "interrupted",
+};
+
 /** Ends the command with a code; without a message nothing more is written. */
 export class ExitError extends Error {
   override readonly name = "ExitError";

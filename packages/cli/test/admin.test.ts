@@ -41,6 +41,21 @@ suite("administration on the command line", () => {
     return stdout;
   };
 
+  test("an agent that is not let in says why, without a stack", async () => {
+    const { code, stderr } = await keelson(["agent"], {
+      cwd: folder.path,
+      env: {
+        KEELSON_URL: server.url,
+        KEELSON_ENROLLMENT_TOKEN: `kl_enr_${"0".repeat(38)}`,
+        KEELSON_DATA_DIR: join(folder.path, "agent"),
+        HOME: folder.path,
+      },
+    });
+    assert.equal(code, 3, stderr);
+    assert.match(stderr, /^error: The enrollment token is unknown, expired or revoked\. .*\n$/m);
+    assert.doesNotMatch(stderr, /^ +at /m);
+  });
+
   test("workers are listed, shown and drained", async () => {
     const { id } = await enrollWorker(server);
     assert.match(await written("worker", "list", "--status", "active"), new RegExp(`${id}.*active.*0/100`));

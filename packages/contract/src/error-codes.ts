@@ -1,84 +1,210 @@
-/** Every error code of the wire with its HTTP status and what it means. */
+/** Every error code of the wire with its HTTP status, what it means, and what the caller can do. */
 export const ERROR_CODES = {
   invalid_request: {
     status: 400,
     summary: "The request does not have the declared shape; details.issues names each place.",
+    action: "Correct the places that `details.issues` names.",
   },
-  invalid_cursor: { status: 400, summary: "The cursor was not issued for this list." },
+  invalid_cursor: {
+    status: 400,
+    summary: "The cursor was not issued for this list.",
+    action: "Begin the list again without a cursor.",
+  },
   invalid_path: {
     status: 400,
     summary: "A workspace path is absolute, leaves the root, or has an empty segment or NUL.",
+    action: "Give a relative path with `/` between its parts.",
   },
-  invalid_cron: { status: 400, summary: "The cron expression or time zone cannot be used." },
+  invalid_cron: {
+    status: 400,
+    summary: "The cron expression or time zone cannot be used.",
+    action: "Give five fields, or six with seconds, and an IANA time zone.",
+  },
   invalid_payload: {
     status: 400,
     summary: "The payload does not fit the entrypoint's declared JSON Schema.",
+    action: "Send what the task's `payload_schema` describes.",
   },
   unsupported_api_version: {
     status: 400,
     summary: "Service-API-Version is not a version that this server speaks.",
+    action: "Leave the header out, or use a client of the version that the message names.",
   },
   unsupported_worker_protocol: {
     status: 400,
     summary: "The worker speaks a protocol that this server does not.",
+    action: "Update the agent, or the server, so that both are of one release.",
   },
   schedule_is_declarative: {
     status: 400,
     summary: "The schedule is synchronized from deployments; change it in code.",
+    action: "Change it in code and deploy.",
   },
-  authorization_pending: { status: 400, summary: "The device's sign-in is not approved yet; ask again." },
-  slow_down: { status: 400, summary: "The device asks too often; add 5 seconds to its interval." },
-  expired_token: { status: 400, summary: "The device code is unknown, used or expired; start again." },
-  access_denied: { status: 400, summary: "The device's sign-in was denied." },
-  unauthenticated: { status: 401, summary: "No credential, or one that is unknown, expired or revoked." },
-  forbidden: { status: 403, summary: "The credential lacks the permission in details.permission." },
+  authorization_pending: {
+    status: 400,
+    summary: "The device's sign-in is not approved yet; ask again.",
+    action: "Ask again after the interval.",
+  },
+  slow_down: {
+    status: 400,
+    summary: "The device asks too often; add 5 seconds to its interval.",
+    action: "Add 5 seconds to the interval and ask again.",
+  },
+  expired_token: {
+    status: 400,
+    summary: "The device code is unknown, used or expired; start again.",
+    action: "Start the sign-in again.",
+  },
+  access_denied: {
+    status: 400,
+    summary: "The device's sign-in was denied.",
+    action: "Start the sign-in again, if it was denied by mistake.",
+  },
+  unauthenticated: {
+    status: 401,
+    summary: "No credential, or one that is unknown, expired or revoked.",
+    action:
+      "Send a valid credential as `Authorization: Bearer …`; make a new one if it was revoked or has expired.",
+  },
+  forbidden: {
+    status: 403,
+    summary: "The credential lacks the permission in details.permission.",
+    action: "Use a credential with that permission.",
+  },
   csrf_rejected: {
     status: 403,
     summary: "A cookie request came from another origin or without its CSRF header.",
+    action: "Send `X-CSRF-Token` with the `csrf_token` of `GET /api/me`, from a page of the server.",
   },
-  scope_mismatch: { status: 403, summary: "A public access token was used outside its scope." },
-  not_found: { status: 404, summary: "No such object in this environment." },
-  route_not_found: { status: 404, summary: "No such route; /openapi.json lists all." },
-  method_not_allowed: { status: 405, summary: "The route exists, but not with this method; see Allow." },
-  token_completion_conflict: { status: 409, summary: "The token was completed with other data." },
-  token_cancelled: { status: 409, summary: "The token was cancelled." },
-  token_expired: { status: 409, summary: "The token's time ran out." },
-  idempotency_conflict: { status: 409, summary: "The idempotency key was used with another body." },
-  session_closed: { status: 409, summary: "The session has ended." },
+  scope_mismatch: {
+    status: 403,
+    summary: "A public access token was used outside its scope.",
+    action: "Ask your server for a token of that permission, session, stream and correlation id.",
+  },
+  not_found: {
+    status: 404,
+    summary: "No such object in this environment.",
+    action: "Check the id, and that the credential is of the same environment.",
+  },
+  route_not_found: {
+    status: 404,
+    summary: "No such route; /openapi.json lists all.",
+    action: "Check the path in the API reference.",
+  },
+  method_not_allowed: {
+    status: 405,
+    summary: "The route exists, but not with this method; see Allow.",
+    action: "Use a method of the `Allow` header.",
+  },
+  token_completion_conflict: {
+    status: 409,
+    summary: "The token was completed with other data.",
+    action: "Nothing: the first completion stands. Read it with `GET /v1/tokens/{id}`.",
+  },
+  token_cancelled: {
+    status: 409,
+    summary: "The token was cancelled.",
+    action: "Nothing: nobody waits for it any more.",
+  },
+  token_expired: {
+    status: 409,
+    summary: "The token's time ran out.",
+    action: "Make a new token, with more time.",
+  },
+  idempotency_conflict: {
+    status: 409,
+    summary: "The idempotency key was used with another body.",
+    action: "Use a new key for another request.",
+  },
+  session_closed: {
+    status: 409,
+    summary: "The session has ended.",
+    action: "Start a new session; its external id is free.",
+  },
   session_conflict: {
     status: 409,
     summary: "An open session with that external id runs another entrypoint.",
+    action: "Close that session first, or use another external id.",
   },
-  stream_direction_mismatch: { status: 409, summary: "The stream has the other direction." },
-  already_exists: { status: 409, summary: "The name is taken." },
-  invalid_state: { status: 409, summary: "The object's state does not allow this." },
-  lease_lost: { status: 409, summary: "The lease was superseded; stop the execution." },
-  bundle_missing: { status: 409, summary: "The bundle has not been uploaded." },
-  workspace_busy: { status: 409, summary: "The workspace is live; stop it first." },
-  offset_mismatch: { status: 409, summary: "The offset is not where the stream ends." },
+  stream_direction_mismatch: {
+    status: 409,
+    summary: "The stream has the other direction.",
+    action: "Use another stream name, or the other direction.",
+  },
+  already_exists: { status: 409, summary: "The name is taken.", action: "Choose another name." },
+  invalid_state: {
+    status: 409,
+    summary: "The object's state does not allow this.",
+    action: "Read the object, and do what its state allows.",
+  },
+  lease_lost: {
+    status: 409,
+    summary: "The lease was superseded; stop the execution.",
+    action: "Stop the execution; another worker has it, or nobody needs it.",
+  },
+  bundle_missing: {
+    status: 409,
+    summary: "The bundle has not been uploaded.",
+    action: "Upload the bundle, then create the deployment again.",
+  },
+  workspace_busy: {
+    status: 409,
+    summary: "The workspace is live; stop it first.",
+    action: "Stop the workspace, or write by a command in it.",
+  },
+  offset_mismatch: {
+    status: 409,
+    summary: "The offset is not where the stream ends.",
+    action: "Go on from `details.offset`.",
+  },
   cursor_expired: {
     status: 410,
     summary: "The cursor is older than what is kept; see details.earliest_cursor.",
+    action: "Go on from `details.earliest_cursor`; what was before it is gone.",
   },
-  precondition_failed: { status: 412, summary: "If-Match or If-None-Match does not fit what is there now." },
+  precondition_failed: {
+    status: 412,
+    summary: "If-Match or If-None-Match does not fit what is there now.",
+    action: "Read the file again and decide anew.",
+  },
   payload_too_large: {
     status: 413,
     summary:
       "The body or one of its parts is over its limit, or the environment's storage is full (details.quota).",
+    action: "Send less, keep large data in a workspace or elsewhere, or delete what is not needed.",
   },
-  unsupported_media_type: { status: 415, summary: "The body must be application/json." },
-  range_not_satisfiable: { status: 416, summary: "The range begins after the end of the file." },
+  unsupported_media_type: {
+    status: 415,
+    summary: "The body must be application/json.",
+    action: "Set `Content-Type` as the route says.",
+  },
+  range_not_satisfiable: {
+    status: 416,
+    summary: "The range begins after the end of the file.",
+    action: "Ask for a range within the file's size.",
+  },
   rate_limited: {
     status: 429,
     summary: "Too many requests, connections or live runs; see Retry-After and details.quota.",
+    action: "Wait for `Retry-After` seconds and repeat.",
   },
-  internal: { status: 500, summary: "An unexpected failure; the request id finds it in the server's log." },
-  not_implemented: { status: 501, summary: "Reserved by the specification." },
+  internal: {
+    status: 500,
+    summary: "An unexpected failure; the request id finds it in the server's log.",
+    action:
+      "Look the request id up in the server's log. Repeat only what may be repeated, or with an idempotency key.",
+  },
+  not_implemented: {
+    status: 501,
+    summary: "Reserved by the specification.",
+    action: "Use another way; this one is reserved.",
+  },
   unavailable: {
     status: 503,
     summary: "The server cannot reach its database or is stopping; see Retry-After.",
+    action: "Wait for `Retry-After` seconds and repeat.",
   },
-} as const satisfies Record<string, { status: number; summary: string }>;
+} as const satisfies Record<string, { status: number; summary: string; action: string }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 

@@ -3,6 +3,7 @@
  * the SDK inside a bundle and a short-lived command start in milliseconds.
  */
 export * from "./ids.ts";
+export * from "./example-ids.ts";
 export * from "./versions.ts";
 export * from "./limits.ts";
 export * from "./durations.ts";

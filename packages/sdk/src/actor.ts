@@ -8,6 +8,7 @@ import { registry } from "./registry.ts";
 import type { RunSession } from "./session.ts";
 import type { TaskOptions } from "./task.ts";
 
+/** What `actor()` is given besides `run` and `input`: a task's options, which hold for each turn. */
 export type ActorOptions = TaskOptions & {
   /** `session.input.receive()` gives up after this long without input and returns null. Default: never. */
   idleTimeout?: DurationInput;
@@ -15,15 +16,21 @@ export type ActorOptions = TaskOptions & {
 
 /** A declared actor: the code of a conversation. `Input` is what its channel `input` takes. */
 export type Actor<Id extends string = string, Input = unknown, Output = unknown> = {
+  /** Tells it from a task. */
   readonly kind: "actor";
+  /** The name that starts and lists use. */
   readonly id: Id;
+  /** As they were declared. */
   readonly options: Readonly<ActorOptions>;
+  /** The schema of the records of stream `input`; null without one. */
   readonly input: PayloadSchema | null;
+  /** The code of a turn. */
   readonly run: (session: RunSession<never>, ctx: RunContext) => unknown;
   /** Types alone; nothing is here at run time. */
   readonly "~types"?: { readonly input: Input; readonly output: Output };
 };
 
+/** An actor whatever it takes and gives. */
 export type AnyActor = Actor;
 
 type ActorBody<Input, Output> = {

@@ -37,6 +37,7 @@ export {
 } from "./client/errors.ts";
 export type { StreamRecord, Token, TokenCompletion } from "@keelson/contract";
 
+/** The server and how it is called. */
 export type ConnectionOptions = {
   /** The server, e.g. `https://keelson.example.com`. */
   url: string;
@@ -48,7 +49,9 @@ export type ConnectionOptions = {
   timeoutMs?: number;
 };
 
+/** Which session of which server, and by which tokens. */
 export type SessionClientOptions = ConnectionOptions & {
+  /** A public access token, one for each direction, or a function that gives one. */
   token: TokenSource;
   /** By the id or by the external id, as the token's scope names it. */
   session: { id: string } | { externalId: string };

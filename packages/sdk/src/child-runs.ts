@@ -11,6 +11,7 @@ import { toTimeout } from "./tokens.ts";
 /** How a child run starts. It takes no idempotency key: a run starts each child once. */
 export type ChildStartOptions = Omit<StartOptions, "idempotencyKey" | "idempotencyKeyTtl">;
 
+/** Options of `task.call()`. */
 export type ChildCallOptions = ChildStartOptions & {
   /** Reject with `WaitTimeoutError` after this long; the child goes on. Default: no limit. */
   timeout?: DurationInput;

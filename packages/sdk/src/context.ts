@@ -6,6 +6,7 @@ import type { RunWorkspace } from "./workspace.ts";
 
 /** What the `run` of a task or actor is given beside its payload or session. */
 export type RunContext = DurableCalls & {
+  /** The run and its attempt. */
   run: {
     id: string;
     /** The task or the actor; the other is null. */

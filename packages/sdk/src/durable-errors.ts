@@ -5,6 +5,7 @@ import type { PayloadIssue } from "./payload-schema.ts";
 /** A step failed and has no tries left. `cause` has the name, message and stack of what its function threw last. */
 export class StepError extends Error {
   override readonly name: string = "StepError";
+  /** The step's name. */
   readonly step: string;
   /** Not retryable once the failure is in the journal: another attempt would only read it there. */
   [RETRY_ADVICE]: RetryAdvice;
@@ -24,6 +25,7 @@ export class WaitTimeoutError extends Error {
 /** The token was cancelled: nobody will complete it. */
 export class TokenCancelledError extends Error {
   override readonly name: string = "TokenCancelledError";
+  /** The token. */
   readonly tokenId: string;
 
   constructor(tokenId: string) {
@@ -35,6 +37,7 @@ export class TokenCancelledError extends Error {
 /** The token's own `timeout` was over before anybody completed it. */
 export class TokenExpiredError extends Error {
   override readonly name: string = "TokenExpiredError";
+  /** The token. */
   readonly tokenId: string;
 
   constructor(tokenId: string) {
@@ -46,9 +49,13 @@ export class TokenExpiredError extends Error {
 /** A run that `task.call()` waited for ended otherwise than succeeded. */
 export class ChildRunError extends Error {
   override readonly name: string = "ChildRunError";
+  /** The child run. */
   readonly runId: string;
+  /** Its task. */
   readonly task: string;
+  /** How it ended. */
   readonly status: Run["status"];
+  /** Why, where it failed. */
   readonly failure: Run["failure"];
 
   constructor(task: string, runId: string, status: Run["status"], failure: Run["failure"]) {
@@ -63,6 +70,7 @@ export class ChildRunError extends Error {
 /** The server would not do what a durable call asked for; `code` is its error code, such as `session_closed`. */
 export class RefusedError extends Error {
   override readonly name: string = "RefusedError";
+  /** One of the error codes of the API. */
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -77,9 +85,13 @@ export class RefusedError extends Error {
  */
 export class InputInvalidError extends Error {
   override readonly name: string = "InputInvalidError";
+  /** The stream it came by. */
   readonly stream: string;
+  /** The record's place in it. */
   readonly sequence: number;
+  /** What was sent. */
   readonly data: unknown;
+  /** What does not fit, as the schema says it. */
   readonly issues: readonly PayloadIssue[];
   readonly [RETRY_ADVICE]: RetryAdvice = { retryable: false };
 

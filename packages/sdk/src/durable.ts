@@ -6,7 +6,16 @@ import { createValues, type Values } from "./values.ts";
 import { createWait, type Wait } from "./wait.ts";
 
 /** The durable calls, as functions of the package and as members of a run's context. */
-export type DurableCalls = Values & { step: Step; wait: Wait; tokens: Tokens; sessions: Sessions };
+export type DurableCalls = Values & {
+  /** As the function `step`, for this run. */
+  step: Step;
+  /** As `wait`, for this run. */
+  wait: Wait;
+  /** As `tokens`, for this run. */
+  tokens: Tokens;
+  /** As `sessions`, for this run. */
+  sessions: Sessions;
+};
 
 export const createDurableCalls = (locate: LocateRun): DurableCalls => ({
   ...createValues(locate),
@@ -16,5 +25,26 @@ export const createDurableCalls = (locate: LocateRun): DurableCalls => ({
   sessions: createSessions(locate),
 });
 
-/** Of the run whose code is running. Each throws an Error outside of a run. */
-export const { step, wait, tokens, sessions, now, random, uuid } = createDurableCalls(locateCurrentRun);
+// Of the run whose code is running. Each throws an Error outside of a run.
+const calls = createDurableCalls(locateCurrentRun);
+
+/** Runs a function once in the run's life and keeps its result: see `Step`. Throws an Error outside of a run. */
+export const step: Step = calls.step;
+
+/** Waits for a time without holding a slot: see `Wait`. Throws an Error outside of a run. */
+export const wait: Wait = calls.wait;
+
+/** Makes tokens and waits for their completion: see `Tokens`. Throws an Error outside of a run. */
+export const tokens: Tokens = calls.tokens;
+
+/** Sends to other sessions of the environment: see `Sessions`. Throws an Error outside of a run. */
+export const sessions: Sessions = calls.sessions;
+
+/** The time. The run's journal keeps it: when the code is replayed it is the same again. Throws an Error outside of a run. */
+export const now: () => Date = calls.now;
+
+/** A number from 0 up to 1, kept like the time. Throws an Error outside of a run. */
+export const random: () => number = calls.random;
+
+/** A random UUID (version 4), kept like the time. Throws an Error outside of a run. */
+export const uuid: () => string = calls.uuid;

@@ -1,6 +1,7 @@
 import { QUEUE_NAME_PATTERN } from "@keelson/contract/plain";
 import { registry } from "./registry.ts";
 
+/** What `queue()` is given. */
 export type QueueOptions = {
   /** Letters, digits, `.`, `_`, `-` and `/`; up to 128 characters. */
   name: string;
@@ -10,7 +11,11 @@ export type QueueOptions = {
   concurrencyKeyLimit?: number;
 };
 
-export type Queue = Readonly<QueueOptions> & { readonly kind: "queue" };
+/** A declared queue. */
+export type Queue = Readonly<QueueOptions> & {
+  /** Tells it from other declarations. */
+  readonly kind: "queue";
+};
 
 /**
  * Declares a queue with limits; tasks name it in `queue`.

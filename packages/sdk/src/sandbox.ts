@@ -1,6 +1,7 @@
 import { DECLARED_ID_PATTERN, type Isolation } from "@keelson/contract/plain";
 import { registry } from "./registry.ts";
 
+/** What `sandbox()` is given. */
 export type SandboxOptions = {
   /** Letters, digits, `.`, `_`, `-`; up to 128 characters. Declaring `default` changes the built-in sandbox. */
   id: string;
@@ -19,7 +20,11 @@ export type SandboxOptions = {
   network?: "on" | "off";
 };
 
-export type Sandbox = Readonly<SandboxOptions> & { readonly kind: "sandbox" };
+/** A declared sandbox. */
+export type Sandbox = Readonly<SandboxOptions> & {
+  /** Tells it from other declarations. */
+  readonly kind: "sandbox";
+};
 
 /**
  * Declares a sandbox: what the workspaces made from it are like inside. Tasks name it in `sandbox`.

@@ -6,18 +6,25 @@ import type { AnyTask } from "./task.ts";
 
 /** How the runs of a schedule start. Their payload is the service's: a `ScheduledPayload`. */
 export type ScheduledRunOptions = {
+  /** In place of the task's queue. */
   queue?: Queue | string;
+  /** Runs with the same key in one queue wait for each other. */
   concurrencyKey?: string;
   /** -100 to 100; higher first. Default 0. */
   priority?: number;
+  /** A run that has not begun after this long expires. */
   ttl?: DurationInput;
+  /** In place of the task's. */
   maxDuration?: DurationInput;
+  /** In place of the task's. */
   retry?: RetryOptions;
+  /** Up to 20, of 1 to 128 characters. */
   tags?: readonly string[];
 };
 
 /** When runs of a task start. What is left out has its default. */
 export type ScheduleDefinition = {
+  /** What it starts. */
   task: AnyTask | string;
   /** Minute, hour, day of month, month, day of week, as `"30 7 * * MON-FRI"`; or six fields, with seconds in front. */
   cron: string;
@@ -25,7 +32,9 @@ export type ScheduleDefinition = {
   timezone?: string;
   /** Default true. */
   active?: boolean;
+  /** An id of yours, up to 256 bytes, to find it by. */
   externalId?: string;
+  /** Options of the runs that it starts. */
   options?: ScheduledRunOptions;
 };
 

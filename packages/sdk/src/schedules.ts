@@ -2,8 +2,11 @@ import { DECLARED_ID_PATTERN } from "@keelson/contract/plain";
 import { registry } from "./registry.ts";
 import type { ScheduleDefinition } from "./schedule-definition.ts";
 
+/** A declared schedule. */
 export type DeclaredSchedule = Readonly<ScheduleDefinition> & {
+  /** Tells it from other declarations. */
   readonly kind: "schedule";
+  /** Its deduplication key. */
   readonly id: string;
 };
 
@@ -31,4 +34,5 @@ function declareSchedule(options: ScheduleDefinition & { id: string }): Declared
   return declared;
 }
 
+/** Declares schedules, which deployments synchronize. */
 export const schedules: { task: typeof declareSchedule } = Object.freeze({ task: declareSchedule });

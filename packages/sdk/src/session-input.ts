@@ -9,17 +9,23 @@ import { toTimeout } from "./tokens.ts";
 
 /** A record that a run has received. */
 export type InputRecord<T = unknown> = {
+  /** The record's id. */
   id: string;
   /** 1 for the first record of the stream. */
   sequence: number;
+  /** What was sent. */
   data: T;
+  /** How the data is meant, where the sender said so. */
   contentType: string | null;
+  /** Ties the records of one exchange together, where the sender gave one. */
   correlationId: string | null;
   /** Who sent it. */
   source: { kind: StreamRecord["source"]["kind"]; id: string | null };
+  /** When it was appended. */
   createdAt: Date;
 };
 
+/** Options of `receive()`. */
 export type ReceiveOptions = {
   /** Give up after this long and return null. Default: the actor's `idleTimeout`. */
   timeout?: DurationInput;
@@ -27,6 +33,7 @@ export type ReceiveOptions = {
 
 /** One input stream. Each record of it is received once, by one run of the session. */
 export type InputChannel<T = unknown> = AsyncIterable<InputRecord<T>> & {
+  /** The stream's name. */
   readonly name: string;
   /**
    * The next record; waits for it, and the run may be suspended meanwhile. Null when the session takes no more input or

@@ -7,6 +7,7 @@ import { runTries } from "./runtime/durable/run-tries.ts";
 import { toJsonValue } from "./runtime/output.ts";
 import { checkStreamName } from "./session-input.ts";
 
+/** Options of `append()` and `pipe()`. */
 export type AppendOptions = {
   /**
    * Ties the records of one exchange together; readers can ask for one exchange alone. Up to 256 bytes. That of an input
@@ -19,6 +20,7 @@ export type AppendOptions = {
 
 /** One output stream. */
 export type OutputChannel = {
+  /** The stream's name. */
   readonly name: string;
   /**
    * Appends a record of up to 256 KiB of JSON, once; resolves when readers can have it. Inside a step it happens again

@@ -5,15 +5,21 @@ import { createSessionOutput, type SessionOutput } from "./session-output.ts";
 
 /** The session that a run belongs to, as it was when the run was taken up, and its streams. */
 export type RunSession<Input = unknown> = {
+  /** The session's id. */
   readonly id: string;
+  /** The id that its creator gave it, or null. */
   readonly externalId: string | null;
   /** 1 for the first run of the session. */
   readonly turn: number;
+  /** Of the session, as it was when the run was taken up. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Of the session, as they were when the run was taken up. */
   readonly tags: readonly string[];
   /** It took no more input when the run was taken up. */
   readonly closed: boolean;
+  /** The stream `input`; `input(name)` is another one. */
   readonly input: SessionInput<Input>;
+  /** The stream `output`; `output(name)` is another one. */
   readonly output: SessionOutput;
 };
 

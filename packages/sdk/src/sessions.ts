@@ -3,11 +3,13 @@ import { locateOutsideStep, type LocateRun } from "./current-run.ts";
 import { checkStreamName } from "./session-input.ts";
 import { toRecord, type AppendOptions } from "./session-output.ts";
 
+/** Options of `sessions.send()`. */
 export type SendOptions = AppendOptions & {
   /** Default `input`. */
   stream?: string;
 };
 
+/** Other sessions of the environment, as the code of a run reaches them. */
 export type Sessions = {
   /**
    * Sends input to a session of this environment, by its id or external id, once: up to 256 KiB of JSON. Rejects with

@@ -2,6 +2,7 @@ import { locateOutsideStep, type LocateRun } from "./current-run.ts";
 import type { RetryOptions } from "./retry-options.ts";
 import { runTries } from "./runtime/durable/run-tries.ts";
 
+/** Options of `step()`. */
 export type StepOptions = {
   /** Tries within this attempt of the run. Default: none, a failed step fails at once. */
   retry?: RetryOptions;

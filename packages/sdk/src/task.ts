@@ -10,10 +10,13 @@ import { registry } from "./registry.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { RetryOptions } from "./retry-options.ts";
 
+/** What `task()` is given besides `run` and `payload`. */
 export type TaskOptions = {
   /** The name that starts and lists use: letters, digits, `.`, `_`, `-`; up to 128 characters; unique in the bundle. */
   id: string;
+  /** A sentence that lists show. */
   description?: string;
+  /** How often and when a failed attempt is tried again. Default: three attempts. */
   retry?: RetryOptions;
   /** A queue of `queue()`, or the name of one. */
   queue?: Queue | string;
@@ -36,10 +39,15 @@ export type TaskOptions = {
 
 /** A declared task. `Input` is what a start takes, `Output` what its run gives. */
 export type Task<Id extends string = string, Input = unknown, Output = unknown> = {
+  /** Tells it from an actor. */
   readonly kind: "task";
+  /** The name that starts and lists use. */
   readonly id: Id;
+  /** As they were declared. */
   readonly options: Readonly<TaskOptions>;
+  /** The schema of its payload; null without one. */
   readonly payload: PayloadSchema | null;
+  /** The code. */
   readonly run: (payload: never, ctx: RunContext) => unknown;
   /**
    * Inside a run: starts a child run of this task, once, and gives its id. The child is cancelled with its parent.
@@ -60,6 +68,7 @@ type ChildArguments<Input, Options> = undefined extends Input
   ? [payload?: Input, options?: Options]
   : [payload: Input, options?: Options];
 
+/** A task whatever it takes and gives. */
 export type AnyTask = Task;
 
 /** What a start of the task takes as its payload. */

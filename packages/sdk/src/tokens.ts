@@ -8,14 +8,17 @@ import { toJsonValue } from "./runtime/output.ts";
 
 type JsonObject = Record<string, unknown>;
 
+/** What a token is made with. */
 export type NewToken = {
   /** Until it expires, at most 30 d. Default 24 h. */
   timeout?: DurationInput;
+  /** Any JSON object of up to 16 KiB, shown with the token. */
   metadata?: Record<string, unknown>;
   /** Up to 20, of 1 to 128 characters. */
   tags?: readonly string[];
 };
 
+/** Options of a wait for a token. */
 export type TokenWaitOptions = {
   /** Reject with `WaitTimeoutError` after this long. Default: as long as the token lives. */
   timeout?: DurationInput;
@@ -23,6 +26,7 @@ export type TokenWaitOptions = {
 
 /** A token of this run: give `callbackUrl` to a provider or `publicAccessToken` to a browser, and wait. */
 export type RunToken<T = unknown> = {
+  /** The token's id, by which others complete it. */
   id: string;
   /** Completes this token, and only this, from a browser. */
   publicAccessToken: string;
@@ -32,6 +36,7 @@ export type RunToken<T = unknown> = {
   wait(options?: TokenWaitOptions): Promise<T>;
 };
 
+/** Completion tokens: what happens once, elsewhere, and a run waits for. */
 export type Tokens = {
   /** Makes a token, once: when the run goes on later, it is the same token. `T` is what its completion carries. */
   create<T = unknown>(options?: NewToken): Promise<RunToken<T>>;

@@ -1,11 +1,13 @@
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
 import { toWireDuration, type DurationInput } from "./duration-input.ts";
 
+/** Options of `wait.for()` and `wait.until()`. */
 export type TimerOptions = {
   /** Shown as what the run waits for. Default `for` and `until`. */
   name?: string;
 };
 
+/** Waits for a time. A token, input or a child run is waited for by its own call. */
 export type Wait = {
   /**
    * Waits that long from now: `wait.for("15m")`. A waiting run holds no slot, and after a while no process either, so it

@@ -1,6 +1,7 @@
 import type { ExecOutcome } from "./client/execs.ts";
 import type { DurationInput } from "./duration-input.ts";
 
+/** Options of `ctx.workspace.exec()`. */
 export type RunExecOptions = {
   /** A folder of the workspace. Default: its root. */
   cwd?: string;
@@ -17,6 +18,7 @@ export type RunExecOutcome = ExecOutcome;
 
 /** The workspace that a run works in. It is live on the machine of the run; when the run ends or is suspended, its files are committed. */
 export type RunWorkspace = {
+  /** The workspace's id. */
   readonly id: string;
   /** The absolute path of its files here, for `node:fs`. It may be another when the run goes on elsewhere. */
   readonly path: string;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { pino } from "pino";
 import type { Cli } from "../cli.ts";
+import { EXIT, ExitError } from "../exit-codes.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { CLI_VERSION } from "../version.ts";
 
@@ -10,6 +11,13 @@ const untilParentGone = (): Promise<"gone"> =>
   new Promise((resolve) => {
     if (process.channel) process.once("disconnect", () => resolve("gone"));
   });
+
+/** What the server said to an agent that it does not let in, such as one whose enrollment token was revoked. */
+function refusalOf(error: unknown): ExitError | null {
+  if (!(error instanceof Error) || error.name !== "ServiceError" || !("status" in error)) return null;
+  const code = error.status === 401 ? EXIT.notAllowed : EXIT.failure;
+  return new ExitError(code, error.message, { cause: error });
+}
 
 const HELP = `
 It takes work until Ctrl-C, SIGTERM or a drain on the server, then finishes what it has or hands it back; a second one ends it at once.
@@ -32,7 +40,7 @@ export function addAgent(parent: Command, cli: Cli): void {
         (error: unknown) => {
           // Asked to end while it waited for its server: it holds nothing yet.
           if (signal.aborted) return null;
-          throw error;
+          throw refusalOf(error) ?? error;
         },
       );
       if (agent === null) return;

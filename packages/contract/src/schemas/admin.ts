@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { EXAMPLE_IDS } from "../example-ids.ts";
 import { DisplayName, DurationText, EmailAddress, Id, Nullable, Slug, Timestamp } from "./primitives.ts";
 import { WORKER_STATUSES } from "./worker.ts";
 
@@ -21,7 +22,21 @@ export const AdminOrganization = Type.Object(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: "AdminOrganization" },
+  {
+    $id: "AdminOrganization",
+    examples: [
+      {
+        id: EXAMPLE_IDS.org,
+        name: "Research",
+        slug: "research",
+        worker_group_id: EXAMPLE_IDS.wgrp,
+        members: 3,
+        projects: 1,
+        created_at: "2026-11-20T08:00:00.000Z",
+        updated_at: "2026-11-20T08:00:00.000Z",
+      },
+    ],
+  },
 );
 export type AdminOrganization = Static<typeof AdminOrganization>;
 
@@ -51,7 +66,21 @@ export const AdminUser = Type.Object(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: "AdminUser" },
+  {
+    $id: "AdminUser",
+    examples: [
+      {
+        id: EXAMPLE_IDS.user,
+        email: "ada@example.com",
+        name: "Ada",
+        is_admin: false,
+        suspended_at: null,
+        organizations: 1,
+        created_at: "2026-11-20T08:00:00.000Z",
+        updated_at: "2026-11-20T08:00:00.000Z",
+      },
+    ],
+  },
 );
 export type AdminUser = Static<typeof AdminUser>;
 
@@ -67,7 +96,7 @@ export const UpdateUser = Type.Object(
 export type UpdateUser = Static<typeof UpdateUser>;
 
 export const WorkerGroup = Type.Object(
-  { id: Id("wgrp"), name: Type.String(), created_at: Timestamp },
+  { id: Id("wgrp"), name: Type.String({ examples: ["gpu"] }), created_at: Timestamp },
   { $id: "WorkerGroup" },
 );
 export type WorkerGroup = Static<typeof WorkerGroup>;
@@ -79,7 +108,7 @@ export const EnrollmentToken = Type.Object(
   {
     id: Id("enr"),
     worker_group_id: Id("wgrp"),
-    name: Type.String(),
+    name: Type.String({ examples: ["Cluster A"] }),
     created_at: Timestamp,
     expires_at: Nullable(Timestamp),
     revoked_at: Nullable(Timestamp),
@@ -148,6 +177,31 @@ export const System = Type.Object(
     }),
     migrations: Type.Array(Type.Object({ name: Type.String(), applied_at: Timestamp })),
   },
-  { $id: "System" },
+  {
+    $id: "System",
+    examples: [
+      {
+        version: "0.1.0",
+        api_version: "2026-06-06",
+        worker_protocol_version: 1,
+        runtime: "Node.js 24.21.0",
+        database: {
+          version: "18.1",
+          fsync: "on",
+          full_page_writes: "on",
+          synchronous_commit: "on",
+          max_connections: 200,
+          size_bytes: 48_234_496,
+        },
+        tables: [{ name: "runs", rows: 18_211, size_bytes: 14_680_064 }],
+        blobs: {
+          bundles: { count: 7, size_bytes: 337_477 },
+          workspaces: { count: 112, size_bytes: 9_437_184 },
+        },
+        retention: { runs: "30d", sessions: "90d" },
+        migrations: [{ name: "0001_identity.sql", applied_at: "2026-11-20T08:00:00.000Z" }],
+      },
+    ],
+  },
 );
 export type System = Static<typeof System>;

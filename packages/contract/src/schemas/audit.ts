@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { EXAMPLE_IDS } from "../example-ids.ts";
 import { Digest, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 
 /** Who did what to which resource, when, from where and by which credential. */
@@ -35,7 +36,28 @@ export const AuditEvent = Type.Object(
       description: "SHA-256 of the event without this field, as RFC 8785 writes it.",
     }),
   },
-  { $id: "AuditEvent" },
+  {
+    $id: "AuditEvent",
+    examples: [
+      {
+        id: EXAMPLE_IDS.aud,
+        organization_id: EXAMPLE_IDS.org,
+        sequence: 42,
+        at: "2026-11-20T09:15:00.123Z",
+        action: "api_keys.revoke",
+        actor: { kind: "user", id: EXAMPLE_IDS.user },
+        credential: { kind: "session", id: EXAMPLE_IDS.usess },
+        resource: { kind: "api_key", id: EXAMPLE_IDS.key },
+        project_id: EXAMPLE_IDS.proj,
+        environment_id: EXAMPLE_IDS.env,
+        address: "203.0.113.7",
+        request_id: "01936f5e-7c2a-7b64-8d10-0c9c1f0a7b11",
+        details: {},
+        previous_digest: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03",
+        digest: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+      },
+    ],
+  },
 );
 export type AuditEvent = Static<typeof AuditEvent>;
 
@@ -61,6 +83,20 @@ export const AuditVerification = Type.Object(
       }),
     ),
   },
-  { $id: "AuditVerification" },
+  {
+    $id: "AuditVerification",
+    examples: [
+      {
+        organization_id: EXAMPLE_IDS.org,
+        valid: true,
+        events: 42,
+        head: {
+          sequence: 42,
+          digest: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        },
+        fault: null,
+      },
+    ],
+  },
 );
 export type AuditVerification = Static<typeof AuditVerification>;

@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { EXAMPLE_IDS } from "../example-ids.ts";
 import { DurationText, Id, Nullable, Timestamp } from "./primitives.ts";
 import { WORKER_STATUSES, Worker, WorkerCapacity } from "./worker.ts";
 
@@ -31,7 +32,26 @@ export const GroupCapacity = Type.Object(
     }),
     at: Timestamp,
   },
-  { $id: "GroupCapacity" },
+  {
+    $id: "GroupCapacity",
+    examples: [
+      {
+        id: EXAMPLE_IDS.wgrp,
+        name: "default",
+        queued: 120,
+        running: 64,
+        oldest_queued_age: "4s",
+        workspaces_requested: 0,
+        workspaces_live: 3,
+        deployments_pending: 0,
+        workers: { registered: 0, active: 4, draining: 0, drained: 0, lost: 0 },
+        slots: { executions: 64, workspaces: 16 },
+        free_slots: { executions: 0, workspaces: 13 },
+        recommended_workers: 12,
+        at: "2026-11-20T09:15:00.123Z",
+      },
+    ],
+  },
 );
 export type GroupCapacity = Static<typeof GroupCapacity>;
 

@@ -1,5 +1,4 @@
 import { Type, type Static } from "typebox";
-import { DURATION_PATTERN } from "../durations.ts";
 import { LIMITS } from "../limits.ts";
 import {
   EVENT_SEVERITIES,
@@ -126,7 +125,7 @@ export type DeploymentCheck = Static<typeof DeploymentCheck>;
 export const LeaseResponse = Type.Object(
   {
     lease_duration: Type.String({
-      pattern: DURATION_PATTERN,
+      ...DurationText,
       description:
         "How long a lease is good without a renewal. Renew at a third of it; clocks of server and worker need not agree.",
     }),

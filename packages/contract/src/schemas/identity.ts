@@ -14,7 +14,7 @@ export const User = Type.Object(
   {
     id: Id("user"),
     email: Type.String(),
-    name: Nullable(Type.String()),
+    name: Type.Union([Type.String(), Type.Null()], { examples: ["Ada"] }),
     is_admin: Type.Boolean({ description: "May use /admin/api/v1." }),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -120,7 +120,7 @@ export const Member = Type.Object(
     user_id: Id("user"),
     organization_id: Id("org"),
     email: Type.String(),
-    name: Nullable(Type.String()),
+    name: Type.Union([Type.String(), Type.Null()], { examples: ["Ada"] }),
     role: Role,
     created_at: Timestamp,
     updated_at: Timestamp,

@@ -1,5 +1,4 @@
 import { Type, type Static } from "typebox";
-import { DURATION_PATTERN } from "../durations.ts";
 import { ISOLATIONS, VERSION_CAUSES } from "../workspaces.ts";
 import { Digest, DurationText, Id, Nullable, Timestamp } from "./primitives.ts";
 import { ProcessControl, ProcessInput, ProcessStart, HeldProcess } from "./process.ts";
@@ -102,7 +101,7 @@ export type MaterializationStop = Static<typeof MaterializationStop>;
 
 export const WorkspaceLeaseResponse = Type.Object(
   {
-    lease_duration: Type.String({ pattern: DURATION_PATTERN }),
+    lease_duration: DurationText,
     materializations: Type.Array(LeasedMaterialization),
     stops: Type.Array(MaterializationStop),
     lost: Type.Array(Id("mat")),
@@ -135,7 +134,7 @@ export const AttachWorkspace = Type.Object(
 export type AttachWorkspace = Static<typeof AttachWorkspace>;
 
 export const AttachedWorkspace = Type.Object(
-  { lease_duration: Type.String({ pattern: DURATION_PATTERN }), materialization: LeasedMaterialization },
+  { lease_duration: DurationText, materialization: LeasedMaterialization },
   { $id: "AttachedWorkspace" },
 );
 export type AttachedWorkspace = Static<typeof AttachedWorkspace>;

@@ -1,9 +1,13 @@
 import { Type, type TSchema } from "typebox";
 import { DECLARED_ID_PATTERN, LIMITS, PRINTABLE_PATTERN, QUEUE_NAME_PATTERN } from "../limits.ts";
 import { DURATION_PATTERN } from "../durations.ts";
+import { EXAMPLE_IDS } from "../example-ids.ts";
 import type { IdPrefix } from "../ids.ts";
 
-/** Building blocks that every resource schema is made of. */
+/**
+ * Building blocks that every resource schema is made of. `examples` are what the OpenAPI documents show; a schema with an
+ * `$id` may have one of the whole.
+ */
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -11,35 +15,49 @@ export const Id = (prefix: IdPrefix) =>
   Type.String({
     pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
     description: `A TypeID with prefix \`${prefix}\`.`,
+    examples: [EXAMPLE_IDS[prefix]],
   });
 
 export const Timestamp = Type.String({
   format: "date-time",
   description: "RFC 3339, UTC, milliseconds.",
+  examples: ["2026-11-20T09:15:00.123Z"],
 });
 
 export const DurationText = Type.String({
   pattern: DURATION_PATTERN,
   description: "`<integer><unit>`, unit ms, s, m, h or d.",
+  examples: ["30s"],
 });
 
-export const DeclaredId = Type.String({ pattern: DECLARED_ID_PATTERN });
-export const QueueName = Type.String({ pattern: QUEUE_NAME_PATTERN });
-export const ConcurrencyKey = Type.String({ minLength: 1, maxLength: 256, pattern: PRINTABLE_PATTERN });
+export const DeclaredId = Type.String({ pattern: DECLARED_ID_PATTERN, examples: ["send-report"] });
+export const QueueName = Type.String({ pattern: QUEUE_NAME_PATTERN, examples: ["reports"] });
+export const ConcurrencyKey = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  pattern: PRINTABLE_PATTERN,
+  examples: ["customer-4711"],
+});
 export const Digest = Type.String({
   pattern: "^[0-9a-f]{64}$",
   description: "SHA-256, lower-case hexadecimal.",
+  examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
 });
-export const JsonValue = Type.Unknown({ description: "Any JSON value." });
-export const JsonObject = Type.Record(Type.String(), Type.Unknown(), { description: "A JSON object." });
+export const JsonValue = Type.Unknown({ description: "Any JSON value.", examples: [{ week: 47 }] });
+export const JsonObject = Type.Record(Type.String(), Type.Unknown(), {
+  description: "A JSON object.",
+  examples: [{}],
+});
 export const Cursor = Type.String({
   minLength: 1,
   maxLength: 512,
   description: "Opaque; from `next_cursor`.",
+  examples: ["eyJhIjoxfQ"],
 });
 /** Of any text, because one that was not issued is refused as `invalid_cursor` and not for its shape. */
 export const SequenceCursor = Type.String({
   description: "A decimal sequence number; 0 or absent starts at the beginning.",
+  examples: ["12"],
 });
 
 export const Tags = Type.Array(
@@ -47,6 +65,7 @@ export const Tags = Type.Array(
   {
     maxItems: LIMITS.tags,
     uniqueItems: true,
+    examples: [["weekly"]],
   },
 );
 
@@ -54,15 +73,22 @@ export const IdempotencyKey = Type.String({
   minLength: 1,
   maxLength: LIMITS.idempotencyKeyBytes,
   pattern: PRINTABLE_PATTERN,
+  examples: ["report-2026-47"],
 });
 
 /** What a person calls something. */
-export const DisplayName = Type.String({ minLength: 1, maxLength: 128, pattern: PRINTABLE_PATTERN });
+export const DisplayName = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: PRINTABLE_PATTERN,
+  examples: ["Reports"],
+});
 
 /** The name of something in URLs and commands. */
 export const Slug = Type.String({
   pattern: "^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$",
   description: "1 to 64 lower-case letters, digits and inner hyphens.",
+  examples: ["reports"],
 });
 
 /** ASCII alone, so that no two addresses that look alike or fold alike are taken for one. */
@@ -71,6 +97,7 @@ export const EmailAddress = Type.String({
   pattern:
     "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
   description: "a mail address in ASCII",
+  examples: ["ada@example.com"],
 });
 
 /** A list response: the rows under the resource's plural name and the cursor of the next page. */

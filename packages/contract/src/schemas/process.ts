@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { EXEC_STATUSES, PROCESS_SIGNALS, PROCESS_STREAMS, PTY_STATUSES } from "../workspaces.ts";
+import { EXAMPLE_IDS } from "../example-ids.ts";
 import { LIMITS } from "../limits.ts";
 import { DurationText, Id, IdempotencyKey, Nullable, Timestamp } from "./primitives.ts";
 
@@ -178,7 +179,10 @@ export type OutputPage = Static<typeof OutputPage>;
  * apart by offset: a chunk that was stored before is not stored again. Input comes as bytes with their offset, from
  * where the worker says its own ends; controls come in order with a number from 1.
  */
-const ProcessId = Type.String({ pattern: "^(exec|pty)_[0-7][0-9a-hjkmnp-tv-z]{25}$" });
+const ProcessId = Type.String({
+  pattern: "^(exec|pty)_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+  examples: [EXAMPLE_IDS.exec],
+});
 const MAX_INT32 = 2_147_483_647;
 
 export const HeldProcess = Type.Object(

@@ -7,6 +7,7 @@ import {
   RUN_STATUSES,
   STATUS_REASON_KINDS,
 } from "../runs.ts";
+import { EXAMPLE_IDS } from "../example-ids.ts";
 import { DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
 import { PendingWait } from "./pending-wait.ts";
 import { RetryPolicy } from "./retry-policy.ts";
@@ -18,7 +19,17 @@ export const RunFailure = Type.Object(
     stack: Nullable(Type.String()),
     retryable: Type.Boolean(),
   },
-  { $id: "RunFailure" },
+  {
+    $id: "RunFailure",
+    examples: [
+      {
+        kind: "application_error",
+        message: "The mail server refused the message.",
+        stack: "Error: The mail server refused the message.\n    at send (src/report.ts:18:11)",
+        retryable: true,
+      },
+    ],
+  },
 );
 export type RunFailure = Static<typeof RunFailure>;
 
@@ -27,6 +38,57 @@ export const StatusReason = Type.Object(
   { $id: "StatusReason" },
 );
 export type StatusReason = Static<typeof StatusReason>;
+
+/** A run of a task that has succeeded. */
+export const EXAMPLE_RUN = {
+  id: EXAMPLE_IDS.run,
+  project_id: EXAMPLE_IDS.proj,
+  environment_id: EXAMPLE_IDS.env,
+  task: "send-report",
+  actor: null,
+  session_id: null,
+  turn: null,
+  status: "succeeded",
+  status_reason: null,
+  attempt_number: 1,
+  max_attempts: 5,
+  retry: { max_attempts: 5, initial_delay: "1s", max_delay: "5m", factor: 2, jitter: true },
+  deployment_id: EXAMPLE_IDS.dep,
+  deployment_version: "20261120.7",
+  workspace_id: null,
+  payload: { week: 47 },
+  output: { sent: 412 },
+  failure: null,
+  pending_wait: null,
+  queue: "reports",
+  concurrency_key: null,
+  priority: 0,
+  max_duration: "10m",
+  metadata: {},
+  tags: ["weekly"],
+  schedule_id: null,
+  parent_run_id: null,
+  client_version: null,
+  cli_version: null,
+  sdk_version: "0.1.0",
+  start_at: null,
+  started_at: "2026-11-20T09:15:00.131Z",
+  finished_at: "2026-11-20T09:15:02.402Z",
+  expires_at: null,
+  created_at: "2026-11-20T09:15:00.123Z",
+  updated_at: "2026-11-20T09:15:02.402Z",
+};
+
+/** The same run as it was created. */
+export const EXAMPLE_CREATED_RUN = {
+  ...EXAMPLE_RUN,
+  status: "queued",
+  attempt_number: null,
+  output: null,
+  started_at: null,
+  finished_at: null,
+  updated_at: EXAMPLE_RUN.created_at,
+};
 
 /** One execution of a task or of an actor's turn, from its start to one terminal state. */
 export const Run = Type.Object(
@@ -68,7 +130,10 @@ export const Run = Type.Object(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: "Run" },
+  {
+    $id: "Run",
+    examples: [EXAMPLE_RUN],
+  },
 );
 export type Run = Static<typeof Run>;
 
@@ -85,7 +150,21 @@ export const RunEvent = Type.Object(
     attributes: JsonObject,
     at: Timestamp,
   },
-  { $id: "RunEvent" },
+  {
+    $id: "RunEvent",
+    examples: [
+      {
+        id: "3",
+        run_id: EXAMPLE_IDS.run,
+        attempt_number: 1,
+        kind: "run.started",
+        severity: "info",
+        message: "Attempt 1 started.",
+        attributes: {},
+        at: "2026-11-20T09:15:00.131Z",
+      },
+    ],
+  },
 );
 export type RunEvent = Static<typeof RunEvent>;
 
@@ -100,7 +179,19 @@ export const RunLogChunk = Type.Object(
     data: Type.String({ description: "base64" }),
     at: Timestamp,
   },
-  { $id: "RunLogChunk" },
+  {
+    $id: "RunLogChunk",
+    examples: [
+      {
+        id: "1",
+        run_id: EXAMPLE_IDS.run,
+        attempt_number: 1,
+        stream: "stdout",
+        data: "c2VudCA0MTIgbWFpbHMK",
+        at: "2026-11-20T09:15:02.390Z",
+      },
+    ],
+  },
 );
 export type RunLogChunk = Static<typeof RunLogChunk>;
 
@@ -114,7 +205,19 @@ export const RunLogSnapshot = Type.Object(
     truncated: Type.Boolean(),
     cursor: Type.String(),
   },
-  { $id: "RunLogSnapshot" },
+  {
+    $id: "RunLogSnapshot",
+    examples: [
+      {
+        stdout: "c2VudCA0MTIgbWFpbHMK",
+        stderr: "",
+        stdout_bytes: 15,
+        stderr_bytes: 0,
+        truncated: false,
+        cursor: "1",
+      },
+    ],
+  },
 );
 export type RunLogSnapshot = Static<typeof RunLogSnapshot>;
 

@@ -14,7 +14,7 @@ import {
   Timestamp,
 } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
-import { Run } from "./run.ts";
+import { EXAMPLE_CREATED_RUN, Run } from "./run.ts";
 import { ErrorBody } from "./error-body.ts";
 
 /** Shared by the starts of tasks, actors and sessions. */
@@ -72,6 +72,9 @@ export const StartBatchResult = Type.Object(
       }),
     ),
   },
-  { $id: "StartBatchResult" },
+  {
+    $id: "StartBatchResult",
+    examples: [{ results: [{ status: 201, run: EXAMPLE_CREATED_RUN, error: null }] }],
+  },
 );
 export type StartBatchResult = Static<typeof StartBatchResult>;

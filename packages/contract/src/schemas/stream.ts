@@ -3,7 +3,7 @@ import { LIMITS, PRINTABLE_PATTERN, STREAM_NAME_PATTERN } from "../limits.ts";
 import { RECORD_SOURCE_KINDS, STREAM_DIRECTIONS } from "../sessions.ts";
 import { Id, IdempotencyKey, DurationText, JsonValue, Nullable, Timestamp } from "./primitives.ts";
 
-export const StreamName = Type.String({ pattern: STREAM_NAME_PATTERN });
+export const StreamName = Type.String({ pattern: STREAM_NAME_PATTERN, examples: ["output"] });
 
 /** Ties the records of one exchange together, such as a question and the pieces of its answer. */
 export const CorrelationId = Type.String({

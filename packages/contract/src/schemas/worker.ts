@@ -1,4 +1,5 @@
 import { Type, type Static } from "typebox";
+import { EXAMPLE_IDS } from "../example-ids.ts";
 import { Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 
 export const WORKER_STATUSES = ["registered", "active", "draining", "drained", "lost"] as const;
@@ -30,7 +31,25 @@ export const Worker = Type.Object(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: "Worker" },
+  {
+    $id: "Worker",
+    examples: [
+      {
+        id: EXAMPLE_IDS.wkr,
+        name: "build-3",
+        worker_group_id: EXAMPLE_IDS.wgrp,
+        status: "active",
+        capacity: { executions: 16, workspaces: 4 },
+        in_use: { executions: 3, workspaces: 1 },
+        labels: { zone: "a" },
+        protocol_version: 1,
+        version: "0.1.0",
+        last_seen_at: "2026-11-20T09:15:00.123Z",
+        created_at: "2026-11-20T08:00:00.000Z",
+        updated_at: "2026-11-20T09:15:00.123Z",
+      },
+    ],
+  },
 );
 export type Worker = Static<typeof Worker>;
 

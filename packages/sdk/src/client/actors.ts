@@ -6,6 +6,7 @@ import type { PagedList, PageQuery } from "./paged-list.ts";
 import { idOf, toWireActorStart, type ActorLike, type StartActorOptions } from "./session-options.ts";
 import type { Transport } from "./transport.ts";
 
+/** `client.actors`. */
 export type ActorsApi = {
   /** The actors of the current deployment. */
   list(query?: PageQuery, options?: RequestOptions): PagedList<Actor>;

@@ -18,16 +18,27 @@ import { createTransport, type Transport } from "./transport.ts";
  * Every failure is a KeelsonError of the class of its status; an aborted `signal` rejects with its reason.
  */
 export class Client {
+  /** Tasks of the current deployment, and their starts. */
   readonly tasks: TasksApi;
+  /** Actors of the current deployment, and their starts. */
   readonly actors: ActorsApi;
+  /** Runs, their events and their logs. */
   readonly runs: RunsApi;
+  /** Sessions and their streams. */
   readonly sessions: SessionsApi;
+  /** Completion tokens. */
   readonly tokens: TokensApi;
+  /** Credentials for web pages. */
   readonly publicAccessTokens: PublicAccessTokensApi;
+  /** Versions of the environment's code. */
   readonly deployments: DeploymentsApi;
+  /** Schedules. */
   readonly schedules: SchedulesApi;
+  /** Secrets of the environment; their values can be written and never read. */
   readonly secrets: SecretsApi;
+  /** Workspaces, their files, commands and terminals. */
   readonly workspaces: WorkspacesApi;
+  /** Sandboxes of the current deployment. */
   readonly sandboxes: SandboxesApi;
   readonly #transport: Transport;
 

@@ -1,9 +1,9 @@
 /** What a client is made from. */
 export type ClientOptions = {
   /** The server, e.g. `http://127.0.0.1:8080`. Default: the environment variable KEELSON_URL. */
-  url?: string;
+  url?: string | undefined;
   /** An API key, or a user's session. Default: the environment variable KEELSON_API_KEY. Null sends none. */
-  apiKey?: string | null;
+  apiKey?: string | null | undefined;
   /** Used instead of the platform's own, for every request. */
   fetch?: typeof globalThis.fetch;
   /** Repeats of a request that may be repeated. Default 4. */

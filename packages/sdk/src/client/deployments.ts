@@ -6,14 +6,21 @@ import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts
 import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 
-export type NewDeployment = Pick<CreateDeployment, "manifest" | "git"> & { bundleDigest: string };
+/** What a deployment is made from; `keelson deploy` makes all of it. */
+export type NewDeployment = Pick<CreateDeployment, "manifest" | "git"> & {
+  /** SHA-256 of the bundle's code, as hexadecimal text. */
+  bundleDigest: string;
+};
 
+/** `client.deployments`. */
 export type DeploymentsApi = {
   /** Stores a bundle under its SHA-256 in hexadecimal. Storing it again changes nothing. */
   uploadBundle(digest: string, code: Uint8Array, options?: RequestOptions): Promise<UploadedBundle>;
   /** Makes a deployment of an uploaded bundle. It does not become current by that. */
   create(deployment: NewDeployment, options?: RequestOptions): Promise<Deployment>;
+  /** All versions, newest first. */
   list(query?: PageQuery, options?: RequestOptions): PagedList<Deployment>;
+  /** One version; a NotFoundError when there is none. */
   get(id: string, options?: RequestOptions): Promise<Deployment>;
   /** The environment's current deployment; rejects with a NotFoundError before the first promotion. */
   current(options?: RequestOptions): Promise<Deployment>;

@@ -18,9 +18,13 @@ export type KeelsonErrorInit = {
 /** Every failure of the client. Its class says the kind, `code` the exact reason, `requestId` finds it in the server's log. */
 export class KeelsonError extends Error {
   override readonly name: string = "KeelsonError";
+  /** The exact reason: a code of the API, or one of the client's own. */
   readonly code: KeelsonErrorCode;
+  /** The HTTP status; null when there was no answer. */
   readonly status: number | null;
+  /** Finds the request in the server's log; null when there was no answer. */
   readonly requestId: string | null;
+  /** What the code says in detail; null when there is nothing. */
   readonly details: Record<string, unknown> | null;
   /** True when a write may or may not have happened: the answer was lost. Repeat it with an idempotency key. */
   readonly outcomeUnknown: boolean;

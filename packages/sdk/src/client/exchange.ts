@@ -4,6 +4,7 @@ import type { HttpRequest, HttpResponse, HttpSend } from "./http-send.ts";
 
 /** What every method of the client takes. */
 export type RequestOptions = {
+  /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
   /** For each try of this call. Default: the client's. */
   timeoutMs?: number;
@@ -20,9 +21,13 @@ export const callOptions = ({ signal, timeoutMs }: CallOptions): CallOptions => 
   ...(timeoutMs !== undefined && { timeoutMs }),
 });
 
+/** A request that the client has no method for. */
 export type ApiRequest = RequestOptions & {
+  /** Decides, unless `repeatable` says otherwise, whether it is repeated. */
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With its query or without, such as `/v1/runs`. */
   path: string;
+  /** Lists are repeated parameters; what is undefined is left out. */
   query?: Record<string, string | number | readonly string[] | undefined>;
   /** JSON text or raw bytes; a value is encoded as JSON. */
   body?: { json: unknown } | { text: string } | { bytes: Uint8Array };

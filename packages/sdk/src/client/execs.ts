@@ -12,6 +12,7 @@ import type { Transport } from "./transport.ts";
 import { untilProcessEnded, type ProcessWaitOptions } from "./wait-for-process.ts";
 import { workspacePath } from "./workspace-path.ts";
 
+/** Options of a command. */
 export type ExecOptions = CallOptions & {
   /** A folder of the workspace. Default: its root. */
   cwd?: string;
@@ -29,16 +30,23 @@ export type ExecOptions = CallOptions & {
 export type ExecOutcome = Omit<ExecResult, "stdout" | "stderr"> & {
   /** As UTF-8. */
   stdout: string;
+  /** As `stdout`, of errors. */
   stderr: string;
+  /** Both as they were written. */
   bytes: { stdout: Uint8Array; stderr: Uint8Array };
 };
 
 /** A command in a workspace. */
 export type ExecHandle = {
+  /** The command's id. */
   readonly id: string;
+  /** The workspace it runs in. */
   readonly workspaceId: string;
+  /** What it writes. */
   readonly stdout: ProcessOutput;
+  /** What it writes as errors. */
   readonly stderr: ProcessOutput;
+  /** The command as it is now. */
   get(options?: RequestOptions): Promise<Exec>;
   /**
    * Appends to its input; calls are sent one after another, and waits while the process does not read. Never taken twice.
@@ -55,9 +63,11 @@ export type ExecHandle = {
   result(options?: ProcessWaitOptions): Promise<ExecOutcome>;
 };
 
+/** `client.workspaces.execs`. */
 export type ExecsApi = {
   /** Newest first. */
   list(workspaceId: string, query?: PageQuery, options?: RequestOptions): PagedList<Exec>;
+  /** One command; a NotFoundError when there is none. */
   get(workspaceId: string, execId: string, options?: RequestOptions): Promise<Exec>;
   /** An exec at hand. Nothing is asked before its methods are called. */
   open(workspaceId: string, execId: string): ExecHandle;

@@ -5,9 +5,11 @@ import { readEvents, type StreamEvent } from "./read-events.ts";
 import { backoffMs, mayRepeat } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 
+/** Options of everything that follows an event stream. */
 export type FollowOptions = {
   /** What comes after this cursor; absent: from the beginning. */
   cursor?: string;
+  /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
   /** The asked-for cursor is older than what is kept. Called with where the stream goes on; without it the stream ends with `cursor_expired`. */
   onGap?: (earliestCursor: string | null) => void;

@@ -1,6 +1,12 @@
 /** One page as the wire has it, its rows under `items`. */
-export type Page<T> = { items: T[]; next_cursor: string | null };
+export type Page<T> = {
+  /** The rows. */
+  items: T[];
+  /** For the next page; null on the last one. */
+  next_cursor: string | null;
+};
 
+/** Which page of a list. */
 export type PageQuery = {
   /** Rows a page, 1 to 200. Default 50. */
   limit?: number;
@@ -10,7 +16,9 @@ export type PageQuery = {
 
 /** A list that is read page by page: `for await` gives every row, `page()` one page. Nothing is asked before that. */
 export type PagedList<T> = AsyncIterable<T> & {
+  /** One page: the first, or the one after the cursor. */
   page(cursor?: string): Promise<Page<T>>;
+  /** Page by page. */
   pages(): AsyncGenerator<Page<T>>;
 };
 

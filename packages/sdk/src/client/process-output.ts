@@ -4,8 +4,16 @@ import { followStream, type FollowOptions } from "./follow-stream.ts";
 import { withQuery, type Transport } from "./transport.ts";
 
 /** Bytes of an output, and where in it they begin. */
-export type ProcessChunk = { offset: number; bytes: Uint8Array; at: string };
+export type ProcessChunk = {
+  /** Where in the output the bytes begin. */
+  offset: number;
+  /** The bytes. */
+  bytes: Uint8Array;
+  /** When they were written, as RFC 3339. */
+  at: string;
+};
 
+/** Options of reading an output. */
 export type OutputOptions = Omit<FollowOptions, "cursor"> & {
   /** A byte offset: what comes after it. Default: from the beginning. */
   cursor?: number;
@@ -19,6 +27,7 @@ export type OutputOptions = Omit<FollowOptions, "cursor"> & {
  * asked for and gone, it is a ConflictError `cursor_expired`, or with `onGap` it goes on with what there is.
  */
 export type ProcessOutput = AsyncIterable<Uint8Array> & {
+  /** The same with offsets and times. */
   chunks(options?: OutputOptions): AsyncGenerator<ProcessChunk>;
   /** All of it once the process has ended, as UTF-8; what the server no longer keeps is left out. */
   text(options?: OutputOptions): Promise<string>;

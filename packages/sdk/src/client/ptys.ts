@@ -9,11 +9,13 @@ import type { Transport } from "./transport.ts";
 import { untilProcessEnded, type ProcessWaitOptions } from "./wait-for-process.ts";
 import { workspacePath } from "./workspace-path.ts";
 
+/** Options of a terminal. */
 export type PtyOptions = CallOptions & {
   /** The program and its arguments. Default: the login shell. */
   command?: readonly string[];
   /** A folder of the workspace. Default: its root. */
   cwd?: string;
+  /** Besides what the sandbox has. */
   env?: Readonly<Record<string, string>>;
   /** Columns, 1 to 1000. Default 80. */
   cols?: number;
@@ -25,16 +27,20 @@ export type PtyOptions = CallOptions & {
 
 /** A terminal in a workspace. */
 export type PtyHandle = {
+  /** The terminal's id. */
   readonly id: string;
+  /** The workspace it runs in. */
   readonly workspaceId: string;
   /** What the terminal shows: bytes with control sequences, of both outputs of its program. */
   readonly output: ProcessOutput;
+  /** The terminal as it is now. */
   get(options?: RequestOptions): Promise<Pty>;
   /**
    * Types; calls are sent one after another. Never taken twice. Rejects with a ConflictError `invalid_state` once the
    * terminal has ended.
    */
   write(content: string | Uint8Array, options?: CallOptions): Promise<void>;
+  /** Its size in characters, 1 to 1000 each. */
   resize(cols: number, rows: number, options?: CallOptions): Promise<Pty>;
   /** Hangs up: the whole process group goes. Closing again changes nothing. */
   close(options?: CallOptions): Promise<Pty>;
@@ -42,9 +48,11 @@ export type PtyHandle = {
   wait(options?: ProcessWaitOptions): Promise<Pty>;
 };
 
+/** `client.workspaces.ptys`. */
 export type PtysApi = {
   /** Newest first. */
   list(workspaceId: string, query?: PageQuery, options?: RequestOptions): PagedList<Pty>;
+  /** One terminal; a NotFoundError when there is none. */
   get(workspaceId: string, ptyId: string, options?: RequestOptions): Promise<Pty>;
   /** A PTY at hand. Nothing is asked before its methods are called. */
   open(workspaceId: string, ptyId: string): PtyHandle;

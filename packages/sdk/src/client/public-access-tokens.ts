@@ -7,7 +7,9 @@ import type { Transport } from "./transport.ts";
 
 /** What a browser may do: one permission on one stream of one session. */
 export type NewPublicAccessToken = {
+  /** What it allows: `session.input.send` or `session.output.read`. */
   type: PublicPermission;
+  /** Of which session: by id or external id. */
   session: SessionTarget;
   /** Default `input` for sending, `output` for reading. */
   stream?: string;
@@ -23,6 +25,7 @@ export type NewPublicAccessToken = {
   idempotencyKeyTtl?: DurationInput;
 };
 
+/** `client.publicAccessTokens`. */
 export type PublicAccessTokensApi = {
   /** The answer is the only one that has `public_access_token`. */
   create(token: NewPublicAccessToken, options?: CallOptions): Promise<CreatedPublicAccessToken>;

@@ -17,9 +17,13 @@ import { createTransport, type Transport } from "./transport.ts";
 
 /** What a token is needed for. `renew` says that the last one was refused. */
 export type TokenNeed = {
+  /** What it must allow. */
   permission: PublicPermission;
+  /** On which stream. */
   stream: string;
+  /** For which exchange; null for all of the stream. */
   correlationId: string | null;
+  /** The one before was refused: give another. */
   renew: boolean;
 };
 
@@ -32,6 +36,7 @@ export type TokenSource =
   | { send?: string; read?: string }
   | ((need: TokenNeed) => string | Promise<string>);
 
+/** Options of reading an output stream. */
 export type OutputOptions = Omit<FollowOptions, "cursor"> & {
   /** A record's sequence: what comes after it. Absent: from the beginning. */
   cursor?: string | number;
@@ -39,6 +44,7 @@ export type OutputOptions = Omit<FollowOptions, "cursor"> & {
   correlationId?: string;
 };
 
+/** A session, as a page reaches it with public access tokens. */
 export type SessionClient = {
   /**
    * Appends a record to an input stream. It has an idempotency key of its own unless it is given one, so that it is

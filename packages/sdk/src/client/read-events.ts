@@ -1,7 +1,15 @@
 import { createParser } from "eventsource-parser";
 import { responseError } from "./read-response.ts";
 
-export type StreamEvent = { id: string; event: string; data: unknown };
+/** A server-sent event of a stream that is followed. */
+export type StreamEvent = {
+  /** The cursor to go on after; empty when the event has none. */
+  id: string;
+  /** Its kind, such as `run_event`; `end` closes the stream. */
+  event: string;
+  /** The value of its JSON. */
+  data: unknown;
+};
 
 /** Three keep-alive comments of the server: a connection silent for longer is taken for dead. */
 const SILENCE_MS = 45_000;

@@ -4,8 +4,12 @@ import { callOptions, type CallOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 
 /** A record of a stream, its data as the caller knows it. */
-export type RecordOf<Data> = Omit<StreamRecord, "data"> & { data: Data };
+export type RecordOf<Data> = Omit<StreamRecord, "data"> & {
+  /** What was appended. */
+  data: Data;
+};
 
+/** A record as it is sent. */
 export type NewRecord = {
   /** Any JSON, up to 256 KiB. */
   data: unknown;
@@ -25,6 +29,7 @@ export type AppendBatchCallOptions = CallOptions & {
   idempotencyKeyTtl?: DurationInput;
 };
 
+/** Options of an append of one record. */
 export type AppendCallOptions = AppendBatchCallOptions & Omit<NewRecord, "data">;
 
 type KeyOptions = Pick<AppendBatchCallOptions, "idempotencyKey" | "idempotencyKeyTtl">;

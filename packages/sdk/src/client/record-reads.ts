@@ -16,6 +16,7 @@ type Selection = {
   correlationId?: string;
 };
 
+/** Options of reading one page of a stream. */
 export type ReadOptions = CallOptions &
   Selection & {
     /** A record's sequence: what comes after it. Absent: from the beginning. */
@@ -26,6 +27,7 @@ export type ReadOptions = CallOptions &
     wait?: DurationInput;
   };
 
+/** Options of following a stream. */
 export type RecordsOptions = Omit<FollowOptions, "cursor"> &
   Selection & {
     /** A record's sequence: what comes after it. Absent: from the beginning. */

@@ -6,25 +6,37 @@ import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 import { waitForRun, type WaitOptions } from "./wait-for-run.ts";
 
+/** Filters of `runs.list()`; they narrow the list together. */
 export type RunQuery = PageQuery & {
+  /** Only runs in this status, or one of these. */
   status?: RunStatus | readonly RunStatus[];
+  /** Only runs of the task with this declared id. */
   task?: string;
+  /** Only runs of the actor with this declared id. */
   actor?: string;
+  /** Only runs of this session. */
   sessionId?: string;
+  /** Only runs with this tag. */
   tag?: string;
+  /** Only runs that this schedule started. */
   scheduleId?: string;
-  /** Only those that this run started. */
+  /** Only runs that this run started. */
   parentRunId?: string;
+  /** Only runs created later. */
   createdAfter?: Date | string;
+  /** Only runs created earlier. */
   createdBefore?: Date | string;
 };
 
+/** Options of `runs.events()` and `runs.logs()`. */
 export type FeedOptions = FollowOptions & {
   /** Go on until the run has ended instead of stopping at what there is. Default false. */
   follow?: boolean;
 };
 
+/** `client.runs`. */
 export type RunsApi = {
+  /** One run; a NotFoundError when there is none, or no longer. */
   get(id: string, options?: RequestOptions): Promise<Run>;
   /** Newest first. */
   list(query?: RunQuery, options?: RequestOptions): PagedList<Run>;

@@ -7,6 +7,7 @@ import type { Transport } from "./transport.ts";
 
 /** The sandboxes of the current deployment, and the built-in `default`: what workspaces are like inside. */
 export type SandboxesApi = {
+  /** Those of the current deployment. */
   list(query?: PageQuery, options?: RequestOptions): PagedList<Sandbox>;
   /** By its id (`sbx_…`). */
   get(id: string, options?: RequestOptions): Promise<Sandbox>;

@@ -4,10 +4,15 @@ import type { CallOptions } from "./exchange.ts";
 import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts";
 import type { Transport } from "./transport.ts";
 
+/** Filters of `schedules.list()`. */
 export type ScheduleQuery = PageQuery & {
+  /** Only schedules of the task with this declared id. */
   task?: string;
+  /** Only those of the API (`imperative`), or those of deployments (`declarative`). */
   type?: Schedule["type"];
+  /** Only the one with this key. */
   deduplicationKey?: string;
+  /** Only those with this external id. */
   externalId?: string;
 };
 
@@ -17,10 +22,13 @@ export type SchedulesApi = {
   put(schedule: ScheduleDefinition & { deduplicationKey: string }, options?: CallOptions): Promise<Schedule>;
   /** Newest first, declared ones too. */
   list(query?: ScheduleQuery, options?: CallOptions): PagedList<Schedule>;
+  /** One schedule; a NotFoundError when there is none. */
   get(id: string, options?: CallOptions): Promise<Schedule>;
   /** Replaces the whole definition: what is left out gets its default. */
   replace(id: string, definition: ScheduleDefinition, options?: CallOptions): Promise<Schedule>;
+  /** Lets it fire again, from now on. Safe to repeat. */
   activate(id: string, options?: CallOptions): Promise<Schedule>;
+  /** Lets it fire no more. Safe to repeat. */
   deactivate(id: string, options?: CallOptions): Promise<Schedule>;
   /** With its occurrences; runs that have started go on. */
   delete(id: string, options?: CallOptions): Promise<void>;

@@ -9,6 +9,7 @@ export type SecretsApi = {
   set(name: string, value: string, options?: RequestOptions): Promise<Secret>;
   /** Newest first. */
   list(query?: PageQuery, options?: RequestOptions): PagedList<Secret>;
+  /** One secret by its name, without its value; a NotFoundError when there is none. */
   get(name: string, options?: RequestOptions): Promise<Secret>;
   /** With all of its values. */
   delete(name: string, options?: RequestOptions): Promise<void>;

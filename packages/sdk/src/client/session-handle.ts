@@ -16,17 +16,25 @@ type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
 export type SessionHandle = {
   /** Its id; for an external id the server is asked once. */
   id(options?: RequestOptions): Promise<string>;
+  /** The session as it is now. */
   get(options?: RequestOptions): Promise<Session>;
+  /** Changes what is given and leaves the rest. */
   update(changes: SessionChanges, options?: RequestOptions): Promise<Session>;
+  /** Takes no more input; its run goes on. Safe to repeat. */
   close(options?: RequestOptions & { reason?: string }): Promise<Session>;
+  /** Ends it and its run. Safe to repeat. */
   cancel(options?: RequestOptions): Promise<Session>;
+  /** Its runs, newest first: a turn each. */
   runs(query?: PageQuery, options?: RequestOptions): PagedList<Run>;
+  /** Its streams. */
   streams(query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
   /** Appends a record to an input stream, `input` by default. */
   send(data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
+  /** Appends up to 500 records to an input stream, all or none. */
   sendBatch(records: readonly NewRecord[], options?: AppendBatchCallOptions): Promise<StreamRecord[]>;
   /** Appends a record to an output stream, `output` by default. */
   append(data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
+  /** One page of a stream. */
   read(options?: ReadOptions): Promise<RecordPage>;
   /** The records of an output stream, over disconnects, until the session has ended or, with `follow: false`, as many as there are. */
   output<Data = unknown>(stream?: string, options?: StreamOptions): AsyncGenerator<RecordOf<Data>>;

@@ -4,7 +4,9 @@ import { toWireStart, type StartOptions } from "./start-options.ts";
 
 /** An actor's declaration, or anything with its id; `Input` is what its stream `input` takes. */
 export type ActorLike<Input = unknown> = {
+  /** Tells it from a task. */
   readonly kind: "actor";
+  /** Its declared id. */
   readonly id: string;
   readonly "~types"?: { readonly input: Input; readonly output: unknown };
 };
@@ -28,6 +30,7 @@ export type NewSession = StartOptions & {
   expiresAt?: ExpiresAt;
 } & ({ task: { readonly id: string } | string; actor?: never } | { actor: ActorLike | string; task?: never });
 
+/** What of a session can be changed. */
 export type SessionChanges = {
   /** In place of all metadata there is. */
   metadata?: Record<string, unknown>;
@@ -37,6 +40,7 @@ export type SessionChanges = {
   expiresAt?: ExpiresAt;
 };
 
+/** Options of `actors.start()`: of its first run and of its session. */
 export type StartActorOptions = StartOptions &
   CallOptions & {
     /** The payload of the first run. */

@@ -24,14 +24,19 @@ import { toWireChanges, toWireSession, type NewSession, type SessionChanges } fr
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
 
+/** Filters of `sessions.list()`. */
 export type SessionQuery = PageQuery & {
   /** Only the sessions, open and ended, with this external id. */
   externalId?: string;
+  /** Only sessions in this status, or one of these. */
   status?: SessionStatus | readonly SessionStatus[];
+  /** Only sessions of the task with this declared id. */
   task?: string;
+  /** Only sessions of the actor with this declared id. */
   actor?: string;
 };
 
+/** `client.sessions`. */
 export type SessionsApi = {
   /**
    * Makes a session and starts its first run. With the external id of an open session: that session, untouched; a
@@ -53,6 +58,7 @@ export type SessionsApi = {
   get(id: string, options?: RequestOptions): Promise<Session>;
   /** The open session of the external id, else the newest. */
   getByExternalId(externalId: string, options?: RequestOptions): Promise<Session>;
+  /** Changes what is given and leaves the rest. */
   update(id: string, changes: SessionChanges, options?: RequestOptions): Promise<Session>;
   /** Ends the session's input; a run that is under way finishes. Closing a closed session gives it as it is. */
   close(id: string, options?: RequestOptions & { reason?: string }): Promise<Session>;
@@ -60,6 +66,7 @@ export type SessionsApi = {
   cancel(id: string, options?: RequestOptions): Promise<Session>;
   /** The runs of its turns, newest first. */
   runs(id: string, query?: PageQuery, options?: RequestOptions): PagedList<Run>;
+  /** Its streams, each with how many records it has. */
   streams(id: string, query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
   /** Appends a record to an input stream. An open session whose run has ended starts its next run by it. */
   send(session: SessionTarget, data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;

@@ -9,6 +9,7 @@ export type StartOptions = {
    * The workspace that the run works in. Without one, a run whose task declares a `sandbox` gets a workspace of its own.
    */
   workspaceId?: string;
+  /** In place of the task's queue. */
   queue?: Queue | string;
   /** Runs with the same key in one queue wait for each other, as the queue's `concurrencyKeyLimit` says. */
   concurrencyKey?: string;
@@ -18,9 +19,13 @@ export type StartOptions = {
   delay?: DurationInput;
   /** Start at this time; not together with `delay`. */
   startAt?: Date | string;
+  /** A run that has not begun after this long expires. */
   ttl?: DurationInput;
+  /** In place of the task's. */
   maxDuration?: DurationInput;
+  /** In place of the task's. */
   retry?: RetryOptions;
+  /** Any JSON object of up to 16 KiB, shown with the run. */
   metadata?: Record<string, unknown>;
   /** Up to 20, of 1 to 128 characters. */
   tags?: readonly string[];

@@ -8,8 +8,12 @@ import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 
 /** A run whose output has the task's type; null until it has succeeded. */
-export type RunOf<T> = Omit<Run, "output"> & { output: OutputOf<T> | null };
+export type RunOf<T> = Omit<Run, "output"> & {
+  /** What the run gave; null until it has succeeded. */
+  output: OutputOf<T> | null;
+};
 
+/** Options of `tasks.start()`. */
 export type StartCallOptions = StartOptions & Omit<RequestOptions, "idempotencyKey">;
 
 /** The arguments after the task: a payload that may be absent may be left out. */
@@ -18,13 +22,20 @@ type StartArguments<T> =
     ? [payload?: InputOf<T>, options?: StartCallOptions]
     : [payload: InputOf<T>, options?: StartCallOptions];
 
-export type BatchStart = { task: AnyTask | string; payload?: unknown } & StartOptions;
+/** One start of a batch. */
+export type BatchStart = {
+  /** What is started. */
+  task: AnyTask | string;
+  /** Any JSON of up to 512 KiB. Default null. */
+  payload?: unknown;
+} & StartOptions;
 
 /** What became of one start of a batch. */
 export type BatchStartResult = { run: Run; error: null } | { run: null; error: KeelsonError };
 
 const idOf = (task: AnyTask | string): string => (typeof task === "string" ? task : task.id);
 
+/** `client.tasks`. */
 export type TasksApi = {
   /** The tasks of the current deployment. */
   list(query?: PageQuery, options?: RequestOptions): PagedList<Task>;

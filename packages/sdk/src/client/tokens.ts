@@ -6,9 +6,11 @@ import { listOf } from "./fetch-page.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { Transport } from "./transport.ts";
 
+/** What a token is made with. */
 export type CreateTokenOptions = {
   /** Until it expires, at most 30 days. Default 24 h. */
   timeout?: DurationInput;
+  /** Any JSON object of up to 16 KiB, shown with the token. */
   metadata?: Record<string, unknown>;
   /** Up to 20, of 1 to 128 characters. */
   tags?: readonly string[];
@@ -18,7 +20,9 @@ export type CreateTokenOptions = {
   idempotencyKeyTtl?: DurationInput;
 };
 
+/** Filters of `tokens.list()`. */
 export type TokenQuery = PageQuery & {
+  /** Only tokens in this status, or one of these. */
   status?: TokenStatus | readonly TokenStatus[];
   /** All of them. */
   tag?: string | readonly string[];
@@ -26,11 +30,13 @@ export type TokenQuery = PageQuery & {
   runId?: string;
 };
 
+/** `client.tokens`. */
 export type TokensApi = {
   /** The answer is the only one that has `public_access_token` and `callback_url`. */
   create(token?: CreateTokenOptions, options?: CallOptions): Promise<CreatedToken>;
   /** Newest first. */
   list(query?: TokenQuery, options?: RequestOptions): PagedList<Token>;
+  /** One token, without its credentials; a NotFoundError when there is none. */
   get(id: string, options?: RequestOptions): Promise<Token>;
   /**
    * Completes it with any JSON. The same data again gives `already_completed`; other data is a ConflictError

@@ -2,9 +2,11 @@ import { TimeoutError } from "./errors.ts";
 import { followStream } from "./follow-stream.ts";
 import { withQuery, type Transport } from "./transport.ts";
 
+/** Options of waiting for a process. */
 export type ProcessWaitOptions = {
   /** Give up after this long with a TimeoutError; the process goes on. Default: never. */
   timeoutMs?: number;
+  /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
 };
 

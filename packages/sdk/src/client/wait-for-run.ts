@@ -5,9 +5,11 @@ import { AuthenticationError, KeelsonError, NotFoundError, PermissionError, Time
 import { followStream } from "./follow-stream.ts";
 import type { Transport } from "./transport.ts";
 
+/** Options of `runs.wait()`. */
 export type WaitOptions = {
   /** Give up after this long with a TimeoutError; the run goes on. Default: never. */
   timeoutMs?: number;
+  /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Reject with a RunFailedError when the run ends otherwise than succeeded. Default false. */
   throwOnFailure?: boolean;
@@ -16,6 +18,7 @@ export type WaitOptions = {
 /** The run of a `wait` with `throwOnFailure` ended otherwise than succeeded. */
 export class RunFailedError extends Error {
   override readonly name: string = "RunFailedError";
+  /** The run as it ended. */
   readonly run: Run;
 
   constructor(run: Run) {

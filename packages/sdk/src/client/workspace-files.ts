@@ -15,6 +15,7 @@ export type FileVersion = {
 /** Up to 500 entries a page, by default 200. */
 export type FileListOptions = RequestOptions & FileVersion & PageQuery;
 
+/** Options of reading a file. */
 export type FileReadOptions = RequestOptions &
   FileVersion & {
     /** Only these bytes: from `start`, up to but without `end` (default: the file's end). */
@@ -27,6 +28,7 @@ type Precondition = {
   ifDigest?: string;
 };
 
+/** Options of writing a file. */
 export type FileWriteOptions = RequestOptions &
   Precondition & {
     /** Only when there is no such file yet, else it is a BadRequestError `precondition_failed`. */

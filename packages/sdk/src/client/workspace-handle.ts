@@ -15,10 +15,15 @@ type OwnCall = (typeof OWN_CALLS)[number];
 
 /** One workspace: the calls of `client.workspaces` without its id. */
 export type WorkspaceHandle = AllBound<Pick<WorkspacesApi, OwnCall>> & {
+  /** The workspace's id. */
   readonly id: string;
+  /** As `client.workspaces.files`, without the id. */
   readonly files: AllBound<WorkspaceFilesApi>;
+  /** As `client.workspaces.versions`, without the id. */
   readonly versions: AllBound<WorkspaceVersionsApi>;
+  /** As `client.workspaces.execs`, without the id. */
   readonly execs: AllBound<ExecsApi>;
+  /** As `client.workspaces.ptys`, without the id. */
   readonly ptys: AllBound<PtysApi>;
 };
 

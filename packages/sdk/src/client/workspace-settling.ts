@@ -4,6 +4,7 @@ import type { CallOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 import { workspacePath } from "./workspace-path.ts";
 
+/** Options of what waits until a workspace is on its machine, or off it. */
 export type SettleOptions = Pick<CallOptions, "signal"> & {
   /** Give up after this long with a TimeoutError; what was asked for goes on. Default two minutes. */
   timeoutMs?: number;

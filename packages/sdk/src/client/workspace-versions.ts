@@ -5,6 +5,7 @@ import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { Transport } from "./transport.ts";
 import { workspacePath } from "./workspace-path.ts";
 
+/** Options of `versions.diff()`. */
 export type DiffOptions = RequestOptions &
   PageQuery & {
     /** Any version of the environment. Default: the one that the version was made from. */
@@ -15,6 +16,7 @@ export type DiffOptions = RequestOptions &
 export type WorkspaceVersionsApi = {
   /** Newest first; up to 200 a page, by default 100. */
   list(workspaceId: string, query?: PageQuery, options?: RequestOptions): PagedList<WorkspaceVersion>;
+  /** One version; a NotFoundError when there is none, or no longer. */
   get(workspaceId: string, versionId: string, options?: RequestOptions): Promise<WorkspaceVersion>;
   /**
    * What was added, removed and modified from the base to the version, in the order of paths; up to 500 a page, by

@@ -15,15 +15,23 @@ import { createWorkspaceVersionsApi, type WorkspaceVersionsApi } from "./workspa
 
 export type { SettleOptions } from "./workspace-settling.ts";
 
+/** What a workspace is made with. */
 export type NewWorkspace = NewOfSandbox & {
   /** A declared sandbox or its id. Default: that of the forked workspace, else `default`. */
   sandbox?: Sandbox | string;
 };
 
 /** What is given replaces what was. */
-export type WorkspaceChanges = { metadata?: Record<string, unknown>; tags?: readonly string[] };
+export type WorkspaceChanges = {
+  /** In place of all metadata there is. */
+  metadata?: Record<string, unknown>;
+  /** In place of all tags there are. */
+  tags?: readonly string[];
+};
 
+/** Filters of `workspaces.list()`. */
 export type WorkspaceQuery = PageQuery & {
+  /** Only the one with this external id. */
   externalId?: string;
   /** Declared id. */
   sandbox?: string;
@@ -40,7 +48,9 @@ export type WorkspacesApi = {
   create(workspace?: NewWorkspace, options?: CallOptions): Promise<Workspace>;
   /** Newest first, without deleted ones. */
   list(query?: WorkspaceQuery, options?: RequestOptions): PagedList<Workspace>;
+  /** One workspace; a NotFoundError when there is none. */
   get(id: string, options?: RequestOptions): Promise<Workspace>;
+  /** Changes what is given and leaves the rest. */
   update(id: string, changes: WorkspaceChanges, options?: RequestOptions): Promise<Workspace>;
   /** Ends what runs in it first: a live one is `deleting` until its machine has let go. Its versions are gone at once; forks keep their files. */
   delete(id: string, options?: RequestOptions): Promise<Workspace>;
@@ -50,16 +60,20 @@ export type WorkspacesApi = {
   connect(id: string, options?: SettleOptions): Promise<Workspace>;
   /** Ends what runs in it, commits what changed, and gives it once it is off its machine. */
   stop(id: string, options?: SettleOptions): Promise<Workspace>;
+  /** Files of its versions. */
   files: WorkspaceFilesApi;
+  /** Its versions. */
   versions: WorkspaceVersionsApi;
   /**
    * Starts a command as it is, without a shell (`["sh", "-c", "a | b"]` uses one), and gives it at once: its outputs can
    * be followed, its end waited for. What it changes is a version when it ends.
    */
   exec(workspaceId: string, command: readonly string[], options?: ExecOptions): Promise<ExecHandle>;
+  /** Commands in it. */
   execs: ExecsApi;
   /** Opens a terminal, by default with the login shell. */
   pty(workspaceId: string, options?: PtyOptions): Promise<PtyHandle>;
+  /** Terminals in it. */
   ptys: PtysApi;
   /** A workspace at hand: the calls above without its id. Nothing is asked before they are called. */
   open(workspace: string | Workspace): WorkspaceHandle;

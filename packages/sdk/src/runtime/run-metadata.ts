@@ -8,13 +8,17 @@ import { LIMITS, type RuntimeHost } from "@keelson/contract/plain";
  * Writes throw a TypeError for a value that is not JSON and a RangeError past 16 KiB in all.
  */
 export type RunMetadata = {
+  /** All of it, as it is now. */
   get(): Record<string, unknown>;
+  /** One value, or undefined. */
   get(key: string): unknown;
+  /** Puts JSON in the place of what is there. */
   set(key: string, value: unknown): void;
   /** Adds to a number; an absent one counts from 0. */
   increment(key: string, by?: number): void;
   /** Adds to the end of a list; an absent one begins empty. */
   append(key: string, value: unknown): void;
+  /** Takes a key away; one that is absent stays so. */
   remove(key: string): void;
 };
 
@@ -76,6 +80,7 @@ export function createMetadata(
       replace(key, [...(current as unknown[]), json]);
       host.metadata([{ op: "append", key, value: json }]);
     },
+    /** Takes a key away; one that is absent stays so. */
     remove(key) {
       if (isRepeated()) return;
       delete view[key];

@@ -97,7 +97,8 @@ const listRoute = (family: SharedFamily): Route =>
     path: pathIn(family, "/deployments"),
     operationId: operationIn(family, "listDeployments"),
     summary: "List deployments",
-    description: "Newest first.",
+    description:
+      "All versions of the environment, newest first. `is_current` marks the one that new runs use.",
     tag,
     access: read,
     query: Type.Object(

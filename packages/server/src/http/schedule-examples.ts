@@ -21,7 +21,7 @@ export const EXAMPLE_SCHEDULE = {
   active: true,
   next_run_at: "2026-11-23T06:30:00.000Z",
   last_run_at: "2026-11-20T06:30:00.004Z",
-  last_run_id: "run_01kahg8rfmf28s2p4e1c9v7x5a",
+  last_run_id: "run_01kahvq3rwfw9vs4m6ev2n8y1c",
   last_error: null,
   created_at: "2026-11-20T09:15:00.123Z",
   updated_at: "2026-11-20T09:15:00.123Z",
@@ -31,7 +31,7 @@ export const EXAMPLE_OCCURRENCE = {
   schedule_id: EXAMPLE_SCHEDULE.id,
   scheduled_at: "2026-11-20T06:30:00.000Z",
   status: "fired",
-  run_id: "run_01kahg8rfmf28s2p4e1c9v7x5a",
+  run_id: "run_01kahvq3rwfw9vs4m6ev2n8y1c",
   reason: null,
   created_at: "2026-11-20T06:30:00.004Z",
 };

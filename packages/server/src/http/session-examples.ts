@@ -126,4 +126,18 @@ export const EXAMPLE_RECORD = {
   created_at: AT,
 };
 
-export const EXAMPLE_RECORDS = { records: [EXAMPLE_RECORD], next_cursor: "1", ended: false };
+/** What the run has answered, on an output stream. */
+const EXAMPLE_ANSWER = {
+  ...EXAMPLE_RECORD,
+  stream: "output",
+  data: { text: "It left Vienna this morning." },
+  source: { kind: "run", id: RUN_ID },
+  run_id: RUN_ID,
+  attempt_number: 1,
+};
+
+export const exampleRecords = (stream: "input" | "output"): object => ({
+  records: [stream === "input" ? EXAMPLE_RECORD : EXAMPLE_ANSWER],
+  next_cursor: "1",
+  ended: false,
+});

@@ -1,5 +1,6 @@
 import {
   DECLARED_ID_PATTERN,
+  EXAMPLE_CREATED_RUN,
   ERROR_CODES,
   Run,
   StartBatch,
@@ -53,9 +54,9 @@ async function startOne(
 const declaredId = new RegExp(DECLARED_ID_PATTERN);
 
 const EXAMPLE_START = {
-  payload: { path: "/srv/repository" },
-  tags: ["nightly"],
-  idempotency_key: "report-2026-11-20",
+  payload: { week: 47 },
+  tags: ["weekly"],
+  idempotency_key: "report-2026-47",
 };
 
 const startRoute = (family: SharedFamily): Route =>
@@ -74,7 +75,7 @@ const startRoute = (family: SharedFamily): Route =>
     body: StartTask,
     idempotency: "own",
     responses: { 201: { description: "The run as it was created.", schema: Run } },
-    examples: { request: EXAMPLE_START },
+    examples: { request: EXAMPLE_START, response: EXAMPLE_CREATED_RUN },
     handle: async ({ server, scope, params, body, request }) => {
       if (!declaredId.test(params.declaredID)) throw notFound();
       const { status, json, replayed } = await startOne(
@@ -101,7 +102,7 @@ const batchRoute: Route = route({
   access: { kind: "environment", permission: "tasks.start" },
   body: StartBatch,
   responses: { 200: { description: "A run or an error for each start.", schema: StartBatchResult } },
-  examples: { request: { starts: [{ task: "repository-report", ...EXAMPLE_START }] } },
+  examples: { request: { starts: [{ task: "send-report", ...EXAMPLE_START }] } },
   handle: async ({ server, scope, body, request }) => {
     const results = await Promise.all(
       body.starts.map(async ({ task, ...start }) => {

@@ -16,7 +16,7 @@ import { invalidRequest } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
 import { route, type EnvironmentScope, type Route } from "./route.ts";
 import { sessionIdOf, sourceOf } from "./session-answers.ts";
-import { EXAMPLE_APPEND, EXAMPLE_RECORD, EXAMPLE_RECORDS } from "./session-examples.ts";
+import { EXAMPLE_APPEND, EXAMPLE_RECORD, exampleRecords } from "./session-examples.ts";
 import { namingsIn, queryOf, type Naming } from "./session-routes.ts";
 import type { SharedFamily } from "./shared-route.ts";
 import {
@@ -165,7 +165,7 @@ const pageRoute = (naming: Naming, side: Side): Route =>
     params: paramsOf(naming),
     query: queryOf(naming, { ...streamField(naming, side), ...pageFields }),
     responses: { 200: { description: "A page of records.", schema: RecordPage } },
-    examples: { response: EXAMPLE_RECORDS },
+    examples: { response: exampleRecords(side.direction) },
     handle: async ({ server, scope, params, query }) => {
       const target = await targetOf(server, scope, naming, side, { params, query });
       return answerRecordPage(server, target, recordQuery(query) satisfies RecordQuery);
@@ -189,7 +189,7 @@ const readRoute = (naming: Naming, side: Side): Route =>
     params: paramsOf(naming),
     query: queryOf(naming, { ...streamField(naming, side), ...readFields }),
     responses: { 200: { description: "A page of records, or a stream.", schema: RecordPage } },
-    examples: { response: EXAMPLE_RECORDS },
+    examples: { response: exampleRecords(side.direction) },
     handle: async ({ server, scope, params, query, request }) => {
       const target = await targetOf(server, scope, naming, side, { params, query });
       return answerRecordRead(server, target, recordQuery(query), request);

@@ -60,7 +60,7 @@ const listRoute = (family: SharedFamily): Route =>
     path: pathIn(family, "/tokens"),
     operationId: operationIn(family, "listTokens"),
     summary: "List completion tokens",
-    description: "Newest first.",
+    description: "Newest first, without what completes them. Filters narrow the list together.",
     tag,
     access: { kind: "environment", permission: "tokens.read" },
     query: Type.Object(
@@ -122,7 +122,7 @@ const completeRoute = (family: SharedFamily): Route =>
     responses: { 200: { description: "The token as it is completed.", schema: TokenCompletion } },
     examples: {
       request: EXAMPLE_COMPLETION,
-      response: exampleCompleted({ kind: "api_key", id: "key_01kahvn0a3e7at5q9v2m8c6d4r" }),
+      response: exampleCompleted({ kind: "api_key", id: "key_01kahvn0a3e8wrk4q2m6v1c9tx" }),
     },
     handle: ({ server, scope, params, body }) =>
       answerComplete(

@@ -1,3 +1,4 @@
+import type { RunEventAttributes } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
 import { currentTimeMs, sleep } from "../../client/clock.ts";
 import { randomFraction } from "../../client/random.ts";
@@ -63,7 +64,11 @@ export async function runTries(
       const startedAt = currentTimeMs();
       try {
         const text = await runOnce(run, name, fn);
-        const attributes = { step: name, try: number, duration_ms: currentTimeMs() - startedAt };
+        const attributes: RunEventAttributes["step.completed"] = {
+          step: name,
+          try: number,
+          duration_ms: currentTimeMs() - startedAt,
+        };
         return {
           text,
           sent: () => host.event({ kind: "step.completed", message: `Step "${name}" completed`, attributes }),
@@ -84,7 +89,7 @@ export async function runTries(
             max_tries: policy.maxAttempts,
             duration_ms: currentTimeMs() - startedAt,
             retry_after_ms: waitMs,
-          },
+          } satisfies RunEventAttributes["step.failed"],
         });
         if (waitMs === null) return { error, thrown };
         await sleep(waitMs, run.signal);

@@ -1,4 +1,4 @@
-import { decodeId, LIMITS, type Operation } from "@keelson/contract";
+import { decodeId, LIMITS, type Operation, type RunEventAttributes } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { MasterKey } from "../credentials/master-key.ts";
 import { insertChildren } from "../runs/insert-children.ts";
@@ -338,7 +338,7 @@ function performMetadata(
     k: "metadata.updated",
     t: batch.now,
     a: execution.attemptNumber,
-    x: { keys: changes.map(({ key }) => key) },
+    x: { keys: changes.map(({ key }) => key) } satisfies RunEventAttributes["metadata.updated"],
   });
   return OK;
 }

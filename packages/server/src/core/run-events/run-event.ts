@@ -54,6 +54,6 @@ export function toStoredEvent(event: DecidedEvent, at: number, attemptNumber: nu
   if (attemptNumber > 0) stored.a = attemptNumber;
   if (event.severity !== undefined && event.severity !== "info") stored.s = event.severity;
   if (event.message !== undefined) stored.m = event.message;
-  if (event.attributes !== undefined) stored.x = event.attributes;
+  if (event.attributes !== undefined) stored.x = { ...event.attributes };
   return stored;
 }

@@ -1,6 +1,7 @@
 import type {
   FailureKind,
   LiveRunStatus,
+  RunEventAttributes,
   RunEventKind,
   RunFailure,
   RunStatus,
@@ -52,12 +53,15 @@ export type LiveRun = {
   resumed: boolean;
 };
 
+/** An event as it is decided: what its attributes hold goes with its kind. */
 export type DecidedEvent = {
-  kind: RunEventKind;
-  message?: string;
-  severity?: "info" | "warn" | "error";
-  attributes?: Record<string, unknown>;
-};
+  [Kind in RunEventKind]: {
+    kind: Kind;
+    message?: string;
+    severity?: "info" | "warn" | "error";
+    attributes?: RunEventAttributes[Kind];
+  };
+}[RunEventKind];
 
 export type Ending = { status: TerminalRunStatus; failure: RunFailure | null; output: string | null };
 

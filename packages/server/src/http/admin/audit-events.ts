@@ -116,6 +116,7 @@ export const adminAuditEventRoutes: Route[] = [
     path: `${path}/:id`,
     operationId: "adminGetAuditEvent",
     summary: "Get an audit event",
+    description: "One event of any chain, with the digests that link it.",
     tag,
     access,
     params: Type.Object({ id: Type.String() }),

@@ -80,7 +80,7 @@ export const adminEnrollmentTokenRoutes: Route[] = [
     path: `${path}/:id`,
     operationId: "adminGetEnrollmentToken",
     summary: "Get an enrollment token",
-    description: "A revoked one too.",
+    description: "Also one that was revoked or has expired. Its text is shown at its creation alone.",
     tag,
     access,
     params: TokenParams,

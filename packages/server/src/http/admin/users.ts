@@ -42,6 +42,7 @@ export const adminUserRoutes: Route[] = [
     path: `${path}/:id`,
     operationId: "adminGetUser",
     summary: "Get a user",
+    description: "One user, with whether they are an administrator or suspended.",
     tag,
     access,
     params: UserParams,

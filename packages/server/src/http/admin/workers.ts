@@ -34,6 +34,7 @@ export const adminWorkerRoutes: Route[] = [
     path: `${path}/:id`,
     operationId: "adminGetWorker",
     summary: "Get a worker",
+    description: "One worker: its state, its room, and what of it is in use.",
     tag,
     access,
     params: WorkerParams,

@@ -13,7 +13,7 @@ import { ANY_ORIGIN } from "../cors.ts";
 import { answerPublicAppend, answerPublicRead } from "../public-access-answers.ts";
 import { route, type Route } from "../route.ts";
 import type { SessionAddress } from "../session-answers.ts";
-import { EXAMPLE_APPEND, EXAMPLE_RECORD, EXAMPLE_RECORDS } from "../session-examples.ts";
+import { EXAMPLE_APPEND, EXAMPLE_RECORD, exampleRecords } from "../session-examples.ts";
 import type { ReadQuery } from "../stream-answers.ts";
 
 /** Streams for browsers: each route takes a public access token for exactly it, and answers pages of any origin. */
@@ -103,7 +103,7 @@ const readRoute = ({ item, suffix, params, query }: Naming): Route =>
     params: Type.Object({ ...params, stream: Type.String() }),
     query: Type.Object({ ...query, ...readFields }, { additionalProperties: false }),
     responses: { 200: { description: "A page of records, or a stream.", schema: RecordPage } },
-    examples: { response: EXAMPLE_RECORDS },
+    examples: { response: exampleRecords("output") },
     handle: ({ server, scope, request, ...named }) => {
       const { external_id: _, ...read } = named.query as ReadQuery & { external_id?: string };
       return answerPublicRead(server, scope, addressOf(named), streamOf(named), read, request);

@@ -81,7 +81,7 @@ export const apiKeyRoutes: Route[] = [
     path: `${path}/:id`,
     operationId: "getApiKey",
     summary: "Get an API key",
-    description: "A revoked one too.",
+    description: "Also one that was revoked or has expired. Its text is shown at its creation alone.",
     tag,
     access: { kind: "project", permission: "api_keys.read" },
     params: KeyParams,

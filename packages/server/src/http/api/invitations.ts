@@ -130,6 +130,7 @@ export const invitationRoutes: Route[] = [
     path: "/api/invitations/:id",
     operationId: "getInvitation",
     summary: "Get an invitation",
+    description: "Its state too: open, accepted, revoked or expired. The link is in the mail alone.",
     tag,
     access: read,
     params: InvitationParams,

@@ -46,6 +46,7 @@ export const memberRoutes: Route[] = [
     path: "/api/members/:user_id",
     operationId: "getMember",
     summary: "Get a member",
+    description: "One member of the organization, with their role.",
     tag,
     access: read,
     params: MemberParams,

@@ -23,7 +23,7 @@ export const capacityGroupRoutes: Route[] = [
     path,
     operationId: "listGroupCapacities",
     summary: "List worker groups with their load",
-    description: "Newest first.",
+    description: "Newest first: what waits, what runs, and how many workers that needs.",
     tag,
     access,
     query: Type.Object(pageQuery(), { additionalProperties: false }),

@@ -11,6 +11,9 @@ export type Components = {
   schemas(): Record<string, JsonSchema>;
 };
 
+/** Keywords whose values are data and no schemas. */
+const LITERAL_KEYWORDS = new Set(["enum", "const", "examples"]);
+
 export function createComponents(): Components {
   const schemas = new Map<string, { text: string; schema: JsonSchema }>();
 
@@ -21,7 +24,7 @@ export function createComponents(): Components {
     const plain = Object.fromEntries(
       Object.entries(tidy(rest)).map(([key, item]) => [
         key,
-        key === "enum" || key === "const" ? item : convert(item),
+        LITERAL_KEYWORDS.has(key) ? item : convert(item),
       ]),
     );
     if (typeof $id !== "string") return plain;

@@ -1,69 +1,94 @@
 import type { JsonSchema } from "./components.ts";
 
-/** A Crockford base32 UUIDv7 suffix. */
-const ID_SUFFIX = "01kadc5m9sfe7v0k3xw2q8r4nt";
 const MAX_DEPTH = 8;
 
-/** Texts by the pattern that they fit, for what no declared example exists. */
-const TEXTS = [
-  "1",
-  "30s",
-  "default",
-  "repository-report",
-  "ada@example.com",
-  "/device",
-  "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-];
-
-/** Texts by the name of the field, where any text would do but one says more. */
-const BY_NAME: Record<string, string> = {
-  version: "20261120.1",
-  deployment_version: "20261120.1",
+/** Values by the name of the field, where the name says the same everywhere and the schema declares no example. */
+const BY_NAME: Record<string, unknown> = {
+  access_token: "kl_usr_0000000000000000000000000000000000000",
+  action: "api_keys.revoke",
+  api_key: "kl_key_0000000000000000000000000000000000000",
   api_version: "2026-06-06",
+  attempt_number: 1,
+  bytes: 6,
+  check_id: "1",
   code: "not_found",
-  request_id: "01936f5e-7c2a-7b64-8d10-0c9c1f0a7b11",
-  message: "What happened, and what to do next.",
+  cols: 120,
+  command: "npm",
+  commit: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  commit_id: "01936f5e-7c2a-7b64-8d10-0c9c1f0a7b12",
+  cron: "0 7 * * 1",
+  cursor: "12",
+  cwd: "",
   data: "aGVsbG8K",
-  stdout: "aGVsbG8K",
-  stderr: "",
-  declared_id: "repository-report",
-  task: "repository-report",
-  queue: "default",
-  commit: "3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
-  branch: "main",
-  name: "Reports",
-  slug: "reports",
+  declared_id: "send-report",
+  deduplication_key: "weekly-report",
+  deployment_version: "20261120.7",
+  device_code: "kl_dev_0000000000000000000000000000000000000",
+  earliest_cursor: "0",
   email: "ada@example.com",
+  enrollment_token: "kl_enr_0000000000000000000000000000000000000",
+  env_names: "CI",
+  expires_in: 900,
+  file_count: 214,
+  fsync: "on",
+  full_page_writes: "on",
+  id: "1",
+  interval: 5,
+  isolation: "container",
+  key: "progress",
+  kind: "api_key",
+  lease_request_id: "01936f5e-7c2a-7b64-8d10-0c9c1f0a7b13",
+  max_attempts: 5,
+  max_connections: 100,
+  message: "The report of week 47 has no rows.",
+  name: "Reports",
+  nonce: "0000000000000000000000000000000000000000000",
+  offset: 0,
+  parent_version_id: "wsv_01kahw3m9xe0q8k2n5v7r1t4cd",
+  path: "src/main.ts",
   permissions: "runs.read",
+  priority: 0,
+  queue: "reports",
+  request_id: "01936f5e-7c2a-7b64-8d10-0c9c1f0a7b11",
+  rows: 40,
+  runtime: "Node.js 24.21.0",
+  sandbox: "node",
+  setup: "npm ci",
+  size_bytes: 48_211,
+  slug: "reports",
+  status: "live",
+  stderr: "",
+  stdout: "aGVsbG8K",
+  synchronous_commit: "on",
+  task: "send-report",
+  timezone: "Europe/Vienna",
+  token: "kl_usr_0000000000000000000000000000000000000",
   user_code: "BCDF-GHJK",
-  device_code: "kl_dev_…",
-  access_token: "kl_usr_…",
-  api_key: "kl_key_…",
   verification_uri: "https://keelson.example.com/device",
   verification_uri_complete: "https://keelson.example.com/device#user_code=BCDF-GHJK",
+  version: "0.1.0",
 };
 
+type Resolve = (ref: string) => JsonSchema;
+
 /**
- * An example of a schema, the same every time. It is made where a route gives none, so that no operation of the document
- * is without one; a test holds every example against its schema.
+ * An example of a schema, the same every time: what the schema declares in `examples`, else one made of its parts. A test
+ * holds every example of the document against its schema.
  *
  * @param resolve finds the schema of a `$ref`
+ * @throws Error for a text of which nothing is known
  */
-export function exampleOf(
-  schema: JsonSchema,
-  resolve: (ref: string) => JsonSchema,
-  name = "",
-  depth = 0,
-): unknown {
+export function exampleOf(schema: JsonSchema, resolve: Resolve, name = "", depth = 0): unknown {
+  const [declared] = (schema["examples"] ?? []) as unknown[];
+  if (declared !== undefined) return declared;
   if (typeof schema["$ref"] === "string") return exampleOf(resolve(schema["$ref"]), resolve, name, depth);
   if ("const" in schema) return schema["const"];
   if (Array.isArray(schema["enum"])) return schema["enum"][0];
   const branches = (schema["anyOf"] ?? schema["oneOf"]) as JsonSchema[] | undefined;
   if (branches !== undefined) {
-    // What may be absent is shown absent, unless there is something typical to show.
+    // What may be absent is shown absent.
     const isNullable = branches.some((branch) => branch["type"] === "null");
-    if (isNullable && BY_NAME[name] === undefined) return null;
-    return exampleOf(branches[0] as JsonSchema, resolve, name, depth);
+    return isNullable ? null : exampleOf(branches[0] as JsonSchema, resolve, name, depth);
   }
   switch (schema["type"]) {
     case "object":
@@ -78,21 +103,18 @@ export function exampleOf(
       return textExample(schema, name);
     case "integer":
     case "number":
-      return Math.max(1, Number(schema["minimum"] ?? 0));
+      return numberExample(schema, name);
     case "boolean":
-      return true;
+      return false;
     case "null":
       return null;
     default:
-      return depth >= MAX_DEPTH ? null : { path: "docs" };
+      return null;
   }
 }
 
-function objectExample(
-  schema: JsonSchema,
-  resolve: (ref: string) => JsonSchema,
-  depth: number,
-): Record<string, unknown> {
+/** Of an answer all fields are required; of a body those are shown that must be there. */
+function objectExample(schema: JsonSchema, resolve: Resolve, depth: number): Record<string, unknown> {
   const properties = (schema["properties"] ?? {}) as Record<string, JsonSchema>;
   const required = new Set((schema["required"] ?? []) as string[]);
   const shown = Object.entries(properties).filter(([key]) => required.has(key));
@@ -101,16 +123,19 @@ function objectExample(
   );
 }
 
+function numberExample(schema: JsonSchema, name: string): number {
+  const named = BY_NAME[name];
+  const minimum = Number(schema["minimum"] ?? 0);
+  const maximum = Number(schema["maximum"] ?? Infinity);
+  if (typeof named === "number" && named >= minimum && named <= maximum) return named;
+  return Math.min(Math.max(1, minimum), maximum);
+}
+
 function textExample(schema: JsonSchema, name: string): string {
-  if (schema["format"] === "date-time") return "2026-11-20T09:15:00.123Z";
   const pattern = schema["pattern"] === undefined ? null : new RegExp(schema["pattern"] as string);
   const named = BY_NAME[name];
-  if (named !== undefined && (pattern === null || pattern.test(named))) return named;
-  if (pattern === null) return name === "" ? "text" : name.replaceAll("_", " ");
-  const prefix = /^\^\(?([a-z]+)[_|]/.exec(pattern.source)?.[1];
-  const candidates = prefix === undefined ? TEXTS : [`${prefix}_${ID_SUFFIX}`, ...TEXTS];
-  const fitting = candidates.find((text) => pattern.test(text));
-  if (fitting === undefined)
-    throw new Error(`No example fits the pattern ${pattern.source}; add one to example-of.ts.`);
-  return fitting;
+  if (typeof named === "string" && (pattern === null || pattern.test(named))) return named;
+  throw new Error(
+    `No example is known for the text "${name}" of ${JSON.stringify(schema)}. Declare \`examples\` with its schema.`,
+  );
 }

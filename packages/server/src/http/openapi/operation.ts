@@ -1,24 +1,37 @@
-import { ERROR_CODES, LIMITS, type ErrorCode } from "@keelson/contract";
+import { ERROR_CODES, LIMITS, RunLogChunk, type ErrorCode } from "@keelson/contract";
 import { Type, type TSchema } from "typebox";
 import type { Route } from "../route.ts";
 import type { Components, JsonSchema } from "./components.ts";
+import { codeSamples } from "./code-samples.ts";
+import { eventStreamExample } from "./event-stream-example.ts";
 import { exampleOf } from "./example-of.ts";
+import { pathParameterExample, queryParameterExample } from "./parameter-example.ts";
+import { rawExample } from "./raw-example.ts";
 import { isSelecting, selectionFields, withSelection } from "../selection.ts";
 
 /** One route as an operation of the document. */
 export function toOperation(route: Route, components: Components): JsonSchema {
   const body = requestBody(route, components);
+  const declared = parameters(route, components);
   return {
     operationId: route.operationId,
     summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
+    description: describe(route),
     tags: [capitalized(route.tag)],
     security: security(route),
     ...("permission" in route.access ? { "x-permission": route.access.permission } : {}),
-    parameters: parameters(route, components),
+    parameters: declared,
     ...(body === null ? {} : { requestBody: body }),
     responses: { ...successes(route, components), ...refusals(route) },
+    "x-codeSamples": codeSamples(route, openApiPath(route.path), declared, body),
   };
+}
+
+function describe({ description = "", access }: Route): string {
+  // Pages and files of the server itself have a summary alone.
+  if (description === "" && access.kind === "public")
+    return "Anyone may ask for it; no credential is needed.";
+  return description;
 }
 
 export const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, "{$1}");
@@ -68,10 +81,24 @@ function parameters(route: Route, components: Components): JsonSchema[] {
   const selection = hasJsonBody(route) ? {} : selectionFields(route);
   return [
     ...names.map((name) =>
-      parameter("path", name, inPath.properties?.[name] ?? Type.String(), true, components),
+      parameter(
+        "path",
+        name,
+        inPath.properties?.[name] ?? Type.String(),
+        pathParameterExample(route.path, name),
+        components,
+      ),
     ),
     ...Object.entries({ ...query.properties, ...selection }).map(([name, schema]) =>
-      parameter("query", name, schema, query.required?.includes(name) ?? false, components),
+      parameter(
+        "query",
+        name,
+        schema,
+        query.required?.includes(name) === true
+          ? queryParameterExample(name, schema as JsonSchema)
+          : undefined,
+        components,
+      ),
     ),
     { $ref: "#/components/parameters/ServiceApiVersion" },
     ...(route.idempotency === undefined ? [] : [{ $ref: "#/components/parameters/IdempotencyKey" }]),
@@ -79,15 +106,23 @@ function parameters(route: Route, components: Components): JsonSchema[] {
   ];
 }
 
+/** One that must be given has an example. */
 function parameter(
   where: string,
   name: string,
   schema: TSchema,
-  required: boolean,
+  example: unknown,
   components: Components,
 ): JsonSchema {
   const { description, ...rest } = components.refer(schema);
-  return { name, in: where, required, ...(description === undefined ? {} : { description }), schema: rest };
+  return {
+    name,
+    in: where,
+    required: example !== undefined,
+    ...(description === undefined ? {} : { description }),
+    schema: rest,
+    ...(example === undefined ? {} : { example }),
+  };
 }
 
 const follows = (route: Route): boolean =>
@@ -103,7 +138,7 @@ function requestBody(route: Route, components: Components): JsonSchema | null {
     };
     const json = route.rawBody.orJson === undefined ? null : components.refer(route.rawBody.orJson);
     const content = {
-      [mediaType]: { schema },
+      [mediaType]: { schema, example: route.examples?.request ?? rawExample(mediaType) },
       ...(json === null
         ? {}
         : { "application/json": { schema: json, example: exampleOf(json, resolver(components)) } }),
@@ -130,7 +165,7 @@ const HEADERS = {
 };
 
 function successes(route: Route, components: Components): JsonSchema {
-  const [first] = Object.keys(route.responses);
+  const [first] = Object.values(route.responses);
   return Object.fromEntries(
     Object.entries(route.responses).map(([status, { description, schema, mediaType }]) => {
       const replayed =
@@ -139,22 +174,30 @@ function successes(route: Route, components: Components): JsonSchema {
           : { "Idempotency-Replayed": { $ref: "#/components/headers/IdempotencyReplayed" } };
       const response: JsonSchema = { description, headers: { ...HEADERS, ...replayed } };
       const content: JsonSchema = {};
+      // A given example is of the first answer, and of others that look alike.
+      const given = schema === first?.schema ? route.examples?.response : undefined;
       if (schema !== undefined) {
         const written = components.refer(schema);
-        const example =
-          (status === first ? route.examples?.response : undefined) ??
-          exampleOf(written, resolver(components));
+        const example = given ?? exampleOf(written, resolver(components));
         content[mediaType ?? "application/json"] = { schema: written, example };
+        if (follows(route))
+          content["text/event-stream"] = {
+            schema: { type: "string" },
+            example: eventStreamExample(
+              route.path,
+              example,
+              exampleOf(components.refer(RunLogChunk), resolver(components)),
+            ),
+          };
       } else if (mediaType !== undefined)
-        content[mediaType] = { schema: { type: "string", contentMediaType: mediaType } };
-      if (follows(route)) content["text/event-stream"] = { schema: { type: "string" }, example: SSE_EXAMPLE };
+        content[mediaType] = {
+          schema: { type: "string", contentMediaType: mediaType },
+          example: given ?? rawExample(mediaType),
+        };
       return [status, Object.keys(content).length === 0 ? response : { ...response, content }];
     }),
   );
 }
-
-const SSE_EXAMPLE =
-  'retry: 1000\n\nid: 1\nevent: run_event\ndata: {"id":"1"}\n\nid: 9\nevent: end\ndata: {"status":"succeeded"}\n\n';
 
 const integer = (description: string): JsonSchema => ({ schema: { type: "integer" }, description });
 

@@ -3,12 +3,16 @@ import { fastify } from "fastify";
 import { route, type Route } from "../route.ts";
 import { pageHeaders } from "./page-headers.ts";
 
-/** Off: everything by which the page would ask another origin. The policy of the page refuses it as well. */
+/**
+ * Off: everything by which the page would ask another origin. The policy of the page refuses it as well. Each operation has
+ * samples of its own, so the generated ones of other languages are hidden.
+ */
 const CONFIGURATION = JSON.stringify({
   url: "/openapi.json",
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,
+  hiddenClients: true,
   agent: { disabled: true },
   mcp: { disabled: true },
   showDeveloperTools: "never",
@@ -56,6 +60,7 @@ export const docsRoutes: Route[] = [
     path: "/openapi.json",
     operationId: "getOpenApi",
     summary: "The OpenAPI document of all families",
+    description: "OpenAPI 3.1 with every route, example and refusal. It needs no credential.",
     tag: "Server",
     access: { kind: "public" },
     responses: { 200: { description: "OpenAPI 3.1.", mediaType: "application/json" } },
@@ -71,6 +76,7 @@ export const docsRoutes: Route[] = [
     path: "/docs",
     operationId: "getDocs",
     summary: "The API reference as a page",
+    description: "Shows the OpenAPI document. Everything it loads is from this server.",
     tag: "Server",
     access: { kind: "public" },
     responses: { 200: { description: "The page.", mediaType: "text/html" } },
@@ -87,6 +93,7 @@ export const docsRoutes: Route[] = [
     path: "/docs/scalar.js",
     operationId: "getDocsScript",
     summary: "The script of the API reference",
+    description: "What the page of the API reference runs. It needs no credential.",
     tag: "Server",
     access: { kind: "public" },
     responses: { 200: { description: "The script.", mediaType: "text/javascript" } },

@@ -1,0 +1,83 @@
+import { Type, type Static } from "typebox";
+import { FAILURE_KINDS, type RunEventKind } from "../runs.ts";
+import { WAIT_KINDS } from "../sessions.ts";
+import { Nullable } from "./primitives.ts";
+
+/** What the `attributes` of each kind of run event hold. More may come with later versions. */
+
+const none = (description: string) => Type.Object({}, { description });
+
+const failureFields = {
+  kind: Type.Enum([...FAILURE_KINDS]),
+  message: Type.String({ description: "Of the error." }),
+};
+
+const wait = (description: string) =>
+  Type.Object(
+    {
+      kind: Type.Enum([...WAIT_KINDS]),
+      name: Type.String({ description: "As the code named the wait, or the name it got by itself." }),
+      position: Type.Integer({ description: "Which durable call of the run it is, from 1." }),
+    },
+    { description },
+  );
+
+const stepFields = {
+  step: Type.String({ description: "The step's name." }),
+  try: Type.Integer({ description: "Which try of the step it was, from 1." }),
+  duration_ms: Type.Integer({ description: "How long the try took, in milliseconds." }),
+};
+
+export const RUN_EVENT_ATTRIBUTES = {
+  "run.created": none("The run was accepted, and is durable. The first event of every run."),
+  "run.queued": none("The run waits for a slot of a worker: for the first time, or again."),
+  "run.leased": none("A worker has taken the run."),
+  "run.started": none("The code of the attempt has begun."),
+  "run.waiting": none("The code does nothing but wait, and the run has given its slot up."),
+  "run.resumed": none("The code goes on, after a wait or after it was suspended."),
+  "run.suspended": none(
+    "The attempt has left its worker, and goes on by its journal when it is queued again.",
+  ),
+  "run.retry_delayed": Type.Object(
+    { ...failureFields, delay_ms: Type.Integer({ description: "How long until the next attempt." }) },
+    { description: "The attempt failed, and another one follows." },
+  ),
+  "run.cancel_requested": none("Somebody asked for the run's end, and its worker is told."),
+  "run.succeeded": none("The run has ended with an output."),
+  "run.failed": Type.Object(failureFields, { description: "The run has ended with a failure." }),
+  "run.cancelled": none("The run has ended because somebody asked for it."),
+  "run.expired": none("The run has ended because no worker took it within its time to live."),
+  "run.system_failed": none(
+    "The run has ended because its workers were lost as often as it may be attempted.",
+  ),
+  "step.completed": Type.Object(stepFields, { description: "A step has its outcome, which is kept." }),
+  "step.failed": Type.Object(
+    {
+      ...stepFields,
+      max_tries: Type.Integer(),
+      retry_after_ms: Nullable(
+        Type.Integer({ description: "Until the next try; null: it was the last one." }),
+      ),
+    },
+    { description: "A try of a step threw." },
+  ),
+  "wait.created": wait("The run waits for something from now on."),
+  "wait.resolved": wait("What the run waited for has happened."),
+  "wait.timed_out": wait("The time of the wait ran out first."),
+  "wait.cancelled": wait("Reserved: waits end with their run and leave no event of their own."),
+  "output.appended": Type.Object(
+    { stream: Type.String(), records: Type.Integer({ description: "How many." }) },
+    { description: "The run has appended to an output stream of its session." },
+  ),
+  "metadata.updated": Type.Object(
+    { keys: Type.Array(Type.String(), { description: "One for each change, in order." }) },
+    { description: "The run has changed its metadata." },
+  ),
+  "checkpoint.ready": none("What the run needs to go on elsewhere is stored."),
+  "checkpoint.failed": none("It could not be stored; `message` says why. The run stays where it is."),
+  "lease.lost": none("The worker's lease ran out or was given back in the middle of an attempt."),
+} as const satisfies Record<RunEventKind, ReturnType<typeof Type.Object>>;
+
+export type RunEventAttributes = {
+  [Kind in RunEventKind]: Static<(typeof RUN_EVENT_ATTRIBUTES)[Kind]>;
+};

@@ -1,0 +1,63 @@
+import { LIMITS } from "../../packages/contract/src/index.ts";
+import { code, table } from "./markdown.ts";
+
+/** What each bound of the wire bounds. */
+const MEANINGS: Record<keyof typeof LIMITS, string> = {
+  bodyBytes: "a JSON body",
+  bundleBytes: "a bundle",
+  workerAppendBytes: "a report of a worker",
+  payloadBytes: "the payload of a run",
+  outputBytes: "the output of a run",
+  tokenDataBytes: "what completes a token",
+  metadataBytes: "metadata of a run, session, token or workspace",
+  secretValueBytes: "the value of a secret",
+  tags: "tags of one object",
+  tagCharacters: "characters of a tag",
+  jsonDepth: "levels of a JSON body",
+  idempotencyKeyBytes: "an idempotency key",
+  batchStarts: "starts of one batch",
+  batchRecords: "records of one append",
+  recordBytes: "the data of a record",
+  externalIdBytes: "an external id",
+  correlationIdBytes: "a correlation id",
+  journalEntries: "durable calls of a run",
+  journalBytes: "the outcomes of all durable calls of a run",
+  journalValueBytes: "the outcome of one step",
+  durableNameCharacters: "characters of a step's or wait's name",
+  leaseBatch: "executions of one lease",
+  reportOperations: "operations of one report",
+  pageDefault: "rows of a page, unless the caller says otherwise",
+  pageMax: "rows of a page",
+  logChunkBytes: "a chunk of a log",
+  snapshotLogBytes: "each stream of a log's snapshot",
+  headerVersionCharacters: "characters of a version header",
+  blobBytes: "a stored piece of a workspace, compressed",
+  workspaceFileBytes: "a file that is written over HTTP",
+  workspaceFilesDefault: "files of a page, unless the caller says otherwise",
+  workspaceFilesMax: "files of a page",
+  workspaceVersionsDefault: "versions of a page, unless the caller says otherwise",
+  workspaceVersionsMax: "versions of a page",
+  workspacePathBytes: "a path in a workspace",
+  processInputBytes: "input to a command or terminal, in one request",
+  argvItems: "words of a command",
+  argvBytes: "a command, all words together",
+  execOutputBytes: "each output in the answer of a command",
+};
+
+const KIB = 1024;
+
+function shown(name: string, value: number): string {
+  if (!name.endsWith("Bytes")) return value.toLocaleString("en-US");
+  if (value % (KIB * KIB) === 0) return `${value / (KIB * KIB)} MiB`;
+  return value % KIB === 0 ? `${value / KIB} KiB` : `${value} bytes`;
+}
+
+export const limitsTable = (): string =>
+  table([
+    ["at most", "of", "name in the contract"],
+    ...Object.entries(MEANINGS).map(([name, meaning]) => [
+      shown(name, LIMITS[name as keyof typeof LIMITS]),
+      meaning,
+      code(name),
+    ]),
+  ]);

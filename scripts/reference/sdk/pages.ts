@@ -1,0 +1,175 @@
+import path from "node:path";
+import * as contract from "../../../packages/contract/src/index.ts";
+import { code, page, table } from "../markdown.ts";
+import { fieldTable, type Schema } from "../schema-fields.ts";
+import { exportsOf, type Declaration, type Member } from "./declarations.ts";
+
+const src = path.resolve(import.meta.dirname, "../../../packages/sdk/src");
+
+/** Types that are written out in the signature alone: more than this is told by their members. */
+const LONG_SIGNATURE = 200;
+
+const fenced = (text: string): string => `\`\`\`text\n${text}\n\`\`\``;
+
+function requireDoc(doc: string, name: string): string {
+  if (doc === "") throw new Error(`${name} is exported from the SDK and has no docstring.`);
+  return doc;
+}
+
+/** `{@link X}` and JSDoc tags as prose. */
+const prose = (doc: string): string =>
+  doc
+    .replaceAll(/\{@link (\w+)\}/g, "`$1`")
+    .replaceAll(/^@param (\w+) (.*)$/gm, "- `$1`: $2")
+    .replaceAll(/^@throws (.*)$/gm, "Throws $1");
+
+function fieldsOf(owner: string, members: readonly Member[]): string {
+  const fields = members.filter(({ isMethod }) => !isMethod);
+  if (fields.length === 0) return "";
+  const rows = fields.map(({ name, signature, doc }) => [
+    code(signature.replace(/^readonly /, "")),
+    prose(requireDoc(doc, `${owner}.${name}`)),
+  ]);
+  return table([["member", "meaning"], ...rows]);
+}
+
+const methodsOf = (owner: string, call: string, members: readonly Member[]): string[] =>
+  members
+    .filter(({ isMethod }) => isMethod)
+    .map(
+      ({ name, signature, doc }) =>
+        `#### ${call}${name}\n\n${fenced(signature)}\n\n${prose(requireDoc(doc, `${owner}.${name}`))}`,
+    );
+
+/** `RunsApi` is `client.runs`: its methods are called by that name. */
+const callOf = ({ name, members }: Declaration, clients: ReadonlyMap<string, string>): string => {
+  const call = clients.get(name);
+  if (call !== undefined) return `${call}.`;
+  return members.some(({ isMethod }) => isMethod) ? `${name}.` : "";
+};
+
+function section(declaration: Declaration, clients: ReadonlyMap<string, string>): string {
+  const { name, signature, doc, members } = declaration;
+  const isWritten =
+    members.length === 0 || (signature.length <= LONG_SIGNATURE && declaration.kind !== "type");
+  return [
+    `### ${name}`,
+    prose(requireDoc(doc, name)),
+    ...(isWritten ? [fenced(signature)] : []),
+    fieldsOf(name, members),
+    ...methodsOf(name, callOf(declaration, clients), members),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+/** The properties of a class or a type whose types are other exported types: `client.runs` is a `RunsApi`. */
+function clientCalls(declarations: readonly Declaration[]): Map<string, string> {
+  const calls = new Map<string, string>();
+  const client = declarations.find(({ name }) => name === "Client");
+  for (const { name, signature } of client?.members ?? []) {
+    const type = /: (\w+)$/.exec(signature)?.[1];
+    if (type !== undefined) calls.set(type, `client.${name}`);
+  }
+  calls.set("WorkspaceFilesApi", "client.workspaces.files");
+  calls.set("WorkspaceVersionsApi", "client.workspaces.versions");
+  calls.set("ExecsApi", "client.workspaces.execs");
+  calls.set("PtysApi", "client.workspaces.ptys");
+  return calls;
+}
+
+const isOwn = ({ from }: Declaration): boolean => from.startsWith("/");
+const isOf = (folder: string, { from }: Declaration): boolean => from.startsWith(path.join(src, folder));
+
+function sdkPage(all: readonly Declaration[]): string {
+  const shown = all.filter((declaration) => isOwn(declaration) && !isOf("client", declaration));
+  const of = (...kinds: Declaration["kind"][]): string[] =>
+    shown
+      .filter(({ kind, name }) => kinds.includes(kind) && !name.endsWith("Error"))
+      .map((declaration) => section(declaration, new Map()));
+  const errors = shown.filter(({ kind, name }) => kind === "class" && name.endsWith("Error"));
+  return page(
+    "The SDK: tasks",
+    "What `@keelson/sdk` exports for the code of tasks and actors. What calls a server is in [the SDK: client](sdk-client.md), what a web " +
+      "page uses in [the SDK: browser](sdk-browser.md). Durations are numbers of milliseconds or texts such as `30s`, `15m` and `2d`.",
+    "## Declaring, and calls of a run",
+    ...of("function", "value", "class"),
+    "## Types",
+    ...of("type"),
+    "## Errors",
+    "What durable calls reject with, and what code throws to say how an attempt goes on. Errors of a client are in " +
+      "[the SDK: client](sdk-client.md#errors).",
+    ...errors.map((declaration) => section(declaration, new Map())),
+  );
+}
+
+function clientPage(all: readonly Declaration[]): string {
+  const shown = all.filter((declaration) => isOf("client", declaration));
+  const calls = clientCalls(all);
+  const isError = ({ name }: Declaration): boolean => name.endsWith("Error");
+  const isApi = ({ name, kind }: Declaration): boolean =>
+    !name.endsWith("Error") && (kind !== "type" || name.endsWith("Api") || name.endsWith("Handle"));
+  const list = (chosen: (declaration: Declaration) => boolean): string[] =>
+    shown.filter(chosen).map((declaration) => section(declaration, calls));
+  return page(
+    "The SDK: client",
+    "What `@keelson/sdk` exports for calling a server. Answers are the wire's objects, in snake_case, as [Objects](objects.md) lists them; " +
+      "options are in camelCase.",
+    "## The client and its methods",
+    ...list(isApi),
+    "## Options and types",
+    ...list((declaration) => !isApi(declaration) && !isError(declaration)),
+    "## Errors",
+    "Every failure is a `KeelsonError`, of the class of its status. `code` is one of [these](errors.md).",
+    ...list(isError),
+  );
+}
+
+function browserPage(all: readonly Declaration[], known: readonly Declaration[]): string {
+  const shown = all.filter((declaration) => isOwn(declaration));
+  const isElsewhere = ({ name, from }: Declaration): boolean =>
+    known.some((other) => other.name === name && other.from === from);
+  const elsewhere = shown
+    .filter(isElsewhere)
+    .map(({ name }) => `[\`${name}\`](sdk-client.md#${name.toLowerCase()})`);
+  return page(
+    "The SDK: browser",
+    "What `@keelson/sdk/browser` exports: all that a web page needs, with public access tokens alone.",
+    ...shown
+      .filter((declaration) => !isElsewhere(declaration))
+      .map((declaration) => section(declaration, new Map())),
+    "## As in the client",
+    `${elsewhere.join(", ")}.`,
+  );
+}
+
+/** What the SDK passes on of the wire, with each field of it. */
+function objectsPage(all: readonly Declaration[]): string {
+  const schemas = contract as unknown as Record<string, Schema | undefined>;
+  const names = new Set<string>();
+  for (const { name, from } of all)
+    if (from === "@keelson/contract") names.add(name.replace(/Resource$/, ""));
+  const sections = [...names].toSorted().map((name) => {
+    const schema = schemas[name];
+    if (schema?.properties === undefined) throw new Error(`${name} is no object of the contract.`);
+    return `## ${name}\n\n${fieldTable(schema)}`;
+  });
+  return page(
+    "Objects",
+    "The objects of the wire as the SDK and the API give them. Examples of each are in the [OpenAPI documents](../../openapi/) and on " +
+      "`/docs` of a server. Later versions may add fields.",
+    ...sections,
+  );
+}
+
+/** The reference of the SDK, by its file. Fails where something exported has no docstring. */
+export function sdkPages(): [file: string, text: string][] {
+  const main = exportsOf(path.join(src, "index.ts"));
+  const browser = exportsOf(path.join(src, "browser.ts"));
+  return [
+    ["docs/reference/sdk.md", sdkPage(main)],
+    ["docs/reference/sdk-client.md", clientPage(main)],
+    ["docs/reference/sdk-browser.md", browserPage(browser, main)],
+    ["docs/reference/objects.md", objectsPage(main)],
+  ];
+}
