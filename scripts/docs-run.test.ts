@@ -44,7 +44,7 @@ describe("what is run", { skip: !hasRecorder() && "bash is older than 4" }, () =
   });
 
   for (const page of pages) {
-    test(`${page.path} does what it shows`, { timeout: 240_000 }, async (t) => {
+    test(`${page.path} does what it shows`, { timeout: 500_000 }, async (t) => {
       await using checkout = await makeCheckout();
       const { blocks, compared } = await runPage(page, checkout.folder, { HOME: process.env["HOME"] ?? "" });
       t.diagnostic(`${blocks} blocks were run, the output of ${compared} of them is what the page shows`);

@@ -10,7 +10,7 @@ import { fileNameOf } from "./check-code.ts";
 import { placeOf, ROOT, type Block, type Page } from "./read-pages.ts";
 
 const MAIN = path.join(ROOT, "packages/cli/src/main.ts");
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 180_000;
 const POLL_MS = 50;
 const END = "\u001e";
 
