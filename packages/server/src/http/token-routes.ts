@@ -60,7 +60,7 @@ const listRoute = (family: SharedFamily): Route =>
     path: pathIn(family, "/tokens"),
     operationId: operationIn(family, "listTokens"),
     summary: "List completion tokens",
-    description: "Newest first.",
+    description: "Newest first, or with `order=oldest` the one first that has waited longest.",
     tag,
     access: { kind: "environment", permission: "tokens.read" },
     query: Type.Object(
@@ -79,6 +79,7 @@ const listRoute = (family: SharedFamily): Route =>
             description: "Repeatable; all must be there.",
           }),
         ),
+        order: Type.Optional(Type.Enum(["newest", "oldest"], { description: "Default `newest`." })),
       },
       { additionalProperties: false },
     ),
