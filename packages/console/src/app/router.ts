@@ -1,6 +1,8 @@
 import { createRouter } from "@tanstack/react-router";
 import { loginRoute } from "../features/login/login-route.ts";
 import { runsRoute } from "../features/runs/run-routes.ts";
+import { sessionRoute, sessionsRoute } from "../features/sessions/session-routes.ts";
+import { tokenRoute, tokensRoute } from "../features/tokens/token-routes.ts";
 import { homeRoute } from "./home-route.ts";
 import {
   environmentRoute,
@@ -14,7 +16,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([runsRoute]),
+    environmentRoute.addChildren([runsRoute, sessionsRoute, sessionRoute, tokensRoute, tokenRoute]),
     organizationRoute.addChildren([]),
     systemRoute.addChildren([]),
   ]),
