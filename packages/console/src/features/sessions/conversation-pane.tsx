@@ -52,7 +52,7 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
   return (
     <section
       aria-label="Conversation and input"
-      className="flex min-h-0 flex-col overflow-hidden rounded-lg border border-line bg-ground max-lg:h-[78vh]"
+      className="flex min-h-0 flex-col overflow-hidden rounded-lg border border-line bg-ground max-lg:h-[calc(100dvh-12.5rem)] max-lg:min-h-96"
     >
       <StreamReaders session={session} streams={streams} conversation={conversation} />
       <div className="flex flex-wrap items-center gap-2 border-b border-line bg-surface px-3 py-2 text-xs text-quiet">

@@ -7,7 +7,7 @@ import type { Row } from "./join-records.ts";
 const FOLDED_CHARACTERS = 4_000;
 const MAX_CHARACTERS = 100_000;
 /** JSON up to this is one line. */
-const LINE_CHARACTERS = 100;
+const LINE_CHARACTERS = 80;
 
 /** The words of a row, or its JSON. Everything in it is text, whatever it looks like. */
 export function MessageBody({ row }: { row: Row }): ReactNode {
@@ -31,11 +31,15 @@ export function MessageBody({ row }: { row: Row }): ReactNode {
   return <Json data={first.data} />;
 }
 
+/** JSON that is short enough to stand in one line, and carries no words. */
+export function briefJson({ text, first }: Row): string | null {
+  if (text !== null) return null;
+  const line = JSON.stringify(first.data);
+  return line.length <= LINE_CHARACTERS ? visibleText(line) : null;
+}
+
 function Json({ data }: { data: unknown }): ReactNode {
-  const text = useMemo(() => {
-    const line = JSON.stringify(data);
-    return line.length <= LINE_CHARACTERS ? line : JSON.stringify(data, null, 2);
-  }, [data]);
+  const text = useMemo(() => JSON.stringify(data, null, 2), [data]);
   return <Folded text={text} direction="ltr" className="font-mono text-xs whitespace-pre-wrap" />;
 }
 

@@ -6,7 +6,7 @@ import { cx } from "../../ui/class-names.ts";
 import { Time } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import type { Row } from "./join-records.ts";
-import { MessageBody } from "./message-body.tsx";
+import { briefJson, MessageBody } from "./message-body.tsx";
 import { RecordFacts } from "./record-facts.tsx";
 
 type RowProps = {
@@ -27,6 +27,7 @@ export const MessageRow = memo(function MessageRow({
   const [isOpen, setIsOpen] = useState(false);
   const { direction, stream, correlationId, first, last, count } = row;
   const isInput = direction === "input";
+  const line = briefJson(row);
   return (
     <article
       aria-label={`${isInput ? "Input" : "Output"} ${stream} ${first.sequence}`}
@@ -39,6 +40,7 @@ export const MessageRow = memo(function MessageRow({
         <span className="font-medium text-text">{isInput ? <Sender row={row} /> : stream}</span>
         {isInput && <span>{stream}</span>}
         <Time at={last.created_at} />
+        {line !== null && <code className="font-mono break-all text-text">{line}</code>}
         {count > 1 && <span>{count.toLocaleString()} pieces</span>}
         {correlationId !== null && (
           <button
@@ -66,15 +68,17 @@ export const MessageRow = memo(function MessageRow({
           <Braces size={12} aria-hidden />
         </IconButton>
       </header>
-      <div
-        className={cx(
-          "max-w-full min-w-0 rounded-lg border px-3 py-1.5",
-          isInput ? "bg-accent-ground" : "bg-surface",
-          isLit ? "border-accent" : isInput ? "border-transparent" : "border-line",
-        )}
-      >
-        <MessageBody row={row} />
-      </div>
+      {line === null && (
+        <div
+          className={cx(
+            "max-w-full min-w-0 rounded-lg border px-3 py-1.5",
+            isInput ? "bg-accent-ground" : "bg-surface",
+            isLit ? "border-accent" : isInput ? "border-transparent" : "border-line",
+          )}
+        >
+          <MessageBody row={row} />
+        </div>
+      )}
       {isOpen && <RecordFacts row={row} />}
     </article>
   );

@@ -90,7 +90,7 @@ function About({ session }: { session: Session }): ReactNode {
     ]);
   return (
     <Section title="About">
-      <dl className="grid grid-cols-[6rem_minmax(0,1fr)] gap-x-3 gap-y-1.5">
+      <dl className="grid grid-cols-[6rem_minmax(0,1fr)] items-baseline gap-x-3 gap-y-1.5">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">
             <dt className="text-xs leading-5 text-quiet">{name}</dt>

@@ -125,6 +125,9 @@ export async function readEarlier(
       found.push(...records.filter(({ sequence }) => sequence < held.first));
       if ((records.at(-1)?.sequence ?? 0) >= held.first - 1) break;
     }
+    // Fewer than there were: what is missing at the beginning is no longer kept.
+    const first = found[0]?.sequence ?? held.first;
+    if (first > after + 1) conversation.noteGone(stream, first - 1);
     conversation.prepend(stream, found);
   }
 }

@@ -32,9 +32,12 @@ async function complete(path: string, body: Record<string, unknown>): Promise<To
 /** Asks for what completes the token. `onOvertaken` is told when somebody else was faster. */
 export function CompleteToken({
   token,
+  isBrief = false,
   onOvertaken,
 }: {
   token: Token;
+  /** Without what is seldom needed. */
+  isBrief?: boolean;
   onOvertaken: (token: Token) => void;
 }): ReactNode {
   const path = `/api/tokens/${encodeURIComponent(token.id)}`;
@@ -59,9 +62,8 @@ export function CompleteToken({
     <div className="flex flex-col gap-2">
       {form.kind === "decision" && <Decision property={form.property} completing={completing} />}
       {form.kind === "fields" && <FieldsForm fields={form.fields} completing={completing} />}
-      {form.kind === "json" ? (
-        <JsonForm completing={completing} />
-      ) : (
+      {form.kind === "json" && <JsonForm completing={completing} />}
+      {form.kind !== "json" && !isBrief && (
         <details>
           <summary className="text-xs text-quiet">Complete with other JSON</summary>
           <div className="mt-2">

@@ -1,6 +1,7 @@
 import type { Token } from "@keelson/contract";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { buttonClass } from "../../ui/button.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Tags } from "../../ui/tags.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -32,7 +33,7 @@ export function TokenCard({
         </Link>
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-quiet">
           <Waiter token={token} />
-          <Tags tags={token.tags} />
+          {token.tags.length > 0 && <Tags tags={token.tags} />}
           <span>
             asked <Time at={token.created_at} />
           </span>
@@ -40,10 +41,22 @@ export function TokenCard({
       </div>
       <div className="flex flex-wrap items-start gap-3">
         {isPending ? <Countdown at={token.timeout_at} /> : <Status value={token.status} />}
-        {isPending && completionForm(token).kind === "decision" && (
-          <CompleteToken token={token} onOvertaken={onOvertaken} />
-        )}
+        {isPending && <Answer token={token} onOvertaken={onOvertaken} />}
       </div>
     </article>
+  );
+}
+
+function Answer({ token, onOvertaken }: { token: Token; onOvertaken: (token: Token) => void }): ReactNode {
+  if (completionForm(token).kind === "decision")
+    return <CompleteToken token={token} isBrief onOvertaken={onOvertaken} />;
+  return (
+    <Link
+      to="/e/$environmentId/tokens/$tokenId"
+      params={{ environmentId: token.environment_id, tokenId: token.id }}
+      className={buttonClass()}
+    >
+      Answer …
+    </Link>
   );
 }
