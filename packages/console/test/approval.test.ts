@@ -77,10 +77,11 @@ describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, time
     const { page } = console;
     await page.getByLabel("Message").fill("restart the mail server");
     await page.getByRole("button", { name: "Send", exact: true }).click();
-    await page
-      .getByRole("region", { name: "Waiting for a decision" })
-      .getByRole("button", { name: "Refuse" })
-      .click();
+    const wanted = page.getByRole("region", { name: "Waiting for a decision" });
+    await wanted.getByRole("link", { name: "restart the mail server" }).waitFor();
+    // What appears below the conversation takes room from it, and not its end.
+    await page.getByRole("button", { name: "To the newest" }).waitFor({ state: "detached" });
+    await wanted.getByRole("button", { name: "Refuse" }).click();
     await page
       .getByText(/I have left everything as it is/)
       .first()

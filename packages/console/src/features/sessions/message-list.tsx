@@ -7,10 +7,9 @@ import type { ConversationView } from "./conversation.ts";
 import { Earlier } from "./earlier.tsx";
 import type { Row } from "./join-records.ts";
 import { MessageRow } from "./message-row.tsx";
+import { END_PIXELS, useStayAtEnd } from "./use-stay-at-end.ts";
 
 const ESTIMATED_HEIGHT = 64;
-/** So near to the end is at the end: what comes is followed. */
-const END_PIXELS = 80;
 
 /** The rows, of which only those in sight are laid out. It follows the end unless one has scrolled up. */
 export function MessageList({
@@ -40,6 +39,7 @@ export function MessageList({
     scrollEndThreshold: END_PIXELS,
     useFlushSync: false,
   });
+  const onScroll = useStayAtEnd(scroller, () => virtualizer.scrollToEnd());
   const isAtEnd = rows.length === 0 || virtualizer.isAtEnd(END_PIXELS);
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
@@ -48,6 +48,7 @@ export function MessageList({
         role="region"
         aria-label="Conversation"
         tabIndex={0}
+        onScroll={onScroll}
         className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-3 py-2"
         style={{ overflowAnchor: "none" }}
       >

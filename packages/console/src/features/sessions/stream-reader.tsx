@@ -6,15 +6,16 @@ import { get } from "../../api/client.ts";
 import { usePlace, type Place } from "../../api/place.ts";
 import { useFollow } from "../../api/use-follow.ts";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
+import { useIsSeen } from "../../ui/use-is-seen.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** Of each stream, what is read when the page is opened; what came before is read when it is asked for. */
 const TAIL_RECORDS = 5_000;
 /**
- * Streams that are followed live. A browser has six connections to a server; each follower holds one, and the pages need
- * some too. What other streams have is read when the list of streams says that there is more.
+ * Streams that are followed live, in a page that is seen. A browser has six connections to a server for all its pages
+ * together, and each follower holds one. What other streams have is read when the list of streams says that there is more.
  */
-const MAX_FOLLOWED = 3;
+const MAX_FOLLOWED = 2;
 const PAGE_LIMIT = 200;
 const RETRY_MS = 2000;
 
@@ -31,10 +32,11 @@ export function StreamReaders({
   streams: readonly Stream[];
   conversation: Conversation;
 }): ReactNode {
+  const isSeen = useIsSeen();
   // In the order in which they were first used, so that who is followed stays so.
   const inOrder = streams.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return inOrder.map((stream, index) => {
-    const Reader = index < MAX_FOLLOWED ? FollowedStream : PolledStream;
+    const Reader = isSeen && index < MAX_FOLLOWED ? FollowedStream : PolledStream;
     return <Reader key={stream.id} session={session} stream={stream} conversation={conversation} />;
   });
 }
