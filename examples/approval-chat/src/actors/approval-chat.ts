@@ -23,7 +23,7 @@ export const approvalChat = actor({
       const correlationId = record.correlationId ?? record.id;
       const text = readText(record);
       if (text === null) {
-        const reason = `A message is {"text": …} with 1 to ${MAX_TEXT_CHARACTERS} characters.`;
+        const reason = `A message is {"text": …} or a text, with 1 to ${MAX_TEXT_CHARACTERS} characters.`;
         await session.output.append({ type: "failed", reason }, { correlationId });
         continue;
       }
@@ -35,9 +35,9 @@ export const approvalChat = actor({
   },
 });
 
-/** It comes from a browser and may be any JSON. */
-function readText({ data }: InputRecord<Partial<ChatInput> | null>): string | null {
-  const text = data?.text;
+/** It comes from a browser, as the page sends it or as a person types it in the console, and may be any JSON. */
+function readText({ data }: InputRecord<Partial<ChatInput> | string | null>): string | null {
+  const text = typeof data === "string" ? data : data?.text;
   if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARACTERS) return null;
   return text.trim();
 }

@@ -1,26 +1,20 @@
 import { createRouter } from "@tanstack/react-router";
 import { apiKeysRoute } from "../features/api-keys/api-key-routes.ts";
+import { deploymentRoutes } from "../features/deployments/deployment-routes.ts";
 import { deviceRoute } from "../features/device/device-route.ts";
+import { entrypointRoutes } from "../features/entrypoints/entrypoint-routes.ts";
 import { invitationRoute } from "../features/invitation/invitation-route.ts";
 import { loginRoute } from "../features/login/login-route.ts";
-import {
-  invitationsRoute,
-  membersRoute,
-  organizationHomeRoute,
-  organizationAuditLogRoute,
-  projectsRoute,
-} from "../features/organization/organization-routes.ts";
-import { runsRoute } from "../features/runs/run-routes.ts";
+import { organizationRoutes } from "../features/organization/organization-routes.ts";
+import { overviewRoute } from "../features/overview/overview-route.ts";
+import { runRoute, runsRoute } from "../features/runs/run-routes.ts";
+import { sandboxRoutes } from "../features/sandboxes/sandbox-routes.ts";
+import { scheduleRoutes } from "../features/schedules/schedule-routes.ts";
 import { secretsRoute } from "../features/secrets/secret-routes.ts";
-import {
-  systemAuditLogRoute,
-  systemEnrollmentTokensRoute,
-  systemOrganizationsRoute,
-  systemOverviewRoute,
-  systemUsersRoute,
-  systemWorkerGroupsRoute,
-  systemWorkersRoute,
-} from "../features/system/system-routes.ts";
+import { sessionRoute, sessionsRoute } from "../features/sessions/session-routes.ts";
+import { systemRoutes } from "../features/system/system-routes.ts";
+import { tokenRoute, tokensRoute } from "../features/tokens/token-routes.ts";
+import { workspaceRoute, workspacesRoute } from "../features/workspaces/workspace-routes.ts";
 import { homeRoute } from "./home-route.ts";
 import {
   environmentRoute,
@@ -36,26 +30,27 @@ const routeTree = rootRoute.addChildren([
   invitationRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([runsRoute, secretsRoute, apiKeysRoute]),
-    organizationRoute.addChildren([
-      organizationHomeRoute,
-      projectsRoute,
-      membersRoute,
-      invitationsRoute,
-      organizationAuditLogRoute,
+    environmentRoute.addChildren([
+      overviewRoute,
+      runsRoute,
+      runRoute,
+      ...entrypointRoutes,
+      sessionsRoute,
+      sessionRoute,
+      tokensRoute,
+      tokenRoute,
+      workspacesRoute,
+      workspaceRoute,
+      ...scheduleRoutes,
+      ...deploymentRoutes,
+      ...sandboxRoutes,
+      secretsRoute,
+      apiKeysRoute,
     ]),
-    systemRoute.addChildren([
-      systemOverviewRoute,
-      systemOrganizationsRoute,
-      systemUsersRoute,
-      systemWorkerGroupsRoute,
-      systemWorkersRoute,
-      systemEnrollmentTokensRoute,
-      systemAuditLogRoute,
-    ]),
+    organizationRoute.addChildren([...organizationRoutes]),
+    systemRoute.addChildren([...systemRoutes]),
   ]),
 ]);
-
 /** Every page has an address, and every page's code is loaded when it is first gone to. */
 export const router = createRouter({
   routeTree,

@@ -34,6 +34,8 @@ export type SessionQuery = PageQuery & {
   task?: string;
   /** Only sessions of the actor with this declared id. */
   actor?: string;
+  /** All of them. */
+  tag?: string | readonly string[];
 };
 
 /** `client.sessions`. */
@@ -148,8 +150,8 @@ export function createSessionsApi(transport: Transport): SessionsApi {
         ...callOptions(options),
       }),
     startAndWait: (session, options = {}) => startAndWait(transport, session, options),
-    list: ({ externalId, status, task, actor, ...query } = {}, options = {}) => {
-      const filters = { external_id: externalId, status, task, actor };
+    list: ({ externalId, status, task, actor, tag, ...query } = {}, options = {}) => {
+      const filters = { external_id: externalId, status, task, actor, tag };
       return listOf(transport, "/api/sessions", "sessions", { ...query, filters }, options);
     },
     get: (id, options = {}) => get(sessionPath("/api", id), options),

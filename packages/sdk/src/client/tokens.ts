@@ -28,6 +28,8 @@ export type TokenQuery = PageQuery & {
   tag?: string | readonly string[];
   /** Only the tokens that this run made. */
   runId?: string;
+  /** `oldest`: the one first that has waited longest. Default `newest`. */
+  order?: "newest" | "oldest";
 };
 
 /** `client.tokens`. */
@@ -83,12 +85,12 @@ export function createTokensApi(transport: Transport): TokensApi {
         repeatable: token.idempotencyKey !== undefined,
         ...callOptions(options),
       }),
-    list: ({ status, tag, runId, ...query } = {}, options = {}) =>
+    list: ({ status, tag, runId, order, ...query } = {}, options = {}) =>
       listOf(
         transport,
         "/v1/tokens",
         "tokens",
-        { ...query, filters: { status, tag, run_id: runId } },
+        { ...query, filters: { status, tag, run_id: runId, order } },
         options,
       ),
     get: (id, options = {}) => transport.request({ method: "GET", path: item(id), ...options }),

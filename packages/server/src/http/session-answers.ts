@@ -252,6 +252,7 @@ export type SessionListQuery = {
   status?: SessionStatus[];
   task?: string;
   actor?: string;
+  tag?: string[];
 };
 
 export async function answerSessionList(
@@ -266,6 +267,7 @@ export async function answerSessionList(
     statuses: query.status ?? [],
     task: query.task ?? null,
     actor: query.actor ?? null,
+    tags: query.tag ?? [],
   };
   const rows = await listSessions(server.db, environmentId, filter, before, limit + 1);
   const page = toPage(rows, limit, (row) => encodeCursor(LIST, environmentId, row.id));

@@ -3,6 +3,7 @@ import {
   CreateSession,
   DeclaredId,
   ExternalId,
+  LIMITS,
   Page,
   pageQuery,
   Run,
@@ -167,6 +168,12 @@ const listRoute = (family: SharedFamily): Route =>
         ),
         task: Type.Optional(DeclaredId),
         actor: Type.Optional(DeclaredId),
+        tag: Type.Optional(
+          Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
+            maxItems: LIMITS.tags,
+            description: "Repeatable; all must be there.",
+          }),
+        ),
       },
       { additionalProperties: false },
     ),

@@ -16,7 +16,8 @@ import { createdTokenJson, tokenJson } from "./wire/token.ts";
 
 /** What the token routes of all families answer. */
 
-const LIST = "tokens";
+/** A cursor goes on in the order of the list that gave it. */
+const listIn = (order: "newest" | "oldest"): string => (order === "newest" ? "tokens" : "tokens oldest");
 
 /** The token's id of a path, or not found: a malformed id tells no more than an absent one. */
 export function tokenIdOf({ id: text }: { id: string }): string {
@@ -84,20 +85,31 @@ function runFilter(text: string | undefined): string | null {
   return id;
 }
 
+type TokenListQuery = {
+  limit?: number;
+  cursor?: string;
+  status?: TokenStatus[];
+  run_id?: string;
+  tag?: string[];
+  order?: "newest" | "oldest";
+};
+
 export async function answerList(
   server: ServerContext,
   { environmentId }: EnvironmentScope,
-  query: { limit?: number; cursor?: string; status?: TokenStatus[]; run_id?: string; tag?: string[] },
+  query: TokenListQuery,
 ): Promise<Reply> {
   const limit = pageLimit(query.limit);
-  const before = decodeCursor(LIST, environmentId, query.cursor);
+  const { order = "newest" } = query;
+  const after = decodeCursor(listIn(order), environmentId, query.cursor);
   const filter = {
     statuses: [...new Set(query.status)],
     runId: runFilter(query.run_id),
     tags: query.tag ?? [],
+    isOldestFirst: order === "oldest",
   };
-  const rows = await listTokens(server.db, environmentId, filter, before, limit + 1);
-  const page = toPage(rows, limit, (row) => encodeCursor(LIST, environmentId, row.id));
+  const rows = await listTokens(server.db, environmentId, filter, after, limit + 1);
+  const page = toPage(rows, limit, (row) => encodeCursor(listIn(order), environmentId, row.id));
   return {
     status: 200,
     json: `{"tokens":[${page.rows.map(tokenJson).join(",")}],"next_cursor":${JSON.stringify(page.nextCursor)}}`,

@@ -60,7 +60,8 @@ const listRoute = (family: SharedFamily): Route =>
     path: pathIn(family, "/tokens"),
     operationId: operationIn(family, "listTokens"),
     summary: "List completion tokens",
-    description: "Newest first, without what completes them. Filters narrow the list together.",
+    description:
+      "Newest first, or with `order=oldest` the one first that has waited longest; without what completes them. Filters narrow the list together.",
     tag,
     access: { kind: "environment", permission: "tokens.read" },
     query: Type.Object(
@@ -79,6 +80,7 @@ const listRoute = (family: SharedFamily): Route =>
             description: "Repeatable; all must be there.",
           }),
         ),
+        order: Type.Optional(Type.Enum(["newest", "oldest"], { description: "Default `newest`." })),
       },
       { additionalProperties: false },
     ),

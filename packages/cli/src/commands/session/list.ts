@@ -2,7 +2,7 @@ import type { Session } from "@keelson/sdk";
 import { SESSION_STATUSES, type SessionStatus } from "@keelson/contract/plain";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { collectWord, parseIntegerOption } from "../../parse-arguments.ts";
+import { collect, collectWord, parseIntegerOption } from "../../parse-arguments.ts";
 import { collectPages } from "../../pages.ts";
 import { printTable, statusCell } from "../../table.ts";
 
@@ -11,6 +11,7 @@ type Options = {
   status?: SessionStatus[];
   task?: string;
   actor?: string;
+  tag?: string[];
   limit: number;
   cursor?: string;
   all?: boolean;
@@ -23,6 +24,7 @@ export function addSessionList(parent: Command, cli: Cli): void {
     .option("--status <status>", "only sessions in this status (repeatable)", collectWord(SESSION_STATUSES))
     .option("--task <id>", "only sessions of this task")
     .option("--actor <id>", "only sessions of this actor")
+    .option("--tag <tag>", "only sessions with this tag (repeatable: with all of them)", collect)
     .option("--external-id <id>", "only the sessions of this external id")
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
     .option("--cursor <cursor>", "go on from next_cursor of an earlier list")

@@ -1,18 +1,27 @@
 import type { Token } from "@keelson/sdk";
 import { TOKEN_STATUSES, type TokenStatus } from "@keelson/contract/plain";
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { collectPages } from "../../pages.ts";
-import { collectWord, parseIntegerOption } from "../../parse-arguments.ts";
+import { collect, collectWord, parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell } from "../../table.ts";
 
-type Options = { status?: TokenStatus[]; limit: number; cursor?: string; all?: boolean };
+type Options = {
+  status?: TokenStatus[];
+  tag?: string[];
+  order?: "newest" | "oldest";
+  limit: number;
+  cursor?: string;
+  all?: boolean;
+};
 
 export function addTokenList(parent: Command, cli: Cli): void {
   parent
     .command("list")
     .description("List completion tokens, newest first")
     .option("--status <status>", "only tokens in this status (repeatable)", collectWord(TOKEN_STATUSES))
+    .option("--tag <tag>", "only tokens with this tag (repeatable: with all of them)", collect)
+    .addOption(new Option("--order <order>", "which stand first").choices(["newest", "oldest"]))
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
     .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
     .option("--all", "every one, not the first --limit")

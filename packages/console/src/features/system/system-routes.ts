@@ -8,47 +8,57 @@ const textParameter =
   (search: Record<string, unknown>): { [key in Name]?: string } =>
     (typeof search[name] === "string" ? { [name]: search[name] } : {}) as { [key in Name]?: string };
 
-export const systemOverviewRoute = createRoute({
+const systemOverviewRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "/",
   component: lazyRouteComponent(() => import("./system-overview-page.tsx"), "SystemOverviewPage"),
 });
 
-export const systemOrganizationsRoute = createRoute({
+const systemOrganizationsRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "organizations",
   component: lazyRouteComponent(() => import("./organizations-page.tsx"), "OrganizationsPage"),
 });
 
-export const systemUsersRoute = createRoute({
+const systemUsersRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "users",
   validateSearch: textParameter("email"),
   component: lazyRouteComponent(() => import("./users-page.tsx"), "UsersPage"),
 });
 
-export const systemWorkerGroupsRoute = createRoute({
+const systemWorkerGroupsRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "worker-groups",
   component: lazyRouteComponent(() => import("./worker-groups-page.tsx"), "WorkerGroupsPage"),
 });
 
-export const systemWorkersRoute = createRoute({
+const systemWorkersRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "workers",
   validateSearch: textParameter("status"),
   component: lazyRouteComponent(() => import("./workers-page.tsx"), "WorkersPage"),
 });
 
-export const systemEnrollmentTokensRoute = createRoute({
+const systemEnrollmentTokensRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "enrollment-tokens",
   component: lazyRouteComponent(() => import("./enrollment-tokens-page.tsx"), "EnrollmentTokensPage"),
 });
 
-export const systemAuditLogRoute = createRoute({
+const systemAuditLogRoute = createRoute({
   getParentRoute: () => systemRoute,
   path: "audit-log",
   validateSearch: auditFilter,
   component: lazyRouteComponent(() => import("./system-audit-log-page.tsx"), "SystemAuditLogPage"),
 });
+
+export const systemRoutes = [
+  systemOverviewRoute,
+  systemOrganizationsRoute,
+  systemUsersRoute,
+  systemWorkerGroupsRoute,
+  systemWorkersRoute,
+  systemEnrollmentTokensRoute,
+  systemAuditLogRoute,
+] as const;

@@ -79,6 +79,8 @@ export type SessionFilter = {
   statuses: readonly SessionStatus[];
   task: string | null;
   actor: string | null;
+  /** All must be there. */
+  tags: readonly string[];
 };
 
 /** Newest first, after the session `before`. Ids are UUIDv7, so the key is the order of creation. */
@@ -100,6 +102,7 @@ export function listSessions(
     conditions.push(sql`s.entrypoint_kind = 'task' AND s.entrypoint = ${filter.task}`);
   if (filter.actor !== null)
     conditions.push(sql`s.entrypoint_kind = 'actor' AND s.entrypoint = ${filter.actor}`);
+  if (filter.tags.length > 0) conditions.push(sql`s.tags @> ${filter.tags}::text[]`);
   return db.query<SessionRow>(sql`
     SELECT ${COLUMNS}, e.status AS "runStatus" FROM ${JOINED}
     WHERE ${joinSql(conditions, " AND ")} ORDER BY s.id DESC LIMIT ${limit}`);

@@ -53,25 +53,27 @@ export type TokenFilter = {
   statuses: readonly TokenStatus[];
   runId: string | null;
   tags: readonly string[];
+  isOldestFirst: boolean;
 };
 
-/** Newest first, after the token `before`. Ids are UUIDv7, so the key is the order of creation. */
+/** In the order that the filter says, after the token `after`. Ids are UUIDv7, so the key is the order of creation. */
 export function listTokens(
   db: Queryable,
   environmentId: string,
   filter: TokenFilter,
-  before: string | null,
+  after: string | null,
   limit: number,
 ): Promise<TokenRow[]> {
   const conditions = [sql`t.environment_id = ${environmentId}`];
-  if (before !== null) conditions.push(sql`t.id < ${before}`);
+  if (after !== null) conditions.push(filter.isOldestFirst ? sql`t.id > ${after}` : sql`t.id < ${after}`);
   // One status, which is the usual question, is read from its index in the list's order.
   if (filter.statuses.length === 1) conditions.push(sql`t.status = ${filter.statuses[0]}`);
   if (filter.statuses.length > 1) conditions.push(sql`t.status = ANY(${filter.statuses}::text[])`);
   if (filter.runId !== null) conditions.push(sql`t.run_id = ${filter.runId}`);
   if (filter.tags.length > 0) conditions.push(sql`t.tags @> ${filter.tags}::text[]`);
+  const order = filter.isOldestFirst ? sql`t.id` : sql`t.id DESC`;
   return db.query<TokenRow>(sql`
-    SELECT ${TOKEN_COLUMNS} FROM tokens t WHERE ${joinSql(conditions, " AND ")} ORDER BY t.id DESC LIMIT ${limit}`);
+    SELECT ${TOKEN_COLUMNS} FROM tokens t WHERE ${joinSql(conditions, " AND ")} ORDER BY ${order} LIMIT ${limit}`);
 }
 
 /**

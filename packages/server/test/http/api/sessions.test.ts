@@ -244,6 +244,9 @@ describe("a session", () => {
     );
     assert.deepEqual(await idsOf("actor=other&status=closed&status=failed"), [made[1]?.id]);
     assert.deepEqual(await idsOf("task=other"), []);
+    const tagged = await startSession(scene, { tags: ["vip", "billing"] });
+    await startSession(scene, { tags: ["vip"] });
+    assert.deepEqual(await idsOf("tag=vip&tag=billing"), [tagged.id]);
     const first = await records(scene, "/api/sessions?actor=other&limit=3");
     const rest = await idsOf(`actor=other&limit=3&cursor=${first.next_cursor}`);
     assert.deepEqual(

@@ -117,6 +117,11 @@ describe("the list of tokens", () => {
     assert.deepEqual(await idsOf(`&run_id=${encodeId("run", "00000000-0000-7000-8000-000000000000")}`), []);
     const first = await server.call("GET", "/v1/tokens?tag=listed&limit=3");
     assert.deepEqual(await idsOf(`&limit=3&cursor=${first.body.next_cursor}`), ids.slice(3));
+    assert.deepEqual(await idsOf("&order=oldest"), ids.toReversed());
+    const oldest = await server.call("GET", "/v1/tokens?tag=listed&order=oldest&limit=3");
+    const { next_cursor: next } = oldest.body;
+    assert.deepEqual(await idsOf(`&order=oldest&limit=3&cursor=${next}`), ids.toReversed().slice(3));
+    assert.equal((await server.call("GET", `/v1/tokens?cursor=${next}`)).status, 400, "another order's");
     const elsewhere = await server.call("GET", `/v1/runs?cursor=${first.body.next_cursor}`);
     assert.equal(codeOf(elsewhere), "invalid_cursor");
     assert.equal((await server.call("GET", "/v1/tokens?run_id=x")).status, 400);

@@ -1,0 +1,123 @@
+import type { Session, Stream } from "@keelson/contract";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Plus, X } from "lucide-react";
+import { useCallback, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { usePlace } from "../../api/place.ts";
+import { useItem } from "../../api/use-item.ts";
+import { definedFields } from "../../app/search-text.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button, buttonClass } from "../../ui/button.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { FilterSelect } from "../../ui/filter-field.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
+import { Approvals } from "../tokens/approvals.tsx";
+import { Composer } from "./composer.tsx";
+import { createConversation } from "./conversation.ts";
+import { MessageList } from "./message-list.tsx";
+import type { SessionSearch } from "./session-routes.ts";
+import { readEarlier, StreamReaders } from "./stream-reader.tsx";
+
+const NONE: readonly Stream[] = [];
+
+/** All that was said in the session, what waits for a decision, and where one says more. */
+export function ConversationPane({ session }: { session: Session }): ReactNode {
+  const place = usePlace();
+  const search = useSearch({ from: "/signed-in/e/$environmentId/sessions/$sessionId" });
+  const navigate = useNavigate({ from: "/e/$environmentId/sessions/$sessionId" });
+  const [conversation] = useState(createConversation);
+  const view = useSyncExternalStore(conversation.subscribe, conversation.view);
+  const path = `/api/sessions/${encodeURIComponent(session.id)}/streams`;
+  const listed = useItem<{ streams: Stream[] }>(path, { query: { limit: 200 }, refetchMs: 2000 });
+  const streams = listed.data?.streams ?? NONE;
+  const { correlation, stream } = search;
+  const rows = useMemo(
+    () =>
+      correlation === undefined && stream === undefined
+        ? view.rows
+        : view.rows.filter(
+            (row) =>
+              (correlation === undefined || row.correlationId === correlation) &&
+              (stream === undefined || row.stream === stream),
+          ),
+    [view, correlation, stream],
+  );
+  const change = useCallback(
+    (changes: { [Name in keyof SessionSearch]: SessionSearch[Name] | undefined }) =>
+      void navigate({ search: (before) => definedFields({ ...before, ...changes }) }),
+    [navigate],
+  );
+  const onCorrelation = useCallback((id: string) => change({ correlation: id }), [change]);
+  const isFiltered = correlation !== undefined || stream !== undefined;
+
+  return (
+    <section
+      aria-label="Conversation and input"
+      className="flex min-h-0 flex-col overflow-hidden rounded-lg border border-line bg-ground max-lg:h-[calc(100dvh-12.5rem)] max-lg:min-h-96"
+    >
+      <StreamReaders session={session} streams={streams} conversation={conversation} />
+      <div className="flex flex-wrap items-center gap-2 border-b border-line bg-surface px-3 py-2 text-xs text-quiet">
+        <span>
+          {view.records.toLocaleString()} {view.records === 1 ? "record" : "records"}
+        </span>
+        <FilterSelect
+          label="Stream"
+          all="All streams"
+          value={stream}
+          words={streams.map(({ name }) => name).toSorted()}
+          onChange={(name) => change({ stream: name })}
+        />
+        {correlation !== undefined && (
+          <Badge tone="accent">
+            <bdi className="max-w-48 truncate">{visibleText(correlation)}</bdi>
+          </Badge>
+        )}
+        {isFiltered && (
+          <Button
+            kind="bare"
+            icon={<X size={13} aria-hidden />}
+            onClick={() => change({ correlation: undefined, stream: undefined })}
+          >
+            Show all
+          </Button>
+        )}
+      </div>
+      {rows.length === 0 &&
+      listed.data !== undefined &&
+      streams.every(({ last_sequence: last }) => last === 0) ? (
+        <div className="min-h-0 flex-1 p-4">
+          <Empty title="Nothing was said yet">Send the first input below.</Empty>
+        </div>
+      ) : (
+        <MessageList
+          rows={rows}
+          view={view}
+          streams={streams}
+          onReadEarlier={() => readEarlier(place, session.id, streams, conversation)}
+          onCorrelation={onCorrelation}
+        />
+      )}
+      <Approvals session={session} />
+      {session.status === "open" ? (
+        <Composer session={session} streams={streams} rows={view.rows} />
+      ) : (
+        <Ended session={session} />
+      )}
+    </section>
+  );
+}
+
+function Ended({ session }: { session: Session }): ReactNode {
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-2 border-t border-line bg-surface p-3">
+      <p className="text-quiet">The session is {session.status}: it takes no more input.</p>
+      <Link
+        to="/e/$environmentId/sessions"
+        params={{ environmentId: session.environment_id }}
+        search={{ start: session.actor ?? "" }}
+        className={buttonClass()}
+      >
+        <Plus size={15} aria-hidden /> New session
+      </Link>
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+import type { Run, Session } from "@keelson/contract";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useList } from "../../api/use-list.ts";
+import { pageAddress } from "../../app/navigation.ts";
+import { Id } from "../../ui/copy-button.tsx";
+import { ErrorPanel } from "../../ui/error-panel.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Status } from "../../ui/status.tsx";
+import { Tags } from "../../ui/tags.tsx";
+import { Duration, Time } from "../../ui/time.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
+
+/** Beside the conversation: the turns with their runs, and what the session is. */
+export function SessionSide({ session }: { session: Session }): ReactNode {
+  return (
+    <aside aria-label="About the session" className="flex flex-col gap-5 text-sm lg:overflow-y-auto">
+      <Turns session={session} />
+      <About session={session} />
+    </aside>
+  );
+}
+
+function Turns({ session }: { session: Session }): ReactNode {
+  const path = `/api/sessions/${encodeURIComponent(session.id)}/runs`;
+  const runs = useList<Run>(path, "runs", { limit: 20, refetchMs: 2000 });
+  return (
+    <Section title="Turns">
+      {runs.error !== null && <ErrorPanel error={runs.error} onRetry={runs.refetch} />}
+      <ul className="flex flex-col divide-y divide-line rounded-lg border border-line bg-surface">
+        {runs.rows.map(({ id, turn, status, started_at, finished_at, pending_wait }) => (
+          <li key={id} className="flex flex-col gap-1 px-3 py-2">
+            <div className="flex items-center justify-between gap-2">
+              <Link
+                to={pageAddress(`/e/${session.environment_id}/runs`, id)}
+                aria-label={`Run of turn ${turn ?? ""}`}
+                className="text-accent hover:underline"
+              >
+                Turn {turn}
+              </Link>
+              <Status value={status} />
+            </div>
+            <div className="flex justify-between text-xs text-quiet">
+              <Time at={started_at} />
+              <Duration from={started_at} to={finished_at} />
+            </div>
+            {pending_wait !== null && (
+              <p className="text-xs text-quiet">
+                Waits for{" "}
+                {pending_wait.kind === "input" ? `input on ${pending_wait.stream ?? ""}` : pending_wait.kind}
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+      {runs.hasMore && (
+        <button type="button" className="text-xs text-accent hover:underline" onClick={runs.loadMore}>
+          Earlier turns
+        </button>
+      )}
+    </Section>
+  );
+}
+
+function About({ session }: { session: Session }): ReactNode {
+  const { external_id, actor, task, status_reason, workspace_id, close_reason } = session;
+  const rows: (readonly [string, ReactNode])[] = [
+    ["Id", <Id key="id" value={session.id} />],
+    [actor === null ? "Task" : "Actor", actor ?? task],
+  ];
+  if (external_id !== null)
+    rows.push(["External id", <Id key="external" value={visibleText(external_id)} />]);
+  if (status_reason !== null) rows.push(["Why it is not running", visibleText(status_reason.message)]);
+  if (close_reason !== null) rows.push(["Why it ended", visibleText(close_reason)]);
+  if (session.tags.length > 0) rows.push(["Tags", <Tags key="tags" tags={session.tags} />]);
+  rows.push(["Created", <Time key="created" at={session.created_at} />]);
+  if (session.closed_at !== null) rows.push(["Ended", <Time key="ended" at={session.closed_at} />]);
+  if (session.expires_at !== null) rows.push(["Expires", <Time key="expires" at={session.expires_at} />]);
+  if (workspace_id !== null)
+    rows.push([
+      "Workspace",
+      <Link
+        key="workspace"
+        to={pageAddress(`/e/${session.environment_id}/workspaces`, workspace_id)}
+        className="font-mono text-xs break-all text-accent hover:underline"
+      >
+        {workspace_id}
+      </Link>,
+    ]);
+  return (
+    <Section title="About">
+      <dl className="grid grid-cols-[6rem_minmax(0,1fr)] items-baseline gap-x-3 gap-y-1.5">
+        {rows.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-xs leading-5 text-quiet">{name}</dt>
+            <dd className="min-w-0 break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {Object.keys(session.metadata).length > 0 && <JsonView value={session.metadata} label="the metadata" />}
+    </Section>
+  );
+}

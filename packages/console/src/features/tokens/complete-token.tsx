@@ -1,0 +1,136 @@
+import type { Token, TokenCompletion } from "@keelson/contract";
+import { KeelsonError } from "@keelson/sdk/browser";
+import type { UseMutationResult } from "@tanstack/react-query";
+import { Check, X } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { get, send } from "../../api/client.ts";
+import { useAction } from "../../api/use-action.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorPanel } from "../../ui/error-panel.tsx";
+import { TextAreaField } from "../../ui/field.tsx";
+import { completionForm } from "./completion-form.ts";
+import { FieldsForm } from "./fields-form.tsx";
+
+type Completed = { completion: TokenCompletion } | { overtakenBy: Token };
+export type Completing = UseMutationResult<Completed>;
+
+/** A refusal that says the token has ended otherwise. */
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof KeelsonError &&
+  ["token_completion_conflict", "token_cancelled", "token_expired"].includes(error.code);
+
+/** Completing has one effect, so that a lost answer is asked for again. */
+async function complete(path: string, body: Record<string, unknown>): Promise<TokenCompletion> {
+  try {
+    return await send<TokenCompletion>("POST", `${path}/complete`, { body });
+  } catch (error) {
+    if (!(error instanceof KeelsonError) || !error.outcomeUnknown) throw error;
+    return send<TokenCompletion>("POST", `${path}/complete`, { body });
+  }
+}
+
+/** Asks for what completes the token. `onOvertaken` is told when somebody else was faster. */
+export function CompleteToken({
+  token,
+  isBrief = false,
+  onOvertaken,
+}: {
+  token: Token;
+  /** Without what is seldom needed. */
+  isBrief?: boolean;
+  onOvertaken: (token: Token) => void;
+}): ReactNode {
+  const path = `/api/tokens/${encodeURIComponent(token.id)}`;
+  const completing: Completing = useAction<unknown, Completed>(
+    async (place, data) => {
+      try {
+        return { completion: await complete(path, { ...place, data }) };
+      } catch (error) {
+        if (!isOvertaken(error)) throw error;
+        return { overtakenBy: await get<Token>(path, place) };
+      }
+    },
+    {
+      isShownInPlace: true,
+      onDone: (result) => {
+        if ("overtakenBy" in result) onOvertaken(result.overtakenBy);
+      },
+    },
+  );
+  const form = completionForm(token);
+  return (
+    <div className="flex flex-col gap-2">
+      {form.kind === "decision" && <Decision property={form.property} completing={completing} />}
+      {form.kind === "fields" && <FieldsForm fields={form.fields} completing={completing} />}
+      {form.kind === "json" && <JsonForm completing={completing} />}
+      {form.kind !== "json" && !isBrief && (
+        <details>
+          <summary className="text-xs text-quiet">Complete with other JSON</summary>
+          <div className="mt-2">
+            <JsonForm completing={completing} />
+          </div>
+        </details>
+      )}
+      {completing.error !== null && <ErrorPanel error={completing.error} />}
+    </div>
+  );
+}
+
+function Decision({ property, completing }: { property: string; completing: Completing }): ReactNode {
+  const isDone = completing.isPending || completing.isSuccess;
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button
+        kind="primary"
+        disabled={isDone}
+        icon={<Check size={15} aria-hidden />}
+        onClick={() => completing.mutate({ [property]: true })}
+      >
+        Approve
+      </Button>
+      <Button
+        kind="danger"
+        disabled={isDone}
+        icon={<X size={15} aria-hidden />}
+        onClick={() => completing.mutate({ [property]: false })}
+      >
+        Refuse
+      </Button>
+    </div>
+  );
+}
+
+function JsonForm({ completing }: { completing: Completing }): ReactNode {
+  const [text, setText] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        try {
+          const data: unknown = text.trim() === "" ? null : JSON.parse(text);
+          setProblem(null);
+          completing.mutate(data);
+        } catch (error) {
+          setProblem(`This is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+        }
+      }}
+    >
+      <TextAreaField
+        label="Data"
+        hint="Any JSON; empty is null. Whoever waits for the token receives it."
+        rows={4}
+        spellCheck={false}
+        value={text}
+        error={problem}
+        onChange={({ target }) => setText(target.value)}
+      />
+      <div>
+        <Button type="submit" kind="primary" disabled={completing.isPending || completing.isSuccess}>
+          Complete
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,100 @@
+// A conversation from its first word to its end, in the console alone, with the example's actor on a real worker.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { openConsole, type ConsolePage } from "./support/open-console.ts";
+import { startApprovalChat, type ApprovalChat } from "./support/start-approval-chat.ts";
+
+describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, () => {
+  let chat: ApprovalChat;
+  let console: ConsolePage;
+  before(async () => {
+    chat = await startApprovalChat();
+    console = await openConsole(chat.server);
+  });
+  after(async () => {
+    await console?.close();
+    await chat?.stop();
+  });
+
+  test("is begun in the console, and the answer grows in one place", async () => {
+    const { page, goto } = console;
+    await goto("sessions");
+    await page.getByText("No conversations yet").waitFor();
+    await page.getByRole("button", { name: "New session" }).click();
+    const dialog = page.getByRole("dialog", { name: "New session" });
+    await dialog.getByLabel("First input").fill("What can you do?");
+    await dialog.getByLabel("External id").fill("customer-4711");
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await page.getByRole("heading", { name: "customer-4711" }).waitFor();
+    const conversation = page.getByRole("region", { name: "Conversation" });
+    await conversation
+      .getByText(/^I look after the servers\..*first\.$/)
+      .first()
+      .waitFor();
+    await conversation.getByText('{"type":"answered"}').waitFor();
+    assert.match(
+      await conversation.getByRole("article", { name: "Input input 1" }).innerText(),
+      /You\b.*What can/s,
+    );
+  });
+
+  test("says what it wants to do in the inbox, by itself", async () => {
+    const { page, context, at } = console;
+    const inbox = await context.newPage();
+    inbox.setDefaultTimeout(60_000);
+    await inbox.goto(at("tokens"));
+    await inbox.getByText("Nothing waits for you").waitFor();
+    await page.getByLabel("Message").fill("Please delete the staging database.");
+    await page.getByLabel("Message").press("Enter");
+    const asked = inbox.getByRole("article", { name: "delete the staging database" });
+    await asked.getByRole("link", { name: "run of approval-chat" }).waitFor();
+    const wanted = page.getByRole("region", { name: "Waiting for a decision" });
+    await wanted.getByRole("link", { name: "delete the staging database" }).waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("session-approval");
+    await asked.getByRole("button", { name: "Approve" }).click();
+    await inbox.getByText("Nothing waits for you").waitFor();
+    await inbox.close();
+  });
+
+  test("goes on with what was decided elsewhere", async () => {
+    const { page } = console;
+    const conversation = page.getByRole("region", { name: "Conversation" });
+    await conversation
+      .getByText(/^It is done: delete the staging database/)
+      .first()
+      .waitFor();
+    await page.getByRole("region", { name: "Waiting for a decision" }).waitFor({ state: "detached" });
+    const completed: unknown[] = [];
+    for await (const { data, completed_by: by } of chat.client.tokens.list({ status: "completed" }))
+      completed.push([data, by?.kind]);
+    assert.deepEqual(completed, [[{ approved: true }, "user"]]);
+  });
+
+  test("is answered below itself as well", async () => {
+    const { page } = console;
+    await page.getByLabel("Message").fill("restart the mail server");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const wanted = page.getByRole("region", { name: "Waiting for a decision" });
+    await wanted.getByRole("link", { name: "restart the mail server" }).waitFor();
+    // What appears below the conversation takes room from it, and not its end.
+    await page.getByRole("button", { name: "To the newest" }).waitFor({ state: "detached" });
+    await wanted.getByRole("button", { name: "Refuse" }).click();
+    await page
+      .getByText(/I have left everything as it is/)
+      .first()
+      .waitFor();
+  });
+
+  test("is ended here, and takes no more", async () => {
+    const { page } = console;
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel the session" }).click();
+    await page.getByText("The session is cancelled: it takes no more input.").waitFor();
+    await page.getByRole("link", { name: "New session" }).click();
+    await page.getByRole("dialog", { name: "New session" }).waitFor();
+    assert.deepEqual([console.foreign, console.problems], [[], []]);
+  });
+});

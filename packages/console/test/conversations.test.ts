@@ -1,0 +1,143 @@
+// What a session's page does with its streams.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { decodeId } from "@keelson/contract";
+import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { sql } from "../../server/src/db/sql.ts";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { emit, send, startSession } from "../../server/test/support/session-scene.ts";
+import { openConsole, type ConsolePage } from "./support/open-console.ts";
+
+const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
+
+/** All that a page does with markup, links, escapes and marks of direction is to show them. */
+const HOSTILE: readonly [data: unknown, shown: string][] = [
+  ['<img src=x onerror="globalThis.pwned=1"><script>pwned=1</script>', "<script>pwned=1</script>"],
+  ["[x](javascript:pwned=1) https://evil.example/", "https://evil.example/"],
+  ["\u001b]8;;https://evil.example\u0007x\u001b]8;;\u0007", "␛]8;;https://evil.example␇"],
+  ["safe \u202egnp.exe", "safe ⟨U+202E⟩gnp.exe"],
+  ["half \ud800 a character", "half \ufffd a character"],
+  [{ "<b>": "\u202e" }, '{"<b>":"⟨U+202E⟩"}'],
+];
+
+describe("conversations in the console", options, () => {
+  let scene: RunScene;
+  let console: ConsolePage;
+  before(async () => {
+    scene = await startRunScene({ tasks: [], actors: [{ id: "chat" }] });
+    console = await openConsole(scene.server);
+  });
+  after(async () => {
+    await console?.close();
+    await scene?.stop();
+  });
+  const conversation = () => console.page.getByRole("region", { name: "Conversation", exact: true });
+
+  test("show hostile data as text, and nothing happens", async () => {
+    const { page, goto } = console;
+    const session = await startSession(scene, { external_id: "hostile \u202eevil", tags: ["\u202etag"] });
+    for (const [data] of HOSTILE) await emit(scene, session, data);
+    await emit(scene, session, "x".repeat(200_000));
+    await goto(`sessions/${session.id}`);
+    for (const [, shown] of HOSTILE) await conversation().getByText(shown).first().waitFor();
+    await page.getByRole("heading", { name: "hostile ⟨U+202E⟩evil" }).waitFor();
+    const whole = page.getByRole("button", { name: "Show all 200,000 characters" });
+    await whole.click();
+    await page.getByRole("button", { name: "Show less (the first 100,000 of 200,000 characters)" }).waitFor();
+    assert.equal(await page.evaluate("globalThis.pwned"), undefined);
+    assert.equal(await conversation().locator("a, img, script, b").count(), 0);
+    assert.deepEqual(await console.violations(), []);
+    assert.deepEqual([console.foreign, console.problems], [[], []]);
+  });
+
+  test("are filtered by what belongs together", async () => {
+    const { page, goto } = console;
+    const session = await startSession(scene);
+    await send(scene, session, "A question", { correlation_id: "q-1" });
+    await send(scene, session, "Another", { correlation_id: "q-2" });
+    await emit(scene, session, "An ans", { correlation_id: "q-1" });
+    await emit(scene, session, "wer", { correlation_id: "q-1" });
+    await goto(`sessions/${session.id}`);
+    await conversation().getByText("An answer").waitFor();
+    await conversation().getByRole("button", { name: "q-1" }).first().click();
+    await conversation().getByText("Another").waitFor({ state: "detached" });
+    await page.waitForURL(/\?correlation=q-1$/);
+    await conversation().getByText("A question").waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await conversation().getByText("Another").waitFor();
+    await page.getByLabel("Stream", { exact: true }).selectOption("output");
+    await conversation().getByText("A question").waitFor({ state: "detached" });
+  });
+
+  test("show streams that are made meanwhile, more than a browser could follow", async () => {
+    const session = await startSession(scene);
+    await console.goto(`sessions/${session.id}`);
+    await console.page.getByText("Nothing was said yet").waitFor();
+    for (let n = 1; n <= 7; n += 1) await emit(scene, session, `Of stream ${n}`, {}, `s${n}`);
+    for (let n = 1; n <= 7; n += 1) await conversation().getByText(`Of stream ${n}`).waitFor();
+    await emit(scene, session, "More of the last", {}, "s7");
+    await conversation().getByText("More of the last").waitFor();
+  });
+
+  test("keep what was refused, and send what is typed once", async () => {
+    const { page, context } = console;
+    const session = await startSession(scene);
+    await console.goto(`sessions/${session.id}`);
+    const message = page.getByRole("textbox", { name: "Message" });
+    await message.fill("first line");
+    await message.press("Shift+Enter");
+    await message.pressSequentially("second line");
+    // The answer is lost: the request arrives all the same, and is sent again.
+    let sent = 0;
+    await page.route(/\/inputs\/input$/, async (route) => {
+      sent += 1;
+      if (sent > 1) return route.continue();
+      await route.fetch();
+      await route.abort("connectionreset");
+    });
+    await message.press("Enter");
+    await conversation().getByText("first line\nsecond line").waitFor();
+    await page.locator("textarea:placeholder-shown").waitFor();
+    await page.unroute(/\/inputs\/input$/);
+    const { body } = await scene.call("GET", `/api/sessions/${session.id}/inputs/input`);
+    assert.deepEqual(
+      body.records.map(({ data }: { data: unknown }) => data),
+      ["first line\nsecond line"],
+    );
+
+    await page.getByLabel("Sent as").selectOption("json");
+    await message.fill('{"open": ');
+    await message.press("Enter");
+    await page.getByText(/This is not JSON/).waitFor();
+    await message.fill('{"open": true}');
+    await page.getByLabel("Correlation id").fill("c-1");
+    await message.press("Enter");
+    await conversation().getByText('{"open":true}').waitFor();
+
+    await context.setOffline(true);
+    await message.fill('"kept"');
+    await message.press("Enter");
+    await page.getByRole("form", { name: "Send input" }).getByRole("alert").waitFor();
+    assert.equal(await message.inputValue(), '"kept"');
+    await context.setOffline(false);
+    await message.press("Enter");
+    await conversation().getByText("kept").waitFor();
+    assert.equal(await page.getByRole("article", { name: /^Input/ }).count(), 3);
+  });
+
+  test("say what is no longer kept", async () => {
+    const { page } = console;
+    const session = await startSession(scene);
+    for (const n of [1, 2, 3]) await emit(scene, session, `Record ${n}`);
+    await scene.server.db.query(sql`
+      DELETE FROM stream_records r USING streams t
+      WHERE r.environment_id = t.environment_id AND r.stream_id = t.id AND r.sequence <= 2
+        AND t.session_id = ${decodeId("sess", session.id)} AND t.name = 'output'`);
+    await scene.server.db.query(sql`
+      UPDATE streams SET kept_after = 2 WHERE session_id = ${decodeId("sess", session.id)} AND name = 'output'`);
+    await console.goto(`sessions/${session.id}`);
+    await conversation().getByText("Record 3").waitFor();
+    await page.getByText("The first 2 records of output are no longer kept.").waitFor();
+  });
+});

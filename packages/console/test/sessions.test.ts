@@ -1,0 +1,87 @@
+// The list of sessions in the console, and what ends one.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { startSession } from "../../server/test/support/session-scene.ts";
+import { addUser } from "../../server/test/support/tenancy.ts";
+import { openConsole, type ConsolePage } from "./support/open-console.ts";
+
+const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
+
+describe("sessions in the console", options, () => {
+  let scene: RunScene;
+  let console: ConsolePage;
+  before(async () => {
+    scene = await startRunScene({ tasks: [], actors: [{ id: "chat" }, { id: "other" }] });
+    console = await openConsole(scene.server);
+  });
+  after(async () => {
+    await console?.close();
+    await scene?.stop();
+  });
+  const list = () => console.page.getByRole("region", { name: "Sessions" });
+
+  test("are none at first, and appear by themselves", async () => {
+    const { page, goto } = console;
+    await goto("sessions");
+    await page.getByText("No conversations yet").waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await startSession(scene, { external_id: "alpha", tags: ["vip"] });
+    await startSession(scene, { external_id: "beta", actor: "other" });
+    await list().getByText("beta").waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("sessions");
+  });
+
+  test("are narrowed by what the address says, and back again", async () => {
+    const { page } = console;
+    await page.getByLabel("Tag").fill("vip");
+    await page.getByLabel("Tag").press("Enter");
+    await list().getByText("beta").waitFor({ state: "detached" });
+    await page.waitForURL(/sessions\?tag=vip$/);
+    await page.getByLabel("Status").selectOption("closed");
+    await page.getByText("No session is like that").waitFor();
+    await page.waitForURL(/status=closed/);
+    await page.goBack();
+    await list().getByText("alpha").waitFor();
+    await page.goBack();
+    await list().getByText("beta").waitFor();
+    await console.goto("sessions?actor=other&external_id=beta");
+    await list().getByText("beta").waitFor();
+    assert.equal(await page.getByLabel("Actor").inputValue(), "other");
+    assert.equal(await list().getByText("alpha").count(), 0);
+  });
+
+  test("are closed after asking, and say so", async () => {
+    const { page } = console;
+    const session = await startSession(scene);
+    await console.goto(`sessions/${session.id}`);
+    await page.getByRole("button", { name: "Close", exact: true }).click();
+    assert.deepEqual(await console.violations(), []);
+    await page.getByRole("button", { name: "Close the session" }).click();
+    await page.getByText("The session is closed: it takes no more input.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Cancel", exact: true }).count(), 0);
+  });
+
+  test("that are not there, or may not be written, are refused in words", async () => {
+    const { page } = console;
+    await console.goto("sessions/sess_00000000000000000000000000");
+    await page.getByRole("alert").getByText("Code not_found").waitFor();
+    const session = await startSession(scene);
+    const user_token = await addUser(scene.server, "viewer");
+    const credentials = { ...scene.server.credentials, user_token };
+    const viewer = await openConsole({ ...scene.server, credentials });
+    try {
+      await viewer.goto(`sessions/${session.id}`);
+      const message = viewer.page.getByRole("textbox", { name: "Message" });
+      await message.fill("hello");
+      await message.press("Enter");
+      await viewer.page.getByRole("alert").getByText("Code forbidden").waitFor();
+      assert.equal(await message.inputValue(), "hello");
+    } finally {
+      await viewer.close();
+    }
+  });
+});

@@ -1,0 +1,139 @@
+// What completes a token, as its maker asks for it: no browser is needed for this.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  completionForm,
+  describeCompleter,
+  purposeOf,
+  toCompletion,
+  type FormField,
+} from "../src/features/tokens/completion-form.ts";
+import { formOfData, toInputData } from "../src/features/sessions/input-message.ts";
+import { visibleText } from "../src/ui/visible-text.ts";
+
+const schema = (properties: unknown, required?: string[]): Record<string, unknown> => ({
+  schema: { type: "object", properties, ...(required !== undefined && { required }) },
+});
+
+describe("how a token is completed", () => {
+  const cases: [what: string, metadata: Record<string, unknown>, tags: string[], kind: string][] = [
+    ["the tag approval", { action: "delete it" }, ["ops", "Approval"], "decision approved"],
+    ["metadata that says approval", { type: "approval" }, [], "decision approved"],
+    ["one boolean", schema({ ok: { type: "boolean" } }), [], "decision ok"],
+    ["a schema before the tag", schema({ note: { type: "string" } }), ["approval"], "fields note:text"],
+    [
+      "plain fields",
+      schema({ plan: { enum: ["a", "b"] }, seats: { type: "integer" }, price: { type: "number" } }),
+      [],
+      "fields plan:choice seats:integer price:number",
+    ],
+    ["a schema with a list", schema({ list: { type: "array" } }), [], "json"],
+    ["a schema with numbers to choose from", schema({ n: { enum: [1, 2] } }), [], "json"],
+    ["a schema without properties", { schema: { type: "object", properties: {} } }, [], "json"],
+    ["a schema that is none", { schema: "yes" }, [], "json"],
+    ["nothing", {}, [], "json"],
+    ["other tags", {}, ["approvals"], "json"],
+  ];
+  for (const [what, metadata, tags, expected] of cases)
+    test(what, () => {
+      const form = completionForm({ metadata, tags });
+      const shown =
+        form.kind === "decision"
+          ? `decision ${form.property}`
+          : form.kind === "fields"
+            ? `fields ${form.fields.map(({ name, kind }) => `${name}:${kind}`).join(" ")}`
+            : form.kind;
+      assert.equal(shown, expected);
+    });
+});
+
+describe("what a form gives", () => {
+  const field = (name: string, kind: FormField["kind"], isRequired = false): FormField => ({
+    ...{ name, kind, isRequired },
+    ...{ title: null, description: null, choices: [] },
+  });
+  const cases: [
+    what: string,
+    fields: FormField[],
+    values: Record<string, string | boolean>,
+    given: unknown,
+  ][] = [
+    ["what is typed", [field("a", "text"), field("b", "boolean")], { a: "x", b: true }, { a: "x", b: true }],
+    ["no empty field that may be left out", [field("a", "text"), field("n", "number")], { a: "" }, {}],
+    ["no to what is not ticked", [field("b", "boolean", true)], {}, { b: false }],
+    [
+      "numbers as numbers",
+      [field("n", "number"), field("i", "integer")],
+      { n: "1.5", i: "-3" },
+      { n: 1.5, i: -3 },
+    ],
+    ["no empty field that is needed", [field("a", "text", true)], {}, "a is needed"],
+    ["no text for a number", [field("n", "number")], { n: "many" }, "n must be a number"],
+    ["no half for a whole", [field("i", "integer")], { i: "1.5" }, "i must be a whole number"],
+    [
+      "a field that is called as one of all objects",
+      [field("__proto__", "text")],
+      { ["__proto__"]: "x" },
+      null,
+    ],
+  ];
+  for (const [what, fields, values, given] of cases)
+    test(what, () => {
+      const result = toCompletion(fields, values);
+      if (given === null) return assert.equal(Object.getPrototypeOf({}), Object.prototype);
+      if ("data" in result) return assert.deepEqual(result.data, given);
+      assert.equal(Object.entries(result.problems).flat().join(" "), given);
+    });
+});
+
+test("what a token is for is what its metadata says first", () => {
+  assert.deepEqual(purposeOf({ metadata: { action: "delete", question: "Delete it?" } }), {
+    purpose: "Delete it?",
+    rest: { action: "delete" },
+  });
+  assert.deepEqual(purposeOf({ metadata: { title: 5, action: "" } }), {
+    purpose: null,
+    rest: { title: 5, action: "" },
+  });
+});
+
+test("who completed a token is said in words", () => {
+  const words = (by: Parameters<typeof describeCompleter>[0]): string => describeCompleter(by, "user_me");
+  assert.equal(words({ kind: "user", id: "user_me" }), "you");
+  assert.equal(words({ kind: "user", id: "user_other" }), "user user_other");
+  assert.equal(words({ kind: "api_key", id: "key_1" }), "API key key_1");
+  assert.match(words({ kind: "public", id: null }), /public access token/);
+  assert.match(words({ kind: "callback", id: null }), /callback/);
+  assert.equal(words(null), "somebody");
+});
+
+describe("what is typed as input", () => {
+  test("is a text, a text in an object, or JSON", () => {
+    assert.deepEqual(toInputData("text", "5"), { data: "5" });
+    assert.deepEqual(toInputData("object", "5"), { data: { text: "5" } });
+    assert.deepEqual(toInputData("json", "5"), { data: 5 });
+    assert.match((toInputData("json", "{") as { problem: string }).problem, /^This is not JSON: /);
+  });
+  test("is in the form of what was sent before", () => {
+    assert.deepEqual(
+      ["x", { text: "x" }, { text: 1 }, { text: "x", more: 1 }, ["x"], null, 5].map(formOfData),
+      ["text", "object", "json", "json", "json", "json", "json"],
+    );
+  });
+});
+
+describe("text that is shown", () => {
+  const cases: [what: string, text: string, shown: string][] = [
+    ["is what it is", "Grüße, 你好 👋\n\ttab", "Grüße, 你好 👋\n\ttab"],
+    ["does not turn what follows", "safe \u202egnp.exe\u2066", "safe ⟨U+202E⟩gnp.exe⟨U+2066⟩"],
+    ["shows control characters", "\u001b[31mred\u0007\u0000\u007f\u0085", "␛[31mred␇␀␡⟨U+0085⟩"],
+    ["has whole characters alone", "a\ud800b", "a\ufffdb"],
+    ["has the ends of lines of other systems", "a\r\nb\rc", "a\nb␍c"],
+    ["keeps the marks of right-to-left writing", "שלום\u200f!", "שלום\u200f!"],
+  ];
+  for (const [what, text, shown] of cases)
+    test(what, () => {
+      assert.equal(visibleText(text), shown);
+    });
+});
