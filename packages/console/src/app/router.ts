@@ -1,5 +1,6 @@
 import { createRouter } from "@tanstack/react-router";
 import { loginRoute } from "../features/login/login-route.ts";
+import { overviewRoute } from "../features/overview/overview-route.ts";
 import { runsRoute } from "../features/runs/run-routes.ts";
 import { homeRoute } from "./home-route.ts";
 import {
@@ -14,7 +15,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([runsRoute]),
+    environmentRoute.addChildren([overviewRoute, runsRoute]),
     organizationRoute.addChildren([]),
     systemRoute.addChildren([]),
   ]),
