@@ -1,4 +1,5 @@
 import { createRouter } from "@tanstack/react-router";
+import { entrypointRoutes } from "../features/entrypoints/entrypoint-routes.ts";
 import { loginRoute } from "../features/login/login-route.ts";
 import { overviewRoute } from "../features/overview/overview-route.ts";
 import { runsRoute } from "../features/runs/run-routes.ts";
@@ -15,7 +16,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([overviewRoute, runsRoute]),
+    environmentRoute.addChildren([overviewRoute, runsRoute, ...entrypointRoutes]),
     organizationRoute.addChildren([]),
     systemRoute.addChildren([]),
   ]),

@@ -14,7 +14,9 @@ type RunLike = Pick<Run, "id" | "task" | "actor">;
 function RunName({ run: { id, task, actor } }: { run: RunLike }): ReactNode {
   return (
     <EnvironmentLink to={`runs/${id}`}>
-      <span title={id} className="whitespace-nowrap">{task ?? actor}</span>
+      <span title={id} className="whitespace-nowrap">
+        {task ?? actor}
+      </span>
     </EnvironmentLink>
   );
 }
