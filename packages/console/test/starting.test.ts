@@ -125,7 +125,7 @@ describe("starting from the console", options, () => {
     await page.getByText("Options").click();
     await page.getByLabel("priority (optional)").fill("7");
     await page.getByRole("button", { name: "Add to tags" }).click();
-    await page.getByLabel("tags 1").fill("by hand");
+    await page.getByRole("textbox", { name: "tags 1" }).fill("by hand");
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.getByText("Code invalid_payload").waitFor();
     const code = page.getByLabel("code (optional)");
@@ -144,6 +144,7 @@ describe("starting from the console", options, () => {
   test("an actor's start leads to its session", async () => {
     const { page } = console;
     await console.goto("actors");
+    await page.getByRole("link", { name: "Start chat" }).waitFor();
     assert.deepEqual(await console.violations(), []);
     await page.getByRole("link", { name: "Start chat" }).click();
     await page.getByLabel("input as JSON").fill('{"text": "Hello"}');

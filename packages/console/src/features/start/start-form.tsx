@@ -1,6 +1,6 @@
 import { KeelsonError } from "@keelson/sdk/browser";
 import { Play } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type MouseEvent, type ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Card } from "../../ui/page.tsx";
@@ -26,6 +26,15 @@ const issuesOf = (error: unknown): ReadonlyMap<string, string> =>
   new Map(
     error instanceof KeelsonError ? error.issues.map(({ path, message }) => [formPathOf(path), message]) : [],
   );
+
+/**
+ * What is pressed by the mouse leaves the focus where it is. Else the field that was written in would say what is wrong
+ * with it just then, and what is pressed would move away from under the mouse.
+ */
+function keepFocus(event: MouseEvent): void {
+  const target = event.target as Element;
+  if (target.closest("button, label, summary, input[type=checkbox]") !== null) event.preventDefault();
+}
 
 /** Asks for what a start needs, and says at its field what the server refuses. */
 export function StartForm({ parts, onStart }: StartFormProps): ReactNode {
@@ -57,6 +66,7 @@ export function StartForm({ parts, onStart }: StartFormProps): ReactNode {
       ref={form}
       noValidate
       className="flex max-w-3xl flex-col gap-4"
+      onMouseDown={keepFocus}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
