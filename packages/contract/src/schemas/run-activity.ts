@@ -8,7 +8,7 @@ import { StatusReason } from "./run.ts";
 export const ACTIVITY_MINUTES_DEFAULT = 60;
 export const ACTIVITY_MINUTES_MAX = 180;
 /** Queues are counted over this many live runs, the oldest: a backlog of millions is not read to be drawn. */
-export const ACTIVITY_LIVE_RUNS = 20_000;
+export const ACTIVITY_LIVE_RUNS = 10_000;
 export const ACTIVITY_QUEUES = 100;
 export const ACTIVITY_STUCK_RUNS = 10;
 
