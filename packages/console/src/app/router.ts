@@ -4,6 +4,7 @@ import { loginRoute } from "../features/login/login-route.ts";
 import { overviewRoute } from "../features/overview/overview-route.ts";
 import { runsRoute } from "../features/runs/run-routes.ts";
 import { homeRoute } from "./home-route.ts";
+import { scheduleRoutes } from "../features/schedules/schedule-routes.ts";
 import {
   environmentRoute,
   organizationRoute,
@@ -16,7 +17,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([overviewRoute, runsRoute, ...entrypointRoutes]),
+    environmentRoute.addChildren([overviewRoute, runsRoute, ...entrypointRoutes, ...scheduleRoutes]),
     organizationRoute.addChildren([]),
     systemRoute.addChildren([]),
   ]),

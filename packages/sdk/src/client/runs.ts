@@ -13,6 +13,7 @@ export type RunQuery = PageQuery & {
   sessionId?: string;
   tag?: string;
   scheduleId?: string;
+  deploymentId?: string;
   /** Only those that this run started. */
   parentRunId?: string;
   createdAfter?: Date | string;
@@ -96,6 +97,7 @@ export function createRunsApi(transport: Transport): RunsApi {
             session_id: query.sessionId,
             tag: query.tag,
             schedule_id: query.scheduleId,
+            deployment_id: query.deploymentId,
             parent_run_id: query.parentRunId,
             created_after: timeText(query.createdAfter),
             created_before: timeText(query.createdBefore),

@@ -2,6 +2,7 @@ import { useMemo, useState, type ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { CheckField, TextAreaField } from "../../ui/field.tsx";
 import { Section } from "../../ui/page.tsx";
+import type { Shared } from "./draft-form.tsx";
 import { FormContext, type FormState } from "./form-state.tsx";
 import { Members } from "./group-field.tsx";
 import { describeSchema, isObject } from "./json-schema.ts";
@@ -10,13 +11,7 @@ import { SchemaField } from "./schema-field.tsx";
 import { parseJson, Unparsed } from "./unparsed.ts";
 import type { Draft } from "./use-draft.ts";
 
-type EditorProps = {
-  draft: Draft;
-  /** Whether all that is wrong is shown, not only where one has been. */
-  isSent: boolean;
-  /** What the server found wrong, by path. */
-  refused: ReadonlyMap<string, string>;
-};
+type EditorProps = Shared & { draft: Draft };
 
 /** The fields of a part of a start, each with what is wrong with it. */
 export function DraftFields({ draft, isSent, refused }: EditorProps): ReactNode {

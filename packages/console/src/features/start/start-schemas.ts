@@ -23,26 +23,31 @@ const tags: Schema = {
   items: { type: "string", minLength: 1, maxLength: LIMITS.tagCharacters, pattern: PRINTABLE_PATTERN },
 };
 
+/** What runs of schedules are given too. */
+const RUN_OPTIONS = {
+  priority: {
+    type: "integer",
+    minimum: -100,
+    maximum: 100,
+    description: "Higher ones run first; 0 if not given.",
+  },
+  queue: {
+    type: "string",
+    pattern: QUEUE_NAME_PATTERN,
+    maxLength: 128,
+    description: "Another queue than the declared one.",
+  },
+  concurrency_key: text("Runs of one key take turns.", 256),
+  ttl: duration("It expires if it was not started by then."),
+  max_duration: duration("It is stopped when it has run this long."),
+};
+
 export const START_OPTIONS: Schema = {
   type: "object",
   properties: {
     tags,
     delay: duration("It starts this much later."),
-    priority: {
-      type: "integer",
-      minimum: -100,
-      maximum: 100,
-      description: "Higher ones run first; 0 if not given.",
-    },
-    queue: {
-      type: "string",
-      pattern: QUEUE_NAME_PATTERN,
-      maxLength: 128,
-      description: "Another queue than the declared one.",
-    },
-    concurrency_key: text("Runs of one key take turns.", 256),
-    ttl: duration("It expires if it was not started by then."),
-    max_duration: duration("It is stopped when it has run this long."),
+    ...RUN_OPTIONS,
     deployment_version: text("Another version of the code than the current one, such as 20261120.1.", 64),
     workspace_id: text("The workspace it works in.", 64),
     idempotency_key: text(
@@ -51,6 +56,9 @@ export const START_OPTIONS: Schema = {
     ),
   },
 };
+
+/** What a schedule gives to its runs. */
+export const SCHEDULE_OPTIONS: Schema = { type: "object", properties: { tags, ...RUN_OPTIONS } };
 
 export const SESSION_FIELDS: Schema = {
   type: "object",

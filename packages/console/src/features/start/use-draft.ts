@@ -14,8 +14,9 @@ export type Draft = {
   issues: readonly Issue[];
 };
 
-export function useDraft(name: string, schema: Schema): Draft {
-  const [value, setValue] = useState<unknown>(() => initialValue(schema, schema));
+/** `initial` is what there is already; absent, the draft begins as the schema says. */
+export function useDraft(name: string, schema: Schema, initial?: unknown): Draft {
+  const [value, setValue] = useState<unknown>(() => initial ?? initialValue(schema, schema));
   const [isJson, setIsJson] = useState(() => describeSchema(schema, schema).kind === "json");
   const issues = useMemo(() => checkValue(schema, value, schema, name), [schema, value, name]);
   return { name, schema, value, setValue, isJson, setIsJson, issues };
