@@ -3,7 +3,7 @@ import { Button } from "../../ui/button.tsx";
 import { CheckField, TextAreaField } from "../../ui/field.tsx";
 import { Section } from "../../ui/page.tsx";
 import type { Shared } from "./draft-form.tsx";
-import { FormContext, type FormState } from "./form-state.tsx";
+import { FormContext, type FormState } from "./form-state.ts";
 import { Members } from "./group-field.tsx";
 import { describeSchema, isObject } from "./json-schema.ts";
 import { textOfJson } from "./plain-fields.tsx";
@@ -21,6 +21,7 @@ export function DraftFields({ draft, isSent, refused }: EditorProps): ReactNode 
     const own = new Map(issues.toReversed().map(({ path, message }) => [path, message]));
     return {
       root: schema,
+      Field: SchemaField,
       issueAt: (path) => refused.get(path) ?? (isSent || touched.has(path) ? (own.get(path) ?? null) : null),
       touch: (path) => setTouched((before) => (before.has(path) ? before : new Set([...before, path]))),
     };

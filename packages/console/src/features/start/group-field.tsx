@@ -1,10 +1,9 @@
 import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
-import { useFormState } from "./form-state.tsx";
+import { useFormState, type ShapeProps } from "./form-state.ts";
 import { fromMembers, initialValue, withMember } from "./initial-value.ts";
 import { isObject, memberOf } from "./json-schema.ts";
 import { labelOf } from "./plain-fields.tsx";
-import { SchemaField, type ShapeProps } from "./schema-field.tsx";
 
 /** The members of an object. One that is not needed is added when it is wanted, and can be left out again. */
 export function GroupField(props: ShapeProps): ReactNode {
@@ -41,13 +40,14 @@ export function Members({
   onChange,
   shape,
 }: Pick<ShapeProps, "path" | "onChange" | "shape"> & { value: unknown }): ReactNode {
+  const { Field } = useFormState();
   const object = isObject(value) ? value : {};
   const known = new Set(shape.fields.map(({ name }) => name));
   const others = Object.keys(object).filter((name) => !known.has(name));
   return (
     <>
       {shape.fields.map(({ name, schema, isRequired }) => (
-        <SchemaField
+        <Field
           key={name}
           label={name}
           path={`${path}.${name}`}

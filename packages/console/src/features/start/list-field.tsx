@@ -1,16 +1,15 @@
 import { Plus, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { useFormState } from "./form-state.tsx";
+import { useFormState, type ShapeProps } from "./form-state.ts";
 import { Group } from "./group-field.tsx";
 import { initialValue } from "./initial-value.ts";
 import { numberOf, toSchema } from "./json-schema.ts";
-import { SchemaField, type ShapeProps } from "./schema-field.tsx";
 
 /** The items of a list. Without any it is left out where that is allowed. */
 export function ListField(props: ShapeProps): ReactNode {
   const { shape, path, label, value, onChange, isRequired, hint } = props;
-  const { root, touch } = useFormState();
+  const { root, touch, Field } = useFormState();
   const items: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : [];
   // Fields keep what is typed in them: they stay with their item when one before it is taken out.
   const [keys, setKeys] = useState<readonly number[]>(() => items.map((_, index) => index));
@@ -26,7 +25,7 @@ export function ListField(props: ShapeProps): ReactNode {
       {items.map((item, index) => (
         <div key={keys[index] ?? index} className="flex items-start gap-2">
           <div className="min-w-0 flex-1">
-            <SchemaField
+            <Field
               label={`${label} ${index + 1}`}
               path={`${path}.${index}`}
               schema={schema}

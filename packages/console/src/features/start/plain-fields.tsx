@@ -2,9 +2,8 @@ import { useState, type ReactNode } from "react";
 import { cx } from "../../ui/class-names.ts";
 import { CheckField, Field, inputClass, SelectField, TextAreaField, TextField } from "../../ui/field.tsx";
 import { checkText } from "./check-text.ts";
-import { useFormState } from "./form-state.tsx";
+import { useFormState, type ShapeProps } from "./form-state.ts";
 import { listOf, numberOf, textOf } from "./json-schema.ts";
-import type { ShapeProps } from "./schema-field.tsx";
 import { parseJson, parseNumber, Unparsed } from "./unparsed.ts";
 
 /** More than this is written on several lines. */

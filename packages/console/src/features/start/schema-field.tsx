@@ -3,26 +3,15 @@ import { CheckField } from "../../ui/field.tsx";
 import { GroupField } from "./group-field.tsx";
 import { hintOf } from "./hint-of.ts";
 import { initialValue } from "./initial-value.ts";
-import { describeSchema, type Schema, type Shape } from "./json-schema.ts";
+import { describeSchema } from "./json-schema.ts";
 import { ListField } from "./list-field.tsx";
 import { JsonField, NumberField, TextValueField, YesNoField } from "./plain-fields.tsx";
-import { useFormState } from "./form-state.tsx";
+import { useFormState, type FieldProps, type ShapeProps } from "./form-state.ts";
 import { ValuesField } from "./values-field.tsx";
 import { VariantsField } from "./variants-field.tsx";
 
-export type ValueProps = {
-  label: string;
-  path: string;
-  value: unknown;
-  /** Undefined leaves it out. */
-  onChange: (value: unknown) => void;
-  isRequired: boolean;
-};
-
-export type ShapeProps = ValueProps & { shape: Shape; hint: string | null };
-
 /** The field, or the fields, of whatever a schema asks for. */
-export function SchemaField({ schema, ...props }: ValueProps & { schema: Schema }): ReactNode {
+export function SchemaField({ schema, ...props }: FieldProps): ReactNode {
   const { root } = useFormState();
   const shape = useMemo(() => describeSchema(schema, root), [schema, root]);
   const hint = useMemo(() => hintOf(shape.schema), [shape]);

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { SelectField } from "../../ui/field.tsx";
+import type { ShapeProps } from "./form-state.ts";
 import { useCommon } from "./plain-fields.tsx";
-import type { ShapeProps } from "./schema-field.tsx";
 
 const shown = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 

@@ -1,19 +1,18 @@
 import { useState, type ReactNode } from "react";
 import { SelectField } from "../../ui/field.tsx";
 import { closestVariant } from "./check-value.ts";
-import { useFormState } from "./form-state.tsx";
+import { useFormState, type ShapeProps } from "./form-state.ts";
 import { initialValue } from "./initial-value.ts";
 import { describeSchema } from "./json-schema.ts";
 import { Members } from "./group-field.tsx";
 import { useCommon } from "./plain-fields.tsx";
-import { SchemaField, type ShapeProps } from "./schema-field.tsx";
 
 const NONE = -1;
 
 /** One of several forms of a value. Another choice begins anew. */
 export function VariantsField(props: ShapeProps): ReactNode {
   const { shape, label, path, value, onChange, isRequired } = props;
-  const { root } = useFormState();
+  const { root, Field } = useFormState();
   const { hint, ...common } = useCommon(props);
   const [chosen, setChosen] = useState(() =>
     value === undefined && !isRequired
@@ -48,7 +47,7 @@ export function VariantsField(props: ShapeProps): ReactNode {
           {inner.kind === "object" ? (
             <Members path={path} value={value} onChange={onChange} shape={inner} />
           ) : (
-            <SchemaField
+            <Field
               label={`${label}: ${variant.label}`}
               path={path}
               schema={variant.schema}

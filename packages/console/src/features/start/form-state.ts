@@ -1,5 +1,18 @@
-import { createContext, use } from "react";
-import type { Schema } from "./json-schema.ts";
+import { createContext, use, type ComponentType } from "react";
+import type { Schema, Shape } from "./json-schema.ts";
+
+export type ValueProps = {
+  label: string;
+  path: string;
+  value: unknown;
+  /** Undefined leaves it out. */
+  onChange: (value: unknown) => void;
+  isRequired: boolean;
+};
+
+export type ShapeProps = ValueProps & { shape: Shape; hint: string | null };
+
+export type FieldProps = ValueProps & { schema: Schema };
 
 /** What the fields of one form share. */
 export type FormState = {
@@ -7,6 +20,8 @@ export type FormState = {
   root: Schema;
   /** What is wrong at a path, once its field was left or the form was sent. */
   issueAt: (path: string) => string | null;
+  /** The field of whatever a schema asks for: fields hold others, to any depth. */
+  Field: ComponentType<FieldProps>;
   /** The field of the path was left. */
   touch: (path: string) => void;
 };
