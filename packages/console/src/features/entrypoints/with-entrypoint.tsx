@@ -1,7 +1,7 @@
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
-import { Async } from "../../ui/async.tsx";
+import { ItemAsync } from "../../app/item-async.tsx";
 import { buttonClass } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -17,7 +17,7 @@ export function WithEntrypoint({
 }): ReactNode {
   const { declaredId } = useParams({ strict: false });
   return (
-    <Async result={useEntrypoints(kind)}>
+    <ItemAsync result={useEntrypoints(kind)}>
       {(rows) => {
         const found = rows.find(({ declared_id: id }) => id === declaredId);
         if (found !== undefined) return children(found);
@@ -36,6 +36,6 @@ export function WithEntrypoint({
           </Page>
         );
       }}
-    </Async>
+    </ItemAsync>
   );
 }

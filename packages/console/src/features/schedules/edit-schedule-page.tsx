@@ -5,6 +5,7 @@ import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useItem } from "../../api/use-item.ts";
+import { ItemAsync } from "../../app/item-async.tsx";
 import { Async } from "../../ui/async.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useEntrypoints, type Entrypoint } from "../entrypoints/entrypoint-kind.ts";
@@ -31,7 +32,7 @@ export function EditSchedulePage(): ReactNode {
   const tasks = useEntrypoints("task");
   const save = useSave((place, body) => send("PUT", path, { body: { ...place, ...body } }));
   return (
-    <Async result={schedule}>
+    <ItemAsync result={schedule}>
       {(shown) => (
         <Page title={`Edit ${shown.deduplication_key}`}>
           {shown.type === "declarative" ? (
@@ -41,7 +42,7 @@ export function EditSchedulePage(): ReactNode {
           )}
         </Page>
       )}
-    </Async>
+    </ItemAsync>
   );
 }
 

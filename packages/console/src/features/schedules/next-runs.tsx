@@ -6,7 +6,7 @@ import { Time } from "../../ui/time.tsx";
 
 const VIEWER_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const FORM = { dateStyle: "medium", timeStyle: "medium" } as const;
-const REFETCH_MS = 30_000;
+const REFETCH_MS = 5000;
 
 /** Zones that this browser does not know are the server's alone. */
 function formatIn(timezone: string): (at: string) => string {

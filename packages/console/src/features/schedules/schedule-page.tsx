@@ -3,6 +3,7 @@ import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { ItemAsync } from "../../app/item-async.tsx";
 import { RunTable } from "../../app/run-table.tsx";
 import { Async } from "../../ui/async.tsx";
 import { Badge } from "../../ui/badge.tsx";
@@ -21,7 +22,7 @@ const REFETCH_MS = 2000;
 export function SchedulePage(): ReactNode {
   const { scheduleId } = useParams({ strict: false });
   const schedule = useItem<Schedule>(`/api/schedules/${scheduleId}`, { refetchMs: REFETCH_MS });
-  return <Async result={schedule}>{(shown) => <ScheduleDetails schedule={shown} />}</Async>;
+  return <ItemAsync result={schedule}>{(shown) => <ScheduleDetails schedule={shown} />}</ItemAsync>;
 }
 
 function ScheduleDetails({ schedule }: { schedule: Schedule }): ReactNode {

@@ -42,7 +42,7 @@ export function definitionSchema(
       },
       timezone: { enum: zones, default: "UTC" },
       external_id: {
-        type: ["string", "null"],
+        type: "string",
         minLength: 1,
         maxLength: 100,
         pattern: PRINTABLE_PATTERN,
