@@ -20,6 +20,8 @@ export type RunQuery = PageQuery & {
   tag?: string;
   /** Only runs that this schedule started. */
   scheduleId?: string;
+  /** Only runs of this deployment. */
+  deploymentId?: string;
   /** Only runs that this run started. */
   parentRunId?: string;
   /** Only runs created later. */
@@ -108,6 +110,7 @@ export function createRunsApi(transport: Transport): RunsApi {
             session_id: query.sessionId,
             tag: query.tag,
             schedule_id: query.scheduleId,
+            deployment_id: query.deploymentId,
             parent_run_id: query.parentRunId,
             created_after: timeText(query.createdAfter),
             created_before: timeText(query.createdBefore),

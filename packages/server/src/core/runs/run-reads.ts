@@ -116,6 +116,7 @@ export type RunFilter = {
   actor: string | null;
   sessionId: string | null;
   scheduleId: string | null;
+  deploymentId: string | null;
   parentRunId: string | null;
   tags: readonly string[];
   createdAfter: number | null;
@@ -191,6 +192,7 @@ function filterConditions(
     conditions.push(sql`r.entrypoint_kind = 'actor' AND r.entrypoint = ${filter.actor}`);
   if (filter.sessionId !== null) conditions.push(sql`r.session_id = ${filter.sessionId}`);
   if (filter.scheduleId !== null) conditions.push(sql`r.schedule_id = ${filter.scheduleId}`);
+  if (filter.deploymentId !== null) conditions.push(sql`r.deployment_id = ${filter.deploymentId}`);
   if (filter.parentRunId !== null) conditions.push(sql`r.parent_run_id = ${filter.parentRunId}`);
   if (filter.tags.length > 0) conditions.push(sql`r.tags @> ${filter.tags}::text[]`);
   if (filter.createdAfter !== null)

@@ -81,6 +81,9 @@ describe("listing runs", () => {
     assert.deepEqual(await ids(`tag=f&task=plain&${between}`), []);
     assert.deepEqual(await ids("session_id=sess_00000000000000000000000000"), []);
     assert.deepEqual(await ids("schedule_id=sched_00000000000000000000000000"), []);
+    assert.deepEqual(await ids("deployment_id=dep_00000000000000000000000000"), []);
+    const version = `deployment_id=${middle.deployment_id}`;
+    assert.deepEqual(await ids(`tag=f&task=other&status=cancelled&${version}&${between}`), [middle.id]);
   });
 
   test("shows runs of each status where they are asked for", async () => {
@@ -130,6 +133,7 @@ describe("listing runs", () => {
     ["created_before=2016-12-31T23:59:60Z", "invalid_request"],
     ["session_id=nonsense", "invalid_request"],
     ["schedule_id=sess_00000000000000000000000000", "invalid_request"],
+    ["deployment_id=20261120.1", "invalid_request"],
     ["unknown=1", "invalid_request"],
     ["cursor=abc", "invalid_cursor"],
     ["cursor=", "invalid_cursor"],

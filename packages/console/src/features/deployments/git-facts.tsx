@@ -1,0 +1,22 @@
+import type { Deployment } from "@keelson/contract";
+import type { ReactNode } from "react";
+import { Badge } from "../../ui/badge.tsx";
+
+const SHORT = 12;
+
+/** What the code was made from, as far as the one who deployed it said. */
+export function GitFacts({ git }: { git: Deployment["git"] }): ReactNode {
+  if (git === null || (git.commit == null && git.branch == null))
+    return <span className="text-quiet">unknown</span>;
+  return (
+    <span className="inline-flex flex-wrap items-center gap-1.5">
+      {git.branch != null && <span className="break-all">{git.branch}</span>}
+      {git.commit != null && (
+        <code className="font-mono text-xs" title={git.commit}>
+          {git.commit.slice(0, SHORT)}
+        </code>
+      )}
+      {git.dirty === true && <Badge tone="warn">uncommitted changes</Badge>}
+    </span>
+  );
+}

@@ -1,0 +1,124 @@
+import type { Run } from "@keelson/contract";
+import { Play } from "lucide-react";
+import type { ReactNode } from "react";
+import { useItem } from "../../api/use-item.ts";
+import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { RunTable } from "../../app/run-table.tsx";
+import { Async } from "../../ui/async.tsx";
+import { buttonClass } from "../../ui/button.tsx";
+import { Id } from "../../ui/copy-button.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { Card, Facts, Page, Section } from "../../ui/page.tsx";
+import { pageOf, type Entrypoint, type EntrypointKind } from "./entrypoint-kind.ts";
+import { successRate } from "./success-rate.ts";
+import { WithEntrypoint } from "./with-entrypoint.tsx";
+
+export const TaskPage = (): ReactNode => (
+  <WithEntrypoint kind="task">{(task) => <EntrypointFacts kind="task" entrypoint={task} />}</WithEntrypoint>
+);
+export const ActorPage = (): ReactNode => (
+  <WithEntrypoint kind="actor">
+    {(actor) => <EntrypointFacts kind="actor" entrypoint={actor} />}
+  </WithEntrypoint>
+);
+
+function EntrypointFacts({ kind, entrypoint }: { kind: EntrypointKind; entrypoint: Entrypoint }): ReactNode {
+  const { declared_id: declaredId, description, payload_schema: schema } = entrypoint;
+  return (
+    <Page
+      title={declaredId}
+      subtitle={description ?? (kind === "task" ? "A task" : "An actor")}
+      actions={
+        <EnvironmentLink to={`${pageOf(kind)}/${declaredId}/start`} className={buttonClass("primary")}>
+          <Play size={15} aria-hidden /> Start
+        </EnvironmentLink>
+      }
+    >
+      <Card>
+        <Facts rows={factsOf(kind, entrypoint)} />
+      </Card>
+      <RecentRuns kind={kind} declaredId={declaredId} />
+      <Section title="Schema of its payload">
+        {schema === null ? (
+          <p className="text-quiet">None is declared: it takes any JSON.</p>
+        ) : (
+          <JsonView label="schema" value={schema} />
+        )}
+      </Section>
+    </Page>
+  );
+}
+
+function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNode][] {
+  const { retry, sandbox } = entrypoint;
+  return [
+    ["Queue", entrypoint.queue ?? "default"],
+    ["Attempts", retry === null ? "as the server's default" : describeRetry(retry)],
+    ["Maximum duration", entrypoint.max_duration ?? "none"],
+    ["Time to live", entrypoint.ttl ?? "none"],
+    ["Execution", entrypoint.execution],
+    ["Memory", entrypoint.memory_mb === null ? "as the worker's default" : `${entrypoint.memory_mb} MiB`],
+    [
+      "Sandbox",
+      sandbox === null ? "none" : <EnvironmentLink to={`sandboxes/${sandbox}`}>{sandbox}</EnvironmentLink>,
+    ],
+    [
+      "Declared by",
+      <EnvironmentLink to={`deployments/${entrypoint.deployment_id}`}>
+        the current deployment
+      </EnvironmentLink>,
+    ],
+    [kind === "task" ? "Task id" : "Actor id", <Id value={entrypoint.id} />],
+  ];
+}
+
+function describeRetry({
+  max_attempts: attempts,
+  initial_delay: first,
+  max_delay: most,
+}: NonNullable<Entrypoint["retry"]>): string {
+  const parts = [attempts === undefined ? "default" : `up to ${attempts}`];
+  if (first !== undefined) parts.push(`first again after ${first}`);
+  if (most !== undefined) parts.push(`at most ${most} apart`);
+  return parts.join(", ");
+}
+
+const REFETCH_MS = 2000;
+const COUNTED_RUNS = 50;
+const SHOWN_RUNS = 10;
+
+function RecentRuns({ kind, declaredId }: { kind: EntrypointKind; declaredId: string }): ReactNode {
+  const recent = useItem<{ runs: Run[] }>("/api/runs", {
+    query: { [kind]: declaredId, limit: COUNTED_RUNS },
+    refetchMs: REFETCH_MS,
+  });
+  return (
+    <Section
+      title="Recent runs"
+      actions={
+        <EnvironmentLink to="runs" search={{ [kind]: declaredId }}>
+          All its runs
+        </EnvironmentLink>
+      }
+    >
+      <Async result={recent}>
+        {({ runs }) => {
+          if (runs.length === 0) return <Empty title="It has not run yet" />;
+          const rate = successRate(runs);
+          return (
+            <>
+              {rate !== null && (
+                <p>
+                  {Math.floor((rate.succeeded / rate.ended) * 100)} % of its newest {rate.ended} ended runs
+                  succeeded.
+                </p>
+              )}
+              <RunTable label="Recent runs" runs={runs.slice(0, SHOWN_RUNS)} />
+            </>
+          );
+        }}
+      </Async>
+    </Section>
+  );
+}

@@ -1,0 +1,50 @@
+import type { Run, RunActivity } from "@keelson/contract";
+import type { ReactNode } from "react";
+import { useItem } from "../../api/use-item.ts";
+import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { Async } from "../../ui/async.tsx";
+import { Card, Page, Section } from "../../ui/page.tsx";
+import { ActivityPlot } from "./activity-plot.tsx";
+import { FirstSteps } from "./first-steps.tsx";
+import { Figures } from "./figures.tsx";
+import { QueueTable } from "./queue-table.tsx";
+import { FailedRuns, StuckRuns } from "./run-lists.tsx";
+import { useCurrentDeployment } from "./use-current-deployment.ts";
+
+const REFETCH_MS = 2000;
+const QUIET_REFETCH_MS = 10_000;
+
+export function OverviewPage(): ReactNode {
+  const activity = useItem<RunActivity>("/api/runs/activity", { refetchMs: REFETCH_MS });
+  const deployment = useCurrentDeployment(QUIET_REFETCH_MS);
+  const newest = useItem<{ runs: Run[] }>("/api/runs", { query: { limit: 1 }, refetchMs: QUIET_REFETCH_MS });
+  const hasRuns = newest.data === undefined || newest.data.runs.length > 0;
+  return (
+    <Page title="Overview">
+      {(deployment.data === null || !hasRuns) && <FirstSteps isDeployed={deployment.data !== null} />}
+      <Async result={activity}>
+        {(shown) => (
+          <>
+            <Figures activity={shown} deployment={deployment.data} />
+            <Section title="Runs of the last hour">
+              <Card>
+                <ActivityPlot minutes={shown.minutes} />
+              </Card>
+            </Section>
+            {shown.stuck.length > 0 && (
+              <Section title="Waiting for something to change">
+                <StuckRuns runs={shown.stuck} />
+              </Section>
+            )}
+            <Section title="Queues" actions={<EnvironmentLink to="runs">All runs</EnvironmentLink>}>
+              <QueueTable queues={shown.queues} isComplete={shown.queues_complete} />
+            </Section>
+          </>
+        )}
+      </Async>
+      <Section title="Recent failures">
+        <FailedRuns refetchMs={QUIET_REFETCH_MS} />
+      </Section>
+    </Page>
+  );
+}

@@ -1,0 +1,58 @@
+import type { Schedule } from "@keelson/contract";
+import { useNavigate } from "@tanstack/react-router";
+import { Pause, Pencil, Play, Trash2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { send } from "../../api/client.ts";
+import { usePlace } from "../../api/place.ts";
+import { useAction } from "../../api/use-action.ts";
+import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { Button, buttonClass } from "../../ui/button.tsx";
+import { ConfirmButton } from "../../ui/dialog.tsx";
+
+/** What can be done with a schedule. One that the code declares changes with the code. */
+export function ScheduleActions({ schedule }: { schedule: Schedule }): ReactNode {
+  const { id, type, active, deduplication_key: key } = schedule;
+  const { environment_id: environmentId } = usePlace();
+  const navigate = useNavigate();
+  const setActive = useAction<boolean>(
+    (place, isActive) =>
+      send("POST", `/api/schedules/${id}/${isActive ? "activate" : "deactivate"}`, { body: place }),
+    { done: active ? "It is paused" : "It is active" },
+  );
+  const remove = useAction((place) => send("DELETE", `/api/schedules/${id}`, { query: place }), {
+    isShownInPlace: true,
+    done: "The schedule is deleted",
+    onDone: () => void navigate({ to: `/e/${environmentId}/schedules`, replace: true }),
+  });
+  if (type === "declarative")
+    return (
+      <p className="max-w-sm text-sm text-quiet">
+        The deployed code declares this schedule: change it there and deploy, or see the{" "}
+        <EnvironmentLink to="deployments">deployments</EnvironmentLink>.
+      </p>
+    );
+  return (
+    <>
+      <Button
+        icon={active ? <Pause size={15} aria-hidden /> : <Play size={15} aria-hidden />}
+        isBusy={setActive.isPending}
+        onClick={() => setActive.mutate(!active)}
+      >
+        {active ? "Deactivate" : "Activate"}
+      </Button>
+      <EnvironmentLink to={`schedules/${id}/edit`} className={buttonClass()}>
+        <Pencil size={15} aria-hidden /> Edit
+      </EnvironmentLink>
+      <ConfirmButton
+        icon={<Trash2 size={15} aria-hidden />}
+        title="Delete the schedule"
+        description="It goes with all it knows of its due times. Runs that it started stay. This cannot be undone."
+        name={key}
+        verb="Delete"
+        onConfirm={() => remove.mutateAsync()}
+      >
+        Delete
+      </ConfirmButton>
+    </>
+  );
+}

@@ -1,0 +1,99 @@
+import type { Run, Schedule } from "@keelson/contract";
+import { useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useItem } from "../../api/use-item.ts";
+import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { ItemAsync } from "../../app/item-async.tsx";
+import { RunTable } from "../../app/run-table.tsx";
+import { Async } from "../../ui/async.tsx";
+import { Badge } from "../../ui/badge.tsx";
+import { Id } from "../../ui/copy-button.tsx";
+import { JsonView } from "../../ui/json-view.tsx";
+import { Card, Facts, Page, Section } from "../../ui/page.tsx";
+import { Status } from "../../ui/status.tsx";
+import { Time } from "../../ui/time.tsx";
+import { describeCron } from "./describe-cron.ts";
+import { NextRuns } from "./next-runs.tsx";
+import { ScheduleActions } from "./schedule-actions.tsx";
+import { SlotLedger } from "./slot-ledger.tsx";
+
+const REFETCH_MS = 2000;
+
+export function SchedulePage(): ReactNode {
+  const { scheduleId } = useParams({ strict: false });
+  const schedule = useItem<Schedule>(`/api/schedules/${scheduleId}`, { refetchMs: REFETCH_MS });
+  return <ItemAsync result={schedule}>{(shown) => <ScheduleDetails schedule={shown} />}</ItemAsync>;
+}
+
+function ScheduleDetails({ schedule }: { schedule: Schedule }): ReactNode {
+  const { id, deduplication_key: key, cron, timezone, status_reason: reason, options } = schedule;
+  return (
+    <Page title={key} subtitle={describeCron(cron) ?? cron} actions={<ScheduleActions schedule={schedule} />}>
+      {reason !== null && (
+        <div role="alert" className="rounded-lg border border-line bg-bad-ground p-4">
+          <p className="font-medium text-bad">It cannot start runs at present: {reason.message}</p>
+        </div>
+      )}
+      <Card>
+        <Facts rows={factsOf(schedule)} />
+      </Card>
+      <Section title="Next due times">
+        {schedule.active ? (
+          <NextRuns cron={cron} timezone={timezone} />
+        ) : (
+          <p className="text-quiet">None while it is not active.</p>
+        )}
+      </Section>
+      <Section title="What became of each due time">
+        <SlotLedger scheduleId={id} />
+      </Section>
+      {Object.keys(options).length > 0 && (
+        <Section title="Options of its runs">
+          <JsonView label="options" value={options} />
+        </Section>
+      )}
+      <ScheduleRuns scheduleId={id} />
+    </Page>
+  );
+}
+
+const factsOf = (schedule: Schedule): [string, ReactNode][] => [
+  ["Status", <Status value={schedule.status} />],
+  ["Task", <EnvironmentLink to={`tasks/${schedule.task}`}>{schedule.task}</EnvironmentLink>],
+  ["Cron", <code className="font-mono text-xs">{schedule.cron}</code>],
+  ["Time zone", schedule.timezone],
+  ["Next", <Time at={schedule.next_run_at} />],
+  ["Last", <Time at={schedule.last_run_at} />],
+  ["Kept in", <Badge>{schedule.type === "declarative" ? "the deployed code" : "the server"}</Badge>],
+  ["External id", schedule.external_id ?? "none"],
+  ["Schedule id", <Id value={schedule.id} />],
+];
+
+const SHOWN_RUNS = 10;
+
+function ScheduleRuns({ scheduleId }: { scheduleId: string }): ReactNode {
+  const recent = useItem<{ runs: Run[] }>("/api/runs", {
+    query: { schedule_id: scheduleId, limit: SHOWN_RUNS },
+    refetchMs: REFETCH_MS,
+  });
+  return (
+    <Section
+      title="Recent runs"
+      actions={
+        <EnvironmentLink to="runs" search={{ schedule_id: scheduleId }}>
+          All its runs
+        </EnvironmentLink>
+      }
+    >
+      <Async result={recent}>
+        {({ runs }) =>
+          runs.length === 0 ? (
+            <p className="text-quiet">It has started none yet.</p>
+          ) : (
+            <RunTable label="Recent runs" runs={runs} />
+          )
+        }
+      </Async>
+    </Section>
+  );
+}

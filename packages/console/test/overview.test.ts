@@ -1,0 +1,182 @@
+// The first page of an environment: how it is, what it weighs, and how soon it can be used.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { openConsole, type ConsolePage } from "./support/open-console.ts";
+import { describeMinute, roundUp, sumQueues } from "../src/features/overview/summarize-activity.ts";
+
+const options = { skip: WITHOUT_CHROMIUM, timeout: 120_000 };
+
+/** All scripts that the first page runs before it is whole. */
+const MAX_FIRST_PAGE_BYTES = 130 * 1024;
+/** Of a quiet machine it is a fraction of this, which the test prints. */
+const MAX_INTERACTIVE_MS = 15_000;
+
+describe("the overview", options, () => {
+  let scene: RunScene;
+  let console: ConsolePage;
+  let failedId: string;
+  let stuckId: string;
+  before(async () => {
+    scene = await startRunScene({
+      tasks: [{ id: "report" }, { id: "narrow", queue: "narrow" }],
+      queues: [{ name: "narrow", concurrency_limit: 1 }],
+    });
+    failedId = (await scene.start("report")).id;
+    await scene.worker.finish(await scene.worker.takeOne(), "failed", {
+      failure: { kind: "application_error", message: "The disk is full", retryable: false },
+    });
+    await scene.start("narrow");
+    await scene.worker.takeOne();
+    stuckId = (await scene.start("narrow")).id;
+    await scene.call("POST", "/v1/tokens", { body: {} });
+    console = await openConsole(scene.server);
+  });
+  after(async () => {
+    await console?.close();
+    await scene?.stop();
+  });
+
+  test("says what runs, what waits and why, and what failed, each with a link to it", async () => {
+    const { page, at } = console;
+    await console.goto("");
+    const stuck = page.getByRole("region", { name: "Waiting runs" });
+    await stuck.getByText("queue limit").waitFor();
+    assert.equal(
+      await stuck.getByRole("link", { name: "narrow" }).getAttribute("href"),
+      new URL(at(`runs/${stuckId}`)).pathname,
+    );
+    const failed = page.getByRole("region", { name: "Failed runs" });
+    await failed.getByText("The disk is full").waitFor();
+    assert.equal(
+      await failed.getByRole("link").getAttribute("href"),
+      new URL(at(`runs/${failedId}`)).pathname,
+    );
+    await page.getByRole("region", { name: "Queues" }).getByRole("cell", { name: "1 at once" }).waitFor();
+    await page.getByRole("link", { name: /^Pending tokens1/ }).waitFor();
+    await page.getByRole("link", { name: /^Current deployment\d{8}\.1/ }).waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("overview");
+  });
+
+  test("the plot is read minute by minute with the keyboard, and as a table", async () => {
+    const { page } = console;
+    const plot = page.getByRole("slider", { name: "Minute" });
+    await plot.press("Home");
+    assert.equal(await plot.getAttribute("aria-valuenow"), "0");
+    assert.match((await plot.getAttribute("aria-valuetext")) ?? "", /: 0 created, 0 succeeded, 0 failed$/);
+    await plot.press("ArrowRight");
+    assert.equal(await plot.getAttribute("aria-valuenow"), "1");
+    await page.getByText("As a table").click();
+    await page.getByRole("region", { name: "Runs by minute" }).waitFor();
+  });
+
+  test("follows what happens", async () => {
+    await scene.cancelAll();
+    await console.page.getByRole("region", { name: "Waiting runs" }).waitFor({ state: "detached" });
+  });
+
+  test("an environment without anything says the next steps", async () => {
+    const { page } = console;
+    await page.getByLabel("Environment").selectOption({ label: "Default / Production" });
+    await page.getByText("keelson deploy --url").waitFor();
+    await page.getByText("keelson task start hello --wait").waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("overview-empty");
+  });
+
+  test("fits a narrow screen", async () => {
+    const { page } = console;
+    await page.setViewportSize({ width: 390, height: 800 });
+    await console.goto("");
+    await page.getByRole("region", { name: "Failed runs" }).waitFor();
+    assert.equal(await page.evaluate("document.querySelector('#content').scrollWidth <= innerWidth"), true);
+    await console.screenshot("overview-narrow");
+  });
+
+  test("all that it loads is small, and it can be used soon", async (t) => {
+    const { page, context } = console;
+    const fresh = await context.newPage();
+    const scripts = new Map<string, number>();
+    const reads: Promise<void>[] = [];
+    fresh.on("response", (response) => {
+      if (!response.url().endsWith(".js")) return;
+      reads.push(response.body().then((body) => void scripts.set(response.url(), gzipSync(body).length)));
+    });
+    await fresh.goto(console.at(""));
+    await fresh.getByRole("region", { name: "Failed runs" }).waitFor();
+    const usableMs = Math.round(Number(await fresh.evaluate("performance.now()")));
+    await Promise.all(reads);
+    const bytes = [...scripts.values()].reduce((sum, size) => sum + size, 0);
+    t.diagnostic(`${scripts.size} scripts, ${bytes} bytes compressed, whole after ${usableMs} ms`);
+    assert.ok(scripts.size > 0);
+    assert.ok(bytes <= MAX_FIRST_PAGE_BYTES, `${bytes} bytes`);
+    assert.ok(usableMs <= MAX_INTERACTIVE_MS, `${usableMs} ms`);
+    await fresh.close();
+    assert.ok(!page.isClosed());
+  });
+
+  test("asks nobody but its server, and breaks no rule of its own", () => {
+    assert.deepEqual(console.foreign, []);
+    assert.deepEqual(console.problems, []);
+  });
+});
+
+describe("what the overview makes of an activity", () => {
+  test("a minute in a sentence", () => {
+    const minute = {
+      at: "",
+      created: 3,
+      succeeded: 1,
+      failed: 1,
+      cancelled: 0,
+      expired: 1,
+      system_failed: 1,
+    };
+    assert.equal(describeMinute(minute, "09:15"), "09:15: 3 created, 1 succeeded, 3 failed");
+    assert.equal(
+      describeMinute({ ...minute, cancelled: 2 }, "09:15"),
+      "09:15: 3 created, 1 succeeded, 3 failed, 2 cancelled",
+    );
+  });
+
+  test("a round end of its axis", () => {
+    for (const [value, end] of [
+      [0, 1],
+      [1, 1],
+      [3, 5],
+      [7, 10],
+      [73, 100],
+      [101, 200],
+      [2001, 5000],
+    ] as const)
+      assert.equal(roundUp(value), end);
+  });
+
+  test("all queues as one", () => {
+    const queue = {
+      queue: "a",
+      queued: 1,
+      delayed: 2,
+      running: 3,
+      waiting: 4,
+      concurrency_limit: null,
+      concurrency_key_limit: null,
+    };
+    const sums = sumQueues([
+      { ...queue, oldest_queued_at: null },
+      { ...queue, oldest_queued_at: "2026-11-20T09:15:01.000Z" },
+      { ...queue, oldest_queued_at: "2026-11-20T09:15:00.000Z" },
+    ]);
+    assert.deepEqual(sums, {
+      queued: 3,
+      delayed: 6,
+      running: 9,
+      waiting: 12,
+      oldestQueuedAt: "2026-11-20T09:15:00.000Z",
+    });
+  });
+});
