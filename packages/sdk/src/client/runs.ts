@@ -13,6 +13,8 @@ export type RunQuery = PageQuery & {
   sessionId?: string;
   tag?: string;
   scheduleId?: string;
+  /** Runs that this run's code started. */
+  parentRunId?: string;
   createdAfter?: Date | string;
   createdBefore?: Date | string;
 };
@@ -94,6 +96,7 @@ export function createRunsApi(transport: Transport): RunsApi {
             session_id: query.sessionId,
             tag: query.tag,
             schedule_id: query.scheduleId,
+            parent_run_id: query.parentRunId,
             created_after: timeText(query.createdAfter),
             created_before: timeText(query.createdBefore),
           },

@@ -72,6 +72,9 @@ export const RunListQuery = Type.Object(
     actor: Type.Optional(DeclaredId),
     session_id: Type.Optional(Type.String({ maxLength: 64 })),
     schedule_id: Type.Optional(Type.String({ maxLength: 64 })),
+    parent_run_id: Type.Optional(
+      Type.String({ maxLength: 64, description: "Runs that this run's code started." }),
+    ),
     tag: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
         maxItems: LIMITS.tags,
@@ -92,13 +95,14 @@ type ListQuery = {
   actor?: string;
   session_id?: string;
   schedule_id?: string;
+  parent_run_id?: string;
   tag?: string[];
   created_after?: string;
   created_before?: string;
 };
 
 /** An id in a filter: a malformed one matches nothing, but is more likely a mistake, so it is told. */
-function filterId(path: string, prefix: "sess" | "sched", text: string | undefined): string | null {
+function filterId(path: string, prefix: "sess" | "sched" | "run", text: string | undefined): string | null {
   if (text === undefined) return null;
   const id = decodeId(prefix, text);
   if (id === null) throw invalidRequest([{ path, message: `must be an id that begins with ${prefix}_` }]);
@@ -111,7 +115,7 @@ const toFilter = (query: ListQuery): RunFilter => ({
   actor: query.actor ?? null,
   sessionId: filterId("session_id", "sess", query.session_id),
   scheduleId: filterId("schedule_id", "sched", query.schedule_id),
-  parentRunId: null,
+  parentRunId: filterId("parent_run_id", "run", query.parent_run_id),
   tags: query.tag ?? [],
   createdAfter: query.created_after === undefined ? null : Date.parse(query.created_after),
   createdBefore: query.created_before === undefined ? null : Date.parse(query.created_before),
