@@ -1,6 +1,6 @@
 import { createRouter } from "@tanstack/react-router";
 import { loginRoute } from "../features/login/login-route.ts";
-import { runsRoute } from "../features/runs/run-routes.ts";
+import { runRoute, runsRoute } from "../features/runs/run-routes.ts";
 import { homeRoute } from "./home-route.ts";
 import {
   environmentRoute,
@@ -14,7 +14,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([runsRoute]),
+    environmentRoute.addChildren([runsRoute, runRoute]),
     organizationRoute.addChildren([]),
     systemRoute.addChildren([]),
   ]),
