@@ -4,6 +4,7 @@ export * from "./schemas/error-body.ts";
 export * from "./schemas/retry-policy.ts";
 export * from "./schemas/pending-wait.ts";
 export * from "./schemas/run.ts";
+export * from "./schemas/run-activity.ts";
 export * from "./schemas/start.ts";
 export * from "./schemas/session.ts";
 export * from "./schemas/stream.ts";

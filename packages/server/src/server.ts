@@ -18,6 +18,7 @@ import { createApp } from "./http/app.ts";
 import { createAuthenticator } from "./http/authenticate/authenticator.ts";
 import { createRateLimits, type RateLimits } from "./http/rate-limits.ts";
 import { routes } from "./http/routes.ts";
+import { activityLoops } from "./loops/activity-loops.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
 import type { Logger } from "pino";
@@ -100,6 +101,7 @@ const loopWorks = (
   ...loginLoops(context, credentialUse),
   ...rateLoops(context, rateLimits.counters),
   ...quotaLoops(context),
+  ...activityLoops(context),
 ];
 
 async function serve(

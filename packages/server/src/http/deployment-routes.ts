@@ -31,6 +31,7 @@ import {
 } from "./deployment-examples.ts";
 import { followCursor, wantsEventStream } from "./follow.ts";
 import { route, type Route } from "./route.ts";
+import { operationIn, pathIn, type SharedFamily } from "./shared-route.ts";
 
 /** Deployment routes, once for both families: on /api a user chooses the environment and events can be followed. */
 
@@ -47,13 +48,7 @@ const EventPageQuery = {
   cursor: Type.Optional(SequenceCursor),
 };
 
-type Family = "v1" | "api";
-
-const pathIn = (family: Family, path: string): string => `/${family}${path}`;
-const operationIn = (family: Family, name: string): string =>
-  family === "v1" ? name : `api${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-
-const uploadRoute = (family: Family): Route =>
+const uploadRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "PUT",
@@ -73,7 +68,7 @@ const uploadRoute = (family: Family): Route =>
     handle: ({ server, scope, params, body }) => answerUpload(server, scope, params.digest, body),
   });
 
-const createRoute = (family: Family): Route =>
+const createRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "POST",
@@ -95,7 +90,7 @@ const createRoute = (family: Family): Route =>
       answerCreate(server, scope, body, request, audited),
   });
 
-const listRoute = (family: Family): Route =>
+const listRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "GET",
@@ -122,7 +117,7 @@ const listRoute = (family: Family): Route =>
     handle: ({ server, scope, query }) => answerList(server, scope, query),
   });
 
-const currentRoute = (family: Family): Route =>
+const currentRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "GET",
@@ -144,7 +139,7 @@ const currentRoute = (family: Family): Route =>
     handle: ({ server, scope }) => answerCurrent(server, scope),
   });
 
-const itemRoute = (family: Family): Route =>
+const itemRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "GET",
@@ -160,7 +155,7 @@ const itemRoute = (family: Family): Route =>
     handle: ({ server, scope, params }) => answerItem(server, scope, deploymentIdOf(params)),
   });
 
-const promoteRoute = (family: Family): Route =>
+const promoteRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "POST",
@@ -188,7 +183,7 @@ const promoteRoute = (family: Family): Route =>
   });
 
 /** All but the events, which only /api streams. */
-export const deploymentRoutesIn = (family: Family): Route[] =>
+export const deploymentRoutesIn = (family: SharedFamily): Route[] =>
   [uploadRoute, createRoute, listRoute, currentRoute, itemRoute, promoteRoute].map((make) => make(family));
 
 const events = {

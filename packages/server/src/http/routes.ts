@@ -5,6 +5,7 @@ import { adminSystemRoutes } from "./admin/system.ts";
 import { adminUserRoutes } from "./admin/users.ts";
 import { adminWorkerGroupRoutes } from "./admin/worker-groups.ts";
 import { adminWorkerRoutes } from "./admin/workers.ts";
+import { apiActorRoutes } from "./api/actors.ts";
 import { apiKeyRoutes } from "./api/api-keys.ts";
 import { browserSessionRoutes } from "./api/browser-sessions.ts";
 import { apiDeploymentRoutes } from "./api/deployments.ts";
@@ -17,11 +18,14 @@ import { magicLinkRoutes } from "./api/magic-links.ts";
 import { meRoutes } from "./api/me.ts";
 import { memberRoutes } from "./api/members.ts";
 import { projectRoutes } from "./api/projects.ts";
+import { runActivityRoutes } from "./api/run-activity.ts";
 import { apiRunRoutes } from "./api/runs.ts";
+import { apiSandboxRoutes } from "./api/sandboxes.ts";
 import { apiScheduleRoutes } from "./api/schedules.ts";
 import { apiSecretRoutes } from "./api/secrets.ts";
 import { apiSessionRoutes } from "./api/sessions.ts";
 import { publicAccessTokenRoutes } from "./api/public-access-tokens.ts";
+import { apiTaskRoutes } from "./api/tasks.ts";
 import { apiTokenRoutes } from "./api/tokens.ts";
 import { publicSessionRoutes } from "./api-public/sessions.ts";
 import { publicTokenRoutes } from "./api-public/tokens.ts";
@@ -38,7 +42,6 @@ import { actorRoutes } from "./v1/actors.ts";
 import { scheduleRoutes } from "./v1/schedules.ts";
 import { secretRoutes } from "./v1/secrets.ts";
 import { sessionRoutes } from "./v1/sessions.ts";
-import { startRoutes } from "./v1/starts.ts";
 import { taskRoutes } from "./v1/tasks.ts";
 import { tokenRoutes } from "./v1/tokens.ts";
 import { sandboxRoutes } from "./v1/sandboxes.ts";
@@ -54,16 +57,19 @@ import { workerWorkspaceRoutes } from "./worker/workspaces.ts";
 /** Every route of every family: what Fastify serves, the OpenAPI document says and the authorization matrix tests. */
 export const routes: readonly Route[] = [
   ...taskRoutes,
-  ...startRoutes,
   ...actorRoutes,
   ...sessionRoutes,
   ...runRoutes,
   ...deploymentRoutes,
   ...tokenRoutes,
+  ...apiTaskRoutes,
+  ...apiActorRoutes,
+  ...apiSandboxRoutes,
   ...apiSessionRoutes,
   ...scheduleRoutes,
   ...secretRoutes,
   ...apiRunRoutes,
+  ...runActivityRoutes,
   ...apiDeploymentRoutes,
   ...apiTokenRoutes,
   ...publicAccessTokenRoutes,

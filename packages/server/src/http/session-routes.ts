@@ -15,6 +15,7 @@ import {
 } from "@keelson/contract";
 import { Type, type TProperties } from "typebox";
 import { route, type Route } from "./route.ts";
+import { operationIn, type SharedFamily } from "./shared-route.ts";
 import {
   answerSessionCancel,
   answerSessionClose,
@@ -43,11 +44,9 @@ import {
  * each item route stands one under `by-external-id` that takes `external_id` as a query parameter.
  */
 
-export type SessionFamily = "v1" | "api";
-
 /** A way to name a session in a path. */
 export type Naming = {
-  family: SessionFamily;
+  family: SharedFamily;
   /** The path of the item, to which a route adds its own. */
   item: string;
   operation: (name: string) => string;
@@ -58,10 +57,7 @@ export type Naming = {
   addressOf: (call: { params: unknown; query: unknown }) => SessionAddress;
 };
 
-const operationIn = (family: SessionFamily, name: string): string =>
-  family === "v1" ? name : `api${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-
-const byId = (family: SessionFamily): Naming => ({
+const byId = (family: SharedFamily): Naming => ({
   family,
   item: `/${family}/sessions/:id`,
   operation: (name) => operationIn(family, name),
@@ -71,7 +67,7 @@ const byId = (family: SessionFamily): Naming => ({
   addressOf: ({ params }) => ({ id: (params as { id: string }).id }),
 });
 
-const byExternalId = (family: SessionFamily): Naming => ({
+const byExternalId = (family: SharedFamily): Naming => ({
   family,
   item: `/${family}/sessions/by-external-id`,
   operation: (name) => operationIn(family, `${name}ByExternalId`),
@@ -81,7 +77,7 @@ const byExternalId = (family: SessionFamily): Naming => ({
   addressOf: ({ query }) => ({ externalId: (query as { external_id: string }).external_id }),
 });
 
-export const namingsIn = (family: SessionFamily): Naming[] => [byId(family), byExternalId(family)];
+export const namingsIn = (family: SharedFamily): Naming[] => [byId(family), byExternalId(family)];
 
 /** A query of the route's own fields and those that name the session. */
 export const queryOf = ({ query }: Naming, own: TProperties = {}) =>
@@ -93,7 +89,7 @@ const write = { kind: "environment", permission: "sessions.write" } as const;
 
 type PageQuery = { limit?: number; cursor?: string };
 
-const createRoute = (family: SessionFamily): Route =>
+const createRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "POST",
@@ -116,7 +112,7 @@ const createRoute = (family: SessionFamily): Route =>
     handle: ({ server, scope, body, request }) => answerSessionCreate(server, scope, body, request),
   });
 
-const startAndWaitRoute = (family: SessionFamily): Route =>
+const startAndWaitRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "POST",
@@ -149,7 +145,7 @@ const startAndWaitRoute = (family: SessionFamily): Route =>
     handle: ({ server, scope, body, request }) => answerStartAndWait(server, scope, body, request),
   });
 
-const listRoute = (family: SessionFamily): Route =>
+const listRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "GET",
@@ -299,7 +295,7 @@ function pageOf(query: unknown): PageQuery {
   return { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
 }
 
-export const sessionRoutesIn = (family: SessionFamily): Route[] => [
+export const sessionRoutesIn = (family: SharedFamily): Route[] => [
   createRoute(family),
   startAndWaitRoute(family),
   listRoute(family),

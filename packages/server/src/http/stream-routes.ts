@@ -17,7 +17,8 @@ import type { ServerContext } from "../server-context.ts";
 import { route, type EnvironmentScope, type Route } from "./route.ts";
 import { sessionIdOf, sourceOf } from "./session-answers.ts";
 import { EXAMPLE_APPEND, EXAMPLE_RECORD, EXAMPLE_RECORDS } from "./session-examples.ts";
-import { namingsIn, queryOf, type Naming, type SessionFamily } from "./session-routes.ts";
+import { namingsIn, queryOf, type Naming } from "./session-routes.ts";
+import type { SharedFamily } from "./shared-route.ts";
 import {
   answerAppend,
   answerRecordPage,
@@ -195,7 +196,7 @@ const readRoute = (naming: Naming, side: Side): Route =>
     },
   });
 
-export const streamRoutesIn = (family: SessionFamily): Route[] =>
+export const streamRoutesIn = (family: SharedFamily): Route[] =>
   [appendRoute, pageRoute, readRoute].flatMap((make) =>
     namingsIn(family).flatMap((naming) => SIDES.map((side) => make(naming, side))),
   );

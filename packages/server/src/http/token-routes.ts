@@ -12,6 +12,7 @@ import {
 import { Type } from "typebox";
 import { toCompletionData } from "../core/tokens/complete-token.ts";
 import { route, type Route } from "./route.ts";
+import { operationIn, pathIn, type SharedFamily } from "./shared-route.ts";
 import {
   answerCancel,
   answerComplete,
@@ -33,13 +34,7 @@ import {
 const tag = "Tokens";
 const TokenParams = Type.Object({ id: Type.String() });
 
-type Family = "v1" | "api";
-
-const pathIn = (family: Family, path: string): string => `/${family}${path}`;
-const operationIn = (family: Family, name: string): string =>
-  family === "v1" ? name : `api${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-
-const createRoute = (family: Family): Route =>
+const createRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "POST",
@@ -58,7 +53,7 @@ const createRoute = (family: Family): Route =>
     handle: ({ server, scope, body, request }) => answerCreate(server, scope, body, request),
   });
 
-const listRoute = (family: Family): Route =>
+const listRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "GET",
@@ -92,7 +87,7 @@ const listRoute = (family: Family): Route =>
     handle: ({ server, scope, query }) => answerList(server, scope, query),
   });
 
-const itemRoute = (family: Family): Route =>
+const itemRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "GET",
@@ -108,7 +103,7 @@ const itemRoute = (family: Family): Route =>
     handle: ({ server, scope, params }) => answerItem(server, scope, params),
   });
 
-const completeRoute = (family: Family): Route =>
+const completeRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "POST",
@@ -139,7 +134,7 @@ const completeRoute = (family: Family): Route =>
       ),
   });
 
-const cancelRoute = (family: Family): Route =>
+const cancelRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "POST",
@@ -156,5 +151,5 @@ const cancelRoute = (family: Family): Route =>
     handle: ({ server, scope, params }) => answerCancel(server, scope, params),
   });
 
-export const tokenRoutesIn = (family: Family): Route[] =>
+export const tokenRoutesIn = (family: SharedFamily): Route[] =>
   [createRoute, listRoute, itemRoute, completeRoute, cancelRoute].map((make) => make(family));

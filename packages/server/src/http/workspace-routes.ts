@@ -13,6 +13,7 @@ import { Type } from "typebox";
 import { toVersion } from "./wire/workspace.ts";
 import { answerConnect, answerMaterialize, answerStop } from "./materialization-answers.ts";
 import { route, type Route } from "./route.ts";
+import { operationIn, type SharedFamily } from "./shared-route.ts";
 import {
   answerRestore,
   answerVersionList,
@@ -37,10 +38,6 @@ const remove = { kind: "environment", permission: "workspaces.delete" } as const
 export const WorkspaceParams = Type.Object({ workspace_id: Type.String() });
 const VersionParams = Type.Object({ workspace_id: Type.String(), version_id: Type.String() });
 
-type Family = "v1" | "api";
-const operationIn = (family: Family, name: string): string =>
-  family === "v1" ? name : `api${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-
 const ListQuery = Type.Object(
   {
     ...pageQuery(),
@@ -56,7 +53,7 @@ const ListQuery = Type.Object(
   { additionalProperties: false },
 );
 
-const listRoute = (family: Family): Route =>
+const listRoute = (family: SharedFamily): Route =>
   route({
     family,
     method: "GET",
@@ -293,5 +290,5 @@ const versions: Route[] = [
   }),
 ];
 
-export const workspaceRoutesIn = (family: Family): Route[] =>
+export const workspaceRoutesIn = (family: SharedFamily): Route[] =>
   family === "v1" ? [listRoute(family), ...v1Item] : [listRoute(family), ...apiItem, ...machine, ...versions];

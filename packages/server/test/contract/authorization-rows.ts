@@ -255,11 +255,19 @@ const sessions: Record<string, Row> = {
 const onApi = (rows: Record<string, Row>, prefix = "api"): Record<string, Row> =>
   Object.fromEntries(Object.entries(rows).map(([id, row]) => [`${prefix}${capitalized(id)}`, row]));
 
-/** By operation id. */
-export const ROWS: Record<string, Row> = {
+const entrypoints: Record<string, Row> = {
   listTasks: nothing,
   getTask: { object: (ids) => ids.task },
   startTask: { parameter: "report", body: () => ({}), own: [201] },
+  listActors: nothing,
+  getActor: { object: (ids) => ids.actor },
+  startActor: { parameter: "chat", body: () => ({}), own: [201] },
+};
+
+/** By operation id. */
+export const ROWS: Record<string, Row> = {
+  ...entrypoints,
+  ...onApi(entrypoints),
   startTaskBatch: { body: () => ({ starts: [{ task: "report" }] }) },
   listRuns: nothing,
   getRun: run,
@@ -287,6 +295,7 @@ export const ROWS: Record<string, Row> = {
   getSchedule: schedule,
   apiListRuns: nothing,
   apiCountRuns: nothing,
+  apiGetRunActivity: nothing,
   apiGetRun: run,
   apiCancelRun: run,
   apiListRunEvents: run,
@@ -329,9 +338,6 @@ export const ROWS: Record<string, Row> = {
   ...ofInstallation,
   ...worker,
   ...onApi(worker, "apiWorker"),
-  listActors: nothing,
-  getActor: { object: (ids) => ids.actor },
-  startActor: { parameter: "chat", body: () => ({}), own: [201] },
   ...sessions,
   ...onApi(sessions),
   getHealth: nothing,

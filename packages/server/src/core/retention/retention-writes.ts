@@ -23,8 +23,9 @@ export async function deleteRuns(tx: Tx, environmentId: string, runIds: readonly
     ), pins AS (
       DELETE FROM secret_pins WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), counted AS (
+      -- In a shard of its own: the others say what has happened, from which samples are taken.
       INSERT INTO run_counts (environment_id, status, shard, count)
-      SELECT ${environmentId}::uuid, status, pg_backend_pid() % 64, -count(*) FROM ended GROUP BY status ORDER BY status
+      SELECT ${environmentId}::uuid, status, -1, -count(*) FROM ended GROUP BY status ORDER BY status
       ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
     )
     SELECT count(*) AS dropped FROM ended`),

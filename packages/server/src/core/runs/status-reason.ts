@@ -38,8 +38,19 @@ export async function findStatusFacts(
   runId: string,
   now: number,
 ): Promise<StatusFacts | null> {
-  const [row] = await db.query<StatusFacts>(sql`
-    SELECT e.status, e.available_at AS "availableAt", e.ready, e.limited, e.admitted, e.recovering, e.queue,
+  const [facts] = await listStatusFacts(db, environmentId, [runId], now);
+  return facts ?? null;
+}
+
+/** Facts for those of the runs that are live. */
+export function listStatusFacts(
+  db: Queryable,
+  environmentId: string,
+  runIds: readonly string[],
+  now: number,
+): Promise<(StatusFacts & { runId: string })[]> {
+  return db.query(sql`
+    SELECT e.run_id AS "runId", e.status, e.available_at AS "availableAt", e.ready, e.limited, e.admitted, e.recovering, e.queue,
       e.concurrency_key AS "concurrencyKey", g.name AS "workerGroup",
       (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
         AND w.last_seen_at >= to_timestamp(${now - LOST_AFTER_MS}::float8 / 1000)) AS "activeWorkers",
@@ -57,8 +68,7 @@ export async function findStatusFacts(
       AND m.status IN ('requested', 'preparing', 'live', 'stopping')
     JOIN worker_groups g ON g.id = e.worker_group_id
     LEFT JOIN queues q ON q.environment_id = e.environment_id AND q.name = e.queue
-    WHERE e.environment_id = ${environmentId} AND e.run_id = ${runId}`);
-  return row ?? null;
+    WHERE e.environment_id = ${environmentId} AND e.run_id = ANY(${runIds}::uuid[])`);
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString();

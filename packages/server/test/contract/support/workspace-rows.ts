@@ -35,6 +35,8 @@ const processes: Record<string, Row> = {
 export const workspaces: Record<string, Row> = {
   listSandboxes: {},
   getSandbox: sandbox,
+  apiListSandboxes: {},
+  apiGetSandbox: sandbox,
   createSandboxWorkspace: { ...sandbox, body: () => ({}) },
   listWorkspaces: {},
   getWorkspace: workspace,

@@ -8,14 +8,15 @@ import {
   type ErrorCode,
 } from "@keelson/contract";
 import { Type } from "typebox";
-import { findCreatedRun } from "../../core/runs/run-reads.ts";
-import { startTask } from "../../core/runs/start-task.ts";
-import { DomainError, notFound } from "../../domain-error.ts";
-import type { ServerContext } from "../../server-context.ts";
-import { toErrorReply } from "../error-reply.ts";
+import { findCreatedRun } from "../core/runs/run-reads.ts";
+import { startTask } from "../core/runs/start-task.ts";
+import { DomainError, notFound } from "../domain-error.ts";
+import type { ServerContext } from "../server-context.ts";
+import { toErrorReply } from "./error-reply.ts";
 import { HEADERS } from "@keelson/contract";
-import { route, type EnvironmentScope, type RequestFacts, type Route } from "../route.ts";
-import { createdRunJson, newRunJson } from "../wire/run.ts";
+import { route, type EnvironmentScope, type RequestFacts, type Route } from "./route.ts";
+import { operationIn, pathIn, type SharedFamily } from "./shared-route.ts";
+import { createdRunJson, newRunJson } from "./wire/run.ts";
 
 type Started = { status: number; json: string; replayed: boolean };
 
@@ -57,12 +58,12 @@ const EXAMPLE_START = {
   idempotency_key: "report-2026-11-20",
 };
 
-export const startRoutes: Route[] = [
+const startRoute = (family: SharedFamily): Route =>
   route({
-    family: "v1",
+    family,
     method: "POST",
-    path: "/v1/tasks/:declaredID/start",
-    operationId: "startTask",
+    path: pathIn(family, "/tasks/:declaredID/start"),
+    operationId: operationIn(family, "startTask"),
     summary: "Start a task",
     description:
       "Starts a run of the task in the current deployment, or in the one pinned by `deployment_version`. The answer is the run as it was " +
@@ -86,45 +87,51 @@ export const startRoutes: Route[] = [
       );
       return { status, json, ...(replayed ? { headers: { [HEADERS.idempotencyReplayed]: "true" } } : {}) };
     },
-  }),
-  route({
-    family: "v1",
-    method: "POST",
-    path: "/v1/tasks/start-batch",
-    operationId: "startTaskBatch",
-    summary: "Start up to 500 tasks",
-    description:
-      "Each start stands for itself: one that is refused does not hold the others back. Results are in the order of the request.",
-    tag: "Tasks",
-    access: { kind: "environment", permission: "tasks.start" },
-    body: StartBatch,
-    responses: { 200: { description: "A run or an error for each start.", schema: StartBatchResult } },
-    examples: { request: { starts: [{ task: "repository-report", ...EXAMPLE_START }] } },
-    handle: async ({ server, scope, body, request }) => {
-      const results = await Promise.all(
-        body.starts.map(async ({ task, ...start }) => {
-          try {
-            const turn = server.turns.enter(scope.environmentId, 1);
-            if (turn !== undefined) await turn;
-            const { status, json } = await startOne(
-              server,
-              scope,
-              request,
-              task,
-              start,
-              start.idempotency_key ?? null,
-            );
-            return `{"status":${status},"run":${json},"error":null}`;
-          } catch (error) {
-            if (!isOwnRefusal(error)) throw error;
-            const { status, body: refusal } = toErrorReply(error, request.requestId);
-            return `{"status":${status},"run":null,"error":${JSON.stringify(refusal.error)}}`;
-          }
-        }),
-      );
-      return { status: 200, json: `{"results":[${results.join(",")}]}` };
-    },
-  }),
+  });
+
+const batchRoute: Route = route({
+  family: "v1",
+  method: "POST",
+  path: "/v1/tasks/start-batch",
+  operationId: "startTaskBatch",
+  summary: "Start up to 500 tasks",
+  description:
+    "Each start stands for itself: one that is refused does not hold the others back. Results are in the order of the request.",
+  tag: "Tasks",
+  access: { kind: "environment", permission: "tasks.start" },
+  body: StartBatch,
+  responses: { 200: { description: "A run or an error for each start.", schema: StartBatchResult } },
+  examples: { request: { starts: [{ task: "repository-report", ...EXAMPLE_START }] } },
+  handle: async ({ server, scope, body, request }) => {
+    const results = await Promise.all(
+      body.starts.map(async ({ task, ...start }) => {
+        try {
+          const turn = server.turns.enter(scope.environmentId, 1);
+          if (turn !== undefined) await turn;
+          const { status, json } = await startOne(
+            server,
+            scope,
+            request,
+            task,
+            start,
+            start.idempotency_key ?? null,
+          );
+          return `{"status":${status},"run":${json},"error":null}`;
+        } catch (error) {
+          if (!isOwnRefusal(error)) throw error;
+          const { status, body: refusal } = toErrorReply(error, request.requestId);
+          return `{"status":${status},"run":null,"error":${JSON.stringify(refusal.error)}}`;
+        }
+      }),
+    );
+    return { status: 200, json: `{"results":[${results.join(",")}]}` };
+  },
+});
+
+/** A batch is sent by programs, on /v1. */
+export const startRoutesIn = (family: SharedFamily): Route[] => [
+  startRoute(family),
+  ...(family === "v1" ? [batchRoute] : []),
 ];
 
 /** A refusal of this start alone. Anything else, such as a lost database, is the whole request's failure. */
