@@ -1,10 +1,14 @@
 // The console in a real browser, signed in by the link that the first start prints.
 
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { launchChromium } from "../../../sdk/test/support/chromium.ts";
 import type { ApiServer } from "../../../server/test/support/api-server.ts";
+
+/** Where pictures of the pages are kept, when someone asks for them. */
+const KEELSON_SCREENSHOTS = process.env["KEELSON_SCREENSHOTS"] ?? "";
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
@@ -21,6 +25,8 @@ export type ConsolePage = {
   goto(path: string): Promise<void>;
   /** What axe finds wrong with the page as it is shown, in both colour schemes. */
   violations(): Promise<string[]>;
+  /** Keeps the page as it is shown as `<name>-light.png` and `<name>-dark.png`, where KEELSON_SCREENSHOTS is a folder. */
+  screenshot(name: string): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -62,6 +68,7 @@ export async function openConsole(server: ApiServer, options: OpenOptions = {}):
     at,
     goto: async (path) => void (await page.goto(at(path))),
     violations: () => violationsOf(page),
+    screenshot: (name) => keepScreenshots(page, name),
     close: () => browser.close(),
   };
 }
@@ -76,4 +83,13 @@ async function violationsOf(page: Page): Promise<string[]> {
     found.push(...violations.map((violation) => `${colorScheme}: ${violation}`));
   }
   return found;
+}
+
+async function keepScreenshots(page: Page, name: string): Promise<void> {
+  if (KEELSON_SCREENSHOTS === "") return;
+  mkdirSync(KEELSON_SCREENSHOTS, { recursive: true });
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.screenshot({ path: join(KEELSON_SCREENSHOTS, `${name}-${colorScheme}.png`) });
+  }
 }
