@@ -166,10 +166,13 @@ export function applySgr(style: AnsiStyle, text: string): AnsiStyle {
 
 /**
  * Reads output piece by piece; a sequence may be cut between two. The spans' text has line feeds, carriage returns and
- * tabs; every other control is dropped with its sequence or visible. `end` gives what was begun and never finished.
+ * tabs; every other control is dropped with its sequence or visible. It begins in the style `first`. `end` gives what was begun and never finished.
  */
-export function createAnsiParser(): { push: (text: string) => AnsiSpan[]; end: () => AnsiSpan[] } {
-  let style = PLAIN;
+export function createAnsiParser(first: AnsiStyle = PLAIN): {
+  push: (text: string) => AnsiSpan[];
+  end: () => AnsiSpan[];
+} {
+  let style = first;
   let pending = "";
   const shown = (text: string): AnsiSpan[] =>
     text === ""

@@ -7,6 +7,7 @@ import { usePlace } from "../../api/place.ts";
 import { itemKey } from "../../api/use-item.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { inputClass } from "../../ui/field.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import { RANGES, type Range, type RunFilters } from "./run-filters.ts";
 
 type BarProps = { filters: RunFilters; onChange: (filters: RunFilters) => void };
@@ -46,7 +47,7 @@ export function RunFilterBar({ filters, onChange }: BarProps): ReactNode {
           className="inline-flex max-w-full items-center gap-1 rounded-md bg-raised py-0.5 pl-2 text-xs"
         >
           <span className="text-quiet">{label}</span>
-          <bdi className="truncate font-mono">{value}</bdi>
+          <bdi className="truncate font-mono">{visibleText(value)}</bdi>
           <IconButton label={`Remove the filter ${label} ${value}`} onClick={() => onChange(next)}>
             <X size={13} aria-hidden />
           </IconButton>

@@ -3,6 +3,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { cx } from "../../ui/class-names.ts";
 import { Status } from "../../ui/status.tsx";
 import { Duration, Time } from "../../ui/time.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import type { RunRow } from "./run-list.ts";
 
 /** One grid for the headings and every row, so that columns stand still whatever the rows hold. */
@@ -87,7 +88,7 @@ export const RunRowView = memo(function RunRowView({
       <span role="gridcell" className="hidden min-w-0 gap-1 overflow-hidden sm:flex">
         {row.tags.map((tag) => (
           <Badge key={tag}>
-            <bdi className="max-w-40 truncate">{tag}</bdi>
+            <bdi className="max-w-40 truncate">{visibleText(tag)}</bdi>
           </Badge>
         ))}
       </span>
