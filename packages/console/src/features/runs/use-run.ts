@@ -9,8 +9,8 @@ import { createRunEvents, type RunEvents } from "./run-events.ts";
 
 /** While it lives, why it is not running may change without an event. */
 const REFETCH_MS = 2000;
-/** Kinds whose run is no longer what it was. */
-const CHANGES = /^(run|lease|metadata)\./;
+/** Kinds whose run is no longer what it was. Metadata may change many times a second: it is read in its turn. */
+const CHANGES = /^(run|lease)\./;
 
 /** A run as it is now: read again when its events say that it changed. */
 export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEvents; follow: Follow } {
@@ -29,7 +29,7 @@ export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEv
       const heard = batch.filter(({ event }) => event === "run_event").map(({ data }) => data as RunEvent);
       if (heard.length > 0) events.add(heard);
       if (heard.some(({ kind }) => CHANGES.test(kind)) || batch.some(({ event }) => event === "end"))
-        void queries.invalidateQueries({ queryKey });
+        void queries.invalidateQueries({ queryKey }, { cancelRefetch: false });
     },
     onGap: (earliest) => events.skipTo(earliest),
   });
