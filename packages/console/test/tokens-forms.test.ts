@@ -10,7 +10,7 @@ import {
   type FormField,
 } from "../src/features/tokens/completion-form.ts";
 import { formOfData, toInputData } from "../src/features/sessions/input-message.ts";
-import { visibleText } from "../src/ui/visible-text.ts";
+import { visibleLines } from "../src/ui/visible-text.ts";
 
 const schema = (properties: unknown, required?: string[]): Record<string, unknown> => ({
   schema: { type: "object", properties, ...(required !== undefined && { required }) },
@@ -126,14 +126,14 @@ describe("what is typed as input", () => {
 describe("text that is shown", () => {
   const cases: [what: string, text: string, shown: string][] = [
     ["is what it is", "Grüße, 你好 👋\n\ttab", "Grüße, 你好 👋\n\ttab"],
-    ["does not turn what follows", "safe \u202egnp.exe\u2066", "safe ⟨U+202E⟩gnp.exe⟨U+2066⟩"],
-    ["shows control characters", "\u001b[31mred\u0007\u0000\u007f\u0085", "␛[31mred␇␀␡⟨U+0085⟩"],
+    ["does not turn what follows", "safe \u202egnp.exe\u2066", "safe \\u{202e}gnp.exe\\u{2066}"],
+    ["shows control characters", "\u001b[31mred\u0007\u0000\u007f\u0085", "\\u{1b}[31mred\\u{7}\\u{0}\\u{7f}\\u{85}"],
     ["has whole characters alone", "a\ud800b", "a\ufffdb"],
-    ["has the ends of lines of other systems", "a\r\nb\rc", "a\nb␍c"],
+    ["has the ends of lines of other systems", "a\r\nb\rc", "a\nb\\rc"],
     ["keeps the marks of right-to-left writing", "שלום\u200f!", "שלום\u200f!"],
   ];
   for (const [what, text, shown] of cases)
     test(what, () => {
-      assert.equal(visibleText(text), shown);
+      assert.equal(visibleLines(text), shown);
     });
 });

@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from "react";
 import { CopyButton } from "./copy-button.tsx";
-import { visibleText } from "./visible-text.ts";
+import { visibleLines } from "./visible-text.ts";
 
 /** More text than this is not laid out: the browser would stand still. The copy is whole. */
 const MAX_SHOWN_CHARACTERS = 100_000;
@@ -20,7 +20,7 @@ export function JsonView({ value, label }: { value: unknown; label: string }): R
         aria-label={label}
         className="max-h-96 overflow-auto p-3 pr-10 font-mono text-xs break-words whitespace-pre-wrap"
       >
-        {visibleText(isCut ? text.slice(0, MAX_SHOWN_CHARACTERS) : text)}
+        {visibleLines(isCut ? text.slice(0, MAX_SHOWN_CHARACTERS) : text)}
       </pre>
       {isCut && (
         <p className="border-t border-line px-3 py-1 text-xs text-quiet">

@@ -1,20 +1,29 @@
 /**
- * Text of users, runs and streams as it may be shown: nothing in it is unseen or changes what stands around it. Marks that
- * turn the direction of what follows, and control characters, would let a text look like another one.
+ * What is not seen or changes how other text is seen: controls, marks and overrides of direction, zero-width characters
+ * but the joiners that scripts and emoji need, and tags.
  */
-const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const UNSEEN =
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{fff9}-\u{fffb}\u{e0000}-\u{e007f}]/gu;
 
-const nameOf = (character: string): string =>
-  `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** The small picture of a control character of ASCII; the number of others. */
-function pictureOf(character: string): string {
-  const code = character.charCodeAt(0);
-  if (code < 0x20) return String.fromCharCode(0x24_00 + code);
-  return code === 0x7f ? "␡" : nameOf(character);
-}
+const escapeOf = (character: string): string =>
+  SHORT[character] ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
-export const visibleText = (text: string): string =>
-  text.toWellFormed().replaceAll("\r\n", "\n").replaceAll(TURNING, nameOf).replaceAll(CONTROL, pictureOf);
+/** A name or a short text of others on one line, such as `a\nb` or `\u{202e}gpj.exe`: nothing in it is invisible. */
+export const visibleText = (text: string): string => text.replace(UNSEEN, escapeOf);
+
+/** A line of a file or of an output: as `visibleText`, and tabs stay. */
+export const visibleLine = (text: string): string =>
+  text.replace(UNSEEN, (character) => (character === "\t" ? character : escapeOf(character)));
+
+/** What a text of several lines has of these: its lines, and the marks that right-to-left writing needs. */
+const PART_OF_TEXT = new Set("\n\t\u200e\u200f");
+
+/** A text of several lines, such as a message. */
+export const visibleLines = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll("\r\n", "\n")
+    .replace(UNSEEN, (character) => (PART_OF_TEXT.has(character) ? character : escapeOf(character)));

@@ -1,37 +1,48 @@
-import type { Run } from "@keelson/contract";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useList } from "../../api/use-list.ts";
+import { Loading } from "../../ui/async.tsx";
+import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Id } from "../../ui/copy-button.tsx";
+import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Status } from "../../ui/status.tsx";
-import { ListTable, type Column } from "../../ui/table.tsx";
-import { Duration, Time } from "../../ui/time.tsx";
-
-const COLUMNS: readonly Column<Run>[] = [
-  { heading: "Run", cell: ({ id }) => <Id value={id} /> },
-  { heading: "Task", cell: ({ task, actor }) => task ?? actor },
-  { heading: "Status", cell: ({ status }) => <Status value={status} /> },
-  { heading: "Created", cell: ({ created_at }) => <Time at={created_at} /> },
-  {
-    heading: "Took",
-    isNumber: true,
-    isOptional: true,
-    cell: ({ started_at, finished_at }) => <Duration from={started_at} to={finished_at} />,
-  },
-];
+import { RunCommands } from "./run-commands.tsx";
+import { runsCommands } from "./commands-of.ts";
+import { hasFilters, type RunFilters } from "./run-filters.ts";
+import { RunFilterBar } from "./run-filter-bar.tsx";
+import { RunRows } from "./run-rows.tsx";
+import { StatusFilter } from "./status-filter.tsx";
+import { useRunList } from "./use-run-list.ts";
 
 export function RunsPage(): ReactNode {
-  const list = useList<Run>("/api/runs", "runs", { refetchMs: 2000 });
+  const filters = useSearch({ from: "/signed-in/e/$environmentId/runs" });
+  const navigate = useNavigate({ from: "/e/$environmentId/runs" });
+  const change = (next: RunFilters): void => void navigate({ search: next });
+  const loaded = useRunList(filters);
+  const { list, error, refetch } = loaded;
   return (
-    <Page title="Runs">
-      <ListTable
-        label="Runs"
-        columns={COLUMNS}
-        rowKey={({ id }) => id}
-        list={list}
-        empty={<Empty title="No runs yet" command="keelson run start <task>" />}
-      />
+    <Page
+      title="Runs"
+      isWide
+      actions={<RunCommands commands={() => runsCommands(filters, location.origin, Date.now())} />}
+    >
+      <StatusFilter filters={filters} onChange={change} />
+      <RunFilterBar filters={filters} onChange={change} />
+      {error !== null ? (
+        <ErrorPanel error={error} onRetry={refetch} />
+      ) : list.cursor === undefined ? (
+        <Loading />
+      ) : list.length > 0 ? (
+        <RunRows key={JSON.stringify(filters)} {...loaded} statuses={filters.status} />
+      ) : hasFilters(filters) ? (
+        <Empty
+          title="No run fits these filters"
+          action={<Button onClick={() => change({})}>Show all runs</Button>}
+        />
+      ) : (
+        <Empty title="No runs yet" command="keelson task start <task>">
+          A run is one execution of a task, or of an actor’s turn. Start one, and it appears here by itself.
+        </Empty>
+      )}
     </Page>
   );
 }

@@ -1,6 +1,6 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { cx } from "../../ui/class-names.ts";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleLines, visibleText } from "../../ui/visible-text.ts";
 import type { Row } from "./join-records.ts";
 
 /** More than this is folded, and more than that is not laid out at all: the browser would stand still. */
@@ -58,7 +58,7 @@ function Folded({
   return (
     <>
       <div dir={direction} className={cx("break-words [overflow-wrap:anywhere]", className)}>
-        {visibleText(isCut ? text.slice(0, limit) : text)}
+        {visibleLines(isCut ? text.slice(0, limit) : text)}
         {text === "" && <span className="text-quiet">(empty)</span>}
       </div>
       {text.length > FOLDED_CHARACTERS && (

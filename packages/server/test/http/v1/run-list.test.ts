@@ -134,6 +134,7 @@ describe("listing runs", () => {
     ["session_id=nonsense", "invalid_request"],
     ["schedule_id=sess_00000000000000000000000000", "invalid_request"],
     ["deployment_id=20261120.1", "invalid_request"],
+    ["parent_run_id=nonsense", "invalid_request"],
     ["unknown=1", "invalid_request"],
     ["cursor=abc", "invalid_cursor"],
     ["cursor=", "invalid_cursor"],

@@ -1,0 +1,173 @@
+import { ArrowDown } from "lucide-react";
+import {
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+} from "react";
+import { Button } from "../../ui/button.tsx";
+import type { LineStore } from "./line-store.ts";
+import type { LogLayout } from "./log-layout.ts";
+import { LogRow, ROW_PX } from "./log-row.tsx";
+import {
+  elementHeight,
+  MAX_ELEMENT_PX,
+  toContentTop,
+  toElementTop,
+  type ScaledScroll,
+} from "./scaled-scroll.ts";
+
+const OVERSCAN = 8;
+/** After so long without a move, the bar is put where the content is. */
+const SETTLE_MS = 250;
+
+export type LogPlace = {
+  /** Brings a line into the middle of the view, and stops following. */
+  show: (line: number) => void;
+  /** The first line that is seen. */
+  firstSeen: () => number;
+};
+
+type LogRowsProps = {
+  store: LineStore;
+  layout: LogLayout;
+  columns: number | null;
+  wanted: string;
+  currentLine: number | null;
+  hasTimes: boolean;
+  isLive: boolean;
+  isFollowing: boolean;
+  onFollowing: (isFollowing: boolean) => void;
+  place: RefObject<LogPlace | null>;
+  onWidth: (px: number) => void;
+};
+
+/** The rows in sight, of any number of them. */
+export function LogRows(props: LogRowsProps): ReactNode {
+  const { store, layout, columns, wanted, currentLine, hasTimes, isLive, isFollowing, onFollowing } = props;
+  const { place, onWidth } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const viewPx = useViewHeight(scroller, onWidth);
+  const [position, setPosition] = useState({ top: 0, elementTop: 0 });
+  const scroll: ScaledScroll = { contentPx: layout.rowCount * ROW_PX, viewPx };
+  const lastTop = Math.max(0, scroll.contentPx - viewPx);
+  const shownTop = isFollowing ? lastTop : Math.min(position.top, lastTop);
+  /** Where the element was put, or found, last. */
+  const elementTop = useRef(0);
+  const put = useCallback((next: number): void => {
+    if (scroller.current === null) return;
+    scroller.current.scrollTop = next;
+    elementTop.current = scroller.current.scrollTop;
+  }, []);
+
+  const { contentPx } = scroll;
+  useLayoutEffect(() => {
+    if (isFollowing) put(toElementTop({ contentPx, viewPx }, contentPx));
+  }, [isFollowing, contentPx, viewPx, put]);
+  useEffect(() => {
+    if (contentPx <= MAX_ELEMENT_PX) return undefined;
+    const settle = (): void => {
+      put(toElementTop({ contentPx, viewPx }, shownTop));
+      setPosition({ top: shownTop, elementTop: elementTop.current });
+    };
+    const timer = setTimeout(settle, SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [contentPx, viewPx, shownTop, put]);
+  useEffect(() => {
+    place.current = {
+      show: (line) => {
+        const next = Math.max(0, Math.min(layout.rowOf(line) * ROW_PX - viewPx / 2, lastTop));
+        onFollowing(false);
+        put(toElementTop({ contentPx, viewPx }, next));
+        setPosition({ top: next, elementTop: elementTop.current });
+      },
+      firstSeen: () => (layout.rowCount === 0 ? store.first : layout.at(Math.floor(shownTop / ROW_PX)).line),
+    };
+  });
+
+  const onScroll = (): void => {
+    const now = scroller.current?.scrollTop ?? 0;
+    if (now === elementTop.current) return;
+    const next = toContentTop(scroll, { top: shownTop, elementBefore: elementTop.current, elementTop: now });
+    elementTop.current = now;
+    setPosition({ top: next, elementTop: now });
+    const isAtEnd = next >= lastTop - ROW_PX;
+    // A log that has ended has nothing to follow, but its end is where one may stay.
+    if (isAtEnd !== isFollowing) onFollowing(isAtEnd);
+  };
+
+  const from = Math.max(0, Math.floor(shownTop / ROW_PX) - OVERSCAN);
+  const to = Math.min(layout.rowCount, Math.ceil((shownTop + viewPx) / ROW_PX) + OVERSCAN);
+  const rows: ReactNode[] = [];
+  for (let row = from; row < to; row += 1) {
+    const { line, part } = layout.at(row);
+    rows.push(
+      <LogRow
+        key={row}
+        text={store.textOf(line)}
+        style={store.styleOf(line)}
+        stream={store.streamOf(line)}
+        atMs={hasTimes ? store.atMsOf(line) : null}
+        from={columns === null ? null : part * columns}
+        columns={columns}
+        wanted={wanted}
+        isCurrent={line === currentLine}
+      />,
+    );
+  }
+  // Where a content is scaled, its rows stand where the element is, wherever the content is by its share.
+  const isScaled = contentPx > MAX_ELEMENT_PX && !isFollowing;
+  const shownElementTop = isScaled ? position.elementTop : toElementTop(scroll, shownTop);
+  const offset = shownElementTop + from * ROW_PX - shownTop;
+  return (
+    <div className="relative min-h-60 flex-1">
+      <div
+        ref={scroller}
+        role="region"
+        aria-label="Log"
+        tabIndex={0}
+        data-rows={layout.rowCount}
+        className="absolute inset-0 overflow-auto rounded-lg border border-line bg-surface font-mono text-xs leading-[18px] outline-offset-[-2px] [overflow-anchor:none]"
+        onScroll={onScroll}
+      >
+        <div className="relative min-w-full" style={{ height: elementHeight(scroll) }}>
+          <div className="absolute left-0 min-w-full px-1" style={{ top: offset }}>
+            {rows}
+          </div>
+        </div>
+      </div>
+      {isLive && !isFollowing && (
+        <div className="pointer-events-none absolute inset-x-0 bottom-4 flex justify-center">
+          <Button
+            kind="primary"
+            icon={<ArrowDown size={14} aria-hidden />}
+            className="pointer-events-auto shadow"
+            onClick={() => onFollowing(true)}
+          >
+            Resume following
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function useViewHeight(scroller: RefObject<HTMLDivElement | null>, onWidth: (px: number) => void): number {
+  const [viewPx, setViewPx] = useState(400);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      setViewPx(element.clientHeight);
+      onWidth(element.clientWidth);
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller, onWidth]);
+  return viewPx;
+}

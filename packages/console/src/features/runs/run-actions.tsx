@@ -1,0 +1,36 @@
+import type { Run } from "@keelson/contract";
+import { isTerminalRunStatus } from "@keelson/contract/plain";
+import { RotateCcw, Square } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { send } from "../../api/client.ts";
+import { useAction } from "../../api/use-action.ts";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmButton } from "../../ui/dialog.tsx";
+import { StartAgain } from "./start-again.tsx";
+
+export function RunActions({ run }: { run: Run }): ReactNode {
+  const [isStarting, setIsStarting] = useState(false);
+  const cancel = useAction<void, Run>(
+    (place) => send("POST", `/api/runs/${run.id}/cancel`, { query: place, body: {} }),
+    { done: ({ status }) => (status === "cancelled" ? "Cancelled" : "Asked to stop"), isShownInPlace: true },
+  );
+  return (
+    <>
+      <Button icon={<RotateCcw size={15} aria-hidden />} onClick={() => setIsStarting(true)}>
+        Start again
+      </Button>
+      {!isTerminalRunStatus(run.status) && run.status !== "cancel_requested" && (
+        <ConfirmButton
+          icon={<Square size={13} aria-hidden />}
+          title="Cancel this run?"
+          description="Its code is asked to stop and has 10 seconds to. This cannot be undone."
+          verb="Cancel the run"
+          onConfirm={() => cancel.mutateAsync()}
+        >
+          Cancel
+        </ConfirmButton>
+      )}
+      {isStarting && <StartAgain run={run} onClose={() => setIsStarting(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import { Terminal } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { Button } from "../../ui/button.tsx";
+import { CopyText } from "../../ui/copy-button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import type { Commands } from "./commands-of.ts";
+
+/** What is looked at, as commands for a terminal. */
+export function RunCommands({ commands }: { commands: () => Commands }): ReactNode {
+  const [shown, setShown] = useState<Commands | null>(null);
+  return (
+    <>
+      <Button icon={<Terminal size={15} aria-hidden />} onClick={() => setShown(commands())}>
+        As a command
+      </Button>
+      {shown !== null && (
+        <Dialog
+          title="As a command"
+          description="What you see, for a terminal. KEELSON_API_KEY is an API key of this environment."
+          isOpen
+          onClose={() => setShown(null)}
+        >
+          <CopyText text={shown.curl} />
+          {shown.keelson !== null && <CopyText text={shown.keelson} />}
+        </Dialog>
+      )}
+    </>
+  );
+}

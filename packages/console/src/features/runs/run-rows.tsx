@@ -1,0 +1,146 @@
+import type { RunStatus } from "@keelson/contract/plain";
+import { useNavigate } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowUp } from "lucide-react";
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { usePlace } from "../../api/place.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorPanel } from "../../ui/error-panel.tsx";
+import { RUN_HEADINGS, RunRowView } from "./run-row.tsx";
+import type { LoadedRuns } from "./use-run-list.ts";
+
+const ROW_PX = 36;
+/** This many rows before the last one, the next page is asked for. */
+const ROWS_AHEAD = 150;
+
+type RowsProps = LoadedRuns & { statuses: readonly RunStatus[] | undefined };
+
+/** Any number of rows of which only the seen ones are there. What is new moves nothing unless the top is looked at. */
+export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: RowsProps): ReactNode {
+  const { environment_id } = usePlace();
+  const navigate = useNavigate();
+  const id = useId();
+  const scroller = useRef<HTMLDivElement>(null);
+  const [isAtTop, setIsAtTop] = useState(true);
+  const [selected, setSelected] = useState<string | null>(null);
+  const { length, cursor, newCount } = list;
+  const rows = useVirtualizer({
+    count: length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  const { startIndex: from, endIndex: to } = rows.range ?? { startIndex: 0, endIndex: 0 };
+
+  useEffect(() => {
+    setSeen(from, to + 1);
+    if (to + ROWS_AHEAD >= length) loadOlder();
+  }, [from, to, length, cursor, setSeen, loadOlder]);
+  useEffect(() => {
+    if (isAtTop && newCount !== 0) list.showNew(statuses);
+  }, [isAtTop, newCount, list, statuses]);
+
+  const selectedIndex = indexOf(list, selected, from);
+  const select = (index: number): void => {
+    const next = Math.max(0, Math.min(index, length - 1));
+    setSelected(list.at(next)?.id ?? null);
+    rows.scrollToIndex(next);
+  };
+  const open = (runId: string): void =>
+    void navigate({ to: "/e/$environmentId/runs/$runId", params: { environmentId: environment_id, runId } });
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, to - from - 1);
+    if (event.key === "j" || event.key === "ArrowDown") select(selectedIndex + 1);
+    else if (event.key === "k" || event.key === "ArrowUp") select(selectedIndex - 1);
+    else if (event.key === "PageDown") select(Math.max(selectedIndex, from) + page);
+    else if (event.key === "PageUp") select(Math.max(selectedIndex, 0) - page);
+    else if (event.key === "Home") select(0);
+    else if (event.key === "End") select(length - 1);
+    else if (event.key === "Enter" && selected !== null) open(selected);
+    else return;
+    event.preventDefault();
+  };
+  const showTop = (): void => {
+    list.showNew(statuses);
+    scroller.current?.scrollTo({ top: 0 });
+    scroller.current?.focus({ preventScroll: true });
+  };
+
+  return (
+    <div className="relative min-h-40 flex-1 overflow-hidden rounded-lg border border-line bg-surface">
+      <div role="status" className="absolute inset-x-0 top-10 z-10 flex h-0 justify-center">
+        {!isAtTop && newCount !== 0 && (
+          <Button
+            kind="primary"
+            icon={<ArrowUp size={14} aria-hidden />}
+            className="h-8 shadow"
+            onClick={showTop}
+          >
+            {newCount === null ? "Many new runs" : newCount === 1 ? "1 new run" : `${newCount} new runs`}
+          </Button>
+        )}
+      </div>
+      <div
+        ref={scroller}
+        role="grid"
+        aria-label="Runs"
+        aria-rowcount={cursor === null ? length + 1 : -1}
+        aria-activedescendant={selectedIndex >= from && selectedIndex <= to ? `${id}-${selected}` : undefined}
+        tabIndex={0}
+        className="h-full overflow-auto outline-offset-[-2px] [overflow-anchor:none]"
+        onKeyDown={onKey}
+        onClick={(event) => {
+          const link = event.target instanceof Element ? event.target.closest("[data-run]") : null;
+          const runId = link?.getAttribute("data-run") ?? null;
+          if (runId === null || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+          event.preventDefault();
+          open(runId);
+        }}
+        onScroll={({ currentTarget }) => setIsAtTop(currentTarget.scrollTop < ROW_PX / 2)}
+      >
+        {RUN_HEADINGS}
+        <div role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const row = list.at(index);
+            if (row === undefined) return null;
+            return (
+              <RunRowView
+                key={row.id}
+                id={`${id}-${row.id}`}
+                row={row}
+                index={index}
+                top={start}
+                isSelected={row.id === selected}
+                environmentId={environment_id}
+                onSelect={setSelected}
+              />
+            );
+          })}
+        </div>
+        {olderError !== null && (
+          <div className="sticky left-0 p-3">
+            <ErrorPanel error={olderError} onRetry={loadOlder} />
+          </div>
+        )}
+        {cursor !== null && olderError === null && (
+          <p className="sticky left-0 p-3 text-center text-quiet">Loading older runs …</p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Where the selected row is now: rows that came above it move it. -1, just before the first seen one, when none is. */
+function indexOf(list: LoadedRuns["list"], selected: string | null, from: number): number {
+  if (selected === null) return from - 1;
+  let low = 0;
+  let high = list.length;
+  // Newest first, which is the order of ids.
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list.at(middle)?.id ?? "") > selected) low = middle + 1;
+    else high = middle;
+  }
+  return list.at(low)?.id === selected ? low : low - 1;
+}

@@ -1,0 +1,105 @@
+import type { Run } from "@keelson/contract";
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo, useState, type ReactNode } from "react";
+import { send } from "../../api/client.ts";
+import { usePlace } from "../../api/place.ts";
+import { useAction } from "../../api/use-action.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyText } from "../../ui/copy-button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { ErrorPanel } from "../../ui/error-panel.tsx";
+import { CheckField, TextAreaField } from "../../ui/field.tsx";
+import { startCommands } from "./commands-of.ts";
+
+type Parsed = { value: unknown; problem: null } | { value: undefined; problem: string };
+
+function parseJson(text: string): Parsed {
+  try {
+    return { value: JSON.parse(text) as unknown, problem: null };
+  } catch (error) {
+    return { value: undefined, problem: error instanceof Error ? error.message : "This is not JSON." };
+  }
+}
+
+/** Starts the same task, or a new session of the same actor, by the current deployment. */
+export function StartAgain({ run, onClose }: { run: Run; onClose: () => void }): ReactNode {
+  const { environment_id } = usePlace();
+  const navigate = useNavigate();
+  const [text, setText] = useState(() => JSON.stringify(run.payload, null, 2));
+  const [isSame, setIsSame] = useState(true);
+  const parsed = useMemo(() => parseJson(text), [text]);
+  const options = {
+    tags: run.tags,
+    queue: run.queue,
+    priority: run.priority,
+    ...(run.concurrency_key !== null && { concurrency_key: run.concurrency_key }),
+  };
+  const start = useAction<void, Run>(
+    async (place) => {
+      const body = { ...place, ...(isSame && options) };
+      if (run.task !== null)
+        return send<Run>("POST", `/api/tasks/${run.task}/start`, {
+          body: { ...body, payload: parsed.value },
+        });
+      const path = `/api/actors/${run.actor ?? ""}/start`;
+      return (await send<{ run: Run }>("POST", path, { body: { ...body, input: parsed.value } })).run;
+    },
+    {
+      done: "Started",
+      isShownInPlace: true,
+      onDone: ({ id }) => {
+        onClose();
+        void navigate({
+          to: "/e/$environmentId/runs/$runId",
+          params: { environmentId: environment_id, runId: id },
+        });
+      },
+    },
+  );
+  const { curl } = startCommands(
+    { ...run, payload: (parsed.value ?? null) as Run["payload"] },
+    location.origin,
+  );
+  return (
+    <Dialog
+      title={`Start ${run.task ?? run.actor ?? ""} again`}
+      description={
+        run.task === null
+          ? "Starts a new session of the actor, by the current deployment."
+          : "Starts a new run of the task, by the current deployment. This one stays as it is."
+      }
+      isOpen
+      onClose={onClose}
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (parsed.problem === null) start.mutate();
+        }}
+      >
+        <TextAreaField
+          label={run.task === null ? "Input" : "Payload"}
+          rows={10}
+          spellCheck={false}
+          value={text}
+          error={parsed.problem}
+          onChange={({ target }) => setText(target.value)}
+        />
+        <CheckField
+          label="With the same tags, queue, concurrency key and priority"
+          checked={isSame}
+          onChange={({ target }) => setIsSame(target.checked)}
+        />
+        {start.error !== null && <ErrorPanel error={start.error} />}
+        {parsed.problem === null && text.length < 2000 && <CopyText text={curl} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Close</Button>
+          <Button type="submit" kind="primary" isBusy={start.isPending} disabled={parsed.problem !== null}>
+            Start
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

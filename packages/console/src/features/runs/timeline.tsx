@@ -1,0 +1,197 @@
+import type { Run } from "@keelson/contract";
+import { isTerminalRunStatus } from "@keelson/contract/plain";
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useRef, useState, type ReactNode } from "react";
+import { usePlace } from "../../api/place.ts";
+import { useItem } from "../../api/use-item.ts";
+import { Loading } from "../../ui/async.tsx";
+import type { Tone } from "../../ui/badge.tsx";
+import { cx } from "../../ui/class-names.ts";
+import { describeDuration } from "../../ui/describe-time.ts";
+import { useNow } from "../../ui/time.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
+import { layOutTimeline, ticksOf, type Bar, type BarKind, type TimelineLayout } from "./lay-out-timeline.ts";
+import type { RunEvents } from "./run-events.ts";
+import type { RunPage } from "./run-list.ts";
+
+const ROW_PX = 30;
+const CHILDREN = 200;
+const GRID =
+  "grid grid-cols-[9rem_minmax(0,1fr)_5rem] items-center gap-x-3 px-3 sm:grid-cols-[14rem_minmax(0,1fr)_6rem]";
+
+const KIND_NAMES: Record<BarKind, string> = {
+  queued: "",
+  delayed: "",
+  attempt: "",
+  suspended: "",
+  step: "step",
+  wait: "wait",
+  child: "run",
+};
+const FILLS: Record<Tone, string> = {
+  neutral: "bg-quiet",
+  good: "bg-good",
+  bad: "bg-bad",
+  warn: "bg-warn",
+  info: "bg-info",
+  accent: "bg-accent",
+};
+
+/** What took how long, on one axis: states and attempts of the run, its steps and waits, and the runs it started. */
+export function Timeline({ run, events }: { run: Run; events: RunEvents }): ReactNode {
+  const { environment_id } = usePlace();
+  const isLive = !isTerminalRunStatus(run.status);
+  const { data: page } = useItem<RunPage>("/api/runs", {
+    query: { parent_run_id: run.id, limit: CHILDREN },
+    refetchMs: isLive || run.finished_at === null ? 2000 : undefined,
+  });
+  const nowMs = useNow();
+  const layout = layOutTimeline(events.all, page?.runs ?? [], nowMs);
+  if (layout.bars.length === 0) return <Loading />;
+  return (
+    <div className="flex h-full min-h-80 flex-col gap-2">
+      <Bars layout={layout} nowMs={nowMs} environmentId={environment_id} />
+      {(page?.runs.length ?? 0) > 0 && (
+        <Link
+          to="/e/$environmentId/runs"
+          params={{ environmentId: environment_id }}
+          search={{ parent_run_id: run.id }}
+          className="shrink-0 text-sm text-accent hover:underline"
+        >
+          {page?.next_cursor === null
+            ? "Its child runs as a list"
+            : `All child runs; the newest ${CHILDREN} are shown`}
+        </Link>
+      )}
+    </div>
+  );
+}
+
+const clock = (ms: number): string => new Date(ms).toISOString().replace("T", " ").replace("Z", " UTC");
+
+/** Exactly when, and how long. */
+const describeBar = ({ fromMs, toMs }: Bar, nowMs: number): string =>
+  `${clock(fromMs)} – ${toMs === null ? "now" : clock(toMs)}, ${describeDuration(Math.max(0, (toMs ?? nowMs) - fromMs))}`;
+
+function Bars({
+  layout,
+  nowMs,
+  environmentId,
+}: {
+  layout: TimelineLayout;
+  nowMs: number;
+  environmentId: string;
+}): ReactNode {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [pointed, setPointed] = useState<string | null>(null);
+  const { bars, fromMs, toMs } = layout;
+  const lengthMs = toMs - fromMs;
+  const rows = useVirtualizer({
+    count: bars.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+  });
+  const share = (ms: number): string => `${(100 * ms) / lengthMs}%`;
+  const pointedBar = bars.find(({ key }) => key === pointed);
+  return (
+    <div
+      ref={scroller}
+      role="region"
+      aria-label="Timeline"
+      tabIndex={0}
+      className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-surface outline-offset-[-2px]"
+    >
+      <div className="sticky top-0 z-[5] border-b border-line bg-raised py-1.5 text-xs text-quiet">
+        <div className={GRID}>
+          <span className="tabular-nums">{describeDuration(lengthMs)} in all</span>
+          <span aria-hidden className="relative block h-4">
+            {ticksOf(lengthMs).map((tick) => (
+              <span
+                key={tick}
+                className="absolute border-l border-line pl-1 whitespace-nowrap"
+                style={{ left: share(tick) }}
+              >
+                {tick === 0 ? "0" : describeTick(tick)}
+              </span>
+            ))}
+          </span>
+          <span className="text-right">Took</span>
+        </div>
+        <p className="truncate px-3 pt-1 font-mono" aria-live="off">
+          {pointedBar === undefined
+            ? `From ${clock(fromMs)}`
+            : `${visibleText(pointedBar.label)}: ${describeBar(pointedBar, nowMs)}`}
+        </p>
+      </div>
+      <ol className="relative" style={{ height: rows.getTotalSize() }}>
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const bar = bars[index];
+          if (bar === undefined) return null;
+          const { key, kind, label, tone, runId } = bar;
+          const endMs = bar.toMs ?? nowMs;
+          return (
+            <li
+              key={key}
+              aria-posinset={index + 1}
+              aria-setsize={bars.length}
+              tabIndex={0}
+              title={describeBar(bar, nowMs)}
+              className={cx(
+                GRID,
+                "absolute inset-x-0 h-[30px] border-b border-line outline-offset-[-2px] hover:bg-raised",
+              )}
+              style={{ top: start }}
+              onFocus={() => setPointed(key)}
+              onMouseEnter={() => setPointed(key)}
+            >
+              <span className="flex min-w-0 items-baseline gap-1.5">
+                {KIND_NAMES[kind] !== "" && <span className="text-xs text-quiet">{KIND_NAMES[kind]}</span>}
+                {runId === null ? (
+                  <bdi className="truncate">{visibleText(label)}</bdi>
+                ) : (
+                  <Link
+                    to="/e/$environmentId/runs/$runId"
+                    params={{ environmentId, runId }}
+                    className="truncate text-accent hover:underline"
+                  >
+                    {label}
+                  </Link>
+                )}
+              </span>
+              <span aria-hidden className="relative block h-full">
+                <span
+                  data-bar={kind}
+                  className={cx(
+                    "absolute top-2 h-3.5 min-w-[3px] rounded-sm",
+                    FILLS[tone],
+                    (kind === "queued" || kind === "delayed" || kind === "suspended") && "opacity-40",
+                    bar.toMs === null && "animate-pulse",
+                  )}
+                  style={{
+                    left: `min(${share(bar.fromMs - fromMs)}, 100% - 3px)`,
+                    width: share(Math.max(0, endMs - bar.fromMs)),
+                  }}
+                />
+              </span>
+              <span className="text-right text-xs tabular-nums">
+                {describeDuration(Math.max(0, endMs - bar.fromMs))}
+                <span className="sr-only">
+                  , from {describeDuration(bar.fromMs - fromMs)} after the beginning
+                  {bar.toMs === null && ", still under way"}
+                </span>
+              </span>
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}
+
+/** Round times need no second figure. */
+const describeTick = (ms: number): string =>
+  describeDuration(ms)
+    .replace(/\.0 s$/, " s")
+    .replace(/ 0 (s|min|h)$/, "");

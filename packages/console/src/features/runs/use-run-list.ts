@@ -1,0 +1,108 @@
+import type { Run } from "@keelson/contract";
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { get } from "../../api/client.ts";
+import { usePlace } from "../../api/place.ts";
+import { isNotFound } from "../../api/use-follow.ts";
+import { itemKey, useItem } from "../../api/use-item.ts";
+import { toRunQuery, type RunFilters } from "./run-filters.ts";
+import { createRunList, type RunList, type RunPage } from "./run-list.ts";
+
+const PATH = "/api/runs";
+const NEWEST_ROWS = 100;
+const OLDER_ROWS = 200;
+const REFETCH_MS = 2000;
+/** More rows are not seen at a time. */
+const MAX_SEEN = 60;
+
+export type LoadedRuns = {
+  list: RunList;
+  /** Why nothing can be shown. */
+  error: unknown;
+  /** Why no older page came. */
+  olderError: unknown;
+  loadOlder: () => void;
+  refetch: () => void;
+  /** Which rows are seen: those of them that live are read again and again. */
+  setSeen: (from: number, to: number) => void;
+};
+
+/** Runs by the filters: the newest page and the seen live rows are kept current, older pages are read when asked for. */
+export function useRunList(filters: RunFilters): LoadedRuns {
+  const place = usePlace();
+  const key = JSON.stringify(filters);
+  const { query, list } = useMemo(
+    () => ({ query: toRunQuery(JSON.parse(key) as RunFilters, Date.now()), list: createRunList() }),
+    [key],
+  );
+  useSyncExternalStore(list.subscribe, list.version);
+  const newest = useItem<RunPage>(PATH, {
+    query: { ...query, limit: NEWEST_ROWS },
+    refetchMs: REFETCH_MS,
+  });
+  useEffect(() => {
+    if (newest.data !== undefined) list.readNewest(newest.data);
+  }, [newest.data, list]);
+
+  const [olderError, setOlderError] = useState<unknown>(null);
+  const loading = useRef<RunList>(null);
+  const loadOlder = useCallback((): void => {
+    const { cursor } = list;
+    if (cursor === null || cursor === undefined || loading.current === list) return;
+    loading.current = list;
+    const read = async (): Promise<void> => {
+      try {
+        list.addOlder(await get<RunPage>(PATH, { ...place, ...query, limit: OLDER_ROWS, cursor }), cursor);
+        setOlderError(null);
+      } catch (error) {
+        setOlderError(error);
+      } finally {
+        if (loading.current === list) loading.current = null;
+      }
+    };
+    void read();
+  }, [list, place, query]);
+
+  const setSeen = useSeenRows(list);
+  const { error, data, refetch } = newest;
+  return {
+    list,
+    error: data === undefined ? error : null,
+    olderError,
+    loadOlder,
+    refetch: () => void refetch(),
+    setSeen,
+  };
+}
+
+type Seen = { from: number; to: number };
+
+/** Reads the seen rows that live one by one: the list with its filters would not tell what became of them. */
+function useSeenRows(list: RunList): (from: number, to: number) => void {
+  const place = usePlace();
+  const seen = useRef<Seen>({ from: 0, to: 0 });
+  const { data } = useQuery({
+    queryKey: [...itemKey(place.environment_id, PATH), "seen"],
+    queryFn: async ({ signal }) => {
+      const { from, to } = seen.current;
+      const ids = list.liveIds(from, Math.min(to, from + MAX_SEEN));
+      const runs = await Promise.all(
+        ids.map((id) =>
+          get<Run>(`${PATH}/${id}`, place, signal).catch((error: unknown) => {
+            // It was dropped: its row stays as it was.
+            if (isNotFound(error)) return null;
+            throw error;
+          }),
+        ),
+      );
+      return runs.filter((run) => run !== null);
+    },
+    refetchInterval: REFETCH_MS,
+  });
+  useEffect(() => {
+    if (data !== undefined && data.length > 0) list.update(data);
+  }, [data, list]);
+  return useCallback((from, to) => {
+    seen.current = { from, to };
+  }, []);
+}

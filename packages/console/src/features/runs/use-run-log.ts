@@ -1,0 +1,21 @@
+import type { Run, RunLogChunk } from "@keelson/contract";
+import { useMemo, useSyncExternalStore } from "react";
+import { useFollow, type Follow } from "../../api/use-follow.ts";
+import { createRunLog, type RunLog } from "./log-chunks.ts";
+
+export const logPath = (runId: string): string => `/api/runs/${encodeURIComponent(runId)}/logs`;
+
+/** The run's log from its beginning, and what is written meanwhile. */
+export function useRunLog({ id }: Run): { log: RunLog; version: number; follow: Follow } {
+  const log = useMemo(() => createRunLog(), [id]);
+  const version = useSyncExternalStore(log.subscribe, log.version);
+  const follow = useFollow(logPath(id), {
+    onEvents: (batch) => {
+      const chunks = batch.filter(({ event }) => event === "run_log").map(({ data }) => data as RunLogChunk);
+      if (chunks.length > 0) log.add(chunks);
+      if (batch.some(({ event }) => event === "end")) log.finish();
+    },
+    onGap: (earliest) => log.skipTo(earliest),
+  });
+  return { log, version, follow };
+}

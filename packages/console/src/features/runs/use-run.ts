@@ -1,0 +1,37 @@
+import type { Run, RunEvent } from "@keelson/contract";
+import { isTerminalRunStatus } from "@keelson/contract/plain";
+import { useQueryClient, type UseQueryResult } from "@tanstack/react-query";
+import { useMemo, useSyncExternalStore } from "react";
+import { usePlace } from "../../api/place.ts";
+import { useFollow, type Follow } from "../../api/use-follow.ts";
+import { itemKey, useItem } from "../../api/use-item.ts";
+import { createRunEvents, type RunEvents } from "./run-events.ts";
+
+/** While it lives, why it is not running may change without an event. */
+const REFETCH_MS = 2000;
+/** Kinds whose run is no longer what it was. Metadata may change many times a second: it is read in its turn. */
+const CHANGES = /^(run|lease)\./;
+
+/** A run as it is now: read again when its events say that it changed. */
+export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEvents; follow: Follow } {
+  const place = usePlace();
+  const queries = useQueryClient();
+  const path = `/api/runs/${encodeURIComponent(runId)}`;
+  const queryKey = itemKey(place.environment_id, path);
+  const known = queries.getQueryData<Run>(queryKey);
+  const run = useItem<Run>(path, {
+    refetchMs: known !== undefined && isTerminalRunStatus(known.status) ? undefined : REFETCH_MS,
+  });
+  const events = useMemo(() => createRunEvents(), [path]);
+  useSyncExternalStore(events.subscribe, events.version);
+  const follow = useFollow(`${path}/events`, {
+    onEvents: (batch) => {
+      const heard = batch.filter(({ event }) => event === "run_event").map(({ data }) => data as RunEvent);
+      if (heard.length > 0) events.add(heard);
+      if (heard.some(({ kind }) => CHANGES.test(kind)) || batch.some(({ event }) => event === "end"))
+        void queries.invalidateQueries({ queryKey }, { cancelRefetch: false });
+    },
+    onGap: (earliest) => events.skipTo(earliest),
+  });
+  return { run, events, follow };
+}

@@ -1,0 +1,161 @@
+// The page of runs in headless Chromium.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { fillRuns } from "./support/fill-runs.ts";
+import { openConsole, type ConsolePage } from "./support/open-console.ts";
+
+const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
+const MANY = 20_000;
+
+/** Scrolls through the grid to its end; what it showed, by row, and the pace of its frames at both ends. */
+const SCROLL_THROUGH = `(async () => {
+  const grid = document.querySelector("[role=grid]");
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const rows = new Map(), doubled = [], paces = [];
+  let mostElements = 0, last = 0;
+  const headings = 36, rowPx = 36;
+  for (;;) {
+    last = performance.now();
+    await frame();
+    paces.push(performance.now() - last);
+    // What is in sight must be drawn before it is scrolled away: on a busy machine that takes some frames.
+    const wanted = Math.floor((grid.scrollTop + grid.clientHeight - headings) / rowPx) - 1;
+    while (![...grid.querySelectorAll("[role=row][id]")].some((row) => Number(row.ariaRowIndex) - 2 >= wanted)) await frame();
+    for (const row of grid.querySelectorAll("[role=row][id]")) {
+      const index = Number(row.ariaRowIndex) - 2, id = row.id.split("-").at(-1);
+      if (rows.has(index) && rows.get(index) !== id) doubled.push([index, id]);
+      rows.set(index, id);
+    }
+    mostElements = Math.max(mostElements, document.getElementsByTagName("*").length);
+    const end = grid.scrollHeight - grid.clientHeight;
+    if (grid.getAttribute("aria-rowcount") !== "-1" && grid.scrollTop >= end - 1) break;
+    // Never past what has been looked at: the next rows must come into sight.
+    grid.scrollTop = Math.min(end, grid.scrollTop + grid.clientHeight);
+  }
+  const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+  const tenth = Math.floor(paces.length / 10);
+  return { ids: [...rows].sort(([a], [b]) => a - b).map(([, id]) => id), indexes: rows.size, doubled, mostElements,
+    first: median(paces.slice(0, tenth)), last: median(paces.slice(-tenth)) };
+})()`;
+
+describe("the page of runs", options, () => {
+  let scene: RunScene;
+  let console: ConsolePage;
+  const scrollTop = () => console.page.evaluate('document.querySelector("[role=grid]").scrollTop');
+  const grid = () => console.page.getByRole("grid", { name: "Runs" });
+  before(async () => {
+    scene = await startRunScene({ tasks: [{ id: "report" }, { id: "other" }] });
+    console = await openConsole(scene.server);
+  });
+  after(async () => {
+    await console?.close();
+    await scene?.stop();
+  });
+
+  test("says what to do when there are none", async () => {
+    await console.goto("runs");
+    await console.page.getByText("keelson task start").waitFor();
+    assert.deepEqual(await console.violations(), []);
+  });
+
+  test("shows a new run, and what becomes of it, where it stands", async () => {
+    const { page } = console;
+    const run = await scene.start("report", { tags: ["first"] });
+    const row = grid().getByRole("row", { name: /first/ });
+    await row.getByText("queued").waitFor();
+    assert.equal(run.id, (await row.getAttribute("id"))?.split("-").at(-1));
+    await scene.worker.finish(await scene.worker.takeOne());
+    await row.getByText("succeeded").waitFor();
+    await page.getByRole("button", { name: /succeeded\s*1$/ }).waitFor();
+    assert.deepEqual(await console.violations(), []);
+  });
+
+  test("keeps its filters in the address", async () => {
+    const { page } = console;
+    const other = await scene.start("other", { tags: ["second", "x"] });
+    const rows = grid().getByRole("row", { name: /report|other/ });
+    await rows.nth(1).waitFor();
+    await page.getByRole("button", { name: /^queued/ }).click();
+    await page.getByRole("combobox", { name: "Task or actor" }).selectOption("other");
+    await page.getByRole("textbox", { name: /^Tag/ }).fill("second");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Remove the filter tag second" }).waitFor();
+    const { searchParams } = new URL(page.url());
+    assert.deepEqual(
+      ["status", "task", "tag"].map((name) => searchParams.get(name)),
+      ['["queued"]', "other", '["second"]'],
+    );
+    await page.reload();
+    await grid().getByText("other").waitFor();
+    assert.equal(await rows.count(), 1);
+    await page.getByRole("button", { name: "As a command" }).click();
+    await page.getByText(/v1\/runs\?status=queued&task=other&tag=second/).waitFor();
+    await page.getByText("keelson run list --status queued --task other --tag second").waitFor();
+    await page.keyboard.press("Escape");
+    await scene.cancel(other.id);
+    // Its row stays where it is: what somebody looks at does not vanish.
+    await grid().getByText("cancelled").waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: "Remove the filter tag second" }).waitFor({ state: "detached" });
+    await console.goto("runs?task=none");
+    await page.getByText("No run fits these filters").waitFor();
+    await page.getByRole("button", { name: "Show all runs" }).click();
+    await rows.nth(1).waitFor();
+  });
+
+  test("scrolls through twenty thousand, with few of them in the page, none missing and none twice", async (t) => {
+    const [newest] = (await scene.call("GET", "/v1/runs?limit=1")).body.runs;
+    await fillRuns(scene.server, newest.id, MANY);
+    const { page } = console;
+    await page.setViewportSize({ width: 1280, height: 3600 });
+    await page.reload();
+    await grid().getByText("n50", { exact: true }).waitFor();
+    const seen = (await page.evaluate(SCROLL_THROUGH)) as {
+      ids: string[];
+      indexes: number;
+      doubled: unknown[];
+      mostElements: number;
+      first: number;
+      last: number;
+    };
+    assert.deepEqual(seen.doubled, []);
+    assert.equal(seen.ids.length, MANY + 2);
+    assert.equal(new Set(seen.ids).size, MANY + 2);
+    assert.ok(seen.mostElements < 5000, `${seen.mostElements} elements`);
+    t.diagnostic(
+      `${seen.mostElements} elements at most; a frame took ${seen.first.toFixed(1)} ms at the beginning, ${seen.last.toFixed(1)} ms at the end`,
+    );
+    assert.ok(seen.last < 10 * Math.max(seen.first, 16), "the end is not slower than the beginning");
+  });
+
+  test("announces what is new to who looks at old ones, and moves nothing", async () => {
+    const { page } = console;
+    const before = await scrollTop();
+    await Promise.all([scene.start("report", { tags: ["fresh"] }), scene.start("report")]);
+    const button = page.getByRole("button", { name: "2 new runs" });
+    await button.waitFor();
+    assert.equal(await scrollTop(), before);
+    await button.click();
+    await grid().getByText("fresh").waitFor();
+    assert.equal(await scrollTop(), 0);
+    await scene.cancelAll();
+  });
+
+  test("opens a run by the keyboard alone", async () => {
+    const { page } = console;
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await console.goto("runs?status=cancelled&task=other");
+    await grid().getByText("other").waitFor();
+    await grid().focus();
+    for (const key of ["j", "j", "k", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(/\/runs\/run_/);
+  });
+
+  test("asks nobody but its server, and breaks no rule of its own", () => {
+    assert.deepEqual(console.foreign, []);
+    assert.deepEqual(console.problems, []);
+  });
+});

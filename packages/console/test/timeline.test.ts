@@ -1,0 +1,210 @@
+// What the timeline of a run draws, without a browser.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { RunEvent } from "@keelson/contract";
+import { layOutTimeline, ticksOf, type Child } from "../src/features/runs/lay-out-timeline.ts";
+import { readStack } from "../src/features/runs/read-stack.ts";
+import { runCommands, runsCommands, shellWord, startCommands } from "../src/features/runs/commands-of.ts";
+
+type Told = readonly [kind: RunEvent["kind"], second: number, attributes?: object, attempt?: number];
+const eventsOf = (told: readonly Told[]): RunEvent[] =>
+  told.map(([kind, second, attributes = {}, attempt = 1], index) => ({
+    id: String(index + 1),
+    run_id: "run_x",
+    attempt_number: attempt,
+    kind,
+    severity: "info",
+    message: "",
+    attributes: attributes as RunEvent["attributes"],
+    at: new Date(second * 1000).toISOString(),
+  }));
+/** The bars as `kind label from-to`, in seconds, `…` where one goes on. */
+const barsOf = (told: readonly Told[], children: readonly Child[] = [], now = 100): string[] =>
+  layOutTimeline(eventsOf(told), children, now * 1000).bars.map(
+    ({ kind, label, tone, fromMs, toMs }) =>
+      `${kind} ${label} ${tone} ${fromMs / 1000}-${toMs === null ? "…" : toMs / 1000}`,
+  );
+
+describe("the timeline of a run", () => {
+  const start: Told[] = [
+    ["run.created", 0],
+    ["run.queued", 0],
+    ["run.leased", 1],
+    ["run.started", 2],
+  ];
+  const cases: readonly [name: string, told: readonly Told[], bars: readonly string[]][] = [
+    ["nothing", [], []],
+    ["a run that waits for a worker", start.slice(0, 2), ["queued Queued neutral 0-…"]],
+    ["a run at work", start, ["queued Queued neutral 0-2", "attempt Attempt 1 info 2-…"]],
+    [
+      "a run that succeeded",
+      [...start, ["run.succeeded", 5]],
+      ["queued Queued neutral 0-2", "attempt Attempt 1 good 2-5"],
+    ],
+    [
+      "two attempts",
+      [
+        ...start,
+        ["run.retry_delayed", 3],
+        ["run.queued", 4],
+        ["run.started", 5, {}, 2],
+        ["run.failed", 6, {}, 2],
+      ],
+      [
+        "queued Queued neutral 0-2",
+        "attempt Attempt 1 bad 2-3",
+        "delayed Delay before the next attempt warn 3-4",
+        "queued Queued neutral 4-5",
+        "attempt Attempt 2 bad 5-6",
+      ],
+    ],
+    [
+      "steps, told at their ends",
+      [
+        ...start,
+        ["step.failed", 4, { step: "fetch", try: 1, duration_ms: 1500 }],
+        ["step.completed", 6, { step: "fetch", try: 2, duration_ms: 500 }],
+      ],
+      [
+        "queued Queued neutral 0-2",
+        "attempt Attempt 1 info 2-…",
+        "step fetch warn 2.5-4",
+        "step fetch, try 2 good 5.5-6",
+      ],
+    ],
+    [
+      "a wait, parked",
+      [
+        ...start,
+        ["wait.created", 3, { name: "approval", position: 1 }],
+        ["run.waiting", 3],
+        ["wait.resolved", 8, { position: 1 }],
+        ["run.resumed", 8],
+      ],
+      ["queued Queued neutral 0-2", "attempt Attempt 1 info 2-…", "wait approval accent 3-8"],
+    ],
+    [
+      "a wait, suspended",
+      [
+        ...start,
+        ["wait.created", 3, { kind: "timer", position: 1 }],
+        ["run.waiting", 3],
+        ["run.suspended", 4],
+        ["wait.timed_out", 50, { position: 1 }],
+        ["run.queued", 50],
+        ["run.leased", 51],
+        ["run.resumed", 52],
+        ["run.succeeded", 53],
+      ],
+      [
+        "queued Queued neutral 0-2",
+        "attempt Attempt 1 neutral 2-4",
+        "wait timer warn 3-50",
+        "suspended Suspended neutral 4-50",
+        "queued Queued neutral 50-52",
+        "attempt Attempt 1, resumed good 52-53",
+      ],
+    ],
+    [
+      "a lost lease",
+      [...start, ["lease.lost", 17], ["run.queued", 17], ["run.started", 18, {}, 2]],
+      [
+        "queued Queued neutral 0-2",
+        "attempt Attempt 1 warn 2-17",
+        "queued Queued neutral 17-18",
+        "attempt Attempt 2 info 18-…",
+      ],
+    ],
+    [
+      "a cancelled run's open waits end with it",
+      [
+        ...start,
+        ["wait.created", 3, { name: "w", position: 1 }],
+        ["run.cancel_requested", 4],
+        ["run.cancelled", 5],
+      ],
+      ["queued Queued neutral 0-2", "attempt Attempt 1 neutral 2-5", "wait w accent 3-5"],
+    ],
+    [
+      "attributes that make no sense",
+      [
+        ["step.completed", 1, { step: 7, duration_ms: "long" }],
+        ["wait.resolved", 2],
+      ],
+      ["step step good 1-1"],
+    ],
+  ];
+  for (const [name, told, bars] of cases) test(name, () => assert.deepEqual(barsOf(told), bars));
+
+  test("has the runs that it started", () => {
+    const child = {
+      id: "run_c",
+      task: "part",
+      actor: null,
+      status: "running" as const,
+      created_at: new Date(3000).toISOString(),
+      finished_at: null,
+    };
+    assert.deepEqual(barsOf(start, [child]).slice(2), ["child part info 3-…"]);
+  });
+
+  test("its axis begins with the first and ends with the last, or now", () => {
+    const { fromMs, toMs } = layOutTimeline(eventsOf(start), [], 9000);
+    assert.deepEqual([fromMs, toMs], [0, 9000]);
+    const ended = layOutTimeline(eventsOf([...start, ["run.succeeded", 5]]), [], 9000);
+    assert.deepEqual([ended.fromMs, ended.toMs], [0, 5000]);
+  });
+
+  test("has a few round times at its axis, however long it is", () => {
+    for (const lengthMs of [1, 40, 999, 5_000, 61_000, 3_600_000, 90_000_000, 31_536_000_000]) {
+      const ticks = ticksOf(lengthMs);
+      assert.ok(ticks.length >= 1 && ticks.length <= 7, `${lengthMs}: ${ticks.join()}`);
+      assert.equal(ticks[0], 0);
+      assert.ok((ticks.at(-1) ?? 0) <= lengthMs);
+    }
+    assert.deepEqual(ticksOf(61_000), [0, 15_000, 30_000, 45_000, 60_000]);
+  });
+});
+
+test("a stack's frames of one's own code are told from others", () => {
+  const stack = `Error: no
+    at work (/app/src/work.ts:3:9)
+    at Module._compile (node:internal/modules/cjs/loader:1)
+    at call (/app/node_modules/left-pad/index.js:1:1)
+    at async Promise.all (index 0)
+    at async run (src/main.ts:9:1)`;
+  assert.deepEqual(
+    readStack(stack).map(({ isOwn }) => isOwn),
+    [false, true, false, false, false, true],
+  );
+});
+
+describe("what is seen, as a command", () => {
+  test("a word is one word of a shell, whatever is in it", () => {
+    assert.deepEqual(["plain", "", "a b", "it's", "$(rm)", "a\nb"].map(shellWord), [
+      "plain",
+      "''",
+      "'a b'",
+      "'it'\\''s'",
+      "'$(rm)'",
+      "'a\nb'",
+    ]);
+  });
+
+  test("names what the page shows", () => {
+    const { curl, keelson } = runsCommands({ status: ["failed"], tag: ["it's; $x"] }, "http://h", 0);
+    assert.match(curl, /^curl -sS 'http:\/\/h\/v1\/runs\?status=failed&tag=it%27s%3B\+%24x' \\\n/);
+    assert.equal(keelson, "keelson run list --status failed --tag 'it'\\''s; $x'");
+    assert.equal(runsCommands({ session_id: "sess_x" }, "http://h", 0).keelson, null);
+    assert.equal(runsCommands({ tag: ["a\u001b[2J"] }, "http://h", 0).keelson, null);
+    assert.equal(runCommands("run_x", "logs", "http://h").keelson, "keelson run logs run_x");
+  });
+
+  test("starts a run again by its payload", () => {
+    const run = { task: "t", actor: null, payload: { a: "it's" } } as never;
+    const { curl, keelson } = startCommands(run, "http://h");
+    assert.match(curl, /-d '\{"payload":\{"a":"it'\\''s"\}\}'$/);
+    assert.equal(keelson, `keelson task start t --payload '{"a":"it'\\''s"}'`);
+  });
+});
