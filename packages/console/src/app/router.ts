@@ -1,6 +1,7 @@
 import { createRouter } from "@tanstack/react-router";
 import { loginRoute } from "../features/login/login-route.ts";
 import { runsRoute } from "../features/runs/run-routes.ts";
+import { workspaceRoute, workspacesRoute } from "../features/workspaces/workspace-routes.ts";
 import { homeRoute } from "./home-route.ts";
 import {
   environmentRoute,
@@ -14,7 +15,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   signedInRoute.addChildren([
     homeRoute,
-    environmentRoute.addChildren([runsRoute]),
+    environmentRoute.addChildren([runsRoute, workspacesRoute, workspaceRoute]),
     organizationRoute.addChildren([]),
     systemRoute.addChildren([]),
   ]),
