@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 
 const LINE_PX = 20;
@@ -30,17 +30,16 @@ type CodeLinesProps = {
 
 /** Lines of code or output in a box of its own that scrolls; of many, those in sight are there. */
 export function CodeLines(props: CodeLinesProps): ReactNode {
-  const box = useRef<HTMLDivElement>(null);
+  const [box, setBox] = useState<HTMLDivElement | null>(null);
   const isAtEnd = useRef(true);
   const { label, count, width, className, followsEnd = false } = props;
   const isWhole = count <= MAX_LAID_OUT;
   useEffect(() => {
-    if (count > 0 && followsEnd && isAtEnd.current && box.current !== null)
-      box.current.scrollTop = box.current.scrollHeight;
-  }, [count, followsEnd]);
+    if (count > 0 && followsEnd && isAtEnd.current) box?.scrollTo({ top: box.scrollHeight });
+  }, [box, count, followsEnd]);
   return (
     <div
-      ref={box}
+      ref={setBox}
       tabIndex={0}
       role="region"
       aria-label={label}
@@ -50,24 +49,19 @@ export function CodeLines(props: CodeLinesProps): ReactNode {
       className={cx("min-h-0 overflow-auto bg-surface font-mono text-xs leading-5", className)}
     >
       <div dir="ltr" className="relative min-w-full" style={{ width: `calc(${width + 2}ch + 7rem)` }}>
-        {isWhole ? (
-          Array.from({ length: count }, (_, index) => <Line key={index} {...props} index={index} />)
-        ) : (
-          <SeenLines {...props} box={box} />
-        )}
+        {isWhole
+          ? Array.from({ length: count }, (_, index) => <Line key={index} {...props} index={index} />)
+          : box !== null && <SeenLines {...props} box={box} />}
       </div>
     </div>
   );
 }
 
-function SeenLines({
-  box,
-  ...props
-}: CodeLinesProps & { box: { current: HTMLDivElement | null } }): ReactNode {
+function SeenLines({ box, ...props }: CodeLinesProps & { box: HTMLDivElement }): ReactNode {
   // oxlint-disable-next-line react/incompatible-library -- what it answers is used in this render alone
   const virtualizer = useVirtualizer({
     count: props.count,
-    getScrollElement: () => box.current,
+    getScrollElement: () => box,
     estimateSize: () => LINE_PX,
     overscan: 30,
   });

@@ -1,12 +1,14 @@
 import type { DiffEntry, FileEntry } from "@keelson/contract";
 import { useMemo, type ReactNode } from "react";
 import { Loading } from "../../../ui/async.tsx";
+import { Button } from "../../../ui/button.tsx";
 import { describeBytes } from "../../../ui/describe-bytes.ts";
 import { ErrorPanel } from "../../../ui/error-panel.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { useWholeFile, type FileOfVersion } from "../files/file-bytes.ts";
 import { decodeText, fileKindOf } from "../files/file-kind.ts";
 import { ImageOfBytes, MAX_IMAGE_BYTES } from "../files/image-of-bytes.tsx";
+import { useWorkspaceSearch } from "../use-workspace-search.ts";
 import { DiffLines } from "./diff-lines.tsx";
 
 /** Larger texts are not compared by line: they are opened side by side. */
@@ -22,7 +24,7 @@ export function ChangeView({ change, compared }: { change: DiffEntry; compared: 
   const young = fileOf(after, workspaceId, versionId);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <Facts change={change} />
+      <Facts change={change} compared={compared} />
       {old === null && young === null ? null : <ContentChange old={old} young={young} path={change.path} />}
     </div>
   );
@@ -35,7 +37,16 @@ const fileOf = (
 ): FileOfVersion | null =>
   entry === null || versionId === null || entry.kind !== "file" ? null : { workspaceId, versionId, entry };
 
-function Facts({ change: { path, change, before, after } }: { change: DiffEntry }): ReactNode {
+function Facts({
+  change: { path, change, before, after },
+  compared: { versionId, baseId },
+}: {
+  change: DiffEntry;
+  compared: Compared;
+}): ReactNode {
+  const [, show] = useWorkspaceSearch();
+  const open = (version: string | null) => () =>
+    show({ tab: "files", version: version ?? undefined, base: undefined, path });
   const facts = [
     before !== null && after !== null && before.kind !== after.kind && `${before.kind} → ${after.kind}`,
     before !== null && after !== null && before.mode !== after.mode && `mode ${before.mode} → ${after.mode}`,
@@ -48,6 +59,10 @@ function Facts({ change: { path, change, before, after } }: { change: DiffEntry 
         {visibleText(path)}
       </bdi>
       <span className="text-xs break-all text-quiet">{[change, ...facts].join(", ")}</span>
+      <span className="ml-auto flex gap-2">
+        {before !== null && <Button onClick={open(baseId)}>Open before</Button>}
+        {after !== null && <Button onClick={open(versionId)}>Open after</Button>}
+      </span>
     </header>
   );
 }

@@ -17,7 +17,7 @@ export function lineDiff(before: string, after: string): DiffRow[] | null {
   if (patch === undefined) return null;
   const rows: DiffRow[] = [];
   for (const { oldStart, oldLines, newStart, newLines, lines } of patch.hunks) {
-    rows.push({ kind: "hunk", text: `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@` });
+    rows.push({ kind: "hunk", text: `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@` });
     let old = oldStart;
     let young = newStart;
     for (const line of lines) {
@@ -30,3 +30,6 @@ export function lineDiff(before: string, after: string): DiffRow[] | null {
   }
   return rows;
 }
+
+/** As `diff -u` has it: of no lines, the one before which there are none. */
+const range = (start: number, lines: number): string => `${lines === 0 ? start - 1 : start},${lines}`;
