@@ -10,6 +10,8 @@ import { TextLines } from "./text-lines.tsx";
 import { useHighlighted } from "./use-highlighted.ts";
 
 const MAX_HEX_BYTES = 1024;
+/** More text than this is downloaded to be read. */
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** What is in a file: its text, its picture, or its first bytes. */
 export function FilePreview({ file }: { file: FileOfVersion }): ReactNode {
@@ -65,9 +67,11 @@ function TextPreview({
       {!isWhole && (
         <div className="flex items-center gap-3 border-t border-line px-3 py-2 text-sm text-quiet">
           The first {describeBytes(bytes.length)} of {describeBytes(entry.size_bytes)}.
-          <Button onClick={loadMore} isBusy={isLoadingMore}>
-            Show more
-          </Button>
+          {bytes.length < MAX_TEXT_BYTES && (
+            <Button onClick={loadMore} isBusy={isLoadingMore}>
+              Show more
+            </Button>
+          )}
         </div>
       )}
     </>
