@@ -45,7 +45,7 @@ export function ExecOutput({
   return (
     <section aria-label={label} className="flex flex-col gap-1">
       <div className="flex items-baseline justify-between gap-2">
-        <h3 className="text-sm font-medium">{label}</h3>
+        <h2 className="text-sm font-medium">{label}</h2>
         <span className="text-xs text-quiet">{describeBytes(bytes)}</span>
       </div>
       {(isCut || shown.dropped > 0) && (
