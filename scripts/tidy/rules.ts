@@ -143,7 +143,7 @@ export const ENTRIES: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(index|main)\.ts$/,
   /^packages\/sdk\/src\/(browser|runtime\/index)\.ts$/,
   /^packages\/agent\/src\/(host|supervisor)\/main\.ts$/,
-  /^packages\/console\/(src\/main\.tsx|vite\.config\.ts)$/,
+  /^packages\/console\/(src\/main\.tsx|src\/.*-worker\.ts|vite\.config\.ts)$/,
   /^scripts\/[^/]+\.(ts|mjs)$/,
   /^bench\/src\/main\.ts$/,
   /^examples\/[^/]+\//,

@@ -127,7 +127,11 @@ describe("text that is shown", () => {
   const cases: [what: string, text: string, shown: string][] = [
     ["is what it is", "Grüße, 你好 👋\n\ttab", "Grüße, 你好 👋\n\ttab"],
     ["does not turn what follows", "safe \u202egnp.exe\u2066", "safe \\u{202e}gnp.exe\\u{2066}"],
-    ["shows control characters", "\u001b[31mred\u0007\u0000\u007f\u0085", "\\u{1b}[31mred\\u{7}\\u{0}\\u{7f}\\u{85}"],
+    [
+      "shows control characters",
+      "\u001b[31mred\u0007\u0000\u007f\u0085",
+      "\\u{1b}[31mred\\u{7}\\u{0}\\u{7f}\\u{85}",
+    ],
     ["has whole characters alone", "a\ud800b", "a\ufffdb"],
     ["has the ends of lines of other systems", "a\r\nb\rc", "a\nb\\rc"],
     ["keeps the marks of right-to-left writing", "שלום\u200f!", "שלום\u200f!"],

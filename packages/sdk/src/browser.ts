@@ -6,6 +6,7 @@ import type { TokenCompletion } from "@keelson/contract";
 import type { ClientConfig } from "./client/config.ts";
 import type { ApiRequest, CallOptions } from "./client/exchange.ts";
 import { followStream, type FollowOptions } from "./client/follow-stream.ts";
+import { createInputWriter, type InputWriter } from "./client/process-input.ts";
 import type { StreamEvent } from "./client/read-events.ts";
 import { createPublicSession, type SessionClient, type TokenSource } from "./client/public-session.ts";
 import { completeAt } from "./client/tokens.ts";
@@ -13,6 +14,7 @@ import { createTransport, withQuery } from "./client/transport.ts";
 
 export type { ApiRequest, CallOptions } from "./client/exchange.ts";
 export type { FollowOptions } from "./client/follow-stream.ts";
+export type { InputWriter } from "./client/process-input.ts";
 export type { StreamEvent } from "./client/read-events.ts";
 export type { OutputOptions, SessionClient, TokenNeed, TokenSource } from "./client/public-session.ts";
 export type {
@@ -114,6 +116,11 @@ export type PageClient = {
   requestBytes(request: ApiRequest): Promise<Uint8Array>;
   /** Follows an event stream across disconnects, each event once and in order. See FollowOptions for where it starts. */
   follow(path: string, query: ApiRequest["query"], options?: FollowOptions): AsyncGenerator<StreamEvent>;
+  /**
+   * Appends to the input of a process, each byte once, until its signal is aborted: a server that is away is waited for.
+   * `begin` gives the bytes of input so far.
+   */
+  openInput(path: string, query: ApiRequest["query"], begin: () => Promise<number>): InputWriter;
 };
 
 /**
@@ -129,5 +136,9 @@ export function createPageClient(
     request: (request) => transport.request(request),
     requestBytes: (request) => transport.requestBytes(request),
     follow: (path, query, follow) => followStream(transport, withQuery(path, query), follow),
+    openInput: (path, query, begin) => {
+      const config = { ...transport.config, maxRetries: Number.POSITIVE_INFINITY };
+      return createInputWriter({ ...transport, config }, withQuery(path, query), begin);
+    },
   };
 }

@@ -1,9 +1,13 @@
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"] as const;
 
-/** `512 bytes`, `3.4 KiB`, `120 MiB`. */
+/** `0 bytes`, `812 bytes`, `1.5 KiB`, `64 MiB`. */
 export function describeBytes(bytes: number): string {
-  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
-  const value = bytes / 1024 ** power;
-  const text = power === 0 || value >= 100 ? String(Math.round(value)) : value.toFixed(1);
-  return `${text} ${UNITS[power] ?? "bytes"}`;
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  const figure = unit === 0 || value >= 100 ? Math.round(value) : Math.round(value * 10) / 10;
+  return `${figure.toLocaleString("en")} ${figure === 1 && unit === 0 ? "byte" : UNITS[unit]}`;
 }

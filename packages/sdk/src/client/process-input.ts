@@ -33,8 +33,8 @@ export function createInputWriter(
   async function sendPiece(piece: Uint8Array, options: CallOptions): Promise<void> {
     let lostAnswer = false;
     for (let failures = 0; ;) {
-      offset ??= await begin(options);
       try {
+        offset ??= await begin(options);
         const body = { json: { data: encodeBase64(piece), offset } };
         const request = { method: "POST", path, body, repeatable: false, ...options } as const;
         ({ offset } = await transport.request<{ offset: number }>(request));
@@ -42,7 +42,7 @@ export function createInputWriter(
       } catch (error) {
         const actual = actualOffset(error);
         if (actual !== null) {
-          const wasTaken = lostAnswer && actual >= offset + piece.length;
+          const wasTaken = lostAnswer && offset !== null && actual >= offset + piece.length;
           offset = actual;
           if (wasTaken) return;
           lostAnswer = false;

@@ -1,0 +1,37 @@
+import { PROCESS_SIGNALS } from "@keelson/contract/plain";
+import { Square } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { send } from "../../../api/client.ts";
+import { useAction } from "../../../api/use-action.ts";
+import { Button } from "../../../ui/button.tsx";
+import { inputClass } from "../../../ui/field.tsx";
+
+/** Asks the command and all that it started to end, or sends them another signal. */
+export function ExecSignals({ path }: { path: string }): ReactNode {
+  const [signal, setSignal] = useState<string>("SIGTERM");
+  const sendSignal = useAction((place) => send("POST", `${path}/signal`, { body: { ...place, signal } }));
+  return (
+    <>
+      <select
+        aria-label="Signal"
+        value={signal}
+        onChange={({ target }) => setSignal(target.value)}
+        className={`${inputClass} w-auto`}
+      >
+        {PROCESS_SIGNALS.toSorted().map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <Button
+        kind="danger"
+        icon={<Square size={14} aria-hidden />}
+        isBusy={sendSignal.isPending}
+        onClick={() => sendSignal.mutate()}
+      >
+        Send
+      </Button>
+    </>
+  );
+}

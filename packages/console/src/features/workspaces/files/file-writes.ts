@@ -1,0 +1,40 @@
+import type { WrittenFile } from "@keelson/contract";
+import { KeelsonError } from "@keelson/sdk/browser";
+import { client } from "../../../api/client.ts";
+import type { Place } from "../../../api/place.ts";
+import { workspacePath } from "../workspace-data.ts";
+
+/** Of a file that is to be as it was read, or that is not to be there yet. */
+export type WriteCondition = { digest: string } | "new";
+
+export const writeFile = (
+  place: Place,
+  workspaceId: string,
+  { path, text, condition }: { path: string; text: string; condition: WriteCondition | null },
+): Promise<WrittenFile> =>
+  client.request<WrittenFile>({
+    method: "PUT",
+    path: workspacePath(workspaceId, "/files/content"),
+    query: { ...place, path },
+    body: { bytes: new TextEncoder().encode(text) },
+    ...(condition !== null && {
+      headers: condition === "new" ? { "if-none-match": "*" } : { "if-match": `"${condition.digest}"` },
+    }),
+  });
+
+/** `digest` null: whatever is there, such as a directory. */
+export const deleteFile = (
+  place: Place,
+  workspaceId: string,
+  { path, digest }: { path: string; digest: string | null },
+): Promise<WrittenFile> =>
+  client.request<WrittenFile>({
+    method: "DELETE",
+    path: workspacePath(workspaceId, "/files/content"),
+    query: { ...place, path },
+    ...(digest !== null && { headers: { "if-match": `"${digest}"` } }),
+  });
+
+/** Somebody else changed the file since it was read. */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof KeelsonError && error.code === "precondition_failed";

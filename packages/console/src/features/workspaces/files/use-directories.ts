@@ -1,0 +1,62 @@
+import type { FileList } from "@keelson/contract";
+import { LIMITS } from "@keelson/contract/plain";
+import { useQueries } from "@tanstack/react-query";
+import { get } from "../../../api/client.ts";
+import { usePlace, type Place } from "../../../api/place.ts";
+import { immutableKey, workspacePath } from "../workspace-data.ts";
+import { directoriesFirst, type Directory } from "./tree-rows.ts";
+
+/** Of one directory. More than these nobody looks through; a path still opens any. */
+const MAX_ENTRIES = 20_000;
+
+type Loaded = Extract<Directory, { state: "loaded" }>;
+
+async function readDirectory(
+  place: Place,
+  [workspaceId, versionId, path]: readonly [string, string, string],
+  signal: AbortSignal,
+): Promise<Loaded> {
+  const entries: FileList["files"] = [];
+  let cursor: string | null = null;
+  do {
+    const page: FileList = await get<FileList>(
+      workspacePath(workspaceId, "/files"),
+      {
+        ...place,
+        source: "version",
+        version_id: versionId,
+        path,
+        limit: LIMITS.workspaceFilesMax,
+        cursor: cursor ?? undefined,
+      },
+      signal,
+    );
+    entries.push(...page.files);
+    cursor = page.next_cursor;
+  } while (cursor !== null && entries.length < MAX_ENTRIES);
+  return { state: "loaded", entries: directoriesFirst(entries), hasMore: cursor !== null };
+}
+
+/** The entries of each of these directories of a version, read when they are first asked for. */
+export function useDirectories(
+  workspaceId: string,
+  versionId: string,
+  paths: readonly string[],
+): Map<string, Directory> {
+  const place = usePlace();
+  return useQueries({
+    queries: paths.map((path) => ({
+      queryKey: immutableKey(place.environment_id, workspaceId, "directory", versionId, path),
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        readDirectory(place, [workspaceId, versionId, path], signal),
+      staleTime: "static" as const,
+    })),
+    combine: (results) =>
+      new Map(
+        results.map(({ data, error }, index): [string, Directory] => [
+          paths[index] ?? "",
+          data ?? (error === null ? { state: "loading" } : { state: "failed", message: error.message }),
+        ]),
+      ),
+  });
+}
