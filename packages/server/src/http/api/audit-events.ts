@@ -31,6 +31,7 @@ export const auditEventRoutes: Route[] = [
     path: "/api/audit-events/:id",
     operationId: "getAuditEvent",
     summary: "Get an organization's audit event",
+    description: "Not found unless it is in the chain of the organization that is asked for.",
     tag,
     access,
     params: Type.Object({ id: Type.String() }),
