@@ -40,8 +40,8 @@ export type EventStream = {
   onError: (error: unknown) => void;
 };
 
-/** In shares of a turn: bytes that cost as much as a small request, and what a write costs besides. */
-const COST_BYTES = 16_384;
+/** In shares of a small request: bytes that cost as much, and what a write costs besides. */
+const COST_BYTES = 131_072;
 const WRITE_COST = 0.1;
 
 type State = { wroteLately: boolean };
@@ -80,9 +80,12 @@ async function write(
   response.writeHead(200, SSE_HEADERS);
   response.write(SSE_RETRY_FRAME);
   const sink: Sink<Frames> = {
+    turn: (frames) =>
+      environmentId === null
+        ? undefined
+        : turns.enter(environmentId, WRITE_COST + frames.length / COST_BYTES),
     write: (frames) => {
       state.wroteLately = true;
-      if (environmentId !== null) turns.charge(environmentId, WRITE_COST + frames.length / COST_BYTES);
       return response.write(frames);
     },
     drained: () => drained(response, signal),

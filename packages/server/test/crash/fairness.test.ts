@@ -17,7 +17,7 @@ const OTHERS = 9;
 const PAUSE_MS = 20;
 // Rounds with and without the flood follow each other, and medians over rounds are looked at: one that something else on
 // the machine has spoilt does not decide.
-const PHASE_MS = isLong() ? 4_000 : 1_000;
+const PHASE_MS = isLong() ? 2_000 : 1_000;
 const ROUNDS = Math.max(3, Math.round((crashSeconds(6) * 1_000) / (2 * PHASE_MS)));
 const TASK = "work";
 

@@ -104,7 +104,7 @@ export const startRoutes: Route[] = [
       const results = await Promise.all(
         body.starts.map(async ({ task, ...start }) => {
           try {
-            const turn = server.turns.enter(scope.environmentId, 1);
+            const turn = server.turns.enter(scope.environmentId, START_COST);
             if (turn !== undefined) await turn;
             const { status, json } = await startOne(
               server,
@@ -126,6 +126,9 @@ export const startRoutes: Route[] = [
     },
   }),
 ];
+
+/** In shares of a small request: there is no other request to read and to answer. */
+const START_COST = 0.25;
 
 /** A refusal of this start alone. Anything else, such as a lost database, is the whole request's failure. */
 function isOwnRefusal(error: unknown): error is DomainError {
