@@ -41,7 +41,7 @@ export type EventStream = {
 };
 
 /** In shares of a small request: bytes that cost as much, and what a write costs besides. */
-const COST_BYTES = 131_072;
+const COST_BYTES = 65_536;
 const WRITE_COST = 0.1;
 
 type State = { wroteLately: boolean };

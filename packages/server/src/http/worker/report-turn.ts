@@ -3,7 +3,7 @@ import type { FairTurns } from "../fair-turns.ts";
 /** In shares of a small request. */
 const OPERATION_COST = 0.25;
 /** Bytes of logs and records that cost as much. */
-const COST_BYTES = 16_384;
+const COST_BYTES = 8_192;
 
 /**
  * Counts what a report had done to the environments of its runs. One that is of a single environment is answered when that
