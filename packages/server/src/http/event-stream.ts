@@ -40,9 +40,10 @@ export type EventStream = {
   onError: (error: unknown) => void;
 };
 
-/** In shares of a small request: bytes that cost as much, and what a write costs besides. */
+/** In shares of a small request: bytes that cost as much to write, what a write costs besides, and bytes to read. */
 const COST_BYTES = 65_536;
 const WRITE_COST = 0.1;
+const READ_COST_BYTES = 16_384;
 
 type State = { wroteLately: boolean };
 
@@ -104,14 +105,16 @@ async function write(
   response.end();
 }
 
-/** Each read of an environment's feed waits for its turn; what is written meanwhile is charged to it. */
-function inTurn<Batch>(feed: Feed<Batch>, turns: FairTurns, environmentId: string | null): Feed<Batch> {
+/** Each read of an environment's feed waits for its turn, and is charged by what it found. */
+function inTurn(feed: Feed<Frames>, turns: FairTurns, environmentId: string | null): Feed<Frames> {
   if (environmentId === null) return feed;
   return {
     ...feed,
     read: async (after) => {
       await turns.enter(environmentId, 1);
-      return feed.read(after);
+      const page = await feed.read(after);
+      if (page.batch !== null) turns.charge(environmentId, page.batch.length / READ_COST_BYTES);
+      return page;
     },
   };
 }
