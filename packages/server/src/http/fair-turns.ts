@@ -70,8 +70,11 @@ export function createFairTurns(clock: Clock): FairTurns {
 
   const goOn = (account: Account, isShared: boolean): void => {
     let count = 0;
-    while (count < account.waiting.length && (!isShared || account.owed < BURST))
-      charge(account, (account.waiting[count++] as Waiting).cost);
+    for (const { cost } of account.waiting) {
+      if (isShared && account.owed >= BURST) break;
+      charge(account, cost);
+      count += 1;
+    }
     waiting -= count;
     for (const { go } of account.waiting.splice(0, count)) go();
   };

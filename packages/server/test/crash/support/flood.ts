@@ -1,6 +1,5 @@
 // A process that takes all it can get of one environment: it is told to go and to stop, and says what it had.
 
-import { once } from "node:events";
 import { Agent, get } from "node:http";
 import { constants, setPriority } from "node:os";
 import { createCaller } from "./caller.ts";
@@ -101,16 +100,20 @@ async function follow({ url, credential }: FloodOptions, runId: string): Promise
         if (response.statusCode !== 200)
           return reject(new Error(`followers are answered ${response.statusCode}`));
         let last = 0;
+        let whenHas = { chunks: Number.POSITIVE_INFINITY, resolve: (): void => undefined };
         let tail: Buffer = Buffer.alloc(0);
         response.on("data", (bytes: Buffer) => {
           had.streamedBytes += bytes.length;
           last = lastId(bytes) ?? lastId(Buffer.concat([tail, bytes.subarray(0, ID_BYTES)])) ?? last;
           tail = Buffer.concat([tail, bytes.subarray(-ID_BYTES)]).subarray(-ID_BYTES);
+          if (last >= whenHas.chunks) whenHas.resolve();
         });
         resolve({
-          has: async (chunks) => {
-            while (last < chunks) await once(response, "data", { signal: AbortSignal.timeout(TIMEOUT_MS) });
-          },
+          has: (chunks) =>
+            new Promise((has) => {
+              whenHas = { chunks, resolve: has };
+              if (last >= chunks) has();
+            }),
         });
       }).on("error", reject);
     });
