@@ -34,6 +34,8 @@ export type Config = {
   rateLimits: RateSettings;
   /** Of an environment without its own. */
   quotas: Quotas;
+  /** Small requests a second that each environment may have done while others call; 0 holds nobody back. */
+  sharedRate: number;
   /** Addresses and networks. */
   trustedProxies: string[];
   retention: RetentionPolicy;
@@ -259,6 +261,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
       failures: integer(env, SETTINGS.failureLimit, 0, 1_000_000),
       logins: integer(env, SETTINGS.loginLimit, 0, 1_000_000),
     },
+    sharedRate: integer(env, SETTINGS.sharedRate, 0, 1_000_000),
     quotas: {
       liveRuns: integer(env, SETTINGS.liveRuns, 0, 999_999_999),
       eventStreams: integer(env, SETTINGS.eventStreams, 0, 999_999_999),

@@ -82,7 +82,7 @@ export async function createContext(
     trees: createTreeCache({ db, clock, workspaceBlobs }),
     workspaceIdleMs: config.workspaceIdleMs,
     feeds: createFeedHub(wakes),
-    turns: createFairTurns(clock),
+    turns: createFairTurns(clock, config.sharedRate),
     retention: config.retention,
     packLogsAfterMs: config.packLogsAfterMs,
     countDropped: createDropCounts(metrics),
@@ -100,12 +100,15 @@ export async function createContext(
   };
 }
 
-function showGauges({ metrics, db, runStarter, recordAppender }: ServerContext): void {
+function showGauges({ metrics, db, runStarter, recordAppender, turns }: ServerContext): void {
   metrics.gauge("keelson_db_connections", "Open connections to the database.", () => db.poolCounts().total);
   metrics.gauge("keelson_db_waiting", "Callers that wait for a connection.", () => db.poolCounts().waiting);
   metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () => runStarter.pending());
   metrics.gauge("keelson_appends_pending", "Appends that wait for the database.", () =>
     recordAppender.pending(),
+  );
+  metrics.gauge("keelson_turns_waiting", "Calls that wait for their environment's turn.", () =>
+    turns.waiting(),
   );
 }
 

@@ -202,6 +202,12 @@ export const SETTINGS = {
     byDefault: "1000",
     description: "Open event streams, likewise.",
   },
+  sharedRate: {
+    name: "KEELSON_SHARED_RATE",
+    byDefault: "1000",
+    description:
+      "Small requests a second that each server does for one environment while others call it; 0 holds nobody back. Higher: more for a busy environment, longer waits for its neighbours.",
+  },
   storedMebibytes: {
     name: "KEELSON_MAX_STORED_MIB",
     byDefault: "0",

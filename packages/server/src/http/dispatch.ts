@@ -131,7 +131,7 @@ function bytesCheck({
   };
 }
 
-/** In shares of a turn: a start of a few hundred bytes is one. */
+/** In shares of a small request: a start of a few hundred bytes is one. */
 const costOf = (text: BodyText | null): number => (text === null ? 1 : 1 + text.sizeBytes / COST_BYTES);
 const COST_BYTES = 4_096;
 /**

@@ -40,9 +40,10 @@ export type EventStream = {
   onError: (error: unknown) => void;
 };
 
-/** In shares of a turn: bytes that cost as much as a small request, and what a write costs besides. */
-const COST_BYTES = 16_384;
+/** In shares of a small request: bytes that cost as much to write, what a write costs besides, and bytes to read. */
+const COST_BYTES = 65_536;
 const WRITE_COST = 0.1;
+const READ_COST_BYTES = 16_384;
 
 type State = { wroteLately: boolean };
 
@@ -80,9 +81,12 @@ async function write(
   response.writeHead(200, SSE_HEADERS);
   response.write(SSE_RETRY_FRAME);
   const sink: Sink<Frames> = {
+    turn: (frames) =>
+      environmentId === null
+        ? undefined
+        : turns.enter(environmentId, WRITE_COST + frames.length / COST_BYTES),
     write: (frames) => {
       state.wroteLately = true;
-      if (environmentId !== null) turns.charge(environmentId, WRITE_COST + frames.length / COST_BYTES);
       return response.write(frames);
     },
     drained: () => drained(response, signal),
@@ -101,14 +105,16 @@ async function write(
   response.end();
 }
 
-/** Each read of an environment's feed waits for its turn; what is written meanwhile is charged to it. */
-function inTurn<Batch>(feed: Feed<Batch>, turns: FairTurns, environmentId: string | null): Feed<Batch> {
+/** Each read of an environment's feed waits for its turn, and is charged by what it found. */
+function inTurn(feed: Feed<Frames>, turns: FairTurns, environmentId: string | null): Feed<Frames> {
   if (environmentId === null) return feed;
   return {
     ...feed,
     read: async (after) => {
       await turns.enter(environmentId, 1);
-      return feed.read(after);
+      const page = await feed.read(after);
+      if (page.batch !== null) turns.charge(environmentId, page.batch.length / READ_COST_BYTES);
+      return page;
     },
   };
 }

@@ -107,7 +107,7 @@ const batchRoute: Route = route({
     const results = await Promise.all(
       body.starts.map(async ({ task, ...start }) => {
         try {
-          const turn = server.turns.enter(scope.environmentId, 1);
+          const turn = server.turns.enter(scope.environmentId, START_COST);
           if (turn !== undefined) await turn;
           const { status, json } = await startOne(
             server,
@@ -134,6 +134,9 @@ export const startRoutesIn = (family: SharedFamily): Route[] => [
   startRoute(family),
   ...(family === "v1" ? [batchRoute] : []),
 ];
+
+/** In shares of a small request: there is no other request to read and to answer. */
+const START_COST = 0.25;
 
 /** A refusal of this start alone. Anything else, such as a lost database, is the whole request's failure. */
 function isOwnRefusal(error: unknown): error is DomainError {

@@ -64,6 +64,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     parkAfterMs: 30_000,
     workspaceIdleMs: 600_000,
     rateLimits: { credential: 0, address: 0, failures: 0, logins: 0 },
+    sharedRate: 1_000,
     quotas: { liveRuns: 0, eventStreams: 1_000, storedBytes: 0 },
     trustedProxies: [],
     retention: loadConfig({}).retention,

@@ -39,6 +39,7 @@ function collector(takes = Number.POSITIVE_INFINITY) {
   let left = takes;
   let drain: (() => void) | null = null;
   const sink: Sink<number[]> = {
+    turn: () => undefined,
     write: (batch) => {
       got.push(...batch);
       left -= 1;
@@ -150,6 +151,41 @@ describe("followers of a feed", () => {
     await Promise.all(ends);
     clearInterval(draining);
     for (const { got } of all) assert.deepEqual(got, upTo(state.length));
+  });
+
+  it("that are given their turn later get everything once and in order, whatever is offered meanwhile", async () => {
+    const { hub, feed, append, finish, state, wakes, never } = scene();
+    const turns: (() => void)[] = [];
+    const all = [collector(), collector(), collector()];
+    const ends = all.map(({ sink }, which) =>
+      hub.follow(
+        feed,
+        0,
+        {
+          ...sink,
+          turn: () =>
+            which === 0 ? undefined : new Promise<void>((resolve) => void turns.push(() => resolve())),
+        },
+        never,
+      ),
+    );
+    for (let n = 0; n < 100; n += 1) {
+      const from = state.length;
+      if (n % 3 === 0) append(1);
+      else {
+        state.length += 1;
+        wakes.wake("n", from + 1);
+        hub.offer("numbers", from, from + 1, () => [from + 1]);
+      }
+      if (n % 2 === 0) await new Promise(setImmediate);
+      // One of them is behind the other now and then, in either order.
+      (n % 4 === 0 ? turns.pop() : turns.shift())?.();
+    }
+    finish();
+    const going = setInterval(() => turns.shift()?.());
+    await Promise.all(ends);
+    clearInterval(going);
+    for (const { got } of all) assert.deepEqual(got, upTo(100));
   });
 
   it("are offered what is new without a read", async () => {

@@ -45,7 +45,12 @@ export function createFeedHub<Batch>(wakes: Wakes): FeedHub<Batch> {
         const page = await shareRead(`${feed.key} ${from}`, () => feed.read(from));
         if (signal.aborted) return null;
         cursor = page.cursor;
-        if (page.batch !== null && !sink.write(page.batch)) await sink.drained();
+        if (page.batch !== null) {
+          const turn = sink.turn(page.batch);
+          if (turn !== undefined) await turn;
+          if (signal.aborted) return null;
+          if (!sink.write(page.batch)) await sink.drained();
+        }
         if (page.end !== undefined) return { state: page.end, cursor };
         if (page.batch !== null) continue;
         const left = await joinTip(feed, cursor, sink, signal);

@@ -29,6 +29,8 @@ export class FeedTip<Batch> {
   /** Those who have read more than the tip has. */
   readonly #overtaken: (() => void)[] = [];
   #cursor: number;
+  /** Ends when followers whose turn is later were given what is before the cursor; nothing after it is written until then. */
+  #written: Promise<unknown> | null = null;
 
   /** @param onEmpty is called once, when nobody follows any more; the tip must not be joined after it. */
   constructor(wakes: Wakes, feed: Feed<Batch>, cursor: number, onEmpty: () => void) {
@@ -76,7 +78,7 @@ export class FeedTip<Batch> {
 
   /** Writes what was just stored after `from` to those who have everything before it, without reading it again. */
   offer(from: number, to: number, makeBatch: () => Batch): void {
-    if (from !== this.#cursor || this.#followers.size === 0) return;
+    if (from !== this.#cursor || this.#followers.size === 0 || this.#written !== null) return;
     this.#take(from, { batch: makeBatch(), cursor: to, end: undefined });
   }
 
@@ -86,7 +88,10 @@ export class FeedTip<Batch> {
       while (this.#followers.size > 0) {
         const from = this.#cursor;
         const page = await this.#feed.read(from);
+        // Something was offered during the read, and is on its way.
+        await this.#written;
         this.#take(from, page);
+        await this.#written;
         if (page.batch === null) await this.#news();
       }
     } catch (error) {
@@ -103,9 +108,19 @@ export class FeedTip<Batch> {
     if (from !== this.#cursor) return;
     this.#cursor = cursor;
     for (const resolve of this.#overtaken.splice(0)) resolve();
-    for (const follower of this.#followers)
-      if (batch !== null && !follower.sink.write(batch)) follower.leave(FULL);
-      else if (end !== undefined) follower.leave({ isFull: false, end });
+    const later: Promise<void>[] = [];
+    for (const follower of this.#followers) {
+      const turn = batch === null ? undefined : follower.sink.turn(batch);
+      if (turn === undefined) this.#give(follower, batch, end);
+      else later.push(turn.then(() => this.#give(follower, batch, end)).catch(follower.fail));
+    }
+    if (later.length > 0) this.#written = Promise.all(later).then(() => (this.#written = null));
+  }
+
+  #give(follower: Follower<Batch>, batch: Batch | null, end: unknown): void {
+    if (!this.#followers.has(follower)) return;
+    if (batch !== null && !follower.sink.write(batch)) follower.leave(FULL);
+    else if (end !== undefined) follower.leave({ isFull: false, end });
   }
 
   /** Resolves when there may be something to read. */

@@ -16,6 +16,8 @@ export type FeedPage<Batch> = { batch: Batch | null; cursor: number; end: unknow
 
 /** Where a follower's batches go. */
 export type Sink<Batch> = {
+  /** What to wait for before the batch is written; undefined when there is nothing. */
+  turn(batch: Batch): Promise<void> | undefined;
   /** @returns false when it can take no more for now. */
   write(batch: Batch): boolean;
   /** Resolves when it can take more, or its reader is gone. */

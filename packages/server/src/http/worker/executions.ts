@@ -25,6 +25,8 @@ import { bothMounts } from "./mounts.ts";
 const worker = { kind: "worker" } as const;
 const DEFAULT_WAIT_MS = 25_000;
 const MAX_WAIT_MS = 60_000;
+/** In shares of a small request: what an execution costs its environment. No lease waits for a turn. */
+const LEASE_COST = 0.25;
 
 async function entrypointFacts(server: ServerContext, leased: LeasedExecution): Promise<EntrypointFacts> {
   const deployment = await server.deployments.byId(leased.environmentId, leased.deploymentId);
@@ -92,6 +94,7 @@ export const executionRoutes: Route[] = [
       if (waitMs > MAX_WAIT_MS) throw invalidRequest([{ path: "wait", message: "may be 60s at most" }]);
       const call = { ...scope, leaseRequestId: body.lease_request_id, limit: body.limit, waitMs };
       const answer = await leaseExecutions(server, call, request.signal);
+      for (const { environmentId } of answer.executions) server.turns.charge(environmentId, LEASE_COST);
       return { status: 200, json: await leaseJson(server, scope.workerId, answer) };
     },
   }),

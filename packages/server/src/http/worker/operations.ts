@@ -29,6 +29,7 @@ import { wakeStreams } from "../../core/streams/stream-effects.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
 import type { Route } from "../route.ts";
+import { takeReportTurn } from "./report-turn.ts";
 import { operationValueJson } from "../wire/durable.ts";
 import { bothMounts } from "./mounts.ts";
 
@@ -54,6 +55,8 @@ async function report(
   );
   wakeStreams(server.wakes, effects);
   for (const [environmentId, bytes] of storedBytes) server.storageQuota.noteAppended(environmentId, bytes);
+  const turn = takeReportTurn(server.turns, known, storedBytes);
+  if (turn !== undefined) await turn;
   let next = 0;
   return decoded.map((operation) => (operation === null ? NOT_HELD : (outcomes[next++] ?? NOT_HELD)));
 }

@@ -46,7 +46,8 @@ async function flood(options: FloodOptions): Promise<void> {
   const leased = await work("/lease", { lease_request_id: "flood", limit: 1, wait: "20s" });
   const lease = heldLease((leased["executions"] as unknown[])[0]);
   await work("/report", { operations: [lease.operation("start")] });
-  await follow(options, lease.runId);
+  const followers = await follow(options, lease.runId);
+  let writtenChunks = 0;
 
   const later = { delay: "1h" };
   const start = async (): Promise<void> => {
@@ -65,12 +66,15 @@ async function flood(options: FloodOptions): Promise<void> {
     const chunks = Array.from({ length: CHUNKS }, () => chunk);
     await work("/report", { operations: [lease.operation("logs", { chunks })] });
     had.logBytes += CHUNKS * LINES.length;
+    writtenChunks += CHUNKS;
   };
-  obey([
+  const steps = [
     ...Array.from({ length: CALLERS }, () => start),
     ...Array.from({ length: BATCH_CALLERS }, () => startMany),
     log,
-  ]);
+  ];
+  // What is still on its way to followers is part of the flood: it would be measured as what is without one.
+  obey(steps, () => Promise.all(followers.map(({ has }) => has(writtenChunks))));
 }
 
 function poster(url: string, credential: string): (path: string, body: object) => Promise<Json> {
@@ -82,23 +86,52 @@ function poster(url: string, credential: string): (path: string, body: object) =
   };
 }
 
-async function follow({ url, credential }: FloodOptions, runId: string): Promise<void> {
+interface Follower {
+  /** Resolves when it was given so many chunks. */
+  has(chunks: number): Promise<void>;
+}
+
+async function follow({ url, credential }: FloodOptions, runId: string): Promise<Follower[]> {
   const agent = new Agent({ maxSockets: FOLLOWERS });
   const headers = { authorization: `Bearer ${credential}`, accept: "text/event-stream" };
-  const one = (): Promise<void> =>
+  const one = (): Promise<Follower> =>
     new Promise((resolve, reject) => {
       get(`${url}/api/runs/${runId}/logs?follow=1`, { agent, headers }, (response) => {
         if (response.statusCode !== 200)
           return reject(new Error(`followers are answered ${response.statusCode}`));
-        response.on("data", (bytes: Buffer) => void (had.streamedBytes += bytes.length));
-        resolve();
+        let last = 0;
+        let whenHas = { chunks: Number.POSITIVE_INFINITY, resolve: (): void => undefined };
+        let tail: Buffer = Buffer.alloc(0);
+        response.on("data", (bytes: Buffer) => {
+          had.streamedBytes += bytes.length;
+          last = lastId(bytes) ?? lastId(Buffer.concat([tail, bytes.subarray(0, ID_BYTES)])) ?? last;
+          tail = Buffer.concat([tail, bytes.subarray(-ID_BYTES)]).subarray(-ID_BYTES);
+          if (last >= whenHas.chunks) whenHas.resolve();
+        });
+        resolve({
+          has: (chunks) =>
+            new Promise((has) => {
+              whenHas = { chunks, resolve: has };
+              if (last >= chunks) has();
+            }),
+        });
       }).on("error", reject);
     });
-  await Promise.all(Array.from({ length: FOLLOWERS }, one));
+  return Promise.all(Array.from({ length: FOLLOWERS }, one));
 }
 
-/** Does the steps again and again while it is told to go. */
-function obey(steps: readonly (() => Promise<void>)[]): void {
+/** The id of the last frame that begins in the bytes, which is the number of a chunk; undefined when none does. */
+function lastId(bytes: Buffer): number | undefined {
+  const at = bytes.lastIndexOf(ID);
+  const text = at < 0 ? "" : bytes.toString("latin1", at + ID.length, at + ID_BYTES);
+  return /^([0-9]+)\n/.test(text) ? Number.parseInt(text, 10) : undefined;
+}
+const ID = "id: ";
+/** No line with an id is longer. */
+const ID_BYTES = 32;
+
+/** Does the steps again and again while it is told to go, and says what it had when all of it is over. */
+function obey(steps: readonly (() => Promise<void>)[], isOver: () => Promise<unknown>): void {
   const state = { going: false };
   let running: Promise<void>[] = [];
   const repeat = async (step: () => Promise<void>): Promise<void> => {
@@ -110,7 +143,8 @@ function obey(steps: readonly (() => Promise<void>)[]): void {
       running = steps.map(repeat);
       return;
     }
-    void Promise.all(running).then(() => {
+    const over = Promise.all(running).then(isOver);
+    void over.then(() => {
       process.send?.(had satisfies Flooded);
       Object.assign(had, { startMs: [], starts: 0, logBytes: 0, streamedBytes: 0 });
     });
