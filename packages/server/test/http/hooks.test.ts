@@ -41,7 +41,7 @@ let url: string;
 const context = {
   metrics,
   clock: () => now,
-  turns: createFairTurns(() => now),
+  turns: createFairTurns(() => now, 1_000),
   wakes: createWakes(() => undefined),
 } as unknown as ServerContext;
 const app = createApp({
