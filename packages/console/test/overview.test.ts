@@ -55,9 +55,12 @@ describe("the overview", options, () => {
       await failed.getByRole("link").getAttribute("href"),
       new URL(at(`runs/${failedId}`)).pathname,
     );
-    await page.getByRole("region", { name: "Queues" }).getByRole("cell", { name: "1 at once" }).waitFor();
-    await page.getByRole("link", { name: /^Pending tokens1/ }).waitFor();
-    await page.getByRole("link", { name: /^Current deployment\d{8}\.1/ }).waitFor();
+    await page
+      .getByRole("region", { name: "Queue by queue" })
+      .getByRole("cell", { name: "1 at once" })
+      .waitFor();
+    await page.getByRole("link", { name: /^Pending tokens\s*1/ }).waitFor();
+    await page.getByRole("link", { name: /^Current deployment\s*\d{8}\.1/ }).waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("overview");
   });

@@ -19,7 +19,7 @@ export function Shell(): ReactNode {
   const [isSidebarOpen, setIsSidebarOpen] = useState(false);
   useShortcut("k", () => setIsPaletteOpen(true));
   return (
-    <div className="grid h-full grid-rows-[auto_minmax(0,1fr)] md:grid-cols-[13rem_minmax(0,1fr)]">
+    <div className="grid h-full grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)] md:grid-cols-[13rem_minmax(0,1fr)]">
       <a
         href="#content"
         className="sr-only z-50 bg-surface p-2 focus:not-sr-only focus:absolute focus:top-2 focus:left-2"

@@ -114,7 +114,7 @@ function RecentRuns({ kind, declaredId }: { kind: EntrypointKind; declaredId: st
                   succeeded.
                 </p>
               )}
-              <RunTable label="Recent runs" runs={runs.slice(0, SHOWN_RUNS)} />
+              <RunTable label="Runs" runs={runs.slice(0, SHOWN_RUNS)} />
             </>
           );
         }}

@@ -40,5 +40,5 @@ export function NextRuns({ cron, timezone }: { cron: string; timezone: string })
     { heading: `In ${timezone}`, cell: there },
   ];
   if (timezone !== VIEWER_ZONE) columns.push({ heading: `For you (${VIEWER_ZONE})`, cell: here });
-  return <Table label="Next due times" columns={columns} rows={data.next_runs} rowKey={(at) => at} />;
+  return <Table label="Due times" columns={columns} rows={data.next_runs} rowKey={(at) => at} />;
 }

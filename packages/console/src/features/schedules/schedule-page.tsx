@@ -90,7 +90,7 @@ function ScheduleRuns({ scheduleId }: { scheduleId: string }): ReactNode {
           runs.length === 0 ? (
             <p className="text-quiet">It has started none yet.</p>
           ) : (
-            <RunTable label="Recent runs" runs={runs} />
+            <RunTable label="Runs" runs={runs} />
           )
         }
       </Async>
