@@ -19,7 +19,7 @@ export function EnvironmentSwitcher(): ReactNode {
   return (
     <select
       aria-label="Environment"
-      className={`${inputClass} max-w-[30vw] sm:max-w-72`}
+      className={`${inputClass} max-w-[45vw] min-w-0 sm:max-w-72`}
       style={{ width: "auto" }}
       value={environmentId ?? current.environment.id}
       onChange={({ target }) =>
