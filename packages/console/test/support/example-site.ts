@@ -40,6 +40,7 @@ export async function startExampleSite(signal: AbortSignal): Promise<ExampleSite
       capacity: 4,
       dataDir: join(folder, "agent"),
       version: "0.1.0-test",
+      taskEnvironment: { KEELSON_URL: server.url, KEELSON_API_KEY: server.credentials.api_key },
       logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     });
     await deployBundle(client, await buildBundle({ directory: EXAMPLE }), {

@@ -82,7 +82,7 @@ function SandboxDetails({ sandbox }: { sandbox: Sandbox }): ReactNode {
             ["Processor", describeCpu(sandbox)],
             ["Memory", describeMemory(sandbox)],
             ["Declared by", declared],
-            ["Sandbox id", <Id value={sandbox.id} />],
+            ["Sandbox id", <Id key="sandbox-id" value={sandbox.id} />],
           ]}
         />
       </Card>
