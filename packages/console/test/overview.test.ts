@@ -21,10 +21,14 @@ describe("the overview", options, () => {
   let failedId: string;
   let stuckId: string;
   before(async () => {
-    scene = await startRunScene({
-      tasks: [{ id: "report" }, { id: "narrow", queue: "narrow" }],
-      queues: [{ name: "narrow", concurrency_limit: 1 }],
-    });
+    // Nobody renews the lease: the run that holds its queue's slot keeps it for as long as these tests may take.
+    scene = await startRunScene(
+      {
+        tasks: [{ id: "report" }, { id: "narrow", queue: "narrow" }],
+        queues: [{ name: "narrow", concurrency_limit: 1 }],
+      },
+      { config: { leaseDurationMs: 300_000 } },
+    );
     failedId = (await scene.start("report")).id;
     await scene.worker.finish(await scene.worker.takeOne(), "failed", {
       failure: { kind: "application_error", message: "The disk is full", retryable: false },

@@ -1,17 +1,15 @@
 import type { Run, RunActivity } from "@keelson/contract";
-import { lazy, Suspense, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Async } from "../../ui/async.tsx";
 import { Card, Page, Section } from "../../ui/page.tsx";
 import { ActivityPlot } from "./activity-plot.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 import { Figures } from "./figures.tsx";
 import { QueueTable } from "./queue-table.tsx";
 import { FailedRuns, StuckRuns } from "./run-lists.tsx";
 import { useCurrentDeployment } from "./use-current-deployment.ts";
-
-/** Read once by each new user, and by nobody after that. */
-const FirstSteps = lazy(async () => ({ default: (await import("./first-steps.tsx")).FirstSteps }));
 
 const REFETCH_MS = 2000;
 const QUIET_REFETCH_MS = 10_000;
@@ -23,11 +21,7 @@ export function OverviewPage(): ReactNode {
   const hasRuns = newest.data === undefined || newest.data.runs.length > 0;
   return (
     <Page title="Overview">
-      {(deployment.data === null || !hasRuns) && (
-        <Suspense>
-          <FirstSteps isDeployed={deployment.data !== null} />
-        </Suspense>
-      )}
+      {(deployment.data === null || !hasRuns) && <FirstSteps isDeployed={deployment.data !== null} />}
       <Async result={activity}>
         {(shown) => (
           <>
