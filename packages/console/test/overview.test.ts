@@ -21,10 +21,14 @@ describe("the overview", options, () => {
   let failedId: string;
   let stuckId: string;
   before(async () => {
-    scene = await startRunScene({
-      tasks: [{ id: "report" }, { id: "narrow", queue: "narrow" }],
-      queues: [{ name: "narrow", concurrency_limit: 1 }],
-    });
+    // Nobody renews the lease: the run that holds its queue's slot keeps it for as long as these tests may take.
+    scene = await startRunScene(
+      {
+        tasks: [{ id: "report" }, { id: "narrow", queue: "narrow" }],
+        queues: [{ name: "narrow", concurrency_limit: 1 }],
+      },
+      { config: { leaseDurationMs: 300_000 } },
+    );
     failedId = (await scene.start("report")).id;
     await scene.worker.finish(await scene.worker.takeOne(), "failed", {
       failure: { kind: "application_error", message: "The disk is full", retryable: false },
@@ -55,9 +59,12 @@ describe("the overview", options, () => {
       await failed.getByRole("link").getAttribute("href"),
       new URL(at(`runs/${failedId}`)).pathname,
     );
-    await page.getByRole("region", { name: "Queues" }).getByRole("cell", { name: "1 at once" }).waitFor();
-    await page.getByRole("link", { name: /^Pending tokens1/ }).waitFor();
-    await page.getByRole("link", { name: /^Current deployment\d{8}\.1/ }).waitFor();
+    await page
+      .getByRole("region", { name: "Queue by queue" })
+      .getByRole("cell", { name: "1 at once" })
+      .waitFor();
+    await page.getByRole("link", { name: /^Pending tokens\s*1/ }).waitFor();
+    await page.getByRole("link", { name: /^Current deployment\s*\d{8}\.1/ }).waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("overview");
   });

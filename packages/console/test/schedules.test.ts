@@ -166,7 +166,7 @@ describe("a cron expression in words", () => {
   const rows: [string, string | null][] = [
     ["* * * * *", "Every minute"],
     ["30 7 * * MON-FRI", "At 07:30, Monday through Friday"],
-    ["0 */6 * * *", "Every 6 hours"],
+    ["0 */6 * * *", "On the hour, every 6 hours"],
     ["*/20 * * * * *", "Every 20 seconds"],
     ["0 0 1 1 *", "At 00:00, on day 1 of the month, only in January"],
     ["nonsense", null],

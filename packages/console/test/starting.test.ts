@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { addUser } from "../../server/test/support/tenancy.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 
 const options = { skip: WITHOUT_CHROMIUM, timeout: 120_000 };
@@ -162,6 +163,37 @@ describe("starting from the console", options, () => {
     await console.goto("tasks/gone");
     await page.getByText("declares no task of this name").waitFor();
     assert.deepEqual(await console.violations(), []);
+  });
+
+  test("an environment without a deployment says how to make one", async () => {
+    const { page } = console;
+    const places = page.getByLabel("Environment");
+    await console.goto("");
+    await places.selectOption({ label: "Default / Production" });
+    for (const [link, text] of [
+      ["Tasks", "declares no tasks"],
+      ["Actors", "declares no actors"],
+      ["Deployments", "Nothing has been deployed"],
+    ] as const) {
+      await page.getByRole("link", { name: link, exact: true }).click();
+      await page.getByText(text).waitFor();
+      assert.deepEqual(await console.violations(), []);
+    }
+  });
+
+  test("a viewer is told that they may not", async () => {
+    const { server } = scene;
+    const credentials = { ...server.credentials, user_token: await addUser(server, "viewer") };
+    const viewer = await openConsole({ ...server, credentials });
+    try {
+      await viewer.goto("tasks/plain/start");
+      await viewer.page.getByLabel("payload as JSON").fill('{"kept": true}');
+      await viewer.page.getByRole("button", { name: "Start", exact: true }).click();
+      await viewer.page.getByText("Code forbidden").waitFor();
+      assert.equal(await viewer.page.getByLabel("payload as JSON").inputValue(), '{"kept": true}');
+    } finally {
+      await viewer.close();
+    }
   });
 
   test("asks nobody but its server, and breaks no rule of its own", () => {

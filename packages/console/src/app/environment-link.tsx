@@ -4,6 +4,9 @@ import { usePlace } from "../api/place.ts";
 import { cx } from "../ui/class-names.ts";
 import { pageAddress } from "./navigation.ts";
 
+/** Of links within sentences, which their colour alone does not tell from the words around them. */
+export const TEXT_LINK = "text-accent underline";
+
 /** Leads to a page of the environment that is looked at: `to="runs/run_…"`. */
 export function EnvironmentLink({
   to,

@@ -77,14 +77,14 @@ function DeploymentDetails({ deployment }: { deployment: Deployment }): ReactNod
 const KIB = 1024;
 
 const factsOf = (deployment: Deployment): [string, ReactNode][] => [
-  ["Git", <GitFacts git={deployment.git} />],
-  ["Made", <Time at={deployment.created_at} />],
-  ["Promoted", <Time at={deployment.promoted_at} />],
+  ["Git", <GitFacts key="git" git={deployment.git} />],
+  ["Made", <Time key="made" at={deployment.created_at} />],
+  ["Promoted", <Time key="promoted" at={deployment.promoted_at} />],
   ["Bundle", `${Math.ceil(deployment.bundle.size_bytes / KIB).toLocaleString()} KiB`],
   ["SDK", deployment.sdk_version ?? "unknown"],
   ["Command line", deployment.cli_version ?? "unknown"],
-  ["Deployment id", <Id value={deployment.id} />],
-  ["Bundle digest", <Id value={deployment.bundle.digest} />],
+  ["Deployment id", <Id key="deployment-id" value={deployment.id} />],
+  ["Bundle digest", <Id key="bundle-digest" value={deployment.bundle.digest} />],
 ];
 
 const namesOf = (names: readonly string[]): string => (names.length === 0 ? "none" : names.join(", "));

@@ -6,17 +6,17 @@ const SHORT = 12;
 
 /** What the code was made from, as far as the one who deployed it said. */
 export function GitFacts({ git }: { git: Deployment["git"] }): ReactNode {
-  if (git === null || (git.commit == null && git.branch == null))
-    return <span className="text-quiet">unknown</span>;
+  const { commit = null, branch = null, dirty } = git ?? {};
+  if (commit === null && branch === null) return <span className="text-quiet">unknown</span>;
   return (
     <span className="inline-flex flex-wrap items-center gap-1.5">
-      {git.branch != null && <span className="break-all">{git.branch}</span>}
-      {git.commit != null && (
-        <code className="font-mono text-xs" title={git.commit}>
-          {git.commit.slice(0, SHORT)}
+      {branch !== null && <span className="break-all">{branch}</span>}
+      {commit !== null && (
+        <code className="font-mono text-xs" title={commit}>
+          {commit.slice(0, SHORT)}
         </code>
       )}
-      {git.dirty === true && <Badge tone="warn">uncommitted changes</Badge>}
+      {dirty === true && <Badge tone="warn">uncommitted changes</Badge>}
     </span>
   );
 }

@@ -61,15 +61,21 @@ function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNo
     ["Memory", entrypoint.memory_mb === null ? "as the worker's default" : `${entrypoint.memory_mb} MiB`],
     [
       "Sandbox",
-      sandbox === null ? "none" : <EnvironmentLink to={`sandboxes/${sandbox}`}>{sandbox}</EnvironmentLink>,
+      sandbox === null ? (
+        "none"
+      ) : (
+        <EnvironmentLink key="sandbox" to={`sandboxes/${sandbox}`}>
+          {sandbox}
+        </EnvironmentLink>
+      ),
     ],
     [
       "Declared by",
-      <EnvironmentLink to={`deployments/${entrypoint.deployment_id}`}>
+      <EnvironmentLink key="declared-by" to={`deployments/${entrypoint.deployment_id}`}>
         the current deployment
       </EnvironmentLink>,
     ],
-    [kind === "task" ? "Task id" : "Actor id", <Id value={entrypoint.id} />],
+    [kind === "task" ? "Task id" : "Actor id", <Id key="id" value={entrypoint.id} />],
   ];
 }
 
@@ -114,7 +120,7 @@ function RecentRuns({ kind, declaredId }: { kind: EntrypointKind; declaredId: st
                   succeeded.
                 </p>
               )}
-              <RunTable label="Recent runs" runs={runs.slice(0, SHOWN_RUNS)} />
+              <RunTable label="Runs" runs={runs.slice(0, SHOWN_RUNS)} />
             </>
           );
         }}

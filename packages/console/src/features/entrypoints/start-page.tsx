@@ -12,13 +12,11 @@ import { useDraft } from "../start/use-draft.ts";
 import { WithEntrypoint } from "./with-entrypoint.tsx";
 
 export const StartTaskPage = (): ReactNode => (
-  <WithEntrypoint kind="task">
-    {(task) => <StartTask key={task.declared_id} task={task as Task} />}
-  </WithEntrypoint>
+  <WithEntrypoint kind="task">{(task) => <StartTask key={task.declared_id} task={task} />}</WithEntrypoint>
 );
 export const StartActorPage = (): ReactNode => (
   <WithEntrypoint kind="actor">
-    {(actor) => <StartActor key={actor.declared_id} actor={actor as Actor} />}
+    {(actor) => <StartActor key={actor.declared_id} actor={actor} />}
   </WithEntrypoint>
 );
 

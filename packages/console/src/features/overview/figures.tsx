@@ -65,9 +65,9 @@ export function Figures({
       <Figure
         name="Current deployment"
         value={deployment === undefined ? "…" : (deployment?.version ?? "none")}
-        to={deployment == null ? "deployments" : `deployments/${deployment.id}`}
+        to={deployment === null || deployment === undefined ? "deployments" : `deployments/${deployment.id}`}
         note={
-          deployment == null ? undefined : (
+          deployment === null || deployment === undefined ? undefined : (
             <>
               promoted <Time at={deployment.promoted_at} />
             </>

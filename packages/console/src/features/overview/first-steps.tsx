@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { EnvironmentLink, TEXT_LINK } from "../../app/environment-link.tsx";
 import { CopyText } from "../../ui/copy-button.tsx";
 import { Card, Section } from "../../ui/page.tsx";
 
@@ -27,22 +27,34 @@ export function FirstSteps({ isDeployed }: { isDeployed: boolean }): ReactNode {
                 <p className="mb-1">Deploy it. The current environment is that of your API key:</p>
                 <CopyText text={`keelson deploy --url ${location.origin} --api-key YOUR_KEY`} />
                 <p className="mt-1 text-quiet">
-                  <EnvironmentLink to="api-keys">Make an API key</EnvironmentLink>, or see the{" "}
-                  <EnvironmentLink to="deployments">deployments</EnvironmentLink> that are not promoted yet.
+                  <EnvironmentLink to="api-keys" className={TEXT_LINK}>
+                    Make an API key
+                  </EnvironmentLink>
+                  , or see the{" "}
+                  <EnvironmentLink to="deployments" className={TEXT_LINK}>
+                    deployments
+                  </EnvironmentLink>{" "}
+                  that are not promoted yet.
                 </p>
               </li>
             </>
           )}
           <li>
             <p className="mb-1">
-              Start a run: from the form of one of the <EnvironmentLink to="tasks">tasks</EnvironmentLink>, or
-              from the command line:
+              Start a run: from the form of one of the{" "}
+              <EnvironmentLink to="tasks" className={TEXT_LINK}>
+                tasks
+              </EnvironmentLink>
+              , or from the command line:
             </p>
             <CopyText text={`keelson task start ${isDeployed ? "TASK" : "hello"} --wait`} />
           </li>
           <li>
-            Watch it <EnvironmentLink to="runs">among the runs</EnvironmentLink>: its steps, logs and output
-            come as they happen.
+            Watch it{" "}
+            <EnvironmentLink to="runs" className={TEXT_LINK}>
+              among the runs
+            </EnvironmentLink>
+            : its steps, logs and output come as they happen.
           </li>
         </ol>
       </Card>

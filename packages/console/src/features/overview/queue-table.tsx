@@ -31,7 +31,7 @@ export function QueueTable({
   if (queues.length === 0) return <Empty title="No run is live, and no queue has a limit" />;
   return (
     <>
-      <Table label="Queues" columns={COLUMNS} rows={queues} rowKey={({ queue }) => queue} />
+      <Table label="Queue by queue" columns={COLUMNS} rows={queues} rowKey={({ queue }) => queue} />
       {!isComplete && (
         <p className="text-xs text-quiet">
           There is more than is counted here: these are the oldest live runs.

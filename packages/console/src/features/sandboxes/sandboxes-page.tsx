@@ -82,7 +82,7 @@ function SandboxDetails({ sandbox }: { sandbox: Sandbox }): ReactNode {
             ["Processor", describeCpu(sandbox)],
             ["Memory", describeMemory(sandbox)],
             ["Declared by", declared],
-            ["Sandbox id", <Id value={sandbox.id} />],
+            ["Sandbox id", <Id key="sandbox-id" value={sandbox.id} />],
           ]}
         />
       </Card>
@@ -95,7 +95,7 @@ function SandboxDetails({ sandbox }: { sandbox: Sandbox }): ReactNode {
       </Section>
       {Object.keys(env).length > 0 && (
         <Section title="Environment variables">
-          <JsonView label="environment variables" value={env} />
+          <JsonView label="variables" value={env} />
         </Section>
       )}
       <p>

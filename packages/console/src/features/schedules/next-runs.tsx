@@ -8,6 +8,8 @@ const VIEWER_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const FORM = { dateStyle: "medium", timeStyle: "medium" } as const;
 const REFETCH_MS = 5000;
 
+const DUE: Column<string> = { heading: "Due", cell: (at) => <Time at={at} /> };
+
 /** Zones that this browser does not know are the server's alone. */
 function formatIn(timezone: string): (at: string) => string {
   try {
@@ -35,10 +37,7 @@ export function NextRuns({ cron, timezone }: { cron: string; timezone: string })
   if (data.next_runs.length === 0) return <p className="text-quiet">It comes due at no time to come.</p>;
   const there = formatIn(timezone);
   const here = formatIn(VIEWER_ZONE);
-  const columns: Column<string>[] = [
-    { heading: "Due", cell: (at) => <Time at={at} /> },
-    { heading: `In ${timezone}`, cell: there },
-  ];
+  const columns: Column<string>[] = [DUE, { heading: `In ${timezone}`, cell: there }];
   if (timezone !== VIEWER_ZONE) columns.push({ heading: `For you (${VIEWER_ZONE})`, cell: here });
-  return <Table label="Next due times" columns={columns} rows={data.next_runs} rowKey={(at) => at} />;
+  return <Table label="Due times" columns={columns} rows={data.next_runs} rowKey={(at) => at} />;
 }

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useAction } from "../../api/use-action.ts";
-import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { EnvironmentLink, TEXT_LINK } from "../../app/environment-link.tsx";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/dialog.tsx";
 
@@ -28,7 +28,10 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }): ReactNode
     return (
       <p className="max-w-sm text-sm text-quiet">
         The deployed code declares this schedule: change it there and deploy, or see the{" "}
-        <EnvironmentLink to="deployments">deployments</EnvironmentLink>.
+        <EnvironmentLink to="deployments" className={TEXT_LINK}>
+          deployments
+        </EnvironmentLink>
+        .
       </p>
     );
   return (

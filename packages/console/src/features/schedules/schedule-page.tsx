@@ -58,15 +58,28 @@ function ScheduleDetails({ schedule }: { schedule: Schedule }): ReactNode {
 }
 
 const factsOf = (schedule: Schedule): [string, ReactNode][] => [
-  ["Status", <Status value={schedule.status} />],
-  ["Task", <EnvironmentLink to={`tasks/${schedule.task}`}>{schedule.task}</EnvironmentLink>],
-  ["Cron", <code className="font-mono text-xs">{schedule.cron}</code>],
+  ["Status", <Status key="status" value={schedule.status} />],
+  [
+    "Task",
+    <EnvironmentLink key="task" to={`tasks/${schedule.task}`}>
+      {schedule.task}
+    </EnvironmentLink>,
+  ],
+  [
+    "Cron",
+    <code key="cron" className="font-mono text-xs">
+      {schedule.cron}
+    </code>,
+  ],
   ["Time zone", schedule.timezone],
-  ["Next", <Time at={schedule.next_run_at} />],
-  ["Last", <Time at={schedule.last_run_at} />],
-  ["Kept in", <Badge>{schedule.type === "declarative" ? "the deployed code" : "the server"}</Badge>],
+  ["Next", <Time key="next" at={schedule.next_run_at} />],
+  ["Last", <Time key="last" at={schedule.last_run_at} />],
+  [
+    "Kept in",
+    <Badge key="kept-in">{schedule.type === "declarative" ? "the deployed code" : "the server"}</Badge>,
+  ],
   ["External id", schedule.external_id ?? "none"],
-  ["Schedule id", <Id value={schedule.id} />],
+  ["Schedule id", <Id key="schedule-id" value={schedule.id} />],
 ];
 
 const SHOWN_RUNS = 10;
@@ -90,7 +103,7 @@ function ScheduleRuns({ scheduleId }: { scheduleId: string }): ReactNode {
           runs.length === 0 ? (
             <p className="text-quiet">It has started none yet.</p>
           ) : (
-            <RunTable label="Recent runs" runs={runs} />
+            <RunTable label="Runs" runs={runs} />
           )
         }
       </Async>

@@ -1,7 +1,9 @@
 import type { ScheduleOccurrence } from "@keelson/contract";
+import { Link } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
+import { usePlace } from "../../api/place.ts";
 import { useList } from "../../api/use-list.ts";
-import { EnvironmentLink } from "../../app/environment-link.tsx";
+import { pageAddress } from "../../app/navigation.ts";
 import { Loading } from "../../ui/async.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
@@ -30,11 +32,7 @@ export function SlotLedger({ scheduleId }: { scheduleId: string }): ReactNode {
     <div className="flex flex-col gap-2">
       <ol className="flex flex-wrap gap-1">
         {list.rows.toReversed().map((slot) => (
-          <li
-            key={slot.scheduled_at}
-            onPointerEnter={() => setChosen(slot.scheduled_at)}
-            onFocus={() => setChosen(slot.scheduled_at)}
-          >
+          <li key={slot.scheduled_at}>
             <Slot slot={slot} onChoose={() => setChosen(slot.scheduled_at)} />
           </li>
         ))}
@@ -57,18 +55,26 @@ export function SlotLedger({ scheduleId }: { scheduleId: string }): ReactNode {
   );
 }
 
+/** Links and buttons alike are pointed at and focused; either tells which one is meant. */
 function Slot({ slot, onChoose }: { slot: ScheduleOccurrence; onChoose: () => void }): ReactNode {
   const said = <span className="sr-only">{describeSlot(slot)}</span>;
+  const { environment_id: environmentId } = usePlace();
+  const events = { onPointerEnter: onChoose, onFocus: onChoose };
   if (slot.run_id !== null)
     return (
-      <EnvironmentLink to={`runs/${slot.run_id}`} className={`${MARK} bg-good`}>
+      <Link
+        to={pageAddress(`/e/${environmentId}`, `runs/${slot.run_id}`)}
+        className={`${MARK} bg-good`}
+        {...events}
+      >
         {said}
-      </EnvironmentLink>
+      </Link>
     );
   return (
     <button
       type="button"
       onClick={onChoose}
+      {...events}
       className={`${MARK} ${slot.status === "fired" ? "bg-good" : "border-2 border-warn"}`}
     >
       {said}

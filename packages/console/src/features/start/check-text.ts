@@ -27,7 +27,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 /** What is wrong with a text, in words for whoever wrote it. */
 export function checkText(schema: Schema, text: string): string[] {
   const found: string[] = [];
-  const length = [...text].length;
+  const { length } = Array.from(text);
   const [least, most] = [numberOf(schema, "minLength"), numberOf(schema, "maxLength")];
   if (least !== null && length < least)
     found.push(least === 1 ? "must not be empty" : `must have at least ${least} characters`);

@@ -1,5 +1,5 @@
 import { KeelsonError } from "@keelson/sdk/browser";
-import { useEffect, useMemo, useRef, useState, type MouseEvent, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Unparsed } from "./unparsed.ts";
@@ -52,9 +52,16 @@ export function DraftForm({ drafts, verb, icon, formPathOf, onSend, children }: 
         : NOTHING,
     [error, formPathOf],
   );
+  const wrong =
+    attempts > 0 && (refused.size > 0 || drafts.some(blocks)) ? `${attempts} ${refused.size}` : null;
   useEffect(() => {
-    if (attempts > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [attempts, refused]);
+    if (wrong !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [wrong]);
+  useEffect(() => {
+    const element = form.current;
+    element?.addEventListener("mousedown", keepFocus);
+    return () => element?.removeEventListener("mousedown", keepFocus);
+  }, []);
   const submit = async (): Promise<void> => {
     setAttempts(attempts + 1);
     setError(null);
@@ -72,7 +79,6 @@ export function DraftForm({ drafts, verb, icon, formPathOf, onSend, children }: 
       ref={form}
       noValidate
       className="flex max-w-3xl flex-col gap-4"
-      onMouseDown={keepFocus}
       onSubmit={(event) => {
         event.preventDefault();
         void submit();

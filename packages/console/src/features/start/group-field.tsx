@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { fromMembers, initialValue, withMember } from "./initial-value.ts";
-import { isObject, memberOf } from "./json-schema.ts";
+import { isObject, memberOf, type Field as MemberField } from "./json-schema.ts";
 import { labelOf } from "./plain-fields.tsx";
 
 /** The members of an object. One that is not needed is added when it is wanted, and can be left out again. */
@@ -42,11 +42,14 @@ export function Members({
 }: Pick<ShapeProps, "path" | "onChange" | "shape"> & { value: unknown }): ReactNode {
   const { Field } = useFormState();
   const object = isObject(value) ? value : {};
+  // A constant that is there already is nothing to decide: it came with the choice that it belongs to.
+  const isOpen = ({ name, schema, isRequired }: MemberField): boolean =>
+    !isRequired || !Object.hasOwn(schema, "const") || memberOf(object, name) !== schema["const"];
   const known = new Set(shape.fields.map(({ name }) => name));
   const others = Object.keys(object).filter((name) => !known.has(name));
   return (
     <>
-      {shape.fields.map(({ name, schema, isRequired }) => (
+      {shape.fields.filter(isOpen).map(({ name, schema, isRequired }) => (
         <Field
           key={name}
           label={name}

@@ -97,7 +97,7 @@ export function YesNoField(props: ShapeProps): ReactNode {
   return (
     <SelectField
       {...common}
-      value={value === undefined ? "" : String(value)}
+      value={typeof value === "boolean" ? String(value) : ""}
       options={[
         ["", "Not given"],
         ["true", "true"],
