@@ -26,6 +26,7 @@ export function MessageList({
   onCorrelation: (correlationId: string) => void;
 }): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLOListElement>(null);
   const [lit, setLit] = useState<string | null>(null);
   // oxlint-disable-next-line react/incompatible-library -- what it returns is used in this component alone
   const virtualizer = useVirtualizer({
@@ -39,7 +40,7 @@ export function MessageList({
     scrollEndThreshold: END_PIXELS,
     useFlushSync: false,
   });
-  const onScroll = useStayAtEnd(scroller, () => virtualizer.scrollToEnd());
+  const onScroll = useStayAtEnd(scroller, content, () => virtualizer.scrollToEnd());
   const isAtEnd = rows.length === 0 || virtualizer.isAtEnd(END_PIXELS);
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
@@ -53,7 +54,7 @@ export function MessageList({
         style={{ overflowAnchor: "none" }}
       >
         <Earlier view={view} streams={streams} onRead={onReadEarlier} />
-        <ol className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
+        <ol ref={content} className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
           {virtualizer.getVirtualItems().map(({ index, key, start }) => {
             const row = rows[index];
             if (row === undefined) return null;
