@@ -32,6 +32,7 @@ describe("how a token is completed", () => {
     ["a schema with numbers to choose from", schema({ n: { enum: [1, 2] } }), [], "json"],
     ["a schema without properties", { schema: { type: "object", properties: {} } }, [], "json"],
     ["a schema that is none", { schema: "yes" }, [], "json"],
+    ["a field that all objects have", schema({ constructor: { type: "string" } }), [], "json"],
     ["nothing", {}, [], "json"],
     ["other tags", {}, ["approvals"], "json"],
   ];
@@ -71,17 +72,10 @@ describe("what a form gives", () => {
     ["no empty field that is needed", [field("a", "text", true)], {}, "a is needed"],
     ["no text for a number", [field("n", "number")], { n: "many" }, "n must be a number"],
     ["no half for a whole", [field("i", "integer")], { i: "1.5" }, "i must be a whole number"],
-    [
-      "a field that is called as one of all objects",
-      [field("__proto__", "text")],
-      { ["__proto__"]: "x" },
-      null,
-    ],
   ];
   for (const [what, fields, values, given] of cases)
     test(what, () => {
       const result = toCompletion(fields, values);
-      if (given === null) return assert.equal(Object.getPrototypeOf({}), Object.prototype);
       if ("data" in result) return assert.deepEqual(result.data, given);
       assert.equal(Object.entries(result.problems).flat().join(" "), given);
     });

@@ -1,20 +1,17 @@
 import type { Session, Stream } from "@keelson/contract";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus, X } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useCallback, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { usePlace } from "../../api/place.ts";
 import { useItem } from "../../api/use-item.ts";
 import { definedFields } from "../../app/search-text.ts";
-import { Badge } from "../../ui/badge.tsx";
-import { Button, buttonClass } from "../../ui/button.tsx";
+import { buttonClass } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { FilterSelect } from "../../ui/filter-field.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
 import { Approvals } from "../tokens/approvals.tsx";
 import { Composer } from "./composer.tsx";
 import { createConversation } from "./conversation.ts";
+import { FilterBar, type ChangeSearch } from "./filter-bar.tsx";
 import { MessageList } from "./message-list.tsx";
-import type { SessionSearch } from "./session-routes.ts";
 import { readEarlier, StreamReaders } from "./stream-reader.tsx";
 
 const NONE: readonly Stream[] = [];
@@ -41,13 +38,11 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
           ),
     [view, correlation, stream],
   );
-  const change = useCallback(
-    (changes: { [Name in keyof SessionSearch]: SessionSearch[Name] | undefined }) =>
-      void navigate({ search: (before) => definedFields({ ...before, ...changes }) }),
+  const change: ChangeSearch = useCallback(
+    (changes) => void navigate({ search: (before) => definedFields({ ...before, ...changes }) }),
     [navigate],
   );
   const onCorrelation = useCallback((id: string) => change({ correlation: id }), [change]);
-  const isFiltered = correlation !== undefined || stream !== undefined;
 
   return (
     <section
@@ -55,32 +50,7 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
       className="flex min-h-0 flex-col overflow-hidden rounded-lg border border-line bg-ground max-lg:h-[calc(100dvh-12.5rem)] max-lg:min-h-96"
     >
       <StreamReaders session={session} streams={streams} conversation={conversation} />
-      <div className="flex flex-wrap items-center gap-2 border-b border-line bg-surface px-3 py-2 text-xs text-quiet">
-        <span>
-          {view.records.toLocaleString()} {view.records === 1 ? "record" : "records"}
-        </span>
-        <FilterSelect
-          label="Stream"
-          all="All streams"
-          value={stream}
-          words={streams.map(({ name }) => name).toSorted()}
-          onChange={(name) => change({ stream: name })}
-        />
-        {correlation !== undefined && (
-          <Badge tone="accent">
-            <bdi className="max-w-48 truncate">{visibleText(correlation)}</bdi>
-          </Badge>
-        )}
-        {isFiltered && (
-          <Button
-            kind="bare"
-            icon={<X size={13} aria-hidden />}
-            onClick={() => change({ correlation: undefined, stream: undefined })}
-          >
-            Show all
-          </Button>
-        )}
-      </div>
+      <FilterBar records={view.records} streams={streams} search={search} onChange={change} />
       {rows.length === 0 &&
       listed.data !== undefined &&
       streams.every(({ last_sequence: last }) => last === 0) ? (

@@ -39,6 +39,15 @@ export type Conversation = {
 
 type Part = Held & { firstAt: number; lastAt: number; isEmpty: boolean };
 
+const emptyPart = ({ name, direction }: StreamName): Part => ({
+  ...{ stream: name, direction, first: 0, last: 0, goneUpTo: 0 },
+  ...{ firstAt: 0, lastAt: 0, isEmpty: true },
+});
+
+const toHeld = ({ stream, direction, first, last, goneUpTo }: Part): Held => ({
+  ...{ stream, direction, first, last, goneUpTo },
+});
+
 export function createConversation(): Conversation {
   const entries: Entry[] = [];
   const parts = new Map<string, Part>();
@@ -49,20 +58,12 @@ export function createConversation(): Conversation {
   const partOf = ({ name, direction }: StreamName): Part => {
     const found = parts.get(name);
     if (found !== undefined) return found;
-    const range = { first: 0, last: 0, goneUpTo: 0, firstAt: 0, lastAt: 0, isEmpty: true };
-    const made: Part = { stream: name, direction, ...range };
+    const made = emptyPart({ name, direction });
     parts.set(name, made);
     return made;
   };
   const publish = (): void => {
-    const held = [...parts.values()].map(({ stream, direction, first, last, goneUpTo }) => ({
-      stream,
-      direction,
-      first,
-      last,
-      goneUpTo,
-    }));
-    view = { rows: [...joined.rows], records: entries.length, held };
+    view = { rows: [...joined.rows], records: entries.length, held: [...parts.values()].map(toHeld) };
     for (const listener of listeners) listener();
   };
   const take = (added: readonly Entry[]): void => {

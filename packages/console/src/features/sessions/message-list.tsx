@@ -1,7 +1,7 @@
 import type { Stream } from "@keelson/contract";
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useRef, useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode, type RefObject } from "react";
 import { Button } from "../../ui/button.tsx";
 import type { ConversationView } from "./conversation.ts";
 import { Earlier } from "./earlier.tsx";
@@ -10,6 +10,24 @@ import { MessageRow } from "./message-row.tsx";
 import { END_PIXELS, useStayAtEnd } from "./use-stay-at-end.ts";
 
 const ESTIMATED_HEIGHT = 64;
+
+function useRowVirtualizer(
+  rows: readonly Row[],
+  scroller: RefObject<HTMLDivElement | null>,
+): Virtualizer<HTMLDivElement, HTMLLIElement> {
+  // oxlint-disable-next-line react/incompatible-library -- what it returns is given on as it is
+  return useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ESTIMATED_HEIGHT,
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 8,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: END_PIXELS,
+    useFlushSync: false,
+  });
+}
 
 /** The rows, of which only those in sight are laid out. It follows the end unless one has scrolled up. */
 export function MessageList({
@@ -26,20 +44,10 @@ export function MessageList({
   onCorrelation: (correlationId: string) => void;
 }): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLOListElement>(null);
   const [lit, setLit] = useState<string | null>(null);
-  // oxlint-disable-next-line react/incompatible-library -- what it returns is used in this component alone
-  const virtualizer = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ESTIMATED_HEIGHT,
-    getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 8,
-    anchorTo: "end",
-    followOnAppend: true,
-    scrollEndThreshold: END_PIXELS,
-    useFlushSync: false,
-  });
-  const onScroll = useStayAtEnd(scroller, () => virtualizer.scrollToEnd());
+  const virtualizer = useRowVirtualizer(rows, scroller);
+  const onScroll = useStayAtEnd(scroller, content, () => virtualizer.scrollToEnd());
   const isAtEnd = rows.length === 0 || virtualizer.isAtEnd(END_PIXELS);
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
@@ -53,7 +61,7 @@ export function MessageList({
         style={{ overflowAnchor: "none" }}
       >
         <Earlier view={view} streams={streams} onRead={onReadEarlier} />
-        <ol className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
+        <ol ref={content} className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
           {virtualizer.getVirtualItems().map(({ index, key, start }) => {
             const row = rows[index];
             if (row === undefined) return null;

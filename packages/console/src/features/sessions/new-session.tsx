@@ -73,24 +73,7 @@ function NewSessionForm({ ids, actor }: { ids: string[]; actor: string }): React
         options={ids.map((id) => [id, id] as const)}
         onChange={({ target }) => change({ actor: target.value })}
       />
-      <div className="grid gap-3 sm:grid-cols-[1fr_9rem]">
-        <TextAreaField
-          label="First input"
-          rows={3}
-          value={draft.input}
-          error={problem}
-          hint="The first record of the stream input. Empty: the actor starts without one."
-          onChange={({ target }) => change({ input: target.value })}
-        />
-        <SelectField
-          label="Sent as"
-          value={draft.form}
-          options={INPUT_FORMS.map((form) => [form, INPUT_FORM_LABELS[form]] as const)}
-          onChange={({ target }) =>
-            change({ form: INPUT_FORMS.find((form) => form === target.value) ?? "text" })
-          }
-        />
-      </div>
+      <FirstInput draft={draft} problem={problem} onChange={change} />
       <TextField
         label="External id"
         value={draft.externalId}
@@ -110,6 +93,37 @@ function NewSessionForm({ ids, actor }: { ids: string[]; actor: string }): React
         </Button>
       </div>
     </form>
+  );
+}
+
+function FirstInput({
+  draft,
+  problem,
+  onChange: change,
+}: {
+  draft: Draft;
+  problem: string | null;
+  onChange: (changes: Partial<Draft>) => void;
+}): ReactNode {
+  return (
+    <div className="grid gap-3 sm:grid-cols-[1fr_9rem]">
+      <TextAreaField
+        label="First input"
+        rows={3}
+        value={draft.input}
+        error={problem}
+        hint="The first record of the stream input. Empty: the actor starts without one."
+        onChange={({ target }) => change({ input: target.value })}
+      />
+      <SelectField
+        label="Sent as"
+        value={draft.form}
+        options={INPUT_FORMS.map((form) => [form, INPUT_FORM_LABELS[form]] as const)}
+        onChange={({ target }) =>
+          change({ form: INPUT_FORMS.find((form) => form === target.value) ?? "text" })
+        }
+      />
+    </div>
   );
 }
 

@@ -56,7 +56,8 @@ function fieldsOf(schema: unknown): FormField[] | null {
 }
 
 function toField(name: string, property: unknown, isRequired: boolean): FormField | null {
-  if (!isObject(property)) return null;
+  // What every object has by itself is no name of a field.
+  if (!isObject(property) || name in Object.prototype) return null;
   const common = {
     ...{ name, isRequired, choices: [] },
     title: textOf(property["title"]),
