@@ -52,7 +52,7 @@ export function FilesTab({ workspace }: { workspace: Workspace }): ReactNode {
           </p>
         )}
       </div>
-      <div className="grid min-h-0 flex-1 grid-rows-[minmax(8rem,2fr)_minmax(0,3fr)] overflow-hidden rounded-lg border border-line bg-surface md:grid-cols-[minmax(12rem,20rem)_minmax(0,1fr)] md:grid-rows-1">
+      <div className="grid min-h-80 flex-1 grid-rows-[minmax(8rem,2fr)_minmax(0,3fr)] overflow-hidden rounded-lg border border-line bg-surface md:grid-cols-[minmax(12rem,20rem)_minmax(0,1fr)] md:grid-rows-1">
         <div className="flex min-h-0 min-w-0 flex-col border-line max-md:border-b md:border-r">
           {isEmpty ? (
             <p className="p-4 text-quiet">No files in this version.</p>
@@ -84,7 +84,7 @@ export function FilesTab({ workspace }: { workspace: Workspace }): ReactNode {
             </div>
           ) : (
             <FileView
-              key={`${versionId} ${path}`}
+              key={`${version ?? "current"} ${path}`}
               workspace={workspace}
               versionId={versionId}
               path={path}
