@@ -93,6 +93,9 @@ describe("the files of a workspace", options, () => {
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByLabel("Text of notes.txt").fill("mine\n");
     await site.client.workspaces.files.write(workspaceId, "notes.txt", "theirs\r\n");
+    await site.client.workspaces.files.write(workspaceId, "other.txt", "theirs\n");
+    // The page knows of their version before yours is saved.
+    await page.getByRole("treeitem", { name: "other.txt" }).waitFor();
     await page.getByRole("button", { name: "Save as a version" }).click();
     await page.getByText("Somebody else changed this file").waitFor();
     assert.equal(await page.getByLabel("Text of notes.txt").inputValue(), "mine\n");

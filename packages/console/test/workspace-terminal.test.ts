@@ -93,7 +93,8 @@ describe("a terminal of a workspace", options, () => {
 
   test("says that the server is away, and goes on where it was, with what was typed meanwhile", async () => {
     const { page } = console;
-    await type('clear; PS1=""; cat\r');
+    await type('PS1=""; clear; echo "ca""t"; cat\r');
+    await shows(/^cat/);
     await type("before\r");
     await shows(/^before/);
     network = "cut the output";

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { Badge } from "../../ui/badge.tsx";
 import { Id } from "../../ui/copy-button.tsx";
 import { describeBytes } from "../../ui/describe-bytes.ts";
+import { JsonView } from "../../ui/json-view.tsx";
 import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
@@ -41,6 +42,14 @@ export function WorkspaceFacts({ workspace }: { workspace: Workspace }): ReactNo
           <Badge key={tag}>{visibleText(tag)}</Badge>
         ))}
       </div>
+      {Object.keys(workspace.metadata).length > 0 && (
+        <details>
+          <summary className="text-quiet">Metadata</summary>
+          <div className="mt-2">
+            <JsonView value={workspace.metadata} label="metadata" />
+          </div>
+        </details>
+      )}
       {reason !== null && (
         <p role="status" className="rounded-md bg-warn-ground px-3 py-2 text-warn">
           Waiting for a machine: {reason.message}

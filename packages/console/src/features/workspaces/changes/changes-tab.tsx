@@ -94,7 +94,7 @@ function Changes({
     );
   const shown = changes.find(({ path }) => path === selected) ?? changes[0];
   return (
-    <div className="grid min-h-0 flex-1 grid-rows-[minmax(6rem,1fr)_minmax(0,3fr)] overflow-hidden rounded-lg border border-line bg-surface md:grid-cols-[minmax(12rem,20rem)_minmax(0,1fr)] md:grid-rows-1">
+    <div className="grid min-h-80 flex-1 grid-rows-[minmax(6rem,1fr)_minmax(0,3fr)] overflow-hidden rounded-lg border border-line bg-surface md:grid-cols-[minmax(12rem,20rem)_minmax(0,1fr)] md:grid-rows-1">
       <nav
         aria-label="Changed files"
         className="flex min-h-0 min-w-0 flex-col overflow-auto border-line p-1 max-md:border-b md:border-r"

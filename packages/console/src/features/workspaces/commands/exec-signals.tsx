@@ -16,7 +16,8 @@ export function ExecSignals({ path }: { path: string }): ReactNode {
         aria-label="Signal"
         value={signal}
         onChange={({ target }) => setSignal(target.value)}
-        className={`${inputClass} w-auto`}
+        className={inputClass}
+        style={{ width: "auto" }}
       >
         {PROCESS_SIGNALS.toSorted().map((name) => (
           <option key={name} value={name}>

@@ -88,7 +88,7 @@ function ExecFacts({
         <Id value={exec.id} />
         {exec.started_at !== null && (
           <span>
-            Started <Time at={exec.started_at} />, took{" "}
+            Started <Time at={exec.started_at} />, for{" "}
             <Duration from={exec.started_at} to={exec.finished_at} />
           </span>
         )}

@@ -43,21 +43,7 @@ export function FileTree({
     if (activeKey !== null && isActiveShown) showActive();
   }, [activeKey, isActiveShown]);
 
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const move = moveOf(rows, activeKey, event.key);
-    if (move === null) return;
-    event.preventDefault();
-    if (move.kind === "go") setActiveKey(move.key);
-    else if (move.kind === "open") onOpen(move.entry.path);
-    else onToggle(move.path, move.kind === "expand");
-  };
-  const onClick = (row: TreeRow): void => {
-    if (row.kind !== "entry") return;
-    setActiveKey(row.key);
-    if (row.isExpanded === null) onOpen(row.key);
-    else onToggle(row.key, !row.isExpanded);
-  };
+  const { onKeyDown, onClick } = reactions(rows, { activeKey, setActiveKey, onOpen, onToggle });
 
   return (
     <div
@@ -91,6 +77,40 @@ export function FileTree({
       </div>
     </div>
   );
+}
+
+/** What keys and clicks do. */
+function reactions(
+  rows: readonly TreeRow[],
+  {
+    activeKey,
+    setActiveKey,
+    onOpen,
+    onToggle,
+  }: {
+    activeKey: string | null;
+    setActiveKey: (key: string) => void;
+    onOpen: (path: string) => void;
+    onToggle: (path: string, isExpanded: boolean) => void;
+  },
+): { onKeyDown: (event: KeyboardEvent) => void; onClick: (row: TreeRow) => void } {
+  return {
+    onKeyDown: (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const move = moveOf(rows, activeKey, event.key);
+      if (move === null) return;
+      event.preventDefault();
+      if (move.kind === "go") setActiveKey(move.key);
+      else if (move.kind === "open") onOpen(move.entry.path);
+      else onToggle(move.path, move.kind === "expand");
+    },
+    onClick: (row) => {
+      if (row.kind !== "entry") return;
+      setActiveKey(row.key);
+      if (row.isExpanded === null) onOpen(row.key);
+      else onToggle(row.key, !row.isExpanded);
+    },
+  };
 }
 
 function Row({

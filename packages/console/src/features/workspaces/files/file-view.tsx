@@ -1,5 +1,5 @@
 import type { FileEntry, Workspace } from "@keelson/contract";
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Download, Pencil } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { get } from "../../../api/client.ts";
@@ -32,6 +32,8 @@ type FileViewProps = {
 export function FileView(props: FileViewProps): ReactNode {
   const { workspace, versionId, path } = props;
   const place = usePlace();
+  // What is edited stays as it was opened, whatever becomes of the current version meanwhile.
+  const [edited, setEdited] = useState<FileOfVersion | null>(null);
   const result = useQuery<FileEntry>({
     queryKey: immutableKey(place.environment_id, workspace.id, "stat", versionId, path),
     queryFn: ({ signal }) =>
@@ -41,7 +43,14 @@ export function FileView(props: FileViewProps): ReactNode {
         signal,
       ),
     staleTime: "static",
+    placeholderData: keepPreviousData,
   });
+  if (edited !== null)
+    return (
+      <EntryView {...props} file={edited} isEdited onEdit={() => undefined}>
+        <FileEditor file={edited} onDone={() => setEdited(null)} />
+      </EntryView>
+    );
   if (isNotFound(result.error))
     return (
       <div className="m-auto p-4">
@@ -54,14 +63,33 @@ export function FileView(props: FileViewProps): ReactNode {
     );
   return (
     <Async result={result}>
-      {(entry) => <EntryView {...props} file={{ workspaceId: workspace.id, versionId, entry }} />}
+      {(entry) => {
+        const file = { workspaceId: workspace.id, versionId, entry };
+        return (
+          <EntryView {...props} file={file} isEdited={false} onEdit={() => setEdited(file)}>
+            <EntryContent file={file} />
+          </EntryView>
+        );
+      }}
     </Async>
   );
 }
 
-function EntryView({ file, canWrite, whyNot, onGone }: FileViewProps & { file: FileOfVersion }): ReactNode {
+function EntryView({
+  file,
+  canWrite,
+  whyNot,
+  onGone,
+  isEdited,
+  onEdit,
+  children,
+}: FileViewProps & {
+  file: FileOfVersion;
+  isEdited: boolean;
+  onEdit: () => void;
+  children: ReactNode;
+}): ReactNode {
   const { entry } = file;
-  const [isEdited, setIsEdited] = useState(false);
   const url = useDownloadUrl(file);
   const isFile = entry.kind === "file";
   const isSmall = entry.size_bytes <= MAX_EDITED_BYTES;
@@ -81,7 +109,7 @@ function EntryView({ file, canWrite, whyNot, onGone }: FileViewProps & { file: F
               icon={<Pencil size={14} aria-hidden />}
               disabled={!canWrite || !isSmall || isEdited}
               title={canWrite ? (isSmall ? undefined : "Too large to be edited here") : whyNot}
-              onClick={() => setIsEdited(true)}
+              onClick={onEdit}
             >
               Edit
             </Button>
@@ -92,26 +120,28 @@ function EntryView({ file, canWrite, whyNot, onGone }: FileViewProps & { file: F
         )}
         {entry.path !== "" && <DeleteFile file={file} canWrite={canWrite} whyNot={whyNot} onDone={onGone} />}
       </header>
-      {entry.kind === "symlink" ? (
-        <div className="flex flex-col gap-2 p-4">
-          <p>
-            <Badge tone="info">Symbolic link</Badge>
-          </p>
-          <p>
-            It points to{" "}
-            <bdi dir="ltr" className="font-mono text-xs break-all">
-              {visibleText(entry.link_target ?? "")}
-            </bdi>
-            . Links are shown and never followed.
-          </p>
-        </div>
-      ) : entry.kind === "directory" ? (
-        <p className="p-4 text-quiet">A directory. Its entries are in the tree.</p>
-      ) : isEdited && canWrite ? (
-        <FileEditor file={file} onDone={() => setIsEdited(false)} />
-      ) : (
-        <FilePreview file={file} />
-      )}
+      {children}
     </>
+  );
+}
+
+function EntryContent({ file }: { file: FileOfVersion }): ReactNode {
+  const { entry } = file;
+  if (entry.kind === "file") return <FilePreview file={file} />;
+  if (entry.kind === "directory")
+    return <p className="p-4 text-quiet">A directory. Its entries are in the tree.</p>;
+  return (
+    <div className="flex flex-col gap-2 p-4">
+      <p>
+        <Badge tone="info">Symbolic link</Badge>
+      </p>
+      <p>
+        It points to{" "}
+        <bdi dir="ltr" className="font-mono text-xs break-all">
+          {visibleText(entry.link_target ?? "")}
+        </bdi>
+        . Links are shown and never followed.
+      </p>
+    </div>
   );
 }

@@ -29,30 +29,14 @@ export function FilesTab({ workspace }: { workspace: Workspace }): ReactNode {
   };
   return (
     <div className="flex h-full min-h-0 flex-col gap-3">
-      <div className="flex flex-wrap items-end gap-3">
-        <VersionSelect
-          label="Version"
-          workspace={workspace}
-          value={version}
-          emptyLabel="Current"
-          onChange={(next) => change({ version: next })}
-        />
-        <Button
-          icon={<FilePlus size={15} aria-hidden />}
-          disabled={!canWrite}
-          title={canWrite ? undefined : whyNot(version)}
-          onClick={() => setIsNew(true)}
-        >
-          New file
-        </Button>
-        {isOnMachine(workspace) && version === undefined && (
-          <p className="py-1.5 text-sm text-quiet">
-            It is on a machine: what changes there is here once a command or terminal has ended, or it is
-            stopped.
-          </p>
-        )}
-      </div>
-      <div className="grid min-h-0 flex-1 grid-rows-[minmax(8rem,2fr)_minmax(0,3fr)] overflow-hidden rounded-lg border border-line bg-surface md:grid-cols-[minmax(12rem,20rem)_minmax(0,1fr)] md:grid-rows-1">
+      <FilesBar
+        workspace={workspace}
+        version={version}
+        canWrite={canWrite}
+        onVersion={(next) => change({ version: next })}
+        onNew={() => setIsNew(true)}
+      />
+      <div className="grid min-h-80 flex-1 grid-rows-[minmax(8rem,2fr)_minmax(0,3fr)] overflow-hidden rounded-lg border border-line bg-surface md:grid-cols-[minmax(12rem,20rem)_minmax(0,1fr)] md:grid-rows-1">
         <div className="flex min-h-0 min-w-0 flex-col border-line max-md:border-b md:border-r">
           {isEmpty ? (
             <p className="p-4 text-quiet">No files in this version.</p>
@@ -84,7 +68,7 @@ export function FilesTab({ workspace }: { workspace: Workspace }): ReactNode {
             </div>
           ) : (
             <FileView
-              key={`${versionId} ${path}`}
+              key={`${version ?? "current"} ${path}`}
               workspace={workspace}
               versionId={versionId}
               path={path}
@@ -95,6 +79,46 @@ export function FilesTab({ workspace }: { workspace: Workspace }): ReactNode {
           )}
         </div>
       </div>
+    </div>
+  );
+}
+
+function FilesBar({
+  workspace,
+  version,
+  canWrite,
+  onVersion,
+  onNew,
+}: {
+  workspace: Workspace;
+  version: string | undefined;
+  canWrite: boolean;
+  onVersion: (versionId: string | undefined) => void;
+  onNew: () => void;
+}): ReactNode {
+  return (
+    <div className="flex flex-wrap items-end gap-3">
+      <VersionSelect
+        label="Version"
+        workspace={workspace}
+        value={version}
+        emptyLabel="Current"
+        onChange={onVersion}
+      />
+      <Button
+        icon={<FilePlus size={15} aria-hidden />}
+        disabled={!canWrite}
+        title={canWrite ? undefined : whyNot(version)}
+        onClick={onNew}
+      >
+        New file
+      </Button>
+      {isOnMachine(workspace) && version === undefined && (
+        <p className="py-1.5 text-sm text-quiet">
+          It is on a machine: what changes there is here once a command or terminal has ended, or it is
+          stopped.
+        </p>
+      )}
     </div>
   );
 }

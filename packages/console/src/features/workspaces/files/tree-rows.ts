@@ -21,8 +21,6 @@ export type TreeRow = EntryRow | { kind: "note"; key: string; level: number; tex
 
 export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 
-export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
-
 /** The directories that a path lies in, the outermost first; without the root. */
 export function ancestorsOf(path: string): string[] {
   const parts = path.split("/").slice(0, -1);

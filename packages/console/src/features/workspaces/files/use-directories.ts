@@ -1,6 +1,7 @@
 import type { FileList } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
-import { useQueries } from "@tanstack/react-query";
+import { useQueries, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { get } from "../../../api/client.ts";
 import { usePlace, type Place } from "../../../api/place.ts";
 import { immutableKey, workspacePath } from "../workspace-data.ts";
@@ -44,12 +45,18 @@ export function useDirectories(
   paths: readonly string[],
 ): Map<string, Directory> {
   const place = usePlace();
+  const queries = useQueryClient();
+  const before = useVersionBefore(versionId);
+  const keyOf = (version: string, path: string): unknown[] =>
+    immutableKey(place.environment_id, workspaceId, "directory", version, path);
   return useQueries({
     queries: paths.map((path) => ({
-      queryKey: immutableKey(place.environment_id, workspaceId, "directory", versionId, path),
+      queryKey: keyOf(versionId, path),
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         readDirectory(place, [workspaceId, versionId, path], signal),
       staleTime: "static" as const,
+      // Until the new version's are known: nothing of the tree jumps when another version becomes current.
+      placeholderData: () => queries.getQueryData<Loaded>(keyOf(before, path)),
     })),
     combine: (results) =>
       new Map(
@@ -59,4 +66,12 @@ export function useDirectories(
         ]),
       ),
   });
+}
+
+/** The version that was looked at before this one; this one at first. */
+function useVersionBefore(versionId: string): string {
+  const [versions, setVersions] = useState({ now: versionId, before: versionId });
+  if (versions.now === versionId) return versions.before;
+  setVersions({ now: versionId, before: versions.now });
+  return versions.now;
 }

@@ -51,7 +51,8 @@ export function TerminalPicker({
           aria-label="Ended terminals"
           value={isEndedShown ? shown : ""}
           onChange={({ target }) => target.value !== "" && onPick(target.value)}
-          className={cx(inputClass, "w-auto max-w-56")}
+          className={cx(inputClass, "max-w-56")}
+          style={{ width: "auto" }}
         >
           <option value="">Ended terminals</option>
           {ended.map(({ pty, name }) => (
