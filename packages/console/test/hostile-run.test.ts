@@ -105,6 +105,7 @@ describe("a hostile run", options, () => {
         await console.page
           .getByRole("region", { name: "Events" })
           .getByRole("button", { name: /<img/ })
+          .first()
           .click();
         await console.page.getByRole("region", { name: "Attributes" }).waitFor();
       }

@@ -6,14 +6,23 @@ import type { HeldLease, RawWorker } from "../../../server/test/support/raw-work
 
 const AT = "2026-11-20T09:15:00.123Z";
 
-/** Chunks of a log as a worker reports them. */
-export const logChunks = (
+/** What one chunk may have. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Chunks of a log as a worker reports them, whatever the length. */
+export function logChunks(
   ...texts: (string | readonly ["stderr" | "stdout", string | Uint8Array])[]
-): object[] =>
-  texts.map((text) => {
+): object[] {
+  return texts.flatMap((text) => {
     const [stream, data] = typeof text === "string" ? ["stdout", text] : text;
-    return { stream, data: Buffer.from(data as string).toString("base64"), at: AT };
+    const bytes = typeof data === "string" ? Buffer.from(data) : Buffer.from(data as Uint8Array);
+    return Array.from({ length: Math.ceil(bytes.length / CHUNK_BYTES) }, (_, index) => ({
+      stream,
+      data: bytes.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES).toString("base64"),
+      at: AT,
+    }));
   });
+}
 
 /** A worker's words on a run that it has. All must be taken. */
 export async function say(
