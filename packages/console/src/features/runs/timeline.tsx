@@ -74,6 +74,8 @@ const clock = (ms: number): string => new Date(ms).toISOString().replace("T", " 
 const describeBar = ({ fromMs, toMs }: Bar, nowMs: number): string =>
   `${clock(fromMs)} – ${toMs === null ? "now" : clock(toMs)}, ${describeDuration(Math.max(0, (toMs ?? nowMs) - fromMs))}`;
 
+const share = ({ fromMs, toMs }: TimelineLayout, ms: number): string => `${(100 * ms) / (toMs - fromMs)}%`;
+
 function Bars({
   layout,
   nowMs,
@@ -93,7 +95,6 @@ function Bars({
     estimateSize: () => ROW_PX,
     overscan: 10,
   });
-  const share = (ms: number): string => `${(100 * ms) / lengthMs}%`;
   const pointedBar = bars.find(({ key }) => key === pointed);
   return (
     <div
@@ -111,7 +112,7 @@ function Bars({
               <span
                 key={tick}
                 className="absolute border-l border-line pl-1 whitespace-nowrap"
-                style={{ left: share(tick) }}
+                style={{ left: share(layout, tick) }}
               >
                 {tick === 0 ? "0" : describeTick(tick)}
               </span>
@@ -129,64 +130,88 @@ function Bars({
         {rows.getVirtualItems().map(({ index, start }) => {
           const bar = bars[index];
           if (bar === undefined) return null;
-          const { key, kind, label, tone, runId } = bar;
-          const endMs = bar.toMs ?? nowMs;
           return (
-            <li
-              key={key}
-              aria-posinset={index + 1}
-              aria-setsize={bars.length}
-              tabIndex={0}
-              title={describeBar(bar, nowMs)}
-              className={cx(
-                GRID,
-                "absolute inset-x-0 h-[30px] border-b border-line outline-offset-[-2px] hover:bg-raised",
-              )}
-              style={{ top: start }}
-              onFocus={() => setPointed(key)}
-              onMouseEnter={() => setPointed(key)}
-            >
-              <span className="flex min-w-0 items-baseline gap-1.5">
-                {KIND_NAMES[kind] !== "" && <span className="text-xs text-quiet">{KIND_NAMES[kind]}</span>}
-                {runId === null ? (
-                  <bdi className="truncate">{visibleText(label)}</bdi>
-                ) : (
-                  <Link
-                    to="/e/$environmentId/runs/$runId"
-                    params={{ environmentId, runId }}
-                    className="truncate text-accent hover:underline"
-                  >
-                    {label}
-                  </Link>
-                )}
-              </span>
-              <span aria-hidden className="relative block h-full">
-                <span
-                  data-bar={kind}
-                  className={cx(
-                    "absolute top-2 h-3.5 min-w-[3px] rounded-sm",
-                    FILLS[tone],
-                    (kind === "queued" || kind === "delayed" || kind === "suspended") && "opacity-40",
-                    bar.toMs === null && "animate-pulse",
-                  )}
-                  style={{
-                    left: `min(${share(bar.fromMs - fromMs)}, 100% - 3px)`,
-                    width: share(Math.max(0, endMs - bar.fromMs)),
-                  }}
-                />
-              </span>
-              <span className="text-right text-xs tabular-nums">
-                {describeDuration(Math.max(0, endMs - bar.fromMs))}
-                <span className="sr-only">
-                  , from {describeDuration(bar.fromMs - fromMs)} after the beginning
-                  {bar.toMs === null && ", still under way"}
-                </span>
-              </span>
-            </li>
+            <BarRow
+              key={bar.key}
+              bar={bar}
+              index={index}
+              layout={layout}
+              top={start}
+              nowMs={nowMs}
+              environmentId={environmentId}
+              onPoint={setPointed}
+            />
           );
         })}
       </ol>
     </div>
+  );
+}
+
+type BarRowProps = {
+  bar: Bar;
+  index: number;
+  layout: TimelineLayout;
+  top: number;
+  nowMs: number;
+  environmentId: string;
+  onPoint: (key: string) => void;
+};
+
+function BarRow({ bar, index, layout, top, nowMs, environmentId, onPoint }: BarRowProps): ReactNode {
+  const { key, kind, label, tone, runId } = bar;
+  const tookMs = Math.max(0, (bar.toMs ?? nowMs) - bar.fromMs);
+  return (
+    <li
+      aria-posinset={index + 1}
+      aria-setsize={layout.bars.length}
+      tabIndex={0}
+      title={describeBar(bar, nowMs)}
+      className={cx(
+        GRID,
+        "absolute inset-x-0 h-[30px] border-b border-line outline-offset-[-2px] hover:bg-raised",
+      )}
+      style={{ top }}
+      onFocus={() => onPoint(key)}
+      onMouseEnter={() => onPoint(key)}
+    >
+      <span className="flex min-w-0 items-baseline gap-1.5">
+        {KIND_NAMES[kind] !== "" && <span className="text-xs text-quiet">{KIND_NAMES[kind]}</span>}
+        {runId === null ? (
+          <bdi className="truncate">{visibleText(label)}</bdi>
+        ) : (
+          <Link
+            to="/e/$environmentId/runs/$runId"
+            params={{ environmentId, runId }}
+            className="truncate text-accent hover:underline"
+          >
+            {label}
+          </Link>
+        )}
+      </span>
+      <span aria-hidden className="relative block h-full">
+        <span
+          data-bar={kind}
+          className={cx(
+            "absolute top-2 h-3.5 min-w-[3px] rounded-sm",
+            FILLS[tone],
+            (kind === "queued" || kind === "delayed" || kind === "suspended") && "opacity-40",
+            bar.toMs === null && "animate-pulse",
+          )}
+          style={{
+            left: `min(${share(layout, bar.fromMs - layout.fromMs)}, 100% - 3px)`,
+            width: share(layout, tookMs),
+          }}
+        />
+      </span>
+      <span className="text-right text-xs tabular-nums">
+        {describeDuration(tookMs)}
+        <span className="sr-only">
+          , from {describeDuration(bar.fromMs - layout.fromMs)} after the beginning
+          {bar.toMs === null && ", still under way"}
+        </span>
+      </span>
+    </li>
   );
 }
 
