@@ -28,6 +28,7 @@ export function EventList({ events, search, onChange }: EventListProps): ReactNo
   const [openId, setOpenId] = useState<string | null>(null);
   const { kind, severity } = search;
   const shown = filterEvents(events.all, { kind, severity });
+  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => scroller.current,

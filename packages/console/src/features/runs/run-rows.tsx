@@ -30,14 +30,16 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtTop, setIsAtTop] = useState(true);
-  const [selected, setSelected] = useState<string | null>(null);
   const { length, cursor, newCount } = list;
+  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
   const rows = useVirtualizer({
     count: length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
+  const open = (runId: string): void =>
+    void navigate({ to: "/e/$environmentId/runs/$runId", params: { environmentId: environment_id, runId } });
   const { startIndex: from, endIndex: to } = rows.range ?? { startIndex: 0, endIndex: 0 };
 
   useEffect(() => {
@@ -48,21 +50,12 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
     if (isAtTop && newCount !== 0) list.showNew(statuses);
   }, [isAtTop, newCount, list, statuses]);
 
-  const selectedIndex = indexOf(list, selected, from);
-  const open = (runId: string): void =>
-    void navigate({ to: "/e/$environmentId/runs/$runId", params: { environmentId: environment_id, runId } });
-  const select = (index: number): void => {
-    const next = Math.max(0, Math.min(index, length - 1));
-    setSelected(list.at(next)?.id ?? null);
-    rows.scrollToIndex(next);
-  };
-  const onKey = (event: KeyboardEvent): void => {
-    const next = nextIndex(event, { selected: selectedIndex, from, to, length });
-    if (next !== null) select(next);
-    else if (event.key === "Enter" && selected !== null) open(selected);
-    else return;
-    event.preventDefault();
-  };
+  const { selected, selectedIndex, setSelected, onKey } = useSelection(list, {
+    from,
+    to,
+    onScrollTo: (index) => rows.scrollToIndex(index),
+    onOpen: open,
+  });
   const showTop = (): void => {
     list.showNew(statuses);
     scroller.current?.scrollTo({ top: 0 });
@@ -110,6 +103,35 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
       </div>
     </div>
   );
+}
+
+type Selection = {
+  selected: string | null;
+  selectedIndex: number;
+  setSelected: (runId: string) => void;
+  onKey: (event: KeyboardEvent) => void;
+};
+
+/** The row that keys move from and open. It is a run's, whatever comes above it. */
+function useSelection(
+  list: LoadedRuns["list"],
+  where: { from: number; to: number; onScrollTo: (index: number) => void; onOpen: (runId: string) => void },
+): Selection {
+  const [selected, setSelected] = useState<string | null>(null);
+  const { from, to, onScrollTo, onOpen } = where;
+  const { length } = list;
+  const selectedIndex = indexOf(list, selected, from);
+  const onKey = (event: KeyboardEvent): void => {
+    const next = nextIndex(event, { selected: selectedIndex, from, to, length });
+    if (next !== null) {
+      const index = Math.max(0, Math.min(next, length - 1));
+      setSelected(list.at(index)?.id ?? null);
+      onScrollTo(index);
+    } else if (event.key === "Enter" && selected !== null) onOpen(selected);
+    else return;
+    event.preventDefault();
+  };
+  return { selected, selectedIndex, setSelected, onKey };
 }
 
 /** Which row a key goes to; null: it goes to none. */

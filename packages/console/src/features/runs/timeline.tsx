@@ -87,15 +87,14 @@ function Bars({
 }): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<string | null>(null);
-  const { bars, fromMs, toMs } = layout;
-  const lengthMs = toMs - fromMs;
+  const { bars } = layout;
+  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
   const rows = useVirtualizer({
     count: bars.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 10,
   });
-  const pointedBar = bars.find(({ key }) => key === pointed);
   return (
     <div
       ref={scroller}
@@ -104,28 +103,7 @@ function Bars({
       tabIndex={0}
       className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-surface outline-offset-[-2px]"
     >
-      <div className="sticky top-0 z-[5] border-b border-line bg-raised py-1.5 text-xs text-quiet">
-        <div className={GRID}>
-          <span className="tabular-nums">{describeDuration(lengthMs)} in all</span>
-          <span aria-hidden className="relative block h-4">
-            {ticksOf(lengthMs).map((tick) => (
-              <span
-                key={tick}
-                className="absolute border-l border-line pl-1 whitespace-nowrap"
-                style={{ left: share(layout, tick) }}
-              >
-                {tick === 0 ? "0" : describeTick(tick)}
-              </span>
-            ))}
-          </span>
-          <span className="text-right">Took</span>
-        </div>
-        <p className="truncate px-3 pt-1 font-mono" aria-live="off">
-          {pointedBar === undefined
-            ? `From ${clock(fromMs)}`
-            : `${visibleText(pointedBar.label)}: ${describeBar(pointedBar, nowMs)}`}
-        </p>
-      </div>
+      <Axis layout={layout} pointed={bars.find(({ key }) => key === pointed)} nowMs={nowMs} />
       <ol className="relative" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ index, start }) => {
           const bar = bars[index];
@@ -144,6 +122,44 @@ function Bars({
           );
         })}
       </ol>
+    </div>
+  );
+}
+
+/** Stays in sight, with exactly when what is pointed at was. */
+function Axis({
+  layout,
+  pointed,
+  nowMs,
+}: {
+  layout: TimelineLayout;
+  pointed: Bar | undefined;
+  nowMs: number;
+}): ReactNode {
+  const { fromMs, toMs } = layout;
+  const lengthMs = toMs - fromMs;
+  return (
+    <div className="sticky top-0 z-[5] border-b border-line bg-raised py-1.5 text-xs text-quiet">
+      <div className={GRID}>
+        <span className="tabular-nums">{describeDuration(lengthMs)} in all</span>
+        <span aria-hidden className="relative block h-4">
+          {ticksOf(lengthMs).map((tick) => (
+            <span
+              key={tick}
+              className="absolute border-l border-line pl-1 whitespace-nowrap"
+              style={{ left: share(layout, tick) }}
+            >
+              {tick === 0 ? "0" : describeTick(tick)}
+            </span>
+          ))}
+        </span>
+        <span className="text-right">Took</span>
+      </div>
+      <p className="truncate px-3 pt-1 font-mono" aria-live="off">
+        {pointed === undefined
+          ? `From ${clock(fromMs)}`
+          : `${visibleText(pointed.label)}: ${describeBar(pointed, nowMs)}`}
+      </p>
     </div>
   );
 }
