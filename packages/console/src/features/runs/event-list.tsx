@@ -28,6 +28,7 @@ export function EventList({ events, search, onChange }: EventListProps): ReactNo
   const [openId, setOpenId] = useState<string | null>(null);
   const { kind, severity } = search;
   const shown = filterEvents(events.all, { kind, severity });
+  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => scroller.current,
@@ -35,40 +36,9 @@ export function EventList({ events, search, onChange }: EventListProps): ReactNo
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const select = (name: "kind" | "severity", label: string, values: readonly string[]): ReactNode => (
-    <select
-      aria-label={label}
-      className={inputClass}
-      style={{ width: "auto" }}
-      value={search[name] ?? ""}
-      onChange={({ target }) => {
-        const { [name]: _, ...others } = search;
-        onChange(target.value === "" ? others : { ...others, [name]: target.value });
-      }}
-    >
-      {values.map((value) => (
-        <option key={value} value={value}>
-          {value === ""
-            ? name === "kind"
-              ? "All kinds"
-              : "All severities"
-            : name === "kind"
-              ? `${value}.*`
-              : `${value} and worse`}
-        </option>
-      ))}
-    </select>
-  );
   return (
     <div className="flex h-full min-h-80 flex-col gap-2">
-      <div className="flex shrink-0 flex-wrap items-center gap-2">
-        {select("kind", "Kind", ["", ...KINDS])}
-        {select("severity", "Severity", ["", "info", "warn", "error"])}
-        <span className="text-xs text-quiet tabular-nums">
-          {shown.length.toLocaleString()} of {(events.all.length + events.dropped).toLocaleString()} events
-          {events.dropped > 0 && ", the oldest are not shown"}
-        </span>
-      </div>
+      <EventFilters events={events} shown={shown.length} search={search} onChange={onChange} />
       {shown.length === 0 ? (
         <Empty title={events.all.length === 0 ? "No events yet" : "No event fits these filters"} />
       ) : (
@@ -104,6 +74,44 @@ export function EventList({ events, search, onChange }: EventListProps): ReactNo
           </ol>
         </div>
       )}
+    </div>
+  );
+}
+
+function EventFilters({ events, shown, search, onChange }: EventListProps & { shown: number }): ReactNode {
+  const total = events.all.length + events.dropped;
+  const select = (name: "kind" | "severity", label: string, values: readonly string[]): ReactNode => (
+    <select
+      aria-label={label}
+      className={inputClass}
+      style={{ width: "auto" }}
+      value={search[name] ?? ""}
+      onChange={({ target }) => {
+        const { [name]: _, ...others } = search;
+        onChange(target.value === "" ? others : { ...others, [name]: target.value });
+      }}
+    >
+      {values.map((value) => (
+        <option key={value} value={value}>
+          {value === ""
+            ? name === "kind"
+              ? "All kinds"
+              : "All severities"
+            : name === "kind"
+              ? `${value}.*`
+              : `${value} and worse`}
+        </option>
+      ))}
+    </select>
+  );
+  return (
+    <div className="flex shrink-0 flex-wrap items-center gap-2">
+      {select("kind", "Kind", ["", ...KINDS])}
+      {select("severity", "Severity", ["", "info", "warn", "error"])}
+      <span className="text-xs text-quiet tabular-nums">
+        {shown.toLocaleString()} of {total.toLocaleString()} events
+        {events.dropped > 0 && ", the oldest are not shown"}
+      </span>
     </div>
   );
 }

@@ -33,8 +33,113 @@ const CHILD_TONES: Partial<Record<Run["status"], Tone>> = {
   running: "info",
 };
 
-/** The one of a state's bars that is open: a run is in one state at a time. */
+/** What the events so far have drawn. */
+type Draft = {
+  bars: Bar[];
+  /** The open bar of the run's state: it is in one at a time. */
+  state: Bar | null;
+  /** Open waits by their position. */
+  waits: Map<string, Bar>;
+};
 type State = "queued" | "delayed" | "attempt" | "suspended";
+
+function add(draft: Draft, key: string, bar: Omit<Bar, "key" | "runId">): Bar {
+  const added = { ...bar, key, runId: null };
+  draft.bars.push(added);
+  return added;
+}
+
+function leave(draft: Draft, atMs: number, tone?: Tone): void {
+  const { state } = draft;
+  if (state === null) return;
+  state.toMs = atMs;
+  if (tone !== undefined && state.kind === "attempt") state.tone = tone;
+  draft.state = null;
+}
+
+function enter(draft: Draft, { id, at }: RunEvent, kind: State, label: string, tone: Tone): void {
+  const atMs = Date.parse(at);
+  if (draft.state?.kind === kind && draft.state.label === label) return;
+  leave(draft, atMs);
+  draft.state = add(draft, id, { kind, label, tone, fromMs: atMs, toMs: null });
+}
+
+/** What moves the run from one state to another. */
+function readState(draft: Draft, event: RunEvent): void {
+  const atMs = Date.parse(event.at);
+  const attempt = `Attempt ${event.attempt_number ?? 1}`;
+  switch (event.kind) {
+    case "run.created":
+    case "run.queued":
+      enter(draft, event, "queued", "Queued", "neutral");
+      break;
+    case "run.started":
+      enter(draft, event, "attempt", attempt, "info");
+      break;
+    case "run.resumed":
+      // Parked in memory, the attempt goes on; after a suspension it is taken up again.
+      if (draft.state?.kind !== "attempt") enter(draft, event, "attempt", `${attempt}, resumed`, "info");
+      break;
+    case "run.suspended":
+      leave(draft, atMs, "neutral");
+      enter(draft, event, "suspended", "Suspended", "neutral");
+      break;
+    case "run.retry_delayed":
+      leave(draft, atMs, "bad");
+      enter(draft, event, "delayed", "Delay before the next attempt", "warn");
+      break;
+    case "lease.lost":
+      leave(draft, atMs, "warn");
+      break;
+    default: {
+      const ending = ENDINGS[event.kind];
+      if (ending === undefined) break;
+      leave(draft, atMs, ending);
+      for (const wait of draft.waits.values()) wait.toMs = atMs;
+      draft.waits.clear();
+    }
+  }
+}
+
+function readStep(draft: Draft, { id, kind, severity, at, attributes }: RunEvent): void {
+  const toMs = Date.parse(at);
+  const tries = numberOf(attributes["try"]);
+  add(draft, id, {
+    kind: "step",
+    label: `${textOf(attributes["step"], "step")}${tries > 1 ? `, try ${tries}` : ""}`,
+    tone: kind === "step.completed" ? "good" : severity === "error" ? "bad" : "warn",
+    fromMs: toMs - Math.max(0, numberOf(attributes["duration_ms"])),
+    toMs,
+  });
+}
+
+function readWait(draft: Draft, { id, kind, at, attributes }: RunEvent): void {
+  const atMs = Date.parse(at);
+  const position = JSON.stringify(attributes["position"] ?? null);
+  if (kind === "wait.created") {
+    const label = textOf(attributes["name"], textOf(attributes["kind"], "wait"));
+    draft.waits.set(
+      position,
+      add(draft, id, { kind: "wait", label, tone: "accent", fromMs: atMs, toMs: null }),
+    );
+    return;
+  }
+  const wait = draft.waits.get(position);
+  if (wait === undefined) return;
+  wait.toMs = atMs;
+  if (kind === "wait.timed_out") wait.tone = "warn";
+  draft.waits.delete(position);
+}
+
+const barOf = (child: Child): Bar => ({
+  key: child.id,
+  kind: "child",
+  label: child.task ?? child.actor ?? child.id,
+  tone: CHILD_TONES[child.status] ?? "neutral",
+  fromMs: Date.parse(child.created_at),
+  toMs: child.finished_at === null ? null : Date.parse(child.finished_at),
+  runId: child.id,
+});
 
 /**
  * What a run's events say took time, in the order in which it began. Steps are told at their end, with how long they
@@ -45,116 +150,19 @@ export function layOutTimeline(
   children: readonly Child[],
   nowMs: number,
 ): TimelineLayout {
-  const bars: Bar[] = [];
-  let state: Bar | null = null;
-  const waits = new Map<string, Bar>();
-  const add = (bar: Omit<Bar, "key" | "runId">, key: string): Bar => {
-    const added = { ...bar, key, runId: null };
-    bars.push(added);
-    return added;
-  };
-  const leave = (atMs: number, tone?: Tone): void => {
-    if (state === null) return;
-    state.toMs = atMs;
-    if (tone !== undefined && state.kind === "attempt") state.tone = tone;
-    state = null;
-  };
-  const enter = (kind: State, label: string, tone: Tone, event: RunEvent, atMs: number): void => {
-    if (state?.kind === kind && state.label === label) return;
-    leave(atMs);
-    state = add({ kind, label, tone, fromMs: atMs, toMs: null }, event.id);
-  };
-  const closeWaits = (atMs: number): void => {
-    for (const wait of waits.values()) wait.toMs = atMs;
-    waits.clear();
-  };
-
+  const draft: Draft = { bars: [], state: null, waits: new Map() };
   for (const event of events) {
-    const atMs = Date.parse(event.at);
-    const { kind, attributes } = event;
-    const attempt = `Attempt ${event.attempt_number ?? 1}`;
-    switch (kind) {
-      case "run.created":
-      case "run.queued":
-        enter("queued", "Queued", "neutral", event, atMs);
-        break;
-      case "run.started":
-        enter("attempt", attempt, "info", event, atMs);
-        break;
-      case "run.resumed":
-        // Parked in memory, the attempt goes on; after a suspension it is taken up again.
-        if (readState(state) !== "attempt") enter("attempt", `${attempt}, resumed`, "info", event, atMs);
-        break;
-      case "run.suspended":
-        leave(atMs, "neutral");
-        enter("suspended", "Suspended", "neutral", event, atMs);
-        break;
-      case "run.retry_delayed":
-        leave(atMs, "bad");
-        enter("delayed", "Delay before the next attempt", "warn", event, atMs);
-        break;
-      case "lease.lost":
-        leave(atMs, "warn");
-        break;
-      case "run.succeeded":
-      case "run.failed":
-      case "run.cancelled":
-      case "run.expired":
-      case "run.system_failed":
-        leave(atMs, ENDINGS[kind]);
-        closeWaits(atMs);
-        break;
-      case "step.completed":
-      case "step.failed": {
-        const tookMs = Math.max(0, numberOf(attributes["duration_ms"]));
-        const tries = numberOf(attributes["try"]);
-        const tone = kind === "step.completed" ? "good" : event.severity === "error" ? "bad" : "warn";
-        const label = `${textOf(attributes["step"], "step")}${tries > 1 ? `, try ${tries}` : ""}`;
-        add({ kind: "step", label, tone, fromMs: atMs - tookMs, toMs: atMs }, event.id);
-        break;
-      }
-      case "wait.created": {
-        const label = textOf(attributes["name"], textOf(attributes["kind"], "wait"));
-        const wait = add({ kind: "wait", label, tone: "accent", fromMs: atMs, toMs: null }, event.id);
-        waits.set(String(attributes["position"] ?? event.id), wait);
-        break;
-      }
-      case "wait.resolved":
-      case "wait.timed_out":
-      case "wait.cancelled": {
-        const position = String(attributes["position"] ?? "");
-        const wait = waits.get(position);
-        if (wait === undefined) break;
-        wait.toMs = atMs;
-        if (kind === "wait.timed_out") wait.tone = "warn";
-        waits.delete(position);
-        break;
-      }
-      default:
-        break;
-    }
+    if (event.kind.startsWith("step.")) readStep(draft, event);
+    else if (event.kind.startsWith("wait.")) readWait(draft, event);
+    else readState(draft, event);
   }
-  for (const child of children)
-    bars.push({
-      key: child.id,
-      kind: "child",
-      label: child.task ?? child.actor ?? child.id,
-      tone: CHILD_TONES[child.status] ?? "neutral",
-      fromMs: Date.parse(child.created_at),
-      toMs: child.finished_at === null ? null : Date.parse(child.finished_at),
-      runId: child.id,
-    });
-  bars.sort((a, b) => a.fromMs - b.fromMs);
-  let fromMs = bars[0]?.fromMs ?? nowMs;
+  const bars = [...draft.bars, ...children.map(barOf)].toSorted((a, b) => a.fromMs - b.fromMs);
+  const fromMs = bars[0]?.fromMs ?? nowMs;
   let toMs = fromMs + 1;
-  for (const bar of bars) {
-    fromMs = Math.min(fromMs, bar.fromMs);
-    toMs = Math.max(toMs, bar.toMs ?? nowMs);
-  }
+  for (const bar of bars) toMs = Math.max(toMs, bar.toMs ?? nowMs);
   return { fromMs, toMs, bars };
 }
 
-const readState = (state: Bar | null): BarKind | null => state?.kind ?? null;
 const numberOf = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) ? value : 0;
 const textOf = (value: unknown, otherwise: string): string =>

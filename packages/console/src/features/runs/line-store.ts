@@ -84,118 +84,143 @@ function afterReturns(text: string): string {
   return colours + text.slice(from + 1);
 }
 
+type State = {
+  /** Null: let go. */
+  blocks: (Block | null)[];
+  firstBlock: number;
+  end: number;
+  characters: number;
+  open: Record<LogStream, Open | null>;
+  styles: Record<LogStream, StyleChange[]>;
+};
+
+function blockOf({ blocks }: State, line: number): Block {
+  const block = blocks[Math.floor(line / BLOCK_LINES)];
+  if (block === undefined || block === null) throw new RangeError(`Line ${line} is not kept.`);
+  return block;
+}
+
+function openLine(state: State, stream: LogStream, atMs: number): Open {
+  const line = state.end;
+  const at = line % BLOCK_LINES;
+  if (at === 0) state.blocks.push(newBlock());
+  state.end += 1;
+  const block = blockOf(state, line);
+  block.flags[at] = stream === "stderr" ? STDERR : 0;
+  block.times[at] = atMs;
+  const opened = { line, text: "" };
+  state.open[stream] = opened;
+  return opened;
+}
+
+function finishLine(state: State, stream: LogStream, { line, text }: Open): void {
+  state.open[stream] = null;
+  if (line < state.firstBlock * BLOCK_LINES) return;
+  const block = blockOf(state, line);
+  const kept = afterReturns(text.endsWith("\r") ? text.slice(0, -1) : text);
+  if (block.parts !== null) block.parts[line % BLOCK_LINES] = kept;
+  block.finished += 1;
+  if (block.finished === BLOCK_LINES && block.parts !== null) join(block, block.parts);
+  state.characters += kept.length;
+  if (!kept.includes("\u001b")) return;
+  const changes = state.styles[stream];
+  const before = changes.at(-1)?.style ?? PLAIN;
+  let style = before;
+  for (const [, codes] of kept.matchAll(SGR)) style = applySgr(style, codes ?? "");
+  if (style !== before) changes.push({ line: line + 1, style });
+}
+
+function write(state: State, stream: LogStream, text: string, atMs: number): void {
+  let from = 0;
+  while (from < text.length) {
+    const current = state.open[stream] ?? openLine(state, stream, atMs);
+    const feed = text.indexOf("\n", from);
+    const stop = feed === -1 ? text.length : feed;
+    const room = MAX_LINE_CHARACTERS - current.text.length;
+    const isFull = stop - from > room;
+    const to = isFull ? from + splitAt(text, from, room) : stop;
+    current.text += text.slice(from, to);
+    if (current.text.includes("\r")) current.text = afterReturns(current.text);
+    from = to;
+    if (isFull && current.text.length >= MAX_LINE_CHARACTERS - 1) finishLine(state, stream, current);
+    else if (from === feed) {
+      from += 1;
+      finishLine(state, stream, current);
+    }
+  }
+}
+
+/** Lets go of the oldest block. */
+function dropBlock(state: State): void {
+  const block = state.blocks[state.firstBlock];
+  for (const part of block?.parts ?? []) state.characters -= part?.length ?? 0;
+  state.characters -= block?.text.length ?? 0;
+  state.blocks[state.firstBlock] = null;
+  state.firstBlock += 1;
+  for (const stream of ["stdout", "stderr"] as const) {
+    const changes = state.styles[stream];
+    const last = changes.findLastIndex(({ line }) => line <= state.firstBlock * BLOCK_LINES);
+    if (last > 0) state.styles[stream] = changes.slice(last);
+  }
+}
+
+const streamAt = (state: State, line: number): LogStream =>
+  blockOf(state, line).flags[line % BLOCK_LINES] === STDERR ? "stderr" : "stdout";
+
+function textAt(state: State, line: number): string {
+  const block = blockOf(state, line);
+  const at = line % BLOCK_LINES;
+  if (block.parts === null) return block.text.slice(block.starts[at], block.starts[at + 1]);
+  return block.parts[at] ?? afterReturns(state.open[streamAt(state, line)]?.text ?? "");
+}
+
+function styleAt(state: State, line: number): AnsiStyle {
+  const changes = state.styles[streamAt(state, line)];
+  let low = 0;
+  let high = changes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((changes[middle]?.line ?? 0) <= line) low = middle + 1;
+    else high = middle;
+  }
+  return changes[low - 1]?.style ?? PLAIN;
+}
+
 export function createLineStore(limits: { maxCharacters?: number; maxLines?: number } = {}): LineStore {
   const { maxCharacters = DEFAULT_MAX_CHARACTERS, maxLines = DEFAULT_MAX_LINES } = limits;
-  const blocks: (Block | null)[] = [];
-  let firstBlock = 0;
-  let end = 0;
-  let characters = 0;
-  const open: Record<LogStream, Open | null> = { stdout: null, stderr: null };
-  const styles: Record<LogStream, StyleChange[]> = { stdout: [], stderr: [] };
-
-  const blockOf = (line: number): Block => {
-    const block = blocks[Math.floor(line / BLOCK_LINES)];
-    if (block === undefined || block === null) throw new RangeError(`Line ${line} is not kept.`);
-    return block;
+  const state: State = {
+    blocks: [],
+    firstBlock: 0,
+    end: 0,
+    characters: 0,
+    open: { stdout: null, stderr: null },
+    styles: { stdout: [], stderr: [] },
   };
-  const openLine = (stream: LogStream, atMs: number): Open => {
-    const line = end;
-    const at = line % BLOCK_LINES;
-    if (at === 0) blocks.push(newBlock());
-    end += 1;
-    const block = blockOf(line);
-    block.flags[at] = stream === "stderr" ? STDERR : 0;
-    block.times[at] = atMs;
-    const opened = { line, text: "" };
-    open[stream] = opened;
-    return opened;
-  };
-  const finish = (stream: LogStream, { line, text }: Open): void => {
-    open[stream] = null;
-    if (line < firstBlock * BLOCK_LINES) return;
-    const block = blockOf(line);
-    const at = line % BLOCK_LINES;
-    const kept = afterReturns(text.endsWith("\r") ? text.slice(0, -1) : text);
-    if (block.parts !== null) block.parts[at] = kept;
-    block.finished += 1;
-    if (block.finished === BLOCK_LINES && block.parts !== null) join(block, block.parts);
-    characters += kept.length;
-    if (!kept.includes("\u001b")) return;
-    const changes = styles[stream];
-    const before = changes.at(-1)?.style ?? PLAIN;
-    let style = before;
-    for (const [, codes] of kept.matchAll(SGR)) style = applySgr(style, codes ?? "");
-    if (style !== before) changes.push({ line: line + 1, style });
-  };
-  const drop = (): void => {
-    while (firstBlock < blocks.length - 1) {
-      const isTooMuch = characters > maxCharacters || end - firstBlock * BLOCK_LINES > maxLines + BLOCK_LINES;
-      if (!isTooMuch) return;
-      const block = blocks[firstBlock];
-      for (const part of block?.parts ?? []) characters -= part?.length ?? 0;
-      characters -= block?.text.length ?? 0;
-      blocks[firstBlock] = null;
-      firstBlock += 1;
-      for (const stream of ["stdout", "stderr"] as const) {
-        const changes = styles[stream];
-        const last = changes.findLastIndex(({ line }) => line <= firstBlock * BLOCK_LINES);
-        if (last > 0) styles[stream] = changes.slice(last);
-      }
-    }
-  };
-
+  const first = (): number => state.firstBlock * BLOCK_LINES;
+  const isTooMuch = (): boolean =>
+    state.characters > maxCharacters || state.end - first() > maxLines + BLOCK_LINES;
   return {
     get end() {
-      return end;
+      return state.end;
     },
     get first() {
-      return firstBlock * BLOCK_LINES;
+      return first();
+    },
+    get characters() {
+      return state.characters;
     },
     openLines: () =>
-      [open.stdout, open.stderr].flatMap((one) => (one === null ? [] : [one.line])).sort((a, b) => a - b),
-    get characters() {
-      return characters;
-    },
+      [state.open.stdout, state.open.stderr]
+        .flatMap((one) => (one === null ? [] : [one.line]))
+        .toSorted((a, b) => a - b),
     push(stream, text, atMs) {
-      let from = 0;
-      while (from < text.length) {
-        const current = open[stream] ?? openLine(stream, atMs);
-        const feed = text.indexOf("\n", from);
-        const stop = feed === -1 ? text.length : feed;
-        const room = MAX_LINE_CHARACTERS - current.text.length;
-        const isFull = stop - from > room;
-        const to = isFull ? from + splitAt(text, from, room) : stop;
-        current.text += text.slice(from, to);
-        if (current.text.includes("\r")) current.text = afterReturns(current.text);
-        from = to;
-        if (isFull && current.text.length >= MAX_LINE_CHARACTERS - 1) finish(stream, current);
-        else if (from === feed) {
-          from += 1;
-          finish(stream, current);
-        }
-      }
-      drop();
+      write(state, stream, text, atMs);
+      while (state.firstBlock < state.blocks.length - 1 && isTooMuch()) dropBlock(state);
     },
-    textOf(line) {
-      const block = blockOf(line);
-      const at = line % BLOCK_LINES;
-      if (block.parts === null) return block.text.slice(block.starts[at], block.starts[at + 1]);
-      const stream = block.flags[at] === STDERR ? "stderr" : "stdout";
-      return block.parts[at] ?? afterReturns(open[stream]?.text ?? "");
-    },
-    streamOf: (line) => (blockOf(line).flags[line % BLOCK_LINES] === STDERR ? "stderr" : "stdout"),
-    atMsOf: (line) => blockOf(line).times[line % BLOCK_LINES] ?? 0,
-    styleOf(line) {
-      const changes = styles[blockOf(line).flags[line % BLOCK_LINES] === STDERR ? "stderr" : "stdout"];
-      let low = 0;
-      let high = changes.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if ((changes[middle]?.line ?? 0) <= line) low = middle + 1;
-        else high = middle;
-      }
-      return changes[low - 1]?.style ?? PLAIN;
-    },
+    textOf: (line) => textAt(state, line),
+    streamOf: (line) => streamAt(state, line),
+    atMsOf: (line) => blockOf(state, line).times[line % BLOCK_LINES] ?? 0,
+    styleOf: (line) => styleAt(state, line),
   };
 }
 

@@ -1,8 +1,9 @@
 import type { RunLogChunk } from "@keelson/contract";
 import { createLineStore, type LineStore, type LogStream } from "./line-store.ts";
+import { createChanges, type Changes } from "./changes.ts";
 
 /** The log of a run as it is heard: bytes become text, across chunks, per stream. */
-export type RunLog = {
+export type RunLog = Changes & {
   readonly lines: LineStore;
   /** Bytes so far. */
   readonly bytes: number;
@@ -14,8 +15,6 @@ export type RunLog = {
   skipTo(earliestCursor: string | null): void;
   /** What came of a character that was never finished. */
   finish(): void;
-  readonly subscribe: (listener: () => void) => () => void;
-  readonly version: () => number;
 };
 
 /** The bytes of a base64 text. */
@@ -34,12 +33,7 @@ export function createRunLog(limits: Parameters<typeof createLineStore>[0] = {})
   let cursor = 0;
   let skipped = 0;
   let lastMs = 0;
-  let version = 0;
-  const listeners = new Set<() => void>();
-  const changed = (): void => {
-    version += 1;
-    for (const listener of listeners) listener();
-  };
+  const { changed, ...changes } = createChanges();
   return {
     lines,
     get bytes() {
@@ -75,10 +69,6 @@ export function createRunLog(limits: Parameters<typeof createLineStore>[0] = {})
         lines.push(stream, decoders[stream].decode(), lastMs);
       changed();
     },
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    version: () => version,
+    ...changes,
   };
 }

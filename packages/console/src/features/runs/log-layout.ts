@@ -24,76 +24,105 @@ function grow<T extends Uint32Array | Float64Array>(array: T, size: number): T {
   return larger;
 }
 
+/** The first of the indexes to `count` for which `isAfter` holds. */
+function search(count: number, isAfter: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isAfter(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** How many rows each of a list of lines needs, and all before it. */
+type RowSums = {
+  clear(): void;
+  add(size: number): void;
+  resize(index: number, size: number): void;
+  /** The first row of a line. */
+  start(index: number): number;
+  total(): number;
+  /** Which line a row is of. */
+  indexOf(row: number): number;
+};
+
+function createRowSums(): RowSums {
+  let count = 0;
+  let sizes = new Uint32Array(CAPACITY);
+  let ends = new Float64Array(CAPACITY);
+  const start = (index: number): number => (index === 0 ? 0 : (ends[index - 1] ?? 0));
+  const total = (): number => start(count);
+  return {
+    clear: () => {
+      count = 0;
+    },
+    add(size) {
+      sizes = grow(sizes, count + 1);
+      ends = grow(ends, count + 1);
+      sizes[count] = size;
+      ends[count] = total() + size;
+      count += 1;
+    },
+    resize(index, size) {
+      if (size === sizes[index]) return;
+      sizes[index] = size;
+      for (let at = index, end = start(index); at < count; at += 1) {
+        end += sizes[at] ?? 0;
+        ends[at] = end;
+      }
+    },
+    start,
+    total,
+    indexOf: (row) => search(count, (one) => (ends[one] ?? 0) > row),
+  };
+}
+
 export function createLogLayout(
   store: LineStore,
   { stream, columns }: { stream: LogStream | null; columns: number | null },
 ): LogLayout {
   /** Numbers of the shown lines; unused where every line is shown. */
   let shown = new Uint32Array(stream === null ? 0 : CAPACITY);
-  /** Rows of each shown line, and the row after it; unused where each has one. */
-  let sizes = new Uint32Array(columns === null ? 0 : CAPACITY);
-  let ends = new Float64Array(columns === null ? 0 : CAPACITY);
-  /** Lines whose size may have changed since it was taken. */
-  let open: number[] = [];
+  /** Null: each line is one row. */
+  const sums = columns === null ? null : createRowSums();
   let count = 0;
   let first = store.first;
   /** Lines before it were taken. */
   let taken = store.first;
+  /** Taken lines that may have grown since. */
+  let open: number[] = [];
 
   const rowsOf = (line: number): number =>
-    columns === null ? 1 : Math.max(1, Math.ceil(plainText(store.textOf(line)).length / columns));
+    Math.max(1, Math.ceil(plainText(store.textOf(line)).length / (columns ?? 1)));
   const lineAt = (index: number): number => (stream === null ? first + index : (shown[index] ?? 0));
+  const indexOf = (line: number): number => search(count, (one) => lineAt(one) >= line);
   const add = (line: number): void => {
     if (stream !== null) {
       if (store.streamOf(line) !== stream) return;
       shown = grow(shown, count + 1);
       shown[count] = line;
     }
-    if (columns !== null) {
-      sizes = grow(sizes, count + 1);
-      ends = grow(ends, count + 1);
-      sizes[count] = rowsOf(line);
-      ends[count] = (count === 0 ? 0 : (ends[count - 1] ?? 0)) + (sizes[count] ?? 0);
-    }
+    sums?.add(rowsOf(line));
     count += 1;
   };
-  /** The first index for which `isAfter` holds. */
-  const search = (isAfter: (index: number) => boolean): number => {
-    let low = 0;
-    let high = count;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (isAfter(middle)) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  };
-
   const resize = (line: number): void => {
-    if (columns === null || line < first) return;
-    const index = search((one) => lineAt(one) >= line);
-    if (index === count || lineAt(index) !== line) return;
-    const size = rowsOf(line);
-    if (size === sizes[index]) return;
-    sizes[index] = size;
-    for (let at = index, end = index === 0 ? 0 : (ends[index - 1] ?? 0); at < count; at += 1) {
-      end += sizes[at] ?? 0;
-      ends[at] = end;
-    }
+    const index = indexOf(line);
+    if (index < count && lineAt(index) === line) sums?.resize(index, rowsOf(line));
   };
 
   const layout: LogLayout = {
     get rowCount() {
-      return columns === null ? count : count === 0 ? 0 : (ends[count - 1] ?? 0);
+      return sums?.total() ?? count;
     },
     at(row) {
-      if (columns === null) return { line: lineAt(row), part: 0 };
-      const index = search((one) => (ends[one] ?? 0) > row);
-      return { line: lineAt(index), part: row - (index === 0 ? 0 : (ends[index - 1] ?? 0)) };
+      const index = sums?.indexOf(row) ?? row;
+      return { line: lineAt(index), part: sums === null ? 0 : row - sums.start(index) };
     },
     rowOf(line) {
-      const index = search((one) => lineAt(one) >= line);
-      return columns === null || index === 0 ? index : (ends[index - 1] ?? 0);
+      const index = indexOf(line);
+      return sums?.start(index) ?? index;
     },
     update() {
       if (store.first > first) {
@@ -102,8 +131,9 @@ export function createLogLayout(
         taken = first;
         count = 0;
         open = [];
+        sums?.clear();
       }
-      for (const line of open) resize(line);
+      if (sums !== null) for (const line of open) resize(line);
       for (let line = taken; line < store.end; line += 1) add(line);
       taken = store.end;
       open = store.openLines();

@@ -51,54 +51,14 @@ export function LogRows(props: LogRowsProps): ReactNode {
   const { place, onWidth } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const viewPx = useViewHeight(scroller, onWidth);
-  const [position, setPosition] = useState({ top: 0, elementTop: 0 });
-  const scroll: ScaledScroll = { contentPx: layout.rowCount * ROW_PX, viewPx };
-  const lastTop = Math.max(0, scroll.contentPx - viewPx);
-  const shownTop = isFollowing ? lastTop : Math.min(position.top, lastTop);
-  /** Where the element was put, or found, last. */
-  const elementTop = useRef(0);
-  const put = useCallback((next: number): void => {
-    if (scroller.current === null) return;
-    scroller.current.scrollTop = next;
-    elementTop.current = scroller.current.scrollTop;
-  }, []);
-
-  const { contentPx } = scroll;
-  useLayoutEffect(() => {
-    if (isFollowing) put(toElementTop({ contentPx, viewPx }, contentPx));
-  }, [isFollowing, contentPx, viewPx, put]);
-  useEffect(() => {
-    if (contentPx <= MAX_ELEMENT_PX) return undefined;
-    const settle = (): void => {
-      put(toElementTop({ contentPx, viewPx }, shownTop));
-      setPosition({ top: shownTop, elementTop: elementTop.current });
-    };
-    const timer = setTimeout(settle, SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [contentPx, viewPx, shownTop, put]);
+  const contentPx = layout.rowCount * ROW_PX;
+  const { shownTop, shownElementTop, onScroll, goTo } = useLogScroll(scroller, { contentPx, viewPx }, props);
   useEffect(() => {
     place.current = {
-      show: (line) => {
-        const next = Math.max(0, Math.min(layout.rowOf(line) * ROW_PX - viewPx / 2, lastTop));
-        onFollowing(false);
-        put(toElementTop({ contentPx, viewPx }, next));
-        setPosition({ top: next, elementTop: elementTop.current });
-      },
+      show: (line) => goTo(layout.rowOf(line) * ROW_PX - viewPx / 2),
       firstSeen: () => (layout.rowCount === 0 ? store.first : layout.at(Math.floor(shownTop / ROW_PX)).line),
     };
   });
-
-  const onScroll = (): void => {
-    const now = scroller.current?.scrollTop ?? 0;
-    if (now === elementTop.current) return;
-    const next = toContentTop(scroll, { top: shownTop, elementBefore: elementTop.current, elementTop: now });
-    elementTop.current = now;
-    setPosition({ top: next, elementTop: now });
-    const isAtEnd = next >= lastTop - ROW_PX;
-    // A log that has ended has nothing to follow, but its end is where one may stay.
-    if (isAtEnd !== isFollowing) onFollowing(isAtEnd);
-  };
-
   const from = Math.max(0, Math.floor(shownTop / ROW_PX) - OVERSCAN);
   const to = Math.min(layout.rowCount, Math.ceil((shownTop + viewPx) / ROW_PX) + OVERSCAN);
   const rows: ReactNode[] = [];
@@ -118,9 +78,6 @@ export function LogRows(props: LogRowsProps): ReactNode {
       />,
     );
   }
-  // Where a content is scaled, its rows stand where the element is, wherever the content is by its share.
-  const isScaled = contentPx > MAX_ELEMENT_PX && !isFollowing;
-  const shownElementTop = isScaled ? position.elementTop : toElementTop(scroll, shownTop);
   const offset = shownElementTop + from * ROW_PX - shownTop;
   return (
     <div className="relative min-h-60 flex-1">
@@ -133,26 +90,98 @@ export function LogRows(props: LogRowsProps): ReactNode {
         className="absolute inset-0 overflow-auto rounded-lg border border-line bg-surface font-mono text-xs leading-[18px] outline-offset-[-2px] [overflow-anchor:none]"
         onScroll={onScroll}
       >
-        <div className="relative min-w-full" style={{ height: elementHeight(scroll) }}>
+        <div className="relative min-w-full" style={{ height: elementHeight({ contentPx, viewPx }) }}>
           <div className="absolute left-0 min-w-full px-1" style={{ top: offset }}>
             {rows}
           </div>
         </div>
       </div>
-      {isLive && !isFollowing && (
-        <div className="pointer-events-none absolute inset-x-0 bottom-4 flex justify-center">
-          <Button
-            kind="primary"
-            icon={<ArrowDown size={14} aria-hidden />}
-            className="pointer-events-auto shadow"
-            onClick={() => onFollowing(true)}
-          >
-            Resume following
-          </Button>
-        </div>
-      )}
+      {isLive && !isFollowing && <ResumeButton onClick={() => onFollowing(true)} />}
     </div>
   );
+}
+
+function ResumeButton({ onClick }: { onClick: () => void }): ReactNode {
+  return (
+    <div className="pointer-events-none absolute inset-x-0 bottom-4 flex justify-center">
+      <Button
+        kind="primary"
+        icon={<ArrowDown size={14} aria-hidden />}
+        className="pointer-events-auto shadow"
+        onClick={onClick}
+      >
+        Resume following
+      </Button>
+    </div>
+  );
+}
+
+type LogScroll = {
+  /** Where the content is. */
+  shownTop: number;
+  /** Where the element is: its rows stand there, wherever the content is by its share. */
+  shownElementTop: number;
+  onScroll: () => void;
+  goTo: (top: number) => void;
+};
+
+/** Scrolls a content of any height, and keeps its end in sight while it is followed. */
+function useLogScroll(
+  scroller: RefObject<HTMLDivElement | null>,
+  { contentPx, viewPx }: ScaledScroll,
+  { isFollowing, onFollowing }: Pick<LogRowsProps, "isFollowing" | "onFollowing">,
+): LogScroll {
+  const [position, setPosition] = useState({ top: 0, elementTop: 0 });
+  const scroll: ScaledScroll = { contentPx, viewPx };
+  const lastTop = Math.max(0, contentPx - viewPx);
+  const shownTop = isFollowing ? lastTop : Math.min(position.top, lastTop);
+  /** Where the element was put, or found, last. */
+  const elementTop = useRef(0);
+  const put = useCallback(
+    (next: number): void => {
+      if (scroller.current === null) return;
+      scroller.current.scrollTop = next;
+      elementTop.current = scroller.current.scrollTop;
+    },
+    [scroller],
+  );
+  useLayoutEffect(() => {
+    if (isFollowing) put(toElementTop({ contentPx, viewPx }, contentPx));
+  }, [isFollowing, contentPx, viewPx, put]);
+  useEffect(() => {
+    if (contentPx <= MAX_ELEMENT_PX) return undefined;
+    const settle = (): void => {
+      put(toElementTop({ contentPx, viewPx }, shownTop));
+      setPosition({ top: shownTop, elementTop: elementTop.current });
+    };
+    const timer = setTimeout(settle, SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [contentPx, viewPx, shownTop, put]);
+  const isScaled = contentPx > MAX_ELEMENT_PX && !isFollowing;
+  return {
+    shownTop,
+    shownElementTop: isScaled ? position.elementTop : toElementTop(scroll, shownTop),
+    onScroll: () => {
+      const now = scroller.current?.scrollTop ?? 0;
+      if (now === elementTop.current) return;
+      const next = toContentTop(scroll, {
+        top: shownTop,
+        elementBefore: elementTop.current,
+        elementTop: now,
+      });
+      elementTop.current = now;
+      setPosition({ top: next, elementTop: now });
+      // A log that has ended has nothing to follow, but its end is where one may stay.
+      const isAtEnd = next >= lastTop - ROW_PX;
+      if (isAtEnd !== isFollowing) onFollowing(isAtEnd);
+    },
+    goTo: (wanted) => {
+      const top = Math.max(0, Math.min(wanted, lastTop));
+      put(toElementTop(scroll, top));
+      onFollowing(false);
+      setPosition({ top, elementTop: elementTop.current });
+    },
+  };
 }
 
 function useViewHeight(scroller: RefObject<HTMLDivElement | null>, onWidth: (px: number) => void): number {

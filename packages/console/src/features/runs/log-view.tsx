@@ -22,7 +22,7 @@ type LogViewProps = { run: Run; search: RunSearch; onChange: (search: RunSearch)
 
 /** What the run's code wrote, live. */
 export function LogView({ run, search, onChange }: LogViewProps): ReactNode {
-  const { log, version, follow } = useRunLog(run);
+  const { log, follow } = useRunLog(run);
   const [isFollowing, setIsFollowing] = useState(!isTerminalRunStatus(run.status));
   const [isWrapped, setIsWrapped] = useState(false);
   const [hasTimes, setHasTimes] = useState(false);
@@ -35,7 +35,7 @@ export function LogView({ run, search, onChange }: LogViewProps): ReactNode {
   const layout = useMemo(() => createLogLayout(log.lines, { stream, columns }), [log, stream, columns]);
   layout.update();
   const wanted = useDeferredValue(search.find ?? "");
-  const found = useLogSearch(log, version, { text: wanted, stream });
+  const found = useLogSearch(log, { text: wanted, stream });
 
   const show = (line: number | null): void => {
     setCurrentLine(line);

@@ -3,7 +3,6 @@ import { visibleLine } from "../../ui/visible-text.ts";
 
 /** More marks than these on one character are a tower over other lines. */
 const MARKS = /(\p{M}{4})\p{M}+/gu;
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
 const NEEDS_WORK = /[^\u0020-\u007e]/;
 const TAB_STOP = 8;
 

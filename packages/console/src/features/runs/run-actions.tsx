@@ -11,7 +11,7 @@ import { StartAgain } from "./start-again.tsx";
 export function RunActions({ run }: { run: Run }): ReactNode {
   const [isStarting, setIsStarting] = useState(false);
   const cancel = useAction<void, Run>(
-    (place) => send("POST", `/api/runs/${run.id}/cancel`, { query: place, body: {} }),
+    (place) => send("POST", `/api/runs/${run.id}/cancel`, { body: place }),
     { done: ({ status }) => (status === "cancelled" ? "Cancelled" : "Asked to stop"), isShownInPlace: true },
   );
   return (

@@ -12,14 +12,14 @@ export function RunData({ run }: { run: Run }): ReactNode {
       {run.failure !== null && <FailureView failure={run.failure} />}
       <div className="grid gap-5 lg:grid-cols-2 [&>*]:min-w-0">
         <Section title="Payload">
-          <JsonView value={run.payload} label="Payload" />
+          <JsonView value={run.payload} label="Payload as JSON" />
         </Section>
         <Section title="Output">
-          <JsonView value={run.output} label="Output" />
+          <JsonView value={run.output} label="Output as JSON" />
         </Section>
       </div>
       <Section title="Metadata">
-        <JsonView value={run.metadata} label="Metadata" />
+        <JsonView value={run.metadata} label="Metadata as JSON" />
       </Section>
       <Section title="Details">
         <Facts
@@ -37,7 +37,7 @@ export function RunData({ run }: { run: Run }): ReactNode {
       <details>
         <summary className="font-medium">The whole run as JSON</summary>
         <div className="mt-2">
-          <JsonView value={run} label="The run" />
+          <JsonView value={run} label="The run as JSON" />
         </div>
       </details>
     </div>

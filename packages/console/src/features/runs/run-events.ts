@@ -1,15 +1,14 @@
 import type { RunEvent } from "@keelson/contract";
+import { createChanges, type Changes } from "./changes.ts";
 
 /** Events of a run that were heard, oldest first, each once. The oldest are let go past a number of them. */
-export type RunEvents = {
+export type RunEvents = Changes & {
   readonly all: readonly RunEvent[];
   /** How many were let go, or are no longer kept by the server. */
   readonly dropped: number;
   add(events: readonly RunEvent[]): void;
   /** The server has those from here on. */
   skipTo(earliestCursor: string | null): void;
-  readonly subscribe: (listener: () => void) => () => void;
-  readonly version: () => number;
 };
 
 export const MAX_EVENTS = 100_000;
@@ -18,12 +17,7 @@ export function createRunEvents(maxEvents = MAX_EVENTS): RunEvents {
   let all: RunEvent[] = [];
   let last = 0;
   let dropped = 0;
-  let version = 0;
-  const listeners = new Set<() => void>();
-  const changed = (): void => {
-    version += 1;
-    for (const listener of listeners) listener();
-  };
+  const { changed, ...changes } = createChanges();
   return {
     get all() {
       return all;
@@ -52,10 +46,6 @@ export function createRunEvents(maxEvents = MAX_EVENTS): RunEvents {
       last = next;
       changed();
     },
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    version: () => version,
+    ...changes,
   };
 }

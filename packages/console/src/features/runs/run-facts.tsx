@@ -52,7 +52,11 @@ export function RunFacts({ run }: { run: Run }): ReactNode {
         ))}
       </span>,
     ]);
-  return <Facts rows={rows} />;
+  return (
+    <div className="shrink-0 max-sm:[&>dl]:grid-cols-2">
+      <Facts rows={rows} />
+    </div>
+  );
 }
 
 const Text = ({ text }: { text: string }): ReactNode => (

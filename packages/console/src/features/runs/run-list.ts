@@ -1,5 +1,6 @@
 import type { Run } from "@keelson/contract";
 import { isTerminalRunStatus, type RunStatus } from "@keelson/contract/plain";
+import { createChanges, type Changes } from "./changes.ts";
 
 /** What a row shows of a run. Payloads and outputs are not kept: a list may grow to any length. */
 export type RunRow = Pick<
@@ -49,7 +50,7 @@ const isSame = (a: RunRow, b: RunRow): boolean =>
  * The rows of a list of runs, newest first: ids are in the order of creation. Older pages are added at the end, the newest
  * page is read again and again, and what is new in it waits until it may move the rows that are looked at.
  */
-export type RunList = {
+export type RunList = Changes & {
   readonly length: number;
   at(index: number): RunRow | undefined;
   /** Runs that wait to be shown; null: more than can be told, since the newest page and the rows have a gap between. */
@@ -66,113 +67,130 @@ export type RunList = {
   showNew(statuses?: readonly RunStatus[]): void;
   /** Rows of the range that may still change and are not in the newest page. */
   liveIds(from: number, to: number): string[];
-  readonly subscribe: (listener: () => void) => () => void;
-  /** Another number after every change. */
-  readonly version: () => number;
 };
 
-export function createRunList(): RunList {
-  let ids: string[] = [];
-  let rows = new Map<string, RunRow>();
-  let waiting = new Map<string, RunRow>();
-  let newest = new Set<string>();
-  let cursor: string | null | undefined;
+type State = {
+  ids: string[];
+  rows: Map<string, RunRow>;
+  waiting: Map<string, RunRow>;
+  /** Of the newest page. */
+  newest: Set<string>;
+  cursor: string | null | undefined;
   /** The newest page when nothing of it was known: to begin anew with. */
-  let gapPage: RunPage | null = null;
-  let version = 0;
-  const listeners = new Set<() => void>();
-  const changed = (): void => {
-    version += 1;
-    for (const listener of listeners) listener();
-  };
-  const beginWith = (page: RunPage): void => {
-    rows = new Map(page.runs.map((run) => [run.id, toRow(run)]));
-    ids = [...rows.keys()];
-    waiting = new Map();
-    gapPage = null;
-    cursor = page.next_cursor;
-  };
-  /** @returns whether the run was known. */
-  const replace = (run: Run): boolean => {
-    const row = toRow(run);
-    const among = rows.has(run.id) ? rows : waiting.has(run.id) ? waiting : null;
-    const known = among?.get(run.id);
-    if (among === null || known === undefined) return false;
-    if (!isSame(known, row)) among.set(run.id, row);
-    return true;
-  };
+  gapPage: RunPage | null;
+};
 
+function beginWith(state: State, page: RunPage): void {
+  state.rows = new Map(page.runs.map((run) => [run.id, toRow(run)]));
+  state.ids = [...state.rows.keys()];
+  state.waiting = new Map();
+  state.gapPage = null;
+  state.cursor = page.next_cursor;
+}
+
+/** @returns whether the run was known. */
+function replace({ rows, waiting }: State, run: Run): boolean {
+  const row = toRow(run);
+  const among = rows.has(run.id) ? rows : waiting;
+  const known = among.get(run.id);
+  if (known === undefined) return false;
+  if (!isSame(known, row)) among.set(run.id, row);
+  return true;
+}
+
+function addOlder(state: State, page: RunPage): void {
+  const last = state.ids.at(-1) ?? "";
+  for (const run of page.runs) {
+    if (replace(state, run)) continue;
+    // One that has only now come to be of this list, further up.
+    if (last !== "" && run.id > last) state.waiting.set(run.id, toRow(run));
+    else {
+      state.rows.set(run.id, toRow(run));
+      state.ids.push(run.id);
+    }
+  }
+  state.cursor = page.next_cursor;
+}
+
+function readNewest(state: State, page: RunPage): void {
+  state.newest = new Set(page.runs.map(({ id }) => id));
+  if (state.ids.length === 0) {
+    beginWith(state, page);
+    return;
+  }
+  let isJoined = page.next_cursor === null;
+  for (const run of page.runs) {
+    if (replace(state, run)) isJoined ||= state.rows.has(run.id);
+    else state.waiting.set(run.id, toRow(run));
+  }
+  if (isJoined && state.waiting.size <= MAX_WAITING) state.gapPage = null;
+  else {
+    state.gapPage = page;
+    state.waiting = new Map();
+  }
+}
+
+const newestFirst = (ids: Iterable<string>): string[] => [...ids].toSorted().toReversed();
+
+function showWaiting(state: State, statuses: readonly RunStatus[]): void {
+  const arrived = newestFirst(state.waiting.keys());
+  for (const [id, row] of state.waiting) state.rows.set(id, row);
+  state.waiting = new Map();
+  const isFirst = (arrived.at(-1) ?? "") > (state.ids[0] ?? "");
+  const ids = isFirst ? [...arrived, ...state.ids] : newestFirst([...state.ids, ...arrived]);
+  const stays = (id: string): boolean => {
+    const row = state.rows.get(id);
+    return row !== undefined && (statuses.length === 0 || statuses.includes(row.status));
+  };
+  state.ids = ids.filter(stays);
+  for (const id of ids) if (!stays(id)) state.rows.delete(id);
+}
+
+export function createRunList(): RunList {
+  const state: State = {
+    ids: [],
+    rows: new Map(),
+    waiting: new Map(),
+    newest: new Set(),
+    cursor: undefined,
+    gapPage: null,
+  };
+  const { changed, ...changes } = createChanges();
   return {
     get length() {
-      return ids.length;
+      return state.ids.length;
     },
-    at: (index) => rows.get(ids[index] ?? ""),
+    at: (index) => state.rows.get(state.ids[index] ?? ""),
     get newCount() {
-      return gapPage === null ? waiting.size : null;
+      return state.gapPage === null ? state.waiting.size : null;
     },
     get cursor() {
-      return cursor;
+      return state.cursor;
     },
-    addOlder(page, after) {
-      if (after !== cursor) return;
-      const last = ids.at(-1) ?? "";
-      for (const run of page.runs) {
-        if (replace(run)) continue;
-        // One that has only now come to be of this list, further up.
-        if (last !== "" && run.id > last) waiting.set(run.id, toRow(run));
-        else {
-          rows.set(run.id, toRow(run));
-          ids.push(run.id);
-        }
-      }
-      cursor = page.next_cursor;
+    addOlder(page, cursor) {
+      if (cursor !== state.cursor) return;
+      addOlder(state, page);
       changed();
     },
     readNewest(page) {
-      newest = new Set(page.runs.map(({ id }) => id));
-      if (ids.length === 0) beginWith(page);
-      else {
-        let isJoined = page.next_cursor === null;
-        for (const run of page.runs) {
-          if (replace(run)) isJoined ||= rows.has(run.id);
-          else waiting.set(run.id, toRow(run));
-        }
-        if (isJoined && waiting.size <= MAX_WAITING) gapPage = null;
-        else {
-          gapPage = page;
-          waiting = new Map();
-        }
-      }
+      readNewest(state, page);
       changed();
     },
     update(runs) {
-      for (const run of runs) replace(run);
+      for (const run of runs) replace(state, run);
       changed();
     },
     showNew(statuses = []) {
-      if (gapPage !== null) beginWith(gapPage);
-      else if (waiting.size > 0) {
-        const arrived = [...waiting.keys()].sort().reverse();
-        for (const [id, row] of waiting) rows.set(id, row);
-        waiting = new Map();
-        const isFirst = (arrived.at(-1) ?? "") > (ids[0] ?? "");
-        ids = isFirst ? [...arrived, ...ids] : [...ids, ...arrived].sort().reverse();
-        if (statuses.length > 0) {
-          ids = ids.filter((id) => statuses.includes((rows.get(id) as RunRow).status));
-          rows = new Map(ids.map((id) => [id, rows.get(id) as RunRow]));
-        }
-      } else return;
+      if (state.gapPage !== null) beginWith(state, state.gapPage);
+      else if (state.waiting.size > 0) showWaiting(state, statuses);
+      else return;
       changed();
     },
     liveIds: (from, to) =>
-      ids.slice(from, to).filter((id) => {
-        const row = rows.get(id);
-        return row !== undefined && !isTerminalRunStatus(row.status) && !newest.has(id);
+      state.ids.slice(from, to).filter((id) => {
+        const row = state.rows.get(id);
+        return row !== undefined && !isTerminalRunStatus(row.status) && !state.newest.has(id);
       }),
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    version: () => version,
+    ...changes,
   };
 }

@@ -2,7 +2,15 @@ import type { RunStatus } from "@keelson/contract/plain";
 import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowUp } from "lucide-react";
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+} from "react";
 import { usePlace } from "../../api/place.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
@@ -22,14 +30,16 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtTop, setIsAtTop] = useState(true);
-  const [selected, setSelected] = useState<string | null>(null);
   const { length, cursor, newCount } = list;
+  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
   const rows = useVirtualizer({
     count: length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
+  const open = (runId: string): void =>
+    void navigate({ to: "/e/$environmentId/runs/$runId", params: { environmentId: environment_id, runId } });
   const { startIndex: from, endIndex: to } = rows.range ?? { startIndex: 0, endIndex: 0 };
 
   useEffect(() => {
@@ -40,27 +50,12 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
     if (isAtTop && newCount !== 0) list.showNew(statuses);
   }, [isAtTop, newCount, list, statuses]);
 
-  const selectedIndex = indexOf(list, selected, from);
-  const select = (index: number): void => {
-    const next = Math.max(0, Math.min(index, length - 1));
-    setSelected(list.at(next)?.id ?? null);
-    rows.scrollToIndex(next);
-  };
-  const open = (runId: string): void =>
-    void navigate({ to: "/e/$environmentId/runs/$runId", params: { environmentId: environment_id, runId } });
-  const onKey = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, to - from - 1);
-    if (event.key === "j" || event.key === "ArrowDown") select(selectedIndex + 1);
-    else if (event.key === "k" || event.key === "ArrowUp") select(selectedIndex - 1);
-    else if (event.key === "PageDown") select(Math.max(selectedIndex, from) + page);
-    else if (event.key === "PageUp") select(Math.max(selectedIndex, 0) - page);
-    else if (event.key === "Home") select(0);
-    else if (event.key === "End") select(length - 1);
-    else if (event.key === "Enter" && selected !== null) open(selected);
-    else return;
-    event.preventDefault();
-  };
+  const { selected, selectedIndex, setSelected, onKey } = useSelection(list, {
+    from,
+    to,
+    onScrollTo: (index) => rows.scrollToIndex(index),
+    onOpen: open,
+  });
   const showTop = (): void => {
     list.showNew(statuses);
     scroller.current?.scrollTo({ top: 0 });
@@ -69,18 +64,7 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
 
   return (
     <div className="relative min-h-40 flex-1 overflow-hidden rounded-lg border border-line bg-surface">
-      <div role="status" className="absolute inset-x-0 top-10 z-10 flex h-0 justify-center">
-        {!isAtTop && newCount !== 0 && (
-          <Button
-            kind="primary"
-            icon={<ArrowUp size={14} aria-hidden />}
-            className="h-8 shadow"
-            onClick={showTop}
-          >
-            {newCount === null ? "Many new runs" : newCount === 1 ? "1 new run" : `${newCount} new runs`}
-          </Button>
-        )}
-      </div>
+      <NewRuns count={isAtTop ? 0 : newCount} onShow={showTop} />
       <div
         ref={scroller}
         role="grid"
@@ -91,11 +75,8 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
         className="h-full overflow-auto outline-offset-[-2px] [overflow-anchor:none]"
         onKeyDown={onKey}
         onClick={(event) => {
-          const link = event.target instanceof Element ? event.target.closest("[data-run]") : null;
-          const runId = link?.getAttribute("data-run") ?? null;
-          if (runId === null || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-          event.preventDefault();
-          open(runId);
+          const runId = clickedRun(event);
+          if (runId !== null) open(runId);
         }}
         onScroll={({ currentTarget }) => setIsAtTop(currentTarget.scrollTop < ROW_PX / 2)}
       >
@@ -118,15 +99,88 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
             );
           })}
         </div>
-        {olderError !== null && (
-          <div className="sticky left-0 p-3">
-            <ErrorPanel error={olderError} onRetry={loadOlder} />
-          </div>
-        )}
-        {cursor !== null && olderError === null && (
-          <p className="sticky left-0 p-3 text-center text-quiet">Loading older runs …</p>
-        )}
+        {cursor !== null && <OlderRows error={olderError} onRetry={loadOlder} />}
       </div>
+    </div>
+  );
+}
+
+type Selection = {
+  selected: string | null;
+  selectedIndex: number;
+  setSelected: (runId: string) => void;
+  onKey: (event: KeyboardEvent) => void;
+};
+
+/** The row that keys move from and open. It is a run's, whatever comes above it. */
+function useSelection(
+  list: LoadedRuns["list"],
+  where: { from: number; to: number; onScrollTo: (index: number) => void; onOpen: (runId: string) => void },
+): Selection {
+  const [selected, setSelected] = useState<string | null>(null);
+  const { from, to, onScrollTo, onOpen } = where;
+  const { length } = list;
+  const selectedIndex = indexOf(list, selected, from);
+  const onKey = (event: KeyboardEvent): void => {
+    const next = nextIndex(event, { selected: selectedIndex, from, to, length });
+    if (next !== null) {
+      const index = Math.max(0, Math.min(next, length - 1));
+      setSelected(list.at(index)?.id ?? null);
+      onScrollTo(index);
+    } else if (event.key === "Enter" && selected !== null) onOpen(selected);
+    else return;
+    event.preventDefault();
+  };
+  return { selected, selectedIndex, setSelected, onKey };
+}
+
+/** Which row a key goes to; null: it goes to none. */
+function nextIndex(
+  { key, ctrlKey, metaKey, altKey }: KeyboardEvent,
+  { selected, from, to, length }: { selected: number; from: number; to: number; length: number },
+): number | null {
+  if (ctrlKey || metaKey || altKey) return null;
+  const page = Math.max(1, to - from - 1);
+  if (key === "j" || key === "ArrowDown") return selected + 1;
+  if (key === "k" || key === "ArrowUp") return selected - 1;
+  if (key === "PageDown") return Math.max(selected, from) + page;
+  if (key === "PageUp") return Math.max(selected, 0) - page;
+  if (key === "Home") return 0;
+  return key === "End" ? length - 1 : null;
+}
+
+/** The run whose link was clicked, which then is not followed by the browser; null: none, or into a new window. */
+function clickedRun(event: MouseEvent): string | null {
+  const link = event.target instanceof Element ? event.target.closest("[data-run]") : null;
+  const runId = link?.getAttribute("data-run") ?? null;
+  if (runId === null || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return null;
+  event.preventDefault();
+  return runId;
+}
+
+/** What came meanwhile. Always there, so that readers of the screen hear of it. */
+function NewRuns({ count, onShow }: { count: number | null; onShow: () => void }): ReactNode {
+  return (
+    <div role="status" className="absolute inset-x-0 top-10 z-10 flex h-0 justify-center">
+      {count !== 0 && (
+        <Button
+          kind="primary"
+          icon={<ArrowUp size={14} aria-hidden />}
+          className="h-8 shadow"
+          onClick={onShow}
+        >
+          {count === null ? "Many new runs" : count === 1 ? "1 new run" : `${count} new runs`}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function OlderRows({ error, onRetry }: { error: unknown; onRetry: () => void }): ReactNode {
+  if (error === null) return <p className="sticky left-0 p-3 text-center text-quiet">Loading older runs …</p>;
+  return (
+    <div className="sticky left-0 p-3">
+      <ErrorPanel error={error} onRetry={onRetry} />
     </div>
   );
 }

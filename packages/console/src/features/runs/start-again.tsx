@@ -1,4 +1,5 @@
 import type { Run } from "@keelson/contract";
+import type { UseMutationResult } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
@@ -21,28 +22,27 @@ function parseJson(text: string): Parsed {
   }
 }
 
-/** Starts the same task, or a new session of the same actor, by the current deployment. */
-export function StartAgain({ run, onClose }: { run: Run; onClose: () => void }): ReactNode {
+type Start = { payload: unknown; isSame: boolean };
+
+/** Starts it, closes the dialog and shows the new run. */
+function useStart(run: Run, onClose: () => void): UseMutationResult<Run, Error, Start> {
   const { environment_id } = usePlace();
   const navigate = useNavigate();
-  const [text, setText] = useState(() => JSON.stringify(run.payload, null, 2));
-  const [isSame, setIsSame] = useState(true);
-  const parsed = useMemo(() => parseJson(text), [text]);
   const options = {
     tags: run.tags,
     queue: run.queue,
     priority: run.priority,
     ...(run.concurrency_key !== null && { concurrency_key: run.concurrency_key }),
   };
-  const start = useAction<void, Run>(
-    async (place) => {
+  return useAction<Start, Run>(
+    async (place, { payload, isSame }) => {
       const body = { ...place, ...(isSame && options) };
       if (run.task !== null)
         return send<Run>("POST", `/api/tasks/${run.task}/start`, {
-          body: { ...body, payload: parsed.value },
+          body: { ...body, payload },
         });
       const path = `/api/actors/${run.actor ?? ""}/start`;
-      return (await send<{ run: Run }>("POST", path, { body: { ...body, input: parsed.value } })).run;
+      return (await send<{ run: Run }>("POST", path, { body: { ...body, input: payload } })).run;
     },
     {
       done: "Started",
@@ -56,6 +56,14 @@ export function StartAgain({ run, onClose }: { run: Run; onClose: () => void }):
       },
     },
   );
+}
+
+/** Starts the same task, or a new session of the same actor, by the current deployment. */
+export function StartAgain({ run, onClose }: { run: Run; onClose: () => void }): ReactNode {
+  const [text, setText] = useState(() => JSON.stringify(run.payload, null, 2));
+  const [isSame, setIsSame] = useState(true);
+  const parsed = useMemo(() => parseJson(text), [text]);
+  const start = useStart(run, onClose);
   const { curl } = startCommands(
     { ...run, payload: (parsed.value ?? null) as Run["payload"] },
     location.origin,
@@ -75,7 +83,7 @@ export function StartAgain({ run, onClose }: { run: Run; onClose: () => void }):
         className="flex flex-col gap-4"
         onSubmit={(event) => {
           event.preventDefault();
-          if (parsed.problem === null) start.mutate();
+          if (parsed.problem === null) start.mutate({ payload: parsed.value, isSame });
         }}
       >
         <TextAreaField

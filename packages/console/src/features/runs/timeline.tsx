@@ -74,6 +74,8 @@ const clock = (ms: number): string => new Date(ms).toISOString().replace("T", " 
 const describeBar = ({ fromMs, toMs }: Bar, nowMs: number): string =>
   `${clock(fromMs)} – ${toMs === null ? "now" : clock(toMs)}, ${describeDuration(Math.max(0, (toMs ?? nowMs) - fromMs))}`;
 
+const share = ({ fromMs, toMs }: TimelineLayout, ms: number): string => `${(100 * ms) / (toMs - fromMs)}%`;
+
 function Bars({
   layout,
   nowMs,
@@ -85,16 +87,14 @@ function Bars({
 }): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<string | null>(null);
-  const { bars, fromMs, toMs } = layout;
-  const lengthMs = toMs - fromMs;
+  const { bars } = layout;
+  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
   const rows = useVirtualizer({
     count: bars.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 10,
   });
-  const share = (ms: number): string => `${(100 * ms) / lengthMs}%`;
-  const pointedBar = bars.find(({ key }) => key === pointed);
   return (
     <div
       ref={scroller}
@@ -103,90 +103,131 @@ function Bars({
       tabIndex={0}
       className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-surface outline-offset-[-2px]"
     >
-      <div className="sticky top-0 z-[5] border-b border-line bg-raised py-1.5 text-xs text-quiet">
-        <div className={GRID}>
-          <span className="tabular-nums">{describeDuration(lengthMs)} in all</span>
-          <span aria-hidden className="relative block h-4">
-            {ticksOf(lengthMs).map((tick) => (
-              <span
-                key={tick}
-                className="absolute border-l border-line pl-1 whitespace-nowrap"
-                style={{ left: share(tick) }}
-              >
-                {tick === 0 ? "0" : describeTick(tick)}
-              </span>
-            ))}
-          </span>
-          <span className="text-right">Took</span>
-        </div>
-        <p className="truncate px-3 pt-1 font-mono" aria-live="off">
-          {pointedBar === undefined
-            ? `From ${clock(fromMs)}`
-            : `${visibleText(pointedBar.label)}: ${describeBar(pointedBar, nowMs)}`}
-        </p>
-      </div>
+      <Axis layout={layout} pointed={bars.find(({ key }) => key === pointed)} nowMs={nowMs} />
       <ol className="relative" style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ index, start }) => {
           const bar = bars[index];
           if (bar === undefined) return null;
-          const { key, kind, label, tone, runId } = bar;
-          const endMs = bar.toMs ?? nowMs;
           return (
-            <li
-              key={key}
-              aria-posinset={index + 1}
-              aria-setsize={bars.length}
-              tabIndex={0}
-              title={describeBar(bar, nowMs)}
-              className={cx(
-                GRID,
-                "absolute inset-x-0 h-[30px] border-b border-line outline-offset-[-2px] hover:bg-raised",
-              )}
-              style={{ top: start }}
-              onFocus={() => setPointed(key)}
-              onMouseEnter={() => setPointed(key)}
-            >
-              <span className="flex min-w-0 items-baseline gap-1.5">
-                {KIND_NAMES[kind] !== "" && <span className="text-xs text-quiet">{KIND_NAMES[kind]}</span>}
-                {runId === null ? (
-                  <bdi className="truncate">{visibleText(label)}</bdi>
-                ) : (
-                  <Link
-                    to="/e/$environmentId/runs/$runId"
-                    params={{ environmentId, runId }}
-                    className="truncate text-accent hover:underline"
-                  >
-                    {label}
-                  </Link>
-                )}
-              </span>
-              <span aria-hidden className="relative block h-full">
-                <span
-                  data-bar={kind}
-                  className={cx(
-                    "absolute top-2 h-3.5 min-w-[3px] rounded-sm",
-                    FILLS[tone],
-                    (kind === "queued" || kind === "delayed" || kind === "suspended") && "opacity-40",
-                    bar.toMs === null && "animate-pulse",
-                  )}
-                  style={{
-                    left: `min(${share(bar.fromMs - fromMs)}, 100% - 3px)`,
-                    width: share(Math.max(0, endMs - bar.fromMs)),
-                  }}
-                />
-              </span>
-              <span className="text-right text-xs tabular-nums">
-                {describeDuration(Math.max(0, endMs - bar.fromMs))}
-                <span className="sr-only">
-                  , from {describeDuration(bar.fromMs - fromMs)} after the beginning
-                  {bar.toMs === null && ", still under way"}
-                </span>
-              </span>
-            </li>
+            <BarRow
+              key={bar.key}
+              bar={bar}
+              index={index}
+              layout={layout}
+              top={start}
+              nowMs={nowMs}
+              environmentId={environmentId}
+              onPoint={setPointed}
+            />
           );
         })}
       </ol>
     </div>
+  );
+}
+
+/** Stays in sight, with exactly when what is pointed at was. */
+function Axis({
+  layout,
+  pointed,
+  nowMs,
+}: {
+  layout: TimelineLayout;
+  pointed: Bar | undefined;
+  nowMs: number;
+}): ReactNode {
+  const { fromMs, toMs } = layout;
+  const lengthMs = toMs - fromMs;
+  return (
+    <div className="sticky top-0 z-[5] border-b border-line bg-raised py-1.5 text-xs text-quiet">
+      <div className={GRID}>
+        <span className="tabular-nums">{describeDuration(lengthMs)} in all</span>
+        <span aria-hidden className="relative block h-4">
+          {ticksOf(lengthMs).map((tick) => (
+            <span
+              key={tick}
+              className="absolute border-l border-line pl-1 whitespace-nowrap"
+              style={{ left: share(layout, tick) }}
+            >
+              {tick === 0 ? "0" : describeTick(tick)}
+            </span>
+          ))}
+        </span>
+        <span className="text-right">Took</span>
+      </div>
+      <p className="truncate px-3 pt-1 font-mono" aria-live="off">
+        {pointed === undefined
+          ? `From ${clock(fromMs)}`
+          : `${visibleText(pointed.label)}: ${describeBar(pointed, nowMs)}`}
+      </p>
+    </div>
+  );
+}
+
+type BarRowProps = {
+  bar: Bar;
+  index: number;
+  layout: TimelineLayout;
+  top: number;
+  nowMs: number;
+  environmentId: string;
+  onPoint: (key: string) => void;
+};
+
+function BarRow({ bar, index, layout, top, nowMs, environmentId, onPoint }: BarRowProps): ReactNode {
+  const { key, kind, label, tone, runId } = bar;
+  const tookMs = Math.max(0, (bar.toMs ?? nowMs) - bar.fromMs);
+  return (
+    <li
+      aria-posinset={index + 1}
+      aria-setsize={layout.bars.length}
+      tabIndex={0}
+      title={describeBar(bar, nowMs)}
+      className={cx(
+        GRID,
+        "absolute inset-x-0 h-[30px] border-b border-line outline-offset-[-2px] hover:bg-raised",
+      )}
+      style={{ top }}
+      onFocus={() => onPoint(key)}
+      onMouseEnter={() => onPoint(key)}
+    >
+      <span className="flex min-w-0 items-baseline gap-1.5">
+        {KIND_NAMES[kind] !== "" && <span className="text-xs text-quiet">{KIND_NAMES[kind]}</span>}
+        {runId === null ? (
+          <bdi className="truncate">{visibleText(label)}</bdi>
+        ) : (
+          <Link
+            to="/e/$environmentId/runs/$runId"
+            params={{ environmentId, runId }}
+            className="truncate text-accent hover:underline"
+          >
+            {label}
+          </Link>
+        )}
+      </span>
+      <span aria-hidden className="relative block h-full">
+        <span
+          data-bar={kind}
+          className={cx(
+            "absolute top-2 h-3.5 min-w-[3px] rounded-sm",
+            FILLS[tone],
+            (kind === "queued" || kind === "delayed" || kind === "suspended") && "opacity-40",
+            bar.toMs === null && "animate-pulse",
+          )}
+          style={{
+            left: `min(${share(layout, bar.fromMs - layout.fromMs)}, 100% - 3px)`,
+            width: share(layout, tookMs),
+          }}
+        />
+      </span>
+      <span className="text-right text-xs tabular-nums">
+        {describeDuration(tookMs)}
+        <span className="sr-only">
+          , from {describeDuration(bar.fromMs - layout.fromMs)} after the beginning
+          {bar.toMs === null && ", still under way"}
+        </span>
+      </span>
+    </li>
   );
 }
 

@@ -9,7 +9,6 @@ const LINES_AT_ONCE = 20_000;
 /** Searches while the page goes on, and what is added too. Null without a text. */
 export function useLogSearch(
   log: RunLog,
-  version: number,
   { text, stream }: { text: string; stream: LogStream | null },
 ): LogSearch | null {
   const search = useMemo(
@@ -19,14 +18,22 @@ export function useLogSearch(
   const [, setProgress] = useState(0);
   useEffect(() => {
     if (search === null) return undefined;
-    let timer: ReturnType<typeof setTimeout>;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const step = (): void => {
+      timer = undefined;
       search.advance(LINES_AT_ONCE);
       setProgress((progress) => progress + 1);
-      if (!search.isDone) timer = setTimeout(step);
+      if (!search.isDone) goOn();
     };
-    timer = setTimeout(step);
-    return () => clearTimeout(timer);
-  }, [search, version]);
+    const goOn = (): void => {
+      timer ??= setTimeout(step);
+    };
+    goOn();
+    const leave = log.subscribe(goOn);
+    return () => {
+      leave();
+      clearTimeout(timer);
+    };
+  }, [search, log]);
   return search;
 }

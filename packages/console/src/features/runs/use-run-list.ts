@@ -5,7 +5,7 @@ import { get } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { isNotFound } from "../../api/use-follow.ts";
 import { itemKey, useItem } from "../../api/use-item.ts";
-import { toRunQuery, type RunFilters } from "./run-filters.ts";
+import { toRunQuery, type RunFilters, type RunQuery } from "./run-filters.ts";
 import { createRunList, type RunList, type RunPage } from "./run-list.ts";
 
 const PATH = "/api/runs";
@@ -27,14 +27,17 @@ export type LoadedRuns = {
   setSeen: (from: number, to: number) => void;
 };
 
+/** A list begins when it is opened, and so do the times it is of. */
+const openList = (filters: RunFilters): { query: RunQuery; list: RunList } => ({
+  query: toRunQuery(filters, Date.now()),
+  list: createRunList(),
+});
+
 /** Runs by the filters: the newest page and the seen live rows are kept current, older pages are read when asked for. */
 export function useRunList(filters: RunFilters): LoadedRuns {
   const place = usePlace();
   const key = JSON.stringify(filters);
-  const { query, list } = useMemo(
-    () => ({ query: toRunQuery(JSON.parse(key) as RunFilters, Date.now()), list: createRunList() }),
-    [key],
-  );
+  const { query, list } = useMemo(() => openList(JSON.parse(key) as RunFilters), [key]);
   useSyncExternalStore(list.subscribe, list.version);
   const newest = useItem<RunPage>(PATH, {
     query: { ...query, limit: NEWEST_ROWS },

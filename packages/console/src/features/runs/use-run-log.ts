@@ -1,14 +1,14 @@
 import type { Run, RunLogChunk } from "@keelson/contract";
-import { useMemo, useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { useFollow, type Follow } from "../../api/use-follow.ts";
 import { createRunLog, type RunLog } from "./log-chunks.ts";
 
 export const logPath = (runId: string): string => `/api/runs/${encodeURIComponent(runId)}/logs`;
 
-/** The run's log from its beginning, and what is written meanwhile. */
-export function useRunLog({ id }: Run): { log: RunLog; version: number; follow: Follow } {
-  const log = useMemo(() => createRunLog(), [id]);
-  const version = useSyncExternalStore(log.subscribe, log.version);
+/** The run's log from its beginning, and what is written meanwhile. Of one run for the component's life. */
+export function useRunLog({ id }: Run): { log: RunLog; follow: Follow } {
+  const [log] = useState(() => createRunLog());
+  useSyncExternalStore(log.subscribe, log.version);
   const follow = useFollow(logPath(id), {
     onEvents: (batch) => {
       const chunks = batch.filter(({ event }) => event === "run_log").map(({ data }) => data as RunLogChunk);
@@ -17,5 +17,5 @@ export function useRunLog({ id }: Run): { log: RunLog; version: number; follow: 
     },
     onGap: (earliest) => log.skipTo(earliest),
   });
-  return { log, version, follow };
+  return { log, follow };
 }

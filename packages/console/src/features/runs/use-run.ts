@@ -1,7 +1,7 @@
 import type { Run, RunEvent } from "@keelson/contract";
 import { isTerminalRunStatus } from "@keelson/contract/plain";
 import { useQueryClient, type UseQueryResult } from "@tanstack/react-query";
-import { useMemo, useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { usePlace } from "../../api/place.ts";
 import { useFollow, type Follow } from "../../api/use-follow.ts";
 import { itemKey, useItem } from "../../api/use-item.ts";
@@ -12,7 +12,7 @@ const REFETCH_MS = 2000;
 /** Kinds whose run is no longer what it was. Metadata may change many times a second: it is read in its turn. */
 const CHANGES = /^(run|lease)\./;
 
-/** A run as it is now: read again when its events say that it changed. */
+/** A run as it is now: read again when its events say that it changed. Of one run for the component's life. */
 export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEvents; follow: Follow } {
   const place = usePlace();
   const queries = useQueryClient();
@@ -22,7 +22,7 @@ export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEv
   const run = useItem<Run>(path, {
     refetchMs: known !== undefined && isTerminalRunStatus(known.status) ? undefined : REFETCH_MS,
   });
-  const events = useMemo(() => createRunEvents(), [path]);
+  const [events] = useState(() => createRunEvents());
   useSyncExternalStore(events.subscribe, events.version);
   const follow = useFollow(`${path}/events`, {
     onEvents: (batch) => {

@@ -1,0 +1,191 @@
+// A run that is followed while the server goes away and comes back.
+
+import assert from "node:assert/strict";
+import { createServer, connect, type AddressInfo, type Socket } from "node:net";
+import { once } from "node:events";
+import { after, before, describe, test } from "node:test";
+import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
+import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
+import { createReadyDeployment, promote } from "../../server/test/support/deploy.ts";
+import { enrollWorker, type HeldLease, type RawWorker } from "../../server/test/support/raw-worker.ts";
+import { usedHeapBytes } from "./support/heap.ts";
+import { openConsole, type ConsolePage } from "./support/open-console.ts";
+import { logChunks, say } from "./support/run-writes.ts";
+import { until } from "./support/until.ts";
+
+const options = { skip: WITHOUT_CHROMIUM, timeout: 300_000 };
+/** How long the page follows a busy run; a suite that should be quick takes some hundred reports of it. */
+const LONG_SECONDS = Number(process.env["KEELSON_TEST_CONSOLE_SECONDS"] ?? "0");
+
+/** One address for servers that come and go; without one, connections break, as they do while a server restarts. */
+async function startAddress(): Promise<{
+  url: string;
+  lead(to: string | null): void;
+  stop(): Promise<void>;
+}> {
+  let target: URL | null = null;
+  const sockets = new Set<Socket>();
+  const listener = createServer((socket) => {
+    if (target === null) {
+      socket.destroy();
+      return;
+    }
+    const onward = connect(Number(target.port), target.hostname);
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    lead: (to) => {
+      target = to === null ? null : new URL(to);
+      if (to === null) breakAll();
+    },
+    stop: async () => {
+      breakAll();
+      listener.close();
+      await once(listener, "close");
+    },
+  };
+}
+
+describe("a run that is followed", options, () => {
+  let database: TestDatabase;
+  let address: Awaited<ReturnType<typeof startAddress>>;
+  let current: ApiServer;
+  let credentials: ApiServer["credentials"];
+  let console: ConsolePage;
+  let worker: RawWorker;
+  let lease: HeldLease;
+  /** Servers share the database, which outlives them. */
+  const startServer = async (): Promise<void> => {
+    current = await startApiServer({
+      database: { url: database.url, drop: () => Promise.resolve() },
+      config: { leaseDurationMs: 300_000 },
+    });
+    credentials ??= current.credentials;
+    address.lead(current.url);
+  };
+  const call: ApiServer["call"] = (method, path, how = {}) =>
+    current.call(method, path, { as: credentials.api_key, ...how });
+  const region = (name: string) => console.page.getByRole("region", { name, exact: true });
+
+  before(async () => {
+    database = await createTestDatabase();
+    address = await startAddress();
+    await startServer();
+    const view: ApiServer = { ...current, url: address.url, credentials, call };
+    worker = await enrollWorker(view);
+    await promote(view, (await createReadyDeployment(view, worker.token, { tasks: [{ id: "report" }] })).id);
+    const started = await call("POST", "/v1/tasks/report/start", { body: {} });
+    assert.equal(started.status, 201);
+    lease = await worker.takeOne();
+    await worker.report(lease.operation("start"));
+    console = await openConsole(view, { viewport: { width: 1280, height: 2400 } });
+  });
+  after(async () => {
+    await console?.close();
+    await current?.stop();
+    await address?.stop();
+    await database?.drop();
+  });
+
+  let said = 0;
+  const sayMore = async (count = 1): Promise<void> => {
+    for (let left = count; left > 0; left -= 1) {
+      said += 1;
+      await say(worker, lease, {
+        logs: logChunks(`line ${said}, half `, ["stderr", `aside ${said}\n`], `and whole €${said}\n`),
+        events: [{ kind: "step.completed", message: `Step ${said}.`, attributes: { step: `s${said}` } }],
+      });
+    }
+  };
+  const logRows = async (): Promise<string[]> =>
+    (await console.page.evaluate(
+      `[...document.querySelectorAll("[data-log-row]")].map((row) => row.lastElementChild.textContent)`,
+    )) as string[];
+
+  test("goes on by itself when the server is back, with nothing missing or doubled", async () => {
+    const { page } = console;
+    await sayMore(5);
+    await console.goto(`runs/${lease.runId}?tab=logs`);
+    await region("Log").getByText("€5").waitFor();
+    for (let restart = 0; restart < 2; restart += 1) {
+      address.lead(null);
+      await current.stop();
+      await page.getByText("Reconnecting").waitFor();
+      await startServer();
+      await sayMore(5);
+      await region("Log").getByText(`€${said}`).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
+    }
+    await sayMore(5);
+    await worker.report(lease.operation("release", { outcome: "succeeded" }));
+    await page.getByRole("main").getByText("succeeded").waitFor();
+    await region("Log").getByText(`€${said}`).waitFor();
+    const expected = Array.from({ length: said }, (_, index) => [
+      `line ${index + 1}, half and whole €${index + 1}`,
+      `aside ${index + 1}`,
+    ]);
+    assert.deepEqual(await logRows(), expected.flat());
+    await page.getByRole("tab", { name: "Events" }).click();
+    const { events } = (await call("GET", `/v1/runs/${lease.runId}/events?limit=200`)).body;
+    await page.getByText(`${events.length} of ${events.length} events`).waitFor();
+    const shown = await page.evaluate(
+      `[...document.querySelectorAll("[aria-label=Events] li")].map((row) => [row.querySelector("span").textContent, row.querySelector("bdi").textContent])`,
+    );
+    assert.deepEqual(
+      shown,
+      events.map(({ id, message }: { id: string; message: string }) => [id, message]),
+    );
+    assert.deepEqual(
+      console.problems.filter((problem) => !/ERR_|fetch/i.test(problem)),
+      [],
+    );
+  });
+
+  test("costs the page no more than what it keeps, however busy it is", async (t) => {
+    const { page } = console;
+    await call("POST", "/v1/tasks/report/start", { body: {} });
+    lease = await worker.takeOne();
+    await worker.report(lease.operation("start"));
+    await console.goto(`runs/${lease.runId}?tab=logs`);
+    await page.getByText("Nothing was written yet").waitFor();
+    const before = await usedHeapBytes(page);
+    const deadline = performance.now() + LONG_SECONDS * 1000;
+    let lines = 0;
+    let bytes = 0;
+    let reports = 0;
+    for (; reports < 100 || performance.now() < deadline; reports += 1) {
+      const text = Array.from({ length: 100 }, () => `line ${(lines += 1)} of a busy run\n`).join("");
+      bytes += text.length;
+      const event = {
+        kind: "step.completed",
+        message: "Step.",
+        attributes: { step: `s${reports}`, duration_ms: 1 },
+      };
+      await say(worker, lease, { logs: logChunks(text), events: [event, event] });
+    }
+    await region("Log").getByText(`line ${lines} of`).waitFor();
+    await until(page, `document.querySelectorAll("[data-log-row]").length < 400`);
+    const grown = (await usedHeapBytes(page)) - before;
+    t.diagnostic(`${lines} lines, ${2 * reports} events: ${bytes} bytes of log in ${grown} bytes of memory`);
+    const kept = 2 * bytes + 40 * lines + 2 * 2000 * reports;
+    assert.ok(grown < kept + 16 * 1024 * 1024, `${grown} bytes more`);
+  });
+});
