@@ -67,12 +67,19 @@ describe("a terminal of a workspace", options, () => {
     await isReady();
     await type('PS1="> "; clear; echo "rea""dy"\r');
     await shows("ready");
+    await page.keyboard.press("Control+k");
+    await type('echo "ag""ain"\r');
+    await shows(/^again/);
+    assert.equal(await page.getByRole("dialog").count(), 0, "its keys are the program's");
+    await page.keyboard.press("Shift+Escape");
+    await page.locator("[data-terminal]:focus").waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("workspace-terminal");
   });
 
   test("is the same after a reload: nothing is lost, doubled or answered again", async () => {
     const { page } = console;
+    await page.locator(".xterm-helper-textarea").focus();
     await type(`stty -icanon -echo; printf '\\033[c'; head -c 7 | od -An -c; stty icanon echo\r`);
     await shows("033   [   ?   1   ;   2   c");
     await type('clear; seq 101 105; read -r go; seq 106 110; echo "fin""ished"\r');

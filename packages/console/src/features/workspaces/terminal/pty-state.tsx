@@ -53,7 +53,7 @@ function describe({
   if (follow === "reconnecting") return "Connection lost, trying again. What you type is kept.";
   if (status === "pending")
     return workspace.status_reason?.message ?? "Waiting for the workspace to be live …";
-  return isCurrent ? "" : "Showing what was written before …";
+  return isCurrent ? "Shift+Escape leaves it by the keyboard." : "Showing what was written before …";
 }
 
 function describeEnd({ exit_code: code }: Pick<Pty, "exit_code">, status: Pty["status"]): string {

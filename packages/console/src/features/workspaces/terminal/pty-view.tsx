@@ -73,6 +73,7 @@ export function PtyView({ pty, workspace }: { pty: Pty; workspace: Workspace }):
       <div
         ref={box}
         data-terminal
+        tabIndex={-1}
         className="min-h-64 flex-1 overflow-hidden rounded-lg border border-line bg-surface p-2"
       />
       {link !== null && <LinkDialog url={link} onClose={() => setLink(null)} />}

@@ -24,6 +24,8 @@ type ScreenOptions = ScreenSize & {
   onInput: (bytes: Uint8Array) => void;
   /** Somebody clicked an address in the output: http or https. */
   onLink: (url: string) => void;
+  /** The keys by which one leaves the terminal, since all others are its program's. */
+  onLeave: () => void;
 };
 
 const SCROLLBACK_LINES = 10_000;
@@ -67,7 +69,7 @@ function restrict(terminal: Terminal): void {
 }
 
 export function openScreen(place: HTMLElement, options: ScreenOptions): Screen {
-  const { isDark, onInput, onLink, ...size } = options;
+  const { isDark, onInput, onLink, onLeave, ...size } = options;
   const terminal = new Terminal({
     ...size,
     // For the widths of characters, which is what the add-on of Unicode needs.
@@ -91,7 +93,14 @@ export function openScreen(place: HTMLElement, options: ScreenOptions): Screen {
     }),
   );
   restrict(terminal);
+  terminal.attachCustomKeyEventHandler((event) => {
+    const isLeaving = event.key === "Escape" && event.shiftKey;
+    if (isLeaving && event.type === "keydown") onLeave();
+    return !isLeaving;
+  });
   terminal.open(place);
+  // The console's own shortcuts are keys of the program here.
+  place.addEventListener("keydown", (event) => event.stopPropagation());
   const encoder = new TextEncoder();
   terminal.onData((text) => onInput(encoder.encode(text)));
   terminal.onBinary((text) => onInput(bytesOfBinary(text)));

@@ -30,6 +30,7 @@ export function useScreen(
         isDark: isDark(),
         onInput: (bytes) => onInput(bytes),
         onLink: (url) => onLink(url),
+        onLeave: () => place.current?.focus(),
       });
       opened.setInput(false);
       setScreen(opened);
