@@ -40,6 +40,7 @@ export const ORGANIZATION_PERMISSIONS = [
   "api_keys.write",
   "members.read",
   "members.write",
+  "audit_events.read",
 ] as const;
 export type OrganizationPermission = (typeof ORGANIZATION_PERMISSIONS)[number];
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { ENVIRONMENT_PERMISSIONS, ROLES } from "../permissions.ts";
+import { ENVIRONMENT_PERMISSIONS, PERMISSIONS, ROLES } from "../permissions.ts";
 import { DisplayName, DurationText, EmailAddress, Id, Nullable, Slug, Timestamp } from "./primitives.ts";
 
 /** Who there is: people, organizations, projects, environments, members, invitations and API keys. */
@@ -30,6 +30,9 @@ export const Organization = Type.Object(
     name: Type.String(),
     slug: Type.String(),
     role: Role,
+    permissions: Type.Array(Type.Enum([...PERMISSIONS]), {
+      description: "What the role may do, in the organization and in all its environments.",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },

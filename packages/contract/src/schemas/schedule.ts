@@ -44,13 +44,17 @@ const Cron = Type.String({
   maxLength: 256,
   description: "Minute, hour, day of month, month, day of week; or six fields, with seconds in front.",
 });
-const definition = {
-  task: DeclaredId,
+/** What says when a schedule comes due. */
+export const scheduleTime = {
   cron: Cron,
-  external_id: Type.Optional(Nullable(Type.String(keyText))),
   timezone: Type.Optional(
     Type.String({ maxLength: 64, description: "An IANA name such as `Europe/Berlin`; default `UTC`." }),
   ),
+};
+const definition = {
+  task: DeclaredId,
+  ...scheduleTime,
+  external_id: Type.Optional(Nullable(Type.String(keyText))),
   active: Type.Optional(Type.Boolean({ description: "Default true." })),
   options: Type.Optional(ScheduleOptions),
 };
@@ -115,6 +119,17 @@ export const Schedule = Type.Object(
   { $id: "Schedule" },
 );
 export type Schedule = Static<typeof Schedule>;
+
+/** When a definition would come due, whether there is a schedule of it or not. */
+export const NextRuns = Type.Object(
+  {
+    next_runs: Type.Array(Timestamp, {
+      description: "The next due times from now, in order; fewer when no more will come.",
+    }),
+  },
+  { $id: "NextRuns" },
+);
+export type NextRuns = Static<typeof NextRuns>;
 
 /** One due time of a schedule and what became of it. */
 export const ScheduleOccurrence = Type.Object(

@@ -13,7 +13,7 @@ export type RunQuery = PageQuery & {
   sessionId?: string;
   tag?: string;
   scheduleId?: string;
-  /** Runs that this run's code started. */
+  /** Only those that this run started. */
   parentRunId?: string;
   createdAfter?: Date | string;
   createdBefore?: Date | string;

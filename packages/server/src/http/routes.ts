@@ -7,6 +7,7 @@ import { adminWorkerGroupRoutes } from "./admin/worker-groups.ts";
 import { adminWorkerRoutes } from "./admin/workers.ts";
 import { apiActorRoutes } from "./api/actors.ts";
 import { apiKeyRoutes } from "./api/api-keys.ts";
+import { auditEventRoutes } from "./api/audit-events.ts";
 import { browserSessionRoutes } from "./api/browser-sessions.ts";
 import { apiDeploymentRoutes } from "./api/deployments.ts";
 import { deviceRoutes } from "./api/devices.ts";
@@ -83,6 +84,7 @@ export const routes: readonly Route[] = [
   ...apiKeyRoutes,
   ...memberRoutes,
   ...invitationRoutes,
+  ...auditEventRoutes,
   ...magicLinkRoutes,
   ...deviceRoutes,
   ...githubRoutes,

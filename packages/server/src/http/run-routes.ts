@@ -72,9 +72,7 @@ export const RunListQuery = Type.Object(
     actor: Type.Optional(DeclaredId),
     session_id: Type.Optional(Type.String({ maxLength: 64 })),
     schedule_id: Type.Optional(Type.String({ maxLength: 64 })),
-    parent_run_id: Type.Optional(
-      Type.String({ maxLength: 64, description: "Runs that this run's code started." }),
-    ),
+    parent_run_id: Type.Optional(Type.String({ maxLength: 64, description: "Started by this run." })),
     tag: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
         maxItems: LIMITS.tags,

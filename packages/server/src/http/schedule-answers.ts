@@ -3,6 +3,8 @@ import {
   encodeId,
   SCHEDULE_TYPES,
   pageQuery,
+  scheduleTime,
+  type NextRuns,
   type PutSchedule,
   type ReplaceSchedule,
   type ScheduleType,
@@ -14,6 +16,7 @@ import {
   replaceSchedule,
   setScheduleActive,
 } from "../core/schedules/define-schedule.ts";
+import { checkScheduleTime, nextRunsOf } from "../core/schedules/next-run.ts";
 import { listOccurrences } from "../core/schedules/occurrence-reads.ts";
 import { findSchedule, listSchedules } from "../core/schedules/schedule-reads.ts";
 import { notFound } from "../domain-error.ts";
@@ -22,6 +25,7 @@ import type { Audited } from "./audit.ts";
 import { decodeCursor, encodeCursor, pageLimit, TIME_KEY, toPage } from "./page.ts";
 import type { EnvironmentScope, Reply } from "./route.ts";
 import { toOccurrence, toSchedule } from "./wire/schedule.ts";
+import { toTimestamp } from "./wire/time.ts";
 
 /** What the schedule routes answer; /v1 reads what /api also changes. */
 
@@ -39,6 +43,29 @@ export const ScheduleListQuery = Type.Object(
   },
   { additionalProperties: false },
 );
+
+const NEXT_RUNS_DEFAULT = 5;
+const NEXT_RUNS_MAX = 10;
+
+export const NextRunsQuery = Type.Object(
+  {
+    ...scheduleTime,
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: NEXT_RUNS_MAX, description: `Default ${NEXT_RUNS_DEFAULT}.` }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** @throws DomainError `invalid_cron` */
+export function answerNextRuns(
+  server: ServerContext,
+  { cron, timezone = "UTC", limit = NEXT_RUNS_DEFAULT }: { cron: string; timezone?: string; limit?: number },
+): Promise<{ status: 200; body: NextRuns }> {
+  checkScheduleTime(cron, timezone);
+  const times = nextRunsOf(cron, timezone, server.clock(), limit);
+  return Promise.resolve({ status: 200, body: { next_runs: times.map(toTimestamp) } });
+}
 
 export function scheduleIdOf({ id: text }: { id: string }): string {
   const id = decodeId("sched", text);

@@ -38,6 +38,7 @@ export type Ids = {
   user: string;
   key: string;
   invitation: string;
+  organizationEvent: string;
 } & InstallationIds;
 
 export type Row = {
@@ -194,6 +195,8 @@ const people: Record<string, Row> = {
   acceptInvitation: { body: () => ({ token: "kl_inv_unknown" }), own: [404] },
   getInvitation: invitation,
   revokeInvitation: invitation,
+  listAuditEvents: nothing,
+  getAuditEvent: { object: (ids) => ids.organizationEvent },
 };
 
 const logins: Record<string, Row> = {
@@ -310,6 +313,7 @@ export const ROWS: Record<string, Row> = {
   apiListSchedules: nothing,
   apiGetSchedule: schedule,
   apiListScheduleOccurrences: schedule,
+  apiListNextRuns: { query: () => ({ cron: "0 7 * * *" }) },
   apiPutSchedule: { body: () => ({ deduplication_key: "matrix", ...DEFINITION }) },
   apiReplaceSchedule: { ...schedule, body: () => DEFINITION },
   apiActivateSchedule: schedule,

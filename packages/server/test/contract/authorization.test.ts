@@ -6,6 +6,7 @@ import { sql } from "../../src/db/sql.ts";
 import { csrfTokenOf } from "../../src/http/authenticate/csrf.ts";
 import type { Route } from "../../src/http/route.ts";
 import { routes } from "../../src/http/routes.ts";
+import { newestEvent } from "../support/audit.ts";
 import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
 import { createReadyDeployment, promote, startWorker } from "../support/deploy.ts";
 import {
@@ -76,7 +77,12 @@ async function fill(
   view: ApiServer,
   worker: string,
   whose: "own" | "foreign",
-): Promise<Omit<Ids, "environment" | "project" | "user" | "key" | "invitation" | keyof InstallationIds>> {
+): Promise<
+  Omit<
+    Ids,
+    "environment" | "project" | "user" | "key" | "invitation" | "organizationEvent" | keyof InstallationIds
+  >
+> {
   const deployment = await createReadyDeployment(view, worker, {
     tasks: [{ id: "report" }],
     actors: [{ id: "chat" }],
@@ -189,6 +195,7 @@ describe("who may do what", () => {
         ...(await fill(server, worker, "own")),
         ...(await addPeople(await firstOrganization(server), decodeId("env", environment.own) as string)),
         ...installation,
+        organizationEvent: (await newestEvent(server, installation.organization)).id,
         environment: environment.own,
         project: server.credentials.project_id,
       },
@@ -196,6 +203,7 @@ describe("who may do what", () => {
         ...(await fill(foreign, foreignWorker, "foreign")),
         ...(await addPeople(there.organizationId, there.environmentId)),
         ...installation,
+        organizationEvent: (await newestEvent(server, there.organization_id)).id,
         environment: environment.foreign,
         project: there.project_id,
       },

@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { joinSql, rawSql, sql } from "../../db/sql.ts";
 import type { AuditPlace, AuditRow } from "./audit.ts";
 
 const COLUMNS = rawSql(
@@ -9,7 +9,7 @@ const COLUMNS = rawSql(
 /** Null leaves a condition out. */
 export type AuditFilter = { action: string | null; actorId: string | null; resourceId: string | null };
 
-/** Newest first, before the sequence number `before`. */
+/** Newest first, before the sequence number `before`. Only conditions that are there are written: each has its index. */
 export function listAuditEvents(
   db: Queryable,
   chainId: string,
@@ -17,13 +17,13 @@ export function listAuditEvents(
   before: number | null,
   limit: number,
 ): Promise<AuditRow[]> {
+  const conditions = [sql`chain_id = ${chainId}`];
+  if (before !== null) conditions.push(sql`sequence < ${before}::bigint`);
+  if (filter.action !== null) conditions.push(sql`action = ${filter.action}`);
+  if (filter.actorId !== null) conditions.push(sql`actor_id = ${filter.actorId}`);
+  if (filter.resourceId !== null) conditions.push(sql`resource_id = ${filter.resourceId}`);
   return db.query<AuditRow>(sql`
-    SELECT ${COLUMNS} FROM audit_events
-    WHERE chain_id = ${chainId} AND (${before}::bigint IS NULL OR sequence < ${before}::bigint)
-      AND (${filter.action}::text IS NULL OR action = ${filter.action}::text)
-      AND (${filter.actorId}::text IS NULL OR actor_id = ${filter.actorId}::text)
-      AND (${filter.resourceId}::text IS NULL OR resource_id = ${filter.resourceId}::text)
-    ORDER BY sequence DESC LIMIT ${limit}`);
+    SELECT ${COLUMNS} FROM audit_events WHERE ${joinSql(conditions, " AND ")} ORDER BY sequence DESC LIMIT ${limit}`);
 }
 
 /** Oldest first, after the sequence number. */
@@ -40,6 +40,14 @@ export function listAuditEventsAfter(
 /** Of any chain: administrators see all of them. */
 export async function findAuditEvent(db: Queryable, id: string): Promise<AuditRow | null> {
   const [row] = await db.query<AuditRow>(sql`SELECT ${COLUMNS} FROM audit_events WHERE id = ${id}`);
+  return row ?? null;
+}
+
+/** Of one chain alone. */
+export async function findChainEvent(db: Queryable, chainId: string, id: string): Promise<AuditRow | null> {
+  const [row] = await db.query<AuditRow>(
+    sql`SELECT ${COLUMNS} FROM audit_events WHERE chain_id = ${chainId} AND id = ${id}`,
+  );
   return row ?? null;
 }
 

@@ -1,4 +1,4 @@
-import { ORGANIZATION_PERMISSIONS, type Permission, type Role } from "@keelson/contract";
+import { ORGANIZATION_PERMISSIONS, PERMISSIONS, type Permission, type Role } from "@keelson/contract";
 import type { PublicAccess } from "../public-access/public-access.ts";
 
 /** Whom a credential stands for. */
@@ -25,7 +25,8 @@ const ORGANIZATION: ReadonlySet<string> = new Set(ORGANIZATION_PERMISSIONS);
 
 /**
  * A role's permissions: viewers read, developers do everything in an environment, admins and owners also change people,
- * projects, environments and keys. That only owners make and unmake owners is decided in core/identity.
+ * projects, environments and keys, and read the audit log, which tells where people were. That only owners make and unmake
+ * owners is decided in core/identity.
  */
 export function roleHolds(role: Role, permission: Permission): boolean {
   switch (role) {
@@ -33,8 +34,14 @@ export function roleHolds(role: Role, permission: Permission): boolean {
     case "admin":
       return true;
     case "developer":
-      return permission.endsWith(".read") || !ORGANIZATION.has(permission);
+      return isOpen(permission) || !ORGANIZATION.has(permission);
     case "viewer":
-      return permission.endsWith(".read");
+      return isOpen(permission);
   }
 }
+
+const isOpen = (permission: Permission): boolean =>
+  permission.endsWith(".read") && permission !== "audit_events.read";
+
+export const permissionsOf = (role: Role): Permission[] =>
+  PERMISSIONS.filter((permission) => roleHolds(role, permission));

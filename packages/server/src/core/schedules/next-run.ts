@@ -47,6 +47,18 @@ export function nextRunOf(cron: string, timezone: string): NextRun {
     : (after) => nextByClock(nextWall, zone, after);
 }
 
+/** @returns the next due times of an accepted definition after an instant, at most `count` of them. */
+export function nextRunsOf(cron: string, timezone: string, after: number, count: number): number[] {
+  const nextRun = nextRunOf(cron, timezone);
+  const times: number[] = [];
+  while (times.length < count) {
+    const at = nextRun(times.at(-1) ?? after);
+    if (at === null) break;
+    times.push(at);
+  }
+  return times;
+}
+
 type NextWall = (after: number) => number | null;
 
 function nextFixed(nextWall: NextWall, zone: TimeZone, after: number): number | null {

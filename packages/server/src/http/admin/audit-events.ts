@@ -1,25 +1,16 @@
-import {
-  AuditEvent,
-  AuditVerification,
-  decodeId,
-  encodeId,
-  Id,
-  Page,
-  pageQuery,
-  SequenceCursor,
-} from "@keelson/contract";
+import { AuditEvent, AuditVerification, decodeId, encodeId, Id, SequenceCursor } from "@keelson/contract";
 import { Type } from "typebox";
 import { chainOf } from "../../core/audit/audit.ts";
-import { findAuditEvent, listAuditEvents, listAuditEventsAfter } from "../../core/audit/audit-reads.ts";
+import { findAuditEvent, listAuditEventsAfter } from "../../core/audit/audit-reads.ts";
 import { verifyChain } from "../../core/audit/verify-chain.ts";
 import { notFound } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
-import { decodeCursor, encodeCursor, pageLimit, sequenceCursor, TIME_KEY, toPage } from "../page.ts";
+import { answerAuditList, AuditEventPage, AuditListFields } from "../audit-event-list.ts";
+import { sequenceCursor } from "../page.ts";
 import { pathId } from "../path-id.ts";
 import { route, type Route } from "../route.ts";
 import { toAuditEvent, toAuditLine } from "../wire/audit.ts";
 
-const LIST = "audit_events";
 const tag = "Audit log";
 const access = { kind: "admin" } as const;
 const path = "/admin/api/v1/audit-events";
@@ -59,34 +50,9 @@ export const adminAuditEventRoutes: Route[] = [
     description: "Of one chain, newest first: an organization's, or the installation's own.",
     tag,
     access,
-    query: Type.Object(
-      {
-        ...pageQuery(),
-        ...ofOrganization,
-        action: Type.Optional(Type.String({ maxLength: 64 })),
-        actor_id: Type.Optional(Type.String({ maxLength: 64 })),
-        resource_id: Type.Optional(Type.String({ maxLength: 256 })),
-      },
-      { additionalProperties: false },
-    ),
-    responses: { 200: { description: "A page of events.", schema: Page(LIST, AuditEvent) } },
-    handle: async ({ server, query }) => {
-      const chainId = chainOf(organizationOf(query));
-      const limit = pageLimit(query.limit);
-      const before = decodeCursor(LIST, chainId, query.cursor, TIME_KEY);
-      const filter = {
-        action: query.action ?? null,
-        actorId: query.actor_id ?? null,
-        resourceId: query.resource_id ?? null,
-      };
-      const place = before === null ? null : Number(before);
-      const rows = await listAuditEvents(server.db, chainId, filter, place, limit + 1);
-      const page = toPage(rows, limit, ({ sequence }) => encodeCursor(LIST, chainId, String(sequence)));
-      return {
-        status: 200,
-        body: { audit_events: page.rows.map(toAuditEvent), next_cursor: page.nextCursor },
-      };
-    },
+    query: Type.Object({ ...AuditListFields, ...ofOrganization }, { additionalProperties: false }),
+    responses: { 200: { description: "A page of events.", schema: AuditEventPage } },
+    handle: ({ server, query }) => answerAuditList(server, chainOf(organizationOf(query)), query),
   }),
   route({
     family: "admin",

@@ -1,4 +1,5 @@
 import {
+  NextRuns,
   Page,
   pageQuery,
   PutSchedule,
@@ -9,6 +10,7 @@ import {
 import { Type } from "typebox";
 import { route, type Route } from "../route.ts";
 import {
+  answerNextRuns,
   answerOccurrences,
   answerScheduleActive,
   answerScheduleDelete,
@@ -16,6 +18,7 @@ import {
   answerScheduleList,
   answerSchedulePut,
   answerScheduleReplace,
+  NextRunsQuery,
   scheduleIdOf,
   ScheduleListQuery,
   ScheduleParams,
@@ -138,6 +141,19 @@ const reads: Route[] = [
     responses: { 200: { description: "A page of schedules.", schema: Page("schedules", Schedule) } },
     examples: { response: { schedules: [EXAMPLE_SCHEDULE], next_cursor: null } },
     handle: ({ server, scope, query }) => answerScheduleList(server, scope, query),
+  }),
+  route({
+    ...common,
+    method: "GET",
+    path: "/api/schedules/next-runs",
+    operationId: "apiListNextRuns",
+    summary: "List the next due times of a cron expression",
+    description: `Of a schedule that there is, or of one that somebody is about to write. ${TIMES}`,
+    access: read,
+    query: NextRunsQuery,
+    responses: { 200: { description: "The times.", schema: NextRuns } },
+    examples: { response: { next_runs: ["2026-11-23T06:30:00.000Z", "2026-11-24T06:30:00.000Z"] } },
+    handle: ({ server, query }) => answerNextRuns(server, query),
   }),
   route({
     ...common,

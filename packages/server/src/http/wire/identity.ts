@@ -8,6 +8,7 @@ import {
   type Project,
   type User,
 } from "@keelson/contract";
+import { permissionsOf } from "../../core/credentials/principal.ts";
 import type { ApiKeyRow } from "../../core/identity/api-key-reads.ts";
 import { invitationStatus } from "../../core/identity/identity.ts";
 import type { InvitationRow } from "../../core/identity/invitation-reads.ts";
@@ -30,6 +31,7 @@ export const toOrganization = (row: OrganizationRow): Organization => ({
   name: row.name,
   slug: row.slug,
   role: row.role,
+  permissions: permissionsOf(row.role),
   created_at: toTimestamp(row.createdAt),
   updated_at: toTimestamp(row.updatedAt),
 });

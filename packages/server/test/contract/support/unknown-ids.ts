@@ -36,6 +36,7 @@ export const ABSENT: Ids = {
   enrollmentToken: encodeId("enr", MISSING),
   spareWorker: encodeId("wkr", MISSING),
   auditEvent: encodeId("aud", MISSING),
+  organizationEvent: encodeId("aud", MISSING),
 };
 
 export const MALFORMED: Ids = {
@@ -69,4 +70,5 @@ export const MALFORMED: Ids = {
   enrollmentToken: "kl_enr",
   spareWorker: "wkr_",
   auditEvent: "0",
+  organizationEvent: "aud_1",
 };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { encodeId, ENVIRONMENT_PERMISSIONS } from "@keelson/contract";
+import { encodeId, ENVIRONMENT_PERMISSIONS, PERMISSIONS } from "@keelson/contract";
 import { startApiServer, type Answer, type ApiServer } from "../../support/api-server.ts";
-import { addForeignPlace, addPerson, firstOrganization } from "../../support/tenancy.ts";
+import { addForeignPlace, addPerson, addUser, firstOrganization } from "../../support/tenancy.ts";
 
 let server: ApiServer;
 let owner: string;
@@ -30,8 +30,22 @@ describe("who calls", () => {
       body.organizations.map((one: { slug: string; role: string }) => [one.slug, one.role]),
       [["default", "owner"]],
     );
+    assert.deepEqual(body.organizations[0].permissions, [...PERMISSIONS]);
     const list = await as(owner)("GET", "/api/organizations");
     assert.deepEqual(list.body, { organizations: body.organizations, next_cursor: null });
+  });
+
+  test("a member is told what their role may do", async () => {
+    for (const [role, may, mayNot] of [
+      ["viewer", ["runs.read", "members.read"], ["tasks.start", "projects.write", "audit_events.read"]],
+      ["developer", ["tasks.start", "secrets.write"], ["projects.write", "audit_events.read"]],
+      ["admin", ["projects.write", "members.write", "audit_events.read"], []],
+    ] as const) {
+      const { body } = await as(await addUser(server, role))("GET", "/api/me");
+      const { permissions } = body.organizations[0];
+      for (const permission of may) assert.ok(permissions.includes(permission), `${role} ${permission}`);
+      for (const permission of mayNot) assert.ok(!permissions.includes(permission), `${role} ${permission}`);
+    }
   });
 
   test("an API key sees itself and where it is bound", async () => {

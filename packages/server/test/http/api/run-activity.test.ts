@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { loadConfig } from "../../../src/config.ts";
+import { dropEnded } from "../../../src/core/retention/drop-ended.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { until } from "../../support/audit.ts";
 import { productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
@@ -43,6 +45,17 @@ async function nextSample(created: number): Promise<string> {
     return row !== undefined;
   }, `a sample of ${created} runs`);
   return at;
+}
+
+/** Drops all ended runs, as after a long time. */
+async function dropAll(): Promise<void> {
+  const day = 86_400_000;
+  await dropEnded({
+    db: scene.server.db,
+    clock: () => scene.clock.now() + 2 * day,
+    retention: { ...loadConfig({}).retention, runsMs: day },
+    countDropped: () => undefined,
+  });
 }
 
 describe("the minutes of an activity", () => {
@@ -92,7 +105,13 @@ describe("the minutes of an activity", () => {
     const later = (await activity()).minutes;
     assert.deepEqual(counted(later.filter(({ at }: Json) => at < boundary)), [3, 1, 1, 1]);
     assert.deepEqual(counted(later.filter(({ at }: Json) => at >= boundary && at < again)), [2, 0, 0, 1]);
+
     await scene.cancelAll();
+    await dropAll();
+    assert.deepEqual((await scene.call("GET", "/v1/runs")).body.runs, []);
+    const { counts } = (await scene.call("GET", "/api/runs/counts")).body;
+    assert.deepEqual([counts.succeeded, counts.failed, counts.cancelled], [0, 0, 0]);
+    assert.deepEqual(counted((await activity()).minutes), [5, 1, 1, 3]);
   });
 
   test("are the environment's own, for a user who says which as for its key", async () => {

@@ -130,7 +130,6 @@ describe("listing runs", () => {
     ["created_before=2016-12-31T23:59:60Z", "invalid_request"],
     ["session_id=nonsense", "invalid_request"],
     ["schedule_id=sess_00000000000000000000000000", "invalid_request"],
-    ["parent_run_id=nonsense", "invalid_request"],
     ["unknown=1", "invalid_request"],
     ["cursor=abc", "invalid_cursor"],
     ["cursor=", "invalid_cursor"],

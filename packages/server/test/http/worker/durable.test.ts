@@ -290,11 +290,12 @@ describe("a child run", () => {
     assert.deepEqual(repeated, started);
     const childId = started.result.value.id;
     assert.equal((await scene.get(childId)).parent_run_id, parent.runId);
-    const { body: children } = await scene.call("GET", `/v1/runs?parent_run_id=${parent.runId}`);
+    const children = await scene.call("GET", `/api/runs?parent_run_id=${parent.runId}`);
     assert.deepEqual(
-      children.runs.map(({ id }: { id: string }) => id),
+      children.body.runs.map(({ id }: Json) => id),
       [childId],
     );
+    assert.equal((await scene.call("GET", "/api/runs?parent_run_id=run")).status, 400);
     const wait = { position: 2, name: "child", kind: "run", run_id: childId };
     assert.deepEqual(await park(parent, wait), { parked: true, waits: [] });
     assert.equal((await scene.get(parent.runId)).pending_wait.run_id, childId);
