@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { Run } from "@keelson/contract";
+import type { Run, RunEvent } from "@keelson/contract";
+import { filterEvents } from "../src/features/runs/filter-events.ts";
+import { createRunEvents } from "../src/features/runs/run-events.ts";
 import { readRunFilters, toRunQuery } from "../src/features/runs/run-filters.ts";
 import { createRunList, type RunList } from "../src/features/runs/run-list.ts";
 
@@ -110,6 +112,41 @@ describe("the rows of a list of runs", () => {
         );
       }),
     );
+  });
+});
+
+describe("the events of a run as they are heard", () => {
+  const event = (number: number): RunEvent =>
+    ({ id: String(number), kind: "run.queued", severity: "info" }) as RunEvent;
+
+  test("are each there once, and the oldest are let go past a number", () => {
+    const events = createRunEvents(10);
+    events.add([event(1), event(2)]);
+    events.add([event(2), event(3)]);
+    assert.deepEqual([events.all.map(({ id }) => id), events.dropped], [["1", "2", "3"], 0]);
+    for (let number = 4; number <= 40; number += 1) events.add([event(number)]);
+    assert.ok(events.all.length <= 11);
+    assert.equal(events.all.at(-1)?.id, "40");
+    assert.equal(events.all.length + events.dropped, 40);
+  });
+
+  test("begin where the server still has them", () => {
+    const events = createRunEvents();
+    events.skipTo("7");
+    events.add([event(7), event(8)]);
+    assert.deepEqual([events.all.map(({ id }) => id), events.dropped], [["8"], 7]);
+  });
+
+  test("are chosen by kind and severity", () => {
+    const step = { ...event(2), kind: "step.failed", severity: "error" } as RunEvent;
+    const all = [event(1), step];
+    const chosen = (kind?: string, severity?: "warn" | "error") =>
+      filterEvents(all, { kind, severity }).map(({ id }) => id);
+    assert.deepEqual(
+      [chosen(), chosen("step"), chosen("run"), chosen(undefined, "warn")],
+      [["1", "2"], ["2"], ["1"], ["2"]],
+    );
+    assert.deepEqual(chosen("ste"), []);
   });
 });
 

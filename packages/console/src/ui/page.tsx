@@ -46,7 +46,7 @@ export function Section({
   children: ReactNode;
 }): ReactNode {
   return (
-    <section className="flex flex-col gap-2">
+    <section aria-label={title} className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <h2 className="text-base font-semibold">{title}</h2>
         {actions}

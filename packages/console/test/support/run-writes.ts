@@ -15,7 +15,7 @@ export function logChunks(
 ): object[] {
   return texts.flatMap((text) => {
     const [stream, data] = typeof text === "string" ? ["stdout", text] : text;
-    const bytes = typeof data === "string" ? Buffer.from(data) : Buffer.from(data as Uint8Array);
+    const bytes = typeof data === "string" ? Buffer.from(data) : Buffer.from(data);
     return Array.from({ length: Math.ceil(bytes.length / CHUNK_BYTES) }, (_, index) => ({
       stream,
       data: bytes.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES).toString("base64"),

@@ -2,6 +2,7 @@ import { ArrowDown } from "lucide-react";
 import {
   useCallback,
   useEffect,
+  useImperativeHandle,
   useLayoutEffect,
   useRef,
   useState,
@@ -48,17 +49,13 @@ type LogRowsProps = {
 /** The rows in sight, of any number of them. */
 export function LogRows(props: LogRowsProps): ReactNode {
   const { store, layout, columns, wanted, currentLine, hasTimes, isLive, isFollowing, onFollowing } = props;
-  const { place, onWidth } = props;
-  const scroller = useRef<HTMLDivElement>(null);
-  const viewPx = useViewHeight(scroller, onWidth);
+  const { place } = props;
   const contentPx = layout.rowCount * ROW_PX;
-  const { shownTop, shownElementTop, onScroll, goTo } = useLogScroll(scroller, { contentPx, viewPx }, props);
-  useEffect(() => {
-    place.current = {
-      show: (line) => goTo(layout.rowOf(line) * ROW_PX - viewPx / 2),
-      firstSeen: () => (layout.rowCount === 0 ? store.first : layout.at(Math.floor(shownTop / ROW_PX)).line),
-    };
-  });
+  const { scroller, viewPx, shownTop, shownElementTop, onScroll, goTo } = useLogScroll(contentPx, props);
+  useImperativeHandle(place, () => ({
+    show: (line) => goTo(layout.rowOf(line) * ROW_PX - viewPx / 2),
+    firstSeen: () => (layout.rowCount === 0 ? store.first : layout.at(Math.floor(shownTop / ROW_PX)).line),
+  }));
   const from = Math.max(0, Math.floor(shownTop / ROW_PX) - OVERSCAN);
   const to = Math.min(layout.rowCount, Math.ceil((shownTop + viewPx) / ROW_PX) + OVERSCAN);
   const rows: ReactNode[] = [];
@@ -117,6 +114,8 @@ function ResumeButton({ onClick }: { onClick: () => void }): ReactNode {
 }
 
 type LogScroll = {
+  scroller: RefObject<HTMLDivElement | null>;
+  viewPx: number;
   /** Where the content is. */
   shownTop: number;
   /** Where the element is: its rows stand there, wherever the content is by its share. */
@@ -127,24 +126,22 @@ type LogScroll = {
 
 /** Scrolls a content of any height, and keeps its end in sight while it is followed. */
 function useLogScroll(
-  scroller: RefObject<HTMLDivElement | null>,
-  { contentPx, viewPx }: ScaledScroll,
-  { isFollowing, onFollowing }: Pick<LogRowsProps, "isFollowing" | "onFollowing">,
+  contentPx: number,
+  { isFollowing, onFollowing, onWidth }: Pick<LogRowsProps, "isFollowing" | "onFollowing" | "onWidth">,
 ): LogScroll {
+  const scroller = useRef<HTMLDivElement>(null);
+  const viewPx = useViewHeight(scroller, onWidth);
   const [position, setPosition] = useState({ top: 0, elementTop: 0 });
   const scroll: ScaledScroll = { contentPx, viewPx };
   const lastTop = Math.max(0, contentPx - viewPx);
   const shownTop = isFollowing ? lastTop : Math.min(position.top, lastTop);
   /** Where the element was put, or found, last. */
   const elementTop = useRef(0);
-  const put = useCallback(
-    (next: number): void => {
-      if (scroller.current === null) return;
-      scroller.current.scrollTop = next;
-      elementTop.current = scroller.current.scrollTop;
-    },
-    [scroller],
-  );
+  const put = useCallback((next: number): void => {
+    if (scroller.current === null) return;
+    scroller.current.scrollTop = next;
+    elementTop.current = scroller.current.scrollTop;
+  }, []);
   useLayoutEffect(() => {
     if (isFollowing) put(toElementTop({ contentPx, viewPx }, contentPx));
   }, [isFollowing, contentPx, viewPx, put]);
@@ -159,6 +156,8 @@ function useLogScroll(
   }, [contentPx, viewPx, shownTop, put]);
   const isScaled = contentPx > MAX_ELEMENT_PX && !isFollowing;
   return {
+    scroller,
+    viewPx,
     shownTop,
     shownElementTop: isScaled ? position.elementTop : toElementTop(scroll, shownTop),
     onScroll: () => {

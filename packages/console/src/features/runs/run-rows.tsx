@@ -1,6 +1,6 @@
 import type { RunStatus } from "@keelson/contract/plain";
 import { useNavigate } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
 import { ArrowUp } from "lucide-react";
 import {
   useEffect,
@@ -12,6 +12,7 @@ import {
   type ReactNode,
 } from "react";
 import { usePlace } from "../../api/place.ts";
+import { pageAddress } from "../../app/navigation.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { RUN_HEADINGS, RunRowView } from "./run-row.tsx";
@@ -38,8 +39,9 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const open = (runId: string): void =>
-    void navigate({ to: "/e/$environmentId/runs/$runId", params: { environmentId: environment_id, runId } });
+  const open = (runId: string | null): void => {
+    if (runId !== null) void navigate({ to: pageAddress(`/e/${environment_id}`, `runs/${runId}`) });
+  };
   const { startIndex: from, endIndex: to } = rows.range ?? { startIndex: 0, endIndex: 0 };
 
   useEffect(() => {
@@ -74,36 +76,52 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
         tabIndex={0}
         className="h-full overflow-auto outline-offset-[-2px] [overflow-anchor:none]"
         onKeyDown={onKey}
-        onClick={(event) => {
-          const runId = clickedRun(event);
-          if (runId !== null) open(runId);
-        }}
+        onClick={(event) => open(clickedRun(event))}
         onScroll={({ currentTarget }) => setIsAtTop(currentTarget.scrollTop < ROW_PX / 2)}
       >
         {RUN_HEADINGS}
         <div role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map(({ index, start }) => {
-            const row = list.at(index);
-            if (row === undefined) return null;
-            return (
-              <RunRowView
-                key={row.id}
-                id={`${id}-${row.id}`}
-                row={row}
-                index={index}
-                top={start}
-                isSelected={row.id === selected}
-                environmentId={environment_id}
-                onSelect={setSelected}
-              />
-            );
-          })}
+          <SeenRows
+            items={rows.getVirtualItems()}
+            list={list}
+            idPrefix={id}
+            selected={selected}
+            environmentId={environment_id}
+            onSelect={setSelected}
+          />
         </div>
         {cursor !== null && <OlderRows error={olderError} onRetry={loadOlder} />}
       </div>
     </div>
   );
 }
+
+type SeenRowsProps = {
+  items: readonly VirtualItem[];
+  list: LoadedRuns["list"];
+  idPrefix: string;
+  selected: string | null;
+  environmentId: string;
+  onSelect: (runId: string) => void;
+};
+
+const SeenRows = ({ items, list, idPrefix, selected, environmentId, onSelect }: SeenRowsProps): ReactNode =>
+  items.map(({ index, start }) => {
+    const row = list.at(index);
+    if (row === undefined) return null;
+    return (
+      <RunRowView
+        key={row.id}
+        id={`${idPrefix}-${row.id}`}
+        row={row}
+        index={index}
+        top={start}
+        isSelected={row.id === selected}
+        environmentId={environmentId}
+        onSelect={onSelect}
+      />
+    );
+  });
 
 type Selection = {
   selected: string | null;

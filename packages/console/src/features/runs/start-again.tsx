@@ -64,10 +64,7 @@ export function StartAgain({ run, onClose }: { run: Run; onClose: () => void }):
   const [isSame, setIsSame] = useState(true);
   const parsed = useMemo(() => parseJson(text), [text]);
   const start = useStart(run, onClose);
-  const { curl } = startCommands(
-    { ...run, payload: (parsed.value ?? null) as Run["payload"] },
-    location.origin,
-  );
+  const { curl } = startCommands({ ...run, payload: parsed.value ?? null }, location.origin);
   return (
     <Dialog
       title={`Start ${run.task ?? run.actor ?? ""} again`}

@@ -178,6 +178,7 @@ function BarRow({ bar, index, layout, top, nowMs, environmentId, onPoint }: BarR
   const { key, kind, label, tone, runId } = bar;
   const tookMs = Math.max(0, (bar.toMs ?? nowMs) - bar.fromMs);
   return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- pointing does nothing but repeat exactly what the row says
     <li
       aria-posinset={index + 1}
       aria-setsize={layout.bars.length}

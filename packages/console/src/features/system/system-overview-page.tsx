@@ -48,7 +48,7 @@ function Overview({ system }: { system: System }): ReactNode {
       </Card>
       <Section title="Largest tables">
         <Table
-          label="Largest tables"
+          label="Tables by their size"
           columns={[
             { heading: "Table", cell: ({ name }) => <code className="font-mono text-xs">{name}</code> },
             { heading: "Rows, about", isNumber: true, cell: ({ rows }) => rows.toLocaleString() },
@@ -70,7 +70,7 @@ function Overview({ system }: { system: System }): ReactNode {
       </Section>
       <Section title="Migrations">
         <Table
-          label="Migrations"
+          label="Migrations by their time"
           columns={[
             { heading: "Migration", cell: ({ name }) => <code className="font-mono text-xs">{name}</code> },
             { heading: "Applied", cell: ({ applied_at }) => <Time at={applied_at} /> },
