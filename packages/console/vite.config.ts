@@ -13,6 +13,16 @@ const config = defineConfig({
     assetsInlineLimit: 0,
     sourcemap: false,
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // The first page and all that it needs in one file: many small ones compress worse and come later.
+          groups: [
+            { name: "first-page", test: /src[\\/](main|features[\\/]overview[\\/]overview-page)\.tsx$/ },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { "^/(api|v1|admin/api|healthz|readyz|openapi.json|docs)": "http://127.0.0.1:4400" } },
 });

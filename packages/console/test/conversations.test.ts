@@ -15,10 +15,10 @@ const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
 const HOSTILE: readonly [data: unknown, shown: string][] = [
   ['<img src=x onerror="globalThis.pwned=1"><script>pwned=1</script>', "<script>pwned=1</script>"],
   ["[x](javascript:pwned=1) https://evil.example/", "https://evil.example/"],
-  ["\u001b]8;;https://evil.example\u0007x\u001b]8;;\u0007", "␛]8;;https://evil.example␇"],
-  ["safe \u202egnp.exe", "safe ⟨U+202E⟩gnp.exe"],
+  ["\u001b]8;;https://evil.example\u0007x\u001b]8;;\u0007", "\\u{1b}]8;;https://evil.example\\u{7}"],
+  ["safe \u202egnp.exe", "safe \\u{202e}gnp.exe"],
   ["half \ud800 a character", "half \ufffd a character"],
-  [{ "<b>": "\u202e" }, '{"<b>":"⟨U+202E⟩"}'],
+  [{ "<b>": "\u202e" }, '{"<b>":"\\u{202e}"}'],
 ];
 
 describe("conversations in the console", options, () => {
@@ -41,7 +41,7 @@ describe("conversations in the console", options, () => {
     await emit(scene, session, "x".repeat(200_000));
     await goto(`sessions/${session.id}`);
     for (const [, shown] of HOSTILE) await conversation().getByText(shown).first().waitFor();
-    await page.getByRole("heading", { name: "hostile ⟨U+202E⟩evil" }).waitFor();
+    await page.getByRole("heading", { name: "hostile \\u{202e}evil" }).waitFor();
     const whole = page.getByRole("button", { name: "Show all 200,000 characters" });
     await whole.click();
     await page.getByRole("button", { name: "Show less (the first 100,000 of 200,000 characters)" }).waitFor();

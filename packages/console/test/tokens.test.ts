@@ -35,11 +35,11 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     await create({ metadata: { question: "Second \u202e?" }, tags: ["approval", "\u202etag"] });
     await create({ metadata: { title: "Third" } });
     await card("Third").getByRole("link", { name: "Answer …" }).waitFor();
-    await card("Second ⟨U+202E⟩?").getByText("⟨U+202E⟩tag").waitFor();
+    await card("Second \\u{202e}?").getByText("\\u{202e}tag").waitFor();
     const names: unknown = await page.evaluate(
       `[...document.querySelectorAll("article")].map(({ ariaLabel }) => ariaLabel)`,
     );
-    assert.deepEqual(names, ["First?", "Second ⟨U+202E⟩?", "Third"]);
+    assert.deepEqual(names, ["First?", "Second \\u{202e}?", "Third"]);
     await card("First?")
       .getByText(/expires in \d/)
       .waitFor();
