@@ -73,11 +73,21 @@ export async function openConsole(server: ApiServer, options: OpenOptions = {}):
   };
 }
 
+/** Resolves when the page is drawn in it: until then some of its colours are of the one before. */
+async function showScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await page.evaluate(`(async () => {
+    for (let frames = 0; frames < 2; frames += 1) await new Promise((done) => requestAnimationFrame(done));
+    const changing = document.getAnimations().filter((one) => one instanceof CSSTransition);
+    await Promise.allSettled(changing.map(({ finished }) => finished));
+  })()`);
+}
+
 async function violationsOf(page: Page): Promise<string[]> {
   const found: string[] = [];
   await page.evaluate(AXE);
   for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await showScheme(page, colorScheme);
     const violations: string[] = await page.evaluate(`axe.run().then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" ")))`);
     found.push(...violations.map((violation) => `${colorScheme}: ${violation}`));
@@ -89,7 +99,7 @@ async function keepScreenshots(page: Page, name: string): Promise<void> {
   if (KEELSON_SCREENSHOTS === "") return;
   mkdirSync(KEELSON_SCREENSHOTS, { recursive: true });
   for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await showScheme(page, colorScheme);
     await page.screenshot({ path: join(KEELSON_SCREENSHOTS, `${name}-${colorScheme}.png`) });
   }
 }

@@ -97,7 +97,8 @@ test("a run that waits for a callback outlives its process, the server and its a
     body: JSON.stringify({ approved: true }),
   });
   assert.equal(answered.status, 200);
-  assert.equal((await answered.json()).status, "completed");
+  const completion = (await answered.json()) as Json;
+  assert.equal(completion.status, "completed");
 
   await until("it has succeeded", 20_000, async () => (await get(runId)).status === "succeeded");
   const { output, attempt_number: attempts } = await get(runId);
