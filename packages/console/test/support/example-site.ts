@@ -1,4 +1,4 @@
-// A server with a real agent and the example of a repository's report, deployed as `keelson deploy` does it.
+// A server with a real agent, and with the example of a repository's report deployed as `keelson deploy` does it.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,8 +21,26 @@ export type ExampleSite = {
   stop(): Promise<void>;
 };
 
-/** Stop it in an `after` hook. */
+/** With the example deployed. Stop it in an `after` hook. */
 export async function startExampleSite(signal: AbortSignal): Promise<ExampleSite> {
+  const site = await startAgentSite();
+  try {
+    await deployBundle(site.client, await buildBundle({ directory: EXAMPLE }), {
+      directory: site.folder,
+      promote: true,
+      timeoutMs: 60_000,
+      signal,
+      progress: quiet,
+    });
+    return site;
+  } catch (error) {
+    await site.stop();
+    throw error;
+  }
+}
+
+/** With nothing deployed yet. Stop it in an `after` hook. */
+export async function startAgentSite(): Promise<ExampleSite> {
   const server = await startApiServer();
   const folder = await mkdtemp(join(tmpdir(), "keelson-console-"));
   let agent: RunningAgent | undefined;
@@ -42,13 +60,6 @@ export async function startExampleSite(signal: AbortSignal): Promise<ExampleSite
       version: "0.1.0-test",
       taskEnvironment: { KEELSON_URL: server.url, KEELSON_API_KEY: server.credentials.api_key },
       logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    });
-    await deployBundle(client, await buildBundle({ directory: EXAMPLE }), {
-      directory: folder,
-      promote: true,
-      timeoutMs: 60_000,
-      signal,
-      progress: quiet,
     });
     return { server, client, folder, stop };
   } catch (error) {

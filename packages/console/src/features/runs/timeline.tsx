@@ -149,7 +149,7 @@ function Axis({
               className="absolute border-l border-line pl-1 whitespace-nowrap"
               style={{ left: share(layout, tick) }}
             >
-              {tick === 0 ? "0" : describeTick(tick)}
+              <span className="max-sm:hidden">{tick === 0 ? "0" : describeTick(tick)}</span>
             </span>
           ))}
         </span>
