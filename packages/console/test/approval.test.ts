@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
-import { startApprovalChat, type ApprovalChat } from "./support/start-approval-chat.ts";
+import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
 
 describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, () => {
-  let chat: ApprovalChat;
+  let chat: AgentSite;
   let console: ConsolePage;
   before(async () => {
-    chat = await startApprovalChat();
+    chat = await startAgentSite({ capacity: 2 });
+    await chat.deploy("approval-chat");
     console = await openConsole(chat.server);
   });
   after(async () => {

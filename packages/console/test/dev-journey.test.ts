@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createFolder, environmentOf, spawnKeelson, type Outcome } from "../../cli/test/support.ts";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
-import { startAgentSite, type ExampleSite } from "./support/example-site.ts";
+import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 
 const MODULES = resolve(import.meta.dirname, "../../../node_modules");
@@ -30,7 +30,7 @@ const WITH_MISTAKE = taskFile("`Hello ${(payload.person as { name: string }).nam
 const MENDED = taskFile('`Hello ${payload.person?.name ?? "you"}`');
 
 describe("a mistake", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, () => {
-  let site: ExampleSite;
+  let site: AgentSite;
   let console: ConsolePage;
   let project: Awaited<ReturnType<typeof createFolder>>;
   let dev: ChildProcess;

@@ -11,20 +11,21 @@ import {
 } from "../../../examples/repository-report/test/support/fixture-repository.ts";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
-import { startExampleSite, type ExampleSite } from "./support/example-site.ts";
+import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 
 const options = { skip: WITHOUT_CHROMIUM || WITHOUT_GIT, timeout: 180_000 };
 
 describe("the first day", options, () => {
-  let site: ExampleSite;
+  let site: AgentSite;
   let repository: FixtureRepository;
   let console: ConsolePage;
   before(async () => {
     repository = await createFixtureRepository();
     await repository.write({ "src/main.ts": "one\ntwo\n", "README.md": "three\n" });
     await repository.commit("2026-11-20T09:15:00Z");
-    site = await startExampleSite(AbortSignal.timeout(120_000));
+    site = await startAgentSite();
+    await site.deploy("repository-report");
   });
   after(async () => {
     await console?.close();

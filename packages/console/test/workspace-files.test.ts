@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
-import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
+import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
 
 const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
 
@@ -29,11 +29,11 @@ head -c 3000 /dev/zero > zeros
 `;
 
 describe("the files of a workspace", options, () => {
-  let site: WorkspaceSite;
+  let site: AgentSite;
   let console: ConsolePage;
   let workspaceId: string;
   before(async () => {
-    site = await startWorkspaceSite();
+    site = await startAgentSite({ capacity: 1 });
     console = await openConsole(site.server);
     console.page.on("dialog", (dialog) => {
       console.problems.push(`dialog: ${dialog.message()}`);

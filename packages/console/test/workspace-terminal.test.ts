@@ -8,20 +8,20 @@ import type { WorkspaceHandle } from "@keelson/sdk";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { startFaultProxy, type FaultProxy } from "../../sdk/test/support/fault-proxy.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
-import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
+import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
 
 const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
 const WITHOUT_VI = existsSync("/usr/bin/vi") ? false : "there is no /usr/bin/vi";
 
 describe("a terminal of a workspace", options, () => {
-  let site: WorkspaceSite;
+  let site: AgentSite;
   let proxy: FaultProxy;
   let console: ConsolePage;
   let workspace: WorkspaceHandle;
   /** What becomes of the page's requests. */
   let network: "up" | "cut the output" | "away" = "up";
   before(async () => {
-    site = await startWorkspaceSite();
+    site = await startAgentSite({ capacity: 1 });
     proxy = await startFaultProxy(site.server.url, ({ path }) => {
       if (network === "away") return "cut before";
       return network === "cut the output" && path.includes("/output") ? { events: 1 } : "pass";

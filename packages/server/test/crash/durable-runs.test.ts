@@ -97,7 +97,7 @@ test("a run that waits for a callback outlives its process, the server and its a
     body: JSON.stringify({ approved: true }),
   });
   assert.equal(answered.status, 200);
-  const completion = (await answered.json()) as Json;
+  const completion: Json = await answered.json();
   assert.equal(completion.status, "completed");
 
   await until("it has succeeded", 20_000, async () => (await get(runId)).status === "succeeded");

@@ -1,6 +1,6 @@
-// A server with a real agent, and with the example of a repository's report deployed as `keelson deploy` does it.
+// A server, a real agent with room for workspaces, and examples deployed as `keelson deploy` does it.
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startAgent, type RunningAgent } from "@keelson/agent";
@@ -9,61 +9,65 @@ import { buildBundle } from "../../../cli/src/bundle/build-bundle.ts";
 import { deployBundle } from "../../../cli/src/deploy-bundle.ts";
 import { startApiServer, type ApiServer } from "../../../server/test/support/api-server.ts";
 
-const EXAMPLE = resolve(import.meta.dirname, "../../../../examples/repository-report");
+const EXAMPLES = resolve(import.meta.dirname, "../../../../examples");
 
 const quiet = (): void => undefined;
 
-export type ExampleSite = {
+export type AgentSite = {
   server: ApiServer;
   client: Client;
-  /** Where reports may be written. */
+  /** Where a test may write. */
   folder: string;
+  /** Makes an example's tasks and actors current. */
+  deploy(example: "approval-chat" | "code-fixer" | "repository-report"): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** With the example deployed. Stop it in an `after` hook. */
-export async function startExampleSite(signal: AbortSignal): Promise<ExampleSite> {
-  const site = await startAgentSite();
-  try {
-    await deployBundle(site.client, await buildBundle({ directory: EXAMPLE }), {
-      directory: site.folder,
-      promote: true,
-      timeoutMs: 60_000,
-      signal,
-      progress: quiet,
-    });
-    return site;
-  } catch (error) {
-    await site.stop();
-    throw error;
-  }
-}
-
-/** With nothing deployed yet. Stop it in an `after` hook. */
-export async function startAgentSite(): Promise<ExampleSite> {
+/** Stop it in an `after` hook. */
+export async function startAgentSite({ capacity = 4 }: { capacity?: number } = {}): Promise<AgentSite> {
   const server = await startApiServer();
   const folder = await mkdtemp(join(tmpdir(), "keelson-console-"));
+  // Other users pass through it to the workspaces.
+  await chmod(folder, 0o711);
+  const dataDir = join(folder, "agent");
+  await mkdir(dataDir, { mode: 0o711 });
   let agent: RunningAgent | undefined;
   const stop = async (): Promise<void> => {
     await agent?.stop();
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
   try {
-    const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
     agent = await startAgent({
       url: server.url,
       enrollmentToken: server.credentials.enrollment_token,
       name: "agent",
-      capacity: 4,
-      dataDir: join(folder, "agent"),
+      capacity,
+      workspaces: 4,
+      dataDir,
       version: "0.1.0-test",
       taskEnvironment: { KEELSON_URL: server.url, KEELSON_API_KEY: server.credentials.api_key },
       logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     });
-    return { server, client, folder, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+  return {
+    server,
+    client,
+    folder,
+    deploy: async (example) => {
+      const directory = join(EXAMPLES, example);
+      await deployBundle(client, await buildBundle({ directory }), {
+        directory,
+        promote: true,
+        timeoutMs: 60_000,
+        signal: new AbortController().signal,
+        progress: quiet,
+      });
+    },
+    stop,
+  };
 }
