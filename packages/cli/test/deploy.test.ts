@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
+import { Client } from "@keelson/sdk";
+import { bundleCode } from "../src/bundle/build-bundle.ts";
+import { deployExamples } from "../src/up/deploy-examples.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { createFolder, environmentOf, keelson, spawnKeelson } from "./support.ts";
 
@@ -105,6 +108,32 @@ test("--no-promote leaves what is current, and code that cannot be bundled uploa
   );
   assert.equal(broken.code, 1);
   assert.equal(await countDeployments(), count);
+});
+
+test("examples take the place of examples, and of nothing that a user has deployed", async () => {
+  verdict = "ready";
+  await using project = await createProject();
+  const client = new Client({ url: scene.server.url, apiKey: scene.server.credentials.api_key });
+  const deploy = async (): Promise<string[]> => {
+    const bundled = await bundleCode({ directory: project.path });
+    const { tasks } = await deployExamples(
+      client,
+      bundled,
+      project.path,
+      AbortSignal.timeout(60_000),
+      () => {},
+    );
+    return tasks.map(({ id }) => id);
+  };
+  const declare = (id: string): Promise<void> =>
+    writeFile(
+      join(project.path, "src/tasks/b.ts"),
+      `import { task } from "@keelson/sdk";\nexport const b = task({ id: "${id}", run: () => 2 });\n`,
+    );
+  await declare("b");
+  assert.deepEqual((await deploy()).toSorted(), ["a", "b"], "what is current is one of them");
+  await declare("c");
+  assert.deepEqual((await deploy()).toSorted(), ["a", "b"], "b is the user's");
 });
 
 test("dev deploys now and after each change, and outlives a mistake", { timeout: 60_000 }, async () => {

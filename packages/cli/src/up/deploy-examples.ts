@@ -4,7 +4,14 @@ import { deployBundle } from "../deploy-bundle.ts";
 
 const CHECK_TIMEOUT_MS = 60_000;
 
-/** Deploys the examples' bundle unless it is what is current. Gives what is current then. */
+type Declared = { tasks: readonly { id: string }[]; actors?: readonly { id: string }[] };
+
+const idsOf = ({ tasks, actors = [] }: Declared): string[] => [...tasks, ...actors].map(({ id }) => id);
+
+/**
+ * Deploys the examples' bundle unless it is what is current, or something of the user's own is: that stays. Gives what is
+ * current then.
+ */
 export async function deployExamples(
   client: Client,
   bundled: BundledCode,
@@ -19,6 +26,11 @@ export async function deployExamples(
   if (current?.bundle.digest === bundled.digest) return current;
   const { readManifest } = await import("../bundle/read-manifest.ts");
   const bundle = { ...bundled, manifest: await readManifest(bundled.code) };
+  const examples = new Set(idsOf(bundle.manifest));
+  if (current !== null && !idsOf(current).every((id) => examples.has(id))) {
+    progress(`Deployment ${current.version} stays: it is not of the examples`);
+    return current;
+  }
   return deployBundle(client, bundle, {
     directory,
     promote: true,
