@@ -1,23 +1,14 @@
-import {
-  Actor,
-  DECLARED_ID_PATTERN,
-  decodeId,
-  Page,
-  pageQuery,
-  StartActor,
-  StartedActor,
-} from "@keelson/contract";
+import { Actor, DECLARED_ID_PATTERN, Page, pageQuery, StartActor, StartedActor } from "@keelson/contract";
 import { Type } from "typebox";
-import { findEntrypoint, listEntrypoints } from "../core/entrypoints/entrypoint-reads.ts";
 import { notFound } from "../domain-error.ts";
-import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
+import { answerEntrypoint, answerEntrypointPage, type EntrypointForm } from "./entrypoint-answers.ts";
 import { route, type Route } from "./route.ts";
 import { operationIn, pathIn, type SharedFamily } from "./shared-route.ts";
 import { answerActorStart } from "./session-answers.ts";
 import { EXAMPLE_RUN, EXAMPLE_SESSION, EXAMPLE_START } from "./session-examples.ts";
 import { toActor } from "./wire/task.ts";
 
-const LIST = "actors";
+const FORM: EntrypointForm = { kind: "actor", list: "actors", toResource: toActor };
 const read = { kind: "environment", permission: "actors.read" } as const;
 const declaredId = new RegExp(DECLARED_ID_PATTERN);
 
@@ -53,21 +44,7 @@ const listRoute = (family: SharedFamily): Route =>
     query: Type.Object(pageQuery(), { additionalProperties: false }),
     responses: { 200: { description: "A page of actors.", schema: Page("actors", Actor) } },
     examples: { response: { actors: [EXAMPLE_ACTOR], next_cursor: null } },
-    handle: async ({ server, scope, query }) => {
-      const { environmentId } = scope;
-      const limit = pageLimit(query.limit);
-      const before = decodeCursor(LIST, environmentId, query.cursor);
-      const deployment = await server.deployments.current(environmentId);
-      if (deployment === null) return { status: 200, body: { actors: [], next_cursor: null } };
-      const declared = [...deployment.actors.keys()];
-      const rows = await listEntrypoints(server.db, environmentId, "actor", declared, before, limit + 1);
-      const page = toPage(rows, limit, (row) => encodeCursor(LIST, environmentId, row.id));
-      const actors = page.rows.flatMap((row) => {
-        const entrypoint = deployment.actors.get(row.declaredId);
-        return entrypoint === undefined ? [] : [toActor(row, deployment, entrypoint)];
-      });
-      return { status: 200, body: { actors, next_cursor: page.nextCursor } };
-    },
+    handle: ({ server, scope, query }) => answerEntrypointPage(server, scope.environmentId, FORM, query),
   });
 
 const itemRoute = (family: SharedFamily): Route =>
@@ -84,14 +61,7 @@ const itemRoute = (family: SharedFamily): Route =>
     params: Type.Object({ id: Type.String() }),
     responses: { 200: { description: "The actor.", schema: Actor } },
     examples: { response: EXAMPLE_ACTOR },
-    handle: async ({ server, scope, params }) => {
-      const id = decodeId("actor", params.id);
-      const row = id === null ? null : await findEntrypoint(server.db, scope.environmentId, "actor", id);
-      const deployment = row === null ? null : await server.deployments.current(scope.environmentId);
-      const entrypoint = row === null ? undefined : deployment?.actors.get(row.declaredId);
-      if (row === null || deployment === null || entrypoint === undefined) throw notFound();
-      return { status: 200, body: toActor(row, deployment, entrypoint) };
-    },
+    handle: ({ server, scope, params }) => answerEntrypoint(server, scope.environmentId, FORM, params.id),
   });
 
 const startRoute = (family: SharedFamily): Route =>

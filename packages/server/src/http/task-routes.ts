@@ -1,13 +1,11 @@
-import { decodeId, Page, pageQuery, Task } from "@keelson/contract";
+import { Page, pageQuery, Task } from "@keelson/contract";
 import { Type } from "typebox";
-import { findEntrypoint, listEntrypoints } from "../core/entrypoints/entrypoint-reads.ts";
-import { notFound } from "../domain-error.ts";
-import { decodeCursor, encodeCursor, pageLimit, toPage } from "./page.ts";
+import { answerEntrypoint, answerEntrypointPage, type EntrypointForm } from "./entrypoint-answers.ts";
 import { route, type Route } from "./route.ts";
 import { operationIn, pathIn, type SharedFamily } from "./shared-route.ts";
 import { toTask } from "./wire/task.ts";
 
-const LIST = "tasks";
+const FORM: EntrypointForm = { kind: "task", list: "tasks", toResource: toTask };
 const read = { kind: "environment", permission: "tasks.read" } as const;
 
 const EXAMPLE_TASK = {
@@ -42,27 +40,7 @@ const listRoute = (family: SharedFamily): Route =>
     query: Type.Object(pageQuery(), { additionalProperties: false }),
     responses: { 200: { description: "A page of tasks.", schema: Page("tasks", Task) } },
     examples: { response: { tasks: [EXAMPLE_TASK], next_cursor: null } },
-    handle: async ({ server, scope, query }) => {
-      const { environmentId } = scope;
-      const limit = pageLimit(query.limit);
-      const before = decodeCursor(LIST, environmentId, query.cursor);
-      const deployment = await server.deployments.current(environmentId);
-      if (deployment === null) return { status: 200, body: { tasks: [], next_cursor: null } };
-      const rows = await listEntrypoints(
-        server.db,
-        environmentId,
-        "task",
-        [...deployment.tasks.keys()],
-        before,
-        limit + 1,
-      );
-      const page = toPage(rows, limit, (row) => encodeCursor(LIST, environmentId, row.id));
-      const tasks = page.rows.flatMap((row) => {
-        const entrypoint = deployment.tasks.get(row.declaredId);
-        return entrypoint === undefined ? [] : [toTask(row, deployment, entrypoint)];
-      });
-      return { status: 200, body: { tasks, next_cursor: page.nextCursor } };
-    },
+    handle: ({ server, scope, query }) => answerEntrypointPage(server, scope.environmentId, FORM, query),
   });
 
 const itemRoute = (family: SharedFamily): Route =>
@@ -79,14 +57,7 @@ const itemRoute = (family: SharedFamily): Route =>
     params: Type.Object({ id: Type.String() }),
     responses: { 200: { description: "The task.", schema: Task } },
     examples: { response: EXAMPLE_TASK },
-    handle: async ({ server, scope, params }) => {
-      const id = decodeId("task", params.id);
-      const row = id === null ? null : await findEntrypoint(server.db, scope.environmentId, "task", id);
-      const deployment = row === null ? null : await server.deployments.current(scope.environmentId);
-      const entrypoint = row === null ? undefined : deployment?.tasks.get(row.declaredId);
-      if (row === null || deployment === null || entrypoint === undefined) throw notFound();
-      return { status: 200, body: toTask(row, deployment, entrypoint) };
-    },
+    handle: ({ server, scope, params }) => answerEntrypoint(server, scope.environmentId, FORM, params.id),
   });
 
 export const taskRoutesIn = (family: SharedFamily): Route[] => [listRoute(family), itemRoute(family)];
