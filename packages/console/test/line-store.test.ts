@@ -266,6 +266,31 @@ describe("the rows of a log", () => {
   });
 });
 
+describe("the rows of a log whose oldest lines are let go", () => {
+  const ways = [null, "stdout", "stderr"].flatMap((stream) =>
+    [null, 5].map((columns) => ({ stream: stream as LogStream | null, columns })),
+  );
+  for (const how of ways)
+    test(`are those that are left: ${JSON.stringify(how)}`, () => {
+      const store = createLineStore({ maxLines: 5000 });
+      const whole = createLineStore();
+      const layout = createLogLayout(store, how);
+      const all = createLogLayout(whole, how);
+      for (let line = 0; line < 20_000;) {
+        for (let count = 0; count < 700; count += 1, line += 1)
+          for (const one of [store, whole])
+            one.push(line % 3 === 0 ? "stderr" : "stdout", `${"x".repeat(line % 12)}\n`, 0);
+        layout.update();
+        all.update();
+        assert.equal(layout.droppedRows + layout.rowCount, all.rowCount);
+        for (let row = 0; row < layout.rowCount; row += 97)
+          assert.deepEqual(layout.at(row), all.at(layout.droppedRows + row));
+        assert.equal(layout.at(layout.rowOf(store.first)).line, all.at(all.rowOf(store.first)).line);
+      }
+      assert.ok(layout.droppedRows > 0);
+    });
+});
+
 describe("searching a log", () => {
   const store = storeOf([
     ["stdout", "one\nTWO\n\u001b[31mt\u001b[0mwo\n"],

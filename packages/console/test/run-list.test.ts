@@ -130,6 +130,16 @@ describe("the events of a run as they are heard", () => {
     assert.equal(events.all.length + events.dropped, 40);
   });
 
+  test("keep what moved the run, however many others come", () => {
+    const events = createRunEvents(10);
+    events.add([event(1)]);
+    for (let number = 2; number <= 40; number += 1)
+      events.add([{ ...event(number), kind: "step.completed" } as RunEvent]);
+    assert.deepEqual([events.all[0]?.id, events.all.at(-1)?.id], ["1", "40"]);
+    assert.ok(events.all.length <= 11);
+    assert.equal(events.all.length + events.dropped, 40);
+  });
+
   test("begin where the server still has them", () => {
     const events = createRunEvents();
     events.skipTo("7");

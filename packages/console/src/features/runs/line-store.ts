@@ -31,8 +31,10 @@ export type LineStore = {
 export const MAX_LINE_CHARACTERS = 4096;
 /** A block is let go as a whole, and read as a whole by whoever reads one of its lines. */
 const BLOCK_LINES = 1024;
-const DEFAULT_MAX_CHARACTERS = 256 * 1024 * 1024;
-const DEFAULT_MAX_LINES = 5_000_000;
+const DEFAULT_MAX_CHARACTERS = 128 * 1024 * 1024;
+const DEFAULT_MAX_LINES = 2_000_000;
+/** Past what is kept, so much is left: the oldest go in large steps, since whoever counts lines counts them anew. */
+const LEFT_SHARE = 7 / 8;
 
 const STDERR = 1;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
@@ -85,8 +87,9 @@ function afterReturns(text: string): string {
 }
 
 type State = {
-  /** Null: let go. */
-  blocks: (Block | null)[];
+  /** Without those that were let go. */
+  blocks: Block[];
+  /** How many were let go. */
   firstBlock: number;
   end: number;
   characters: number;
@@ -94,9 +97,9 @@ type State = {
   styles: Record<LogStream, StyleChange[]>;
 };
 
-function blockOf({ blocks }: State, line: number): Block {
-  const block = blocks[Math.floor(line / BLOCK_LINES)];
-  if (block === undefined || block === null) throw new RangeError(`Line ${line} is not kept.`);
+function blockOf({ blocks, firstBlock }: State, line: number): Block {
+  const block = blocks[Math.floor(line / BLOCK_LINES) - firstBlock];
+  if (block === undefined) throw new RangeError(`Line ${line} is not kept.`);
   return block;
 }
 
@@ -152,10 +155,9 @@ function write(state: State, stream: LogStream, text: string, atMs: number): voi
 
 /** Lets go of the oldest block. */
 function dropBlock(state: State): void {
-  const block = state.blocks[state.firstBlock];
+  const block = state.blocks.shift();
   for (const part of block?.parts ?? []) state.characters -= part?.length ?? 0;
   state.characters -= block?.text.length ?? 0;
-  state.blocks[state.firstBlock] = null;
   state.firstBlock += 1;
   for (const stream of ["stdout", "stderr"] as const) {
     const changes = state.styles[stream];
@@ -197,8 +199,8 @@ export function createLineStore(limits: { maxCharacters?: number; maxLines?: num
     styles: { stdout: [], stderr: [] },
   };
   const first = (): number => state.firstBlock * BLOCK_LINES;
-  const isTooMuch = (): boolean =>
-    state.characters > maxCharacters || state.end - first() > maxLines + BLOCK_LINES;
+  const isOver = (share: number): boolean =>
+    state.characters > share * maxCharacters || state.end - first() > share * maxLines;
   return {
     get end() {
       return state.end;
@@ -215,7 +217,7 @@ export function createLineStore(limits: { maxCharacters?: number; maxLines?: num
         .toSorted((a, b) => a - b),
     push(stream, text, atMs) {
       write(state, stream, text, atMs);
-      while (state.firstBlock < state.blocks.length - 1 && isTooMuch()) dropBlock(state);
+      if (isOver(1)) while (state.blocks.length > 1 && isOver(LEFT_SHARE)) dropBlock(state);
     },
     textOf: (line) => textAt(state, line),
     streamOf: (line) => streamAt(state, line),

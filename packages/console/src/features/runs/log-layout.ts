@@ -7,6 +7,8 @@ import { plainText } from "./plain-text.ts";
  */
 export type LogLayout = {
   readonly rowCount: number;
+  /** Rows that once were there, before the first of now: their lines were let go. */
+  readonly droppedRows: number;
   /** The line of a row, and which of its parts. */
   at(row: number): { line: number; part: number };
   /** The row of a line, or of the next line that is shown. */
@@ -38,7 +40,8 @@ function search(count: number, isAfter: (index: number) => boolean): number {
 
 /** How many rows each of a list of lines needs, and all before it. */
 type RowSums = {
-  clear(): void;
+  /** Forgets so many of the first lines. */
+  drop(lines: number): void;
   add(size: number): void;
   resize(index: number, size: number): void;
   /** The first row of a line. */
@@ -55,8 +58,12 @@ function createRowSums(): RowSums {
   const start = (index: number): number => (index === 0 ? 0 : (ends[index - 1] ?? 0));
   const total = (): number => start(count);
   return {
-    clear: () => {
-      count = 0;
+    drop(lines) {
+      const before = start(lines);
+      sizes.copyWithin(0, lines, count);
+      ends.copyWithin(0, lines, count);
+      count -= lines;
+      for (let at = 0; at < count; at += 1) ends[at] = (ends[at] ?? 0) - before;
     },
     add(size) {
       sizes = grow(sizes, count + 1);
@@ -93,6 +100,7 @@ export function createLogLayout(
   let taken = store.first;
   /** Taken lines that may have grown since. */
   let open: number[] = [];
+  let droppedRows = 0;
 
   const rowsOf = (line: number): number =>
     Math.max(1, Math.ceil(plainText(store.textOf(line)).length / (columns ?? 1)));
@@ -112,9 +120,24 @@ export function createLogLayout(
     if (index < count && lineAt(index) === line) sums?.resize(index, rowsOf(line));
   };
 
+  /** Forgets the lines that were let go. */
+  const drop = (): void => {
+    const gone = indexOf(store.first);
+    droppedRows += sums?.start(gone) ?? gone;
+    sums?.drop(gone);
+    shown.copyWithin(0, gone, count);
+    count -= gone;
+    first = store.first;
+    taken = Math.max(taken, first);
+    open = open.filter((line) => line >= first);
+  };
+
   const layout: LogLayout = {
     get rowCount() {
       return sums?.total() ?? count;
+    },
+    get droppedRows() {
+      return droppedRows;
     },
     at(row) {
       const index = sums?.indexOf(row) ?? row;
@@ -125,14 +148,7 @@ export function createLogLayout(
       return sums?.start(index) ?? index;
     },
     update() {
-      if (store.first > first) {
-        // The oldest were let go: what is left is counted anew, which is rare.
-        first = store.first;
-        taken = first;
-        count = 0;
-        open = [];
-        sums?.clear();
-      }
+      if (store.first > first) drop();
       if (sums !== null) for (const line of open) resize(line);
       for (let line = taken; line < store.end; line += 1) add(line);
       taken = store.end;

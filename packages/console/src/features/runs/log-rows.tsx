@@ -2,6 +2,7 @@ import { ArrowDown } from "lucide-react";
 import {
   useCallback,
   useEffect,
+  useEffectEvent,
   useImperativeHandle,
   useLayoutEffect,
   useRef,
@@ -51,7 +52,11 @@ export function LogRows(props: LogRowsProps): ReactNode {
   const { store, layout, columns, wanted, currentLine, hasTimes, isLive, isFollowing, onFollowing } = props;
   const { place } = props;
   const contentPx = layout.rowCount * ROW_PX;
-  const { scroller, viewPx, shownTop, shownElementTop, onScroll, goTo } = useLogScroll(contentPx, props);
+  const droppedPx = layout.droppedRows * ROW_PX;
+  const { scroller, viewPx, shownTop, shownElementTop, onScroll, goTo } = useLogScroll(
+    { contentPx, droppedPx },
+    props,
+  );
   useImperativeHandle(place, () => ({
     show: (line) => goTo(layout.rowOf(line) * ROW_PX - viewPx / 2),
     firstSeen: () => (layout.rowCount === 0 ? store.first : layout.at(Math.floor(shownTop / ROW_PX)).line),
@@ -124,17 +129,21 @@ type LogScroll = {
   goTo: (top: number) => void;
 };
 
-/** Scrolls a content of any height, and keeps its end in sight while it is followed. */
+/**
+ * Scrolls a content of any height, and keeps its end in sight while it is followed, or else what is read, also when
+ * something before it goes away: `droppedPx` did so far.
+ */
 function useLogScroll(
-  contentPx: number,
+  { contentPx, droppedPx }: { contentPx: number; droppedPx: number },
   { isFollowing, onFollowing, onWidth }: Pick<LogRowsProps, "isFollowing" | "onFollowing" | "onWidth">,
 ): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
   const viewPx = useViewHeight(scroller, onWidth);
+  /** `top` is of all that ever was there. */
   const [position, setPosition] = useState({ top: 0, elementTop: 0 });
   const scroll: ScaledScroll = { contentPx, viewPx };
   const lastTop = Math.max(0, contentPx - viewPx);
-  const shownTop = isFollowing ? lastTop : Math.min(position.top, lastTop);
+  const shownTop = isFollowing ? lastTop : Math.max(0, Math.min(position.top - droppedPx, lastTop));
   /** Where the element was put, or found, last. */
   const elementTop = useRef(0);
   const put = useCallback((next: number): void => {
@@ -149,11 +158,17 @@ function useLogScroll(
     if (contentPx <= MAX_ELEMENT_PX) return undefined;
     const settle = (): void => {
       put(toElementTop({ contentPx, viewPx }, shownTop));
-      setPosition({ top: shownTop, elementTop: elementTop.current });
+      setPosition({ top: shownTop + droppedPx, elementTop: elementTop.current });
     };
     const timer = setTimeout(settle, SETTLE_MS);
     return () => clearTimeout(timer);
-  }, [contentPx, viewPx, shownTop, put]);
+  }, [contentPx, droppedPx, viewPx, shownTop, put]);
+  const stay = useEffectEvent(() => {
+    if (contentPx <= MAX_ELEMENT_PX) put(shownTop);
+  });
+  useLayoutEffect(() => {
+    if (droppedPx > 0) stay();
+  }, [droppedPx]);
   const isScaled = contentPx > MAX_ELEMENT_PX && !isFollowing;
   return {
     scroller,
@@ -169,7 +184,7 @@ function useLogScroll(
         elementTop: now,
       });
       elementTop.current = now;
-      setPosition({ top: next, elementTop: now });
+      setPosition({ top: next + droppedPx, elementTop: now });
       // A log that has ended has nothing to follow, but its end is where one may stay.
       const isAtEnd = next >= lastTop - ROW_PX;
       if (isAtEnd !== isFollowing) onFollowing(isAtEnd);
@@ -178,7 +193,7 @@ function useLogScroll(
       const top = Math.max(0, Math.min(wanted, lastTop));
       put(toElementTop(scroll, top));
       onFollowing(false);
-      setPosition({ top, elementTop: elementTop.current });
+      setPosition({ top: top + droppedPx, elementTop: elementTop.current });
     },
   };
 }

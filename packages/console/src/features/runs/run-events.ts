@@ -1,7 +1,10 @@
 import type { RunEvent } from "@keelson/contract";
 import { createChanges, type Changes } from "./changes.ts";
 
-/** Events of a run that were heard, oldest first, each once. The oldest are let go past a number of them. */
+/**
+ * Events of a run that were heard, oldest first, each once. Past a number of them the oldest are let go, but what moved
+ * the run from one state to another stays: the time line would not know what it is in.
+ */
 export type RunEvents = Changes & {
   readonly all: readonly RunEvent[];
   /** How many were let go, or are no longer kept by the server. */
@@ -11,7 +14,14 @@ export type RunEvents = Changes & {
   skipTo(earliestCursor: string | null): void;
 };
 
-export const MAX_EVENTS = 100_000;
+const MAX_EVENTS = 20_000;
+const STATES = /^(run|lease)\./;
+
+/** Without so many of the oldest, of those that are about no state. */
+function withoutOldest(events: readonly RunEvent[], count: number): RunEvent[] {
+  let gone = 0;
+  return events.filter(({ kind }) => STATES.test(kind) || (gone += 1) > count);
+}
 
 export function createRunEvents(maxEvents = MAX_EVENTS): RunEvents {
   let all: RunEvent[] = [];
@@ -34,8 +44,9 @@ export function createRunEvents(maxEvents = MAX_EVENTS): RunEvents {
       }
       // In large steps: each one copies what stays.
       if (all.length > maxEvents + maxEvents / 10) {
-        dropped += all.length - maxEvents;
-        all = all.slice(-maxEvents);
+        const before = all.length;
+        all = withoutOldest(all, before - maxEvents).slice(-maxEvents);
+        dropped += before - all.length;
       }
       changed();
     },
