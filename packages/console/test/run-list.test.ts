@@ -134,7 +134,7 @@ describe("the events of a run as they are heard", () => {
     const events = createRunEvents(10);
     events.add([event(1)]);
     for (let number = 2; number <= 40; number += 1)
-      events.add([{ ...event(number), kind: "step.completed" } as RunEvent]);
+      events.add([{ ...event(number), kind: "step.completed" }]);
     assert.deepEqual([events.all[0]?.id, events.all.at(-1)?.id], ["1", "40"]);
     assert.ok(events.all.length <= 11);
     assert.equal(events.all.length + events.dropped, 40);
