@@ -8,7 +8,7 @@ import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Page } from "../../ui/page.tsx";
 import { StartForm, type Part } from "../start/start-form.tsx";
 import { ANYTHING, SESSION_FIELDS } from "../start/start-schemas.ts";
-import { useDraft } from "../start/use-draft.ts";
+import { useDraft } from "../../ui/schema-form/use-draft.ts";
 import { WithEntrypoint } from "./with-entrypoint.tsx";
 
 export const StartTaskPage = (): ReactNode => (

@@ -1,11 +1,11 @@
 import type { Schedule } from "@keelson/contract";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { Card } from "../../ui/page.tsx";
-import { DraftFields } from "../start/draft-editor.tsx";
-import { DraftForm } from "../start/draft-form.tsx";
-import { memberOf } from "../start/json-schema.ts";
+import { DraftFields } from "../../ui/schema-form/draft-editor.tsx";
+import { DraftForm } from "../../ui/schema-form/draft-form.tsx";
+import { memberOf } from "../../ui/schema-form/json-schema.ts";
 import { SCHEDULE_OPTIONS } from "../start/start-schemas.ts";
-import { useDraft } from "../start/use-draft.ts";
+import { useDraft } from "../../ui/schema-form/use-draft.ts";
 import { describeCron } from "./describe-cron.ts";
 import { NextRuns } from "./next-runs.tsx";
 import { definitionPathOf, definitionSchema } from "./schedule-schema.ts";

@@ -1,5 +1,5 @@
 import { DECLARED_ID_PATTERN, PRINTABLE_PATTERN } from "@keelson/contract/plain";
-import type { Schema } from "../start/json-schema.ts";
+import type { Schema } from "../../ui/schema-form/json-schema.ts";
 
 const VIEWER_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 

@@ -1,10 +1,10 @@
 import { Play } from "lucide-react";
 import type { ReactNode } from "react";
 import { Card } from "../../ui/page.tsx";
-import { DraftEditor, DraftFields } from "./draft-editor.tsx";
-import { DraftForm } from "./draft-form.tsx";
+import { DraftEditor, DraftFields } from "../../ui/schema-form/draft-editor.tsx";
+import { DraftForm } from "../../ui/schema-form/draft-form.tsx";
 import { formPathOf, START_OPTIONS } from "./start-schemas.ts";
-import { useDraft, type Draft } from "./use-draft.ts";
+import { useDraft, type Draft } from "../../ui/schema-form/use-draft.ts";
 
 export type Part = { draft: Draft; title: string; hasJson: boolean };
 

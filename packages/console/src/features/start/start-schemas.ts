@@ -1,5 +1,5 @@
 import { DURATION_PATTERN, PRINTABLE_PATTERN, QUEUE_NAME_PATTERN, LIMITS } from "@keelson/contract/plain";
-import type { Schema } from "./json-schema.ts";
+import type { Schema } from "../../ui/schema-form/json-schema.ts";
 
 /** What a start may say besides its payload, as schemas: the form asks for all of it in the same way. */
 

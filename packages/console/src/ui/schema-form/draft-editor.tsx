@@ -1,7 +1,7 @@
 import { useMemo, useState, type ReactNode } from "react";
-import { Button } from "../../ui/button.tsx";
-import { CheckField, TextAreaField } from "../../ui/field.tsx";
-import { Section } from "../../ui/page.tsx";
+import { Button } from "../button.tsx";
+import { CheckField, TextAreaField } from "../field.tsx";
+import { Section } from "../page.tsx";
 import type { Shared } from "./draft-form.tsx";
 import { FormContext, type FormState } from "./form-state.ts";
 import { Members } from "./group-field.tsx";

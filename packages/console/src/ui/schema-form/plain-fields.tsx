@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from "react";
-import { cx } from "../../ui/class-names.ts";
-import { CheckField, Field, inputClass, SelectField, TextAreaField, TextField } from "../../ui/field.tsx";
+import { cx } from "../class-names.ts";
+import { CheckField, Field, inputClass, SelectField, TextAreaField, TextField } from "../field.tsx";
 import { checkText } from "./check-text.ts";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { listOf, numberOf, textOf } from "./json-schema.ts";

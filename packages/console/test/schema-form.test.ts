@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkValue, closestVariant } from "../src/features/start/check-value.ts";
-import { hintOf } from "../src/features/start/hint-of.ts";
-import { fromMembers, initialValue, withMember } from "../src/features/start/initial-value.ts";
-import { describeSchema, type Schema } from "../src/features/start/json-schema.ts";
-import { parseJson, parseNumber, Unparsed } from "../src/features/start/unparsed.ts";
+import { checkValue, closestVariant } from "../src/ui/schema-form/check-value.ts";
+import { hintOf } from "../src/ui/schema-form/hint-of.ts";
+import { fromMembers, initialValue, withMember } from "../src/ui/schema-form/initial-value.ts";
+import { describeSchema, type Schema } from "../src/ui/schema-form/json-schema.ts";
+import { parseJson, parseNumber, Unparsed } from "../src/ui/schema-form/unparsed.ts";
 
 const TREE: Schema = {
   $defs: {

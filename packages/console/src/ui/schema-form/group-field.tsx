@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Button } from "../../ui/button.tsx";
+import { Button } from "../button.tsx";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { fromMembers, initialValue, withMember } from "./initial-value.ts";
 import { isObject, memberOf, type Field as MemberField } from "./json-schema.ts";

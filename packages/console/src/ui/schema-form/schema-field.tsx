@@ -1,5 +1,5 @@
 import { useMemo, type ReactNode } from "react";
-import { CheckField } from "../../ui/field.tsx";
+import { CheckField } from "../field.tsx";
 import { GroupField } from "./group-field.tsx";
 import { hintOf } from "./hint-of.ts";
 import { initialValue } from "./initial-value.ts";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { SelectField } from "../../ui/field.tsx";
+import { SelectField } from "../field.tsx";
 import type { ShapeProps } from "./form-state.ts";
 import { useCommon } from "./plain-fields.tsx";
 

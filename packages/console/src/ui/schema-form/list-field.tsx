@@ -1,6 +1,6 @@
 import { Plus, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { Button, IconButton } from "../../ui/button.tsx";
+import { Button, IconButton } from "../button.tsx";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { Group } from "./group-field.tsx";
 import { initialValue } from "./initial-value.ts";

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from "react";
-import { SelectField } from "../../ui/field.tsx";
+import { SelectField } from "../field.tsx";
 import { closestVariant } from "./check-value.ts";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { initialValue } from "./initial-value.ts";

@@ -1,7 +1,7 @@
 import { KeelsonError } from "@keelson/sdk/browser";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
-import { Button } from "../../ui/button.tsx";
-import { ErrorPanel } from "../../ui/error-panel.tsx";
+import { Button } from "../button.tsx";
+import { ErrorPanel } from "../error-panel.tsx";
 import { Unparsed } from "./unparsed.ts";
 import type { Draft } from "./use-draft.ts";
 
