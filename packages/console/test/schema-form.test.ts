@@ -1,4 +1,4 @@
-// What a start form asks for by a task's JSON Schema, what it begins with, and what it finds amiss.
+// What a form asks for by a JSON Schema, what it begins with, and what it finds amiss.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -84,6 +84,8 @@ describe("what a schema asks for", () => {
     ["reference", { $defs: { t: { type: "string" } }, $ref: "#/$defs/t" }, { kind: "text" }],
     ["reference that leads nowhere", { $ref: "#/nowhere" }, { kind: "json" }],
     ["reference to itself", { $ref: "#" }, { kind: "json" }],
+    ["choice of itself", { oneOf: [{ $ref: "#" }] }, { kind: "json" }],
+    ["parts of itself", { allOf: Array.from({ length: 50 }, () => ({ $ref: "#" })) }, { kind: "json" }],
     ["parts", { allOf: [{ properties: { a: {} } }, { type: "object" }] }, { kind: "object" }],
     ["false", { not: {} }, { kind: "json" }],
   ];
@@ -155,6 +157,15 @@ describe("what a form begins with", () => {
     assert.ok(JSON.stringify(initialValue(root, root)).length < 200);
   });
 
+  test("an end of what needs itself many times", () => {
+    const names = Array.from({ length: 20 }, (_, index) => `m${index}`);
+    const root: Schema = {
+      properties: Object.fromEntries(names.map((name) => [name, { $ref: "#" }])),
+      required: names,
+    };
+    assert.ok(JSON.stringify(initialValue(root, root)).length < 100_000);
+  });
+
   test("members of any name", () => {
     const object = withMember(fromMembers([["a", 1]]), "__proto__", { polluted: true });
     assert.deepEqual(Object.keys(object), ["a", "__proto__"]);
@@ -175,7 +186,7 @@ describe("what does not fit", () => {
     ],
     ["another type", { type: "string" }, 1, ["payload must be string"]],
     ["none of the types", { type: ["object", "null"] }, 1, ["payload must be object or null"]],
-    ["a fraction", { type: "integer" }, 1.5, ["payload must be integer"]],
+    ["a fraction", { type: "integer" }, 1.5, ["payload must be a whole number"]],
     ["too little", { minimum: 1 }, 0, ["payload must be at least 1"]],
     ["the bound itself", { exclusiveMaximum: 3 }, 3, ["payload must be less than 3"]],
     ["tenths", { multipleOf: 0.1 }, 0.3, []],
@@ -184,6 +195,8 @@ describe("what does not fit", () => {
     ["characters, not units", { maxLength: 1 }, "😀", []],
     ["a pattern", { pattern: "^a+$" }, "b", ["payload must match ^a+$"]],
     ["a pattern that takes long", { pattern: "^(a+)+$" }, "b".repeat(900), []],
+    ["a pattern of many choices", { pattern: `^${"a?".repeat(40)}b$` }, "a".repeat(40), []],
+    ["a pattern of many repetitions", { pattern: `^${"a*".repeat(9)}b$` }, "a".repeat(300), []],
     ["a pattern of another language", { pattern: "(?<" }, "b", []],
     ["a date", { format: "date" }, "2026-02-30", ["payload must be a valid date"]],
     ["a time", { format: "date-time" }, "2026-11-20T09:15:00Z", []],
@@ -252,6 +265,18 @@ describe("what does not fit", () => {
     assert.deepEqual(checkValue(root, 1, root, "payload"), []);
   });
 
+  test("parts and choices that lead to each other come to an end", () => {
+    const twice = [{ $ref: "#" }, { $ref: "#" }];
+    for (const root of [{ allOf: twice }, { anyOf: [...twice, { type: "number" }] }])
+      assert.deepEqual(checkValue(root, 1, root, "payload"), []);
+    let nested: Schema = { type: "string" };
+    for (let depth = 0; depth < 60; depth += 1) nested = { anyOf: [nested] };
+    assert.deepEqual(
+      checkValue(nested, 1, nested, "payload").map(({ message }) => message),
+      ["must be string"],
+    );
+  });
+
   test("finds the variant by its constant before what is amiss elsewhere", () => {
     const variants = SHAPE[SHAPES] as Schema[];
     assert.equal(closestVariant(variants, { kind: "square" }, SHAPE), 1);
@@ -269,7 +294,7 @@ describe("what is typed", () => {
       ["", undefined],
     ] as const)
       assert.equal(parseNumber(text), value);
-    for (const text of ["1,5", "0x10", "Infinity", "1e999", "one"])
+    for (const text of ["1,5", "9007199254740993", "0x10", "Infinity", "1e999", "one"])
       assert.ok(parseNumber(text) instanceof Unparsed, text);
   });
 

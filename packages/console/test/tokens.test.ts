@@ -110,8 +110,10 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     await console.goto(`tokens/${id}`);
     await page.getByLabel("Seats").fill("many");
     await page.getByRole("button", { name: "Complete" }).click();
-    await page.getByText("must be a whole number").waitFor();
-    await page.getByText("is needed").waitFor();
+    const alert = page.getByRole("alert").filter({ hasText: "This does not fit yet" });
+    await alert.getByText("data.plan is required").waitFor();
+    await alert.getByText("data.seats must be a whole number").waitFor();
+    assert.equal(await page.getByLabel("Seats").getAttribute("aria-invalid"), "true");
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("token");
     await page.getByLabel("Seats").fill("3");
@@ -121,13 +123,49 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     assert.deepEqual((await read(id)).data, { plan: "pro", seats: 3 });
   });
 
+  test("ask for lists, groups and dates as a start does", async () => {
+    const { page } = console;
+    const properties = {
+      who: { type: "string", title: "Who \u202edecides", minLength: 2 },
+      due: { type: "string", format: "date-time", default: "2026-11-20T09:15:00Z" },
+      level: { enum: [1, 2] },
+      reasons: { type: "array", items: { type: "string" } },
+      address: { type: "object", required: ["city"], properties: { city: { type: "string" } } },
+    };
+    const schema = { type: "object", required: ["who", "due", "level", "address"], properties };
+    const id = await create({ metadata: { title: "Decide", schema } });
+    await console.goto(`tokens/${id}`);
+    await page.getByLabel("Who \\u{202e}decides").fill("A");
+    await page.getByLabel("due").fill("tomorrow");
+    await page.getByText("must have at least 2 characters").waitFor();
+    await page.getByRole("button", { name: "Complete" }).click();
+    await page.getByText("must be a valid date-time", { exact: true }).waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("token-fields");
+    await page.getByLabel("Who \\u{202e}decides").fill("Ada");
+    await page.getByLabel("due").fill("2026-11-22T10:00:00Z");
+    await page.getByLabel("level").selectOption("2");
+    await page.getByRole("button", { name: "Add to reasons" }).click();
+    await page.getByRole("textbox", { name: "reasons 1" }).fill("cheap");
+    await page.getByLabel("city").fill("Ulm");
+    await page.getByRole("button", { name: "Complete" }).click();
+    await page.getByText("Completed by you").waitFor();
+    assert.deepEqual((await read(id)).data, {
+      who: "Ada",
+      due: "2026-11-22T10:00:00Z",
+      level: 2,
+      address: { city: "Ulm" },
+      reasons: ["cheap"],
+    });
+  });
+
   test("take any JSON, and are cancelled after asking", async () => {
     const { page } = console;
     const first = await create({});
     await console.goto(`tokens/${first}`);
     await page.getByLabel("Data").fill("{");
     await page.getByRole("button", { name: "Complete" }).click();
-    await page.getByText(/This is not JSON/).waitFor();
+    await page.getByText(/^is not JSON/).waitFor();
     await page.getByLabel("Data").fill('{"deep": [1, "<b>"]}');
     await page.getByRole("button", { name: "Complete" }).click();
     await page.getByText("Completed by you").waitFor();

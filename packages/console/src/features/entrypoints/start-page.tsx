@@ -7,7 +7,8 @@ import { useAction } from "../../api/use-action.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Page } from "../../ui/page.tsx";
 import { StartForm, type Part } from "../start/start-form.tsx";
-import { ANYTHING, SESSION_FIELDS } from "../start/start-schemas.ts";
+import { SESSION_FIELDS } from "../start/start-schemas.ts";
+import { ANYTHING } from "../../ui/schema-form/json-schema.ts";
 import { useDraft } from "../../ui/schema-form/use-draft.ts";
 import { WithEntrypoint } from "./with-entrypoint.tsx";
 

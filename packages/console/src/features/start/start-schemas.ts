@@ -72,9 +72,6 @@ export const SESSION_FIELDS: Schema = {
   },
 };
 
-/** Whatever the author's code takes. */
-export const ANYTHING: Schema = {};
-
 /** Where the form shows a part of what the server refuses: options are members of the body itself. */
 export const formPathOf = (path: string): string =>
   /^(payload|input|session)(\.|$)/.test(path) ? path : `options.${path}`;

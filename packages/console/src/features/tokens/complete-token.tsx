@@ -2,14 +2,13 @@ import type { Token, TokenCompletion } from "@keelson/contract";
 import { KeelsonError } from "@keelson/sdk/browser";
 import type { UseMutationResult } from "@tanstack/react-query";
 import { Check, X } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { get, send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
-import { TextAreaField } from "../../ui/field.tsx";
 import { completionForm } from "./completion-form.ts";
-import { FieldsForm } from "./fields-form.tsx";
+import { FieldsForm, JsonForm } from "./fields-form.tsx";
 
 type Completed = { completion: TokenCompletion } | { overtakenBy: Token };
 export type Completing = UseMutationResult<Completed>;
@@ -61,7 +60,7 @@ export function CompleteToken({
   return (
     <div className="flex flex-col gap-2">
       {form.kind === "decision" && <Decision property={form.property} completing={completing} />}
-      {form.kind === "fields" && <FieldsForm fields={form.fields} completing={completing} />}
+      {form.kind === "fields" && <FieldsForm schema={form.schema} completing={completing} />}
       {form.kind === "json" && <JsonForm completing={completing} />}
       {form.kind !== "json" && !isBrief && (
         <details>
@@ -97,40 +96,5 @@ function Decision({ property, completing }: { property: string; completing: Comp
         Refuse
       </Button>
     </div>
-  );
-}
-
-function JsonForm({ completing }: { completing: Completing }): ReactNode {
-  const [text, setText] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
-  return (
-    <form
-      className="flex flex-col gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        try {
-          const data: unknown = text.trim() === "" ? null : JSON.parse(text);
-          setProblem(null);
-          completing.mutate(data);
-        } catch (error) {
-          setProblem(`This is not JSON: ${error instanceof Error ? error.message : String(error)}`);
-        }
-      }}
-    >
-      <TextAreaField
-        label="Data"
-        hint="Any JSON; empty is null. Whoever waits for the token receives it."
-        rows={4}
-        spellCheck={false}
-        value={text}
-        error={problem}
-        onChange={({ target }) => setText(target.value)}
-      />
-      <div>
-        <Button type="submit" kind="primary" disabled={completing.isPending || completing.isSuccess}>
-          Complete
-        </Button>
-      </div>
-    </form>
   );
 }

@@ -1,24 +1,14 @@
 import type { Token } from "@keelson/contract";
+import { describeSchema, toSchema, type Schema } from "../../ui/schema-form/json-schema.ts";
 
 type Asked = Pick<Token, "metadata" | "tags">;
 
-export type FormField = {
-  name: string;
-  /** Shown instead of the name. */
-  title: string | null;
-  description: string | null;
-  kind: "text" | "number" | "integer" | "boolean" | "choice";
-  choices: readonly string[];
-  isRequired: boolean;
-};
-
-/** How a person is asked: a yes or no under that name, some fields, or any JSON. */
+/** How a person is asked: a yes or no under that name, what a schema says, or any JSON. */
 export type CompletionForm =
   | { kind: "decision"; property: string }
-  | { kind: "fields"; fields: readonly FormField[] }
+  | { kind: "fields"; schema: Schema }
   | { kind: "json" };
 
-const MAX_FIELDS = 12;
 const APPROVAL = "approval";
 
 /**
@@ -26,84 +16,21 @@ const APPROVAL = "approval";
  * the word approval as a tag, or as `metadata.type` or `metadata.kind`.
  */
 export function completionForm({ metadata, tags }: Asked): CompletionForm {
-  const fields = fieldsOf(metadata["schema"]);
-  if (fields !== null) {
-    const [only] = fields;
-    return fields.length === 1 && only?.kind === "boolean"
-      ? { kind: "decision", property: only.name }
-      : { kind: "fields", fields };
-  }
+  const schema = toSchema(metadata["schema"]);
+  const { kind, fields } = describeSchema(schema, schema);
+  const [only] = fields;
+  if (only !== undefined && fields.length === 1 && isYesOrNo(only.schema, schema))
+    return { kind: "decision", property: only.name };
+  if (kind !== "json") return { kind: "fields", schema };
   const words = [...tags, metadata["type"], metadata["kind"]];
   return words.some((word) => typeof word === "string" && word.toLowerCase() === APPROVAL)
     ? { kind: "decision", property: "approved" }
     : { kind: "json" };
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
-
-/** Null for a schema that has more than plain fields. */
-function fieldsOf(schema: unknown): FormField[] | null {
-  if (!isObject(schema) || schema["type"] !== "object" || !isObject(schema["properties"])) return null;
-  const required: unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
-  const fields = Object.entries(schema["properties"]).map(([name, property]) =>
-    toField(name, property, required.includes(name)),
-  );
-  if (fields.length === 0 || fields.length > MAX_FIELDS) return null;
-  return fields.every((field) => field !== null) ? fields : null;
-}
-
-function toField(name: string, property: unknown, isRequired: boolean): FormField | null {
-  // What every object has by itself is no name of a field.
-  if (!isObject(property) || name in Object.prototype) return null;
-  const common = {
-    ...{ name, isRequired, choices: [] },
-    title: textOf(property["title"]),
-    description: textOf(property["description"]),
-  };
-  const choices: unknown = property["enum"];
-  if (Array.isArray(choices))
-    return choices.length > 0 && choices.every((choice) => typeof choice === "string")
-      ? { ...common, kind: "choice", choices }
-      : null;
-  switch (property["type"]) {
-    case "string":
-      return { ...common, kind: "text" };
-    case "number":
-    case "integer":
-    case "boolean":
-      return { ...common, kind: property["type"] };
-    default:
-      return null;
-  }
-}
-
-export type FieldValues = Record<string, string | boolean>;
-
-/** What the fields hold as data, or what is wrong with them, by name. Empty fields that may be left out are. */
-export function toCompletion(
-  fields: readonly FormField[],
-  values: FieldValues,
-): { data: Record<string, unknown> } | { problems: Record<string, string> } {
-  const data: [string, unknown][] = [];
-  const problems: [string, string][] = [];
-  for (const { name, kind, isRequired } of fields) {
-    const value = values[name] ?? (kind === "boolean" ? false : "");
-    if (typeof value === "boolean") data.push([name, value]);
-    else if (value === "") {
-      if (isRequired) problems.push([name, "is needed"]);
-    } else if (kind === "number" || kind === "integer") {
-      const number = Number(value);
-      const isRight = kind === "integer" ? Number.isSafeInteger(number) : Number.isFinite(number);
-      if (isRight) data.push([name, number]);
-      else problems.push([name, kind === "integer" ? "must be a whole number" : "must be a number"]);
-    } else data.push([name, value]);
-  }
-  return problems.length > 0
-    ? { problems: Object.fromEntries(problems) }
-    : { data: Object.fromEntries(data) };
+function isYesOrNo(schema: Schema, root: Schema): boolean {
+  const { kind, isNullable } = describeSchema(schema, root);
+  return kind === "boolean" && !isNullable;
 }
 
 /** Where makers of tokens usually say what they are for. */

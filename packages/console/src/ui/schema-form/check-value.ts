@@ -19,12 +19,20 @@ export type Issue = {
 };
 
 const MAX_DEPTH = 64;
+/** A schema whose parts lead to each other has more of them than can be held against a value. */
+const MAX_CHECKS = 20_000;
 
 /** What does not fit, as far as it is understood here. Nothing found means that the server is asked. */
-export function checkValue(schema: Schema, value: unknown, root: Schema, path: string, depth = 0): Issue[] {
+export const checkValue = (schema: Schema, value: unknown, root: Schema, path: string): Issue[] =>
+  check(schema, value, path, { root, made: 0 }, 0);
+
+type Checks = { readonly root: Schema; made: number };
+
+function check(schema: Schema, value: unknown, path: string, all: Checks, depth: number): Issue[] {
   if (value instanceof Unparsed) return [{ path, message: value.message }];
-  if (depth > MAX_DEPTH) return [];
-  const followed = followReference(schema, root);
+  all.made += 1;
+  if (depth > MAX_DEPTH || all.made > MAX_CHECKS) return [];
+  const followed = followReference(schema, all.root);
   const issue = (message: string): Issue[] => [{ path, message }];
   if (Object.hasOwn(followed, "const") && !isSame(followed["const"], value))
     return [{ path, message: `must be ${JSON.stringify(followed["const"])}`, differsIn: "constant" }];
@@ -33,20 +41,22 @@ export function checkValue(schema: Schema, value: unknown, root: Schema, path: s
     return issue(`must be one of ${values.map((one) => JSON.stringify(one)).join(", ")}`);
   const types = [followed["type"] ?? []].flat().filter((type) => typeof type === "string");
   if (types.length > 0 && !types.some((type) => isOfType(type, value)))
-    return [{ path, message: `must be ${types.join(" or ")}`, differsIn: "type" }];
+    return [{ path, message: `must be ${types.map(wordOf).join(" or ")}`, differsIn: "type" }];
   const inner = (part: unknown, member: unknown, at = path): Issue[] =>
-    checkValue(toSchema(part), member, root, at, depth + 1);
+    check(toSchema(part), member, at, all, depth + 1);
   return [
     ...(typeof value === "string" ? checkText(followed, value).flatMap(issue) : []),
     ...(typeof value === "number" ? checkNumber(followed, value).flatMap(issue) : []),
     ...(Array.isArray(value) ? checkList(followed, value as unknown[], path, inner) : []),
     ...(isObject(value) ? checkObject(followed, value, path, inner) : []),
     ...listOf(followed, "allOf").flatMap((part) => inner(part, value)),
-    ...checkVariants(followed, value, root, path, depth),
+    ...checkVariants(followed, path, all, (part) => inner(part, value)),
   ];
 }
 
 type Inner = (part: unknown, member: unknown, at?: string) => Issue[];
+
+const wordOf = (type: string): string => (type === "integer" ? "a whole number" : type);
 
 function isOfType(type: string, value: unknown): boolean {
   if (type === "integer") return Number.isInteger(value);
@@ -121,24 +131,35 @@ function checkObject(schema: Schema, value: Schema, path: string, inner: Inner):
   return issues;
 }
 
-function checkVariants(schema: Schema, value: unknown, root: Schema, path: string, depth: number): Issue[] {
+function checkVariants(
+  schema: Schema,
+  path: string,
+  all: Checks,
+  issuesOf: (variant: unknown) => Issue[],
+): Issue[] {
   return ["anyOf", "oneOf"].flatMap((keyword) => {
-    const variants = listOf(schema, keyword).map(toSchema);
-    if (variants.length === 0) return [];
-    const found = variants.map((variant) => checkValue(variant, value, root, path, depth + 1));
+    const found = listOf(schema, keyword).map(issuesOf);
+    // What was not looked at seems to fit.
+    if (found.length === 0 || all.made > MAX_CHECKS) return [];
     const fitting = found.filter((issues) => issues.length === 0).length;
     if (fitting === 1 || (fitting > 1 && keyword === "anyOf")) return [];
     if (fitting > 1) return [{ path, message: "fits more than one of the choices" }];
-    return found[closestVariant(variants, value, root)] ?? [];
+    return found[closestOf(found, path)] ?? [];
   });
 }
 
 /** Which of the variants a value is meant to be: of the same type, with the same constants, and with the least amiss. */
-export function closestVariant(variants: readonly Schema[], value: unknown, root: Schema): number {
-  const distances = variants.map((variant) => {
-    const issues = checkValue(variant, value, root, "");
+export const closestVariant = (variants: readonly Schema[], value: unknown, root: Schema): number =>
+  closestOf(
+    variants.map((variant) => checkValue(variant, value, root, "")),
+    "",
+  );
+
+/** By what is amiss with each of them, for a value at `at`. */
+function closestOf(found: readonly (readonly Issue[])[], at: string): number {
+  const distances = found.map((issues) => {
     const constants = issues.filter(({ differsIn }) => differsIn === "constant").length;
-    const isOther = issues.some(({ path, differsIn }) => path === "" && differsIn !== undefined);
+    const isOther = issues.some(({ path, differsIn }) => path === at && differsIn !== undefined);
     return issues.length + constants * 100 + (isOther ? 1000 : 0);
   });
   return Math.max(0, distances.indexOf(Math.min(...distances)));

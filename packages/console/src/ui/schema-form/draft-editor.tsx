@@ -2,6 +2,7 @@ import { useMemo, useState, type ReactNode } from "react";
 import { Button } from "../button.tsx";
 import { CheckField, TextAreaField } from "../field.tsx";
 import { Section } from "../page.tsx";
+import { visibleText } from "../visible-text.ts";
 import type { Shared } from "./draft-form.tsx";
 import { FormContext, type FormState } from "./form-state.ts";
 import { Members } from "./group-field.tsx";
@@ -13,19 +14,28 @@ import type { Draft } from "./use-draft.ts";
 
 type EditorProps = Shared & { draft: Draft };
 
-/** The fields of a part of a start, each with what is wrong with it. */
-export function DraftFields({ draft, isSent, refused }: EditorProps): ReactNode {
+/** The fields of a draft, each with what is wrong with it. */
+export function DraftFields({
+  draft,
+  isSent,
+  refused,
+  isTitled = false,
+}: EditorProps & Partial<Pick<FormState, "isTitled">>): ReactNode {
   const { name, schema, value, setValue, issues } = draft;
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const state = useMemo<FormState>(() => {
     const own = new Map(issues.toReversed().map(({ path, message }) => [path, message]));
     return {
       root: schema,
+      isTitled,
       Field: SchemaField,
-      issueAt: (path) => refused.get(path) ?? (isSent || touched.has(path) ? (own.get(path) ?? null) : null),
+      issueAt: (path) => {
+        const issue = refused.get(path) ?? (isSent || touched.has(path) ? own.get(path) : undefined);
+        return issue === undefined ? null : visibleText(issue);
+      },
       touch: (path) => setTouched((before) => (before.has(path) ? before : new Set([...before, path]))),
     };
-  }, [issues, schema, refused, isSent, touched]);
+  }, [issues, schema, refused, isSent, touched, isTitled]);
   const shape = useMemo(() => describeSchema(schema, schema), [schema]);
   return (
     <FormContext value={state}>
@@ -68,17 +78,23 @@ export function DraftEditor({ title, ...props }: EditorProps & { title: string }
   );
 }
 
-function JsonEditor({ draft: { name, value, setValue, issues }, refused }: EditorProps): ReactNode {
+/** The draft as it will be sent, whatever its schema says of it. */
+export function JsonEditor({
+  draft: { name, value, setValue, issues },
+  refused,
+  label = `${name} as JSON`,
+  help = "Nothing at all is left out.",
+}: EditorProps & { label?: string; help?: string }): ReactNode {
   const [text, setText] = useState(() => textOfJson(value));
   const amiss = value instanceof Unparsed ? value.message : null;
   const [hint] = issues;
   return (
     <TextAreaField
-      label={`${name} as JSON`}
+      label={label}
       hint={
         amiss === null && hint !== undefined
-          ? `It does not seem to fit: ${hint.path} ${hint.message}.`
-          : "Nothing at all is left out."
+          ? visibleText(`It does not seem to fit: ${hint.path} ${hint.message}.`)
+          : help
       }
       error={amiss ?? refused.get(name)}
       rows={10}

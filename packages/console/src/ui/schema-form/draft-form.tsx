@@ -2,6 +2,7 @@ import { KeelsonError } from "@keelson/sdk/browser";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Button } from "../button.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
+import { visibleText } from "../visible-text.ts";
 import { Unparsed } from "./unparsed.ts";
 import type { Draft } from "./use-draft.ts";
 
@@ -17,8 +18,10 @@ type DraftFormProps = {
   drafts: readonly Draft[];
   verb: string;
   icon?: ReactNode;
-  /** Where the form shows what the server says of a path. */
-  formPathOf: (path: string) => string;
+  /** It cannot be sent now. */
+  isDisabled?: boolean;
+  /** Where the form shows what the server says of a path; absent, just there. */
+  formPathOf?: (path: string) => string;
   /** Rejects with what the server refuses. */
   onSend: () => Promise<unknown>;
   children: (shared: Shared) => ReactNode;
@@ -28,6 +31,7 @@ type DraftFormProps = {
 const blocks = ({ isJson, value, issues }: Draft): boolean =>
   isJson ? value instanceof Unparsed : issues.length > 0;
 
+const asItIs = (path: string): string => path;
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -40,7 +44,15 @@ function keepFocus(event: MouseEvent): void {
 }
 
 /** Sends what is written in its fields when all of it fits, and says at its field what the server refuses. */
-export function DraftForm({ drafts, verb, icon, formPathOf, onSend, children }: DraftFormProps): ReactNode {
+export function DraftForm({
+  drafts,
+  verb,
+  icon,
+  isDisabled = false,
+  formPathOf = asItIs,
+  onSend,
+  children,
+}: DraftFormProps): ReactNode {
   const [attempts, setAttempts] = useState(0);
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -88,7 +100,7 @@ export function DraftForm({ drafts, verb, icon, formPathOf, onSend, children }: 
       {error !== null && <ErrorPanel error={error} />}
       {attempts > 0 && error === null && <Amiss drafts={drafts} />}
       <div>
-        <Button type="submit" kind="primary" isBusy={isBusy} icon={icon}>
+        <Button type="submit" kind="primary" isBusy={isBusy} disabled={isDisabled} icon={icon}>
           {verb}
         </Button>
       </div>
@@ -106,7 +118,7 @@ function Amiss({ drafts }: { drafts: readonly Draft[] }): ReactNode {
       <ul className="list-disc pl-5">
         {issues.map(({ path, message }) => (
           <li key={`${path} ${message}`}>
-            <code className="font-mono text-xs">{path}</code> {message}
+            <code className="font-mono text-xs">{visibleText(path)}</code> {visibleText(message)}
           </li>
         ))}
       </ul>

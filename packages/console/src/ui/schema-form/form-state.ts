@@ -18,6 +18,8 @@ export type FieldProps = ValueProps & { schema: Schema };
 export type FormState = {
   /** References lead into it. */
   root: Schema;
+  /** Fields are called by their titles, as a person is asked, and not by the names that code knows. */
+  isTitled: boolean;
   /** What is wrong at a path, once its field was left or the form was sent. */
   issueAt: (path: string) => string | null;
   /** The field of whatever a schema asks for: fields hold others, to any depth. */

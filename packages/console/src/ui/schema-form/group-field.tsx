@@ -1,8 +1,16 @@
 import type { ReactNode } from "react";
 import { Button } from "../button.tsx";
+import { visibleText } from "../visible-text.ts";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { fromMembers, initialValue, withMember } from "./initial-value.ts";
-import { isObject, memberOf, type Field as MemberField } from "./json-schema.ts";
+import {
+  isObject,
+  memberOf,
+  resolveSchema,
+  textOf,
+  type Field as MemberField,
+  type Schema,
+} from "./json-schema.ts";
 import { labelOf } from "./plain-fields.tsx";
 
 /** The members of an object. One that is not needed is added when it is wanted, and can be left out again. */
@@ -40,11 +48,13 @@ export function Members({
   onChange,
   shape,
 }: Pick<ShapeProps, "path" | "onChange" | "shape"> & { value: unknown }): ReactNode {
-  const { Field } = useFormState();
+  const { Field, root, isTitled } = useFormState();
   const object = isObject(value) ? value : {};
   // A constant that is there already is nothing to decide: it came with the choice that it belongs to.
   const isOpen = ({ name, schema, isRequired }: MemberField): boolean =>
     !isRequired || !Object.hasOwn(schema, "const") || memberOf(object, name) !== schema["const"];
+  const titleOf = (schema: Schema): string | null =>
+    isTitled ? textOf(resolveSchema(schema, root), "title") : null;
   const known = new Set(shape.fields.map(({ name }) => name));
   const others = Object.keys(object).filter((name) => !known.has(name));
   return (
@@ -52,7 +62,7 @@ export function Members({
       {shape.fields.filter(isOpen).map(({ name, schema, isRequired }) => (
         <Field
           key={name}
-          label={name}
+          label={visibleText(titleOf(schema) ?? name)}
           path={`${path}.${name}`}
           schema={schema}
           value={memberOf(object, name)}
@@ -63,7 +73,7 @@ export function Members({
       {shape.fields.length === 0 && others.length === 0 && <p className="text-quiet">It has no members.</p>}
       {others.length > 0 && (
         <p className="text-xs text-quiet">
-          It also has {others.join(", ")}, written as JSON.{" "}
+          It also has {others.map(visibleText).join(", ")}, written as JSON.{" "}
           <Button
             kind="bare"
             onClick={() => onChange(fromMembers(Object.entries(object).filter(([name]) => known.has(name))))}

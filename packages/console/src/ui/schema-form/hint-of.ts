@@ -1,8 +1,8 @@
 import { listOf, numberOf, textOf, type Schema } from "./json-schema.ts";
 
-/** What the author says of a value, and what is asked of it, in a few words. Null: nothing. */
-export function hintOf(schema: Schema): string | null {
-  const parts = [textOf(schema, "title"), textOf(schema, "description"), boundsOf(schema)];
+/** What the author says of a value, and what is asked of it, in a few words. Null: nothing. A title that the field is called by is not said again. */
+export function hintOf(schema: Schema, isTitled = false): string | null {
+  const parts = [isTitled ? null : textOf(schema, "title"), textOf(schema, "description"), boundsOf(schema)];
   const [example] = listOf(schema, "examples");
   if (example !== undefined) parts.push(`For example ${JSON.stringify(example)}`);
   const said = parts.filter((part): part is string => part !== null && part !== "");

@@ -4,18 +4,27 @@ import { describeSchema, listOf, numberOf, type Schema } from "./json-schema.ts"
 const MAX_DEPTH = 8;
 /** A list may have to be long; nobody fills in more than these. */
 const MAX_ITEMS = 20;
+/** A schema that needs itself several times has a smallest value that is too large to make. */
+const MAX_VALUES = 1000;
 
 /** What a value begins as: the author's default or example, else the least that may fit. Undefined is to be left out. */
-export function initialValue(schema: Schema, root: Schema, isRequired = true, depth = 0): unknown {
+export const initialValue = (schema: Schema, root: Schema, isRequired = true): unknown =>
+  begin(schema, isRequired, { root, made: 0 }, 0);
+
+type Beginning = { readonly root: Schema; made: number };
+
+function begin(schema: Schema, isRequired: boolean, all: Beginning, depth: number): unknown {
+  const { root } = all;
+  all.made += 1;
   const shape = describeSchema(schema, root);
   for (const given of [schema, shape.schema])
     if (Object.hasOwn(given, "default")) return structuredClone(given["default"]);
-  if (!isRequired || depth > MAX_DEPTH) return undefined;
+  if (!isRequired || depth > MAX_DEPTH || all.made > MAX_VALUES) return undefined;
   for (const given of [schema, shape.schema]) {
     const [example] = listOf(given, "examples");
     if (example !== undefined) return structuredClone(example);
   }
-  const inner = (part: Schema, isNeeded = true): unknown => initialValue(part, root, isNeeded, depth + 1);
+  const inner = (part: Schema, isNeeded = true): unknown => begin(part, isNeeded, all, depth + 1);
   switch (shape.kind) {
     case "object":
       return fromMembers(

@@ -32,8 +32,13 @@ export type Shape = {
   values: readonly unknown[];
 };
 
-/** More references or parts inside each other than these are a circle. */
+/** Whatever it is. */
+export const ANYTHING: Schema = {};
+
+/** More references or choices inside each other than these are a circle. */
 const MAX_HOPS = 16;
+/** Parts that are made of each other come to more without end. */
+const MAX_PARTS = 64;
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -88,14 +93,18 @@ function decodePointer(pointer: string): string[] {
 }
 
 /** The schema without references, its `allOf` put together with it. */
-export function resolveSchema(schema: Schema, root: Schema, hops = 0): Schema {
+export function resolveSchema(schema: Schema, root: Schema): Schema {
+  return partsOf(schema, root, []).reduce((merged, part) => mergeSchemas(part, merged));
+}
+
+/** The schema itself and all that its `allOf` comes to, added to what was found before. */
+function partsOf(schema: Schema, root: Schema, found: Schema[]): Schema[] {
   const followed = followReference(schema, root);
-  const parts = listOf(followed, "allOf");
-  if (parts.length === 0 || hops > MAX_HOPS) return followed;
   const { allOf: _, ...own } = followed;
-  return parts
-    .map((part) => resolveSchema(toSchema(part), root, hops + 1))
-    .reduce((merged, part) => mergeSchemas(part, merged), own as Schema);
+  found.push(own);
+  for (const part of listOf(followed, "allOf"))
+    if (found.length < MAX_PARTS) partsOf(toSchema(part), root, found);
+  return found;
 }
 
 /** Both at once, where they are of properties; else the second one's word. */
@@ -112,12 +121,13 @@ const mergeSchemas = (one: Schema, other: Schema): Schema => ({
 
 const LABELS: Readonly<Record<string, string>> = { array: "list", string: "text" };
 
-export function describeSchema(schema: Schema, root: Schema): Shape {
+export function describeSchema(schema: Schema, root: Schema, hops = 0): Shape {
   const resolved = resolveSchema(schema, root);
   const shape = (kind: Kind, more: Partial<Shape> = {}): Shape => ({
     ...{ kind, schema: resolved, isNullable: false, fields: [], variants: [], values: [] },
     ...more,
   });
+  if (hops > MAX_HOPS) return shape("json");
   if (Object.hasOwn(resolved, "const")) return shape("values", { values: [resolved["const"]] });
   const values = listOf(resolved, "enum");
   if (values.length > 0) {
@@ -136,6 +146,7 @@ export function describeSchema(schema: Schema, root: Schema): Shape {
       base,
       variants.map((part) => ({ label: labelOf(part), schema: mergeSchemas(base, part) })),
       root,
+      hops,
     );
   }
   const types = listOf(resolved, "type").filter((type) => typeof type === "string");
@@ -144,6 +155,7 @@ export function describeSchema(schema: Schema, root: Schema): Shape {
       resolved,
       types.map((type) => ({ label: LABELS[type] ?? type, schema: { ...resolved, type } })),
       root,
+      hops,
     );
   const kind = kindOf(resolved);
   return kind === "object" ? shape("object", { fields: fieldsOf(resolved) }) : shape(kind);
@@ -153,14 +165,14 @@ const isOfNull = ({ schema }: Variant): boolean =>
   schema["type"] === "null" || (Object.hasOwn(schema, "const") && schema["const"] === null);
 
 /** Null is no choice of its own beside others, and a choice of one is none. Constants are values to choose from. */
-function describeVariants(base: Schema, all: readonly Variant[], root: Schema): Shape {
+function describeVariants(base: Schema, all: readonly Variant[], root: Schema, hops: number): Shape {
   const variants = all.filter((variant) => !isOfNull(variant));
   const [first] = variants;
   const isNullable = variants.length < all.length;
   const own = { schema: base, isNullable, fields: [], variants: [], values: [] };
   if (first === undefined) return { ...own, kind: "null" };
   if (variants.length === 1) {
-    const only = describeSchema(first.schema, root);
+    const only = describeSchema(first.schema, root, hops + 1);
     return { ...only, isNullable: isNullable || only.isNullable };
   }
   if (variants.every(({ schema }) => Object.hasOwn(schema, "const")))

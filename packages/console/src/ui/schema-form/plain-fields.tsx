@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { cx } from "../class-names.ts";
 import { CheckField, Field, inputClass, SelectField, TextAreaField, TextField } from "../field.tsx";
+import { visibleText } from "../visible-text.ts";
 import { checkText } from "./check-text.ts";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { listOf, numberOf, textOf } from "./json-schema.ts";
@@ -33,7 +34,7 @@ export function TextValueField(props: ShapeProps): ReactNode {
   const input = {
     value: typeof value === "string" ? value : "",
     onBlur,
-    placeholder: typeof example === "string" ? example : undefined,
+    placeholder: typeof example === "string" ? visibleText(example) : undefined,
     spellCheck: false,
     onChange: ({ target }: { target: { value: string } }) =>
       onChange(
@@ -61,7 +62,7 @@ export function TextValueField(props: ShapeProps): ReactNode {
 }
 
 export function NumberField(props: ShapeProps): ReactNode {
-  const { value, onChange } = props;
+  const { value, onChange, shape } = props;
   const common = useCommon(props);
   // `1.` is on the way to another number than 1: what was typed stays.
   const [text, setText] = useState(() => (value === undefined ? "" : textOfJson(value)));
@@ -74,7 +75,7 @@ export function NumberField(props: ShapeProps): ReactNode {
       value={text}
       onChange={({ target }) => {
         setText(target.value);
-        onChange(parseNumber(target.value));
+        onChange(parseNumber(target.value, shape.kind === "integer"));
       }}
     />
   );

@@ -1,5 +1,6 @@
 import { useMemo, type ReactNode } from "react";
 import { CheckField } from "../field.tsx";
+import { visibleText } from "../visible-text.ts";
 import { GroupField } from "./group-field.tsx";
 import { hintOf } from "./hint-of.ts";
 import { initialValue } from "./initial-value.ts";
@@ -12,9 +13,12 @@ import { VariantsField } from "./variants-field.tsx";
 
 /** The field, or the fields, of whatever a schema asks for. */
 export function SchemaField({ schema, ...props }: FieldProps): ReactNode {
-  const { root } = useFormState();
+  const { root, isTitled } = useFormState();
   const shape = useMemo(() => describeSchema(schema, root), [schema, root]);
-  const hint = useMemo(() => hintOf(shape.schema), [shape]);
+  const hint = useMemo(() => {
+    const text = hintOf(shape.schema, isTitled);
+    return text === null ? null : visibleText(text);
+  }, [shape, isTitled]);
   const given = { ...props, shape, hint };
   if (!shape.isNullable || shape.kind === "null") return <ShapeField {...given} />;
   const isNull = props.value === null;

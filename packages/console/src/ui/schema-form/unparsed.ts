@@ -14,14 +14,17 @@ export class Unparsed {
 }
 
 /** Nothing is undefined: the field is left out. */
-export function parseNumber(text: string): number | Unparsed | undefined {
+export function parseNumber(text: string, isWhole = false): number | Unparsed | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
   if (/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(trimmed)) {
     const value = Number(trimmed);
+    // Digits that a double has no room for would be sent as others.
+    if (/^[+-]?\d+$/.test(trimmed) && !Number.isSafeInteger(value))
+      return new Unparsed(text, `must be within ±${Number.MAX_SAFE_INTEGER}`);
     if (Number.isFinite(value)) return value;
   }
-  return new Unparsed(text, "must be a number");
+  return new Unparsed(text, isWhole ? "must be a whole number" : "must be a number");
 }
 
 export function parseJson(text: string): unknown {
@@ -29,6 +32,6 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    return new Unparsed(text, `is no JSON: ${(error as Error).message}`);
+    return new Unparsed(text, `is not JSON: ${(error as Error).message}`);
   }
 }

@@ -3,7 +3,7 @@ import { checkValue, type Issue } from "./check-value.ts";
 import { initialValue } from "./initial-value.ts";
 import { describeSchema, type Schema } from "./json-schema.ts";
 
-/** One part of a start while it is written: as fields, or as JSON. Both write the same value. */
+/** What a form asks for, or a part of it, while it is written: as fields, or as JSON. Both write the same value. */
 export type Draft = {
   name: string;
   schema: Schema;

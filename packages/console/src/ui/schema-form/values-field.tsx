@@ -1,9 +1,11 @@
 import type { ReactNode } from "react";
 import { SelectField } from "../field.tsx";
+import { visibleText } from "../visible-text.ts";
 import type { ShapeProps } from "./form-state.ts";
 import { useCommon } from "./plain-fields.tsx";
 
-const shown = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+const shown = (value: unknown): string =>
+  visibleText(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 /** One of some values, which may be anything. */
 export function ValuesField(props: ShapeProps): ReactNode {

@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from "react";
 import { SelectField } from "../field.tsx";
+import { visibleText } from "../visible-text.ts";
 import { closestVariant } from "./check-value.ts";
 import { useFormState, type ShapeProps } from "./form-state.ts";
 import { initialValue } from "./initial-value.ts";
@@ -33,7 +34,7 @@ export function VariantsField(props: ShapeProps): ReactNode {
         value={String(chosen)}
         options={[
           ...(isRequired ? [] : [[String(NONE), "Not given"] as const]),
-          ...shape.variants.map(({ label: text }, index) => [String(index), text] as const),
+          ...shape.variants.map(({ label: text }, index) => [String(index), visibleText(text)] as const),
         ]}
         onChange={({ target }) => {
           const next = Number(target.value);
@@ -48,7 +49,7 @@ export function VariantsField(props: ShapeProps): ReactNode {
             <Members path={path} value={value} onChange={onChange} shape={inner} />
           ) : (
             <Field
-              label={`${label}: ${variant.label}`}
+              label={`${label}: ${visibleText(variant.label)}`}
               path={path}
               schema={variant.schema}
               value={value}
