@@ -1,11 +1,11 @@
 import type { RunEvent } from "@keelson/contract";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { inputClass } from "../../ui/field.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { absoluteTime } from "../../ui/time.tsx";
+import { useVirtualRows, VirtualList } from "../../ui/virtual-list.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { filterEvents } from "./filter-events.ts";
 import type { RunEvents } from "./run-events.ts";
@@ -24,55 +24,30 @@ type EventListProps = { events: RunEvents; search: RunSearch; onChange: (search:
 
 /** What happened to the run, oldest first; of any number, those in sight. */
 export function EventList({ events, search, onChange }: EventListProps): ReactNode {
-  const scroller = useRef<HTMLDivElement>(null);
   const [openId, setOpenId] = useState<string | null>(null);
   const { kind, severity } = search;
   const shown = filterEvents(events.all, { kind, severity });
-  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
-  const rows = useVirtualizer({
-    count: shown.length,
-    getScrollElement: () => scroller.current,
-    getItemKey: (index) => shown[index]?.id ?? index,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-  });
+  const list = useVirtualRows(shown, ({ id }) => id, ROW_PX, { overscan: 12 });
   return (
     <div className="flex h-full min-h-80 flex-col gap-2">
       <EventFilters events={events} shown={shown.length} search={search} onChange={onChange} />
       {shown.length === 0 ? (
         <Empty title={events.all.length === 0 ? "No events yet" : "No event fits these filters"} />
       ) : (
-        <div
-          ref={scroller}
-          role="region"
-          aria-label="Events"
-          tabIndex={0}
-          className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-surface outline-offset-[-2px]"
+        <VirtualList
+          label="Events"
+          list={list}
+          className="overflow-auto rounded-lg border border-line bg-surface outline-offset-[-2px]"
+          rowClassName="border-b border-line"
         >
-          <ol className="relative" style={{ height: rows.getTotalSize() }}>
-            {rows.getVirtualItems().map(({ index, start, key }) => {
-              const event = shown[index];
-              if (event === undefined) return null;
-              return (
-                <li
-                  key={key}
-                  ref={rows.measureElement}
-                  data-index={index}
-                  aria-posinset={index + 1}
-                  aria-setsize={shown.length}
-                  className="absolute inset-x-0 border-b border-line"
-                  style={{ top: start }}
-                >
-                  <EventRow
-                    event={event}
-                    isOpen={openId === event.id}
-                    onToggle={() => setOpenId(openId === event.id ? null : event.id)}
-                  />
-                </li>
-              );
-            })}
-          </ol>
-        </div>
+          {(event) => (
+            <EventRow
+              event={event}
+              isOpen={openId === event.id}
+              onToggle={() => setOpenId(openId === event.id ? null : event.id)}
+            />
+          )}
+        </VirtualList>
       )}
     </div>
   );

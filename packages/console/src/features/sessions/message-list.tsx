@@ -1,8 +1,8 @@
 import type { Stream } from "@keelson/contract";
-import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useRef, useState, type ReactNode, type RefObject } from "react";
+import { useState, type ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
+import { useVirtualRows, VirtualList } from "../../ui/virtual-list.tsx";
 import type { ConversationView } from "./conversation.ts";
 import { Earlier } from "./earlier.tsx";
 import type { Row } from "./join-records.ts";
@@ -10,24 +10,6 @@ import { MessageRow } from "./message-row.tsx";
 import { END_PIXELS, useStayAtEnd } from "./use-stay-at-end.ts";
 
 const ESTIMATED_HEIGHT = 64;
-
-function useRowVirtualizer(
-  rows: readonly Row[],
-  scroller: RefObject<HTMLDivElement | null>,
-): Virtualizer<HTMLDivElement, HTMLLIElement> {
-  // oxlint-disable-next-line react/incompatible-library -- what it returns is given on as it is
-  return useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ESTIMATED_HEIGHT,
-    getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 8,
-    anchorTo: "end",
-    followOnAppend: true,
-    scrollEndThreshold: END_PIXELS,
-    useFlushSync: false,
-  });
-}
 
 /** The rows, of which only those in sight are laid out. It follows the end unless one has scrolled up. */
 export function MessageList({
@@ -43,49 +25,36 @@ export function MessageList({
   onReadEarlier: () => Promise<void>;
   onCorrelation: (correlationId: string) => void;
 }): ReactNode {
-  const scroller = useRef<HTMLDivElement>(null);
-  const content = useRef<HTMLOListElement>(null);
   const [lit, setLit] = useState<string | null>(null);
-  const virtualizer = useRowVirtualizer(rows, scroller);
-  const onScroll = useStayAtEnd(scroller, content, () => virtualizer.scrollToEnd());
+  const list = useVirtualRows(rows, ({ key }) => key, ESTIMATED_HEIGHT, {
+    overscan: 8,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: END_PIXELS,
+    useFlushSync: false,
+  });
+  const { virtualizer } = list;
+  const onScroll = useStayAtEnd(list.frame, list.content, () => virtualizer.scrollToEnd());
   const isAtEnd = rows.length === 0 || virtualizer.isAtEnd(END_PIXELS);
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
-      <div
-        ref={scroller}
-        role="region"
-        aria-label="Conversation"
-        tabIndex={0}
+      <VirtualList
+        label="Conversation"
+        list={list}
+        className="overflow-y-auto overscroll-contain px-3 py-2 [overflow-anchor:none]"
+        rowClassName="pb-2"
+        before={<Earlier view={view} streams={streams} onRead={onReadEarlier} />}
         onScroll={onScroll}
-        className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-3 py-2"
-        style={{ overflowAnchor: "none" }}
       >
-        <Earlier view={view} streams={streams} onRead={onReadEarlier} />
-        <ol ref={content} className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
-          {virtualizer.getVirtualItems().map(({ index, key, start }) => {
-            const row = rows[index];
-            if (row === undefined) return null;
-            return (
-              <li
-                key={key}
-                ref={virtualizer.measureElement}
-                data-index={index}
-                aria-posinset={index + 1}
-                aria-setsize={rows.length}
-                className="absolute top-0 left-0 w-full pb-2"
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <MessageRow
-                  row={row}
-                  isLit={lit !== null && row.correlationId === lit}
-                  onLight={setLit}
-                  onCorrelation={onCorrelation}
-                />
-              </li>
-            );
-          })}
-        </ol>
-      </div>
+        {(row) => (
+          <MessageRow
+            row={row}
+            isLit={lit !== null && row.correlationId === lit}
+            onLight={setLit}
+            onCorrelation={onCorrelation}
+          />
+        )}
+      </VirtualList>
       {!isAtEnd && (
         <Button
           className="absolute right-4 bottom-3 shadow-md"
