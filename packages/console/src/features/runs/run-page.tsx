@@ -60,7 +60,11 @@ function OneRun({ runId }: { runId: string }): ReactNode {
         value={tab}
         onChange={(id) => void navigate({ search: id === "timeline" ? {} : { tab: id as RunTab } })}
         tabs={[
-          { id: "timeline", label: "Timeline", content: <Timeline run={run} events={events} /> },
+          {
+            id: "timeline",
+            label: "Timeline",
+            content: <Timeline run={run} events={events} search={search} onChange={change} />,
+          },
           {
             id: "events",
             label: "Events",

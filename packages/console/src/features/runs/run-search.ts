@@ -11,18 +11,21 @@ export type RunSearch = {
   kind?: string;
   /** The least severity of the events that are shown. */
   severity?: "info" | "warn" | "error";
+  /** Long idle times take their room on the axis of the timeline. */
+  fold?: false;
 };
 
 const isOneOf = <T extends string>(values: readonly T[], value: unknown): value is T =>
   (values as readonly unknown[]).includes(value);
 
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
-  const { tab, find, stream, kind, severity } = search;
+  const { tab, find, stream, kind, severity, fold } = search;
   return {
     ...(isOneOf(RUN_TABS, tab) && { tab }),
     ...((typeof find === "string" || typeof find === "number") && find !== "" && { find: String(find) }),
     ...(isOneOf(["stdout", "stderr"], stream) && { stream }),
     ...(typeof kind === "string" && kind !== "" && { kind }),
     ...(isOneOf(["info", "warn", "error"], severity) && { severity }),
+    ...(fold === false && { fold }),
   };
 }

@@ -8,18 +8,19 @@ import { useItem } from "../../api/use-item.ts";
 import { Loading } from "../../ui/async.tsx";
 import type { Tone } from "../../ui/badge.tsx";
 import { cx } from "../../ui/class-names.ts";
+import { CheckField } from "../../ui/field.tsx";
 import { describeDuration } from "../../ui/describe-time.ts";
 import { useNow } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
-import { layOutTimeline, ticksOf, type Bar, type BarKind, type TimelineLayout } from "./lay-out-timeline.ts";
+import { layOutTimeline, type Bar, type BarKind } from "./lay-out-timeline.ts";
 import type { RunEvents } from "./run-events.ts";
 import type { RunPage } from "./run-list.ts";
+import type { RunSearch } from "./run-search.ts";
+import { axisOf, idleStretches, placeOf, type Axis, type Stretch } from "./time-axis.ts";
+import { clock, FoldMarks, percent, TIMELINE_GRID, TimelineAxis } from "./timeline-axis.tsx";
 
 const ROW_PX = 30;
 const CHILDREN = 200;
-const GRID =
-  "grid grid-cols-[9rem_minmax(0,1fr)_5rem] items-center gap-x-3 px-3 sm:grid-cols-[14rem_minmax(0,1fr)_6rem]";
-
 const KIND_NAMES: Record<BarKind, string> = {
   queued: "",
   delayed: "",
@@ -39,7 +40,17 @@ const FILLS: Record<Tone, string> = {
 };
 
 /** What took how long, on one axis: states and attempts of the run, its steps and waits, and the runs it started. */
-export function Timeline({ run, events }: { run: Run; events: RunEvents }): ReactNode {
+export function Timeline({
+  run,
+  events,
+  search,
+  onChange,
+}: {
+  run: Run;
+  events: RunEvents;
+  search: RunSearch;
+  onChange: (search: RunSearch) => void;
+}): ReactNode {
   const { environment_id } = usePlace();
   const isLive = !isTerminalRunStatus(run.status);
   const { data: page } = useItem<RunPage>("/api/runs", {
@@ -49,9 +60,23 @@ export function Timeline({ run, events }: { run: Run; events: RunEvents }): Reac
   const nowMs = useNow();
   const layout = layOutTimeline(events.all, page?.runs ?? [], nowMs);
   if (layout.bars.length === 0) return <Loading />;
+  const idle = idleStretches(layout);
+  const { fold: isFolded = true, ...others } = search;
   return (
     <div className="flex h-full min-h-80 flex-col gap-2">
-      <Bars layout={layout} nowMs={nowMs} environmentId={environment_id} />
+      {idle.length > 0 && (
+        <FoldToggle
+          idle={idle}
+          isFolded={isFolded}
+          onToggle={() => onChange(isFolded ? { ...others, fold: false } : others)}
+        />
+      )}
+      <Bars
+        bars={layout.bars}
+        axis={axisOf(layout, isFolded ? idle : [])}
+        nowMs={nowMs}
+        environmentId={environment_id}
+      />
       {(page?.runs.length ?? 0) > 0 && (
         <Link
           to="/e/$environmentId/runs"
@@ -68,26 +93,45 @@ export function Timeline({ run, events }: { run: Run; events: RunEvents }): Reac
   );
 }
 
-const clock = (ms: number): string => new Date(ms).toISOString().replace("T", " ").replace("Z", " UTC");
+function FoldToggle({
+  idle,
+  isFolded,
+  onToggle,
+}: {
+  idle: readonly Stretch[];
+  isFolded: boolean;
+  onToggle: () => void;
+}): ReactNode {
+  const idleMs = idle.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+  return (
+    <div className="flex shrink-0 flex-wrap items-center gap-x-3">
+      <CheckField label="Fold idle time" checked={isFolded} onChange={onToggle} />
+      <span className="text-xs text-quiet tabular-nums">
+        {describeDuration(idleMs)}
+        {idle.length > 1 && ` in ${idle.length} stretches`} without work
+      </span>
+    </div>
+  );
+}
 
 /** Exactly when, and how long. */
 const describeBar = ({ fromMs, toMs }: Bar, nowMs: number): string =>
   `${clock(fromMs)} – ${toMs === null ? "now" : clock(toMs)}, ${describeDuration(Math.max(0, (toMs ?? nowMs) - fromMs))}`;
 
-const share = ({ fromMs, toMs }: TimelineLayout, ms: number): string => `${(100 * ms) / (toMs - fromMs)}%`;
-
 function Bars({
-  layout,
+  bars,
+  axis,
   nowMs,
   environmentId,
 }: {
-  layout: TimelineLayout;
+  bars: readonly Bar[];
+  axis: Axis;
   nowMs: number;
   environmentId: string;
 }): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<string | null>(null);
-  const { bars } = layout;
+  const pointedBar = bars.find(({ key }) => key === pointed);
   // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
   const rows = useVirtualizer({
     count: bars.length,
@@ -103,63 +147,36 @@ function Bars({
       tabIndex={0}
       className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-surface outline-offset-[-2px]"
     >
-      <Axis layout={layout} pointed={bars.find(({ key }) => key === pointed)} nowMs={nowMs} />
-      <ol className="relative" style={{ height: rows.getTotalSize() }}>
-        {rows.getVirtualItems().map(({ index, start }) => {
-          const bar = bars[index];
-          if (bar === undefined) return null;
-          return (
-            <BarRow
-              key={bar.key}
-              bar={bar}
-              index={index}
-              layout={layout}
-              top={start}
-              nowMs={nowMs}
-              environmentId={environmentId}
-              onPoint={setPointed}
-            />
-          );
-        })}
-      </ol>
-    </div>
-  );
-}
-
-/** Stays in sight, with exactly when what is pointed at was. */
-function Axis({
-  layout,
-  pointed,
-  nowMs,
-}: {
-  layout: TimelineLayout;
-  pointed: Bar | undefined;
-  nowMs: number;
-}): ReactNode {
-  const { fromMs, toMs } = layout;
-  const lengthMs = toMs - fromMs;
-  return (
-    <div className="sticky top-0 z-[5] border-b border-line bg-raised py-1.5 text-xs text-quiet">
-      <div className={GRID}>
-        <span className="tabular-nums">{describeDuration(lengthMs)} in all</span>
-        <span aria-hidden className="relative block h-4">
-          {ticksOf(lengthMs).map((tick) => (
-            <span
-              key={tick}
-              className="absolute border-l border-line pl-1 whitespace-nowrap"
-              style={{ left: share(layout, tick) }}
-            >
-              <span className="max-sm:hidden">{tick === 0 ? "0" : describeTick(tick)}</span>
-            </span>
-          ))}
-        </span>
-        <span className="text-right">Took</span>
+      <TimelineAxis
+        axis={axis}
+        said={
+          pointedBar === undefined
+            ? `From ${clock(axis.fromMs)}`
+            : `${visibleText(pointedBar.label)}: ${describeBar(pointedBar, nowMs)}`
+        }
+      />
+      <div className="relative">
+        <ol className="relative" style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const bar = bars[index];
+            if (bar === undefined) return null;
+            return (
+              <BarRow
+                key={bar.key}
+                bar={bar}
+                index={index}
+                count={bars.length}
+                axis={axis}
+                top={start}
+                nowMs={nowMs}
+                environmentId={environmentId}
+                onPoint={setPointed}
+              />
+            );
+          })}
+        </ol>
+        <FoldMarks axis={axis} />
       </div>
-      <p className="truncate px-3 pt-1 font-mono" aria-live="off">
-        {pointed === undefined
-          ? `From ${clock(fromMs)}`
-          : `${visibleText(pointed.label)}: ${describeBar(pointed, nowMs)}`}
-      </p>
     </div>
   );
 }
@@ -167,25 +184,27 @@ function Axis({
 type BarRowProps = {
   bar: Bar;
   index: number;
-  layout: TimelineLayout;
+  count: number;
+  axis: Axis;
   top: number;
   nowMs: number;
   environmentId: string;
   onPoint: (key: string) => void;
 };
 
-function BarRow({ bar, index, layout, top, nowMs, environmentId, onPoint }: BarRowProps): ReactNode {
+function BarRow({ bar, index, count, axis, top, nowMs, environmentId, onPoint }: BarRowProps): ReactNode {
   const { key, kind, label, tone, runId } = bar;
   const tookMs = Math.max(0, (bar.toMs ?? nowMs) - bar.fromMs);
+  const place = placeOf(axis, bar.fromMs);
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- pointing does nothing but repeat exactly what the row says
     <li
       aria-posinset={index + 1}
-      aria-setsize={layout.bars.length}
+      aria-setsize={count}
       tabIndex={0}
       title={describeBar(bar, nowMs)}
       className={cx(
-        GRID,
+        TIMELINE_GRID,
         "absolute inset-x-0 h-[30px] border-b border-line outline-offset-[-2px] hover:bg-raised",
       )}
       style={{ top }}
@@ -216,24 +235,18 @@ function BarRow({ bar, index, layout, top, nowMs, environmentId, onPoint }: BarR
             bar.toMs === null && "animate-pulse",
           )}
           style={{
-            left: `min(${share(layout, bar.fromMs - layout.fromMs)}, 100% - 3px)`,
-            width: share(layout, tookMs),
+            left: `min(${percent(place)}, 100% - 3px)`,
+            width: percent(placeOf(axis, bar.fromMs + tookMs) - place),
           }}
         />
       </span>
       <span className="text-right text-xs tabular-nums">
         {describeDuration(tookMs)}
         <span className="sr-only">
-          , from {describeDuration(bar.fromMs - layout.fromMs)} after the beginning
+          , from {describeDuration(bar.fromMs - axis.fromMs)} after the beginning
           {bar.toMs === null && ", still under way"}
         </span>
       </span>
     </li>
   );
 }
-
-/** Round times need no second figure. */
-const describeTick = (ms: number): string =>
-  describeDuration(ms)
-    .replace(/\.0 s$/, " s")
-    .replace(/ 0 (s|min|h)$/, "");
