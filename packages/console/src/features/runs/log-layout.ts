@@ -86,6 +86,10 @@ function createRowSums(): RowSums {
   };
 }
 
+/** A line of no text is a row too. */
+const rowsIn = (text: string, columns: number | null): number =>
+  Math.max(1, Math.ceil(plainText(text).length / (columns ?? 1)));
+
 export function createLogLayout(
   store: LineStore,
   { stream, columns }: { stream: LogStream | null; columns: number | null },
@@ -95,15 +99,14 @@ export function createLogLayout(
   /** Null: each line is one row. */
   const sums = columns === null ? null : createRowSums();
   let count = 0;
-  let first = store.first;
+  let { first } = store;
   /** Lines before it were taken. */
-  let taken = store.first;
+  let taken = first;
   /** Taken lines that may have grown since. */
   let open: number[] = [];
   let droppedRows = 0;
 
-  const rowsOf = (line: number): number =>
-    Math.max(1, Math.ceil(plainText(store.textOf(line)).length / (columns ?? 1)));
+  const rowsOf = (line: number): number => rowsIn(store.textOf(line), columns);
   const lineAt = (index: number): number => (stream === null ? first + index : (shown[index] ?? 0));
   const indexOf = (line: number): number => search(count, (one) => lineAt(one) >= line);
   const add = (line: number): void => {
@@ -143,10 +146,7 @@ export function createLogLayout(
       const index = sums?.indexOf(row) ?? row;
       return { line: lineAt(index), part: sums === null ? 0 : row - sums.start(index) };
     },
-    rowOf(line) {
-      const index = indexOf(line);
-      return sums?.start(index) ?? index;
-    },
+    rowOf: (line) => sums?.start(indexOf(line)) ?? indexOf(line),
     update() {
       if (store.first > first) drop();
       if (sums !== null) for (const line of open) resize(line);
