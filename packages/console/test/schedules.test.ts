@@ -69,6 +69,8 @@ describe("schedules", options, () => {
     await page.getByText("Options of its runs").click();
     await page.getByLabel("priority (optional)").fill("5");
     await page.getByRole("button", { name: "Save" }).click();
+    // The form says when it comes due as well, before it is saved.
+    await page.getByRole("heading", { name: "nightly report", exact: true }).waitFor();
     await page.getByText("Every minute").waitFor();
     const [schedule] = await schedules();
     assert.deepEqual(
