@@ -20,6 +20,9 @@ export type WorkspaceAccess = {
 /** The lease is over: nothing more is to be said for it. */
 export const LEASE_LOST = "lease_lost";
 
+/** One for all: to make such an error costs more than all else that the end of a run without a workspace does. */
+const ENDED = new DOMException("The execution is over on this worker.", "AbortError");
+
 /** How soon it is looked again how a command ended whose end was not heard of. */
 const LOOK_AGAIN_MS = 5_000;
 /** A command that is lost is most often lost with its workspace, of which this worker hears by then. */
@@ -133,7 +136,7 @@ export class RunWorkspace {
 
   /** The execution has ended here. */
   end(): void {
-    this.#over.abort();
+    this.#over.abort(ENDED);
     this.#attached?.detach();
   }
 

@@ -101,21 +101,23 @@ export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExec
  * A lease lost before its attempt began did not use the attempt up, so the number only moves past a begun one.
  */
 export const takePicked = (claim: Claim): Sql => sql`
-    claimed AS (
+    picks AS (
+      SELECT array_agg(DISTINCT environment_id) AS environment_ids, array_agg(run_id ORDER BY place) AS run_ids FROM picked
+    ), claimed AS (
+      -- Not joined with the picked: the planner, which takes the table for smaller than it is, would hold each row against
+      -- each of them, or read the whole table for each.
       UPDATE executions e SET status = 'running', ready = false, epoch = e.epoch + 1,
-        lease_id = (${claim.leaseIds}::uuid[])[p.place], worker_id = ${claim.workerId},
+        lease_id = (${claim.leaseIds}::uuid[])[array_position((SELECT run_ids FROM picks), e.run_id)], worker_id = ${claim.workerId},
         lease_expires_at = to_timestamp(${claim.leaseExpiresAt}::float8 / 1000),
         attempt_number = e.attempt_number + CASE WHEN e.attempt_number = 0 OR e.attempt_started_at IS NOT NULL THEN 1 ELSE 0 END,
         active_ms = CASE WHEN e.attempt_started_at IS NOT NULL THEN 0 ELSE e.active_ms END,
         attempt_started_at = NULL, resumed_at = NULL, deadline_at = NULL, expires_at = NULL, applied_sequence = 0, recovering = false,
         event_sequence = e.event_sequence + 1, updated_at = now()
-      FROM picked p
-      WHERE e.environment_id = p.environment_id AND e.run_id = p.run_id
-        -- Said again, so that a table taken for empty is not read whole for each picked run.
-        AND e.environment_id = ANY(ARRAY(SELECT environment_id FROM picked))
-        AND e.run_id = ANY(ARRAY(SELECT run_id FROM picked))
+      WHERE e.environment_id = ANY((SELECT environment_ids FROM picks)::uuid[])
+        AND e.run_id = ANY((SELECT run_ids FROM picks)::uuid[])
       RETURNING e.environment_id, e.run_id, e.lease_id, e.epoch, e.lease_expires_at, e.attempt_number, e.max_duration_ms,
-        e.metadata, e.event_sequence, e.journal_sequence, e.wait_count, e.limited, e.active_ms, p.place
+        e.metadata, e.event_sequence, e.journal_sequence, e.wait_count, e.limited, e.active_ms,
+        array_position((SELECT run_ids FROM picks), e.run_id) AS place
     ), events AS (
       INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
       SELECT environment_id, run_id, event_sequence, event_sequence,

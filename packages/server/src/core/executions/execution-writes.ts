@@ -68,25 +68,27 @@ const hasEnded = (change: Change): change is EndedChange => change.ending !== nu
 
 const NOTHING: Sql = sql``;
 
+/** Columns that only runs with durable calls change: what is assigned, the values, and their names. */
+type MoreColumns = { assignments: Sql; values: Sql; names: Sql };
+const NO_MORE: MoreColumns = { assignments: NOTHING, values: NOTHING, names: NOTHING };
+
+const durableColumns = (live: readonly Execution[]): MoreColumns => ({
+  assignments: sql`, end_awaited = u.end_awaited, journal_sequence = u.journal_sequence, journal_bytes = u.journal_bytes,
+      wait_count = u.wait_count, active_ms = u.active_ms, resumed_at = to_timestamp(u.resumed_at / 1000)`,
+  values: sql`, ${live.map((e) => e.endAwaited)}::boolean[], ${live.map((e) => e.journalSequence)}::integer[],
+      ${live.map((e) => e.journalBytes)}::integer[], ${live.map((e) => e.waitCount)}::integer[],
+      ${live.map((e) => e.activeMs)}::bigint[], ${live.map((e) => e.resumedAt)}::float8[]`,
+  names: sql`, end_awaited, journal_sequence, journal_bytes, wait_count, active_ms, resumed_at`,
+});
+
+/**
+ * Each row is looked up by its key and joined by its place: a join by the key would be planned as a comparison of each row
+ * with each entry of the list. That no row has moved since is sure, because this transaction has locked them.
+ */
 function updateLive(changes: readonly Change[]): Sql {
   const live = changes.map((change) => change.execution);
-  return changes.some((change) => change.durable)
-    ? updateStatement(live, DURABLE_ASSIGNMENTS, durableSource(live))
-    : updateStatement(live, NOTHING, NOTHING);
-}
-
-const DURABLE_ASSIGNMENTS: Sql = sql`, end_awaited = d.end_awaited, journal_sequence = d.journal_sequence,
-      journal_bytes = d.journal_bytes, wait_count = d.wait_count, active_ms = d.active_ms,
-      resumed_at = to_timestamp(d.resumed_at / 1000)`;
-
-const durableSource = (live: readonly Execution[]): Sql => sql`
-    JOIN unnest(
-      ${live.map((e) => e.runId)}::uuid[], ${live.map((e) => e.endAwaited)}::boolean[], ${live.map((e) => e.journalSequence)}::integer[],
-      ${live.map((e) => e.journalBytes)}::integer[], ${live.map((e) => e.waitCount)}::integer[],
-      ${live.map((e) => e.activeMs)}::bigint[], ${live.map((e) => e.resumedAt)}::float8[]
-    ) AS d (run_id, end_awaited, journal_sequence, journal_bytes, wait_count, active_ms, resumed_at) ON d.run_id = u.run_id`;
-
-const updateStatement = (live: readonly Execution[], assignments: Sql, source: Sql): Sql => sql`
+  const more = changes.some((change) => change.durable) ? durableColumns(live) : NO_MORE;
+  return sql`
   updated AS (
     UPDATE executions e SET status = u.status, ready = u.ready, admitted = u.admitted,
       available_at = to_timestamp(u.available_at / 1000), expires_at = to_timestamp(u.expires_at / 1000),
@@ -96,7 +98,7 @@ const updateStatement = (live: readonly Execution[], assignments: Sql, source: S
       applied_sequence = u.applied_sequence, recovering = u.recovering,
       cancel_requested_at = to_timestamp(u.cancel_requested_at / 1000), event_sequence = u.event_sequence,
       log_sequence = u.log_sequence, stdout_bytes = u.stdout_bytes, stderr_bytes = u.stderr_bytes, metadata = u.metadata,
-      updated_at = now()${assignments}
+      updated_at = now()${more.assignments}
     FROM unnest(
       ${live.map((e) => e.environmentId)}::uuid[], ${live.map((e) => e.runId)}::uuid[], ${live.map((e) => e.status)}::text[],
       ${live.map((e) => e.ready)}::boolean[], ${live.map((e) => e.admitted)}::boolean[], ${live.map((e) => e.availableAt)}::float8[],
@@ -105,12 +107,19 @@ const updateStatement = (live: readonly Execution[], assignments: Sql, source: S
       ${live.map((e) => e.appliedSequence)}::integer[], ${live.map((e) => e.recovering)}::boolean[],
       ${live.map((e) => e.cancelRequestedAt)}::float8[], ${live.map((e) => e.eventSequence)}::integer[],
       ${live.map((e) => e.logSequence)}::integer[], ${live.map((e) => e.stdoutBytes)}::bigint[],
-      ${live.map((e) => e.stderrBytes)}::bigint[], ${live.map((e) => e.metadata)}::text[]
+      ${live.map((e) => e.stderrBytes)}::bigint[], ${live.map((e) => e.metadata)}::text[]${more.values}
     ) AS u (environment_id, run_id, status, ready, admitted, available_at, expires_at, attempt_started_at, started_at,
       deadline_at, worker_id, applied_sequence, recovering, cancel_requested_at, event_sequence, log_sequence, stdout_bytes,
-      stderr_bytes, metadata)${source}
-    WHERE e.environment_id = u.environment_id AND e.run_id = u.run_id AND ${amongRuns(live)}
+      stderr_bytes, metadata${more.names})
+    CROSS JOIN LATERAL (
+      SELECT x.ctid AS place FROM executions x
+      WHERE x.environment_id = u.environment_id AND x.run_id = u.run_id
+      -- Keeps the planner from making a join of it.
+      OFFSET 0
+    ) k
+    WHERE e.ctid = k.place
   )`;
+}
 
 const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
   ended AS (
@@ -134,8 +143,7 @@ const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
       to_timestamp(finished_at / 1000), lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence
     FROM ended
   ), gone AS (
-    DELETE FROM executions e USING ended x WHERE e.environment_id = x.environment_id AND e.run_id = x.run_id
-      AND ${amongRuns(ended.map(({ execution }) => execution))}
+    DELETE FROM executions e WHERE ${amongRuns(ended.map(({ execution }) => execution))}
   )`;
 
 /** Whoever waits for these ends is told after the commit; until then the row keeps that from being forgotten. */
