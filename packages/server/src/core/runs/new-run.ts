@@ -61,6 +61,15 @@ export type NewRun = {
   idempotency: { scope: string; key: string; digest: Buffer; expiresAt: number } | null;
 };
 
+/** Whether it has nothing that few runs have. */
+export const isPlain = (run: NewRun): boolean =>
+  !isLinked(run.links) &&
+  run.metadata === null &&
+  run.tags.length === 0 &&
+  run.concurrencyKey === null &&
+  run.startAt === null &&
+  run.expiresAt === null;
+
 /** A lease given together with the insert to a worker whose long poll was waiting. */
 export type BornLease = { leaseId: string; workerId: string; expiresAt: number };
 

@@ -1,7 +1,7 @@
 import { sql, type Sql } from "../../db/sql.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { groupInserts, type GroupedInserts, type RunInsert } from "./group-inserts.ts";
-import { endIsAwaited, isLinked, isReadyAtBirth, type NewRun } from "./new-run.ts";
+import { endIsAwaited, isPlain, isReadyAtBirth, type NewRun } from "./new-run.ts";
 import type { StoredEvent } from "../run-events/run-event.ts";
 
 const picked = <T>(inserts: readonly RunInsert[], pick: (run: NewRun) => T): T[] =>
@@ -61,21 +61,29 @@ const groupsOf = ({ groups }: GroupedInserts) => {
   )`;
 };
 
-/** Most batches have no run that belongs to anything, and pay nothing for those that do. */
-const linksOf = (inserts: readonly RunInsert[]): Sql =>
-  inserts.some(({ run }) => isLinked(run.links))
+/** Most batches have no run with any of these, and pay nothing for those that do. */
+const rareOf = (inserts: readonly RunInsert[]): Sql =>
+  inserts.some(({ run }) => !isPlain(run))
     ? sql`
+      unnest((${picked(inserts, (run) => run.metadata)}::text[])[g.first:g.last]) AS metadata,
+      unnest((${picked(inserts, (run) => tagsLiteral(run.tags))}::text[])[g.first:g.last]) AS tags,
+      unnest((${picked(inserts, (run) => run.concurrencyKey)}::text[])[g.first:g.last]) AS concurrency_key,
+      unnest((${picked(inserts, (run) => run.startAt)}::float8[])[g.first:g.last]) AS start_at,
+      unnest((${picked(inserts, (run) => run.expiresAt)}::float8[])[g.first:g.last]) AS expires_at,
       unnest((${picked(inserts, (run) => run.links.sessionId)}::uuid[])[g.first:g.last]) AS session_id,
       unnest((${picked(inserts, (run) => run.links.turn)}::integer[])[g.first:g.last]) AS turn,
       unnest((${picked(inserts, (run) => run.links.workspaceId)}::uuid[])[g.first:g.last]) AS workspace_id,
       unnest((${picked(inserts, (run) => run.links.scheduleId)}::uuid[])[g.first:g.last]) AS schedule_id,
       unnest((${picked(inserts, (run) => run.links.parentRunId)}::uuid[])[g.first:g.last]) AS parent_run_id,
       unnest((${picked(inserts, (run) => endIsAwaited(run.links))}::boolean[])[g.first:g.last]) AS end_awaited`
-    : sql`NULL::uuid AS session_id, NULL::integer AS turn, NULL::uuid AS workspace_id, NULL::uuid AS schedule_id,
+    : sql`NULL::text AS metadata, NULL::text AS tags, NULL::text AS concurrency_key, NULL::float8 AS start_at,
+      NULL::float8 AS expires_at, NULL::uuid AS session_id, NULL::integer AS turn, NULL::uuid AS workspace_id, NULL::uuid AS schedule_id,
       NULL::uuid AS parent_run_id, false AS end_awaited`;
 
+const hasLease = ({ lease }: RunInsert): boolean => lease !== null;
+
 const leasesOf = (inserts: readonly RunInsert[]): Sql =>
-  inserts.some(({ lease }) => lease !== null)
+  inserts.some(hasLease)
     ? sql`
       unnest((${inserts.map(({ lease }) => lease?.leaseId ?? null)}::uuid[])[g.first:g.last]) AS lease_id,
       unnest((${inserts.map(({ lease }) => lease?.workerId ?? null)}::uuid[])[g.first:g.last]) AS worker_id,
@@ -92,13 +100,8 @@ const runsOf = ({ inserts }: GroupedInserts): Sql => sql`
       g.client_version, g.cli_version, g.sdk_version,
       unnest((${picked(inserts, (run) => run.id)}::uuid[])[g.first:g.last]) AS id,
       unnest((${picked(inserts, (run) => run.payload)}::text[])[g.first:g.last]) AS payload,
-      unnest((${picked(inserts, (run) => run.metadata)}::text[])[g.first:g.last]) AS metadata,
-      unnest((${picked(inserts, (run) => tagsLiteral(run.tags))}::text[])[g.first:g.last]) AS tags,
-      unnest((${picked(inserts, (run) => run.concurrencyKey)}::text[])[g.first:g.last]) AS concurrency_key,
-      unnest((${picked(inserts, (run) => run.startAt)}::float8[])[g.first:g.last]) AS start_at,
-      unnest((${picked(inserts, (run) => run.expiresAt)}::float8[])[g.first:g.last]) AS expires_at,
       unnest((${picked(inserts, (run) => run.createdAt)}::bigint[])[g.first:g.last]) AS created_at,
-      ${leasesOf(inserts)}, ${linksOf(inserts)}`;
+      ${leasesOf(inserts)}, ${rareOf(inserts)}`;
 
 /** The effects that both statements share, over a CTE `accepted`. */
 const EFFECTS = sql`
@@ -128,7 +131,11 @@ const EFFECTS = sql`
     SELECT environment_id, id, 1, CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
       replace(CASE WHEN worker_id IS NULL THEN ${QUEUED_EVENTS}::text ELSE ${LEASED_EVENTS}::text END, '"t":0', '"t":' || created_at)
     FROM accepted
-  ), counted AS (
+  )`;
+
+/** Counts and polls of a batch in which each run may be queued, leased or refused. */
+const COUNTS_BY_RUN = sql`
+  counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
     SELECT environment_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END, pg_backend_pid() % 64, count(*)
     FROM accepted GROUP BY 1, 2 ORDER BY 1, 2
@@ -142,8 +149,18 @@ const EFFECTS = sql`
     WHERE w.id = l.worker_id
   )`;
 
+/** All runs of an accepted group are queued. */
+const COUNTS_BY_GROUP = sql`
+  counted AS (
+    INSERT INTO run_counts (environment_id, status, shard, count)
+    SELECT environment_id, 'queued', pg_backend_pid() % 64, sum(last - first + 1)
+    FROM groups GROUP BY 1 ORDER BY 1
+    ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
+  )`;
+
 const insertStatement = (batch: GroupedInserts) => sql`
-  WITH ${groupsOf(batch)}, accepted AS NOT MATERIALIZED (${runsOf(batch)} FROM groups g), ${EFFECTS}
+  WITH ${groupsOf(batch)}, accepted AS NOT MATERIALIZED (${runsOf(batch)} FROM groups g), ${EFFECTS},
+  ${batch.inserts.some(hasLease) ? COUNTS_BY_RUN : COUNTS_BY_GROUP}
   SELECT first, last FROM groups`;
 
 /**
@@ -169,7 +186,7 @@ const insertKeyedStatement = (batch: GroupedInserts) => sql`
     RETURNING resource_id
   ), accepted AS (
     SELECT v.* FROM valid v LEFT JOIN reserved r ON r.resource_id = v.id WHERE v.key IS NULL OR r.resource_id IS NOT NULL
-  ), ${EFFECTS}
+  ), ${EFFECTS}, ${COUNTS_BY_RUN}
   SELECT id FROM accepted`;
 
 /** The runs that hold these idempotency keys, and the digests of the requests that made them. */
