@@ -1,3 +1,4 @@
+import { binaryTextArray } from "../../db/binary-text-array.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { groupInserts, type GroupedInserts, type RunInsert } from "./group-inserts.ts";
@@ -99,7 +100,7 @@ const runsOf = ({ inserts }: GroupedInserts): Sql => sql`
       g.deployment_version, g.queue, g.priority, g.retry, g.max_duration_ms, g.limited, g.ready,
       g.client_version, g.cli_version, g.sdk_version,
       unnest((${picked(inserts, (run) => run.id)}::uuid[])[g.first:g.last]) AS id,
-      unnest((${picked(inserts, (run) => run.payload)}::text[])[g.first:g.last]) AS payload,
+      unnest((${binaryTextArray(picked(inserts, (run) => run.payload))}::text[])[g.first:g.last]) AS payload,
       unnest((${picked(inserts, (run) => run.createdAt)}::bigint[])[g.first:g.last]) AS created_at,
       ${leasesOf(inserts)}, ${rareOf(inserts)}`;
 

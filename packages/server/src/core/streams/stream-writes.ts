@@ -1,5 +1,6 @@
 import type { StreamDirection } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
+import { binaryTextArray } from "../../db/binary-text-array.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import {
   keyOfStream,
@@ -83,7 +84,7 @@ function recordsOf(spans: readonly Span[]): Sql {
     SELECT p.environment_ids[s.n] AS environment_id, p.stream_ids[s.n] AS stream_id,
       p.befores[s.n] + s.position + generate_series(1, s.last - s.first + 1) AS sequence,
       unnest((${records.map(({ record }) => record.id)}::uuid[])[s.first:s.last]) AS id,
-      unnest((${records.map(({ record }) => record.data)}::text[])[s.first:s.last]) AS data,
+      unnest((${binaryTextArray(records.map(({ record }) => record.data))}::text[])[s.first:s.last]) AS data,
       ${
         isPlain
           ? NO_RARE_COLUMNS
