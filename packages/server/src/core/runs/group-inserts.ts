@@ -1,4 +1,4 @@
-import { isReadyAtBirth, type BornLease, type NewRun } from "./new-run.ts";
+import { isAlike, type BornLease, type NewRun } from "./new-run.ts";
 
 export type RunInsert = { run: NewRun; lease: BornLease | null };
 
@@ -44,20 +44,3 @@ export function groupInserts(inserts: readonly RunInsert[]): GroupedInserts {
     }),
   };
 }
-
-const isAlike = (a: NewRun, b: NewRun): boolean =>
-  a.environmentId === b.environmentId &&
-  a.entrypointKind === b.entrypointKind &&
-  a.entrypoint === b.entrypoint &&
-  a.deploymentId === b.deploymentId &&
-  a.deploymentVersion === b.deploymentVersion &&
-  a.pinned === b.pinned &&
-  a.queue === b.queue &&
-  a.priority === b.priority &&
-  a.retryText === b.retryText &&
-  a.maxDurationMs === b.maxDurationMs &&
-  a.limited === b.limited &&
-  isReadyAtBirth(a) === isReadyAtBirth(b) &&
-  a.clientVersion === b.clientVersion &&
-  a.cliVersion === b.cliVersion &&
-  a.sdkVersion === b.sdkVersion;
