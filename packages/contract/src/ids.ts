@@ -60,7 +60,8 @@ const PAIRS = Array.from(
 const pair = (value: number): string => PAIRS[value & 1023] as string;
 
 const HEX_VALUES = new Uint8Array(128);
-for (const [value, digit] of [..."0123456789abcdef"].entries()) {
+for (let value = 0; value < 16; value += 1) {
+  const digit = value.toString(16);
   HEX_VALUES[digit.charCodeAt(0)] = value;
   HEX_VALUES[digit.toUpperCase().charCodeAt(0)] = value;
 }
