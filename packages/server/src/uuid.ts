@@ -15,6 +15,8 @@ export function createUuidGenerator(now: () => number): NewUuid {
   let offset = POOL_BYTES;
   let lastMs = 0;
   let counter = 0;
+  let timeMs = -1;
+  let time = "";
   const byte = (): string => HEX[pool[offset++] as number] as string;
   return () => {
     if (offset + 10 > POOL_BYTES) {
@@ -29,9 +31,14 @@ export function createUuidGenerator(now: () => number): NewUuid {
       lastMs += 1;
       counter = 0;
     }
-    const time = lastMs.toString(16).padStart(12, "0");
+    // Many ids are made in one millisecond.
+    if (lastMs !== timeMs) {
+      const digits = lastMs.toString(16).padStart(12, "0");
+      time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+      timeMs = lastMs;
+    }
     const variant = HEX[((pool[offset++] as number) & 0x3f) | 0x80] as string;
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte()}-${byte()}${byte()}${byte()}${byte()}${byte()}${byte()}`;
+    return `${time}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte()}-${byte()}${byte()}${byte()}${byte()}${byte()}${byte()}`;
   };
 }
 

@@ -50,3 +50,31 @@ test("groups share a batch that is too small for all of them", async () => {
   for (const { end } of batches) end();
   assert.equal((await first).length, 8);
 });
+
+test("a batch goes out beside another one when it is at least as large", async () => {
+  const { batches, submit, itemsOf } = createHeldBatcher(4);
+  const first = submit("a1", "a2");
+  await nextTurn();
+  const second = submit("a3");
+  await nextTurn();
+  assert.deepEqual(itemsOf(), ["a1 a2"], "one that is smaller waits");
+  const third = submit("a4");
+  await nextTurn();
+  assert.deepEqual(itemsOf(), ["a1 a2", "a3 a4"]);
+  for (const { end } of batches) end();
+  assert.deepEqual(await Promise.all([first, second, third]), [["a1", "a2"], ["a3"], ["a4"]]);
+});
+
+test("a batch that was too small to go beside another one goes when that is done", async () => {
+  const { batches, submit, itemsOf } = createHeldBatcher(4);
+  const first = submit("a1", "a2");
+  await nextTurn();
+  const second = submit("a3");
+  await nextTurn();
+  batches[0]?.end();
+  await first;
+  await nextTurn();
+  assert.deepEqual(itemsOf(), ["a1 a2", "a3"]);
+  batches[1]?.end();
+  assert.deepEqual(await second, ["a3"]);
+});

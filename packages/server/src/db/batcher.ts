@@ -5,7 +5,8 @@ import { takeFairly } from "./take-fairly.ts";
  *
  * What is submitted in one turn of the event loop is a batch; while `maxInFlight` batches are under way, what comes is
  * the next one. Two in flight keep the database busy while the other's answers are being written out; more only make
- * smaller batches.
+ * smaller batches. So does a second one that is smaller than what is under way, and a statement costs as much as thirty
+ * of its rows (measured for starts): it waits until it is as large, or until the other is done.
  *
  * With groups, nobody waits for the batches of somebody else: items of groups that have nothing under way go out beside
  * them, and of a queue that is longer than a batch all groups get the same share.
@@ -64,8 +65,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   };
 
   const takeBatch = (): Entry<Item, Result>[] => {
-    const { ready, rest } =
-      inFlight.size < maxInFlight ? { ready: queue, rest: [] } : withNoneUnderWay(queue, inFlight);
+    const mayGoBeside = inFlight.size < maxInFlight && queue.length >= answering;
+    const { ready, rest } = mayGoBeside ? { ready: queue, rest: [] } : withNoneUnderWay(queue, inFlight);
     if (ready.length <= maxItems) {
       queue = rest;
       return ready;

@@ -61,6 +61,15 @@ export type NewRun = {
   idempotency: { scope: string; key: string; digest: Buffer; expiresAt: number } | null;
 };
 
+/** Whether it has nothing that few runs have. */
+export const isPlain = (run: NewRun): boolean =>
+  !isLinked(run.links) &&
+  run.metadata === null &&
+  run.tags.length === 0 &&
+  run.concurrencyKey === null &&
+  run.startAt === null &&
+  run.expiresAt === null;
+
 /** A lease given together with the insert to a worker whose long poll was waiting. */
 export type BornLease = { leaseId: string; workerId: string; expiresAt: number };
 
@@ -70,3 +79,21 @@ export const mayBeBornLeased = (run: NewRun): boolean =>
 
 export const isReadyAtBirth = (run: NewRun): boolean =>
   !run.limited && (run.startAt === null || run.startAt <= run.createdAt);
+
+/** Whether they differ only in what nearly every run has of its own, or few runs have at all. */
+export const isAlike = (a: NewRun, b: NewRun): boolean =>
+  a.environmentId === b.environmentId &&
+  a.entrypointKind === b.entrypointKind &&
+  a.entrypoint === b.entrypoint &&
+  a.deploymentId === b.deploymentId &&
+  a.deploymentVersion === b.deploymentVersion &&
+  a.pinned === b.pinned &&
+  a.queue === b.queue &&
+  a.priority === b.priority &&
+  a.retryText === b.retryText &&
+  a.maxDurationMs === b.maxDurationMs &&
+  a.limited === b.limited &&
+  isReadyAtBirth(a) === isReadyAtBirth(b) &&
+  a.clientVersion === b.clientVersion &&
+  a.cliVersion === b.cliVersion &&
+  a.sdkVersion === b.sdkVersion;

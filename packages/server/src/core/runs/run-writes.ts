@@ -1,24 +1,21 @@
+import { binaryTextArray } from "../../db/binary-text-array.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import type { Queryable } from "../../db/queryable.ts";
-import type { BornLease, NewRun } from "./new-run.ts";
-import { endIsAwaited, isLinked, isReadyAtBirth } from "./new-run.ts";
+import { groupInserts, type GroupedInserts, type RunInsert } from "./group-inserts.ts";
+import { endIsAwaited, isPlain, isReadyAtBirth, type NewRun } from "./new-run.ts";
 import type { StoredEvent } from "../run-events/run-event.ts";
 
-export type RunInsert = { run: NewRun; lease: BornLease | null };
-
-const column = <T>(inserts: readonly RunInsert[], pick: (run: NewRun) => T): T[] =>
+const picked = <T>(inserts: readonly RunInsert[], pick: (run: NewRun) => T): T[] =>
   inserts.map((insert) => pick(insert.run));
 
-/** What a run's first transaction records: created, queued and, when a worker was waiting, leased. */
-function birthEvents({ run, lease }: RunInsert): string {
-  const t = run.createdAt;
-  const events: StoredEvent[] = [
-    { k: "run.created", t },
-    { k: "run.queued", t },
-  ];
-  if (lease !== null) events.push({ k: "run.leased", t, a: 1 });
-  return JSON.stringify(events);
-}
+/** What a run's first transaction records, at a time that the statement puts in: the text is the same for all runs. */
+const birthEvents = (...events: StoredEvent[]): string => JSON.stringify(events);
+const QUEUED_EVENTS = birthEvents({ k: "run.created", t: 0 }, { k: "run.queued", t: 0 });
+const LEASED_EVENTS = birthEvents(
+  { k: "run.created", t: 0 },
+  { k: "run.queued", t: 0 },
+  { k: "run.leased", t: 0, a: 1 },
+);
 
 /**
  * Inserts runs with their live rows, first events, counts and idempotency keys in one statement, and returns the ids
@@ -28,62 +25,86 @@ function birthEvents({ run, lease }: RunInsert): string {
  * The join with `environments` stands for a foreign key: it also reads the pointer in the same snapshot.
  */
 export async function insertRuns(db: Queryable, inserts: readonly RunInsert[]): Promise<Set<string>> {
-  const source = sourceOf(inserts);
-  const rows = await db.query<{ id: string }>(
-    inserts.some((insert) => insert.run.idempotency !== null)
-      ? insertKeyedStatement(inserts, source)
-      : insertStatement(source),
-  );
-  return new Set(rows.map((row) => row.id));
+  const batch = groupInserts(inserts);
+  if (inserts.some(({ run }) => run.idempotency !== null)) {
+    const rows = await db.query<{ id: string }>(insertKeyedStatement(batch));
+    return new Set(rows.map((row) => row.id));
+  }
+  const rows = await db.query<{ first: number; last: number }>(insertStatement(batch));
+  const inserted = new Set<string>();
+  for (const { first, last } of rows)
+    for (let n = first; n <= last; n += 1) inserted.add((batch.inserts[n - 1] as RunInsert).run.id);
+  return inserted;
 }
 
 const tagsLiteral = (tags: string[]): string | null =>
   tags.length === 0 ? null : `{${tags.map((tag) => `"${tag.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 
-const inputOf = (inserts: readonly RunInsert[]) => sql`
-  unnest(
-    ${column(inserts, (run) => run.id)}::uuid[], ${column(inserts, (run) => run.environmentId)}::uuid[],
-    ${column(inserts, (run) => run.entrypointKind)}::text[], ${column(inserts, (run) => run.entrypoint)}::text[],
-    ${column(inserts, (run) => run.deploymentId)}::uuid[], ${column(inserts, (run) => run.deploymentVersion)}::text[],
-    ${column(inserts, (run) => run.pinned)}::boolean[], ${column(inserts, (run) => run.payload)}::text[],
-    ${column(inserts, (run) => run.metadata)}::text[], ${column(inserts, (run) => tagsLiteral(run.tags))}::text[],
-    ${column(inserts, (run) => run.queue)}::text[], ${column(inserts, (run) => run.concurrencyKey)}::text[],
-    ${column(inserts, (run) => run.priority)}::smallint[], ${column(inserts, (run) => run.retryText)}::text[],
-    ${column(inserts, (run) => run.maxDurationMs)}::bigint[], ${column(inserts, (run) => run.startAt)}::float8[],
-    ${column(inserts, (run) => run.expiresAt)}::float8[], ${column(inserts, (run) => run.limited)}::boolean[],
-    ${column(inserts, isReadyAtBirth)}::boolean[], ${column(inserts, (run) => run.clientVersion)}::text[],
-    ${column(inserts, (run) => run.cliVersion)}::text[], ${column(inserts, (run) => run.sdkVersion)}::text[],
-    ${column(inserts, (run) => run.createdAt)}::float8[], ${inserts.map(birthEvents)}::text[],
-    ${inserts.map((insert) => insert.lease?.leaseId ?? null)}::uuid[], ${inserts.map((insert) => insert.lease?.workerId ?? null)}::uuid[],
-    ${inserts.map((insert) => insert.lease?.expiresAt ?? null)}::float8[]
+/** What the runs of a group share is sent and read once; `first` and `last` are where the group is in the other arrays. */
+const groupsOf = ({ groups }: GroupedInserts) => {
+  const shared = <T>(pick: (run: NewRun) => T): T[] => groups.map(({ model }) => pick(model));
+  return sql`
+  groups AS MATERIALIZED (
+    SELECT g.*, v.project_id, v.worker_group_id
+    FROM unnest(
+      ${groups.map(({ first }) => first)}::integer[], ${groups.map(({ last }) => last)}::integer[],
+      ${shared((run) => run.environmentId)}::uuid[], ${shared((run) => run.entrypointKind)}::text[],
+      ${shared((run) => run.entrypoint)}::text[], ${shared((run) => run.deploymentId)}::uuid[],
+      ${shared((run) => run.deploymentVersion)}::text[], ${shared((run) => run.pinned)}::boolean[],
+      ${shared((run) => run.queue)}::text[], ${shared((run) => run.priority)}::smallint[],
+      ${shared((run) => run.retryText)}::text[], ${shared((run) => run.maxDurationMs)}::bigint[],
+      ${shared((run) => run.limited)}::boolean[], ${shared(isReadyAtBirth)}::boolean[],
+      ${shared((run) => run.clientVersion)}::text[], ${shared((run) => run.cliVersion)}::text[],
+      ${shared((run) => run.sdkVersion)}::text[]
+    ) AS g (first, last, environment_id, entrypoint_kind, entrypoint, deployment_id, deployment_version, pinned, queue, priority,
+      retry, max_duration_ms, limited, ready, client_version, cli_version, sdk_version)
+    JOIN environments v ON v.id = g.environment_id AND (g.pinned OR v.current_deployment_id = g.deployment_id)
   )`;
+};
 
-const INPUT_COLUMNS = sql`id, environment_id, entrypoint_kind, entrypoint, deployment_id, deployment_version, pinned, payload,
-    metadata, tags, queue, concurrency_key, priority, retry, max_duration_ms, start_at, expires_at, limited, ready,
-    client_version, cli_version, sdk_version, created_at, events, lease_id, worker_id, lease_expires_at`;
+/** Most batches have no run with any of these, and pay nothing for those that do. */
+const rareOf = (inserts: readonly RunInsert[]): Sql =>
+  inserts.some(({ run }) => !isPlain(run))
+    ? sql`
+      unnest((${picked(inserts, (run) => run.metadata)}::text[])[g.first:g.last]) AS metadata,
+      unnest((${picked(inserts, (run) => tagsLiteral(run.tags))}::text[])[g.first:g.last]) AS tags,
+      unnest((${picked(inserts, (run) => run.concurrencyKey)}::text[])[g.first:g.last]) AS concurrency_key,
+      unnest((${picked(inserts, (run) => run.startAt)}::float8[])[g.first:g.last]) AS start_at,
+      unnest((${picked(inserts, (run) => run.expiresAt)}::float8[])[g.first:g.last]) AS expires_at,
+      unnest((${picked(inserts, (run) => run.links.sessionId)}::uuid[])[g.first:g.last]) AS session_id,
+      unnest((${picked(inserts, (run) => run.links.turn)}::integer[])[g.first:g.last]) AS turn,
+      unnest((${picked(inserts, (run) => run.links.workspaceId)}::uuid[])[g.first:g.last]) AS workspace_id,
+      unnest((${picked(inserts, (run) => run.links.scheduleId)}::uuid[])[g.first:g.last]) AS schedule_id,
+      unnest((${picked(inserts, (run) => run.links.parentRunId)}::uuid[])[g.first:g.last]) AS parent_run_id,
+      unnest((${picked(inserts, (run) => endIsAwaited(run.links))}::boolean[])[g.first:g.last]) AS end_awaited`
+    : sql`NULL::text AS metadata, NULL::text AS tags, NULL::text AS concurrency_key, NULL::float8 AS start_at,
+      NULL::float8 AS expires_at, NULL::uuid AS session_id, NULL::integer AS turn, NULL::uuid AS workspace_id, NULL::uuid AS schedule_id,
+      NULL::uuid AS parent_run_id, false AS end_awaited`;
 
-/** Most batches have no run that belongs to anything, and pay nothing for those that do. */
-type Source = { rows: Sql; links: Sql };
+const hasLease = ({ lease }: RunInsert): boolean => lease !== null;
 
-const NO_LINK_COLUMNS: Sql = sql`NULL::uuid AS session_id, NULL::integer AS turn, NULL::uuid AS workspace_id,
-    NULL::uuid AS schedule_id, NULL::uuid AS parent_run_id, false AS end_awaited`;
-const LINK_COLUMNS: Sql = sql`l.session_id, l.turn, l.workspace_id, l.schedule_id, l.parent_run_id, l.end_awaited`;
+const leasesOf = (inserts: readonly RunInsert[]): Sql =>
+  inserts.some(hasLease)
+    ? sql`
+      unnest((${inserts.map(({ lease }) => lease?.leaseId ?? null)}::uuid[])[g.first:g.last]) AS lease_id,
+      unnest((${inserts.map(({ lease }) => lease?.workerId ?? null)}::uuid[])[g.first:g.last]) AS worker_id,
+      unnest((${inserts.map(({ lease }) => lease?.expiresAt ?? null)}::float8[])[g.first:g.last]) AS lease_expires_at`
+    : sql`NULL::uuid AS lease_id, NULL::uuid AS worker_id, NULL::float8 AS lease_expires_at`;
 
-function sourceOf(inserts: readonly RunInsert[]): Source {
-  const rows = sql`${inputOf(inserts)} AS i (${INPUT_COLUMNS})`;
-  if (!inserts.some(({ run }) => isLinked(run.links))) return { rows, links: NO_LINK_COLUMNS };
-  return {
-    rows: sql`${rows} JOIN unnest(
-      ${column(inserts, (run) => run.id)}::uuid[], ${column(inserts, (run) => run.links.sessionId)}::uuid[],
-      ${column(inserts, (run) => run.links.turn)}::integer[], ${column(inserts, (run) => run.links.workspaceId)}::uuid[],
-      ${column(inserts, (run) => run.links.scheduleId)}::uuid[], ${column(inserts, (run) => run.links.parentRunId)}::uuid[],
-      ${column(inserts, (run) => endIsAwaited(run.links))}::boolean[]
-    ) AS l (run_id, session_id, turn, workspace_id, schedule_id, parent_run_id, end_awaited) ON l.run_id = i.id`,
-    links: LINK_COLUMNS,
-  };
-}
+/**
+ * The runs of the groups. An array that is unnested in the list of columns is read as it goes; in FROM each of them would
+ * first be written into a store of its own, which was a third of the statement's time (measured).
+ */
+const runsOf = ({ inserts }: GroupedInserts): Sql => sql`
+    SELECT g.environment_id, g.project_id, g.worker_group_id, g.entrypoint_kind, g.entrypoint, g.deployment_id,
+      g.deployment_version, g.queue, g.priority, g.retry, g.max_duration_ms, g.limited, g.ready,
+      g.client_version, g.cli_version, g.sdk_version,
+      unnest((${picked(inserts, (run) => run.id)}::uuid[])[g.first:g.last]) AS id,
+      unnest((${binaryTextArray(picked(inserts, (run) => run.payload))}::text[])[g.first:g.last]) AS payload,
+      unnest((${picked(inserts, (run) => run.createdAt)}::bigint[])[g.first:g.last]) AS created_at,
+      ${leasesOf(inserts)}, ${rareOf(inserts)}`;
 
-/** The effects that both statements share, over a CTE \`accepted\`. */
+/** The effects that both statements share, over a CTE `accepted`. */
 const EFFECTS = sql`
   new_runs AS (
     INSERT INTO runs (environment_id, id, project_id, entrypoint_kind, entrypoint, deployment_id, deployment_version, payload,
@@ -92,7 +113,7 @@ const EFFECTS = sql`
     SELECT environment_id, id, project_id, entrypoint_kind, entrypoint, deployment_id, deployment_version, payload,
       metadata, tags::text[], queue, concurrency_key, priority, retry, max_duration_ms, to_timestamp(start_at / 1000),
       to_timestamp(expires_at / 1000), session_id, turn, workspace_id, schedule_id, parent_run_id,
-      client_version, cli_version, sdk_version, to_timestamp(created_at / 1000)
+      client_version, cli_version, sdk_version, to_timestamp(created_at::float8 / 1000)
     FROM accepted
   ), new_executions AS (
     INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, concurrency_key, limited,
@@ -104,12 +125,18 @@ const EFFECTS = sql`
       CASE WHEN worker_id IS NULL THEN to_timestamp(expires_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END, max_duration_ms, CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END,
       lease_id, worker_id, to_timestamp(lease_expires_at / 1000), CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
-      end_awaited, workspace_id, to_timestamp(created_at / 1000)
+      end_awaited, workspace_id, to_timestamp(created_at::float8 / 1000)
     FROM accepted
   ), new_events AS (
     INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
-    SELECT environment_id, id, 1, CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END, events FROM accepted
-  ), counted AS (
+    SELECT environment_id, id, 1, CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
+      replace(CASE WHEN worker_id IS NULL THEN ${QUEUED_EVENTS}::text ELSE ${LEASED_EVENTS}::text END, '"t":0', '"t":' || created_at)
+    FROM accepted
+  )`;
+
+/** Counts and polls of a batch in which each run may be queued, leased or refused. */
+const COUNTS_BY_RUN = sql`
+  counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
     SELECT environment_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END, pg_backend_pid() % 64, count(*)
     FROM accepted GROUP BY 1, 2 ORDER BY 1, 2
@@ -117,34 +144,38 @@ const EFFECTS = sql`
   ), polls AS (
     UPDATE workers w SET leased_lease_ids = l.lease_ids, last_seen_at = l.at
     FROM (
-      SELECT worker_id, array_agg(lease_id) AS lease_ids, to_timestamp(max(created_at) / 1000) AS at
+      SELECT worker_id, array_agg(lease_id) AS lease_ids, to_timestamp(max(created_at)::float8 / 1000) AS at
       FROM accepted WHERE worker_id IS NOT NULL GROUP BY worker_id
     ) l
     WHERE w.id = l.worker_id
-  )
-  SELECT id FROM accepted`;
+  )`;
 
-const insertStatement = ({ rows, links }: Source) => sql`
-  WITH accepted AS (
-    SELECT i.*, v.project_id, v.worker_group_id, ${links}
-    FROM ${rows}
-    JOIN environments v ON v.id = i.environment_id AND (i.pinned OR v.current_deployment_id = i.deployment_id)
-  ), ${EFFECTS}`;
+/** All runs of an accepted group are queued. */
+const COUNTS_BY_GROUP = sql`
+  counted AS (
+    INSERT INTO run_counts (environment_id, status, shard, count)
+    SELECT environment_id, 'queued', pg_backend_pid() % 64, sum(last - first + 1)
+    FROM groups GROUP BY 1 ORDER BY 1
+    ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
+  )`;
+
+const insertStatement = (batch: GroupedInserts) => sql`
+  WITH ${groupsOf(batch)}, accepted AS NOT MATERIALIZED (${runsOf(batch)} FROM groups g), ${EFFECTS},
+  ${batch.inserts.some(hasLease) ? COUNTS_BY_RUN : COUNTS_BY_GROUP}
+  SELECT first, last FROM groups`;
 
 /**
  * The same with idempotency keys. The insert of a key waits for a transaction that is inserting it and then gives way,
  * so of all concurrent starts with one key, on any replica, exactly one gets it. Keys are taken in one order everywhere.
  */
-const insertKeyedStatement = (inserts: readonly RunInsert[], { rows, links }: Source) => sql`
-  WITH valid AS (
-    SELECT i.*, v.project_id, v.worker_group_id, ${links}, k.scope AS key_scope, k.key, k.digest, k.key_expires_at
-    FROM ${rows}
-    JOIN unnest(
-      ${column(inserts, (run) => run.id)}::uuid[], ${column(inserts, (run) => run.idempotency?.scope ?? null)}::text[],
-      ${column(inserts, (run) => run.idempotency?.key ?? null)}::text[], ${column(inserts, (run) => run.idempotency?.digest ?? null)}::bytea[],
-      ${column(inserts, (run) => run.idempotency?.expiresAt ?? null)}::float8[]
-    ) AS k (run_id, scope, key, digest, key_expires_at) ON k.run_id = i.id
-    JOIN environments v ON v.id = i.environment_id AND (i.pinned OR v.current_deployment_id = i.deployment_id)
+const insertKeyedStatement = (batch: GroupedInserts) => sql`
+  WITH ${groupsOf(batch)}, valid AS (
+    ${runsOf(batch)},
+      unnest((${picked(batch.inserts, (run) => run.idempotency?.scope ?? null)}::text[])[g.first:g.last]) AS key_scope,
+      unnest((${picked(batch.inserts, (run) => run.idempotency?.key ?? null)}::text[])[g.first:g.last]) AS key,
+      unnest((${picked(batch.inserts, (run) => run.idempotency?.digest ?? null)}::bytea[])[g.first:g.last]) AS digest,
+      unnest((${picked(batch.inserts, (run) => run.idempotency?.expiresAt ?? null)}::float8[])[g.first:g.last]) AS key_expires_at
+    FROM groups g
   ), reserved AS (
     INSERT INTO idempotency_keys AS t (environment_id, scope, key, request_digest, resource_id, response_status, expires_at)
     SELECT environment_id, key_scope, key, digest, id, 201, to_timestamp(key_expires_at / 1000)
@@ -152,11 +183,12 @@ const insertKeyedStatement = (inserts: readonly RunInsert[], { rows, links }: So
     ON CONFLICT (environment_id, scope, key) DO UPDATE
       SET request_digest = excluded.request_digest, resource_id = excluded.resource_id, response_status = 201,
         response_body = NULL, expires_at = excluded.expires_at
-      WHERE t.expires_at <= to_timestamp(${Math.min(...column(inserts, (run) => run.createdAt))}::float8 / 1000)
+      WHERE t.expires_at <= to_timestamp(${Math.min(...picked(batch.inserts, (run) => run.createdAt))}::float8 / 1000)
     RETURNING resource_id
   ), accepted AS (
     SELECT v.* FROM valid v LEFT JOIN reserved r ON r.resource_id = v.id WHERE v.key IS NULL OR r.resource_id IS NOT NULL
-  ), ${EFFECTS}`;
+  ), ${EFFECTS}, ${COUNTS_BY_RUN}
+  SELECT id FROM accepted`;
 
 /** The runs that hold these idempotency keys, and the digests of the requests that made them. */
 export async function findKeyedRuns(

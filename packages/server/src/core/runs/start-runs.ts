@@ -9,7 +9,8 @@ import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
 import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
 import { admitLimitedRuns } from "../queues/admit-limited-runs.ts";
 import { mayBeBornLeased, type NewRun } from "./new-run.ts";
-import { findKeyedRuns, insertRuns, type RunInsert } from "./run-writes.ts";
+import type { RunInsert } from "./group-inserts.ts";
+import { findKeyedRuns, insertRuns } from "./run-writes.ts";
 
 export type StartContext = {
   db: Database;

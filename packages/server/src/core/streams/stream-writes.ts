@@ -1,7 +1,16 @@
 import type { StreamDirection } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
-import { keyOfStream, type Append, type Appended, type StreamGate, type StreamKey } from "./stream.ts";
+import { binaryTextArray } from "../../db/binary-text-array.ts";
+import { sql, type Sql } from "../../db/sql.ts";
+import {
+  keyOfStream,
+  type Append,
+  type Appended,
+  type NewRecord,
+  type RecordSource,
+  type StreamGate,
+  type StreamKey,
+} from "./stream.ts";
 
 export type NewStream = StreamKey & {
   id: string;
@@ -25,27 +34,76 @@ export async function insertStreams(tx: Tx, streams: readonly NewStream[]): Prom
     ON CONFLICT (environment_id, session_id, name) DO NOTHING`);
 }
 
+/** Records that follow each other in a stream and come from the same source. `offset`: how many come before them. */
+type Span = {
+  group: number;
+  offset: number;
+  source: RecordSource;
+  records: { record: NewRecord; at: number }[];
+};
 /** Appends for one stream, counted together: its row is advanced once, and each knows how far from there it begins. */
-type Group = { append: Append; count: number };
-type Placed = { append: Append; group: number; offset: number };
+type Group = { append: Append; count: number; spans: Span[] };
+type Placed = { group: number; offset: number };
 
 function placeAppends(appends: readonly Append[]): { groups: Group[]; placed: Placed[] } {
   const groups: Group[] = [];
   const indexes = new Map<string, number>();
   const placed = appends.map((append): Placed => {
     const key = `${append.direction} ${keyOfStream(append)}`;
-    let group = indexes.get(key);
-    if (group === undefined) {
-      group = groups.push({ append, count: 0 }) - 1;
-      indexes.set(key, group);
+    let at = indexes.get(key);
+    if (at === undefined) {
+      at = groups.push({ append, count: 0, spans: [] }) - 1;
+      indexes.set(key, at);
     }
-    const entry = groups[group] as Group;
-    const offset = entry.count;
-    entry.count += append.records.length;
-    return { append, group, offset };
+    const group = groups[at] as Group;
+    const offset = group.count;
+    let span = group.spans.at(-1);
+    if (span === undefined || !isSame(span.source, append.source))
+      group.spans.push((span = { group: at, offset, source: append.source, records: [] }));
+    for (const record of append.records) span.records.push({ record, at: append.at });
+    group.count += append.records.length;
+    return { group: at, offset };
   });
   return { groups, placed };
 }
+
+const isSame = (a: RecordSource, b: RecordSource): boolean =>
+  a.kind === b.kind && a.id === b.id && a.runId === b.runId && a.attemptNumber === b.attemptNumber;
+
+/**
+ * The records of the spans, each a slice of arrays that hold the records of all of them. An array that is unnested in the
+ * list of columns is read as it goes; in FROM it would first be written into a store of its own.
+ */
+function recordsOf(spans: readonly Span[]): Sql {
+  const records = spans.flatMap((span) => span.records);
+  let last = 0;
+  const lasts = spans.map((span) => (last += span.records.length));
+  const firsts = spans.map((span, index) => (lasts[index] as number) - span.records.length + 1);
+  const isPlain = records.every(({ record }) => record.contentType === null && record.correlationId === null);
+  return sql`
+    SELECT p.environment_ids[s.n] AS environment_id, p.stream_ids[s.n] AS stream_id,
+      p.befores[s.n] + s.position + generate_series(1, s.last - s.first + 1) AS sequence,
+      unnest((${records.map(({ record }) => record.id)}::uuid[])[s.first:s.last]) AS id,
+      unnest((${binaryTextArray(records.map(({ record }) => record.data))}::text[])[s.first:s.last]) AS data,
+      ${
+        isPlain
+          ? NO_RARE_COLUMNS
+          : sql`unnest((${records.map(({ record }) => record.contentType)}::text[])[s.first:s.last]) AS content_type,
+      unnest((${records.map(({ record }) => record.correlationId)}::text[])[s.first:s.last]) AS correlation_id`
+      },
+      s.source_kind, s.source_id, s.run_id, s.attempt_number,
+      unnest((${records.map(({ at }) => at)}::float8[])[s.first:s.last]) AS created_at
+    FROM places p, unnest(
+      ${spans.map(({ group }) => group + 1)}::integer[], ${spans.map(({ offset }) => offset)}::integer[],
+      ${firsts}::integer[], ${lasts}::integer[],
+      ${spans.map(({ source }) => source.kind)}::text[], ${spans.map(({ source }) => source.id)}::text[],
+      ${spans.map(({ source }) => source.runId)}::uuid[], ${spans.map(({ source }) => source.attemptNumber)}::integer[]
+    ) AS s (n, position, first, last, source_kind, source_id, run_id, attempt_number)
+    WHERE p.stream_ids[s.n] IS NOT NULL`;
+}
+
+/** Most batches have no record with either, and pay nothing for those that do. */
+const NO_RARE_COLUMNS = sql`NULL::text AS content_type, NULL::text AS correlation_id`;
 
 /**
  * Appends for many callers and streams in one statement. The streams' rows are locked in key order and advanced by the
@@ -60,11 +118,7 @@ export async function insertRecords(
 ): Promise<(Appended | null)[]> {
   if (appends.length === 0) return [];
   const { groups, placed } = placeAppends(appends);
-  const records = placed.flatMap(({ append, group, offset }) =>
-    append.records.map((record, index) => ({ record, append, group, position: offset + index + 1 })),
-  );
   const of = <T>(pick: (append: Append) => T): T[] => groups.map(({ append }) => pick(append));
-  const each = <T>(pick: (entry: (typeof records)[number]) => T): T[] => records.map(pick);
   const rows = await db.query<{ n: number; streamId: string; before: number }>(sql`
     WITH wanted AS (
       SELECT * FROM unnest(
@@ -85,24 +139,16 @@ export async function insertRecords(
       FROM locked l WHERE t.environment_id = l.environment_id AND t.id = l.id
       RETURNING l.n, t.environment_id, t.id, t.last_sequence - l.count AS before
     ), places AS (
-      -- By group: a record finds its stream by subscript, where a join of all records with all groups would be a product.
+      -- By group: a span finds its stream by subscript, where a join of all spans with all groups would be a product.
       SELECT array_agg(a.environment_id ORDER BY w.n) AS environment_ids, array_agg(a.id ORDER BY w.n) AS stream_ids,
         array_agg(a.before ORDER BY w.n) AS befores
       FROM wanted w LEFT JOIN advanced a ON a.n = w.n
     ), appended AS (
       INSERT INTO stream_records (environment_id, stream_id, sequence, id, data, content_type, correlation_id, source_kind,
         source_id, run_id, attempt_number, created_at)
-      SELECT p.environment_ids[r.n], p.stream_ids[r.n], p.befores[r.n] + r.position, r.id, r.data, r.content_type, r.correlation_id, r.source_kind,
-        r.source_id, r.run_id, r.attempt_number, to_timestamp(r.created_at / 1000)
-      FROM places p, unnest(
-        ${each(({ group }) => group + 1)}::integer[], ${each(({ position }) => position)}::integer[],
-        ${each(({ record }) => record.id)}::uuid[], ${each(({ record }) => record.data)}::text[],
-        ${each(({ record }) => record.contentType)}::text[], ${each(({ record }) => record.correlationId)}::text[],
-        ${each(({ append }) => append.source.kind)}::text[], ${each(({ append }) => append.source.id)}::text[],
-        ${each(({ append }) => append.source.runId)}::uuid[], ${each(({ append }) => append.source.attemptNumber)}::integer[],
-        ${each(({ append }) => append.at)}::float8[]
-      ) AS r (n, position, id, data, content_type, correlation_id, source_kind, source_id, run_id, attempt_number, created_at)
-      WHERE p.stream_ids[r.n] IS NOT NULL
+      SELECT environment_id, stream_id, sequence, id, data, content_type, correlation_id, source_kind,
+        source_id, run_id, attempt_number, to_timestamp(created_at / 1000)
+      FROM (${recordsOf(groups.flatMap(({ spans }) => spans))}) r
     )
     SELECT n, id AS "streamId", before FROM advanced`);
   const begun = new Map(rows.map((row) => [row.n, row]));

@@ -14,11 +14,24 @@ export const toStream = (stream: StreamRow): Stream => ({
   created_at: toTimestamp(stream.createdAt),
 });
 
+const textOrNull = (value: string | null): string => (value === null ? "null" : text(value));
+
+let lastSession = "";
+let lastSessionId = "";
+
+/** The records of a page or of an append are of one session: the last one is asked for again. */
+function sessionIdOf(sessionId: string): string {
+  if (sessionId === lastSession) return lastSessionId;
+  lastSessionId = encodeId("sess", sessionId);
+  lastSession = sessionId;
+  return lastSessionId;
+}
+
 /** A record as JSON text: its data goes out as it is stored. */
 export const recordJson = (sessionId: string, stream: string, record: RecordRow): string =>
-  `{"id":"${encodeId("rec", record.id)}","session_id":"${encodeId("sess", sessionId)}","stream":${text(stream)}` +
-  `,"sequence":${record.sequence},"data":${record.data},"content_type":${text(record.contentType)}` +
-  `,"correlation_id":${text(record.correlationId)}` +
-  `,"source":{"kind":"${record.sourceKind}","id":${text(record.sourceId)}}` +
-  `,"run_id":${text(record.runId === null ? null : encodeId("run", record.runId))}` +
+  `{"id":"${encodeId("rec", record.id)}","session_id":"${sessionIdOf(sessionId)}","stream":${text(stream)}` +
+  `,"sequence":${record.sequence},"data":${record.data},"content_type":${textOrNull(record.contentType)}` +
+  `,"correlation_id":${textOrNull(record.correlationId)}` +
+  `,"source":{"kind":"${record.sourceKind}","id":${textOrNull(record.sourceId)}}` +
+  `,"run_id":${record.runId === null ? "null" : `"${encodeId("run", record.runId)}"`}` +
   `,"attempt_number":${record.attemptNumber ?? "null"},"created_at":"${toTimestamp(record.createdAt)}"}`;
