@@ -24,7 +24,7 @@ import { createContext } from "./create-context.ts";
 import type { Logger } from "pino";
 import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
-import { startLoop, type LoopWork } from "./loops/loop.ts";
+import { startLoops, type LoopWork } from "./loops/loop.ts";
 import { retentionLoops } from "./loops/retention-loops.ts";
 import { runLoops } from "./loops/run-loops.ts";
 import { waitLoops } from "./loops/wait-loops.ts";
@@ -136,9 +136,7 @@ async function serve(
     onGap: context.wakes.wakeAll,
     onConnectionLost: (error) => log.warn({ err: error }, "listening connection lost"),
   });
-  const loops = loopWorks(context, credentialUse, rateLimits).map((work) =>
-    startLoop(work, context.wakes, log, context.random),
-  );
+  const loops = startLoops(loopWorks(context, credentialUse, rateLimits), { ...context, log });
   const stopParts = async (): Promise<void> => {
     await Promise.all(loops.map((loop) => loop.stop()));
     await listener.close();

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatDuration, LIMITS, type LeaseRequest, type LeaseResponse } from "@keelson/contract";
 import type { Logger } from "../log.ts";
 import { pause } from "../pause.ts";
@@ -59,12 +60,13 @@ export class LeaseLoop {
   async #loop(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const free = this.#options.freeSlots();
+      // The next poll is written after the leased runs were handed to their hosts, which wait for it.
       if (free > 0)
         await this.#poll({
           lease_request_id: randomUUID(),
           limit: Math.min(free, LIMITS.leaseBatch),
           wait: formatDuration(WAIT_MS),
-        });
+        }).then(nextTurn);
       else await this.#waitFull();
     }
   }

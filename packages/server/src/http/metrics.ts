@@ -15,6 +15,9 @@ export type Metrics = {
 
 export type RouteMetrics = { observe(status: number, durationMs: number): void };
 
+/** How often the lag of the event loop is sampled. It is what wakes an idle server most: the default is 10 ms. */
+const LAG_SAMPLE_MS = 50;
+
 const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000];
 
 type RouteCounts = {
@@ -27,7 +30,7 @@ type RouteCounts = {
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
   const routes: RouteCounts[] = [];
   return {
     contentType: registry.contentType,

@@ -14,10 +14,11 @@ export function deploymentLoops({ db, clock, wakes }: DeploymentLoopContext): Lo
       name: "offer-expired-checks",
       intervalMs: 5_000,
       run: async () => {
+        const workerGroupIds = await listGroupsWithExpiredChecks(db, clock());
+        if (workerGroupIds.length === 0) return;
         for (const deploymentId of await db.transaction((tx) => failUncheckedDeployments(tx, clock())))
           wakes.wake(wakeKeys.deployment(deploymentId));
-        for (const workerGroupId of await listGroupsWithExpiredChecks(db, clock()))
-          wakes.wake(wakeKeys.work(workerGroupId));
+        for (const workerGroupId of workerGroupIds) wakes.wake(wakeKeys.work(workerGroupId));
       },
     },
   ];

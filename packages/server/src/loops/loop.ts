@@ -1,80 +1,105 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
+import type { Queryable } from "../db/queryable.ts";
+import { joinSql, sql, type Sql } from "../db/sql.ts";
 
 /** Work that only the passing of time causes, or whose first try may have been lost with a process. */
 export type LoopWork = {
   name: string;
+  /** Between rounds; with `due` no more than a safeguard. */
   intervalMs: number;
+  /** A condition: there is something to do, so a round begins. All loops' are looked at in one statement. */
+  due?: (now: number) => Sql;
   /** A wake of this key begins the next round at once. */
   wakeKey?: string;
   /** @returns milliseconds until the next round when that is sooner than the interval. */
   run(): Promise<number | void>;
 };
 
-export type Loop = { stop(): Promise<void> };
+export type Loop = {
+  /** Begins the next round at once, unless the last one failed. */
+  wake(): void;
+  stop(): Promise<void>;
+};
+
+export type LoopContext = { db: Queryable; clock: Clock; wakes: Wakes; log: Logger; random: () => number };
 
 const MAX_BACKOFF_MS = 10_000;
-/** No round takes longer; one that did would only come again at its interval. */
-const MAX_LISTEN_MS = 60_000;
+/** How late it may be noticed that something is due. */
+export const LOOK_INTERVAL_MS = 500;
+/** Between rounds of a loop that is woken when something is due. */
+export const SAFEGUARD_MS = 30_000;
+
+/**
+ * Starts loops. What is due of any of them is looked for in one statement, so that a server with nothing to do costs
+ * next to nothing; each has its rounds when there is something for it.
+ */
+export function startLoops(works: readonly LoopWork[], context: LoopContext): Loop[] {
+  const { db, clock } = context;
+  const started = works.map((work) => ({ work, loop: startLoop(work, context) }));
+  const looked = started.flatMap(({ work: { due }, loop }) => (due === undefined ? [] : [{ due, loop }]));
+  const look = async (): Promise<void> => {
+    const now = clock();
+    const rows = looked.map(({ due }, index) => sql`(${index}::integer, ${due(now)})`);
+    const found = await db.query<{ index: number }>(sql`
+      SELECT d.index FROM (VALUES ${joinSql(rows, ", ")}) AS d (index, is_due) WHERE d.is_due`);
+    for (const { index } of found) looked[index]?.loop.wake();
+  };
+  const looking = startLoop({ name: "look-for-due", intervalMs: LOOK_INTERVAL_MS, run: look }, context);
+  return [looking, ...started.map(({ loop }) => loop)];
+}
 
 /**
  * Runs work at an interval, jittered so that replicas spread out. Rounds never overlap; a failed round is logged and the
  * next ones come more slowly until one succeeds.
  */
-export function startLoop(work: LoopWork, wakes: Wakes, log: Logger, random: () => number): Loop {
+function startLoop(work: LoopWork, { wakes, log, random }: LoopContext): Loop {
   const stopping = new AbortController();
   const { signal } = stopping;
-
+  // A wake during a round begins the next one at once.
+  const listener =
+    work.wakeKey === undefined && work.due === undefined
+      ? null
+      : wakes.listen(work.wakeKey ?? `loop:${work.name}`);
+  let failures = 0;
   const pause = async (delayMs: number): Promise<void> => {
-    if (work.wakeKey !== undefined) await wakes.wait(work.wakeKey, delayMs, signal);
+    if (listener !== null) await listener.next(delayMs);
     // Aborted only by the stop, which the loop looks for itself.
     else await sleep(delayMs, undefined, { signal }).catch(() => undefined);
   };
-
-  // Listens before the round begins: a wake during it begins the next one at once.
-  const runRound = async (): Promise<number | null> => {
-    const round = new AbortController();
-    const woken =
-      work.wakeKey === undefined
-        ? false
-        : wakes.wait(work.wakeKey, MAX_LISTEN_MS, AbortSignal.any([signal, round.signal]));
-    try {
-      const soonMs = (await work.run()) ?? null;
-      round.abort();
-      return (await woken) ? 0 : soonMs;
-    } finally {
-      round.abort();
-    }
+  const failed = async (error: unknown): Promise<void> => {
+    failures = Math.min(failures + 1, 10);
+    log.warn({ err: error, loop: work.name, failures }, "loop round failed");
+    // A wake during a round that failed does not begin the next one.
+    await listener?.next(0);
+    const intervalMs = work.due === undefined ? work.intervalMs : LOOK_INTERVAL_MS;
+    if (!signal.aborted) await pause(Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures));
   };
-
   const loop = async (): Promise<void> => {
-    let failures = 0;
-    let soonMs: number | null = null;
+    await pause(jittered(work.intervalMs, random));
     while (!signal.aborted) {
-      const intervalMs = work.intervalMs * (0.9 + random() * 0.2);
-      await pause(
-        failures > 0
-          ? Math.min(MAX_BACKOFF_MS, intervalMs * 2 ** failures)
-          : Math.min(intervalMs, soonMs ?? intervalMs),
-      );
-      if (signal.aborted) return;
       try {
-        soonMs = await runRound();
+        const soonMs = (await work.run()) ?? Number.POSITIVE_INFINITY;
         failures = 0;
+        await pause(Math.min(jittered(work.intervalMs, random), soonMs));
       } catch (error) {
-        soonMs = null;
-        failures = Math.min(failures + 1, 10);
-        log.warn({ err: error, loop: work.name, failures }, "loop round failed");
+        await failed(error);
       }
     }
   };
-
-  const ended = loop();
+  const ended = loop().finally(() => listener?.close());
   return {
+    wake: () => {
+      if (failures === 0) listener?.wake();
+    },
     stop: async () => {
       stopping.abort();
+      listener?.wake();
       await ended;
     },
   };
 }
+
+const jittered = (intervalMs: number, random: () => number): number => intervalMs * (0.9 + random() * 0.2);

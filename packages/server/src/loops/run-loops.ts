@@ -1,8 +1,8 @@
 import type { Clock } from "../clock.ts";
-import type { LoopWork } from "./loop.ts";
+import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 import type { Database } from "../db/pool.ts";
 import type { Tx } from "../db/queryable.ts";
-import { findSweepNews, SWEEP_LIMIT } from "../core/executions/execution-reads.ts";
+import { hasDue, hasExpired, hasOverdue, SWEEP_LIMIT } from "../core/executions/execution-reads.ts";
 import { wakeSettled, type Settled } from "../core/executions/settle-changes.ts";
 import { vacuumExecutions } from "../core/executions/vacuum-executions.ts";
 import {
@@ -15,8 +15,6 @@ import type { Wakes } from "../core/feeds/wakes.ts";
 
 export type RunLoopContext = { db: Database; clock: Clock; wakes: Wakes; random: () => number };
 
-/** How late a delayed start or a retry may become ready; a lost lease and a time to live are looked for as often. */
-const SWEEP_INTERVAL_MS = 500;
 const VACUUM_INTERVAL_MS = 3_000;
 
 /** The loops that move runs when only time has passed. Every replica runs them; rows are taken with SKIP LOCKED. */
@@ -29,14 +27,25 @@ export function runLoops({ db, clock, wakes, random }: RunLoopContext): LoopWork
       if (settled.runIds.length < SWEEP_LIMIT) return;
     }
   };
-  const sweep = async (): Promise<void> => {
-    const news = await findSweepNews(db, clock(), OVERRUN_GRACE_MS);
-    if (news.due) await untilDone((tx) => sweepDue(tx, clock()));
-    if (news.overdue) await untilDone((tx) => sweepLeases(tx, clock(), random));
-    if (news.expired) await untilDone((tx) => sweepExpired(tx, clock()));
-  };
   return [
-    { name: "sweep-executions", intervalMs: SWEEP_INTERVAL_MS, run: sweep },
+    {
+      name: "sweep-due",
+      intervalMs: SAFEGUARD_MS,
+      due: hasDue,
+      run: () => untilDone((tx) => sweepDue(tx, clock())),
+    },
+    {
+      name: "sweep-leases",
+      intervalMs: SAFEGUARD_MS,
+      due: (now) => hasOverdue(now, OVERRUN_GRACE_MS),
+      run: () => untilDone((tx) => sweepLeases(tx, clock(), random)),
+    },
+    {
+      name: "sweep-expired",
+      intervalMs: SAFEGUARD_MS,
+      due: hasExpired,
+      run: () => untilDone((tx) => sweepExpired(tx, clock())),
+    },
     {
       name: "vacuum-executions",
       intervalMs: VACUUM_INTERVAL_MS,

@@ -4,7 +4,7 @@ import { hasExpiredSessions } from "../core/sessions/session-reads.ts";
 import { wakeStreams } from "../core/streams/stream-effects.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
 import type { Database } from "../db/pool.ts";
-import type { LoopWork } from "./loop.ts";
+import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 
 export type SessionLoopContext = { db: Database; clock: Clock; wakes: Wakes };
 
@@ -12,13 +12,14 @@ export type SessionLoopContext = { db: Database; clock: Clock; wakes: Wakes };
 export const sessionLoops = ({ db, clock, wakes }: SessionLoopContext): LoopWork[] => [
   {
     name: "expire-sessions",
-    intervalMs: 1_000,
+    intervalMs: SAFEGUARD_MS,
+    due: hasExpiredSessions,
     run: async () => {
-      for (let more = await hasExpiredSessions(db, clock()); more;) {
-        const swept = await db.transaction((tx) => expireSessions(tx, clock()));
+      let swept;
+      do {
+        swept = await db.transaction((tx) => expireSessions(tx, clock()));
         wakeStreams(wakes, swept.effects);
-        more = swept.more;
-      }
+      } while (swept.more);
     },
   },
 ];

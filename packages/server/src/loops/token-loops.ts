@@ -5,30 +5,28 @@ import { purgePublicAccess } from "../core/public-access/purge-public-access.ts"
 import { expireTokens } from "../core/tokens/expire-tokens.ts";
 import { hasOverdueTokens } from "../core/tokens/token-reads.ts";
 import type { Database } from "../db/pool.ts";
-import type { LoopWork } from "./loop.ts";
+import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 
 export type TokenLoopContext = { db: Database; clock: Clock; wakes: Wakes };
-
-/** How late the end of a token's time may be noticed by those who wait for it; a late completion is refused at once. */
-const SWEEP_INTERVAL_MS = 500;
 
 const PURGE_INTERVAL_MS = 60_000;
 
 /**
- * Expires tokens whose time has run out, and drops public access tokens that are good for nothing any more. Every replica
+ * Expires tokens whose time has run out (a late completion is refused at once), and drops public access tokens that are good for nothing any more. Every replica
  * runs it; rows are taken with SKIP LOCKED.
  */
 export const tokenLoops = ({ db, clock, wakes }: TokenLoopContext): LoopWork[] => [
   {
     name: "expire-tokens",
-    intervalMs: SWEEP_INTERVAL_MS,
+    intervalMs: SAFEGUARD_MS,
+    due: hasOverdueTokens,
     run: async () => {
-      while (await hasOverdueTokens(db, clock())) {
-        const { settled, more } = await db.transaction((tx) => expireTokens(tx, clock()));
-        for (const each of settled) wakeSettled(wakes, each);
+      let round;
+      do {
+        round = await db.transaction((tx) => expireTokens(tx, clock()));
+        for (const each of round.settled) wakeSettled(wakes, each);
         // What is left is in other hands.
-        if (!more) return;
-      }
+      } while (round.more);
     },
   },
   {

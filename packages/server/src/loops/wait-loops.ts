@@ -4,14 +4,11 @@ import type { TurnContext } from "../core/sessions/start-turn.ts";
 import { wakeStreams } from "../core/streams/stream-effects.ts";
 import { settleEndings } from "../core/waits/settle-endings.ts";
 import { settleDueWaits } from "../core/waits/settle-waits.ts";
-import { findNextDue } from "../core/waits/wait-reads.ts";
+import { findNextDue, hasAwaitedEndings, hasWaitsDueBy } from "../core/waits/wait-reads.ts";
 import type { Database } from "../db/pool.ts";
-import type { LoopWork } from "./loop.ts";
+import { LOOK_INTERVAL_MS, SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 
 export type WaitLoopContext = TurnContext & { db: Database; wakes: Wakes };
-
-/** How late a replica may notice what another one has made due; its own it knows at once. */
-const INTERVAL_MS = 1_000;
 
 /** Resumes runs whose time has come, and tells those that wait for ended runs. Every replica runs them. */
 export function waitLoops(context: WaitLoopContext): LoopWork[] {
@@ -19,12 +16,14 @@ export function waitLoops(context: WaitLoopContext): LoopWork[] {
   return [
     {
       name: "settle-due-waits",
-      intervalMs: INTERVAL_MS,
+      intervalMs: SAFEGUARD_MS,
       wakeKey: wakeKeys.timers,
+      // Those that come due before the next look, so that the loop sleeps to the millisecond.
+      due: (now) => hasWaitsDueBy(now + 2 * LOOK_INTERVAL_MS),
       run: async () => {
         for (;;) {
           const dueAt = await findNextDue(db);
-          if (dueAt === null) return INTERVAL_MS;
+          if (dueAt === null) return SAFEGUARD_MS;
           const now = clock();
           if (dueAt > now) return dueAt - now;
           wakeSettled(wakes, await db.transaction((tx) => settleDueWaits(tx, now)));
@@ -33,8 +32,9 @@ export function waitLoops(context: WaitLoopContext): LoopWork[] {
     },
     {
       name: "settle-endings",
-      intervalMs: INTERVAL_MS,
+      intervalMs: SAFEGUARD_MS,
       wakeKey: wakeKeys.endings,
+      due: hasAwaitedEndings,
       run: async () => {
         for await (const effects of settleEndings(context)) wakeStreams(wakes, effects);
       },

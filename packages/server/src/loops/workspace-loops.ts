@@ -2,6 +2,7 @@ import { collectBlobs } from "../core/blobs/collect-blobs.ts";
 import type { BlobContext } from "../core/blobs/store-blob.ts";
 import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
 import {
+  hasAnyToSweep,
   listCrowdedGroups,
   listIdle,
   listOverdue,
@@ -14,7 +15,7 @@ import {
   type Swept,
 } from "../core/materializations/sweep-materializations.ts";
 import type { NewUuid } from "../uuid.ts";
-import type { LoopWork } from "./loop.ts";
+import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 
 export type WorkspaceLoopContext = BlobContext & {
   wakes: Wakes;
@@ -46,7 +47,8 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
   return [
     {
       name: "sweep-materializations",
-      intervalMs: 1_000,
+      intervalMs: SAFEGUARD_MS,
+      due: (now) => hasAnyToSweep(now, now - workspaceIdleMs),
       run: async () => {
         for (const overdue of await listOverdue(db, clock(), SWEEP_LIMIT))
           tell(await db.transaction((tx) => loseMaterialization(tx, newUuid, overdue, clock())));

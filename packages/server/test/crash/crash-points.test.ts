@@ -65,8 +65,12 @@ function listen(hear: (statement: SentStatement) => void): () => void {
 const isChange = (text: string): boolean =>
   /\b(INSERT INTO|UPDATE \w+ |DELETE FROM)/.test(text.replaceAll(/FOR (NO KEY )?UPDATE/g, ""));
 
+/** A sum that a loop writes some time after any write. */
+const SAID_LATER = /^\s*INSERT INTO stored_bytes /;
+
 /** Names a statement by its transaction so far; null for what changes nothing by itself, and for what loops say anyway. */
 function nameOf({ text, earlier }: SentStatement): string | null {
+  if (SAID_LATER.test(text)) return null;
   const inTransaction =
     earlier[0]?.startsWith("BEGIN") === true &&
     !earlier.some((each) => each === "COMMIT" || each === "ROLLBACK");

@@ -50,17 +50,11 @@ const due = (now: number): Sql => sql`e.available_at <= to_timestamp(${now}::flo
 const expired = (now: number): Sql =>
   sql`e.expires_at <= to_timestamp(${now}::float8 / 1000) AND e.worker_id IS NULL`;
 
-export type SweepNews = { overdue: boolean; due: boolean; expired: boolean };
-
-/** Whether there is anything to sweep: one statement instead of three transactions while nothing happens. */
-export async function findSweepNews(db: Queryable, now: number, overrunGraceMs: number): Promise<SweepNews> {
-  const [news] = await db.query<SweepNews>(sql`
-    SELECT EXISTS (SELECT FROM executions e WHERE ${overdue(now, overrunGraceMs)}) AS overdue,
-      EXISTS (SELECT FROM executions e WHERE ${due(now)}) AS due,
-      EXISTS (SELECT FROM executions e WHERE ${expired(now)}) AS expired`);
-  if (news === undefined) throw new Error("A statement without a condition gave no row.");
-  return news;
-}
+/** Conditions: whether there is anything for the sweep of that name. */
+export const hasOverdue = (now: number, overrunGraceMs: number): Sql =>
+  sql`EXISTS (SELECT FROM executions e WHERE ${overdue(now, overrunGraceMs)})`;
+export const hasDue = (now: number): Sql => sql`EXISTS (SELECT FROM executions e WHERE ${due(now)})`;
+export const hasExpired = (now: number): Sql => sql`EXISTS (SELECT FROM executions e WHERE ${expired(now)})`;
 
 /** In the order of the index of leased rows: the primary key's would read every queued run too. */
 export function lockOverdueExecutions(tx: Tx, now: number, overrunGraceMs: number): Promise<Execution[]> {

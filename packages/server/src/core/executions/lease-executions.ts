@@ -41,6 +41,9 @@ export type LeaseAnswer = {
 /** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
 const SAFETY_POLL_MS = 5_000;
 
+/** Without it each round would make an error with its stack, which nobody looks at. */
+const ENDED = "the round has ended";
+
 const isEmpty = (answer: LeaseAnswer): boolean =>
   answer.executions.length +
     answer.cancellations.length +
@@ -104,7 +107,7 @@ export async function leaseExecutions(
       // Nobody is there any more to be given what another look would claim.
       if (signal.aborted) return answer;
     } finally {
-      ended.abort();
+      ended.abort(ENDED);
     }
   }
 }

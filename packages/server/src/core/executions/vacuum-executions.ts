@@ -13,8 +13,7 @@ const DEAD_SHARE = 0.1;
  */
 export async function vacuumExecutions(db: Queryable): Promise<boolean> {
   const [stats] = await db.query<{ live: number; dead: number }>(sql`
-    SELECT n_live_tup AS live, n_dead_tup AS dead FROM pg_stat_user_tables
-    WHERE schemaname = current_schema() AND relname = 'executions'`);
+    SELECT pg_stat_get_live_tuples(t) AS live, pg_stat_get_dead_tuples(t) AS dead FROM to_regclass('executions') AS t`);
   if (stats === undefined || stats.dead < Math.max(MIN_DEAD_ROWS, stats.live * DEAD_SHARE)) return false;
   await db.query(sql`VACUUM (SKIP_LOCKED, TRUNCATE false, PARALLEL 0) executions`);
   return true;

@@ -1,6 +1,6 @@
 import type { Isolation, MaterializationStatus, WorkspaceStatus } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
 
 /** Times are milliseconds. */
 export type MaterializationRow = {
@@ -91,12 +91,33 @@ export function listMaterializationFacts(
 
 export type OverdueMaterialization = { environmentId: string; id: string; workspaceId: string };
 
+const overdue = (now: number): Sql => sql`
+  m.status IN ('preparing', 'live', 'stopping') AND m.lease_expires_at < to_timestamp(${now}::float8 / 1000)`;
+
+const idle = (activeBefore: number): Sql => sql`
+  m.status = 'live' AND m.active_at < to_timestamp(${activeBefore}::float8 / 1000) AND NOT EXISTS (
+    SELECT 1 FROM processes p
+    WHERE p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id AND p.status IN ('pending', 'running'))
+  AND NOT EXISTS (
+    SELECT 1 FROM executions e
+    WHERE e.environment_id = m.environment_id AND e.workspace_id = m.workspace_id AND e.worker_id IS NOT NULL)`;
+
+const CROWDED_GROUPS = rawSql(`
+  SELECT g.id FROM worker_groups g
+  WHERE EXISTS (SELECT FROM materializations m WHERE m.worker_group_id = g.id AND m.status = 'requested')
+    OR EXISTS (SELECT FROM executions e WHERE e.worker_group_id = g.id AND e.ready AND e.workspace_id IS NOT NULL)`);
+
+/** A condition: there is one for `listOverdue` or `listIdle`, or a group for `listCrowdedGroups`. */
+export const hasAnyToSweep = (now: number, activeBefore: number): Sql => sql`
+  EXISTS (SELECT FROM materializations m WHERE ${overdue(now)})
+  OR EXISTS (SELECT FROM materializations m WHERE ${idle(activeBefore)})
+  OR EXISTS (${CROWDED_GROUPS})`;
+
 /** Those whose worker has not renewed them in time. */
 export function listOverdue(db: Queryable, now: number, limit: number): Promise<OverdueMaterialization[]> {
   return db.query<OverdueMaterialization>(sql`
-    SELECT environment_id AS "environmentId", id, workspace_id AS "workspaceId" FROM materializations
-    WHERE status IN ('preparing', 'live', 'stopping') AND lease_expires_at < to_timestamp(${now}::float8 / 1000)
-    ORDER BY lease_expires_at LIMIT ${limit}`);
+    SELECT m.environment_id AS "environmentId", m.id, m.workspace_id AS "workspaceId" FROM materializations m
+    WHERE ${overdue(now)} ORDER BY m.lease_expires_at LIMIT ${limit}`);
 }
 
 /** Live ones in which nothing runs and nobody did anything since. */
@@ -106,24 +127,13 @@ export function listIdle(
   limit: number,
 ): Promise<OverdueMaterialization[]> {
   return db.query<OverdueMaterialization>(sql`
-    SELECT environment_id AS "environmentId", id, workspace_id AS "workspaceId" FROM materializations
-    WHERE status = 'live' AND active_at < to_timestamp(${activeBefore}::float8 / 1000) AND NOT EXISTS (
-      SELECT 1 FROM processes p
-      WHERE p.environment_id = materializations.environment_id AND p.workspace_id = materializations.workspace_id
-        AND p.status IN ('pending', 'running'))
-      AND NOT EXISTS (
-      SELECT 1 FROM executions e
-      WHERE e.environment_id = materializations.environment_id AND e.workspace_id = materializations.workspace_id
-        AND e.worker_id IS NOT NULL)
-    ORDER BY active_at LIMIT ${limit}`);
+    SELECT m.environment_id AS "environmentId", m.id, m.workspace_id AS "workspaceId" FROM materializations m
+    WHERE ${idle(activeBefore)} ORDER BY m.active_at LIMIT ${limit}`);
 }
 
 /** Worker groups in which a workspace waits for a worker, or a run for its workspace. */
 export async function listCrowdedGroups(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(sql`
-    SELECT g.id FROM worker_groups g
-    WHERE EXISTS (SELECT FROM materializations m WHERE m.worker_group_id = g.id AND m.status = 'requested')
-      OR EXISTS (SELECT FROM executions e WHERE e.worker_group_id = g.id AND e.ready AND e.workspace_id IS NOT NULL)`);
+  const rows = await db.query<{ id: string }>(CROWDED_GROUPS);
   return rows.map(({ id }) => id);
 }
 

@@ -1,6 +1,6 @@
 import type { ScheduleErrorKind, ScheduleType } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { joinSql, rawSql, sql } from "../../db/sql.ts";
+import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 
 /** A schedule as it is stored. `options` is JSON text, times are milliseconds. */
 export type ScheduleRow = {
@@ -121,6 +121,10 @@ export async function findNextRunAt(db: Queryable): Promise<number | null> {
     SELECT next_run_at AS at FROM schedules WHERE next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1`);
   return row?.at ?? null;
 }
+
+/** A condition: a schedule is due by then. */
+export const hasSchedulesDueBy = (at: number): Sql =>
+  sql`EXISTS (SELECT FROM schedules s WHERE s.next_run_at <= to_timestamp(${at}::float8 / 1000))`;
 
 /** A due schedule, and where its run would start. */
 export type DueSchedule = ScheduleRow & {

@@ -140,12 +140,9 @@ export function holdSessions(
 const expired = (now: number): Sql => sql`
   s.expires_at IS NOT NULL AND s.status = 'open' AND s.expires_at <= to_timestamp(${now}::float8 / 1000)`;
 
-/** Whether there is anything to expire: one statement while nothing happens. */
-export async function hasExpiredSessions(db: Queryable, now: number): Promise<boolean> {
-  const [row] = await db.query<{ any: boolean }>(sql`
-    SELECT EXISTS (SELECT FROM sessions s WHERE ${expired(now)}) AS any`);
-  return row?.any === true;
-}
+/** A condition: there is something to expire. */
+export const hasExpiredSessions = (now: number): Sql =>
+  sql`EXISTS (SELECT FROM sessions s WHERE ${expired(now)})`;
 
 /** Open sessions whose time is over, a bounded number; those that another transaction holds are left for the next round. */
 export function lockExpiredSessions(tx: Tx, now: number, limit: number): Promise<StoredSession[]> {

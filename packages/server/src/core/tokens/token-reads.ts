@@ -1,6 +1,6 @@
 import type { TokenCompleterKind, TokenStatus } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { joinSql, rawSql, sql } from "../../db/sql.ts";
+import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 
 /** A token without its secrets, of which only digests are stored. JSON is text, times are milliseconds. */
 export type TokenRow = {
@@ -90,11 +90,6 @@ export async function findCallbackEnvironment(
   return row?.environmentId ?? null;
 }
 
-/** Whether time has run out for tokens that nobody has marked: a look that takes no lock. */
-export async function hasOverdueTokens(db: Queryable, now: number): Promise<boolean> {
-  const [row] = await db.query<{ found: boolean }>(sql`
-    SELECT EXISTS (
-      SELECT FROM tokens WHERE status = 'pending' AND timeout_at <= to_timestamp(${now}::float8 / 1000)
-    ) AS found`);
-  return row?.found ?? false;
-}
+/** A condition: time has run out for tokens that nobody has marked. */
+export const hasOverdueTokens = (now: number): Sql => sql`
+  EXISTS (SELECT FROM tokens t WHERE t.status = 'pending' AND t.timeout_at <= to_timestamp(${now}::float8 / 1000))`;

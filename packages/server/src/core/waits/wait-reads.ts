@@ -1,7 +1,7 @@
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { RunStatus, TokenStatus, WaitKind, WaitStatus } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import type { RecordRow } from "../streams/stream.ts";
 import type { WaitKey } from "./wait.ts";
 
@@ -146,6 +146,13 @@ export async function findNextDue(db: Queryable): Promise<number | null> {
     SELECT timeout_at AS at FROM run_waits WHERE status = 'pending' AND timeout_at IS NOT NULL ORDER BY timeout_at LIMIT 1`);
   return row?.at ?? null;
 }
+
+/** A condition: a wait is due by then. */
+export const hasWaitsDueBy = (at: number): Sql => sql`
+  EXISTS (SELECT FROM run_waits w WHERE w.status = 'pending' AND w.timeout_at <= to_timestamp(${at}::float8 / 1000))`;
+
+/** A condition: somebody is to be told of an end. */
+export const hasAwaitedEndings = (): Sql => sql`EXISTS (SELECT FROM awaited_endings)`;
 
 export function listTokenWaits(
   db: Queryable,
