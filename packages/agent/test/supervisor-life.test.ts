@@ -161,8 +161,8 @@ for (const { isolation, skip } of await tiersHere()) {
       const scene = await startTestSupervisor(t, isolation);
       const whole = { kind: "exec" as const, cwd: "", env: {}, timeoutMs: null, cols: null, rows: null };
       await scene.supervisor.prepare({ ...whole, id: "held", command: sh("echo ran > ran; sleep 1000") });
-      while (isolation === "namespace" && scene.left().length === 0)
-        await new Promise((resolve) => setTimeout(resolve, 5));
+      const held = isolation === "namespace" ? 1 : 0;
+      while (scene.left().length < held) await new Promise((resolve) => setTimeout(resolve, 5));
       process.kill(pidOf(scene), "SIGKILL");
       await scene.supervisor.gone;
       while (scene.left().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
