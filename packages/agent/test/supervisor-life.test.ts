@@ -135,6 +135,40 @@ for (const { isolation, skip } of await tiersHere()) {
       assert.equal(existsSync(supervisorFolder(place.dataDir, materializationId)), false);
     });
 
+    test("what was prepared does not run before it is started, and not at all when it is dropped", async (t) => {
+      const scene = await startTestSupervisor(t, isolation);
+      const { supervisor, collect, root } = scene;
+      const whole = { kind: "exec" as const, cwd: "", env: {}, timeoutMs: null, cols: null, rows: null };
+      const specOf = (id: string) => ({ ...whole, id, command: sh(`echo ${id} >> ran; echo ${id}`) });
+      for (const id of ["started", "dropped", "forsaken"]) await supervisor.prepare(specOf(id));
+      assert.deepEqual(await supervisor.list(), [], "nothing of it is seen");
+      await supervisor.drop("dropped");
+      await supervisor.start(specOf("started"));
+      assert.equal((await collect("started")).stdout.toString(), "started\n");
+      supervisor.release();
+      await supervisor.gone;
+      const next = await adoptSupervisor(scene);
+      assert.ok(next);
+      while (scene.left().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.deepEqual(await next.list(), []);
+      await next.prepare(specOf("stopped"));
+      await next.stop();
+      assert.deepEqual(scene.left(), []);
+      assert.equal(readFileSync(join(root, "ran"), "utf8"), "started\n");
+    });
+
+    test("what was prepared does not run when its supervisor is killed", async (t) => {
+      const scene = await startTestSupervisor(t, isolation);
+      const whole = { kind: "exec" as const, cwd: "", env: {}, timeoutMs: null, cols: null, rows: null };
+      await scene.supervisor.prepare({ ...whole, id: "held", command: sh("echo ran > ran; sleep 1000") });
+      const held = isolation === "namespace" ? 1 : 0;
+      while (scene.left().length < held) await new Promise((resolve) => setTimeout(resolve, 5));
+      process.kill(pidOf(scene), "SIGKILL");
+      await scene.supervisor.gone;
+      while (scene.left().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.equal(existsSync(join(scene.root, "ran")), false);
+    });
+
     test("when the supervisor is killed, nothing of what it ran survives the look for it", async (t) => {
       const scene = await startTestSupervisor(t, isolation);
       const id = await scene.begin(sh(`${DAEMON}; echo ready; sleep 1000`));

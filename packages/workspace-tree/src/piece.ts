@@ -1,4 +1,5 @@
-import { subtle } from "node:crypto";
+import { createHash } from "node:crypto";
+import { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { TreeError } from "./tree-error.ts";
@@ -21,13 +22,24 @@ const decompress = promisify(zstdDecompress);
 /** Level 1: on the machines this runs on, reading and hashing files is then no faster than compressing them. */
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: PIECE_BYTES + 65_536 };
 
-/** On a thread of its own, as compression is: the digest of 4 MiB takes milliseconds. */
+const HASHED_PER_TURN = 1024 * 1024;
+
+/**
+ * A part a turn, because the digest of 4 MiB takes milliseconds. WebCrypto, which has a thread for it, copies them first:
+ * in this thread that takes longer than the digest itself does.
+ */
 async function digestOf(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex");
+  const hash = createHash("sha256");
+  for (let at = 0; at < bytes.byteLength; at += HASHED_PER_TURN) {
+    if (at > 0) await turn();
+    hash.update(bytes.subarray(at, at + HASHED_PER_TURN));
+  }
+  return hash.digest("hex");
 }
 
 export async function sealPiece(raw: Uint8Array): Promise<Piece> {
-  const bytes = await compress(raw, LEVEL);
+  // With its size in the frame the result comes in one part: else the parts of what does not compress are put together.
+  const bytes = await compress(raw, { ...LEVEL, pledgedSrcSize: raw.byteLength });
   return { digest: await digestOf(bytes), bytes };
 }
 

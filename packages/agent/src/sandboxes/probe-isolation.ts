@@ -157,6 +157,7 @@ async function tryTier(dataDir: string, isolation: Isolation, means: SandboxMean
       ...{ timeoutMs: null, cols: null, rows: null },
     };
     const launched = await launchExec(buildCommand(sandbox, spec, { absolute: root, inside: "" }));
+    launched.gate?.open();
     const words: Buffer[] = [];
     for (const { readable } of launched.outputs) readable.on("data", (data: Buffer) => words.push(data));
     const { exitCode } = await launched.exited;

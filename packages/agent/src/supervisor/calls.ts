@@ -69,6 +69,8 @@ export type SupervisorOptions = {
 
 /** The calls of an agent, each with a number `n` that its reply repeats. */
 export type Call =
+  | { call: "prepare"; spec: ProcessSpec }
+  | { call: "drop"; id: string }
   | { call: "start"; spec: ProcessSpec }
   | { call: "list" }
   | { call: "read"; id: string; after: OutputOffsets }

@@ -77,6 +77,7 @@ export function launchPty(command: SandboxedCommand, cols: number, rows: number)
     input: terminal,
     outputs: [{ stream: "output", readable: terminal }],
     exited: ended.promise,
+    gate: null,
     resize: (width, height) => {
       if (!terminal.destroyed) pty.resize(fd, width, height);
     },

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type { ProcessStream } from "@keelson/contract";
+import { SANDBOX_FILES } from "../sandboxes/bubblewrap-arguments.ts";
 import type { SandboxedCommand } from "../sandboxes/sandbox-command.ts";
 
 /** A program that was started, as an exec or in a terminal. */
@@ -11,20 +12,29 @@ export type Launched = {
   outputs: { stream: ProcessStream; readable: Readable }[];
   /** The program is gone; its output may still hold last words. */
   exited: Promise<{ exitCode: number | null; signal: string | null }>;
+  /** What the program waits for before it begins; null when it runs already. */
+  gate: { open(): void; close(): void } | null;
   /** Null for an exec. */
   resize: ((cols: number, rows: number) => void) | null;
 };
 
-/** Starts a program with three pipes, in a session of its own. Rejects with why it could not be started. */
+/**
+ * Starts a program with three pipes, in a session of its own. Rejects with why it could not be started. Where bubblewrap
+ * starts it, the program does not begin before it is told to: bubblewrap reads the filter of system calls when all else
+ * is set up, and here it is given that then. When it is never, or who would give it dies, bubblewrap reads an empty one,
+ * which the kernel refuses, and ends without having run the program.
+ */
 export async function launchExec(command: SandboxedCommand): Promise<Launched> {
+  const [filterFile, ...others] = command.files;
   const files: number[] = [];
   try {
+    const filter = filterFile === undefined ? null : readFileSync(filterFile);
     // Opened for each: what reads them moves the position of all that share it.
-    for (const path of command.files) files.push(openSync(path, "r"));
+    for (const path of others) files.push(openSync(path, "r"));
     const child = spawn(command.file, command.args, {
       cwd: command.cwd,
       env: command.env,
-      stdio: ["pipe", "pipe", "pipe", ...files],
+      stdio: ["pipe", "pipe", "pipe", ...(filter === null ? [] : ["pipe" as const]), ...files],
       detached: true,
       // Without any group but its own, too.
       ...(command.uid === null ? {} : { uid: command.uid, gid: command.uid }),
@@ -37,6 +47,7 @@ export async function launchExec(command: SandboxedCommand): Promise<Launched> {
     child.on("error", () => undefined);
     return {
       pid: child.pid as number,
+      gate: filter === null ? null : toGate(child.stdio[SANDBOX_FILES.seccomp] as Writable, filter),
       input: child.stdin as Writable,
       outputs: [
         { stream: "stdout", readable: child.stdout as Readable },
@@ -50,6 +61,15 @@ export async function launchExec(command: SandboxedCommand): Promise<Launched> {
   } finally {
     for (const file of files) closeSync(file);
   }
+}
+
+function toGate(pipe: Writable, filter: Buffer): Launched["gate"] {
+  // What ends before it begins says so by its end.
+  pipe.on("error", () => undefined);
+  return {
+    open: () => void pipe.end(filter, () => pipe.destroy()),
+    close: () => void pipe.destroy(),
+  };
 }
 
 function describeSpawnError(file: string, cause: Error): string {

@@ -29,6 +29,8 @@ export async function listen(supervision: Supervision, options: ListenOptions): 
     serve(socket, supervision, options);
     socket.once("close", () => {
       connections.delete(socket);
+      // Who would have started it is gone.
+      void supervision.dropPrepared();
       watch();
     });
   });
@@ -84,6 +86,10 @@ async function answerCall(
   signal: AbortSignal,
 ): Promise<Answer> {
   switch (call.call) {
+    case "prepare":
+      return { result: supervision.prepare(call.spec) };
+    case "drop":
+      return { result: await supervision.dropPrepared(call.id) };
     case "start":
       return { result: await supervision.start(call.spec) };
     case "list":

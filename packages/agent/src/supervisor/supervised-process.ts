@@ -71,6 +71,7 @@ export class SupervisedProcess {
   async start(launch: Launch): Promise<void> {
     try {
       const { launched, containment } = await launch();
+      launched.gate?.open();
       const input = new InputQueue(launched.input, this.spec.kind === "exec");
       this.#running = { launched, containment, input };
       this.#listen(launched, containment);

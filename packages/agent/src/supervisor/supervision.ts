@@ -10,18 +10,44 @@ import { launchExec } from "./launch.ts";
 import { launchPty } from "./launch-pty.ts";
 import { SupervisedProcess, type Launch } from "./supervised-process.ts";
 
+/** What is launched, and what is to be done when it has ended. */
+type Held = Awaited<ReturnType<Launch>> & { settle(): void };
+
 /** The processes of one workspace, from their start until they are forgotten. */
 export class Supervision {
   readonly #sandbox: Sandbox;
   readonly #clock: Clock;
   readonly #reaper: GroupReaper;
   readonly #processes = new Map<string, { process: SupervisedProcess; started: Promise<void> }>();
+  /** Sandboxes of execs that may not begin yet. */
+  readonly #prepared = new Map<string, Promise<Held>>();
   #stopping: Promise<void> | null = null;
 
   constructor(sandbox: Sandbox, clock: Clock, reaper: GroupReaper) {
     this.#sandbox = sandbox;
     this.#clock = clock;
     this.#reaper = reaper;
+  }
+
+  /**
+   * Sets up the sandbox of an exec that will most likely be started: that takes about as long as it takes to ask whether it
+   * may be. Nothing of it is seen before it is started, and what is not is dropped.
+   */
+  prepare(spec: ProcessSpec): void {
+    const { isolation } = this.#sandbox.surroundings;
+    if (isolation !== "namespace" || spec.kind !== "exec" || this.#stopping !== null) return;
+    if (this.#processes.has(spec.id) || this.#prepared.has(spec.id)) return;
+    const held = this.#launch(spec);
+    this.#prepared.set(spec.id, held);
+    // What is wrong with it is told when it is started.
+    held.catch(() => this.#prepared.delete(spec.id));
+  }
+
+  /** Ends what was prepared and not started: an exec, or all. */
+  async dropPrepared(id?: string): Promise<void> {
+    const dropped = [...this.#prepared].filter(([key]) => id === undefined || key === id);
+    for (const [key] of dropped) this.#prepared.delete(key);
+    await Promise.all(dropped.map(([, held]) => held.then(drop, () => undefined)));
   }
 
   /** Starts a process, once for its id; resolves when it runs or has failed to. */
@@ -34,7 +60,12 @@ export class Supervision {
       this.#sandbox.surroundings.isolation === "namespace",
       this.#clock,
     );
-    const started = process.start(this.#launch(spec, process));
+    const held = this.#takePrepared(spec);
+    const started = process.start(async () => {
+      const launch = await held;
+      void process.ended.then(() => launch.settle());
+      return launch;
+    });
     this.#processes.set(spec.id, { process, started });
     return started;
   }
@@ -76,6 +107,7 @@ export class Supervision {
   /** Ends every process; resolves when none is left, whatever became of its group. */
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
+      await this.dropPrepared();
       const all = [...this.#processes.values()];
       await Promise.all(all.map(({ started }) => started));
       for (const { process } of all) process.end();
@@ -92,22 +124,32 @@ export class Supervision {
     return found;
   }
 
-  #launch(spec: ProcessSpec, process: SupervisedProcess): Launch {
-    const { surroundings, materializationId } = this.#sandbox;
-    return async () => {
-      const folder = await resolveFolder(surroundings.root, spec.cwd);
-      const command = buildCommand(this.#sandbox, spec, folder);
-      const launched =
-        spec.kind === "pty"
-          ? launchPty(command, spec.cols ?? 80, spec.rows ?? 24)
-          : await launchExec(command);
-      this.#reaper.add(launched.pid);
-      void process.ended.then(() => {
-        this.#reaper.remove(launched.pid);
-        command.dispose();
-      });
-      const contained = { materializationId, processId: spec.id, pid: launched.pid };
-      return { launched, containment: contain(surroundings.isolation, contained) };
-    };
+  #takePrepared(spec: ProcessSpec): Promise<Held> {
+    const prepared = this.#prepared.get(spec.id);
+    this.#prepared.delete(spec.id);
+    return prepared === undefined ? this.#launch(spec) : prepared.catch(() => this.#launch(spec));
   }
+
+  async #launch(spec: ProcessSpec): Promise<Held> {
+    const { surroundings, materializationId } = this.#sandbox;
+    const folder = await resolveFolder(surroundings.root, spec.cwd);
+    const command = buildCommand(this.#sandbox, spec, folder);
+    const launched =
+      spec.kind === "pty" ? launchPty(command, spec.cols ?? 80, spec.rows ?? 24) : await launchExec(command);
+    this.#reaper.add(launched.pid);
+    const settle = (): void => {
+      this.#reaper.remove(launched.pid);
+      command.dispose();
+    };
+    const contained = { materializationId, processId: spec.id, pid: launched.pid };
+    return { launched, containment: contain(surroundings.isolation, contained), settle };
+  }
+}
+
+async function drop({ launched, containment, settle }: Held): Promise<void> {
+  launched.gate?.close();
+  await containment.killAll();
+  for (const { readable } of launched.outputs) readable.destroy();
+  await launched.exited;
+  settle();
 }

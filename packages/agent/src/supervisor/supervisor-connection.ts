@@ -94,7 +94,8 @@ export async function connectSupervisor(folder: string): Promise<SupervisorConne
     return new SupervisorConnection(socket);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ECONNREFUSED") return null;
+    // Reset: it died between the call and its answer.
+    if (code === "ENOENT" || code === "ECONNREFUSED" || code === "ECONNRESET") return null;
     throw error;
   }
 }

@@ -25,6 +25,10 @@ export type { ProcessExit, ProcessSpec, ProcessState, Surroundings } from "./cal
 export interface Supervisor {
   /** Resolves when the connection has ended: after `stop` or `release`, or because the supervisor died. */
   readonly gone: Promise<void>;
+  /** Makes ready what can be before an exec may begin, so that its start takes less; it is to be started or dropped. */
+  prepare(spec: ProcessSpec): Promise<void>;
+  /** What was prepared is not started. */
+  drop(id: string): Promise<void>;
   /** Starts a process, once for its id. What cannot be started has an exit that says so. */
   start(spec: ProcessSpec): Promise<void>;
   list(): Promise<ProcessState[]>;
@@ -112,6 +116,12 @@ function toSupervisor(
 ): Supervisor {
   return {
     gone: connection.closed,
+    async prepare(spec) {
+      await connection.call({ call: "prepare", spec });
+    },
+    async drop(id) {
+      await connection.call({ call: "drop", id });
+    },
     async start(spec) {
       await connection.call({ call: "start", spec });
     },

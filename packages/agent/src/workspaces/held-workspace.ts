@@ -131,7 +131,7 @@ export class HeldWorkspace {
    */
   async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
     const prepared = this.#prepared;
-    if (prepared === null || this.#stop !== null) return;
+    if (prepared === null || this.#stop !== null || this.#over.signal.aborted) return;
     if (starts.length > 0) await this.#giveNewFiles(prepared);
     for (const start of starts) {
       if (start.status === "pending") this.#begunAt.set(start.process_id, prepared.committer.versionId());

@@ -117,8 +117,7 @@ export class RelayedProcess {
         this.#inputClosed = state.inputClosed;
         this.#controlSequence = state.controlSequence;
       } else {
-        // Told first: a process is rather lost than started twice.
-        if (!(await this.#tellStarted())) return null;
+        if (!(await this.#mayStart())) return null;
         await supervisor.start(this.#spec());
       }
       this.#begun.resolve(true);
@@ -142,6 +141,20 @@ export class RelayedProcess {
         Object.assign(after, await this.#post<ProcessOutputStored>("output", toWire(chunks)));
       if (exit !== null) return exit;
     }
+  }
+
+  /** Told first: a process is rather lost than started twice. What does not depend on the answer is done meanwhile. */
+  async #mayStart(): Promise<boolean> {
+    const { supervisor } = this.#options;
+    let isWanted = false;
+    // Whatever fails in it is met by the start, or does not matter any more; a former agent's supervisor cannot do it.
+    void supervisor.prepare(this.#spec()).catch(() => undefined);
+    try {
+      isWanted = await this.#tellStarted();
+    } finally {
+      if (!isWanted) void supervisor.drop(this.#start.process_id).catch(() => undefined);
+    }
+    return isWanted;
   }
 
   async #tellStarted(): Promise<boolean> {

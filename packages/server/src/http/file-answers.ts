@@ -25,7 +25,7 @@ import { blobSink, blobSource } from "../core/blobs/store-blob.ts";
 import { wakeKeys } from "../core/feeds/wakes.ts";
 import { changeFiles } from "../core/workspaces/change-files.ts";
 import { requireIdle, requireUsable, requireWorkspace } from "../core/workspaces/require-workspace.ts";
-import { findVersion, type VersionRow } from "../core/versions/version-reads.ts";
+import { findCurrentVersion, findVersion, type VersionRow } from "../core/versions/version-reads.ts";
 import { DomainError, invalidRequest, notFound } from "../domain-error.ts";
 import type { ServerContext } from "../server-context.ts";
 import { decodeTextCursor, encodeTextCursor, pageLimit } from "./page.ts";
@@ -45,7 +45,12 @@ async function readVersion(
   workspaceId: string,
   { source = "current", version_id: versionText }: SourceQuery,
 ): Promise<VersionRow> {
-  const workspace = await requireWorkspace(server.db, scope.environmentId, workspaceId);
+  if (source === "current" && versionText === undefined) {
+    const current = await findCurrentVersion(server.db, scope.environmentId, workspaceId);
+    if (current === null) throw notFound();
+    return current;
+  }
+  await requireWorkspace(server.db, scope.environmentId, workspaceId);
   if (source === "live") {
     throw new DomainError(
       "not_implemented",
@@ -57,11 +62,7 @@ async function readVersion(
       throw invalidRequest([{ path: "version_id", message: "is required with source=version" }]);
     return requireVersion(server, scope, workspaceId, versionText);
   }
-  if (versionText !== undefined)
-    throw invalidRequest([{ path: "version_id", message: "may only be sent with source=version" }]);
-  const current = await findVersion(server.db, scope.environmentId, workspace.currentVersionId);
-  if (current === null) throw notFound();
-  return current;
+  throw invalidRequest([{ path: "version_id", message: "may only be sent with source=version" }]);
 }
 
 const loadTree = async (

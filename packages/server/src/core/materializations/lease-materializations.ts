@@ -54,7 +54,6 @@ export async function leaseMaterializations(
   const deadline = context.clock() + call.waitMs;
   await noteIsolation(context.db, call.workerId, call.isolation);
   for (;;) {
-    const worker = await requireActiveWorker(context, call.workerId);
     const remainingMs = Math.max(0, deadline - context.clock());
     const ended = new AbortController();
     const until = AbortSignal.any([signal, ended.signal]);
@@ -65,7 +64,7 @@ export async function leaseMaterializations(
       context.wakes.wait(wakeKeys.workerWorkspaces(call.workerId), pauseMs, until),
     ]);
     try {
-      const answer = await look(context, call, worker.status === "active" ? call.limit : 0);
+      const answer = await look(context, call);
       if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return answer;
       await woken;
     } finally {
@@ -81,21 +80,26 @@ async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: stri
   return worker;
 }
 
-async function look(
-  { db, clock, leaseDurationMs }: WorkspaceLeaseContext,
-  call: WorkspaceLeaseCall,
-  limit: number,
-): Promise<WorkspaceLeaseAnswer> {
-  const now = clock();
+async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): Promise<WorkspaceLeaseAnswer> {
+  const { db, clock, leaseDurationMs } = context;
   const { workerId, workerGroupId, isolation } = call;
+  // Beside each other: a command waits for the answer. What is said of a process is checked by the epoch when it is begun.
+  const [worker, processes] = await Promise.all([
+    requireActiveWorker(context, workerId),
+    lookForProcesses(db, workerId, call.held),
+  ]);
+  const now = clock();
+  const limit = worker.status === "active" ? call.limit : 0;
   const claim = { workerId, workerGroupId, isolation, limit, now, leaseExpiresAt: now + leaseDurationMs };
-  if (limit > 0) await db.transaction((tx) => claimMaterializations(tx, claim));
+  // One statement, which is a transaction of its own.
+  if (limit > 0) await claimMaterializations(db, claim);
   const rows = await listHeldMaterializations(db, workerId);
   const known = new Map(call.held.map((item) => [keyOf(item.materialization_id, item.epoch), item]));
   const isKnown = (row: MaterializationRow) => known.get(keyOf(encodeId("mat", row.id), row.epoch));
   const unknown = rows.filter((row) => isKnown(row) === undefined);
   const stops = rows.filter((row) => row.status === "stopping" && isKnown(row)?.stopping === false);
-  const facts = await listMaterializationFacts(db, [...unknown, ...stops]);
+  const untold = [...unknown, ...stops];
+  const facts = untold.length === 0 ? [] : await listMaterializationFacts(db, untold);
   const isUnknown = new Set(unknown.map(({ id }) => id));
   const held = new Set(rows.map((row) => keyOf(encodeId("mat", row.id), row.epoch)));
   return {
@@ -104,7 +108,7 @@ async function look(
     lost: call.held
       .filter((item) => !held.has(keyOf(item.materialization_id, item.epoch)))
       .map((item) => item.materialization_id),
-    processes: await lookForProcesses(db, workerId, call.held),
+    processes,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Isolation, MaterializationStatus } from "@keelson/contract";
-import type { Tx } from "../../db/queryable.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
 export type MaterializationInsert = {
@@ -87,10 +87,10 @@ export type Claim = {
  * are being changed are left to the next look.
  */
 export function claimMaterializations(
-  tx: Tx,
+  db: Queryable,
   claim: Claim,
 ): Promise<{ environmentId: string; id: string; workspaceId: string }[]> {
-  return tx.query(sql`
+  return db.query(sql`
     WITH chosen AS (
       SELECT m.environment_id, m.id, w.current_version_id
       FROM materializations m JOIN workspaces w ON w.environment_id = m.environment_id AND w.id = m.workspace_id

@@ -34,7 +34,8 @@ export async function requestMaterialization(
       break;
     case "none":
       await touchMaterialization(tx, environmentId, workspace.materializationId as string, now);
-      break;
+      // Read under the lock, and nothing else of it has changed.
+      return { ...workspace, lastActivityAt: Math.max(workspace.lastActivityAt, now) };
   }
   const requested = await findWorkspace(tx, environmentId, workspaceId);
   if (requested === null) throw new Error("A workspace vanished while it was locked.");

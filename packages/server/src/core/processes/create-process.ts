@@ -1,7 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { requestMaterialization } from "../materializations/request-materialization.ts";
-import { findProcess, type ProcessRow } from "./process-reads.ts";
+import type { ProcessRow } from "./process-reads.ts";
 import { insertProcess, type ProcessInsert } from "./process-writes.ts";
 
 export type ProcessCreation = Omit<ProcessInsert, "id">;
@@ -17,11 +17,8 @@ export async function createProcess(
   newUuid: NewUuid,
   creation: ProcessCreation,
 ): Promise<{ process: ProcessRow; workerId: string | null }> {
-  const { environmentId, workspaceId, kind, createdAt } = creation;
+  const { environmentId, workspaceId, createdAt } = creation;
   const workspace = await requestMaterialization(tx, newUuid, environmentId, workspaceId, createdAt);
-  const id = newUuid();
-  await insertProcess(tx, { ...creation, id });
-  const process = await findProcess(tx, { environmentId, workspaceId, kind, id });
-  if (process === null) throw new Error("A process is not there after its insert.");
+  const process = await insertProcess(tx, { ...creation, id: newUuid() });
   return { process, workerId: workspace.materializationStatus === "live" ? workspace.workerId : null };
 }

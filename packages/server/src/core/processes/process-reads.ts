@@ -37,7 +37,7 @@ export type ProcessRow = {
   updatedAt: number;
 };
 
-const COLUMNS = rawSql(`
+export const PROCESS_COLUMNS = rawSql(`
   p.environment_id AS "environmentId", p.id, p.workspace_id AS "workspaceId", p.kind, p.status,
   p.materialization_id AS "materializationId", p.command, p.cwd, p.env_names AS "envNames", p.env, p.timeout_ms AS "timeoutMs",
   p.cols, p.rows, p.input_bytes AS "inputBytes", p.input_taken AS "inputTaken", p.input_closed AS "inputClosed",
@@ -50,7 +50,7 @@ export type ProcessKey = { environmentId: string; workspaceId: string; kind: Pro
 
 export async function findProcess(db: Queryable, key: ProcessKey): Promise<ProcessRow | null> {
   const [row] = await db.query<ProcessRow>(sql`
-    SELECT ${COLUMNS} FROM processes p
+    SELECT ${PROCESS_COLUMNS} FROM processes p
     WHERE p.environment_id = ${key.environmentId} AND p.id = ${key.id} AND p.workspace_id = ${key.workspaceId}
       AND p.kind = ${key.kind}`);
   return row ?? null;
@@ -58,7 +58,7 @@ export async function findProcess(db: Queryable, key: ProcessKey): Promise<Proce
 
 export async function lockProcess(tx: Tx, key: ProcessKey): Promise<ProcessRow | null> {
   const [row] = await tx.query<ProcessRow>(sql`
-    SELECT ${COLUMNS} FROM processes p
+    SELECT ${PROCESS_COLUMNS} FROM processes p
     WHERE p.environment_id = ${key.environmentId} AND p.id = ${key.id} AND p.workspace_id = ${key.workspaceId}
       AND p.kind = ${key.kind} FOR NO KEY UPDATE`);
   return row ?? null;
@@ -72,7 +72,7 @@ export function listProcesses(
   limit: number,
 ): Promise<ProcessRow[]> {
   return db.query<ProcessRow>(sql`
-    SELECT ${COLUMNS} FROM processes p
+    SELECT ${PROCESS_COLUMNS} FROM processes p
     WHERE p.environment_id = ${key.environmentId} AND p.workspace_id = ${key.workspaceId} AND p.kind = ${key.kind}
       AND (${before}::uuid IS NULL OR p.id < ${before}::uuid)
     ORDER BY p.id DESC LIMIT ${limit}`);
@@ -92,7 +92,7 @@ export type HeldKey = {
  */
 export async function lockHeldProcess(tx: Tx, key: HeldKey): Promise<ProcessRow | null> {
   const [row] = await tx.query<ProcessRow>(sql`
-    SELECT ${COLUMNS} FROM materializations m
+    SELECT ${PROCESS_COLUMNS} FROM materializations m
     JOIN processes p ON p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id
     WHERE m.environment_id = ${key.environmentId} AND m.id = ${key.materializationId} AND m.epoch = ${key.epoch}
       AND m.worker_id = ${key.workerId} AND m.status IN ('live', 'stopping') AND p.id = ${key.processId}
@@ -107,7 +107,7 @@ export function listActiveProcesses(
   workerId: string,
 ): Promise<(ProcessRow & { liveIn: string })[]> {
   return db.query<ProcessRow & { liveIn: string }>(sql`
-    SELECT ${COLUMNS}, m.id AS "liveIn" FROM materializations m
+    SELECT ${PROCESS_COLUMNS}, m.id AS "liveIn" FROM materializations m
     JOIN processes p ON p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id
     WHERE m.worker_id = ${workerId} AND p.status IN ('pending', 'running')
       AND (m.status = 'live' OR (m.status = 'stopping' AND p.status = 'running'))
@@ -121,7 +121,7 @@ export function listActiveInWorkspace(
   workspaceId: string,
 ): Promise<ProcessRow[]> {
   return db.query<ProcessRow>(sql`
-    SELECT ${COLUMNS} FROM processes p
+    SELECT ${PROCESS_COLUMNS} FROM processes p
     WHERE p.environment_id = ${environmentId} AND p.workspace_id = ${workspaceId} AND p.status IN ('pending', 'running')
     ORDER BY p.id FOR NO KEY UPDATE`);
 }

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { NewControl, ProcessKind, ProcessStatus } from "./processes.ts";
-import type { StoredStream } from "./process-reads.ts";
+import { PROCESS_COLUMNS, type ProcessRow, type StoredStream } from "./process-reads.ts";
 
 export type ProcessInsert = {
   environmentId: string;
@@ -20,17 +20,20 @@ export type ProcessInsert = {
   createdAt: number;
 };
 
-export async function insertProcess(tx: Tx, row: ProcessInsert): Promise<void> {
+export async function insertProcess(tx: Tx, row: ProcessInsert): Promise<ProcessRow> {
   const names = Object.keys(row.env);
-  await tx.query(sql`
-    INSERT INTO processes (environment_id, id, workspace_id, kind, command, cwd, env_names, env, timeout_ms, cols, rows,
+  const [inserted] = await tx.query<ProcessRow>(sql`
+    INSERT INTO processes AS p (environment_id, id, workspace_id, kind, command, cwd, env_names, env, timeout_ms, cols, rows,
       input_bytes, input_closed, created_at, updated_at)
     SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.workspaceId}::uuid, ${row.kind}::text, ${row.command}::text,
       ${row.cwd}::text, ${names}::text[], ${names.length === 0 ? null : JSON.stringify(row.env)}::text, ${row.timeoutMs}::bigint,
       ${row.cols}::smallint, ${row.rows}::smallint, ${row.input?.length ?? 0}::bigint, ${row.input !== null}::boolean, at, at
-    FROM to_timestamp(${row.createdAt}::float8 / 1000) AS at`);
+    FROM to_timestamp(${row.createdAt}::float8 / 1000) AS at
+    RETURNING ${PROCESS_COLUMNS}`);
+  if (inserted === undefined) throw new Error("A process is not there after its insert.");
   if (row.input !== null && row.input.length > 0)
     await insertInput(tx, row.environmentId, row.id, 0, row.input);
+  return inserted;
 }
 
 async function insertInput(

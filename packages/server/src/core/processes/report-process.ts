@@ -2,7 +2,7 @@ import { decodeId, type ProcessEnded, type ProcessOutput, type ProcessStarted } 
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import { leaseLost } from "../materializations/lock-held-materialization.ts";
-import { noteUse } from "../materializations/note-use.ts";
+import { noteHeldUse } from "../materializations/note-held-use.ts";
 import { findVersion } from "../versions/version-reads.ts";
 import { decideEnded, decideStarted } from "./processes.ts";
 import { lockHeldProcess, type ProcessRow, type StoredStream } from "./process-reads.ts";
@@ -26,6 +26,10 @@ async function lockHeld(tx: Tx, workerId: string, fields: ProcessFields): Promis
   return process;
 }
 
+/** What is reported of a locked process is a use of what it runs in, which was locked with it. */
+const noteReport = (tx: Tx, process: ProcessRow, fields: ProcessFields, now: number): Promise<void> =>
+  noteHeldUse(tx, process.environmentId, decodeId("mat", fields.materialization_id) as string, now);
+
 /** @throws DomainError `lease_lost`; `invalid_state` when the process has ended: the worker ends it. */
 export async function reportStarted(
   tx: Tx,
@@ -40,7 +44,7 @@ export async function reportStarted(
   const materializationId = decodeId("mat", fields.materialization_id) as string;
   if (decision.kind === "move")
     await markRunning(tx, process.environmentId, process.id, materializationId, now);
-  await noteUse(tx, process, now);
+  await noteReport(tx, process, fields, now);
   return process;
 }
 
@@ -82,7 +86,7 @@ export async function reportOutput(
     if (ends[stream] - first > KEPT_OUTPUT_BYTES + DROPPED_AT_ONCE_BYTES)
       await dropOldOutput(tx, process, stream, ends[stream] - KEPT_OUTPUT_BYTES);
   }
-  if (outputs.length > 0) await noteUse(tx, process, now);
+  if (outputs.length > 0) await noteReport(tx, process, report, now);
   return { process, ends };
 }
 
@@ -119,7 +123,7 @@ export async function reportEnded(
     versionId: await requireOwnVersion(tx, process, report.version_id ?? null),
   };
   await markEnded(tx, process.environmentId, process.id, ending, now);
-  await noteUse(tx, process, now);
+  await noteReport(tx, process, report, now);
   return process;
 }
 

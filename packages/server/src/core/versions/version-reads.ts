@@ -34,6 +34,20 @@ export async function findVersion(
   return row ?? null;
 }
 
+/** The current version of a workspace that has not been deleted. */
+export async function findCurrentVersion(
+  db: Queryable,
+  environmentId: string,
+  workspaceId: string,
+): Promise<VersionRow | null> {
+  const [row] = await db.query<VersionRow>(sql`
+    SELECT ${COLUMNS} FROM workspace_versions
+    WHERE environment_id = ${environmentId} AND id = (
+      SELECT w.current_version_id FROM workspaces w
+      WHERE w.environment_id = ${environmentId} AND w.id = ${workspaceId} AND w.status <> 'deleted')`);
+  return row ?? null;
+}
+
 /** As `findVersion`, and it cannot go before this transaction ends. */
 export async function holdVersion(
   db: Queryable,
