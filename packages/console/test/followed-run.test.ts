@@ -200,7 +200,9 @@ describe("a run that is followed", options, () => {
       await say(worker, lease, { logs: logChunks(text), events: [event, event] });
       if (reports < 100) continue;
       await setTimeout(Math.max(0, 1000 * (reports / LONG_REPORTS_PER_SECOND - secondsSince())));
-      if (secondsSince() > (heap.at(-1)?.atS ?? 0) + 60) await measure();
+      if (secondsSince() < (heap.at(-1)?.atS ?? 0) + 60) continue;
+      await worker.renewToken();
+      await measure();
     }
     await measure();
     await until(console.page, `document.querySelectorAll("[data-log-row]").length < 400`);

@@ -24,6 +24,8 @@ export interface HeldLease {
 export interface RawWorker {
   readonly token: string;
   readonly id: string;
+  /** Takes a new token for the one it has, which ends after an hour. */
+  renewToken(): Promise<void>;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   /** One lease call; by default it does not wait. */
   lease(options?: { limit?: number; wait?: string; requestId?: string }): Promise<Json>;
@@ -64,10 +66,14 @@ export function heldLease(execution: Json): HeldLease {
   };
 }
 
-async function mintToken(server: ApiServer, mount: string): Promise<{ token: string; id: string }> {
+async function mintToken(
+  server: ApiServer,
+  mount: string,
+  by: object = { enrollment_token: server.credentials.enrollment_token },
+): Promise<{ token: string; id: string }> {
   const { status, body } = await server.call("POST", `${mount}/auth/token`, {
     as: null,
-    body: { enrollment_token: server.credentials.enrollment_token, worker_protocol_version: 1 },
+    body: { ...by, worker_protocol_version: 1 },
   });
   assert.equal(status, 200, JSON.stringify(body));
   return { token: body.token, id: body.worker.id };
@@ -79,7 +85,8 @@ export async function enrollWorker(
   options: { mount?: string; activate?: boolean; workspaces?: number } = {},
 ): Promise<RawWorker> {
   const mount = options.mount ?? "/worker/v1";
-  const { token, id } = await mintToken(server, mount);
+  const { id, ...minted } = await mintToken(server, mount);
+  let { token } = minted;
 
   const call: RawWorker["call"] = (method, path, body) =>
     server.call(method, mount + path, { as: token, ...(body === undefined ? {} : { body }) });
@@ -108,8 +115,13 @@ export async function enrollWorker(
     (await results(...operations)).map(({ status, error }: Json) => (error === null ? status : error.code));
 
   const worker: RawWorker = {
-    token,
+    get token() {
+      return token;
+    },
     id,
+    renewToken: async () => {
+      ({ token } = await mintToken(server, mount, { worker_id: id, token }));
+    },
     call,
     lease,
     hold,
