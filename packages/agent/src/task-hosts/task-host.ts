@@ -380,7 +380,7 @@ export class TaskHost {
 
   /** Everything posted in one turn is one frame. */
   #post(message: ToHost): void {
-    if (this.#outbox.length === 0) setImmediate(() => this.#sendOutbox());
+    if (this.#outbox.length === 0) queueMicrotask(() => this.#sendOutbox());
     this.#outbox.push(JSON.stringify(message));
   }
 
