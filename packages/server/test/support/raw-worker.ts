@@ -79,6 +79,15 @@ async function mintToken(
   return { token: body.token, id: body.worker.id };
 }
 
+async function untilSeen(server: ApiServer, workerId: string, requestId: string): Promise<void> {
+  for (;;) {
+    const [row] = await server.db.query<{ seen: boolean }>(sql`
+      SELECT lease_request_id = ${requestId} AS seen FROM workers WHERE id = ${decodeId("wkr", workerId)}`);
+    if (row?.seen === true) return;
+    await setTimeout(5);
+  }
+}
+
 /** Enrolls a worker of the default group; `active` unless it is told to stop before. */
 export async function enrollWorker(
   server: ApiServer,
@@ -129,14 +138,7 @@ export async function enrollWorker(
       const operations = held.splice(0).map((lease) => lease.operation("release", { outcome: "cancelled" }));
       if (operations.length > 0) await report(...operations);
     },
-    seesRequest: async (requestId) => {
-      for (;;) {
-        const [row] = await server.db.query<{ seen: boolean }>(sql`
-          SELECT lease_request_id = ${requestId} AS seen FROM workers WHERE id = ${decodeId("wkr", id)}`);
-        if (row?.seen === true) return;
-        await setTimeout(5);
-      }
-    },
+    seesRequest: (requestId) => untilSeen(server, id, requestId),
     take,
     results,
     takeOne: async () => (await take(1))[0] as HeldLease,
