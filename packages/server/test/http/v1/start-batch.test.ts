@@ -10,6 +10,10 @@ const MANIFEST = {
   ],
 };
 
+// What a route answered is looked into freely.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any;
+
 let scene: RunScene;
 before(async () => {
   scene = await startRunScene(MANIFEST);
@@ -61,6 +65,38 @@ describe("a batch of starts", () => {
     assert.equal(body.results[0].error, null);
     for (const index of [0, 6]) await scene.cancel(body.results[index].run.id);
   });
+
+  for (const isKeyed of [false, true])
+    test(`stores each start as it was asked for, ${isKeyed ? "some with keys" : "without keys"}`, async () => {
+      // Values that come round at different paces, so that runs are alike in all kinds of ways.
+      const each = (n: number): object[] => [
+        { task: n % 2 === 0 ? "plain" : "declared", payload: { n, text: 'é "\\\u0000{}, \u{1f600}' } },
+        n % 3 === 0 ? { priority: n % 5 } : {},
+        n % 5 === 0 ? { tags: [`t${n}`, 'a "b", {c}'] } : {},
+        n % 7 === 0 ? { metadata: { n, words: "it's, {NULL}" } } : {},
+        n % 11 === 0 ? { delay: "1h", ttl: "2h" } : {},
+        n % 13 === 0 ? { queue: "slow", concurrency_key: `k${n % 4}` } : {},
+        n % 17 === 0 ? { max_duration: `${n + 62}s`, retry: { max_attempts: 2 } } : {},
+        isKeyed && n % 4 === 0 ? { idempotency_key: `mixed ${n}` } : {},
+      ];
+      const starts: Json[] = Array.from({ length: 120 }, (_, n) => Object.assign({}, ...each(n)));
+      const { body } = await scene.call("POST", "/v1/tasks/start-batch", { body: { starts } });
+      for (const [n, { run: answered }] of (body.results as Json[]).entries()) {
+        const asked = starts[n];
+        assert.deepEqual(
+          [answered.task, answered.payload, answered.priority, answered.tags, answered.metadata],
+          [asked.task, asked.payload, asked.priority ?? 0, asked.tags ?? [], asked.metadata ?? {}],
+        );
+        assert.equal(answered.concurrency_key, asked.concurrency_key ?? null);
+        assert.equal(answered.max_duration, asked.max_duration ?? null);
+        assert.equal(answered.start_at !== null, asked.delay !== undefined);
+        assert.equal(answered.expires_at !== null, asked.ttl !== undefined);
+        const { body: stored } = await scene.call("GET", `/v1/runs/${answered.id}`);
+        // What has since become of it is not what was asked.
+        const { updated_at: updatedAt } = answered;
+        assert.deepEqual({ ...stored, status_reason: null, updated_at: updatedAt }, answered);
+      }
+    });
 
   test("takes 500 starts and no more, and refuses a malformed one as a whole", async () => {
     const batch = (starts: object[]) => scene.call("POST", "/v1/tasks/start-batch", { body: { starts } });
