@@ -12,8 +12,8 @@ export type TokenLoopContext = { db: Database; clock: Clock; wakes: Wakes };
 const PURGE_INTERVAL_MS = 60_000;
 
 /**
- * Expires tokens whose time has run out (a late completion is refused at once), and drops public access tokens that are good for nothing any more. Every replica
- * runs it; rows are taken with SKIP LOCKED.
+ * Expires tokens whose time has run out (a late completion is refused at once), and drops public access tokens that are
+ * good for nothing any more. Every replica runs it; rows are taken with SKIP LOCKED.
  */
 export const tokenLoops = ({ db, clock, wakes }: TokenLoopContext): LoopWork[] => [
   {
