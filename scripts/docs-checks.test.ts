@@ -123,7 +123,7 @@ describe("text", () => {
   test("names what there is", async () => {
     const right = "`keelson run get`, `POST /v1/tasks/{declaredID}/start`, `/api/worker`, `KEELSON_DATA_DIR`";
     assert.equal(found((await checkMentions([pageOf(right)])).findings), "");
-    const wrong = "`keelson run show`\n`GET /v1/nothing`\nKEELSON_NOTHING\n";
+    const wrong = "`keelson run nothing`\n`GET /v1/nothing`\nKEELSON_NOTHING\n";
     const { findings } = await checkMentions([pageOf(wrong)]);
     assert.deepEqual(
       findings.map(({ place }) => place),

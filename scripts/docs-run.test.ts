@@ -32,8 +32,8 @@ describe("what is run", { skip: !hasRecorder() && "bash is older than 4" }, () =
       path.join(folder, "scripts/run.mjs"),
       `process.argv[1] = ${run};\nawait import(${run});\n`,
     );
-    const { url, apiKey } = everything;
-    await writeFile(path.join(folder, ".keelson/credentials.json"), JSON.stringify({ url, api_key: apiKey }));
+    const { url, api_key } = everything.credentials;
+    await writeFile(path.join(folder, ".keelson/credentials.json"), JSON.stringify({ url, api_key }));
     return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
   }
 

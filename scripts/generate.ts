@@ -1,4 +1,4 @@
-// Writes what is made from the code and committed: OpenAPI documents and reference pages.
+// Writes what is made from the code and committed: OpenAPI documents, reference pages and the console's routes.
 // `--check` writes nothing and fails when something is stale.
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,14 +10,19 @@ import { configurationPage } from "./reference/configuration.ts";
 import { errorsPage } from "./reference/errors.ts";
 import { eventsPage } from "./reference/events.ts";
 import { limitsTable } from "./reference/limits.ts";
+import { llmsText } from "./reference/llms.ts";
 import { withPart } from "./reference/markdown.ts";
 import { permissionsPage } from "./reference/permissions.ts";
+import { consoleRoutes } from "./routes/console-routes.ts";
+import { wireShapes } from "./shapes/wire-shapes.ts";
 import { sdkPages } from "./reference/sdk/pages.ts";
 import { stateMachinesPage } from "./reference/state-machines.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
 const read = (file: string): Promise<string> => readFile(path.join(root, file), "utf8");
+
+const LLMS = "docs/llms.txt";
 
 /** Pages that people write, with parts that are generated. */
 async function mixedPages(): Promise<[file: string, text: string][]> {
@@ -38,6 +43,8 @@ async function generated(): Promise<Map<string, string>> {
     ["docs/reference/permissions.md", permissionsPage()],
     ["docs/reference/configuration.md", configurationPage()],
     ...sdkPages(),
+    ...consoleRoutes(routes),
+    ...wireShapes(),
     ...(await mixedPages()),
   ]);
   for (const family of familiesOf(routes)) {
@@ -49,15 +56,26 @@ async function generated(): Promise<Map<string, string>> {
   return files;
 }
 
-/** Documents of families that no longer exist. */
+/** Folders in which everything is generated. */
+const FOLDERS = ["openapi", "packages/console/src/api/routes"];
+
+/** Documents of families, and routes of resources, that no longer exist. */
 async function listLeftOver(files: ReadonlyMap<string, string>): Promise<string[]> {
-  const names = await readdir(path.join(root, "openapi")).catch(() => []);
-  return names.map((name) => `openapi/${name}`).filter((file) => file.endsWith(".json") && !files.has(file));
+  const found = await Promise.all(
+    FOLDERS.map(async (folder) => {
+      const names = await readdir(path.join(root, folder)).catch(() => []);
+      return names.map((name) => `${folder}/${name}`);
+    }),
+  );
+  return found.flat().filter((file) => !files.has(file));
 }
 
+const isCheck = process.argv.includes("--check");
 const files = await generated();
 const leftOver = await listLeftOver(files);
-if (process.argv.includes("--check")) {
+// The list of pages is of the pages as they are then: it comes last.
+if (isCheck) {
+  files.set(LLMS, llmsText());
   const stale = [...leftOver];
   for (const [file, text] of files) {
     if ((await read(file).catch(() => null)) !== text) stale.push(file);
@@ -71,6 +89,7 @@ if (process.argv.includes("--check")) {
     await mkdir(path.dirname(path.join(root, file)), { recursive: true });
     await writeFile(path.join(root, file), text);
   }
+  await writeFile(path.join(root, LLMS), llmsText());
   for (const file of leftOver) await rm(path.join(root, file));
-  process.stdout.write(`Wrote ${files.size} files.\n`);
+  process.stdout.write(`Wrote ${files.size + 1} files.\n`);
 }

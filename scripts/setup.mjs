@@ -5,11 +5,11 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { findNode, isAtLeast, nodePackage } from "../packages/cli/bin/find-node.mjs";
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 
 const OLDEST_NODE_FOR_SCRIPTS = [20, 0];
-const OLDEST_NODE_FOR_KEELSON = [24, 11];
 
 /** Installs what is missing and returns the path of the Node to run Keelson with. Ends the process when it cannot. */
 export function ensureSetUp() {
@@ -19,7 +19,12 @@ export function ensureSetUp() {
     );
   }
   if (!isInstalled()) install();
-  return findNode();
+  try {
+    // Brought by the lock file for Linux.
+    return findNode(path.join(root, "node_modules", nodePackage, "bin", "node"));
+  } catch (error) {
+    return fail(error.message);
+  }
 }
 
 /**
@@ -59,26 +64,6 @@ function install() {
   if (result.signal) fail("The installation was interrupted; start again.");
   if (result.status !== 0) fail("The installation failed; what npm said is above.");
   process.stderr.write(`Installed in ${((performance.now() - startedAt) / 1000).toFixed(0)} s.\n`);
-}
-
-function findNode() {
-  // Brought by the lock file for Linux.
-  const own = path.join(root, "node_modules", `node-${process.platform}-${process.arch}`, "bin", "node");
-  if (existsSync(own)) {
-    // It needs glibc, which Alpine for instance has not.
-    const { status, stdout } = spawnSync(own, ["--version"], { encoding: "utf8" });
-    if (status === 0 && isAtLeast(stdout.trim().slice(1), OLDEST_NODE_FOR_KEELSON)) return own;
-  }
-  if (isAtLeast(process.versions.node, OLDEST_NODE_FOR_KEELSON)) return process.execPath;
-  return fail(
-    `Keelson runs on Node ${OLDEST_NODE_FOR_KEELSON.join(".")} or later; this is Node ${process.versions.node}, and none is bundled for ${process.platform}-${process.arch}. ` +
-      "Get one from https://nodejs.org and start again.",
-  );
-}
-
-function isAtLeast(version, [major, minor]) {
-  const [foundMajor = 0, foundMinor = 0] = version.split(".").map(Number);
-  return foundMajor > major || (foundMajor === major && foundMinor >= minor);
 }
 
 function fail(message) {

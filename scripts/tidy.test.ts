@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { checkSizes } from "./tidy/check-files.ts";
+import { checkSizes, checkSqlHomes, checkTransactions, checkWireWords } from "./tidy/check-files.ts";
 import { buildRepository, readRepository } from "./tidy/repository.ts";
 import { findUntidiness, formatFinding } from "./tidy.ts";
 
@@ -19,7 +19,8 @@ function findIn(files: Readonly<Record<string, string>>): string[] {
     "packages/sdk/src/index.ts": "export const sdk = 1;\n",
   };
   const all = Object.entries({ ...base, ...files }).map(([path, text]) => ({ path, text }));
-  return findUntidiness(buildRepository(all)).map((finding) => formatFinding(finding));
+  const held = { sqlElsewhere: new Set<string>(), transactionsElsewhere: new Set<string>(), wireWords: 0 };
+  return findUntidiness(buildRepository(all), held).map((finding) => formatFinding(finding));
 }
 
 function manifest(name: string): string {
@@ -32,6 +33,12 @@ function assertFinding(found: readonly string[], place: string, text: RegExp): v
   assert.equal(found.length, 1, `expected one finding, got:\n${found.join("\n")}`);
   assert.ok(found[0]?.startsWith(`${place} `), found[0]);
   assert.match(found[0] ?? "", text);
+}
+
+/** These findings and no others, in this order. */
+function assertFindings(found: readonly string[], expected: readonly [place: string, text: RegExp][]): void {
+  assert.equal(found.length, expected.length, found.join("\n"));
+  for (const [index, [place, text]] of expected.entries()) assertFinding([found[index] ?? ""], place, text);
 }
 
 test("this repository is tidy", () => {
@@ -55,17 +62,17 @@ test("a repository that breaks no rule has no finding", () => {
 describe("the import table", () => {
   const writes = { [`${server}/core/runs/run-writes.ts`]: "export const insert = 1;\n" };
 
-  test("keeps an HTTP family away from writes", () => {
-    const path = `${server}/http/v1/runs.ts`;
-    const route = `\nimport { insert } from "../../core/runs/run-writes.ts";\nexport const route = insert;\n`;
-    const main = { [`${server}/main.ts`]: `import "./http/v1/runs.ts";\n` };
+  test("keeps an HTTP resource away from writes", () => {
+    const path = `${server}/http/resources/runs/routes.ts`;
+    const route = `\nimport { insert } from "../../../core/runs/run-writes.ts";\nexport const route = insert;\n`;
+    const main = { [`${server}/main.ts`]: `import "./http/resources/runs/routes.ts";\n` };
     assertFinding(findIn({ ...writes, ...main, [path]: route }), `${path}:2`, /must not import/);
   });
 
   test("keeps a resource away from the writes of another", () => {
-    const path = `${server}/core/tasks/start-task.ts`;
+    const path = `${server}/core/schedules/start-task.ts`;
     const operation = `import { insert } from "../runs/run-writes.ts";\nexport const start = insert;\n`;
-    const main = { [`${server}/main.ts`]: `import "./core/tasks/start-task.ts";\n` };
+    const main = { [`${server}/main.ts`]: `import "./core/schedules/start-task.ts";\n` };
     assertFinding(
       findIn({ ...writes, ...main, [path]: operation }),
       `${path}:1`,
@@ -102,16 +109,16 @@ describe("the import table", () => {
     assertFinding(findIn({ [sdk]: byPath }), `${sdk}:1`, /import the package by its name/);
   });
 
-  test("lets an HTTP family name the types of the database layer, not use it", () => {
-    const path = `${server}/http/v1/runs.ts`;
+  test("lets an HTTP resource name the types of the database layer, not use it", () => {
+    const path = `${server}/http/resources/runs/routes.ts`;
     const files = {
-      [`${server}/main.ts`]: `import "./http/v1/runs.ts";\n`,
+      [`${server}/main.ts`]: `import "./http/resources/runs/routes.ts";\n`,
       [`${server}/db/sql.ts`]: "export const sql = 1;\n",
     };
-    const types = `import type { sql } from "../../db/sql.ts";\nexport type S = typeof sql;\n`;
+    const types = `import type { sql } from "../../../db/sql.ts";\nexport type S = typeof sql;\n`;
     assert.deepEqual(findIn({ ...files, [path]: types }), []);
-    const values = `export { sql } from "../../db/sql.ts";\n`;
-    assertFinding(findIn({ ...files, [path]: values }), `${path}:1`, /an HTTP family must not import/);
+    const values = `export { sql } from "../../../db/sql.ts";\n`;
+    assertFinding(findIn({ ...files, [path]: values }), `${path}:1`, /an HTTP resource must not import/);
   });
 
   test("asks for a row for a folder it does not know", () => {
@@ -121,6 +128,86 @@ describe("the import table", () => {
       [`${server}/main.ts`]: `import "./gizmos/gizmo.ts";\n`,
     });
     assertFinding(found, `${path}:1`, /give its folder a row/);
+  });
+});
+
+describe("the slices of core", () => {
+  const at = (path: string): string => `${server}/core/${path}`;
+  const find = { [at("runs/find-run.ts")]: "export const find = 1;\n" };
+  const start = (path: string, text: string) => ({
+    [`${server}/main.ts`]: `import "./core/${path}"; import "./core/runs/find-run.ts";\n`,
+    [at(path)]: text,
+  });
+
+  test("are read from the top down: a slice imports those under it, and no others", () => {
+    const text = `import { find } from "../runs/find-run.ts";\nexport const again = find;\n`;
+    assert.deepEqual(findIn({ ...find, ...start("schedules/start-again.ts", text) }), []);
+    const up = findIn({ ...find, ...start("workspaces/start-again.ts", text) });
+    assertFinding(up, `${at("workspaces/start-again.ts")}:1`, /imports runs, which is not under workspaces/);
+    const beside = findIn({ ...find, ...start("processes/start-again.ts", text) });
+    assertFinding(beside, `${at("processes/start-again.ts")}:1`, /move the file up, or what both need down/);
+  });
+
+  test("may name the types of those above, and use their models", () => {
+    const types = `import type { find } from "../runs/find-run.ts";\nexport type Find = typeof find;\n`;
+    assert.deepEqual(findIn({ ...find, ...start("workspaces/start-again.ts", types) }), []);
+    const model = { [at("runs/run.ts")]: "export const run = 1;\n" };
+    const pure = `export { run } from "../runs/run.ts";\n`;
+    assert.deepEqual(findIn({ ...find, ...model, ...start("workspaces/start-again.ts", pure) }), []);
+  });
+
+  test("have a place in that order", () => {
+    const found = findIn({ ...find, ...start("gizmos/start-gizmo.ts", "export const gizmo = 1;\n") });
+    assertFinding(found, `${at("gizmos/start-gizmo.ts")}:1`, /slice gizmos, which has no row in SLICES/);
+  });
+
+  test("have their statements in reads and writes", () => {
+    const sql = { [`${server}/db/sql.ts`]: "export const sql = String.raw;\n" };
+    const text = 'import { sql } from "../../db/sql.ts";\nexport const one = sql`SELECT 1`;\n';
+    assert.deepEqual(findIn({ ...find, ...sql, ...start("runs/run-reads.ts", text) }), []);
+    const found = findIn({ ...find, ...sql, ...start("runs/start-run.ts", text) });
+    assertFinding(found, `${at("runs/start-run.ts")}:2`, /has SQL: move the statement/);
+  });
+
+  test("say nothing in words of the wire, but in text and SQL", () => {
+    const text = 'export const a = { runId: 1, text: "run_id" };\n';
+    assert.deepEqual(findIn({ ...find, ...start("runs/start-run.ts", text) }), []);
+    const found = findIn({ ...find, ...start("runs/start-run.ts", "export const a = { run_id: 1 };\n") });
+    assertFinding(found, `${at("runs/start-run.ts")}:1`, /says run_id as the wire does/);
+  });
+
+  test("have fewer words of the wire, never more, and what is allowed follows down", () => {
+    const path = at("runs/start-run.ts");
+    const repository = buildRepository([{ path, text: "export const a = { run_id: 1, task_id: 2 };\n" }]);
+    assert.deepEqual(checkWireWords(repository, 2), []);
+    assert.match(checkWireWords(repository, 1)[0]?.message ?? "", /2 such words in core, 1 before/);
+    assert.match(checkWireWords(repository, 3)[0]?.message ?? "", /lower WIRE_WORDS_IN_CORE from 3/);
+    const none = { path, line: 1, message: "has no SQL any more: take it off SQL_ELSEWHERE" };
+    assert.deepEqual(checkSqlHomes(repository, new Set([path])), [none]);
+  });
+});
+
+describe("routes", () => {
+  const path = `${server}/http/resources/runs/routes.ts`;
+  const opening = "export const find = (db) => db.transaction((tx) => tx);\n";
+  const opened = /opens a transaction: declare it in the route's data/;
+
+  const transactionsOf = (at: string, text: string): string[] =>
+    checkTransactions(buildRepository([{ path: at, text }]), new Set()).map(formatFinding);
+
+  test("open no transactions, in resources and in families", () => {
+    assertFinding(transactionsOf(path, opening), `${path}:1`, opened);
+    const family = `${server}/http/families/worker/executions.ts`;
+    assertFinding(transactionsOf(family, opening), `${family}:1`, opened);
+    const declared = 'export const find = { transaction: "required", handle: ({ tx }) => tx };\n';
+    assert.deepEqual(transactionsOf(path, declared), []);
+    assert.deepEqual(transactionsOf(`${server}/http/edge/run-route.ts`, opening), []);
+  });
+
+  test("leave the list of those that do for good", () => {
+    const repository = buildRepository([{ path, text: "export const find = 1;\n" }]);
+    const gone = "opens no transaction any more: take it off TRANSACTIONS_ELSEWHERE";
+    assert.deepEqual(checkTransactions(repository, new Set([path])), [{ path, line: 1, message: gone }]);
   });
 });
 
@@ -210,6 +297,28 @@ describe("homes and text", () => {
     );
   });
 
+  test("a route is not named by its path in the command line and the console", () => {
+    const cli = "packages/cli/src/main.ts";
+    const page = "packages/console/src/main.tsx";
+    const texts = [
+      `"/api/runs"`,
+      "`/v1/runs/${1}`",
+      `"/admin/api/v1"`,
+      "`${1}/api/runs`",
+      `"/capacity/v1/worker-groups"`,
+    ];
+    for (const text of texts) {
+      const named = `export const a = ${text};\n`;
+      assertFinding(findIn({ [cli]: named }), `${cli}:1`, /names the route \/.*: call a method of the SDK/);
+      assertFinding(findIn({ [page]: named }), `${page}:1`, /names the route \/.*: pass the route of/);
+      assert.deepEqual(findIn({ [path]: named }), []);
+    }
+    for (const text of [`"../api/client"`, `"/e/$environmentId/api-keys"`, `"GET /api/me"`, "/^\\/api\\//"])
+      assert.deepEqual(findIn({ [page]: `// "/api/runs"\nexport const a = ${text};\n` }), []);
+    const table = "packages/console/src/api/routes/runs.ts";
+    assert.deepEqual(findIn({ [table]: `export const listRuns = { path: "/api/runs" };\n` }), []);
+  });
+
   test("paths of a machine, registries and build output are found", () => {
     const doc = "docs/quick-start.md";
     assertFinding(
@@ -238,5 +347,38 @@ describe("homes and text", () => {
       found.some((line) => line.startsWith(`${path}:1 does not parse`)),
       found.join("\n"),
     );
+  });
+});
+
+describe("plain English", () => {
+  test("holds pages, texts of programs and public doc comments to the list of words", () => {
+    const page = "# A\n\nIt goes on by\nitself, for ever.\n";
+    assertFindings(findIn({ "docs/a.md": page }), [
+      ["docs/a.md:3", /“by itself”/],
+      ["docs/a.md:4", /“for ever”/],
+    ]);
+    const command = `import "./a.tsx";\nexport const text = \`It begins \${1} anew\`;\n`;
+    const view = "export const view = <p>Created, at most 20 a minute</p>;\n";
+    assertFindings(findIn({ "packages/cli/src/main.ts": command, "packages/cli/src/a.tsx": view }), [
+      ["packages/cli/src/a.tsx:1", /“20 a minute”: write “per”/],
+      ["packages/cli/src/main.ts:2", /“anew”/],
+    ]);
+    const doc = "/** Throws for a URL that is none. */\nexport const sdk = 1;\n";
+    assertFindings(findIn({ "packages/sdk/src/index.ts": doc }), [
+      ["packages/sdk/src/index.ts:1", /“is none”/],
+    ]);
+  });
+
+  test("leaves alone what is plain, code, tests, decisions and the changelog", () => {
+    const plain = "There is none. It runs a second time; 20 runs per minute.\n";
+    const code = "// It begins anew.\nexport const server = 1;\n";
+    const said = "For ever.\n";
+    const found = findIn({
+      "docs/a.md": plain,
+      "packages/server/src/index.ts": code,
+      "docs/decisions/0001-a.md": said,
+      "CHANGELOG.md": said,
+    });
+    assert.deepEqual(found, []);
   });
 });

@@ -10,26 +10,58 @@ import {
   checkHomes,
   checkLockFile,
   checkNames,
+  checkRouteTexts,
   checkSizes,
+  checkSqlHomes,
   checkSyntax,
+  checkTransactions,
+  checkWireWords,
 } from "./tidy/check-files.ts";
-import { checkCycles, checkDeadFiles, checkForeignWrites, checkImportTable } from "./tidy/check-imports.ts";
+import {
+  checkCycles,
+  checkDeadFiles,
+  checkForeignWrites,
+  checkImportTable,
+  checkSliceOrder,
+} from "./tidy/check-imports.ts";
+import { checkWords } from "./tidy/plain-english.ts";
 import { readRepository, type Finding, type Repository } from "./tidy/repository.ts";
 
-/** Every finding of every check, ordered by place. Empty means tidy. */
-export function findUntidiness(repository: Repository): Finding[] {
+/**
+ * Every finding of every check, ordered by place. Empty means tidy.
+ *
+ * @param held what is allowed for a while, where it is not this repository's
+ */
+export function findUntidiness(
+  repository: Repository,
+  {
+    sqlElsewhere,
+    transactionsElsewhere,
+    wireWords,
+  }: {
+    sqlElsewhere?: ReadonlySet<string>;
+    transactionsElsewhere?: ReadonlySet<string>;
+    wireWords?: number;
+  } = {},
+): Finding[] {
   return [
     ...checkSyntax(repository),
     ...checkImportTable(repository),
     ...checkForeignWrites(repository),
+    ...checkSliceOrder(repository),
     ...checkCycles(repository),
     ...checkDeadFiles(repository),
     ...checkNames(repository),
     ...checkSizes(repository),
     ...checkHomes(repository),
+    ...checkRouteTexts(repository),
+    ...checkSqlHomes(repository, sqlElsewhere),
+    ...checkTransactions(repository, transactionsElsewhere),
+    ...checkWireWords(repository, wireWords),
     ...checkForbiddenText(repository),
     ...checkLockFile(repository),
     ...checkGeneratedFiles(repository),
+    ...checkWords(repository),
   ].sort((a, b) => a.path.localeCompare(b.path, "en") || a.line - b.line);
 }
 

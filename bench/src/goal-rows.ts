@@ -18,6 +18,70 @@ const ratio = (figure: string, base: string, label: string): NonNullable<GoalRow
   of: (round) => (round[figure] ?? Number.NaN) / (round[base] ?? Number.NaN),
 });
 
+const STAGES = {
+  created: "workspace answered",
+  asked: "exec answered",
+  live: "live",
+  started: "started",
+  written: "first byte written",
+  followed: "first byte read",
+};
+
+/** Of one tier: the first byte of a new workspace with its stages, and of a command in a live one beside a bare spawn. */
+function firstByteRows(tier: "namespace" | "process"): GoalRow[] {
+  const figure = (name: string): string => `P13.${tier}.${name}`;
+  const row = { id: "P13", unit: "ms" } as const;
+  return [
+    {
+      ...{ ...row, what: `${tier}: create → first byte, p50`, figure: figure("createP50") },
+      bound: { atMost: 60 },
+    },
+    {
+      ...{ ...row, what: `${tier}: create → first byte, p99`, figure: figure("createP99") },
+      bound: { atMost: 150 },
+    },
+    ...Object.entries(STAGES).map(([name, what]) => ({
+      ...{ ...row, what: `${tier}: create → ${what}, p50`, figure: figure(`stage.${name}`) },
+    })),
+    ...(["P50", "P99"] as const).map((rank) => ({
+      ...{
+        ...row,
+        what: `${tier}: exec → first byte, ${rank.toLowerCase()}`,
+        figure: figure(`start${rank}`),
+      },
+      compare: {
+        label: "ms over a bare spawn",
+        of: (round: Round) => round[figure(`over${rank}`)] ?? Number.NaN,
+      },
+      ...(rank === "P50" ? { bound: { atMost: 10 } } : {}),
+    })),
+  ];
+}
+
+/** Of a task in its default mode: what is deployed by the command and run by an agent of that capacity. */
+function defaultTaskRows(capacity: number, isDefault: boolean): GoalRow[] {
+  const figure = (name: string): string => `default.${capacity}.${name}`;
+  const endToEnd = (name: string, what: string, least: number): GoalRow => ({
+    ...{ id: "P4", what: `default task, capacity ${capacity}: ${what}`, figure: figure(name), unit: "/s" },
+    compare: isDefault
+      ? ratio(figure(name), "pgBossEndToEnd", "pg-boss")
+      : ratio(figure(name), `default.16.${name}`, "capacity 16"),
+    bound: { atLeast: isDefault ? least : 1 },
+  });
+  const drain = (base: string, label: string, least: number): GoalRow => ({
+    ...{ id: "P5", what: `default task, capacity ${capacity}: drain`, figure: figure("drain"), unit: "/s" },
+    compare: ratio(figure("drain"), base, label),
+    bound: { atLeast: least },
+  });
+  return [
+    endToEnd("warm", "end to end, warm", 2),
+    endToEnd("cold", "end to end, agent just started", 1.2),
+    ...(isDefault
+      ? [drain("pgBossDrain", "pg-boss", 0.6), drain("P5", "shared, capacity 100", 0.8)]
+      : [drain("default.16.drain", "capacity 16", 1)]),
+  ];
+}
+
 export const FLOOR_ROWS: readonly GoalRow[] = [
   { id: "F1", what: "single-row durable inserts, 16 callers", figure: "F1", unit: "/s" },
   { id: "F2", what: "multi-row durable inserts, 100 rows × 4 callers", figure: "F2", unit: "/s" },
@@ -102,6 +166,15 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     compare: ratio("P5", "graphileDrain", "graphile-worker"),
     bound: { atLeast: 1.15 },
   },
+  {
+    id: "P5",
+    what: "drain of a backlog",
+    figure: "P5",
+    unit: "/s",
+    compare: ratio("P5", "pgBossDrain", "pg-boss"),
+  },
+  ...defaultTaskRows(16, true),
+  ...defaultTaskRows(100, false),
   {
     id: "P6",
     what: "idle: start → handler running, p50",
@@ -252,5 +325,22 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     },
     bound: { atMost: 10 },
   },
+  ...(["namespace", "process"] as const).flatMap(firstByteRows),
   { id: "P13", what: "list of one folder, p99", figure: "P13.list", unit: "ms", bound: { atMost: 5 } },
+  {
+    id: "P16",
+    what: "64 callers of one environment, another calls 20 times a second",
+    figure: "P16.floodBeside",
+    unit: "/s",
+    compare: ratio("P16.floodBeside", "P16.floodAlone", "alone"),
+    bound: { atLeast: 0.8 },
+  },
+  {
+    id: "P16",
+    what: "start of the other one, p99",
+    figure: "P16.callP99Beside",
+    unit: "ms",
+    compare: ratio("P16.callP99Beside", "P16.callP99Alone", "alone"),
+    bound: { atMost: 3 },
+  },
 ];

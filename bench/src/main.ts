@@ -1,15 +1,20 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { closeInheritedDescriptors } from "@keelson/agent";
 import { FLOOR_ROWS, GOAL_ROWS, type Round } from "./goal-rows.ts";
 import { formatTable, judgeRow } from "./goal-table.ts";
 import { measureFootprint } from "./goals/p11-footprint.ts";
 import { prepareHistory } from "./goals/p12-history.ts";
 import { stopAllChildren } from "./harness/child.ts";
+import { buildPrograms } from "./harness/build-programs.ts";
 import { describeMachine } from "./harness/machine.ts";
 import { startBenchPostgres, type BenchPostgres } from "./harness/postgres.ts";
 import { prepareDeployment } from "./ours/deployed.ts";
 import { listSteps, type Sizes, type Step } from "./round.ts";
+
+// Agents with workspaces run in this process; what a shell left open would reach them.
+closeInheritedDescriptors();
 
 const HELP = `npm run bench -- [options]
 
@@ -57,7 +62,8 @@ let postgres: BenchPostgres | undefined;
 const stopping = new AbortController();
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
+  process.on(signal, () => {
+    if (stopping.signal.aborted) return;
     stopping.abort();
     failures.push(`stopped by ${signal}`);
     say("stopping …");
@@ -66,6 +72,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 try {
+  say("building …");
+  await buildPrograms();
   postgres = await startBenchPostgres(options.dir);
   await measureAll(postgres);
 } finally {

@@ -6,9 +6,13 @@ import { measureDrain } from "./goals/p5-drain.ts";
 import { measureEndToEnd } from "./goals/p4-end-to-end.ts";
 import { measureIdleStart } from "./goals/p6-idle-start.ts";
 import { measureBareFanOut, measureFanOut } from "./goals/p10-fan-out.ts";
+import { measureFairShare } from "./goals/p16-fair-share.ts";
 import { measureStreamFollow } from "./goals/p7-stream-follow.ts";
+import { DEFAULT_CAPACITIES, measureDefaultTask } from "./goals/p4-default-task.ts";
 import { measureStreamAppends } from "./goals/p8-stream-appends.ts";
 import { measureLogFollower, measureLogLines } from "./goals/p9-run-logs.ts";
+import type { Isolation } from "@keelson/contract";
+import { measureFirstBytes } from "./goals/p13-first-bytes.ts";
 import { measureWorkspaces } from "./goals/p13-workspaces.ts";
 import { measureBatchStarts, measureSingleStarts } from "./goals/p1-single-starts.ts";
 import { HISTORY_TEMPLATE } from "./goals/p12-history.ts";
@@ -16,7 +20,7 @@ import { measureGraphileDrain, measureGraphileLatency } from "./peers/graphile-w
 import { measurePgBossDrain, measurePgBossEndToEnd } from "./peers/pg-boss.ts";
 import { waitForIdle } from "./ours/api.ts";
 import type { Keelson } from "./ours/keelson.ts";
-import { withKeelson } from "./ours/deployed.ts";
+import { readKey, withKeelson } from "./ours/deployed.ts";
 import type { BenchPostgres } from "./harness/postgres.ts";
 import type { Round } from "./goal-rows.ts";
 
@@ -50,6 +54,7 @@ export function listSteps(postgres: BenchPostgres, sizes: Sizes): Step[] {
   return [
     floor("F1", () => measureSingleInserts(floors, loadMs)),
     { name: "P1 P2 P3", part: "ours", measure: (round) => measureStarts(postgres, sizes, round) },
+    { name: "P16", part: "ours", measure: (round) => measureSharing(postgres, sizes, round) },
     floor("F4", async () => (await measureBareHttp(loadMs)).perSecond),
     {
       name: "P12: P1",
@@ -63,8 +68,18 @@ export function listSteps(postgres: BenchPostgres, sizes: Sizes): Step[] {
       part: "ours",
       measure: (round) => measureExecution(postgres, sizes, round),
     },
+    ...DEFAULT_CAPACITIES.map((capacity): Step => ({
+      name: `P5 P4 of a task as it is by default, capacity ${capacity}`,
+      part: "ours",
+      measure: (round) => measureDefault(postgres, sizes, capacity, round),
+    })),
     floor("F5", () => measureInsertLatency(floors, samples * 2)),
     { name: "P13", part: "workspaces", measure: (round) => measureFiles(postgres, sizes, round) },
+    ...(["namespace", "process"] as const).map((tier): Step => ({
+      name: `P13 in the ${tier} tier`,
+      part: "workspaces",
+      measure: (round) => measureTier(postgres, sizes, tier, round),
+    })),
     { name: "P7 P8 P10", part: "ours", measure: (round) => measureStreams(postgres, sizes, round) },
     {
       name: "P12: P5 P6",
@@ -84,6 +99,13 @@ function measureStarts(postgres: BenchPostgres, { loadMs }: Sizes, round: Round)
     const half = await measureSingleStarts(keelson, url, loadMs, full.perSecond / 2);
     Object.assign(round, { "P2.half.p50": half.p50Ms, "P2.half.p99": half.p99Ms });
     round["P3"] = await measureBatchStarts(keelson, url, loadMs);
+  });
+}
+
+function measureSharing(postgres: BenchPostgres, { loadMs }: Sizes, round: Round): Promise<void> {
+  return withKeelson(postgres, async (keelson) => {
+    const figures = await measureFairShare(keelson, await readKey(postgres, "other"), loadMs);
+    for (const [name, figure] of Object.entries(figures)) round[`P16.${name}`] = figure;
   });
 }
 
@@ -117,6 +139,20 @@ function measureFiles(postgres: BenchPostgres, { files, samples }: Sizes, round:
   });
 }
 
+function measureTier(
+  postgres: BenchPostgres,
+  { samples }: Sizes,
+  tier: Isolation,
+  round: Round,
+): Promise<void> {
+  return withKeelson(postgres, async (keelson) => {
+    await keelson.startAgent(1, tier);
+    const { stages, ...figures } = await measureFirstBytes(keelson, Math.ceil(samples / 20), tier);
+    for (const [name, ms] of Object.entries(figures)) round[`P13.${tier}.${name}`] = ms;
+    for (const [name, ms] of Object.entries(stages)) round[`P13.${tier}.stage.${name}`] = ms;
+  });
+}
+
 /** The agent comes with the drain and stays for the rest. */
 function measureExecution(postgres: BenchPostgres, sizes: Sizes, round: Round): Promise<void> {
   return withKeelson(postgres, async (keelson, url) => {
@@ -127,6 +163,20 @@ function measureExecution(postgres: BenchPostgres, sizes: Sizes, round: Round): 
     await waitForIdle(keelson.api, 60_000);
     round["P9.follower"] = await measureLogFollower(keelson, sizes.samples);
     round["P9"] = await measureLogLines(keelson, sizes.lines);
+  });
+}
+
+/** A project deployed by the command, and agents with that many slots. */
+function measureDefault(
+  postgres: BenchPostgres,
+  { tasks }: Sizes,
+  capacity: number,
+  round: Round,
+): Promise<void> {
+  return withKeelson(postgres, async (keelson) => {
+    const project = keelson.as(await readKey(postgres, "project"));
+    const figures = await measureDefaultTask(project, tasks, CALLERS, capacity);
+    for (const [name, figure] of Object.entries(figures)) round[`default.${capacity}.${name}`] = figure;
   });
 }
 

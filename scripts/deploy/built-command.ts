@@ -6,7 +6,7 @@ export type Started = {
   says(what: RegExp): Promise<RegExpExecArray>;
   /** Asks it to end and gives its exit code. */
   stop(): Promise<number | null>;
-  /** Resolves when it has ended by itself. */
+  /** Resolves when it has ended on its own. */
   ended(): Promise<{ code: number | null; output: string }>;
 };
 
@@ -17,14 +17,22 @@ process.on("exit", () => {
 });
 
 /** Runs a file on plain Node, with the given environment and nothing of this process's but PATH. */
-export function startBuilt(
+export const startBuilt = (
   file: string,
   args: readonly string[],
   { env, cwd }: { env: Record<string, string>; cwd: string },
+): Started =>
+  startProgram(process.execPath, [file, ...args], { cwd, env: { PATH: process.env["PATH"], ...env } });
+
+/** Runs a program with the given environment alone. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string },
 ): Started {
-  const child = spawn(process.execPath, [file, ...args], {
+  const child = spawn(program, args, {
     cwd,
-    env: { PATH: process.env["PATH"], ...env },
+    env,
     stdio: ["ignore", "pipe", "pipe"],
   });
   living.add(child);

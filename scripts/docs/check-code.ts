@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Finding } from "./finding.ts";
+import { OTHER_PACKAGES } from "./other-packages.ts";
 import { placeOf, ROOT, type Block } from "./read-pages.ts";
 import { VOCABULARY } from "./vocabulary.ts";
 
@@ -15,6 +16,7 @@ export const fileNameOf = (block: Block): string | null =>
   /^\/\/ ((?:[\w-]+\/)*[\w-]+\.[jt]s)\b/.exec(block.text)?.[1] ?? null;
 
 const WORDS = "vocabulary.d.ts";
+const PACKAGES = "other-packages.d.ts";
 
 type Source = { file: string; block: Block; text: string; linesBefore: number };
 
@@ -76,8 +78,9 @@ export function checkCode(blocks: readonly Block[]): Finding[] {
     symlinkSync(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"));
     write("package.json", `{ "type": "module" }`);
     write(WORDS, VOCABULARY);
+    write(PACKAGES, OTHER_PACKAGES);
     for (const { file, text } of sources) write(file, text);
-    const files = [WORDS, ...sources.map(({ file }) => file)];
+    const files = [WORDS, PACKAGES, ...sources.map(({ file }) => file)];
     write("tsconfig.json", JSON.stringify(projectOf(files, folder)));
     const args = [TSC, "-p", "tsconfig.json", "--pretty", "false"];
     const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });

@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { planProject } from "@keelson/create-keelson";
 import { checkKeelson } from "./check-keelson.ts";
 import { checkRequest } from "./check-request.ts";
 import type { Finding } from "./finding.ts";
@@ -13,7 +14,13 @@ import { recordCommands, type Call } from "./record-commands.ts";
 const SCRIPTS = Object.keys(
   (JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as { scripts: object }).scripts,
 );
-const NPM_COMMANDS = new Set(["ci", "install", "init"]);
+const NPM_COMMANDS = new Set(["ci", "create", "install", "init"]);
+/** Those of a project that `npm create keelson` makes: many pages are read in one. */
+const PROJECT_SCRIPTS: ReadonlySet<string> = new Set(
+  planProject(path.join(ROOT, "no-such-folder")).files.flatMap(({ name, text }) =>
+    name === "package.json" ? Object.keys((JSON.parse(text) as { scripts: object }).scripts) : [],
+  ),
+);
 /** Programs that are not ours; a name that is not here is taken for a mistake. */
 const OTHERS: ReadonlySet<string> = new Set(
   (
@@ -26,7 +33,7 @@ async function checkNpm(args: readonly string[]): Promise<string[]> {
   const [command = "", ...rest] = args.filter((argument) => argument !== "--silent" && argument !== "-s");
   if (NPM_COMMANDS.has(command)) return [];
   const [script = "", ...options] = command === "run" ? rest : [command, ...rest];
-  if (!SCRIPTS.includes(script)) return [`npm has no script ${script}`];
+  if (!SCRIPTS.includes(script) && !PROJECT_SCRIPTS.has(script)) return [`npm has no script ${script}`];
   if (script !== "keelson") return [];
   if (options[0] !== "--") return ["npm run keelson needs -- before the command"];
   return checkCall(["keelson", ...options.slice(1)]);
@@ -37,6 +44,7 @@ async function checkCall([program = "", ...args]: Call): Promise<string[]> {
     const refused = await checkKeelson(args);
     return refused === null ? [] : [`keelson ${args.join(" ")}: ${refused}`];
   }
+  if (program === "npx") return checkCall(args);
   if (program === "npm") return checkNpm(args);
   if (program === "curl") {
     const request = readCurl(args);

@@ -19,6 +19,7 @@ async function createParser(argv: readonly string[]): Promise<Command> {
       stdout: silent(),
       stderr: silent(),
       signal: new AbortController().signal,
+      endInOrder: () => undefined,
     },
     argv,
   );

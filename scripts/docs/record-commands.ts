@@ -70,7 +70,7 @@ export function recordCommands(block: Block): { calls: Call[] } | { refused: str
       input: "",
       timeout: TIMEOUT_MS,
     });
-    if (error !== undefined) return { refused: `does not end by itself: ${error.message} ${stderr}` };
+    if (error !== undefined) return { refused: `does not end on its own: ${error.message} ${stderr}` };
     const unreadable = /^.*(syntax error|unexpected EOF|unexpected end of file).*$/m.exec(stderr);
     if (unreadable !== null) return { refused: unreadable[0] };
     return { calls: readCalls(calls) };

@@ -20,6 +20,7 @@ async function commandTree(): Promise<Command> {
       stdout: nowhere(),
       stderr: nowhere(),
       signal: new AbortController().signal,
+      endInOrder: () => undefined,
     },
     [],
   );

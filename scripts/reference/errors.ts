@@ -15,10 +15,10 @@ const SHAPE = `Every failure of every route has this body:
 \`\`\`
 
 \`code\` is stable and is what programs decide by; \`message\` is for people and says what to do in the case at hand.
-\`request_id\` is also the header \`X-Request-Id\`, and finds the request in the server's log. The SDK throws a
-\`KeelsonError\` with all of it, of the class of its status: see [the SDK](sdk.md#errors).
+\`request_id\` is also the header \`X-Request-Id\`, and finds the request in the server's log. The SDK throws an
+\`ApiError\` with all of it, of the class of its status: see [the SDK](sdk.md#errors).
 
-Repeating is safe after 429 and 503, and after a lost connection for reads and for whatever carries an idempotency key.`;
+Repeating is safe after 429 and 507, which had no effect. It is safe after 503, and after a lost connection for reads and for whatever carries an idempotency key.`;
 
 export function errorsPage(): string {
   const codes = Object.entries(ERROR_CODES).toSorted(([, a], [, b]) => a.status - b.status);

@@ -73,7 +73,7 @@ export function eventsPage(): string {
     table([["kind", "when", "attributes"], ...deploymentRows]),
     "## Events of streams",
     "With `follow=1` or `Accept: text/event-stream` these routes answer with server-sent events. Go on after a lost connection " +
-      "with the last id as `Last-Event-ID`, or as `cursor`. The SDK does it by itself.",
+      "with the last id as `Last-Event-ID`, or as `cursor`. The SDK does it on its own.",
     table(STREAMS),
   );
 }

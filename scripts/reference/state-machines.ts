@@ -50,7 +50,7 @@ export function stateMachinesPage(): string {
     stateMachine("Completion token", "A token starts as `pending` and leaves that once.", TOKEN_EDGES),
     stateMachine(
       "Schedule",
-      "A schedule starts as `active`, or `inactive` when it is made so. It looks `errored` while it is active and its task cannot be started.",
+      "A schedule starts as `active`, or `inactive` when it is made so. It is `errored` while it is active and its task cannot be started. A `removed` one is not shown; it keeps its ledger.",
       SCHEDULE_EDGES,
     ),
     stateMachine("Secret", "A secret starts as `active`. A revoked one has no value.", SECRET_EDGES),

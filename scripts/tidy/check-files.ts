@@ -11,6 +11,13 @@ import {
   MAX_FILE_LINES,
   MAX_FUNCTION_LINES,
   RATCHET,
+  ROUTE_TEXT,
+  ROUTE_TEXT_RULES,
+  SQL_ELSEWHERE,
+  SQL_HOMES,
+  TRANSACTION_FREE,
+  TRANSACTIONS_ELSEWHERE,
+  WIRE_WORDS_IN_CORE,
 } from "./rules.ts";
 import type { Finding, Repository } from "./repository.ts";
 import type { Source } from "./read-source.ts";
@@ -109,6 +116,17 @@ export function checkHomes(repository: Repository): Finding[] {
     );
 }
 
+/** No route is called by the text of its path where something typed calls it. */
+export function checkRouteTexts(repository: Repository): Finding[] {
+  return repository.sources.flatMap(({ path, texts }) => {
+    const rule = ROUTE_TEXT_RULES.find(({ files }) => files.test(path));
+    if (rule === undefined || rule.homes.some((home) => home.test(path))) return [];
+    return texts
+      .filter(({ text }) => ROUTE_TEXT.test(text))
+      .map(({ text, line }) => ({ path, line, message: `names the route ${text}: ${rule.instead}` }));
+  });
+}
+
 /** Syntax errors first: a file that does not parse is checked for nothing else. */
 export function checkSyntax(repository: Repository): Finding[] {
   return repository.sources.flatMap(({ path, error }) =>
@@ -161,4 +179,76 @@ export function checkGeneratedFiles(repository: Repository): Finding[] {
     }
     return [];
   });
+}
+
+const isCore = ({ path }: Source): boolean =>
+  path.startsWith("packages/server/src/core/") && !path.endsWith(".test.ts");
+
+/** Statements of `core` stand in reads and writes. */
+export function checkSqlHomes(
+  repository: Repository,
+  elsewhere: ReadonlySet<string> = SQL_ELSEWHERE,
+): Finding[] {
+  const findings: Finding[] = [];
+  const held = new Set<string>();
+  for (const source of repository.sources) {
+    const { path, statements } = source;
+    const [first] = statements;
+    if (first === undefined || !isCore(source) || SQL_HOMES.test(path)) continue;
+    held.add(path);
+    const message = "has SQL: move the statement to the reads or writes of its slice";
+    if (!elsewhere.has(path)) findings.push({ path, line: first.line, message });
+  }
+  for (const path of elsewhere)
+    if (!held.has(path))
+      findings.push({ path, line: 1, message: "has no SQL any more: take it off SQL_ELSEWHERE" });
+  return findings;
+}
+
+/** Routes open no transactions by hand. */
+export function checkTransactions(
+  repository: Repository,
+  elsewhere: ReadonlySet<string> = TRANSACTIONS_ELSEWHERE,
+): Finding[] {
+  const opened = repository.sources
+    .filter(({ path }) => TRANSACTION_FREE.test(path) && !path.endsWith(".test.ts"))
+    .flatMap(({ path, transactions }) => transactions.map(({ line }) => ({ path, line })));
+  const held = new Set(opened.map(({ path }) => path));
+  return [
+    ...opened
+      .filter(({ path }) => !elsewhere.has(path))
+      .map((place) => ({
+        ...place,
+        message: "opens a transaction: declare it in the route's data, or let an operation of core open it",
+      })),
+    ...[...elsewhere]
+      .filter((path) => !held.has(path))
+      .map((path) => ({
+        path,
+        line: 1,
+        message: "opens no transaction any more: take it off TRANSACTIONS_ELSEWHERE",
+      })),
+  ];
+}
+
+/** Words of the wire in `core` become fewer, never more. */
+export function checkWireWords(repository: Repository, held: number = WIRE_WORDS_IN_CORE): Finding[] {
+  const words = repository.sources
+    .filter((source) => isCore(source))
+    .flatMap(({ path, wireWords }) => wireWords.map(({ name, line }) => ({ path, line, name })));
+  if (words.length > held)
+    return words.slice(0, words.length - held).map(({ path, line, name }) => ({
+      path,
+      line,
+      message: `says ${name} as the wire does (${words.length} such words in core, ${held} before): map it in http`,
+    }));
+  return words.length === held
+    ? []
+    : [
+        {
+          path: "scripts/tidy/rules.ts",
+          line: 1,
+          message: `core has ${words.length} words of the wire: lower WIRE_WORDS_IN_CORE from ${held}`,
+        },
+      ];
 }

@@ -1,4 +1,4 @@
-import { ENTRIES, IMPORT_RULES, TEST_FILE, type ImportRule } from "./rules.ts";
+import { ENTRIES, IMPORT_RULES, MODEL, SLICES, TEST_FILE, type ImportRule } from "./rules.ts";
 import type { Finding, Repository } from "./repository.ts";
 import type { Import } from "./read-source.ts";
 
@@ -73,6 +73,34 @@ export function checkForeignWrites(repository: Repository): Finding[] {
         line,
         message: `writes rows of another resource (${target}): call one of its operations`,
       });
+    }
+  }
+  return findings;
+}
+
+/** Holds imports between slices of `core` against their reading order. */
+export function checkSliceOrder(
+  repository: Repository,
+  order: readonly (readonly string[])[] = SLICES,
+): Finding[] {
+  const rowOf = new Map(order.flatMap((slices, row) => slices.map((slice) => [slice, row] as const)));
+  const findings: Finding[] = [];
+  for (const { path, imports } of repository.sources) {
+    const slice = sliceOf(path);
+    if (slice === null || TEST_FILE.test(path)) continue;
+    const row = rowOf.get(slice);
+    if (row === undefined) {
+      const message = `is in the slice ${slice}, which has no row in SLICES of scripts/tidy/rules.ts: give it one`;
+      findings.push({ path, line: 1, message });
+      continue;
+    }
+    for (const { specifier, line, isType } of imports) {
+      const target = repository.resolve(path, specifier);
+      const other = target === null ? null : sliceOf(target);
+      if (target === null || other === null || other === slice || isType || MODEL.test(target)) continue;
+      if ((rowOf.get(other) ?? Infinity) > row) continue;
+      const message = `imports ${other}, which is not under ${slice} in the reading order: move the file up, or what both need down`;
+      findings.push({ path, line, message });
     }
   }
   return findings;

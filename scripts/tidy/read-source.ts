@@ -21,8 +21,16 @@ export interface Source extends RepositoryFile {
   readonly imports: readonly Import[];
   /** Relative paths and repository paths in string literals: forks, `new URL("./x.ts", import.meta.url)`. */
   readonly mentions: readonly string[];
+  /** String literals and pieces of templates. */
+  readonly texts: readonly { text: string; line: number }[];
   readonly uses: readonly { use: Use; line: number }[];
   readonly functions: readonly { name: string; line: number; lineCount: number }[];
+  /** Names and properties in snake_case: words of the wire, outside of strings and SQL. */
+  readonly wireWords: readonly { name: string; line: number }[];
+  /** Templates tagged `sql`. */
+  readonly statements: readonly { line: number }[];
+  /** Calls of a method `transaction`. */
+  readonly transactions: readonly { line: number }[];
   readonly lineCount: number;
   /** Message of the first syntax error, or null. */
   readonly error: string | null;
@@ -35,6 +43,7 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
+const SNAKE_CASE = /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/;
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 
 /** Parses one source file and keeps what the checks ask about. */
@@ -54,13 +63,23 @@ export function readSource(file: RepositoryFile): Source {
   }
 
   const mentions: string[] = [];
+  const texts: { text: string; line: number }[] = [];
   const uses: { use: Use; line: number }[] = [];
   const functions: { name: string; line: number; lineCount: number }[] = [];
+  const wireWords: { name: string; line: number }[] = [];
+  const statements: { line: number }[] = [];
+  const transactions: { line: number }[] = [];
   walk(program as unknown as Node, [], (node, parents) => {
     const line = lineOf(node.start);
     const imported = dynamicImport(node);
     if (imported) imports.push({ ...imported, line });
     if (node.type === "Literal" && typeof node.value === "string") mentions.push(node.value);
+    const text = textOf(node);
+    if (text !== null) texts.push({ text, line });
+    const name = identifier(node);
+    if (name !== null && SNAKE_CASE.test(name)) wireWords.push({ name, line });
+    if (node.type === "TaggedTemplateExpression" && identifier(node.tag) === "sql") statements.push({ line });
+    if (node.type === "CallExpression" && isTransaction(node.callee)) transactions.push({ line });
     const use = findUse(node);
     if (use) uses.push({ use, line });
     if (FUNCTIONS.has(node.type) && !isSuite(parents.at(-1))) {
@@ -72,8 +91,12 @@ export function readSource(file: RepositoryFile): Source {
     ...file,
     imports,
     mentions,
+    texts,
     uses,
     functions,
+    wireWords,
+    statements,
+    transactions,
     lineCount: file.text.trimEnd().split("\n").length,
     error: errors[0]?.message ?? null,
   };
@@ -105,6 +128,11 @@ function dynamicImport(node: Node): Omit<Import, "line"> | null {
   return { specifier: request.value, isType: node.type === "TSImportType", isDynamic: true };
 }
 
+function textOf({ type, value }: Node): string | null {
+  if (type === "Literal") return typeof value === "string" ? value : null;
+  return type === "TemplateElement" ? (value as { raw: string }).raw : null;
+}
+
 function findUse(node: Node): Use | null {
   switch (node.type) {
     case "MemberExpression": {
@@ -125,6 +153,12 @@ function findUse(node: Node): Use | null {
     default:
       return null;
   }
+}
+
+function isTransaction(callee: unknown): boolean {
+  return (
+    isNode(callee) && callee.type === "MemberExpression" && identifier(callee.property) === "transaction"
+  );
 }
 
 function identifier(value: unknown): string | null {

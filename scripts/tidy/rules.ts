@@ -16,11 +16,21 @@ export const MODEL = /^packages\/server\/src\/core\/([a-z-]+?)(?:s|ies)?\/\1(?:s
 const CORE = /^packages\/server\/src\/core\//;
 const CORE_ROOT = /^packages\/server\/src\/core\/[^/]+\.ts$/;
 const CORE_WRITES = /^packages\/server\/src\/core\/.*-writes\.ts$/;
+/** The condition that every list of a loop's items has. */
+const SET_ASIDE = /^packages\/server\/src\/core\/loop-failures\/loop-failure-reads\.ts$/;
 const HTTP = /^packages\/server\/src\/http\//;
+const EDGE = /^packages\/server\/src\/http\/edge\//;
+const RESOURCES = /^packages\/server\/src\/http\/resources\//;
+const FAMILIES = /^packages\/server\/src\/http\/families\//;
+/** What every route needs of the domain: who calls, how often, what is told again, what is logged, what is followed. */
+const EDGE_CORE =
+  /^packages\/server\/src\/core\/(audit|credentials|executions\/find-odd-value|feeds|idempotency|rates)(\/|\.ts)/;
+/** Names of what can be woken. */
+const WAKE_KEYS = /^packages\/server\/src\/core\/feeds\/wake-keys\.ts$/;
 const DB = /^packages\/server\/src\/db\//;
 /** Small files straight under `src/` (clock, uuid, log): leaves that every layer may use. */
 const LEAF =
-  /^packages\/server\/src\/(?!main\.|server\.|run-[a-z]+\.|open-blobs\.|create-context\.|config\.|index\.)[^/]+\.ts$/;
+  /^packages\/server\/src\/(?!main\.|server\.|run-[a-z]+\.|open-[a-z]+\.|create-context\.|config\.|index\.)[^/]+\.ts$/;
 
 export interface ImportRule {
   /** Named in the finding. */
@@ -58,12 +68,19 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     own: "package",
     external: [/^node:/],
   },
+  {
+    layer: "create-keelson",
+    files: /^packages\/create-keelson\//,
+    may: [],
+    own: "package",
+    external: [/^node:/],
+  },
   { layer: "sdk", files: /^packages\/sdk\//, may: [CONTRACT], own: "package" },
   { layer: "agent", files: /^packages\/agent\//, may: [CONTRACT, TREE], own: "package" },
   {
     layer: "cli",
     files: /^packages\/cli\//,
-    may: [/^packages\/(sdk|agent|server|contract)\/src\//],
+    may: [/^packages\/(sdk|agent|server|contract|create-keelson)\/src\//],
     own: "package",
   },
   {
@@ -76,6 +93,12 @@ export const IMPORT_RULES: readonly ImportRule[] = [
 
   { layer: "db", files: DB, may: [CONTRACT, LEAF], own: "folder" },
   {
+    layer: "the embedded PostgreSQL",
+    files: /^packages\/server\/src\/embedded-postgres\//,
+    may: [LEAF],
+    own: "folder",
+  },
+  {
     layer: "a model",
     files: MODEL,
     may: [CONTRACT, MODEL, CORE_ROOT],
@@ -86,7 +109,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     layer: "reads and writes",
     files: /^packages\/server\/src\/core\/.*-(reads|writes)\.ts$/,
-    may: [CONTRACT, MODEL, CORE_ROOT, DB, LEAF],
+    may: [CONTRACT, MODEL, CORE_ROOT, DB, LEAF, SET_ASIDE, WAKE_KEYS],
     own: "folder",
   },
   {
@@ -96,18 +119,34 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     own: "folder",
   },
   {
+    layer: "the HTTP edge",
+    files: EDGE,
+    may: [CONTRACT, TREE, EDGE, EDGE_CORE, DB, LEAF],
+    mayTypes: [CORE],
+    never: [CORE_WRITES],
+    own: "none",
+  },
+  {
+    layer: "an HTTP resource",
+    files: RESOURCES,
+    may: [CONTRACT, TREE, EDGE, RESOURCES, CORE, LEAF],
+    mayTypes: [DB],
+    never: [CORE_WRITES],
+    own: "folder",
+  },
+  {
     layer: "an HTTP family",
-    files: /^packages\/server\/src\/http\/(api|api-public|v1|admin|capacity|worker)\//,
-    may: [CONTRACT, HTTP, CORE, LEAF],
+    files: FAMILIES,
+    may: [CONTRACT, EDGE, RESOURCES, FAMILIES, CORE, LEAF],
     mayTypes: [DB, TREE],
     never: [CORE_WRITES],
     own: "folder",
   },
   {
-    layer: "the HTTP set-up",
+    layer: "the HTTP registry and its documents",
     files: HTTP,
-    may: [CONTRACT, TREE, HTTP, CORE, DB, LEAF],
-    never: [CORE_WRITES],
+    may: [CONTRACT, HTTP, MODEL, LEAF],
+    mayTypes: [CORE],
     own: "folder",
   },
   {
@@ -132,20 +171,71 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { layer: "a leaf of the server", files: LEAF, may: [CONTRACT, LEAF], own: "none" },
   {
     layer: "the server's composition root",
-    files: /^packages\/server\/src\/(main|run-[a-z]+|open-blobs|server|create-context|config|index)\.ts$/,
+    files: /^packages\/server\/src\/(main|run-[a-z]+|open-[a-z]+|server|create-context|config|index)\.ts$/,
     may: [CONTRACT],
     own: "package",
   },
 ];
 
+/**
+ * The reading order of `core`. A slice may import the slices of the rows under its own, never one beside or above it. Models
+ * and what is only a type may be imported from anywhere: they do nothing on their own.
+ */
+export const SLICES: readonly (readonly string[])[] = [
+  ["endings", "leases"],
+  ["public-access", "sessions"],
+  ["streams", "tokens"],
+  ["deployments", "materializations", "waits"],
+  ["executions", "schedules"],
+  ["logins", "processes", "retention", "runs"],
+  ["identity", "workspaces"],
+  ["backups", "bundles", "run-logs", "secrets", "versions", "workers"],
+  ["audit", "blobs", "credentials", "quotas", "sandboxes"],
+  [
+    ...["capacity", "entrypoints", "feeds", "idempotency", "journal"],
+    ...["loop-failures", "losses", "queues", "rates", "run-events", "system"],
+  ],
+];
+
+/** Statements are in reads and writes. */
+export const SQL_HOMES = /-(reads|writes)\.ts$/;
+/** Files of `core` that have statements all the same. Take files off this list; put none on it. */
+export const SQL_ELSEWHERE: ReadonlySet<string> = new Set([
+  "packages/server/src/core/credentials/credential-cache.ts",
+  "packages/server/src/core/credentials/master-key.ts",
+  "packages/server/src/core/executions/claim-executions.ts",
+  "packages/server/src/core/executions/claim-workspace-executions.ts",
+  "packages/server/src/core/executions/vacuum-executions.ts",
+  "packages/server/src/core/identity/bootstrap-tenancy.ts",
+  "packages/server/src/core/runs/status-reason.ts",
+]);
+
+/** Routes declare `transaction`, and the edge runs it; what waits after a commit is an operation of core. */
+export const TRANSACTION_FREE = /^packages\/server\/src\/http\/(resources|families)\//;
+/** Routes that open transactions all the same. Take files off this list; put none on it. */
+export const TRANSACTIONS_ELSEWHERE: ReadonlySet<string> = new Set([
+  "packages/server/src/http/resources/workspaces/machine-routes.ts",
+]);
+
+/**
+ * Words of the wire in `core`: names in snake_case outside of strings and SQL. `http` maps them, except where stored payloads
+ * have them. The number may only fall: when it is less, it follows down.
+ */
+export const WIRE_WORDS_IN_CORE = 265;
+
 /** Files nothing needs to import. */
 export const ENTRIES: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(index|main)\.ts$/,
-  /^packages\/sdk\/src\/(browser|runtime\/index)\.ts$/,
+  /^packages\/sdk\/src\/(browser|client|runtime\/index)\.ts$/,
   /^packages\/agent\/src\/(host|supervisor)\/main\.ts$/,
   /^packages\/console\/(src\/main\.tsx|src\/.*-worker\.ts|vite\.config\.ts)$/,
+  // Generated: all routes, whether a page calls them or not.
+  /^packages\/console\/src\/api\/routes\//,
   /^scripts\/[^/]+\.(ts|mjs)$/,
   /^bench\/src\/main\.ts$/,
+  // A project that a test deploys: the bundler finds its files.
+  /^packages\/cli\/test\/native-project\//,
+  /^bench\/project\//,
   /^examples\/[^/]+\//,
   /\.test\.ts$/,
 ];
@@ -153,7 +243,13 @@ export const ENTRIES: readonly RegExp[] = [
 /** What may be used only in its home, so that behaviour depends on what is passed in. */
 export const HOMES: Readonly<Record<Use, { homes: readonly RegExp[]; instead: string }>> = {
   "process.env": {
-    homes: [/(^|\/)config\.ts$/, /(^|\/)main\.ts$/, /^packages\/agent\/src\/host\//],
+    homes: [
+      /(^|\/)config\.ts$/,
+      /(^|\/)main\.ts$/,
+      // The launcher, which runs before anything that could pass it in.
+      /^packages\/cli\/bin\//,
+      /^packages\/agent\/src\/host\//,
+    ],
     instead: "read it in config.ts or a main.ts and pass the value in",
   },
   "the current time": {
@@ -170,6 +266,26 @@ export const HOMES: Readonly<Record<Use, { homes: readonly RegExp[]; instead: st
   },
 };
 export type Use = "process.env" | "the current time" | "Math.random" | "console";
+
+/** Paths of the server's routes: who calls one by its text is told nothing of what it takes and answers. */
+export const ROUTE_TEXT = /^\/(v1|api|admin\/api|capacity|worker)(\/|$)/;
+export const ROUTE_TEXT_RULES: readonly { files: RegExp; homes: readonly RegExp[]; instead: string }[] = [
+  {
+    files: /^packages\/console\/src\//,
+    // What is generated, and a command that a person copies.
+    homes: [
+      /^packages\/console\/src\/api\/routes\//,
+      /^packages\/console\/src\/features\/runs\/commands-of\.ts$/,
+    ],
+    instead: "pass the route of src/api/routes",
+  },
+  {
+    files: /^packages\/cli\/src\//,
+    // What sends the requests of a session to the other family, and a command that a person copies.
+    homes: [/^packages\/cli\/src\/session-fetch\.ts$/, /^packages\/cli\/src\/up\/describe-server\.ts$/],
+    instead: "call a method of the SDK's client",
+  },
+];
 
 /** Homes of everything above. */
 export const FREE_HOMES: readonly RegExp[] = [TEST_FILE, DRIVER, /^examples\//];

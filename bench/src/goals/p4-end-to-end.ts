@@ -4,7 +4,7 @@ import type { SendCommand } from "./p4-sender-process.ts";
 
 /**
  * P4: tasks a second from the first `start()` of concurrent SDK callers in one process until all have succeeded, run by
- * one agent with capacity 100, which is already there.
+ * one agent, which is already there.
  */
 export async function measureEndToEnd(keelson: Keelson, tasks: number, callers: number): Promise<number> {
   const sender = startChild(new URL("./p4-sender-process.ts", import.meta.url));

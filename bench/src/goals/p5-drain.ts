@@ -5,12 +5,12 @@ import type { Keelson } from "../ours/keelson.ts";
 
 /**
  * P5: runs a second that one agent drains from a backlog made while there was none: from the first lease to the last
- * success, by the times that the server recorded. Expects no agent and leaves one with capacity 100.
+ * success, by the times that the server recorded. Expects no agent and leaves one with that capacity.
  */
-export async function measureDrain(keelson: Keelson, runs: number): Promise<number> {
+export async function measureDrain(keelson: Keelson, runs: number, capacity = 100): Promise<number> {
   const before = (await keelson.api.counts()).succeeded;
   const ids = new Set(await startMany(keelson.api, "noop", JSON.parse(PAYLOAD), runs));
-  await keelson.startAgent(100);
+  await keelson.startAgent(capacity);
   await waitForSucceeded(keelson.api, before + runs, 60_000);
 
   const drained = (await listNewestRuns(keelson.api, runs)).filter((run) => ids.has(run.id));

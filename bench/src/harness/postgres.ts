@@ -2,7 +2,7 @@ import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client, Pool } from "pg";
-import { startEmbeddedServer } from "../../../packages/server/src/db/embedded-server.ts";
+import { startEmbeddedServer } from "../../../packages/server/src/embedded-postgres/embedded-server.ts";
 
 /** The one PostgreSQL of a run; each contestant has a database of its own in it. */
 export type BenchPostgres = {

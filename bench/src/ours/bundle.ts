@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CreateDeployment } from "@keelson/contract";
-import { BUNDLE_FORMAT_VERSION, WORKER_PROTOCOL_VERSION } from "@keelson/contract";
+import { WORKER_PROTOCOL_VERSION } from "@keelson/contract";
 
 /**
  * The deployment that is measured, written by hand as bundle format 1 so that a figure is the engine's and not the
@@ -61,6 +61,6 @@ export const LINE_BYTES = Buffer.byteLength("line 00000000 of a log that somebod
 export const DEPLOYMENT: CreateDeployment = {
   manifest: MANIFEST,
   bundle_digest: BUNDLE_DIGEST,
-  bundle_format_version: BUNDLE_FORMAT_VERSION,
+  bundle_format_version: 1,
   worker_protocol_version: WORKER_PROTOCOL_VERSION,
 };

@@ -3,6 +3,7 @@ import { mkdir, open, readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { once } from "node:events";
+import type { CreatedApiKey, Environment, Isolation } from "@keelson/contract";
 import { watchChild, type Child } from "../harness/child.ts";
 import { openApi, waitFor, type Api } from "./api.ts";
 
@@ -15,14 +16,28 @@ export type Keelson = {
   apiKey: string;
   server: Child;
   api: Api;
-  /** Spawns an agent with that many slots; it is at work once the first run has been leased. */
-  startAgent(capacity: number): Promise<Child>;
+  /**
+   * Spawns an agent with that many slots; it is at work once the first run has been leased. In the process tier it does not
+   * see bubblewrap, for which the benchmark has to run as root.
+   */
+  startAgent(capacity: number, tier?: Isolation): Promise<Child>;
+  /** The same with the key of another environment. */
+  as(apiKey: string): Keelson;
+  /** Makes an environment beside the first one. @returns an API key of it. */
+  addEnvironment(name: string): Promise<string>;
   stop(): Promise<void>;
 };
 
-type Credentials = { api_key: string; admin_key: string; enrollment_token: string };
+type Credentials = { api_key: string; enrollment_token: string; user_token: string; project_id: string };
 
 let agents = 0;
+
+/** Gives a program a view of the machine in which bubblewrap is not to be run. */
+const HIDE_BUBBLEWRAP = [
+  ...["unshare", "--mount", "sh", "-c"],
+  'found=$(command -v bwrap) && { mount --bind /dev/null "$found" || exit 1; }; exec "$@"',
+  "sh",
+];
 
 /** Starts a server on the data folder; `databaseUrl` absent: with its own built-in PostgreSQL. Resolves when it is ready. */
 export async function startKeelson(dataDir: string, databaseUrl?: string): Promise<Keelson> {
@@ -52,48 +67,66 @@ export async function startKeelson(dataDir: string, databaseUrl?: string): Promi
   const api = openApi(url, credentials.api_key);
   const children = new Set<Child>();
 
-  return {
+  const keelson: Keelson = {
     port,
     url,
     apiKey: credentials.api_key,
     server,
     api,
-    async startAgent(capacity) {
+    as: (apiKey) => ({ ...keelson, apiKey, api: openApi(url, apiKey) }),
+    async startAgent(capacity, tier = "namespace") {
       agents += 1;
       const agentDir = path.join(dataDir, `agent-${agents}`);
       await mkdir(agentDir, { recursive: true });
-      const agent = await startProgram("agent", path.join(agentDir, "agent.log"), {
-        KEELSON_URL: url,
-        KEELSON_ENROLLMENT_TOKEN: credentials.enrollment_token,
-        KEELSON_AGENT_CAPACITY: String(capacity),
-        KEELSON_DATA_DIR: agentDir,
-      });
+      const agent = await startProgram(
+        "agent",
+        path.join(agentDir, "agent.log"),
+        {
+          KEELSON_URL: url,
+          KEELSON_ENROLLMENT_TOKEN: credentials.enrollment_token,
+          KEELSON_AGENT_CAPACITY: String(capacity),
+          KEELSON_DATA_DIR: agentDir,
+        },
+        tier === "process" ? HIDE_BUBBLEWRAP : [],
+      );
       children.add(agent);
       return agent;
+    },
+    async addEnvironment(name) {
+      const person = openApi(url, credentials.user_token);
+      const environments = `/api/projects/${credentials.project_id}/environments`;
+      const { id } = await person.call<Environment>("POST", environments, { name });
+      const { api_key } = await person.call<CreatedApiKey>("POST", `${environments}/${id}/api-keys`, {
+        name,
+      });
+      return api_key;
     },
     async stop() {
       await Promise.all([...children].map((child) => child.stop()));
       await server.stop();
     },
   };
+  return keelson;
 }
 
-/** Spawns `packages/<name>/src/main.ts` with only the given settings, its output in a file. */
+/** Spawns the built program of `packages/<name>` with only the given settings, its output in a file. */
 async function startProgram(
   name: "server" | "agent",
   logFile: string,
   settings: Record<string, string>,
+  wrapper: readonly string[] = [],
 ): Promise<Child> {
   const log = await open(logFile, "a");
   const { PATH, HOME } = process.env;
-  const child = spawn(
+  const [program, ...args] = [
+    ...wrapper,
     process.execPath,
-    ["--conditions=@keelson/source", path.join(ROOT, "packages", name, "src", "main.ts")],
-    {
-      env: { PATH, HOME, ...settings },
-      stdio: ["ignore", log.fd, log.fd],
-    },
-  );
+    path.join(ROOT, "packages", name, "dist", "main.js"),
+  ];
+  const child = spawn(program, args, {
+    env: { PATH, HOME, ...settings },
+    stdio: ["ignore", log.fd, log.fd],
+  });
   await once(child, "spawn");
   await log.close();
   return watchChild(child, name);

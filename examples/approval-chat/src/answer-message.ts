@@ -66,7 +66,7 @@ async function streamAnswer(
   return answer;
 }
 
-/** What became of an approved action, in words. */
+/** The outcome of an approved action, in words. */
 async function perform(action: string, tokenId: string, ctx: RunContext): Promise<string> {
   const { signal } = ctx;
   try {

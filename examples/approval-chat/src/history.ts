@@ -35,7 +35,7 @@ export async function openHistory(session: RunSession, ctx: RunContext): Promise
   };
 }
 
-/** Of KEELSON_URL and KEELSON_API_KEY in the environment of the worker's tasks; `keelson up` gives them both. */
+/** The client acts as the run that reads. */
 async function readHistory(sessionId: string, signal: AbortSignal): Promise<Message[]> {
   const messages: Message[] = [];
   for await (const { data } of new Client().sessions.records<Message>(sessionId, { stream: HISTORY, signal }))

@@ -1,4 +1,4 @@
-/** One message as a model takes it. `outcome` is what became of the action that the assistant asked for. */
+/** One message as a model takes it. `outcome` is the outcome of the action that the assistant asked for. */
 export type Message = { role: "system" | "user" | "assistant" | "outcome"; content: string };
 
 /** The last line of an answer, when it begins with this, is an action that the assistant wants to take. */

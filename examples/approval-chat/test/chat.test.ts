@@ -37,7 +37,7 @@ describe("the conversation on a real server", { timeout: 120_000 }, () => {
     assert.deepEqual(begin?.data, { type: "answer" });
     assert.deepEqual(pieces.pop()?.data, { type: "answered" });
     assert.ok(pieces.length > 20, String(pieces.length));
-    assert.ok(chat.records.every(({ correlation_id: of }) => of === message));
+    assert.ok(chat.records.every(({ correlationId: of }) => of === message));
     assert.match(chat.answersTo(message)[0] ?? "", /^You said “Hello”\. .*database”\.$/);
     await chat.end();
   });

@@ -9,7 +9,7 @@ import {
   startFaultProxy,
   type Fate,
   type FaultProxy,
-} from "../../../packages/sdk/test/support/fault-proxy.ts";
+} from "../../../packages/server/test/support/fault-proxy.ts";
 import type { Everything } from "../../repository-report/test/support/start-everything.ts";
 import { startWeb } from "../src/web/start-web.ts";
 import { findAgent, startChat } from "./support/start-chat.ts";
@@ -50,7 +50,7 @@ async function findSession(): Promise<Session> {
 
 /** The wait for that has taken the run out of its process. */
 async function untilSuspended(kind: "token" | "input"): Promise<void> {
-  const { current_run_id: runId } = await findSession();
+  const { currentRunId: runId } = await findSession();
   let last: unknown;
   for await (const event of everything.client.runs.events(runId, { follow: true })) {
     if (event.kind === "wait.created") last = event.attributes["kind"];
@@ -173,8 +173,8 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
   });
 
   test("after a pause the next turn knows what was said before", async () => {
-    const { current_run_id: runId } = await findSession();
-    await everything.client.runs.wait(runId, { timeoutMs: TIMEOUT_MS });
+    const { currentRunId: runId } = await findSession();
+    await everything.client.runs.wait(runId, { timeout: TIMEOUT_MS });
     await say("What did I say first?");
     await untilAnswered(
       /You have written 5 messages in this conversation\. The first one was “What can you do\?”/,

@@ -1,22 +1,15 @@
 import type { RunWorkspace } from "@keelson/sdk";
 
 /**
- * Files are written and read by commands, inside the sandbox, though the task could reach them with `node:fs`: the task is
- * outside of it, and would follow a link that the code it runs has left in a file's place. A command of a run happens once,
- * so none of this needs a step of its own. The path is an argument, never part of the script.
+ * Writes by a command, so that each write is a version and happens once; `workspace.files.write` is the shorter way where
+ * the end of the run is soon enough for a version. The path is an argument, never part of the script.
+ *
+ * Gives the version that the change is.
  */
-
-/** Gives the version that the change is. */
 export async function writeFile(workspace: RunWorkspace, path: string, content: string): Promise<string> {
   const command = ["sh", "-c", 'cat > "$1"', "write", path];
-  const { exit_code, stderr, version_id } = await workspace.exec(command, { stdin: content });
-  if (exit_code !== 0) throw new Error(`${path} could not be written: ${stderr}`);
-  if (version_id === null) throw new Error(`${path} was so already: nothing has changed`);
-  return version_id;
-}
-
-export async function readFile(workspace: RunWorkspace, path: string): Promise<string> {
-  const { exit_code, stdout, stderr } = await workspace.exec(["cat", "--", path]);
-  if (exit_code !== 0) throw new Error(`${path} could not be read: ${stderr}`);
-  return stdout;
+  const { exitCode, stderr, versionId } = await workspace.exec(command, { stdin: content });
+  if (exitCode !== 0) throw new Error(`${path} could not be written: ${stderr}`);
+  if (versionId === null) throw new Error(`${path} was so already: nothing has changed`);
+  return versionId;
 }

@@ -16,7 +16,7 @@ suite("fix-code", () => {
 
   test("runs the tests in a workspace, edits until they pass, and leaves the fix as versions", async () => {
     const started = await client.tasks.start("fix-code");
-    const run = await client.runs.wait(started.id, { timeoutMs: 120_000 });
+    const run = await client.runs.wait(started.id, { timeout: "2m" });
     assert.equal(run.status, "succeeded", JSON.stringify(run.failure));
     const output = run.output as FixOutput;
     assert.deepEqual(
@@ -29,7 +29,7 @@ suite("fix-code", () => {
     );
     assert.deepEqual(output.changes, ["M slug.sh"]);
     const { files, versions, get } = client.workspaces.open(output.workspace_id);
-    assert.equal((await get()).current_version_id, output.version_id);
+    assert.equal((await get()).currentVersionId, output.version_id);
     assert.match(await files.readText("slug.sh"), /tr '\[:upper:\]' '\[:lower:\]' \| tr -cs 'a-z0-9' '-'/);
     assert.equal(
       await files.readText("slug.sh", { versionId: output.base_version_id }),
@@ -43,7 +43,7 @@ suite("fix-code", () => {
 
   test("gives up after as many rounds as it may, and says where it stood", async () => {
     const started = await client.tasks.start("fix-code", { max_rounds: 1 });
-    const run = await client.runs.wait(started.id, { timeoutMs: 120_000 });
+    const run = await client.runs.wait(started.id, { timeout: "2m" });
     assert.equal(run.status, "failed");
     assert.match(run.failure?.message ?? "", /still fail after 1 rounds; see workspace ws_/);
   });

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { NonRetryableError } from "@keelson/sdk";
 import { GitError, readOutput } from "./run-git.ts";
+import { resolvePath } from "./worker-folder.ts";
 
 export type Repository = {
   /** The top folder of the checkout. */
@@ -19,7 +20,7 @@ const HOW_TO_NAME_ONE = `name one in the payload, e.g. {"path": "/path/to/a/repo
 
 /** Throws a NonRetryableError that says what to do when `path` is not inside a checkout. */
 export async function findRepository(path: string, signal: AbortSignal): Promise<Repository> {
-  const folder = resolve(path);
+  const folder = resolvePath(path);
   await requireFolder(folder);
   const answer = await readOutput(
     folder,

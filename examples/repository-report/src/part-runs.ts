@@ -84,7 +84,7 @@ export async function waitForParts(
 }
 
 function describeEnd({ directory, recursive, files }: StartedPart, run: Run): PartResult {
-  const part = { directory, recursive, files, run_id: run.id, attempts: run.attempt_number ?? 0 };
+  const part = { directory, recursive, files, run_id: run.id, attempts: run.attemptNumber ?? 0 };
   if (run.status === "succeeded") return { ...part, status: "complete", totals: run.output as PartTotals };
   return { ...part, status: "failed", reason: run.failure?.message ?? `its run was ${run.status}` };
 }

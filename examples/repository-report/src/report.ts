@@ -3,7 +3,7 @@ import type { Repository } from "./find-repository.ts";
 import type { History } from "./history.ts";
 import type { Part, PlannedPart } from "./plan-parts.ts";
 
-/** What became of the run that counted one part. */
+/** The outcome of the run that counted one part. */
 export type PartResult = PlannedPart & { run_id: string; attempts: number } & (
     | { status: "complete"; totals: PartTotals }
     | { status: "failed"; reason: string }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { NonRetryableError } from "@keelson/sdk";
+import { WORKER_FOLDER } from "./worker-folder.ts";
 
 /** git ended with an error; the message is its own first line. */
 export class GitError extends Error {
@@ -20,7 +21,7 @@ export class GitError extends Error {
  */
 const FIXED = [
   ...["--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"],
-  ...["-c", "log.showSignature=false", "-c", `safe.directory=${process.cwd()}`],
+  ...["-c", "log.showSignature=false", "-c", `safe.directory=${WORKER_FOLDER}`],
 ];
 const ENVIRONMENT = {
   PATH: process.env["PATH"] ?? "",

@@ -1,8 +1,9 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { NonRetryableError } from "@keelson/sdk";
 import { drawReport } from "./chart/draw-report.ts";
 import type { Report } from "./report.ts";
+import { resolvePath } from "./worker-folder.ts";
 
 export type WrittenReport = { json: string; svg: string };
 
@@ -13,7 +14,7 @@ const REFUSALS = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ENAMETOOLONG
  * them. Throws a NonRetryableError when the folder cannot be written to.
  */
 export async function writeReport(folder: string, report: Report): Promise<WrittenReport> {
-  const target = resolve(folder);
+  const target = resolvePath(folder);
   try {
     await mkdir(target, { recursive: true });
     const json = await writeWhole(join(target, "report.json"), `${JSON.stringify(report, null, 2)}\n`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { BadRequestError, decodeBase64, RunFailedError, type Client, type Run } from "@keelson/sdk";
 import { startParts } from "../src/part-runs.ts";
@@ -11,7 +11,7 @@ import {
   WITHOUT_GIT,
   type FixtureRepository,
 } from "./support/fixture-repository.ts";
-import { startEverything, type Everything } from "./support/start-everything.ts";
+import { ROOT, startEverything, type Everything } from "./support/start-everything.ts";
 
 const options = { skip: WITHOUT_GIT, timeout: 120_000 };
 const TASK = "repository-report";
@@ -50,8 +50,9 @@ describe("the example on a real server", options, () => {
     await using fixture = await createRepository();
     const output = join(fixture.root, ".git", "report");
     const started = await client.tasks.start<typeof repositoryReport>(TASK, {
-      path: join(fixture.root, "src"),
-      output,
+      // Relative paths start at the folder that the worker was started in.
+      path: relative(ROOT, join(fixture.root, "src")),
+      output: relative(ROOT, output),
     });
     const run = await client.runs.wait(started, { throwOnFailure: true });
     const totals = {
@@ -99,7 +100,7 @@ describe("the example on a real server", options, () => {
       { throwOnFailure: true },
     );
     const reason = "docs/c.md cannot be read: it is no longer a regular file";
-    assert.equal(run.attempt_number, 1);
+    assert.equal(run.attemptNumber, 1);
     assert.equal(run.output?.complete, false);
     assert.deepEqual(run.output?.failed, [{ directory: "docs", reason }]);
     assert.deepEqual(run.metadata, { directories: { done: 4, total: 4, failed: 1 } });
@@ -107,7 +108,7 @@ describe("the example on a real server", options, () => {
     const parts = await partsOf(run);
     const ends = [...parts]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([directory, { status, attempt_number: attempts }]) => [directory, status, attempts]);
+      .map(([directory, { status, attemptNumber: attempts }]) => [directory, status, attempts]);
     assert.deepEqual(ends, [
       [".", "succeeded", 1],
       ["docs", "failed", 3],
@@ -153,14 +154,14 @@ describe("the example on a real server", options, () => {
     const parts = await partsOf(run);
     assert.equal(parts.size, 4);
     for (const part of parts.values())
-      assert.ok((await client.runs.wait(part, { timeoutMs: 20_000 })).finished_at, part.id);
+      assert.ok((await client.runs.wait(part, { timeout: "20s" })).finishedAt, part.id);
   });
 
   test("what is no repository fails at once, and what does not fit the schema is not started", async () => {
     await using fixture = await createRepository();
     const path = join(fixture.root, "gone");
     const run = await client.runs.wait(await client.tasks.start(TASK, { path }));
-    assert.deepEqual([run.status, run.attempt_number, run.failure?.retryable], ["failed", 1, false]);
+    assert.deepEqual([run.status, run.attemptNumber, run.failure?.retryable], ["failed", 1, false]);
     assert.match(run.failure?.message ?? "", /There is no folder .*gone .* name one in the payload/);
     const other = await client.tasks.start(TASK, { path: fixture.root, failing_file: "src/none.ts" });
     await assert.rejects(client.runs.wait(other, { throwOnFailure: true }), RunFailedError);

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import {
   parseDuration,
   type Cancellation,
@@ -8,12 +9,15 @@ import {
   type Resumption,
 } from "@keelson/contract";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
+import type { BundleUses } from "./bundles/bundle-uses.ts";
+import type { EvictionBound } from "./bundles/decide-eviction.ts";
 import { createTimestamps, type Clock } from "./clock.ts";
 import { createLeaseAhead, type LeaseAhead } from "./executions/lease-ahead.ts";
 import { checkDeployment } from "./executions/check-deployment.ts";
 import { LeaseLoop } from "./executions/lease-loop.ts";
 import { startRenewalLoop } from "./executions/renewal-loop.ts";
 import { RunningExecution, type ExecutionContext } from "./executions/running-execution.ts";
+import { WaitingLine } from "./executions/waiting-line.ts";
 import type { Logger } from "./log.ts";
 import { pause } from "./pause.ts";
 import { retryCalls } from "./protocol/retry-calls.ts";
@@ -21,16 +25,26 @@ import type { WorkerClient } from "./protocol/worker-client.ts";
 import type { Random } from "./random.ts";
 import { Reporter } from "./reporter/reporter.ts";
 import type { GroupReaper } from "./task-hosts/group-reaper.ts";
+import type { HostHomes } from "./task-hosts/host-homes.ts";
+import type { TaskTier } from "./task-hosts/task-tier.ts";
+import type { TaskUsers } from "./task-hosts/task-users.ts";
 import { HostPool } from "./task-hosts/host-pool.ts";
 import type { WorkspaceLoop } from "./workspaces/workspace-loop.ts";
 
 export type AgentOptions = {
+  /** Where this worker's runs reach the server. */
+  url: string;
   client: WorkerClient;
   reaper: GroupReaper;
   capacity: number;
   /** null: this worker takes no workspaces. */
   workspaces: WorkspaceLoop | null;
   dataDir: string;
+  bundleUses: BundleUses;
+  bundleBound: EvictionBound;
+  hostHomes: HostHomes;
+  taskUsers: TaskUsers;
+  taskTier: TaskTier;
   hostEnvironment: Record<string, string>;
   clock: Clock;
   random: Random;
@@ -46,6 +60,8 @@ export type AgentOptions = {
 const BACKLOG_OPERATIONS = 5_000;
 /** A worker that is not heard for 15 s counts as lost, however long its leases are. */
 const LONGEST_RENEW_INTERVAL_MS = 5_000;
+/** How often a draining agent says what it waits for. */
+const LEFT_SAID_MS = 5_000;
 /** How long a drained agent waits for the answer to its last report. */
 const LAST_REPORT_MS = 5_000;
 
@@ -66,7 +82,7 @@ export class Agent {
   /** Until the first answer to a lease call, and so the first lease, says it. */
   #leaseDurationMs = 6_000;
   /** Leased ahead, in order, until a slot is free: see `lease-ahead.ts`. */
-  readonly #waiting: RunningExecution[] = [];
+  readonly #waiting: WaitingLine<RunningExecution>;
   readonly #ahead: LeaseAhead;
   #draining = false;
   #whenDone: (() => void)[] = [];
@@ -78,13 +94,34 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#options = options;
     this.ended = new Promise((resolve) => (this.#end = resolve));
-    this.#ahead = createLeaseAhead(options.clock.monotonic, options.capacity);
+    this.#ahead = createLeaseAhead(options.clock.monotonic);
+    this.#waiting = new WaitingLine(options.clock.monotonic, (execution) => {
+      execution.drain();
+      void execution.start();
+    });
     const { client, reaper, capacity, clock, random, logger } = options;
     const { signal } = this.#stopped;
-    this.#hosts = new HostPool({ capacity, environment: options.hostEnvironment, reaper, logger });
-    this.#bundles = openBundleCache(options.dataDir, (digest) =>
-      retryCalls(() => client.download(`bundles/${digest}`, { signal }), { random, signal, attempts: 4 }),
-    );
+    const { hostHomes: homes, hostEnvironment: environment } = options;
+    this.#bundles = openBundleCache({
+      dataDir: options.dataDir,
+      uses: options.bundleUses,
+      ...options.bundleBound,
+      download: (digest) =>
+        retryCalls(() => client.download(`bundles/${digest}`, { signal }), { random, signal, attempts: 4 }),
+      clock,
+      logger,
+    });
+    this.#hosts = new HostPool({
+      capacity,
+      boots: availableParallelism(),
+      homes,
+      environment,
+      reaper,
+      namespace: options.taskTier.namespace,
+      holdBundle: (digest) => this.#bundles.hold(digest),
+      monotonic: () => clock.monotonic(),
+      logger,
+    });
     this.#reporter = new Reporter({
       send: (body) => client.post<ReportResponse>("executions/report", body, { signal }),
       random,
@@ -96,8 +133,12 @@ export class Agent {
       },
     });
     this.#context = {
+      serverUrl: options.url,
       bundles: this.#bundles,
       hosts: this.#hosts,
+      users: options.taskUsers,
+      tier: options.taskTier,
+      dataDir: options.dataDir,
       reporter: this.#reporter,
       workspaces: { client, random, loop: options.workspaces },
       timestamp: createTimestamps(clock),
@@ -118,24 +159,7 @@ export class Agent {
       freeSlots: () => this.#freeSlots(),
       receive: (response) => this.#receive(response),
     });
-    startRenewalLoop({
-      client,
-      clock,
-      logger,
-      signal,
-      intervalMs: () =>
-        options.renewIntervalMs ?? Math.min(LONGEST_RENEW_INTERVAL_MS, this.#leaseDurationMs / 3),
-      leaseDurationMs: () => this.#leaseDurationMs,
-      leases: () => this.#leases.values(),
-      find: (leaseId) => this.#leases.get(leaseId),
-      cancel: (cancellations) => this.#cancel(cancellations),
-      resume: (resumptions) => this.#resume(resumptions),
-      drain: () => this.#drainedFromOutside(),
-      inUse: () => ({
-        executions: this.#running.size - this.#parked.size,
-        workspaces: options.workspaces?.inUse() ?? 0,
-      }),
-    });
+    this.#startRenewal();
   }
 
   /** Leases nothing more, lets runs finish up to the drain timeout, hands the rest back, commits workspaces, and ends. */
@@ -148,8 +172,10 @@ export class Agent {
   async stop(): Promise<void> {
     this.#draining = true;
     this.#stopped.abort();
+    this.#waiting.close();
     const loop = this.#loop.stop(false);
     await Promise.all([this.#hosts.close(), this.#options.workspaces?.stop()]);
+    await this.#bundles.close();
     this.#options.client.close();
     this.#options.reaper.close();
     await loop;
@@ -177,13 +203,16 @@ export class Agent {
     for (const execution of this.#parked) execution.suspend();
     this.#startWaiting();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
+    const saying = setInterval(() => this.#sayWhatIsLeft(), LEFT_SAID_MS);
     await this.#noneRunning();
     clearTimeout(timeout);
     await told;
     const letGo = await this.#letGoOfWorkspaces();
+    clearInterval(saying);
     await Promise.race([this.#reporter.idle(), pause(LAST_REPORT_MS, this.#stopped.signal)]);
-    // With nothing left of it, the next process is a worker of its own.
-    if (letGo) await client.forget();
+    // With nothing left of it, the next process is a worker of its own. One that was stopped meanwhile has left its folders
+    // to that process.
+    if (letGo && !this.#stopped.signal.aborted) await client.forget();
     await this.stop();
     logger.info({}, "drained");
   }
@@ -194,21 +223,28 @@ export class Agent {
     if (workspaces === null) return true;
     const late = new AbortController();
     const letGo = await Promise.race([
-      workspaces.drain().then(() => true),
+      // What could not be committed is kept for the next process.
+      workspaces.drain().then(() => workspaces.held().length === 0),
       pause(Math.max(drainTimeoutMs, LAST_REPORT_MS), late.signal).then(() => false),
     ]);
     late.abort();
     if (!letGo)
       logger.error(
-        { workspaces: workspaces.inUse() },
+        { workspaces: workspaces.held() },
         "workspaces could not be committed before the agent ends",
       );
     return letGo;
   }
 
+  #sayWhatIsLeft(): void {
+    const { workspaces, logger } = this.#options;
+    const runs = [...this.#running].map(({ execution }) => execution.run.id);
+    logger.warn({ runs, workspaces: workspaces?.held() ?? [] }, "still ending what runs here");
+  }
+
   #handBack(): void {
     this.#options.logger.warn(
-      { running: this.#running.size },
+      { runs: [...this.#running].map(({ execution }) => execution.run.id) },
       "the drain timeout is over; handing the running runs back",
     );
     for (const execution of this.#running) execution.drain();
@@ -218,6 +254,31 @@ export class Agent {
     return this.#running.size === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.#whenDone.push(resolve));
+  }
+
+  #startRenewal(): void {
+    const { client, clock, logger } = this.#options;
+    const { signal } = this.#stopped;
+    startRenewalLoop({
+      client,
+      clock,
+      logger,
+      signal,
+      intervalMs: () =>
+        this.#options.renewIntervalMs ?? Math.min(LONGEST_RENEW_INTERVAL_MS, this.#leaseDurationMs / 3),
+      leaseDurationMs: () => this.#leaseDurationMs,
+      leases: () => this.#leases.values(),
+      find: (leaseId) => this.#leases.get(leaseId),
+      cancel: (cancellations) => this.#cancel(cancellations),
+      resume: (resumptions) => this.#resume(resumptions),
+      drain: () => this.#drainedFromOutside(),
+      heldSecrets: () => this.#hosts.heldSecrets(),
+      supersede: (versions) => this.#hosts.supersede(versions),
+      inUse: () => ({
+        executions: this.#running.size - this.#parked.size,
+        workspaces: this.#options.workspaces?.inUse() ?? 0,
+      }),
+    });
   }
 
   #freeSlots(): number {
@@ -247,8 +308,8 @@ export class Agent {
 
   /** Starts what was leased ahead as far as there are slots; while draining all of it, to be handed back. */
   #startWaiting(): void {
-    const busy = (): number => this.#running.size - this.#parked.size - this.#waiting.length;
-    while (this.#waiting.length > 0 && (this.#draining || busy() < this.#options.capacity)) {
+    const busy = (): number => this.#running.size - this.#parked.size - this.#waiting.size;
+    while (this.#waiting.size > 0 && (this.#draining || busy() < this.#options.capacity)) {
       void this.#waiting.shift()?.start();
     }
   }
@@ -292,7 +353,7 @@ export class Agent {
     this.#checking.add(check.check_id);
     const { signal } = this.#stopped;
     try {
-      const answer = await checkDeployment(check, this.#bundles, this.#hosts);
+      const answer = await checkDeployment(check, this.#hosts, this.#context);
       await retryCalls(() => client.post("deployments/checked", JSON.stringify(answer), { signal }), {
         random,
         signal,

@@ -9,6 +9,9 @@ export type AgentConfig = {
   name: string;
   capacity: number;
   workspaces: number;
+  workspaceDiskBytes: number;
+  bundleCacheBytes: number;
+  bundleCacheAgeMs: number;
   dataDir: string;
   taskEnvironment: Record<string, string>;
   logLevel: string;
@@ -25,9 +28,11 @@ export type Environment = Record<string, string | undefined>;
 const KNOWN = Object.values(AGENT_SETTINGS)
   .map(({ name }): string => name)
   .filter((name) => /^KEELSON_(AGENT|TASK)_/.test(name));
+const MIB = 1024 * 1024;
+const DAY_MS = 24 * 3_600_000;
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"];
 /** What every task process gets of the agent's own environment; credentials are not in it. */
-const HOST_VARIABLES = /^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV)$/;
+const HOST_VARIABLES = /^(PATH|HOME|LANG|LC_[A-Z]+|TZ|NODE_ENV)$/;
 
 /** Reads the agent's configuration; throws `ConfigError` at the first variable that cannot be used. */
 export function parseAgentConfig(env: Environment, readText: (path: string) => string): AgentConfig {
@@ -41,6 +46,12 @@ export function parseAgentConfig(env: Environment, readText: (path: string) => s
     name: env["KEELSON_AGENT_NAME"] || hostname(),
     capacity: parseCount(env, "KEELSON_AGENT_CAPACITY", { from: 1, preset: 16 }),
     workspaces: parseCount(env, "KEELSON_AGENT_WORKSPACES", { from: 0, preset: 8 }),
+    workspaceDiskBytes:
+      MIB *
+      parseCount(env, "KEELSON_AGENT_WORKSPACE_DISK_MIB", { from: 1, to: 1_000_000_000, preset: 32_768 }),
+    bundleCacheBytes:
+      MIB * parseCount(env, "KEELSON_AGENT_BUNDLE_CACHE_MIB", { from: 1, to: 1_000_000_000, preset: 5120 }),
+    bundleCacheAgeMs: DAY_MS * parseCount(env, "KEELSON_AGENT_BUNDLE_CACHE_DAYS", { from: 1, preset: 30 }),
     dataDir: env["KEELSON_DATA_DIR"] || join(process.cwd(), ".keelson"),
     taskEnvironment: parseTaskEnvironment(env),
     logLevel: parseLogLevel(env["KEELSON_LOG_LEVEL"]),
@@ -92,13 +103,13 @@ function parseEnrollmentToken(env: Environment, readText: (path: string) => stri
 function parseCount(
   env: Environment,
   name: string,
-  { from, preset }: { from: number; preset: number },
+  { from, to = 100_000, preset }: { from: number; to?: number; preset: number },
 ): number {
   const text = env[name];
   if (!text) return preset;
   const count = Number(text);
-  if (!Number.isInteger(count) || count < from || count > 100_000)
-    throw new ConfigError(`${name} must be a whole number from ${from} to 100000, not ${text}`);
+  if (!Number.isInteger(count) || count < from || count > to)
+    throw new ConfigError(`${name} must be a whole number from ${from} to ${to}, not ${text}`);
   return count;
 }
 
@@ -108,7 +119,9 @@ function parseTaskEnvironment(env: Environment): Record<string, string> {
     const name = part.trim();
     if (name === "") continue;
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-      throw new ConfigError(`KEELSON_TASK_ENV is a comma-separated list of variable names; ${name} is none`);
+      throw new ConfigError(
+        `KEELSON_TASK_ENV is a comma-separated list of variable names; ${name} is not a variable name`,
+      );
     if (name.startsWith("KEELSON_ENROLLMENT_TOKEN"))
       throw new ConfigError(
         `KEELSON_TASK_ENV names ${name}; the agent's own credential is never given to tasks`,

@@ -1,12 +1,14 @@
-/** Runs an agent alone. SIGTERM and SIGINT drain it, a second one ends it at once. */
+/** Runs an agent alone. SIGTERM, SIGINT, SIGHUP and SIGQUIT drain it, however often they come. */
 import { createRequire } from "node:module";
 import { pino } from "pino";
 import { ConfigError, readAgentConfig, type AgentConfig } from "./config.ts";
+import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
 import { startAgent } from "./start-agent.ts";
 
 /** The exit code of sysexits.h for a wrong configuration. */
 const EXIT_CONFIG = 78;
 
+closeInheritedDescriptors();
 let config: AgentConfig;
 try {
   config = readAgentConfig();
@@ -17,21 +19,23 @@ try {
 }
 
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
-const logger = pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true }));
+const destination = pino.destination({ fd: 2, sync: true });
+// A terminal that was closed: nobody reads it.
+destination.on("error", () => undefined);
+const logger = pino({ level: config.logLevel }, destination);
 const starting = new AbortController();
-let signals = 0;
-let end: { drain(): Promise<void>; stop(): Promise<void> } | null = null;
+let end: { drain(): Promise<void> } | null = null;
 
 const onSignal = async (signal: NodeJS.Signals): Promise<void> => {
-  signals += 1;
-  logger.info({ signal }, signals === 1 ? "stopping; once more ends all runs at once" : "ending all runs");
+  // A supervisor may send it to a whole group and pass it on as well: more of them say nothing new.
+  if (starting.signal.aborted) return;
+  logger.info({ signal }, "stopping");
   starting.abort();
-  if (end === null) process.exit(0);
-  await (signals === 1 ? end.drain() : end.stop());
+  await end?.drain();
   process.exit(0);
 };
-process.on("SIGTERM", (signal) => void onSignal(signal));
-process.on("SIGINT", (signal) => void onSignal(signal));
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const)
+  process.on(signal, () => void onSignal(signal));
 
 try {
   const agent = await startAgent({ ...config, version, logger, signal: starting.signal });

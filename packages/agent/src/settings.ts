@@ -5,12 +5,12 @@ export const AGENT_SETTINGS = {
   url: {
     name: "KEELSON_URL",
     byDefault: null,
-    description: "Address of the server, or of what balances over several. Needed.",
+    description: "URL of the server, or of the load balancer. Required.",
   },
   enrollmentToken: {
     name: "KEELSON_ENROLLMENT_TOKEN",
     byDefault: null,
-    description: "Lets a new worker register; it is never given to tasks. Needed.",
+    description: "Lets a new worker register; it is never given to tasks. Required.",
     secret: true,
   },
   name: {
@@ -28,17 +28,34 @@ export const AGENT_SETTINGS = {
     byDefault: "8",
     description: "Workspaces that are live at once, 0 to 100000; 0 takes none.",
   },
+  workspaceDiskMebibytes: {
+    name: "KEELSON_AGENT_WORKSPACE_DISK_MIB",
+    byDefault: "32768",
+    description:
+      "Mebibytes that the files of one workspace may take on the worker's disk, 1 to 1000000000. Over it, the command that wrote the most is ended, and new ones can delete files but write none.",
+  },
+  bundleCacheMebibytes: {
+    name: "KEELSON_AGENT_BUNDLE_CACHE_MIB",
+    byDefault: "5120",
+    description:
+      "Mebibytes that bundles may take in the data folder, 1 to 1000000000. Over it, the worker evicts the least recently used. It never evicts a bundle in use, and fetches an evicted one again when a run needs it.",
+  },
+  bundleCacheDays: {
+    name: "KEELSON_AGENT_BUNDLE_CACHE_DAYS",
+    byDefault: "30",
+    description: "Days after which the worker evicts an unused bundle, 1 to 100000.",
+  },
   taskEnvironment: {
     name: "KEELSON_TASK_ENV",
     byDefault: null,
     description:
-      "Names of variables, with commas, that tasks see besides PATH, HOME, LANG, LC_*, TZ, TMPDIR and NODE_ENV.",
+      "Names of variables, with commas, that tasks see besides PATH, HOME, LANG, LC_*, TZ, NODE_ENV, KEELSON_WORKER_DIR and a TMPDIR of each process (and a HOME of each, where tasks have users of their own). Runs need no KEELSON_API_KEY: each has a credential of its own.",
   },
   dataDir: {
     name: "KEELSON_DATA_DIR",
     byDefault: ".keelson",
     description:
-      "Folder where bundles and blobs are cached and live workspaces are. What is committed is safe without it.",
+      "Folder for cached bundles and blobs, live workspaces, the working and temporary folders of tasks, and the uid of each environment. Committed files are not lost without it.",
   },
   logLevel: {
     name: "KEELSON_LOG_LEVEL",

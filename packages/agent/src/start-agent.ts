@@ -1,15 +1,22 @@
-import { join } from "node:path";
-import { WORKER_PROTOCOL_VERSION } from "@keelson/contract";
+import { join, resolve } from "node:path";
+import { platformOf, WORKER_PROTOCOL_VERSION } from "@keelson/contract";
 import { claimAgentFolder, type AgentFolder } from "./agent-folder.ts";
 import { Agent } from "./agent.ts";
+import { openBundleUses } from "./bundles/bundle-uses.ts";
 import { systemClock } from "./clock.ts";
 import { readHostEnvironment } from "./config.ts";
 import type { Logger } from "./log.ts";
+import { findCgroups } from "./limits/find-cgroups.ts";
 import { openWorkerClient, type WorkerClient } from "./protocol/worker-client.ts";
 import { openIdentityStore } from "./protocol/worker-identity.ts";
 import { systemRandom } from "./random.ts";
-import { probeIsolation } from "./sandboxes/probe-isolation.ts";
+import { describeIsolation, probeIsolation, type IsolationProbe } from "./sandboxes/probe-isolation.ts";
+import { DEFAULT_LIMITS } from "./sandboxes/sandbox.ts";
+import { SpareSupervisor } from "./supervisor/spare-supervisor.ts";
 import { startGroupReaper } from "./task-hosts/group-reaper.ts";
+import { openHostHomes } from "./task-hosts/host-homes.ts";
+import { describeTaskTier, openTaskTier, type TaskTier } from "./task-hosts/task-tier.ts";
+import { AGENT_ALONE, openTaskUsers } from "./task-hosts/task-users.ts";
 import { openBlobCache } from "./workspaces/blob-cache.ts";
 import { createTurns } from "./workspaces/turns.ts";
 import { WorkspaceLoop } from "./workspaces/workspace-loop.ts";
@@ -27,13 +34,22 @@ export type StartAgentOptions = {
   capacity: number;
   /** Workspaces at once; default 0, which takes none. */
   workspaces?: number;
+  /** What the files of one workspace may take on the disk. Default 32 GiB. */
+  workspaceDiskBytes?: number;
   /** Bundles are cached and workspaces live here; several agents of one machine may share it. */
   dataDir: string;
   /** Sent as `Service-Client-Version` and recorded with the worker. */
   version: string;
   logger: Logger;
-  /** Variables that tasks see besides PATH, HOME, LANG, LC_*, TZ, TMPDIR and NODE_ENV. */
+  /**
+   * Variables that tasks see besides this process's PATH, HOME, LANG, LC_*, TZ and NODE_ENV, its working directory as
+   * KEELSON_WORKER_DIR, and a TMPDIR of their own.
+   */
   taskEnvironment?: Record<string, string>;
+  /**
+   * Whether tasks run as this process's user even when it is root. Default: root gives each environment a user of its own.
+   */
+  keepsUser?: boolean;
   /** Default: a third of the server's lease duration, at most 5,000. */
   renewIntervalMs?: number;
   /** From a cancellation to the end of the process. Default 10,000. */
@@ -44,6 +60,10 @@ export type StartAgentOptions = {
   maxLogBytes?: number;
   /** What is kept of fetched workspace files, in bytes. Default 4 GiB. */
   blobCacheBytes?: number;
+  /** What bundles may take in the data folder, in bytes, besides those in use. Default 5 GiB. */
+  bundleCacheBytes?: number;
+  /** How long a bundle is kept that nobody uses. Default 30 days. */
+  bundleCacheAgeMs?: number;
   /** Ends the wait for a server that does not answer yet. */
   signal?: AbortSignal;
 };
@@ -66,39 +86,47 @@ export type RunningAgent = {
  * with `ServiceError` when it refuses the enrollment or the protocol.
  */
 export async function startAgent(options: StartAgentOptions): Promise<RunningAgent> {
-  const { url, enrollmentToken, name, version, capacity, dataDir, logger } = options;
+  const { url, name, capacity, dataDir, logger } = options;
   const workspaces = options.workspaces ?? 0;
   if (!Number.isInteger(capacity) || capacity < 1)
     throw new RangeError(`capacity must be a whole number from 1, not ${capacity}`);
-  const folder = workspaces > 0 ? await claimAgentFolder(dataDir, name) : null;
+  const folder = await claimAgentFolder(dataDir, name);
   try {
-    const client = await openWorkerClient({
-      url,
-      enrollmentToken,
-      name,
-      version,
-      registration: {
-        name,
-        capacity: { executions: capacity, workspaces },
-        version,
-        worker_protocol_version: WORKER_PROTOCOL_VERSION,
-      },
-      clock: systemClock,
-      random: systemRandom,
-      logger,
-      identity: folder === null ? null : openIdentityStore(folder.path, url),
-      signal: options.signal ?? new AbortController().signal,
-    });
-    const reaper = startGroupReaper((err) =>
+    const taskUsers =
+      options.keepsUser === true
+        ? AGENT_ALONE
+        : await openTaskUsers({ dataDir: resolve(dataDir), agentFolder: folder.path, logger });
+    const hostHomes = await openHostHomes(join(folder.path, "hosts"), logger);
+    const probe = await probeIsolation({ dataDir: folder.path });
+    const taskTier = await openTaskTier(probe, { dataDir: resolve(dataDir), agentFolder: folder.path });
+    logger.info(
+      { isolation: probe.isolation, problems: probe.problems, taskProblem: taskTier.problem },
+      "workspaces, and tasks that ask for it, are isolated",
+    );
+    const client = await enroll(options, workspaces, folder, { probe, taskTier });
+    const reaper = startGroupReaper(hostHomes.mark, (err) =>
       logger.error({ err }, "the shell that ends orphaned task hosts is gone"),
     );
     const agent = new Agent({
+      url,
       client,
       reaper,
       capacity,
-      workspaces: folder === null ? null : await openWorkspaces(options, workspaces, folder, client),
-      dataDir,
-      hostEnvironment: { ...readHostEnvironment(), ...options.taskEnvironment },
+      workspaces: workspaces === 0 ? null : await openWorkspaces(options, workspaces, folder, client, probe),
+      dataDir: resolve(dataDir),
+      bundleUses: await openBundleUses(folder.path),
+      bundleBound: {
+        maxBytes: options.bundleCacheBytes ?? 5 * 1024 ** 3,
+        maxAgeMs: options.bundleCacheAgeMs ?? 30 * 24 * 3_600_000,
+      },
+      hostHomes,
+      taskUsers,
+      taskTier,
+      hostEnvironment: {
+        ...readHostEnvironment(),
+        KEELSON_WORKER_DIR: process.cwd(),
+        ...options.taskEnvironment,
+      },
       clock: systemClock,
       random: systemRandom,
       logger,
@@ -110,7 +138,7 @@ export async function startAgent(options: StartAgentOptions): Promise<RunningAge
     logger.info({ workerId: client.workerId(), url, capacity, workspaces }, "agent started");
     const released = async (ending: Promise<void>): Promise<void> => {
       await ending;
-      await folder?.release();
+      await folder.release();
     };
     return {
       workerId: client.workerId(),
@@ -119,24 +147,49 @@ export async function startAgent(options: StartAgentOptions): Promise<RunningAge
       ended: released(agent.ended),
     };
   } catch (error) {
-    await folder?.release();
+    await folder.release();
     throw error;
   }
 }
 
+/** @throws ServiceError when the server refuses. */
+function enroll(
+  { url, enrollmentToken, name, version, capacity, logger, signal }: StartAgentOptions,
+  workspaces: number,
+  folder: AgentFolder,
+  { probe, taskTier }: { probe: IsolationProbe; taskTier: TaskTier },
+): Promise<WorkerClient> {
+  return openWorkerClient({
+    ...{ url, enrollmentToken, name, version, logger },
+    registration: {
+      name,
+      capacity: { executions: capacity, workspaces },
+      version,
+      node_version: process.versions.node,
+      platform: platformOf(process),
+      ...(workspaces === 0 ? {} : describeIsolation(probe)),
+      ...describeTaskTier(taskTier),
+      worker_protocol_version: WORKER_PROTOCOL_VERSION,
+    },
+    clock: systemClock,
+    random: systemRandom,
+    identity: workspaces > 0 ? openIdentityStore(folder.path, url) : null,
+    signal: signal ?? new AbortController().signal,
+  });
+}
+
 async function openWorkspaces(
-  { logger, renewIntervalMs, blobCacheBytes }: StartAgentOptions,
+  { logger, renewIntervalMs, blobCacheBytes, workspaceDiskBytes }: StartAgentOptions,
   capacity: number,
   { path }: AgentFolder,
   client: WorkerClient,
+  probe: IsolationProbe,
 ): Promise<WorkspaceLoop> {
   const cache = await openBlobCache(join(path, "blobs"), {
     maxBytes: blobCacheBytes ?? 4 * 1024 ** 3,
     clock: systemClock,
     logger,
   });
-  const probe = await probeIsolation({ dataDir: path });
-  logger.info({ isolation: probe.isolation, problems: probe.problems }, "workspaces are isolated");
   return new WorkspaceLoop({
     client,
     home: path,
@@ -145,6 +198,9 @@ async function openWorkspaces(
     cache,
     transfers: createTurns(TRANSFERS),
     probe,
+    cgroups: await findCgroups(path, logger),
+    diskBytes: workspaceDiskBytes ?? DEFAULT_LIMITS.diskBytes,
+    spares: new SpareSupervisor(path, probe, logger),
     clock: systemClock,
     random: systemRandom,
     logger,

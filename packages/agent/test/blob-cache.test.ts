@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { openBlobCache } from "../src/workspaces/blob-cache.ts";
+import { cleanUp } from "./support/clean-up.ts";
 
 const KIB = 1024;
 const blob = (bytes: number) => {
@@ -14,7 +15,7 @@ const blob = (bytes: number) => {
 
 async function openIn(t: TestContext, maxBytes: number) {
   const folder = await mkdtemp(join(tmpdir(), "keelson-cache-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  cleanUp(t, () => rm(folder, { recursive: true, force: true }));
   let now = 0;
   const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const clock = { now: () => (now += 1_000), monotonic: () => 0 };

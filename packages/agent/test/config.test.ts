@@ -10,6 +10,9 @@ const noFile = () => {
 test("defaults need only an address and an enrollment token", () => {
   const config = parseAgentConfig(minimal, noFile);
   assert.equal(config.capacity, 16);
+  assert.equal(config.workspaceDiskBytes, 32 * 1024 ** 3);
+  assert.equal(config.bundleCacheBytes, 5 * 1024 ** 3);
+  assert.equal(config.bundleCacheAgeMs, 30 * 24 * 3_600_000);
   assert.equal(config.enrollmentToken, "kl_enr_x");
   assert.deepEqual(config.taskEnvironment, {});
 });
@@ -35,6 +38,9 @@ for (const [name, env] of Object.entries({
   KEELSON_ENROLLMENT_TOKEN: { KEELSON_ENROLLMENT_TOKEN: "" },
   KEELSON_ENROLLMENT_TOKEN_FILE: { KEELSON_ENROLLMENT_TOKEN: "", KEELSON_ENROLLMENT_TOKEN_FILE: "/none" },
   KEELSON_AGENT_CAPACITY: { KEELSON_AGENT_CAPACITY: "many" },
+  KEELSON_AGENT_WORKSPACE_DISK_MIB: { KEELSON_AGENT_WORKSPACE_DISK_MIB: "0" },
+  KEELSON_AGENT_BUNDLE_CACHE_MIB: { KEELSON_AGENT_BUNDLE_CACHE_MIB: "0" },
+  KEELSON_AGENT_BUNDLE_CACHE_DAYS: { KEELSON_AGENT_BUNDLE_CACHE_DAYS: "soon" },
   KEELSON_TASK_ENV: { KEELSON_TASK_ENV: "A;B" },
   KEELSON_LOG_LEVEL: { KEELSON_LOG_LEVEL: "loud" },
   KEELSON_AGENT_CAPACTIY: { KEELSON_AGENT_CAPACTIY: "4" },

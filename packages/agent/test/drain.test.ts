@@ -12,6 +12,22 @@ test("runs that do not finish within the drain timeout are stopped and handed ba
   assert.equal(run.release?.outcome, "rejected");
 });
 
+test("a drain that takes long names the runs that it waits for", async (t) => {
+  const { server, agent, logged } = await startTestAgent(t, { drainTimeoutMs: 5_500 });
+  const digest = server.putBundle(bundleOf({ main: `console.log("up"); await new Promise(() => {});` }));
+  const run = server.enqueue({ digest });
+  await run.outputHas("stdout", "up");
+  await agent.drain();
+  const said = logged.filter(({ message }) => /still ending|handing the running/.test(message));
+  assert.deepEqual(
+    said.map(({ level, fields }) => [level, fields["runs"]]),
+    [
+      ["warn", [run.execution.run.id]],
+      ["warn", [run.execution.run.id]],
+    ],
+  );
+});
+
 test("after a drain nothing is leased any more", async (t) => {
   const { server, agent } = await startTestAgent(t);
   await agent.drain();
@@ -26,8 +42,9 @@ for (const silently of [false, true])
     const digest = server.putBundle(bundleOf({ main: `console.log("up"); await new Promise(() => {});` }));
     const run = server.enqueue({ digest });
     await run.outputHas("stdout", "up");
-    server.drain({ silently });
+    if (silently) server.silence(agent.workerId);
+    await server.drain(agent.workerId);
     await agent.ended;
     assert.equal(run.release?.outcome, "rejected");
-    assert.ok(server.calls.some(({ path }) => path === "/worker/v1/drain"));
+    assert.ok(server.countCalls("drain") > 0);
   });

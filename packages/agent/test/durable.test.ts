@@ -9,7 +9,7 @@ let source = "";
 
 before(async () => {
   const bundle = await bundleSource(`
-    import { step, task, tokens, wait } from "@keelson/sdk";
+    import { step, task, tokens } from "@keelson/sdk";
     task({
       id: "approve",
       async run() {
@@ -20,16 +20,16 @@ before(async () => {
         return { ok, ...charged };
       },
     });
-    task({ id: "sleep", async run() { console.log("pid", process.pid); await wait.for("1h"); return "awake"; } });
+    task({ id: "waits", async run() { console.log("pid", process.pid); await (await tokens.create()).wait(); return "awake"; } });
     task({ id: "plain", run: () => process.pid });
     task({
       id: "busy",
-      maxDuration: "600ms",
-      async run() { await wait.for("1h"); for (const end = performance.now() + 400; performance.now() < end; ); return 1; },
+      maxDuration: "2s",
+      async run() { await (await tokens.create()).wait(); for (const end = performance.now() + 400; performance.now() < end; ); return 1; },
     });
     task({
       id: "crash",
-      async run() { console.log("pid", process.pid); await wait.for("1h"); return "survived"; },
+      async run() { console.log("pid", process.pid); await (await tokens.create()).wait(); return "survived"; },
     });
   `);
   source = new TextDecoder().decode(bundle.code);
@@ -47,7 +47,7 @@ test("a run that waits is parked, suspended with its process gone, and goes on w
     ["start", "steps", "tokens", "waits", "checkpoints/ready", "release"],
   );
   await hasEnded(pid);
-  run.durable.completeToken("tok_2", { ok: true });
+  await server.completeToken(run, { ok: true });
   const release = await run.released;
   assert.deepEqual(release.output, { ok: true, cents: 995 });
   assert.notEqual(pidOf(run.output("stdout")), pid);
@@ -57,12 +57,12 @@ test("a run that waits is parked, suspended with its process gone, and goes on w
 test("a parked run keeps its process for a while, and its slot is free for another", async (t) => {
   const { server } = await startTestAgent(t, { capacity: 1 });
   const digest = server.putBundle(source);
-  const run = server.enqueue({ digest, task: "sleep" });
-  await run.until(() => run.durable.parked);
+  const run = server.enqueue({ digest, task: "waits" });
+  await run.until(() => run.isParked);
   assert.equal((await server.enqueue({ digest, task: "plain" }).released).outcome, "succeeded");
   const pid = pidOf(run.output("stdout"));
   assert.ok(isAlive(pid));
-  run.durable.settle(1, "resolved");
+  await server.completeToken(run);
   assert.equal((await run.released).output, "awake");
   assert.equal(run.execution.epoch, 1);
 });
@@ -70,17 +70,17 @@ test("a parked run keeps its process for a while, and its slot is free for anoth
 test("no more runs than the agent has slots are parked: the one that waits longest is suspended", async (t) => {
   const { server } = await startTestAgent(t, { capacity: 1 });
   const digest = server.putBundle(source);
-  const first = server.enqueue({ digest, task: "sleep" });
-  await first.until(() => first.durable.parked);
-  const second = server.enqueue({ digest, task: "sleep" });
+  const first = server.enqueue({ digest, task: "waits" });
+  await first.until(() => first.isParked);
+  const second = server.enqueue({ digest, task: "waits" });
   await first.until(() => first.isSuspended);
   assert.equal(second.isSuspended, false);
 });
 
 test("a drain suspends the runs that wait", async (t) => {
   const { server, agent } = await startTestAgent(t);
-  const run = server.enqueue({ digest: server.putBundle(source), task: "sleep" });
-  await run.until(() => run.durable.parked);
+  const run = server.enqueue({ digest: server.putBundle(source), task: "waits" });
+  await run.until(() => run.isParked);
   await agent.drain();
   assert.equal(run.isSuspended, true);
 });
@@ -88,10 +88,10 @@ test("a drain suspends the runs that wait", async (t) => {
 test("time that a run waits does not count against its max_duration", async (t) => {
   const { server } = await startTestAgent(t);
   const digest = server.putBundle(source);
-  const run = server.enqueue({ digest, task: "busy", max_duration: "600ms" });
-  await run.until(() => run.durable.parked);
-  await new Promise((resolve) => setTimeout(resolve, 700)); // Longer than it may run.
-  run.durable.settle(1, "resolved");
+  const run = server.enqueue({ digest, task: "busy", max_duration: "2s" });
+  await run.until(() => run.isParked);
+  await new Promise((resolve) => setTimeout(resolve, 2_100)); // Longer than it may run.
+  await server.completeToken(run);
   assert.equal((await run.released).output, 1);
 });
 
@@ -103,7 +103,7 @@ test("a run whose process is killed while it waits is suspended", async (t) => {
   await server.enqueue({ digest, task: "plain" }).released;
   process.kill(pidOf(run.output("stdout")), "SIGKILL");
   await run.until(() => run.isSuspended);
-  run.durable.settle(1, "resolved");
+  await server.completeToken(run);
   assert.equal((await run.released).output, "survived");
 });
 
@@ -112,13 +112,13 @@ test("runs of a shared process are suspended one by one, and the process stays",
   const digest = server.putBundle(source);
   const shared = (task: string, park_after: string) =>
     server.enqueue({ digest, task, execution: "shared", park_after });
-  const staying = shared("sleep", "30s");
-  await staying.until(() => staying.durable.parked);
-  const going = shared("sleep", "0ms");
+  const staying = shared("waits", "30s");
+  await staying.until(() => staying.isParked);
+  const going = shared("waits", "0ms");
   await going.until(() => going.isSuspended);
-  staying.durable.settle(1, "resolved");
+  await server.completeToken(staying);
   assert.equal((await staying.released).output, "awake");
-  going.durable.settle(1, "resolved");
+  await server.completeToken(going);
   assert.equal((await going.released).output, "awake");
 });
 
@@ -128,9 +128,10 @@ test("a refused durable call reaches the code, and what was made after it is not
     bundleOf({
       main: `
         const step = (position) => ctx.host.call({ kind: "steps", entries: [{ position, kind: "value", name: "v", value: position }] });
-        const made = [step(1), step(1), step(2)];
+        const accept = (position) => ctx.host.call({ kind: "steps", entries: [{ position, kind: "wait", name: "never made" }] });
+        const made = [step(1), accept(8), step(2)];
         console.log("between");
-        made.push(step(3), step(2), step(4));
+        made.push(step(3), accept(9), step(4));
         const results = await Promise.allSettled(made);
         return results.map(({ status, reason }) => status === "rejected" ? [reason.code, reason.message] : "fine");`,
     }),
@@ -139,14 +140,14 @@ test("a refused durable call reaches the code, and what was made after it is not
   const { output } = await run.released;
   assert.deepEqual(output, [
     "fine",
-    ["invalid_state", "a second entry at 1"],
+    ["invalid_state", "The wait at position 8 has not settled, or is accepted already."],
     "fine",
     "fine",
-    ["invalid_state", "a second entry at 2"],
+    ["invalid_state", "The wait at position 9 has not settled, or is accepted already."],
     "fine",
   ]);
   assert.deepEqual(
-    run.durable.journal.map(({ position }) => position),
+    (await server.journalOf(run)).map(({ position }) => position),
     [1, 2, 3, 4],
   );
   assert.equal(run.output("stdout").toString(), "between\n");

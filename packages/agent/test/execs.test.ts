@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, realpath, symlink } from "node:fs/promises";
+import { mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { startTestSupervisor, tiersHere, type Collected } from "./support/start-test-supervisor.ts";
+import { cleanUp } from "./support/clean-up.ts";
 
 const sh = (script: string): string[] => ["sh", "-c", script];
 const ends = ({ outcome, exitCode, signal, timedOut, error }: Collected): object => {
@@ -31,7 +32,7 @@ for (const { isolation, skip } of await tiersHere()) {
 
     test("the environment is the sandbox's and the exec's, with nothing of the agent's", async (t) => {
       process.env["KEELSON_TEST_SECRET_OF_THE_AGENT"] = "leaked";
-      t.after(() => delete process.env["KEELSON_TEST_SECRET_OF_THE_AGENT"]);
+      cleanUp(t, () => delete process.env["KEELSON_TEST_SECRET_OF_THE_AGENT"]);
       const { run } = await startTestSupervisor(t, isolation, {
         surroundings: { env: { A: "sandbox", B: "sandbox" } },
       });
@@ -59,20 +60,59 @@ for (const { isolation, skip } of await tiersHere()) {
     });
 
     test("the working folder is one of the workspace, and symlinks do not lead out of it", async (t) => {
-      const { run, root } = await startTestSupervisor(t, isolation);
+      const { begin, collect, run, root } = await startTestSupervisor(t, isolation);
       await mkdir(join(root, "deep/er"), { recursive: true });
       await symlink("deep/er", join(root, "inside"));
       await symlink("/etc", join(root, "outside"));
       const home = isolation === "namespace" ? "/workspace" : await realpath(root);
       assert.equal((await run(["pwd"], { cwd: "deep/er" })).stdout.toString(), `${home}/deep/er\n`);
       assert.equal((await run(["pwd"], { cwd: "inside" })).stdout.toString(), `${home}/deep/er\n`);
-      for (const cwd of ["outside", "nowhere"]) {
+      // The same words, whether there is such a folder outside or not.
+      await symlink("/no-such-folder", join(root, "absent"));
+      await symlink("../..", join(root, "above"));
+      for (const cwd of ["outside", "nowhere", "absent", "above", "../..", "outside/../deep"]) {
         const { outcome, error } = await run(["pwd"], { cwd });
         assert.equal(outcome, "failed");
-        assert.match(
-          error ?? "",
-          /^The working folder "(outside|nowhere)" (leads out of the workspace|is not there)/,
-        );
+        const words = "does not exist, or is not a folder of the workspace.";
+        assert.equal(error, `The working folder "${cwd}" ${words}`);
+      }
+      const absolute = isolation === "namespace" ? "/workspace/deep/er" : join(root, "deep/er");
+      await symlink(absolute, join(root, "absolute"));
+      assert.equal((await run(["pwd"], { cwd: "absolute" })).stdout.toString(), `${home}/deep/er\n`);
+      const pty = await begin(["pwd"], { id: "pty_cwd", kind: "pty", cols: 80, rows: 24, cwd: "inside" });
+      assert.equal((await collect(pty)).output.toString(), `${home}/deep/er\r\n`);
+    });
+
+    test("a working folder that is swapped for a link to the machine's meanwhile is never one of the machine", async (t) => {
+      const { begin, run, readUntil } = await startTestSupervisor(t, isolation);
+      if ((await run(["perl", "-e", "exit 7"])).exitCode !== 7) return t.skip("no perl for the attacker");
+      const swap =
+        'mkdir "d"; symlink "/etc", "l"; $| = 1; print "begun"; while (1) { rename "d", "x"; rename "l", "d"; rename "d", "l"; rename "x", "d" }';
+      await readUntil(await begin(["perl", "-e", swap]), "begun");
+      const seen = new Set<string>();
+      for (let round = 0; round < 60; round += 1) {
+        const { outcome, stdout } = await run(["/bin/pwd", "-P"], { cwd: "d" });
+        seen.add(outcome === "exited" ? stdout.toString().trim() : outcome);
+      }
+      assert.ok(![...seen].some((place) => place === "/etc" && isolation === "process"), [...seen].join());
+    });
+
+    test("a program cannot make it seem that it was not started", async (t) => {
+      const { run, root } = await startTestSupervisor(t, isolation);
+      const words = [
+        "prlimit: failed to execute x: No such file or directory",
+        "setpriv: failed to execute x: No such file or directory",
+        "bwrap: execvp x: No such file or directory",
+        "env: 'x': No such file or directory",
+        "env: can't execute 'x': No such file or directory",
+      ];
+      for (const [index, line] of words.entries()) {
+        const name = `liar-${index}`;
+        const script = `#!/bin/sh\nrm -f "$0"; echo "${line}" >&2; exit ${126 + (index % 2)}\n`;
+        await writeFile(join(root, name), script, { mode: 0o755 });
+        const { outcome, error, exitCode, stderr } = await run([`./${name}`]);
+        assert.deepEqual([outcome, error, exitCode], ["exited", null, 126 + (index % 2)], line);
+        assert.equal(stderr.toString(), `${line}\n`);
       }
     });
 

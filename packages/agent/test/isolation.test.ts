@@ -113,12 +113,34 @@ for (const [name, arch, numbers] of [
   [
     "x64",
     0xc000003e,
-    { read: 0, execve: 59, clone: 56, unshare: 272, ioctl: 16, mount: 165, ptrace: 101, pin: 203 },
+    {
+      read: 0,
+      execve: 59,
+      clone: 56,
+      unshare: 272,
+      ioctl: 16,
+      mount: 165,
+      ptrace: 101,
+      pin: 203,
+      socket: 41,
+      personality: 135,
+    },
   ],
   [
     "arm64",
     0xc00000b7,
-    { read: 63, execve: 221, clone: 220, unshare: 97, ioctl: 29, mount: 40, ptrace: 117, pin: 122 },
+    {
+      read: 63,
+      execve: 221,
+      clone: 220,
+      unshare: 97,
+      ioctl: 29,
+      mount: 40,
+      ptrace: 117,
+      pin: 122,
+      socket: 198,
+      personality: 92,
+    },
   ],
 ] as const) {
   test(`the ${name} filter refuses what leads out and lets programs be`, () => {
@@ -139,6 +161,16 @@ for (const [name, arch, numbers] of [
     // The kernel looks at the low half alone.
     assert.equal(of(numbers.ioctl, 0, 0x1_0000_5412), REFUSED);
     assert.equal(of(435), 0x00050026);
+    // AF_INET6, AF_VSOCK, and netlink for routes and for all sockets of the machine.
+    assert.equal(of(numbers.socket, 10, 1, 0), ALLOWED);
+    assert.equal(of(numbers.socket, 40, 1, 0), 0x00050061);
+    assert.equal(of(numbers.socket, 16, 3, 0), ALLOWED);
+    assert.equal(of(numbers.socket, 16, 3, 4), 0x0005005d);
+    assert.equal(of(numbers.personality, 0), ALLOWED);
+    assert.equal(of(numbers.personality, 0x40000), REFUSED);
+    // lsm_set_self_attr is on no list; file_setattr is younger than the list.
+    assert.equal(of(460), REFUSED);
+    assert.equal(of(469), 0x00050026);
     assert.equal(of(numbers.pin), ALLOWED);
     assert.equal(decide(buildSeccompFilter(name, { pinned: true }), { arch, number: numbers.pin }), REFUSED);
     assert.equal(decide(filter, { arch: 0x40000003, number: 0 }), 0x80000000);

@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
+import type { RunRecord } from "./support/run-record.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
+import { clock } from "./support/test-place.ts";
 
 test("a lost reply to a lease or a report neither loses a run nor reports it twice", async (t) => {
   const { server } = await startTestAgent(t);
   const digest = server.putBundle(bundleOf({ main: `console.log("once"); return payload;` }));
   await server.enqueue({ digest }).released;
-  server.fail("executions/report", 0, true);
-  server.fail("executions/report", 503);
+  server.fail("executions/report", "cut after");
+  server.fail("executions/report", { status: 503 });
   const first = server.enqueue({ digest, payload: 1 });
   assert.equal((await first.released).output, 1);
   assert.equal(first.output("stdout").toString(), "once\n");
   // The open poll was sent before; the fault meets the one after it.
-  server.fail("executions/lease", 0, true);
+  server.fail("executions/lease", "cut after");
   const runs = [2, 3, 4].map((payload) => server.enqueue({ digest, payload }));
   for (const run of runs) await run.released;
   assert.deepEqual(
@@ -23,32 +25,36 @@ test("a lost reply to a lease or a report neither loses a run nor reports it twi
 });
 
 test("a lease that the server gave to another stops its run, and nothing more is reported for it", async (t) => {
-  const { server, logged } = await startTestAgent(t, { renewIntervalMs: 50 });
+  const { server, whenLogged } = await startTestAgent(t, { renewIntervalMs: 50 });
   const digest = server.putBundle(
     bundleOf({ main: `console.log(process.pid); await new Promise(() => {});`, next: `return "free";` }),
   );
+  const other = await server.addWorker();
   const run = server.enqueue({ digest });
   await run.outputHas("stdout", "\n");
   const count = run.operations.length;
-  run.lost = true;
   const pid = Number(run.output("stdout").toString());
-  while (!logged.some(({ message, fields }) => message === "a task host ended" && fields["pid"] === pid))
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  const reconnect = server.disconnect();
+  clock.advance(16_000);
+  const lease = await other.takeOne();
+  assert.equal(lease.runId, run.execution.run.id);
+  reconnect();
+  await whenLogged(({ message, fields }) => message === "a task host ended" && fields["pid"] === pid);
   assert.equal((await server.enqueue({ digest, task: "next" }).released).output, "free");
   assert.equal(run.operations.length, count);
 });
 
 test("runs are stopped when their leases could not be renewed for as long as a lease lasts", async (t) => {
-  const { server, logged } = await startTestAgent(t, { renewIntervalMs: 50 });
-  server.leaseDuration = "400ms";
+  const { server, whenLogged } = await startTestAgent(t, { renewIntervalMs: 50 });
+  // The worker is told of shorter leases than those that it has.
+  server.changeLeases((answer) => (answer.lease_duration = "1500ms"));
   const digest = server.putBundle(
     bundleOf({ main: `console.log("up"); await new Promise(() => {});`, next: `return 1;` }),
   );
   const run = server.enqueue({ digest });
   await run.outputHas("stdout", "up");
   const release = server.hold();
-  while (!logged.some(({ message }) => message === "a task host ended"))
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  await whenLogged(({ message }) => message === "a task host ended");
   release();
   assert.equal((await server.enqueue({ digest, task: "next" }).released).output, 1);
   assert.equal(run.release, null);
@@ -63,7 +69,7 @@ test("an operation that the server refuses fails the run with the reason", async
   );
   const { outcome, failure } = await server.enqueue({ digest }).released;
   assert.equal(outcome, "failed");
-  assert.match(failure?.message ?? "", /refused the run's metadata.*over 16 KiB/);
+  assert.match(failure?.message ?? "", /refused the run's metadata.*Metadata may be 16384 bytes/);
 });
 
 test("a bearer that is no longer accepted is replaced without losing work", async (t) => {
@@ -73,9 +79,30 @@ test("a bearer that is no longer accepted is replaced without losing work", asyn
   );
   const run = server.enqueue({ digest });
   await run.leased;
-  server.tokens.clear();
+  assert.equal(server.countCalls("auth/token"), 1);
+  server.refuseBearers();
   assert.equal((await run.released).output, 1);
   assert.equal((await server.enqueue({ digest }).released).output, 1);
+  assert.equal(server.countCalls("auth/token"), 2);
+  assert.equal(run.execution.epoch, 1);
+});
+
+test("a worker that the server no longer knows enrolls again, and executes what it had once more", async (t) => {
+  const { server } = await startTestAgent(t, { renewIntervalMs: 50 });
+  const digest = server.putBundle(
+    bundleOf({
+      main: `console.log("up"); if (ctx.run.attempt_number === 1) await new Promise(() => {}); return "again";`,
+    }),
+  );
+  const run = server.enqueue({ digest });
+  await run.outputHas("stdout", "up");
+  const reconnect = server.disconnect();
+  await server.forgetTokens();
+  clock.advance(16_000);
+  reconnect();
+  assert.equal((await run.released).output, "again");
+  assert.equal(run.execution.epoch, 2);
+  assert.equal(server.countCalls("auth/token"), 3, "its first, the renewal that was refused, its second");
 });
 
 test("more runs than slots wait for a slot, and all are executed", async (t) => {
@@ -89,4 +116,23 @@ test("more runs than slots wait for a slot, and all are executed", async (t) => 
     outputs,
     runs.map((_, index) => index),
   );
+});
+
+test("runs that were leased ahead of short ones and then wait behind a long one are handed back", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 1 });
+  const digest = server.putBundle(
+    bundleOf({ short: `return 1;`, long: `console.log("up"); await new Promise(() => {});` }),
+  );
+  await server.enqueue({ digest, task: "short" }).released;
+  const release = server.hold();
+  const short = Array.from({ length: 30 }, () => server.enqueue({ digest, task: "short" }));
+  const long = Array.from({ length: 10 }, () => server.enqueue({ digest, task: "long" }));
+  await server.started();
+  release();
+  for (const run of short) assert.equal((await run.released).outcome, "succeeded");
+  const [first, ...others] = long as [RunRecord, ...RunRecord[]];
+  await first.outputHas("stdout", "up");
+  const handedBack = await Promise.race(others.map(({ released }) => released));
+  assert.equal(handedBack.outcome, "rejected");
+  assert.equal(first.release, null);
 });

@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { startTestSupervisor, tiersHere, type TestSupervisor } from "./support/start-test-supervisor.ts";
+import { cleanUp } from "./support/clean-up.ts";
 
 const sh = (script: string): string[] => ["sh", "-c", script];
 const skip = (await tiersHere()).find(({ isolation }) => isolation === "namespace")?.skip ?? false;
@@ -84,7 +85,7 @@ describe("out of the namespace tier there is no way", { skip }, () => {
     const scene = await start(t);
     const server = createServer((socket) => socket.end("reached"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.after(() => server.close());
+    cleanUp(t, () => server.close());
     const { port } = server.address() as { port: number };
     assert.equal((await say(scene, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '")).trim(), "lo");
     const { stdout, exitCode } = await scene.run([
@@ -100,7 +101,7 @@ describe("out of the namespace tier there is no way", { skip }, () => {
     const scene = await start(t, { surroundings: { network: "on" } });
     const server = createServer((socket) => socket.end("reached"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.after(() => server.close());
+    cleanUp(t, () => server.close());
     const { port } = server.address() as { port: number };
     const { stdout } = await scene.run(["bash", "-c", `exec 5<>/dev/tcp/127.0.0.1/${port} && cat <&5`]);
     assert.equal(stdout.toString(), "reached");

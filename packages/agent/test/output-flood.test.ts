@@ -42,9 +42,10 @@ test("output that cannot be sent holds its process up instead of filling the age
 
 test("both streams keep the order in which they were written when there is time between", async (t) => {
   const { server } = await startTestAgent(t);
+  // The streams are two pipes: what an agent on a busy machine finds in both of them at one look has no order.
   const digest = server.putBundle(
     bundleOf({
-      main: `for (let i = 0; i < 6; i += 1) { process[i % 2 ? "stderr" : "stdout"].write(String(i)); await new Promise((resolve) => setTimeout(resolve, 3)); }`,
+      main: `for (let i = 0; i < 6; i += 1) { process[i % 2 ? "stderr" : "stdout"].write(String(i)); await new Promise((resolve) => setTimeout(resolve, 50)); }`,
     }),
   );
   const run = server.enqueue({ digest });

@@ -1,6 +1,8 @@
 // The relay between a real server and a real supervisor; only the poll is the test's own.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../server/test/support/workspace-worker.ts";
@@ -8,6 +10,7 @@ import { workspaceCalls } from "../../server/test/support/workspaces.ts";
 import { toServiceError } from "../src/protocol/service-error.ts";
 import { ProcessRelay } from "../src/workspaces/process-relay.ts";
 import { startTestSupervisor, type TestSupervisor } from "./support/start-test-supervisor.ts";
+import { cleanUp } from "./support/clean-up.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -38,7 +41,7 @@ describe("the relay of processes", () => {
     const leased = await worker.take();
     assert.equal((await worker.live(leased)).status, 200);
     // Or the next poll would be given this one again.
-    t.after(() => worker.stopped(leased));
+    cleanUp(t, () => worker.stopped(leased));
     const scene = await startTestSupervisor(t, "process");
     const commits: Json[] = [];
     let lost = 0;
@@ -46,12 +49,15 @@ describe("the relay of processes", () => {
     const open = (): ProcessRelay =>
       new ProcessRelay({
         supervisor: scene.supervisor,
+        origin: "started",
+        hasLease: () => true,
         fields: worker.fields(leased),
         commit: async (cause) => {
           commits.push(cause);
           return version;
         },
         onLost: () => void (lost += 1),
+        onBroken: () => assert.fail("a command was lost"),
         random: () => 0,
         logger: silent,
         client: {
@@ -165,6 +171,34 @@ describe("the relay of processes", () => {
     while (relay.busy()) await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual(await scene.supervisor.list(), []);
     assert.equal((await server.call("GET", path)).body.status, "cancelled");
+  });
+
+  test("one begins when it is marked and started with its workspace, and not without either", async (t) => {
+    const { open, create, leased, scene } = await begin(t);
+    await create("execs", { command: sh("echo started > file") });
+    const { processes } = await worker.poll({
+      wait: "10s",
+      held: [{ ...worker.fields(leased), stopping: false, processes: [] }],
+    });
+    const [start] = processes;
+    const refused = open();
+    refused.accept(start, { isStarted: Promise.resolve(false) });
+    while (refused.busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(await scene.supervisor.list(), []);
+
+    const { body } = await worker.call("/workspaces/live", {
+      ...worker.fields(leased),
+      ...{ isolation: "namespace", starts: [start.process_id] },
+    });
+    assert.deepEqual(body.started, [start.process_id]);
+    const marked = Promise.withResolvers<void>();
+    const relay = open();
+    relay.accept(start, { isStarted: Promise.resolve(true), marked: marked.promise });
+    await scene.supervisor.drop("exec_none"); // Answered after whatever came before it.
+    assert.deepEqual(await scene.supervisor.list(), []);
+    marked.resolve();
+    while (relay.busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(readFileSync(join(scene.root, "file"), "utf8"), "started\n");
   });
 
   test("another relay goes on where the server is, with every byte once", async (t) => {

@@ -68,7 +68,7 @@ test("a cancelled run that ignores its signal is left behind without harm to the
   const deaf = server.enqueue({ digest, execution: "shared", task: "deaf" });
   const other = server.enqueue({ digest, execution: "shared", task: "other" });
   await Promise.all([deaf.outputHas("stdout", "up"), other.outputHas("stdout", "up")]);
-  server.cancel(deaf);
+  await server.cancel(deaf);
   assert.equal((await deaf.released).outcome, "cancelled");
   const next = await server.enqueue({ digest, execution: "shared", task: "next" }).released;
   const finished = await other.released;

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { hasEnded, isAlive } from "./support/alive.ts";
 import { bundleOf } from "./support/bundles.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
+import { cleanUp } from "./support/clean-up.ts";
 
 test("a run executes in a process of its own and its start, output and result are reported in order", async (t) => {
   const { server } = await startTestAgent(t);
@@ -174,8 +176,8 @@ test("a cancellation aborts the signal, and kills a run that ignores it after th
   const polite = server.enqueue({ digest, task: "polite" });
   const deaf = server.enqueue({ digest, task: "deaf" });
   await Promise.all([polite.outputHas("stdout", "up"), deaf.outputHas("stdout", "up")]);
-  server.cancel(polite);
-  server.cancel(deaf);
+  await server.cancel(polite);
+  await server.cancel(deaf);
   assert.equal((await polite.released).outcome, "cancelled");
   assert.match(polite.output("stdout").toString(), /The run was cancelled/);
   assert.equal((await deaf.released).outcome, "cancelled");
@@ -197,20 +199,27 @@ test("a bundle that cannot be imported is a bundle_error with its reason, and is
 
 test("a bundle that cannot be downloaded hands the run back", async (t) => {
   const { server } = await startTestAgent(t);
-  assert.equal((await server.enqueue({ digest: "0".repeat(64) }).released).outcome, "rejected");
+  const digest = server.putBundle(bundleOf({ main: "" }));
+  server.failAlways(`bundles/${digest}`, { status: 404 });
+  assert.equal((await server.enqueue({ digest }).released).outcome, "rejected");
 });
 
 test("a process sees the named variables and nothing else of the agent's environment", async (t) => {
   process.env["AGENT_SECRET"] = "do not tell";
-  t.after(() => delete process.env["AGENT_SECRET"]);
+  cleanUp(t, () => delete process.env["AGENT_SECRET"]);
   const { server } = await startTestAgent(t, { taskEnvironment: { GREETING: "hello" } });
   const digest = server.putBundle(bundleOf({ main: `return process.env;` }));
   const seen = (await server.enqueue({ digest }).released).output as Record<string, string>;
   assert.equal(seen["GREETING"], "hello");
   assert.equal(seen["PATH"], process.env["PATH"]);
+  assert.equal(seen["KEELSON_WORKER_DIR"], process.cwd());
+  assert.notEqual(seen["TMPDIR"], process.env["TMPDIR"] ?? tmpdir());
   assert.deepEqual(
     Object.keys(seen).filter(
-      (name) => !/^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV|GREETING)$/.test(name),
+      (name) =>
+        !/^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_ENV|GREETING|KEELSON_WORKER_DIR|KEELSON_SANDBOX_PROCESS)$/.test(
+          name,
+        ),
     ),
     [],
   );
@@ -238,7 +247,7 @@ test("an output over the limit fails the run and says how large it was", async (
 
 test("a deployment check answers what the bundle registered, or why it does not come up", async (t) => {
   const { server } = await startTestAgent(t);
-  const ready = await server.check(server.putBundle(bundleOf({ a: "", b: "" })));
+  const ready = await server.check(server.putBundle(bundleOf({ a: "", b: "" })), ["a", "b"]);
   assert.equal(ready.status, "ready");
   assert.deepEqual(ready.entrypoints, [
     { kind: "task", declared_id: "a" },

@@ -69,26 +69,3 @@ export function findCredentialsFile(env: Environment, cwd: string): ProjectCrede
 }
 
 export const sameServer = (a: string, b: string): boolean => a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
-
-/**
- * Flag, then environment (KEELSON_URL, KEELSON_API_KEY), then the project's file. The file's key is used only for
- * the file's server: a key must not go to another one because a URL was typed.
- */
-export function resolveCredentials(
-  flags: { url?: string; apiKey?: string },
-  env: Environment,
-  cwd: string,
-): Credentials {
-  const url = flags.url ?? (env["KEELSON_URL"] || undefined);
-  const apiKey = flags.apiKey ?? (env["KEELSON_API_KEY"] || undefined);
-  if (url !== undefined && apiKey !== undefined) return { url, apiKey };
-  const file = findCredentialsFile(env, cwd);
-  if (url !== undefined && (file === null || !sameServer(url, file.url)))
-    throw usageError(`No API key for ${url}: pass --api-key or set KEELSON_API_KEY`);
-  if (file === null) {
-    throw usageError(
-      "No server: run `keelson up` here, or pass --url and --api-key, or set KEELSON_URL and KEELSON_API_KEY",
-    );
-  }
-  return { url: url ?? file.url, apiKey: apiKey ?? file.apiKey };
-}

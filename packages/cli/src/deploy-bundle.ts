@@ -2,6 +2,7 @@ import type { Client, Deployment } from "@keelson/sdk";
 import type { Bundle } from "./bundle/build-bundle.ts";
 import { EXIT, ExitError } from "./exit-codes.ts";
 import { readGit } from "./read-git.ts";
+import { createWithUploads } from "./upload-archive.ts";
 
 export type DeployOptions = {
   directory: string;
@@ -11,8 +12,6 @@ export type DeployOptions = {
   /** Told what is done next. */
   progress: (text: string) => void;
 };
-
-const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1024)} KiB`;
 
 /** The dry boot's verdict, for the person whose code it is. */
 const refusal = ({ version, error }: Deployment): string =>
@@ -29,17 +28,9 @@ export async function deployBundle(
 ): Promise<Deployment> {
   const { directory, signal, progress } = options;
   const { deployments } = client;
-  progress(`Uploading ${kilobytes(bundle.code.length)} (${bundle.digest.slice(0, 12)})`);
-  const [git] = await Promise.all([
-    readGit(directory),
-    deployments.uploadBundle(bundle.digest, bundle.code, { signal }),
-  ]);
-  const created = await deployments.create(
-    { manifest: bundle.manifest, bundleDigest: bundle.digest, ...(git !== null && { git }) },
-    { signal },
-  );
+  const created = await createWithUploads(client, bundle, await readGit(directory), options);
   progress(`Deployment ${created.version}: a worker is loading it`);
-  const checked = await deployments.waitUntilChecked(created.id, { timeoutMs: options.timeoutMs, signal });
+  const checked = await deployments.waitUntilChecked(created.id, { timeout: options.timeoutMs, signal });
   if (checked.status === "failed") throw new ExitError(EXIT.failure, refusal(checked));
   if (!options.promote) return checked;
   return deployments.promote(checked.id, { signal });

@@ -1,4 +1,4 @@
-import { ConnectionError, KeelsonError, TimeoutError } from "@keelson/sdk";
+import { ConnectionError, ApiError, TimeoutError } from "@keelson/sdk";
 import { CommanderError } from "commander";
 
 export const EXIT = {
@@ -25,7 +25,7 @@ export const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
   notFound: "not found (404)",
   conflict:
     "conflict (409, 410): another idempotent body, a token completed with other data, an ended session",
-  unavailable: "the server cannot be reached, or is busy (429, 502, 503, 504)",
+  unavailable: "the server cannot be reached, or is busy (429, 502, 503, 504), or its disk is full (507)",
   runFailed: "the run that was waited for did not succeed; the command of `workspace exec` did not run",
   configuration: "a setting of the server cannot be used",
   timeout: "it took longer than `--timeout`",
@@ -56,7 +56,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof TimeoutError) return EXIT.timeout;
   if (error instanceof ConnectionError) return EXIT.unavailable;
   if (error instanceof Error && error.name === "ConfigError") return EXIT.configuration;
-  if (!(error instanceof KeelsonError)) return EXIT.failure;
+  if (!(error instanceof ApiError)) return EXIT.failure;
   switch (error.status) {
     case 401:
     case 403:
@@ -70,6 +70,7 @@ export function exitCodeOf(error: unknown): number {
     case 502:
     case 503:
     case 504:
+    case 507:
       return EXIT.unavailable;
     default:
       return EXIT.failure;

@@ -1,6 +1,8 @@
 import type { Run, RunLogChunk } from "@keelson/sdk";
 import type { Cli } from "./cli.ts";
 import { EXIT, ExitError } from "./exit-codes.ts";
+import { ownFrame } from "./own-frame.ts";
+import { findProjectFolder } from "./project/project-folder.ts";
 import { describeRun } from "./table.ts";
 
 /** A chunk's bytes to the stream they were written to; as they are with --json. Waits for a slow reader. */
@@ -24,11 +26,11 @@ export async function writeLogs(
   const signal = limit === null ? cli.host.signal : AbortSignal.any([cli.host.signal, limit]);
   const onGap = (): void => cli.notice("(older output is no longer kept)");
   try {
-    for await (const chunk of cli.client().runs.logs(runId, { ...feed, onGap, signal }))
+    for await (const chunk of (await cli.client()).runs.logs(runId, { ...feed, onGap, signal }))
       await writeChunk(cli, chunk);
   } catch (error) {
     if (limit?.aborted === true)
-      throw new ExitError(EXIT.timeout, `Run ${runId} has not ended within ${timeoutMs} ms; it goes on`, {
+      throw new ExitError(EXIT.timeout, `Run ${runId} has not ended within ${timeoutMs} ms; it continues`, {
         cause: error,
       });
     throw error;
@@ -37,12 +39,15 @@ export async function writeLogs(
 
 /** Waits for the run's end, writes it, and fails the command when the run did not succeed. */
 export async function waitAndReport(cli: Cli, run: string | Run, timeoutMs?: number): Promise<void> {
-  const ended = await cli
-    .client()
-    .runs.wait(run, { signal: cli.host.signal, ...(timeoutMs !== undefined && { timeoutMs }) });
+  const ended = await (
+    await cli.client()
+  ).runs.wait(run, { signal: cli.host.signal, ...(timeoutMs !== undefined && { timeout: timeoutMs }) });
   if (cli.isJson()) cli.printJson(ended);
   else {
     cli.notice(describeRun(ended));
+    const project = findProjectFolder(cli.host.cwd);
+    const frame = project === null ? null : ownFrame(ended.failure?.stack ?? null, project);
+    if (frame !== null) cli.notice(`  at ${frame}`);
     if (ended.status === "succeeded" && ended.output !== null)
       cli.print(JSON.stringify(ended.output, null, 2));
   }

@@ -1,24 +1,9 @@
-import type { Client } from "@keelson/sdk";
-
 /** All rows of a list whose whole a person wants to see. */
-export async function listAll<Row>(
-  client: Client,
-  path: string,
-  plural: string,
-  query: Record<string, string | undefined>,
-  signal: AbortSignal,
-): Promise<Row[]> {
+export async function listAll<Row>(list: AsyncIterable<Row>): Promise<Row[]> {
   const rows: Row[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await client.request<Record<string, unknown>>({
-      method: "GET",
-      path,
-      query: { ...query, limit: 200, cursor },
-      signal,
-    });
-    rows.push(...(page[plural] as Row[]));
-    cursor = (page["next_cursor"] as string | null) ?? undefined;
-  } while (cursor !== undefined);
+  for await (const row of list) rows.push(row);
   return rows;
 }
+
+/** The most rows that one request gives. */
+export const WHOLE = { limit: 200 } as const;

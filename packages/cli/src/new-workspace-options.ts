@@ -12,10 +12,10 @@ export type NewWorkspaceFlags = {
 /** What a new workspace and a fork may be given. */
 export const addNewWorkspaceOptions = (command: Command): Command =>
   command
-    .option("--name <id>", "its external id: a name of yours, unique among active workspaces")
+    .option("--name <id>", "your own id of the workspace, unique among active workspaces")
     .option("--metadata <json>", "a JSON object", parseObjectOption)
     .option("--tag <tag>", "a tag (repeatable)", collect)
-    .option("--idempotency-key <key>", "a repeat with this key gives the same workspace");
+    .option("--idempotency-key <key>", "a repeat with this key returns the same workspace");
 
 export const toNewWorkspace = ({ name, tag, metadata, idempotencyKey }: NewWorkspaceFlags): NewWorkspace => ({
   ...(name !== undefined && { externalId: name }),

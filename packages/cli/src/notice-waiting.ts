@@ -13,6 +13,6 @@ export async function noticeWaiting(
 ): Promise<void> {
   await pause(NOTICE_AFTER_MS, undefined, { signal });
   if ((await process.get({ signal })).status !== "pending") return;
-  const { status_reason: reason, materialization } = await workspace.get({ signal });
+  const { statusReason: reason, materialization } = await workspace.get({ signal });
   say(reason?.message ?? `The workspace is ${materialization?.status ?? "on no machine yet"}.`);
 }

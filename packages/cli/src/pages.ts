@@ -5,7 +5,7 @@ export async function collectPages<T>(list: PagedList<T>, all: boolean): Promise
   const items: T[] = [];
   for await (const page of list.pages()) {
     items.push(...page.items);
-    if (!all) return { items, next_cursor: page.next_cursor };
+    if (!all) return { items, nextCursor: page.nextCursor };
   }
-  return { items, next_cursor: null };
+  return { items, nextCursor: null };
 }

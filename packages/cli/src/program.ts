@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Option, type Command } from "commander";
 import { createCli, type Cli, type Host } from "./cli.ts";
 import { addActorList } from "./commands/actor/list.ts";
 import { addActorStart } from "./commands/actor/start.ts";
@@ -17,6 +17,9 @@ import { addDev } from "./commands/dev.ts";
 import { addEnvironmentCreate } from "./commands/environment/create.ts";
 import { addEnvironmentList } from "./commands/environment/list.ts";
 import { addEnvironmentUpdate } from "./commands/environment/update.ts";
+import { addEnvironmentUse } from "./commands/environment/use.ts";
+import { addHelp, addVersion } from "./commands/help.ts";
+import { addInit } from "./commands/init.ts";
 import { addInvitationAccept } from "./commands/invitation/accept.ts";
 import { addInvitationCreate } from "./commands/invitation/create.ts";
 import { addInvitationList } from "./commands/invitation/list.ts";
@@ -30,15 +33,21 @@ import { addMemberList } from "./commands/member/list.ts";
 import { addMemberRemove } from "./commands/member/remove.ts";
 import { addMemberUpdate } from "./commands/member/update.ts";
 import { addMigrate } from "./commands/migrate.ts";
+import { addOpen } from "./commands/open.ts";
+import { addProfileList } from "./commands/profile/list.ts";
+import { addProfileRemove } from "./commands/profile/remove.ts";
+import { addProfileSet } from "./commands/profile/set.ts";
 import { addProjectCreate } from "./commands/project/create.ts";
 import { addProjectList } from "./commands/project/list.ts";
 import { addProjectUpdate } from "./commands/project/update.ts";
 import { addRestore } from "./commands/restore.ts";
+import { addRollback } from "./commands/rollback.ts";
 import { addRunCancel } from "./commands/run/cancel.ts";
 import { addRunEvents } from "./commands/run/events.ts";
 import { addRunGet } from "./commands/run/get.ts";
 import { addRunList } from "./commands/run/list.ts";
 import { addRunLogs } from "./commands/run/logs.ts";
+import { addRunReplay } from "./commands/run/replay.ts";
 import { addRunWait } from "./commands/run/wait.ts";
 import { addScheduleActivate } from "./commands/schedule/activate.ts";
 import { addScheduleCreate } from "./commands/schedule/create.ts";
@@ -77,17 +86,20 @@ import { addWorkspaceCat } from "./commands/workspace/cat.ts";
 import { addWorkspaceCreate } from "./commands/workspace/create.ts";
 import { addWorkspaceDelete } from "./commands/workspace/delete.ts";
 import { addWorkspaceDiff } from "./commands/workspace/diff.ts";
+import { addWorkspaceDiscard } from "./commands/workspace/discard.ts";
 import { addWorkspaceExec } from "./commands/workspace/exec.ts";
 import { addWorkspaceFiles } from "./commands/workspace/files.ts";
 import { addWorkspaceFork } from "./commands/workspace/fork.ts";
 import { addWorkspaceGet } from "./commands/workspace/get.ts";
 import { addWorkspaceList } from "./commands/workspace/list.ts";
 import { addWorkspacePut } from "./commands/workspace/put.ts";
+import { addWorkspaceRecover } from "./commands/workspace/recover.ts";
 import { addWorkspaceRestore } from "./commands/workspace/restore.ts";
 import { addWorkspaceShell } from "./commands/workspace/shell.ts";
 import { addWorkspaceStop } from "./commands/workspace/stop.ts";
 import { addWorkspaceVersions } from "./commands/workspace/versions.ts";
 import { EXIT, exitCodeOf, interruption } from "./exit-codes.ts";
+import { FittedCommand } from "./fitted-command.ts";
 import { reportError } from "./report-error.ts";
 import { CLI_VERSION } from "./version.ts";
 
@@ -125,6 +137,8 @@ const NOUNS = [
       addWorkspaceRestore,
       addWorkspaceFork,
       addWorkspaceStop,
+      addWorkspaceRecover,
+      addWorkspaceDiscard,
       addWorkspaceDelete,
     ],
   },
@@ -136,7 +150,7 @@ const NOUNS = [
   {
     name: "run",
     description: "Runs of tasks and actors",
-    verbs: [addRunList, addRunGet, addRunLogs, addRunEvents, addRunWait, addRunCancel],
+    verbs: [addRunList, addRunGet, addRunLogs, addRunEvents, addRunWait, addRunCancel, addRunReplay],
   },
   {
     name: "deployment",
@@ -158,7 +172,6 @@ const NOUNS = [
   },
   {
     name: "secret",
-    alias: "secrets",
     description: "Values that tasks are given and nobody can read",
     verbs: [addSecretSet, addSecretList, addSecretRotate, addSecretRevoke, addSecretDelete, addSecretRewrap],
   },
@@ -170,7 +183,12 @@ const NOUNS = [
   {
     name: "environment",
     description: "Environments of a project",
-    verbs: [addEnvironmentList, addEnvironmentCreate, addEnvironmentUpdate],
+    verbs: [addEnvironmentList, addEnvironmentUse, addEnvironmentCreate, addEnvironmentUpdate],
+  },
+  {
+    name: "profile",
+    description: "Names for a server and an environment there",
+    verbs: [addProfileList, addProfileSet, addProfileRemove],
   },
   {
     name: "key",
@@ -199,6 +217,22 @@ const NOUNS = [
   },
 ] as const;
 
+/** Besides the plural of each noun. */
+const NOUN_ALIASES: Readonly<Record<string, readonly string[]>> = {
+  environment: ["env", "envs"],
+  workspace: ["ws"],
+  deployment: ["deploys"],
+};
+
+const VERB_ALIASES: Readonly<Record<string, readonly string[]>> = {
+  list: ["ls"],
+  get: ["show"],
+  delete: ["rm"],
+  remove: ["rm"],
+};
+
+const aliasesOf = (noun: string): string[] => [`${noun}s`, ...(NOUN_ALIASES[noun] ?? [])];
+
 async function addCompletion(program: Command, isAsked: boolean): Promise<void> {
   if (isAsked) {
     const { default: tab } = await import("@bomb.sh/tab/commander");
@@ -209,7 +243,7 @@ async function addCompletion(program: Command, isAsked: boolean): Promise<void> 
   program
     .command("completion")
     .argument("<shell>", "bash, zsh, fish or powershell")
-    .description("Print the script that completes commands in a shell")
+    .description("Print the completion script of a shell")
     .addHelpText("after", "\nExample:\n  $ source <(keelson completion bash)\n");
 }
 
@@ -218,18 +252,26 @@ export async function createProgram(
   host: Host,
   argv: readonly string[],
 ): Promise<{ program: Command; cli: Cli }> {
-  const program = new Command("keelson")
+  const program: Command = new FittedCommand("keelson")
     .description("Durable tasks on your own machines.")
     .version(CLI_VERSION, "-V, --version")
     .addOption(new Option("--url <url>", "the server (default: KEELSON_URL, then the project's .keelson)"))
     .addOption(
       new Option("--api-key <key>", "an API key (default: KEELSON_API_KEY, then the project's .keelson)"),
     )
+    .option("--project <project>", "its id or slug (default: KEELSON_PROJECT, then the project's own)")
+    .option(
+      "--environment <environment>",
+      "its id or slug (default: KEELSON_ENVIRONMENT, then the one in use)",
+    )
+    .option("--profile <name>", "a server and place of `profile set` (default: KEELSON_PROFILE)")
     .option("--json", "write data as JSON")
     .option("-q, --quiet", "write nothing but data and errors")
     .helpCommand(false)
     .showHelpAfterError("(add --help for what can be given)")
     .exitOverride()
+    // A noun has verbs with many arguments: narrow meanings are wrapped, too.
+    .configureHelp({ minWidthToWrap: 20 })
     .configureOutput({
       writeOut: (text) => void host.stdout.write(text),
       writeErr: (text) => void host.stderr.write(text),
@@ -237,17 +279,19 @@ export async function createProgram(
       getErrHasColors: () => host.stderr.isTTY && !host.env["NO_COLOR"],
     });
   const cli = createCli(program, host);
-  for (const add of [addUp, addDev, addDeploy]) add(program, cli);
-  for (const { name, description, verbs, ...other } of NOUNS) {
-    const noun = program.command(name).description(description);
-    if ("alias" in other) noun.alias(other.alias);
+  for (const add of [addInit, addUp, addDev, addDeploy, addDeploymentPromote, addRollback, addOpen])
+    add(program, cli);
+  for (const { name, description, verbs } of NOUNS) {
+    const noun = program.command(name).description(description).aliases(aliasesOf(name));
     for (const add of verbs) add(noun, cli);
+    for (const verb of noun.commands) verb.aliases(VERB_ALIASES[verb.name()] ?? []);
   }
   for (const add of [
     ...[addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate],
-    ...[addCredentials, addBackup, addRestore],
+    ...[addCredentials, addBackup, addRestore, addVersion],
   ])
     add(program, cli);
+  addHelp(program);
   await addCompletion(program, argv[0] === "completion" || argv[0] === "complete");
   return { program, cli };
 }
@@ -260,7 +304,7 @@ export async function runCommandLine(argv: readonly string[], host: Host): Promi
     return EXIT.ok;
   } catch (error) {
     const failure = host.signal.aborted && error === host.signal.reason ? interruption() : error;
-    reportError(host, failure, cli.isJson());
+    reportError(host, failure, cli.isJson() ? cli.wire : null);
     return exitCodeOf(failure);
   }
 }

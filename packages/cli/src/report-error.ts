@@ -1,28 +1,31 @@
-import { KeelsonError } from "@keelson/sdk";
+import { ApiError } from "@keelson/sdk";
 import { CommanderError } from "commander";
 import { BundleError } from "./bundle/bundle-error.ts";
 import { paint, type Host } from "./cli.ts";
+import type { WireJson } from "./wire-json.ts";
 import { ExitError } from "./exit-codes.ts";
 
 /** Writes why a command failed; with --json as one object, as the server's own errors are. */
-export function reportError(host: Host, error: unknown, json: boolean): void {
+export function reportError(host: Host, error: unknown, wire: WireJson | null): void {
   // Commander has written its own.
   if (error instanceof CommanderError || (error instanceof ExitError && error.message === "")) return;
   const { stderr } = host;
-  if (json) {
-    const known = error instanceof KeelsonError ? error : null;
+  if (wire !== null) {
+    const known = error instanceof ApiError ? error : null;
     const message = error instanceof Error ? error.message : String(error);
     stderr.write(
-      `${JSON.stringify({ error: { code: known?.code ?? "failed", message, details: known?.details ?? null, request_id: known?.requestId ?? null } })}\n`,
+      `${wire.text({ error: { code: known?.code ?? "failed", message, details: known?.details ?? null, request_id: known?.requestId ?? null } })}\n`,
     );
     return;
   }
   const label = paint(stderr, "red", "error:");
-  if (error instanceof KeelsonError) {
+  if (error instanceof ApiError) {
     stderr.write(`${label} ${error.message}\n`);
     for (const { path, message } of error.issues) stderr.write(`  ${path}: ${message}\n`);
     const id = error.requestId === null ? "" : `, request ${error.requestId}`;
     stderr.write(paint(stderr, "dim", `  (${error.code}${id})\n`));
+    if (error.status === 401)
+      stderr.write("  Sign in again with `keelson login`, or give an API key that is in use.\n");
     if (error.outcomeUnknown)
       stderr.write(
         "  It may have been done all the same: look before repeating it, or use an idempotency key.\n",

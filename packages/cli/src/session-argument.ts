@@ -10,5 +10,11 @@ export const addSessionArgument = (command: Command): Command =>
     .argument("<session>", "its id")
     .option("-x, --external-id", "the argument is an external id: the open session of it, else the newest");
 
-export const openSession = (cli: Cli, session: string, { externalId }: SessionFlags): SessionHandle =>
-  cli.client().sessions.open(externalId === true ? { externalId: session } : session);
+export async function openSession(
+  cli: Cli,
+  session: string,
+  { externalId }: SessionFlags,
+): Promise<SessionHandle> {
+  const { sessions } = await cli.client();
+  return sessions.open(externalId === true ? { externalId: session } : session);
+}

@@ -29,10 +29,10 @@ export type StartFlags = {
 export const addWaitOptions = (command: Command): Command =>
   command
     .option("-w, --wait", "wait for the run's end; exit code 7 when it did not succeed")
-    .option("-f, --follow", "as --wait, and write the run's output while it runs")
+    .option("-f, --follow", "like --wait, and print the run's output while it runs")
     .option(
       "--timeout <duration>",
-      "give up waiting after this long; the run goes on",
+      "give up waiting after this long; the run continues",
       parseMillisecondsOption,
     );
 
@@ -42,16 +42,16 @@ export const addStartOptions = (command: Command, owner: string): Command =>
     .option("--tag <tag>", `a tag of the ${owner} (repeatable)`, collect)
     .option("--metadata <json>", `a JSON object of the ${owner}`, parseObjectOption)
     .option("--workspace <id>", "the workspace that the run works in")
-    .option("--queue <name>", "another queue than the declared one")
+    .option("--queue <name>", "override the declared queue")
     .option("--concurrency-key <key>", "runs with one key wait for each other")
-    .option("--priority <n>", "-100 to 100, higher first", parseIntegerOption(-100, 100))
+    .option("--priority <n>", "-100 to 100, higher starts first", parseIntegerOption(-100, 100))
     .option("--delay <duration>", "start after this long", parseDurationOption)
     .option("--start-at <time>", "start at this time (RFC 3339)")
-    .option("--ttl <duration>", "expire when not begun after this long", parseDurationOption)
-    .option("--max-duration <duration>", "end an attempt after this long", parseDurationOption)
+    .option("--ttl <duration>", "expire if the run has not started after this time", parseDurationOption)
+    .option("--max-duration <duration>", "stop an attempt after this time", parseDurationOption)
     .option("--max-attempts <n>", "attempts in all", parseIntegerOption(1, 100))
     .option("--deployment-version <version>", "start the code of this version")
-    .option("--idempotency-key <key>", "a repeat with this key gives the same run");
+    .option("--idempotency-key <key>", "a repeat with this key returns the same run");
 
 export const toStartOptions = (flags: StartFlags): StartOptions => ({
   ...(flags.workspace !== undefined && { workspaceId: flags.workspace }),

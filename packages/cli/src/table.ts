@@ -1,29 +1,75 @@
 import type { Run, RunEvent, Session } from "@keelson/sdk";
 import { paint, type Cli, type Style } from "./cli.ts";
 
-type Cell = string | { text: string; style: Style };
+/** `keep` is never cut: who sees a row copies it. */
+type Cell = string | { text: string; style?: Style; keep?: boolean };
 
 const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
 
-/** Columns of equal width under a heading. */
+/** Columns between two cells. */
+const GAP = 2;
+/** No column is cut below this. */
+const NARROWEST = 8;
+
+const cut = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(1, width - 1))}…`;
+
+/** Makes the widest columns that may be cut narrower, until the table fits. Without a terminal nothing is cut. */
+function fit(widths: readonly number[], isKept: readonly boolean[], available: number | null): number[] {
+  const fitted = [...widths];
+  if (available === null) return fitted;
+  const total = (): number => fitted.reduce((sum, width) => sum + width, GAP * (fitted.length - 1));
+  for (let excess = total() - available; excess > 0; excess -= 1) {
+    const candidates = fitted.map((width, i) => (isKept[i] === true || width <= NARROWEST ? 0 : width));
+    const widest = candidates.indexOf(Math.max(...candidates));
+    if (candidates[widest] === 0) break;
+    fitted[widest] = (fitted[widest] ?? 0) - 1;
+  }
+  return fitted;
+}
+
+/** Columns under a heading, fitted to the terminal. The first column is never cut: it has the name to copy. */
 export function printTable(cli: Cli, heading: readonly string[], rows: readonly (readonly Cell[])[]): void {
   const { stdout } = cli.host;
-  const widths = heading.map((title, column) =>
+  const longest = heading.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => textOf(row[column] ?? "").length)),
   );
+  const isKept = heading.map((_, column) =>
+    column === 0 ? true : rows.some((row) => (row[column] as { keep?: boolean } | undefined)?.keep === true),
+  );
+  const widths = fit(longest, isKept, stdout.isTTY ? stdout.columns || 80 : null);
   const line = (cells: readonly Cell[], style: Style | null): string =>
     cells
       .map((cell, column) => {
-        const text = textOf(cell);
+        const text = cut(textOf(cell), widths[column] ?? 0);
         const padded = column === cells.length - 1 ? text : text.padEnd(widths[column] ?? 0);
-        const own = style ?? (typeof cell === "string" ? null : cell.style);
+        const own = style ?? (typeof cell === "string" ? null : (cell.style ?? null));
         return own === null ? padded : paint(stdout, own, padded);
       })
-      .join("  ")
+      .join(" ".repeat(GAP))
       .trimEnd();
   cli.print(line(heading, "dim"));
   for (const row of rows) cli.print(line(row, null));
 }
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["m", 60],
+] as const;
+
+/** How long ago, or in how long: `3m ago`, `in 2h`. */
+export function relativeTime(at: string, now: number): string {
+  const seconds = Math.round((Date.parse(at) - now) / 1_000);
+  const size = Math.abs(seconds);
+  const [unit, length] = UNITS.find(([, least]) => size >= least) ?? ["s", 1];
+  const text = `${Math.floor(size / length)}${unit}`;
+  return seconds > 0 ? `in ${text}` : `${text} ago`;
+}
+
+/** A time for a person at a terminal; elsewhere, such as in a log, as the wire has it. */
+export const timeCell = (cli: Cli, at: string | null, absent = ""): Cell =>
+  at === null ? absent : { text: cli.host.stdout.isTTY ? relativeTime(at, Date.now()) : at, keep: true };
 
 /** Names and values, one a line. */
 export function printFields(cli: Cli, fields: Readonly<Record<string, unknown>>): void {
@@ -61,23 +107,24 @@ export const STATUS_STYLES: Readonly<Record<string, Style>> = {
 export const statusCell = (status: string): Cell => ({
   text: status,
   style: STATUS_STYLES[status] ?? "reset",
+  keep: true,
 });
 
 /** The line a person reads of a run: id, status, what it is, and why it failed. */
 export function describeRun(run: Run): string {
-  const attempt = run.attempt_number === null ? "" : `, attempt ${run.attempt_number} of ${run.max_attempts}`;
+  const attempt = run.attemptNumber === null ? "" : `, attempt ${run.attemptNumber} of ${run.maxAttempts}`;
   const reason =
     run.failure !== null && run.status !== "succeeded"
       ? `: ${run.failure.message}`
-      : run.status_reason
-        ? `: ${run.status_reason.message}`
+      : run.statusReason
+        ? `: ${run.statusReason.message}`
         : "";
   return `${run.id} ${run.status} (${run.task ?? run.actor}${attempt})${reason}`;
 }
 
 /** The line a person reads of a session. */
 export const describeSession = (session: Session): string =>
-  `${session.id} ${session.status} (${session.actor ?? session.task})${session.close_reason === null ? "" : `: ${session.close_reason}`}`;
+  `${session.id} ${session.status} (${session.actor ?? session.task})${session.closeReason === null ? "" : `: ${session.closeReason}`}`;
 
 export const describeEvent = (event: RunEvent): string =>
-  `${event.at}  ${event.kind.padEnd(20)}  ${event.attempt_number === null ? "" : `#${event.attempt_number} `}${event.message}`;
+  `${event.at}  ${event.kind.padEnd(20)}  ${event.attemptNumber === null ? "" : `#${event.attemptNumber} `}${event.message}`;

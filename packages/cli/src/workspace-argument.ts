@@ -19,7 +19,7 @@ export async function openWorkspace(
   { externalId }: WorkspaceFlags,
   clientFlags: ClientFlags = {},
 ): Promise<WorkspaceHandle> {
-  const { workspaces } = cli.client(clientFlags);
+  const { workspaces } = await cli.client(clientFlags);
   if (externalId !== true) return workspaces.open(workspace);
   const found = await workspaces
     .list({ externalId: workspace, limit: 1 }, { signal: cli.host.signal })
@@ -34,13 +34,13 @@ export async function openWorkspace(
 }
 
 /** The line a person reads of a workspace. */
-export function describeWorkspace({ id, status, materialization, status_reason: reason }: Workspace): string {
+export function describeWorkspace({ id, status, materialization, statusReason: reason }: Workspace): string {
   const machine = materialization === null ? "" : `, ${materialization.status}`;
   const why = materialization?.error?.message ?? reason?.message;
   return `${id} ${status}${machine}${why === undefined ? "" : `: ${why}`}`;
 }
 
-/** What became of a workspace. */
+/** The outcome of a workspace. */
 export function reportWorkspace(cli: Cli, workspace: Workspace): void {
   if (cli.isJson()) cli.printJson(workspace);
   else cli.print(describeWorkspace(workspace));

@@ -65,6 +65,35 @@ suite("administration on the command line", () => {
     assert.equal((await admin("worker", "get", "wkr_none")).code, 4);
   });
 
+  test("the isolation of workers is listed, with why there is no namespace tier", async () => {
+    const { id, call } = await enrollWorker(server);
+    const said = { isolation: "process", isolation_problem: "bubblewrap is not installed." };
+    const capacity = { executions: 1, workspaces: 1 };
+    const body = { name: "weak", capacity, worker_protocol_version: 1, ...said };
+    assert.equal((await call("POST", "/register", body)).status, 200);
+    const { stdout, stderr } = await admin("worker", "list", "--status", "registered");
+    assert.match(stdout, new RegExp(`ISOLATION.*\\n${id} .* process `));
+    assert.equal(stderr, "Worker weak has no namespace isolation. bubblewrap is not installed.\n");
+    const [listed] = JSON.parse(await written("worker", "list", "--status", "registered", "--json")).workers;
+    assert.deepEqual(said, { isolation: listed.isolation, isolation_problem: listed.isolation_problem });
+    assert.match(await written("worker", "get", id), /isolation_problem +bubblewrap is not installed\./);
+    const ofTasks = { ...said, task_isolation: "process" };
+    const both = { ...body, ...ofTasks, task_isolation_problem: said.isolation_problem };
+    assert.equal((await call("POST", "/register", both)).status, 200);
+    assert.equal((await admin("worker", "list", "--status", "registered")).stderr, stderr);
+    const other = {
+      ...body,
+      ...ofTasks,
+      isolation: "namespace",
+      task_isolation_problem: "Run chmod o+x /root.",
+    };
+    assert.equal((await call("POST", "/register", other)).status, 200);
+    assert.equal(
+      (await admin("worker", "list", "--status", "registered")).stderr,
+      "Worker weak runs no tasks with namespace isolation. Run chmod o+x /root.\n",
+    );
+  });
+
   test("events are listed and exported", async () => {
     const list = await written("audit", "list", "--organization", organization, "--action", "secrets.put");
     assert.equal(list.split("\n").filter((line) => line.includes("secrets.put")).length, 3);

@@ -32,7 +32,7 @@ test(
       const file = join(folder, "stopped.tar");
       const stopped = await keelson(["backup", file, "--include-keys"], { env });
       assert.equal(stopped.code, 0, stopped.stderr);
-      assert.match(stopped.stdout, /Wrote .*stopped\.tar: \d+ rows as of .*, 0 blobs, [\d.]+ KiB/);
+      assert.match(stopped.stdout, /Wrote .*stopped\.tar: [\d,]+ rows as of .*, 0 blobs, [\d.]+ KiB/);
       assert.equal((await keelson(["backup", file], { env })).code, 1);
 
       const target = { KEELSON_DATA_DIR: join(folder, "restored") };
@@ -43,7 +43,7 @@ test(
       assert.deepEqual([checked.code, JSON.parse(checked.stdout).restored], [0, false]);
       const restored = await keelson(["restore", file], { env: target });
       assert.equal(restored.code, 0, restored.stderr);
-      assert.match(restored.stdout, /^Restored \d+ rows/);
+      assert.match(restored.stdout, /^Restored [\d,]+ rows/);
       assert.deepEqual((await readdir(target.KEELSON_DATA_DIR)).toSorted(), [
         "credentials.json",
         "master.key",

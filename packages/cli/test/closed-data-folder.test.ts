@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startAgent, type RunningAgent } from "@keelson/agent";
 import { Client } from "@keelson/sdk";
 import { startApiServer } from "../../server/test/support/api-server.ts";
+import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 
 test("commands run where nobody but the agent's user may enter the data folder", async (t) => {
   const server = await startApiServer();
@@ -15,7 +16,7 @@ test("commands run where nobody but the agent's user may enter the data folder",
   t.after(async () => {
     await Promise.all(agents.map((agent) => agent.stop()));
     await server.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeTestFolder(dataDir);
   });
   const quiet = (): void => undefined;
   const agent = await startAgent({
@@ -33,8 +34,8 @@ test("commands run where nobody but the agent's user may enter the data folder",
   const workspace = workspaces.open(await workspaces.create());
   const run = async (script: string, cwd = ""): Promise<string> => {
     const exec = await workspace.exec(["sh", "-c", script], { stdin: "", cwd });
-    const { status, exit_code, stdout, stderr, error } = await exec.result({ timeoutMs: 60_000 });
-    assert.deepEqual([status, exit_code, stderr], ["exited", 0, ""], error?.message);
+    const { status, exitCode, stdout, stderr, error } = await exec.result({ timeout: "1m" });
+    assert.deepEqual([status, exitCode, stderr], ["exited", 0, ""], error?.message);
     return stdout;
   };
   // Also a folder of the workspace's own that is closed to all others, and the system's names.

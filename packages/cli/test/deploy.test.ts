@@ -94,11 +94,10 @@ test("--no-promote leaves what is current, and code that cannot be bundled uploa
   await using project = await createProject();
   const before = await current();
   const kept = await keelson(["deploy", "--no-promote"], { cwd: project.path, env });
-  const [, id = ""] =
-    /is ready; promote it with: keelson deployment promote (dep_\w+)/.exec(kept.stdout) ?? [];
+  const [, version = ""] = /is ready; promote it with: keelson promote (\S+)/.exec(kept.stdout) ?? [];
   assert.equal((await current()).id, before.id);
-  assert.equal((await keelson(["deployment", "promote", id], { env })).code, 0);
-  assert.equal((await current()).id, id);
+  assert.equal((await keelson(["promote", version], { env })).code, 0);
+  assert.equal((await current()).version, version);
   const count = await countDeployments();
   await writeFile(join(project.path, "src/tasks/b.ts"), `import "./nowhere.ts";`);
   const broken = await keelson(["deploy"], { cwd: project.path, env });

@@ -6,7 +6,7 @@ import { startDurableSite, type DurableSite } from "./durable/site.ts";
 
 const kindsOf = (events: readonly RunEvent[]): string[] => events.map(({ kind }) => kind);
 
-const waitFor = { timeoutMs: 20_000 };
+const waitFor = { timeout: "20s" } as const;
 
 async function completeByCallback(site: DurableSite, runId: string, data: unknown): Promise<void> {
   const { metadata } = await site.client.runs.get(runId);
@@ -30,7 +30,7 @@ test("with a run suspended and its agent gone, a provider's callback lets it go 
   const output = ended.output as { decision: unknown; reserved: number; shipped: number };
   assert.deepEqual(output.decision, { approved: true });
   assert.notEqual(output.reserved, output.shipped);
-  assert.equal(ended.attempt_number, 1);
+  assert.equal(ended.attemptNumber, 1);
   assert.equal(ended.metadata["asked"], 1);
   const events = await site.eventsOf(run);
   assert.deepEqual(
@@ -70,7 +70,7 @@ test("a run calls others and has their outputs and failures, parked or suspended
     let count = 0;
     for await (const child of children) {
       count += 1;
-      assert.equal(child.parent_run_id, run.id);
+      assert.equal(child.parentRunId, run.id);
     }
     assert.equal(count, 4);
   }
@@ -90,7 +90,7 @@ test("runs go on over agents that are drained and replaced one after another", a
   for (const run of runs) {
     const ended = await site.client.runs.wait(run, waitFor);
     assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
-    assert.equal(ended.attempt_number, 1);
+    assert.equal(ended.attemptNumber, 1);
     for (const pid of ended.output as number[]) used.add(pid);
     const completed = (await site.eventsOf(run)).filter(({ kind }) => kind === "step.completed");
     assert.equal(completed.length, 12);

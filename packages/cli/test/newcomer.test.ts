@@ -2,14 +2,14 @@
 // what a terminal prints and a mailbox receives.
 
 import assert from "node:assert/strict";
-import { rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import type { Answer } from "../../server/test/support/api-server.ts";
 import { createBrowser, type Browser } from "../../server/test/support/browser.ts";
 import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
 import { startMailbox, type Mailbox } from "../../server/test/support/mailbox.ts";
-import { makeTestFolder } from "../../server/test/support/test-folder.ts";
+import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { describeProcess, type SpawnedProcess } from "../../server/test/crash/support/spawned-process.ts";
 import { spawnKeelson, type Outcome } from "./support.ts";
 
@@ -27,7 +27,7 @@ after(async () => {
   await server?.end();
   await mailbox?.stop();
   await database?.drop();
-  await rm(folder, { recursive: true, force: true });
+  await removeTestFolder(folder);
 });
 
 async function startServer(env: Record<string, string>): Promise<void> {
@@ -104,15 +104,17 @@ async function logIn(name: string, browser: Browser): Promise<Outcome> {
   return outcome;
 }
 
-test("the owner signs in by the printed link and invites somebody, who may do what their role allows", async () => {
+test("the owner signs in by the kept link and invites somebody, who may do what their role allows", async () => {
   await startServer({ PORT: "0" });
   const owners = openBrowser();
   const asked = await owners.call("POST", "/api/auth/magic-link/start", {
     body: { email: "owner@localhost" },
   });
   assert.equal(asked.status, 202, asked.text);
-  const printed = /Mail to owner@localhost[^]*?https?:\/\/[^/\s]+(\/api\/auth\/magic-link\/finish\S+)\s/;
-  const link = await heard(printed);
+  const mail = await readFile(await heard(/"file":"([^"]+)","msg":"mail kept/), "utf8");
+  const link =
+    /Mail to owner@localhost[^]*?https?:\/\/[^/\s]+(\/api\/auth\/magic-link\/finish\S+)\s/.exec(mail)?.[1] ??
+    "";
   assert.equal((await owners.call("GET", link)).status, 303);
 
   // With a mail server from here on.
@@ -130,8 +132,8 @@ test("the owner signs in by the printed link and invites somebody, who may do wh
   assert.equal(tasks.code, 0, tasks.stderr);
   assert.equal((await owner("invitation", "create", "ada@example.com", "--role", "viewer")).code, 0);
 
-  const mail = await mailbox.next("ada@example.com");
-  const token = /invitation#token=(\S+)/.exec(mail)?.[1];
+  const invited = await mailbox.next("ada@example.com");
+  const token = /invitation#token=(\S+)/.exec(invited)?.[1];
   const adas = openBrowser();
   const accepted = await adas.call("POST", "/api/invitations/accept", { body: { token, session: "cookie" } });
   assert.equal(accepted.status, 200, accepted.text);

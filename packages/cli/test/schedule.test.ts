@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { after, before, suite, test } from "node:test";
-import type { Schedule } from "@keelson/sdk";
+import type { Schedule } from "@keelson/contract";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { environmentOf, keelson, type Outcome } from "./support.ts";
 

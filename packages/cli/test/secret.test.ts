@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import type { Secret } from "@keelson/sdk";
+import type { Secret } from "@keelson/contract";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { createFolder, environmentOf, keelson, type CommandOptions, type Outcome } from "./support.ts";
 
@@ -47,6 +47,9 @@ suite("secrets on the command line", () => {
     const empty = await keelson(["secret", ...set], { env, input: "\n" });
     assert.match(empty.stderr, /The value of MAIL_PASSWORD is empty/);
     assert.deepEqual([empty.code, (await find("MAIL_PASSWORD")).version], [2, 1]);
+    const typed = await keelson(["secret", ...set, "--value", "correct horse"], { env });
+    assert.match(typed.stderr, /leave --value out and type the value, or pipe it/);
+    assert.deepEqual([typed.code, (await find("MAIL_PASSWORD")).version], [2, 1]);
   });
 
   test("rotate and revoke find the secret by its name", async () => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, suite, test } from "node:test";
-import type { Session, StreamRecord } from "@keelson/sdk";
-import { startFaultProxy } from "../../sdk/test/support/fault-proxy.ts";
+import type { Session, StreamRecord } from "@keelson/contract";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { createFolder, environmentOf, keelson, spawnKeelson, type Outcome } from "./support.ts";
 

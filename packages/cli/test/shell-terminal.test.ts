@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, suite, test, type TestContext } from "node:test";
@@ -8,6 +8,7 @@ import { Client } from "@keelson/sdk";
 import { spawn } from "@lydell/node-pty";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { environmentOf } from "./support.ts";
+import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 
 /** As a person has it: a terminal of the system, `keelson` in it, a server, and an agent that runs what is typed. */
 
@@ -37,7 +38,7 @@ before(async () => {
 after(async () => {
   await agent?.stop();
   await server?.stop();
-  await rm(dataDir, { recursive: true, force: true });
+  await removeTestFolder(dataDir);
 });
 
 /**

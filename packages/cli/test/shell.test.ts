@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { Client } from "@keelson/sdk";
-import { startFaultProxy } from "../../sdk/test/support/fault-proxy.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { driveProcess } from "../../server/test/support/driven-process.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../server/test/support/workspace-worker.ts";

@@ -10,19 +10,32 @@ import { runCommandLine } from "../src/program.ts";
 const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
-export type CommandOptions = { cwd?: string; env?: Record<string, string>; input?: string };
+export type CommandOptions = {
+  cwd?: string;
+  env?: Record<string, string>;
+  input?: string;
+  /** Of a terminal that shows what is written; absent: there is none. */
+  columns?: number;
+};
+
+/** Whoever runs the tests may be signed in somewhere; a test that signs in has a HOME of its own. */
+const asNobody = (env: Record<string, string> = {}): Record<string, string> =>
+  env["HOME"] === undefined ? { XDG_CONFIG_HOME: join(tmpdir(), "keelson-of-nobody"), ...env } : env;
 
 /** Runs one command line in this process: what a command does, without the time a process takes to start. */
 export async function keelson(args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  if (options.columns !== undefined)
+    for (const stream of [stdout, stderr]) Object.assign(stream, { isTTY: true, columns: options.columns });
   const written = Promise.all([text(stdout), text(stderr)]);
   const code = await runCommandLine(args, {
-    env: options.env ?? {},
+    env: asNobody(options.env),
     cwd: options.cwd ?? tmpdir(),
     stdin: Readable.from([options.input ?? ""]) as NodeJS.ReadStream,
     stdout: stdout as unknown as NodeJS.WriteStream,
     stderr: stderr as unknown as NodeJS.WriteStream,
     signal: new AbortController().signal,
+    endInOrder: () => undefined,
   });
   stdout.end();
   stderr.end();
@@ -37,7 +50,7 @@ export async function spawnKeelson(
 ): Promise<Outcome> {
   const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, ...args], {
     cwd: options.cwd ?? tmpdir(),
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env },
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...asNobody(options.env) },
     stdio: "pipe",
   });
   options.onSpawn?.(child);

@@ -49,6 +49,7 @@ export function atTerminal(args: readonly string[], env: Record<string, string>)
     stdout: stdout as unknown as NodeJS.WriteStream,
     stderr: stderr as unknown as NodeJS.WriteStream,
     signal: controller.signal,
+    endInOrder: () => undefined,
   });
   return {
     screen: () => text.screen,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import type { DiffEntry, Exec, Workspace, WrittenFile } from "@keelson/sdk";
+import type { DiffEntry, Exec, Workspace, WrittenFile } from "@keelson/contract";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { driveProcess } from "../../server/test/support/driven-process.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../server/test/support/workspace-worker.ts";
@@ -187,6 +187,6 @@ suite("workspaces on the command line", () => {
       assert.equal(code, 2, stderr);
       assert.match(stderr, message);
     }
-    assert.match((await run(["exec", "--help"])).stdout, /The exit code is the program's/);
+    assert.match((await run(["exec", "--help"])).stdout, /The\s+exit\s+code\s+is\s+the\s+program's/);
   });
 });

@@ -13,7 +13,7 @@ applyTheme();
 takeLoginLink();
 
 const root = document.querySelector("#root");
-if (root === null) throw new Error("The page has no place for the console.");
+if (root === null) throw new Error("The page has no element for the console.");
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

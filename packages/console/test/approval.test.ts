@@ -46,7 +46,7 @@ describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, time
     const inbox = await context.newPage();
     inbox.setDefaultTimeout(60_000);
     await inbox.goto(at("tokens"));
-    await inbox.getByText("Nothing waits for you").waitFor();
+    await inbox.getByText("Nothing is waiting for you").waitFor();
     await page.getByLabel("Message").fill("Please delete the staging database.");
     await page.getByLabel("Message").press("Enter");
     const asked = inbox.getByRole("article", { name: "delete the staging database" });
@@ -56,7 +56,7 @@ describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, time
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("session-approval");
     await asked.getByRole("button", { name: "Approve" }).click();
-    await inbox.getByText("Nothing waits for you").waitFor();
+    await inbox.getByText("Nothing is waiting for you").waitFor();
     await inbox.close();
   });
 
@@ -69,7 +69,7 @@ describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, time
       .waitFor();
     await page.getByRole("region", { name: "Waiting for a decision" }).waitFor({ state: "detached" });
     const completed: unknown[] = [];
-    for await (const { data, completed_by: by } of chat.client.tokens.list({ status: "completed" }))
+    for await (const { data, completedBy: by } of chat.client.tokens.list({ status: "completed" }))
       completed.push([data, by?.kind]);
     assert.deepEqual(completed, [[{ approved: true }, "user"]]);
   });

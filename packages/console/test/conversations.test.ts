@@ -17,7 +17,6 @@ const HOSTILE: readonly [data: unknown, shown: string][] = [
   ["[x](javascript:pwned=1) https://evil.example/", "https://evil.example/"],
   ["\u001b]8;;https://evil.example\u0007x\u001b]8;;\u0007", "\\u{1b}]8;;https://evil.example\\u{7}"],
   ["safe \u202egnp.exe", "safe \\u{202e}gnp.exe"],
-  ["half \ud800 a character", "half \ufffd a character"],
   [{ "<b>": "\u202e" }, '{"<b>":"\\u{202e}"}'],
 ];
 
@@ -37,7 +36,9 @@ describe("conversations in the console", options, () => {
   test("show hostile data as text, and nothing happens", async () => {
     const { page, goto } = console;
     const session = await startSession(scene, { external_id: "hostile \u202eevil", tags: ["\u202etag"] });
-    for (const [data] of HOSTILE) await emit(scene, session, data);
+    for (const [data] of HOSTILE) assert.equal((await emit(scene, session, data)).status, 201);
+    // What no JSON text of RFC 7493 holds does not come as far as a page.
+    assert.equal((await emit(scene, session, "half \ud800 a character")).status, 400);
     await emit(scene, session, "x".repeat(200_000));
     await goto(`sessions/${session.id}`);
     for (const [, shown] of HOSTILE) await conversation().getByText(shown).first().waitFor();
@@ -73,7 +74,7 @@ describe("conversations in the console", options, () => {
   test("show streams that are made meanwhile, more than a browser could follow", async () => {
     const session = await startSession(scene);
     await console.goto(`sessions/${session.id}`);
-    await console.page.getByText("Nothing was said yet").waitFor();
+    await console.page.getByText("No messages yet").waitFor();
     for (let n = 1; n <= 7; n += 1) await emit(scene, session, `Of stream ${n}`, {}, `s${n}`);
     for (let n = 1; n <= 7; n += 1) await conversation().getByText(`Of stream ${n}`).waitFor();
     await emit(scene, session, "More of the last", {}, "s7");

@@ -40,7 +40,7 @@ describe("deployments", options, () => {
     const second = await createReadyDeployment(scene.server, scene.worker.token, SECOND);
     await page.getByRole("link", { name: second.version }).click();
     await page.getByRole("heading", { name: second.version }).waitFor();
-    const changes = page.getByRole("region", { name: "What it changes" });
+    const changes = page.getByRole("region", { name: "Changes" });
     for (const text of ["task gone", "actor chat", "sandbox builder", "description: none → now Reports."])
       await changes.getByText(text).waitFor();
     const events = page.getByRole("list", { name: "Events" });
@@ -73,7 +73,7 @@ describe("deployments", options, () => {
     await select
       .getByRole("option", { name: `${version} (current)`, selected: true })
       .waitFor({ state: "attached" });
-    await page.getByRole("region", { name: "What it changes" }).getByText("task gone").waitFor();
+    await page.getByRole("region", { name: "Changes" }).getByText("task gone").waitFor();
   });
 
   test("shows sandboxes, the built-in one too", async () => {
@@ -109,7 +109,7 @@ describe("deployments", options, () => {
 
   test("one that is not there", async () => {
     await console.goto("deployments/dep_00000000000000000000000000");
-    await console.page.getByText("There is nothing at this address").waitFor();
+    await console.page.getByText("Page not found").waitFor();
   });
 
   test("asks nobody but its server, and breaks no rule of its own", () => {

@@ -172,7 +172,7 @@ describe("a run that is followed", options, () => {
     lease = await worker.takeOne();
     await worker.report(lease.operation("start"));
     await console.goto(`runs/${lease.runId}?tab=logs`);
-    await console.page.getByText("Nothing was written yet").waitFor();
+    await console.page.getByText("No output yet").waitFor();
     return await usedHeapBytes(console.page);
   };
 

@@ -50,7 +50,7 @@ describe("the first day", options, () => {
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.waitForURL(/\/runs\/run_/);
     const id = page.url().split("/").at(-1) ?? "";
-    const run = await site.client.runs.wait(id, { timeoutMs: 100_000 });
+    const run = await site.client.runs.wait(id, { timeout: "100s" });
     assert.equal(run.status, "succeeded", JSON.stringify(run.failure));
     assert.deepEqual(run.payload, { path: repository.root, output });
     const { json, complete, totals } = run.output as {
@@ -94,7 +94,7 @@ describe("what is undone later", options, () => {
     await page.getByRole("link", { name: "Schedules" }).click();
     await page.getByRole("link", { name: "too often" }).click();
     await page.getByRole("button", { name: "Deactivate" }).click();
-    await page.getByText("None while it is not active.").waitFor();
+    await page.getByText("Inactive schedules do not run.").waitFor();
     const schedule = (await scene.call("GET", `/api/schedules/${body.id}`)).body;
     assert.deepEqual([schedule.active, schedule.status, schedule.next_run_at], [false, "inactive", null]);
   });

@@ -19,7 +19,7 @@ const PAGES: readonly [
   path: string,
   shows: RegExp,
 ][] = [
-  ["environment", "/", /Runs of the last hour/],
+  ["environment", "/", /Runs in the last hour/],
   ["environment", "runs", /fix-code/],
   ["environment", "runs/$runId", /Attempt 1/],
   ["environment", "tasks", /fix-code/],
@@ -43,7 +43,7 @@ const PAGES: readonly [
   ["environment", "api-keys", /First start/],
   ["organization", "projects", /Development/],
   ["organization", "members", /owner@localhost/],
-  ["organization", "invitations", /Nobody is invited/],
+  ["organization", "invitations", /No pending invitations/],
   ["organization", "audit-log", /secrets\.put/],
   ["system", "/", /Largest tables/],
   ["system", "organizations", /Default/],
@@ -53,7 +53,7 @@ const PAGES: readonly [
   ["system", "enrollment-tokens", /First start/],
   ["system", "audit-log", /user_sessions\.create/],
   ["alone", "login", /Mail address/],
-  ["alone", "device", /Code that the device shows/],
+  ["alone", "device", /Code shown on the device/],
   ["alone", "invitation", /Open the link/],
 ];
 
@@ -105,9 +105,9 @@ describe("every page of the console", { skip: WITHOUT_CHROMIUM, timeout: 300_000
       $declaredId: "fix-code",
       $sandboxId: "default",
       $tokenId: token.id,
-      $workspaceId: ended.workspace_id as string,
+      $workspaceId: ended.workspaceId as string,
       $scheduleId: created.body.id,
-      $deploymentId: ended.deployment_id,
+      $deploymentId: ended.deploymentId,
     };
   }
 

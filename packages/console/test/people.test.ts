@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
+import { enrollWorker } from "../../server/test/support/raw-worker.ts";
 import { addUser } from "../../server/test/support/tenancy.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 
@@ -172,7 +173,7 @@ describe("people, keys and secrets in the console", options, () => {
     assert.match(token.body.access_token, /^kl_usr_/);
     const second = await start();
     await page.goto(`${server.url}/device`);
-    await page.getByLabel("Code that the device shows").fill(second.user_code.toLowerCase());
+    await page.getByLabel("Code shown on the device").fill(second.user_code.toLowerCase());
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("button", { name: "Deny" }).click();
     await page.getByText("Denied.").waitFor();
@@ -233,7 +234,17 @@ describe("the installation's pages", options, () => {
 
   test("Workers says how one comes to be while there is none", async () => {
     await page.goto(`${server.url}/system/workers`);
-    await page.getByText("No such workers").waitFor();
+    await page.getByText("No workers match these filters").waitFor();
+    assert.deepEqual(await console.violations(), []);
+  });
+
+  test("Workers shows which isolation held, and why it is not the stronger one", async () => {
+    const worker = await enrollWorker(server);
+    const capacity = { executions: 1, workspaces: 1 };
+    const said = { isolation: "process", isolation_problem: "bubblewrap is not installed." };
+    await worker.call("POST", "/register", { name: "weak", capacity, worker_protocol_version: 1, ...said });
+    await page.goto(`${server.url}/system/workers`);
+    await page.getByRole("row", { name: /weak.*process.*bubblewrap is not installed/ }).waitFor();
     assert.deepEqual(await console.violations(), []);
   });
 

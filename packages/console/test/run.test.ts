@@ -61,13 +61,13 @@ describe("the page of a run", options, () => {
     await page.reload();
     await page.getByText("1 of 5 events").waitFor();
     await page.getByRole("combobox", { name: "Severity" }).selectOption("error");
-    await page.getByText("No event fits these filters").waitFor();
+    await page.getByText("No events match these filters").waitFor();
   });
 
   test("shows its log as it is written, with colours, and finds what is looked for", async () => {
     const { page } = console;
     await openTab("Logs");
-    await page.getByText("Nothing was written yet").waitFor();
+    await page.getByText("No output yet").waitFor();
     await say(scene.worker, lease, {
       logs: logChunks("plain\n\u001b[31mred\u001b[0m and not\n", ["stderr", "an Error here\n"]),
     });

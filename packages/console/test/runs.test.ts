@@ -101,7 +101,7 @@ describe("the page of runs", options, () => {
     await page.goBack();
     await page.getByRole("button", { name: "Remove the filter tag second" }).waitFor({ state: "detached" });
     await console.goto("runs?task=none");
-    await page.getByText("No run fits these filters").waitFor();
+    await page.getByText("No runs match these filters").waitFor();
     await page.getByRole("button", { name: "Show all runs" }).click();
     await rows.nth(1).waitFor();
   });

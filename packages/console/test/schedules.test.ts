@@ -32,7 +32,7 @@ describe("schedules", options, () => {
   test("without any, the page says how to make one", async () => {
     const { page } = console;
     await console.goto("schedules");
-    await page.getByText("There is no schedule").waitFor();
+    await page.getByText("No schedules yet").waitFor();
     assert.deepEqual(await console.violations(), []);
   });
 
@@ -66,7 +66,7 @@ describe("schedules", options, () => {
     const { page } = console;
     await page.getByRole("link", { name: "Edit" }).click();
     await page.getByLabel("cron").fill("* * * * *");
-    await page.getByText("Options of its runs").click();
+    await page.getByText("Run options").click();
     await page.getByLabel("priority (optional)").fill("5");
     await page.getByRole("button", { name: "Save" }).click();
     // The form says when it comes due as well, before it is saved.
@@ -91,7 +91,7 @@ describe("schedules", options, () => {
     scene.clock.advance(60_000);
     await until(async () => (await occurrences()).length > settled, "a skipped time");
     await page.getByText("It cannot start runs at present").waitFor();
-    const ledger = page.getByRole("region", { name: "What became of each due time" });
+    const ledger = page.getByRole("region", { name: "Past due times" });
     const fired = ledger.getByRole("link", { name: /: fired$/ }).first();
     assert.match((await fired.getAttribute("href")) ?? "", /\/runs\/run_/);
     const skipped = ledger.getByRole("button", { name: /: skipped, / }).last();
@@ -109,7 +109,7 @@ describe("schedules", options, () => {
     await page.getByRole("button", { name: "Deactivate" }).click();
     await page.getByRole("button", { name: "Activate", exact: true }).waitFor();
     assert.deepEqual((await schedules())[0].status, "inactive");
-    await page.getByText("None while it is not active.").waitFor();
+    await page.getByText("Inactive schedules do not run.").waitFor();
     await page.getByRole("button", { name: "Activate", exact: true }).click();
     await page.getByRole("button", { name: "Deactivate" }).waitFor();
     assert.equal((await schedules())[0].active, true);
@@ -140,7 +140,7 @@ describe("schedules", options, () => {
     assert.equal(await confirm.isDisabled(), true);
     await dialog.getByLabel("Type nightly report to confirm").fill("nightly report");
     await confirm.click();
-    await page.getByText("There is no schedule").waitFor();
+    await page.getByText("No schedules yet").waitFor();
     assert.deepEqual(await schedules(), []);
   });
 
@@ -151,14 +151,14 @@ describe("schedules", options, () => {
       schedules: [{ id: "declared", task: "report", cron: "0 7 * * *" }],
     });
     await page.getByRole("link", { name: "declared" }).click();
-    await page.getByText("The deployed code declares this schedule").waitFor();
+    await page.getByText("Your code declares this schedule").waitFor();
     assert.equal(await page.getByRole("button", { name: "Deactivate" }).count(), 0);
     assert.deepEqual(await console.violations(), []);
   });
 
   test("one that is not there", async () => {
     await console.goto("schedules/sched_00000000000000000000000000");
-    await console.page.getByText("There is nothing at this address").waitFor();
+    await console.page.getByText("Page not found").waitFor();
     assert.deepEqual(console.foreign, []);
     assert.deepEqual(console.problems, []);
   });

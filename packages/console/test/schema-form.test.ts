@@ -208,7 +208,7 @@ describe("what does not fit", () => {
     ["equal objects", { const: { a: 1, b: [2] } }, { b: [2], a: 1 }, []],
     ["an item", { items: { type: "number" } }, [1, "2"], ["payload.1 must be number"]],
     ["too few items", { minItems: 1 }, [], ["payload must have at least 1 item"]],
-    ["an item twice", { uniqueItems: true }, [{ a: 1 }, { a: 1 }], ["payload must not have an item twice"]],
+    ["an item twice", { uniqueItems: true }, [{ a: 1 }, { a: 1 }], ["payload must not contain duplicates"]],
     [
       "a tuple",
       { prefixItems: [{ type: "string" }], items: { type: "number" } },
@@ -219,7 +219,7 @@ describe("what does not fit", () => {
       "an unknown member",
       { additionalProperties: false, properties: { a: {} } },
       { b: 1 },
-      ["payload.b is not in the declared schema; remove it"],
+      ["payload.b is not in the declared schema. Remove it"],
     ],
     [
       "a member of a map",
@@ -239,7 +239,7 @@ describe("what does not fit", () => {
       "several choices",
       { oneOf: [{ type: "number" }, { minimum: 1 }] },
       2,
-      ["payload fits more than one of the choices"],
+      ["payload matches more than one choice"],
     ],
     ["any choice", { anyOf: [{ type: "number" }, { minimum: 1 }] }, 2, []],
     ["all parts", { allOf: [{ minimum: 1 }, { maximum: 2 }] }, 3, ["payload must be at most 2"]],

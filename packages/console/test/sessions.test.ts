@@ -42,7 +42,7 @@ describe("sessions in the console", options, () => {
     await list().getByText("beta").waitFor({ state: "detached" });
     await page.waitForURL(/sessions\?tag=vip$/);
     await page.getByLabel("Status").selectOption("closed");
-    await page.getByText("No session is like that").waitFor();
+    await page.getByText("No sessions match these filters").waitFor();
     await page.waitForURL(/status=closed/);
     await page.goBack();
     await list().getByText("alpha").waitFor();

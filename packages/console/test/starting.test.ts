@@ -63,7 +63,7 @@ describe("starting from the console", options, () => {
     await console.goto("tasks");
     await page.getByRole("link", { name: "order", exact: true }).click();
     await page.getByRole("heading", { name: "order" }).waitFor();
-    await page.getByText("It has not run yet").waitFor();
+    await page.getByText("No runs yet").waitFor();
     await page.getByText("Takes an order.").waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("task");
@@ -78,7 +78,7 @@ describe("starting from the console", options, () => {
     await page.getByLabel("size").fill("9");
     await page.getByText("must have at least 3 characters").waitFor();
     await page.getByRole("button", { name: "Start", exact: true }).click();
-    const alert = page.getByRole("alert").filter({ hasText: "This does not fit yet" });
+    const alert = page.getByRole("alert").filter({ hasText: "Please correct:" });
     for (const text of [
       "payload.size must be at most 5",
       "payload.kind is required",
@@ -173,7 +173,7 @@ describe("starting from the console", options, () => {
     for (const [link, text] of [
       ["Tasks", "declares no tasks"],
       ["Actors", "declares no actors"],
-      ["Deployments", "Nothing has been deployed"],
+      ["Deployments", "No deployments yet"],
     ] as const) {
       await page.getByRole("link", { name: link, exact: true }).click();
       await page.getByText(text).waitFor();

@@ -29,7 +29,7 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
   test("wait in an inbox, the one first that has waited longest", async () => {
     const { page } = console;
     await console.goto("tokens");
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("Nothing is waiting for you").waitFor();
     assert.deepEqual(await console.violations(), []);
     await create({ metadata: { question: "First?" }, tags: ["approval"], timeout: "2m" });
     await create({ metadata: { question: "Second \u202e?" }, tags: ["approval", "\u202etag"] });
@@ -55,7 +55,7 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     await card("Gone").getByText("cancelled").waitFor();
     assert.equal(await page.getByRole("article").count(), 1);
     await page.getByLabel("Status").selectOption("completed");
-    await page.getByText("No token is like that").waitFor();
+    await page.getByText("No tokens match these filters").waitFor();
     await page.waitForURL(/status=completed/);
     await page.goBack();
     await card("Gone").waitFor();
@@ -110,7 +110,7 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     await console.goto(`tokens/${id}`);
     await page.getByLabel("Seats").fill("many");
     await page.getByRole("button", { name: "Complete" }).click();
-    const alert = page.getByRole("alert").filter({ hasText: "This does not fit yet" });
+    const alert = page.getByRole("alert").filter({ hasText: "Please correct:" });
     await alert.getByText("data.plan is required").waitFor();
     await alert.getByText("data.seats must be a whole number").waitFor();
     assert.equal(await page.getByLabel("Seats").getAttribute("aria-invalid"), "true");

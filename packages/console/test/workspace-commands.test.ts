@@ -36,7 +36,7 @@ describe("commands of a workspace", options, () => {
 
   test("one is run, read in its colours while it runs, written to, and its end is told", async () => {
     const { page } = console;
-    await page.getByText("Folder, environment, input and time limit").click();
+    await page.getByText("Folder, environment variables, input and time limit").click();
     await page.getByLabel("Environment").last().fill("GREETING=hello");
     await run(
       `printf '\\033[31m%s\\033[0m <b>\\033]8;;http://evil.example\\007link\\n' "$GREETING"; read -r line; echo "got $line" >&2; touch made; exit 3`,
@@ -50,7 +50,7 @@ describe("commands of a workspace", options, () => {
     await page.getByText("Exit 3", { exact: true }).waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("workspace-commands");
-    await page.getByRole("button", { name: "What it changed" }).click();
+    await page.getByRole("button", { name: "Show changes" }).click();
     await page
       .getByRole("navigation", { name: "Changed files" })
       .getByRole("button", { name: /made/ })
@@ -74,7 +74,7 @@ describe("commands of a workspace", options, () => {
 
   test("is refused to a workspace that is not there, with the reason", async () => {
     await console.goto(`workspaces/${workspaceId}?tab=commands&exec=exec_none`);
-    await console.page.getByText("There is no such command here").waitFor();
+    await console.page.getByText("Command not found").waitFor();
     assert.deepEqual(console.foreign, []);
     assert.deepEqual(console.problems, []);
   });

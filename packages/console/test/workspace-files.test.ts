@@ -130,7 +130,7 @@ describe("the files of a workspace", options, () => {
   test("nothing in a name or a file does anything", async () => {
     const { page } = console;
     const made = await site.client.workspaces.open(workspaceId).exec(["sh", "-c", HOSTILE]);
-    assert.equal((await made.wait()).exit_code, 0);
+    assert.equal((await made.wait()).exitCode, 0);
     await console.goto(`workspaces/${workspaceId}`);
     for (const name of [MARKUP, "new\\nline", "\\u{202e}gpj.exe"])
       await page.getByRole("treeitem", { name, exact: true }).click();
@@ -143,13 +143,13 @@ describe("the files of a workspace", options, () => {
       .getByText("\\u{1b}]0;title\\u{7}\\u{1b}]8;;http://evil.example/\\u{7}click\\u{1b}[31m")
       .waitFor();
     await page.getByRole("treeitem", { name: /^link/ }).click();
-    await page.getByText("Links are shown and never followed").waitFor();
+    await page.getByText("The console never follows links").waitFor();
     assert.deepEqual(await console.violations(), []);
     await page.getByRole("treeitem", { name: "latin1.txt" }).click();
     await content("latin1.txt").getByText("caf\ufffd").waitFor();
     await page.getByText("This is not UTF-8").waitFor();
     await page.getByRole("treeitem", { name: "zeros" }).click();
-    await page.getByText("This is no text. The first 1 KiB of 2.9 KiB:").waitFor();
+    await page.getByText("This file is not text. The first 1 KiB of 2.9 KiB:").waitFor();
     const found = await page.evaluate(
       'document.querySelectorAll("main script, main img, main iframe, main object, main [onload], main [onerror], main a[href^=javascript]").length',
     );
@@ -191,9 +191,9 @@ describe("the files of a workspace", options, () => {
     assert.equal(overflow, 0);
     await console.screenshot("workspace-files-narrow");
     await open("none.txt");
-    await page.getByText("This version has no such file").waitFor();
+    await page.getByText("This version has no file at this path").waitFor();
     await console.goto("workspaces/ws_none");
-    await page.getByText("There is nothing at this address").waitFor();
+    await page.getByText("Page not found").waitFor();
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import type { WorkspaceHandle } from "@keelson/sdk";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
-import { startFaultProxy, type FaultProxy } from "../../sdk/test/support/fault-proxy.ts";
+import { startFaultProxy, type FaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
 
@@ -61,7 +61,7 @@ describe("a terminal of a workspace", options, () => {
   test("opens, and runs what is typed", async () => {
     const { page } = console;
     await console.goto(`workspaces/${workspace.id}?tab=terminal`);
-    await page.getByText("No terminal is open").waitFor();
+    await page.getByText("No open terminals").waitFor();
     await page.getByRole("button", { name: "New terminal" }).click();
     await page.waitForURL(/pty=pty_/);
     await isReady();
@@ -173,7 +173,7 @@ describe("a terminal of a workspace", options, () => {
     await original.getByRole("button", { name: "Restore" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
     await versions.first().getByText("Current").waitFor();
-    await versions.first().getByText("Written by a caller").waitFor();
+    await versions.first().getByText("Written through the API").waitFor();
     assert.equal(await workspace.files.readText("notes.txt"), "one\ntwo\n");
     await original.getByRole("link", { name: "Fork" }).click();
     await page.getByLabel("External id").fill("forked");

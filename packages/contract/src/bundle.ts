@@ -5,13 +5,14 @@ import type { DeploymentManifest } from "./schemas/deployment.ts";
 import type { EventSeverity, FailureKind, LogStream, WorkerEventKind } from "./runs.ts";
 
 /**
- * Bundle format 1: what a task host and a bundle know of each other.
+ * What a task host and a bundle know of each other, in bundle formats 1 and 2 alike.
  *
- * A bundle is one ES module with an inline source map. Its export `keelson` is a `BundleModule`, made by the SDK
- * that the code was bundled with; the host is the worker's. Both sides may be of different versions, so this
- * interface only grows by optional members within one bundle format version.
+ * The export `keelson` of a bundle's module, or of an archive's entry, is a `BundleModule`, made by the SDK that the code was
+ * bundled with; the host is the worker's. Both sides may be of different versions, so this interface only grows by optional
+ * members.
  */
 export type BundleModule = {
+  /** Of this interface. */
   formatVersion: 1;
   sdkVersion: string;
   /** What importing the bundle registered. */
@@ -31,6 +32,8 @@ export type ExecuteInput = {
   session: LeasedSession | null;
   /** The run's workspace, which is live on this machine, and the folder that has its files. */
   workspace?: { id: string; path: string } | null;
+  /** Where the run reaches the server, and by which credential: its lease's own. */
+  access?: { url: string; credential: string };
   /** Aborted when the run is cancelled or its max_duration is over; `reason` is an Error that says which. */
   signal: AbortSignal;
   host: RuntimeHost;
@@ -58,10 +61,57 @@ export type RuntimeHost = {
   /** Resolves with how a command of the run ended, once it has, and never when the workspace is lost with it. */
   execResult?(execId: string): Promise<ExecResult>;
   /**
+   * Reads or changes the live files of the run's workspace, and never what is outside of it. Not a durable call. Rejects
+   * with a `CallRefusal`.
+   */
+  file?<C extends FileCall>(call: C): Promise<FileAnswers[C["op"]]>;
+  /**
    * The listener is asked whether the run can end its process now: true when it only waits. Then `execute` resolves as
    * `suspended`. One listener.
    */
   onSuspend(listener: () => boolean): void;
+};
+
+/**
+ * What a run asks of its workspace's files. Paths are relative to the root. Bytes are base64, of at most
+ * `LIMITS.runFilePieceBytes`.
+ */
+export type FileCall =
+  | { op: "read"; path: string }
+  /** The next piece. */
+  | { op: "read_on"; handle: number }
+  /** `more`: other pieces follow, and the file is there with the last of them. `mode` is in octal. */
+  | { op: "write"; path: string; mode: string | null; bytes: string; more: boolean }
+  | { op: "write_on"; handle: number; bytes: string; more: boolean }
+  /** Reads or writes no further; what is not written to its end is dropped. */
+  | { op: "close"; handle: number }
+  | { op: "list"; path: string }
+  | { op: "stat"; path: string }
+  | { op: "remove"; path: string; recursive: boolean };
+
+/** An entry of a live workspace. */
+export type LiveFile = {
+  path: string;
+  kind: "file" | "directory" | "symlink" | "other";
+  size_bytes: number;
+  /** Permission bits in octal. */
+  mode: string;
+  link_target: string | null;
+  modified_at: string;
+};
+
+/** `handle` is null when there is no more to come. */
+export type FilePiece = { bytes: string; handle: number | null };
+
+export type FileAnswers = {
+  read: FilePiece;
+  read_on: FilePiece;
+  write: { handle: number | null };
+  write_on: { handle: number | null };
+  close: null;
+  list: LiveFile[];
+  stat: LiveFile;
+  remove: null;
 };
 
 /** What a call rejects with. */

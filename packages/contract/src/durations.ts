@@ -1,6 +1,9 @@
 /** Durations on the wire are `<integer><unit>`, unit `ms`, `s`, `m`, `h` or `d`. */
 export const DURATION_PATTERN = "^[0-9]{1,12}(ms|s|m|h|d)$";
 
+/** How long to wait: a duration, or `0` for not at all. */
+export const WAIT_PATTERN = "^(0|[0-9]{1,12}(ms|s|m|h|d))$";
+
 export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -12,6 +15,9 @@ export function parseDuration(text: string): number | null {
   const ms = Number(match[1]) * (UNIT_MS[match[2] as string] as number);
   return Number.isSafeInteger(ms) ? ms : null;
 }
+
+/** The milliseconds of a wait, or null when the text is no wait. */
+export const parseWait = (text: string): number | null => (text === "0" ? 0 : parseDuration(text));
 
 /** The shortest exact writing of a number of milliseconds: `90000` is `90s`, `1500` is `1500ms`. */
 export function formatDuration(ms: number): string {

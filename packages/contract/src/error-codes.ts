@@ -23,7 +23,7 @@ export const ERROR_CODES = {
   invalid_payload: {
     status: 400,
     summary: "The payload does not fit the entrypoint's declared JSON Schema.",
-    action: "Send what the task's `payload_schema` describes.",
+    action: "Send a payload that fits the task's `payload_schema`.",
   },
   unsupported_api_version: {
     status: 400,
@@ -62,7 +62,7 @@ export const ERROR_CODES = {
   },
   unauthenticated: {
     status: 401,
-    summary: "No credential, or one that is unknown, expired or revoked.",
+    summary: "The credential is missing, unknown, expired or revoked.",
     action:
       "Send a valid credential as `Authorization: Bearer …`; make a new one if it was revoked or has expired.",
   },
@@ -74,7 +74,8 @@ export const ERROR_CODES = {
   csrf_rejected: {
     status: 403,
     summary: "A cookie request came from another origin or without its CSRF header.",
-    action: "Send `X-CSRF-Token` with the `csrf_token` of `GET /api/me`, from a page of the server.",
+    action:
+      "Send `X-CSRF-Token` with the `csrf_token` of `GET /api/me`, from a page of the server. Set `PUBLIC_URL` if the message says so.",
   },
   scope_mismatch: {
     status: 403,
@@ -88,7 +89,7 @@ export const ERROR_CODES = {
   },
   route_not_found: {
     status: 404,
-    summary: "No such route; /openapi.json lists all.",
+    summary: "The route does not exist; /openapi.json lists all routes.",
     action: "Check the path in the API reference.",
   },
   method_not_allowed: {
@@ -96,10 +97,15 @@ export const ERROR_CODES = {
     summary: "The route exists, but not with this method; see Allow.",
     action: "Use a method of the `Allow` header.",
   },
+  request_timeout: {
+    status: 408,
+    summary: "The request came too slowly: its headers, its first byte, or the rate of its body.",
+    action: "Send it again, faster; see the deadlines in the limits.",
+  },
   token_completion_conflict: {
     status: 409,
     summary: "The token was completed with other data.",
-    action: "Nothing: the first completion stands. Read it with `GET /v1/tokens/{id}`.",
+    action: "Nothing: the first completion is final. Read it with `GET /v1/tokens/{id}`.",
   },
   token_cancelled: {
     status: 409,
@@ -159,24 +165,25 @@ export const ERROR_CODES = {
   },
   cursor_expired: {
     status: 410,
-    summary: "The cursor is older than what is kept; see details.earliest_cursor.",
-    action: "Go on from `details.earliest_cursor`; what was before it is gone.",
+    summary: "The entries after the cursor were deleted; see details.earliest_cursor.",
+    action: "Continue from `details.earliest_cursor`. Earlier entries were deleted.",
   },
   precondition_failed: {
     status: 412,
-    summary: "If-Match or If-None-Match does not fit what is there now.",
-    action: "Read the file again and decide anew.",
+    summary: "If-Match or If-None-Match does not match the current content.",
+    action: "Read the file again, then decide.",
   },
   payload_too_large: {
     status: 413,
     summary:
       "The body or one of its parts is over its limit, or the environment's storage is full (details.quota).",
-    action: "Send less, keep large data in a workspace or elsewhere, or delete what is not needed.",
+    action:
+      "Send less data, store large data in a workspace or elsewhere, or delete data that you do not need.",
   },
   unsupported_media_type: {
     status: 415,
-    summary: "The body must be application/json.",
-    action: "Set `Content-Type` as the route says.",
+    summary: "The body has another type than the route takes, or a Content-Encoding.",
+    action: "Set `Content-Type` as the route says, and send the body without `Content-Encoding`.",
   },
   range_not_satisfiable: {
     status: 416,
@@ -192,7 +199,7 @@ export const ERROR_CODES = {
     status: 500,
     summary: "An unexpected failure; the request id finds it in the server's log.",
     action:
-      "Look the request id up in the server's log. Repeat only what may be repeated, or with an idempotency key.",
+      "Find the request id in the server's log. Repeat the request only if that is safe, or with an idempotency key.",
   },
   not_implemented: {
     status: 501,
@@ -203,6 +210,12 @@ export const ERROR_CODES = {
     status: 503,
     summary: "The server cannot reach its database or is stopping; see Retry-After.",
     action: "Wait for `Retry-After` seconds and repeat.",
+  },
+  storage_full: {
+    status: 507,
+    summary: "The disk of the database or of the blob store is full; nothing was written. See details.store.",
+    action:
+      "Free space on that disk, and then repeat the request. Reads continue, and writes work again without a restart.",
   },
 } as const satisfies Record<string, { status: number; summary: string; action: string }>;
 

@@ -46,6 +46,14 @@ export const ID_PREFIXES = {
 
 export type IdPrefix = (typeof ID_PREFIXES)[keyof typeof ID_PREFIXES];
 
+declare const ofPrefix: unique symbol;
+
+/**
+ * The UUID of a resource, as its canonical text: `Uuid<"run">` is that of a run. One of another resource does not fit, and
+ * neither does a TypeID. They come from `decodeId`, from the database's rows and from the server's generator.
+ */
+export type Uuid<Prefix extends IdPrefix> = string & { readonly [ofPrefix]: Prefix };
+
 const DECODE = new Int8Array(128).fill(-1);
 for (let i = 0; i < ALPHABET.length; i += 1) DECODE[ALPHABET.charCodeAt(i)] = i;
 
@@ -73,7 +81,15 @@ const word = (hex: string, at: number): number =>
   ((HEX_VALUES[hex.charCodeAt(at + 2)] as number) << 4) |
   (HEX_VALUES[hex.charCodeAt(at + 3)] as number);
 
+/** A UUID that is of no other resource. Text whose resource nobody declared is taken as it is. */
+type OwnUuid<Prefix extends IdPrefix, Text extends string> =
+  Text extends Uuid<infer Of extends IdPrefix> ? ([Prefix & Of] extends [never] ? Uuid<Prefix> : Text) : Text;
+
 /** The TypeID of a UUID given as canonical text (`xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`). */
+export function encodeId<Prefix extends IdPrefix, Text extends string>(
+  prefix: Prefix,
+  uuid: Text & OwnUuid<NoInfer<Prefix>, Text>,
+): string;
 export function encodeId(prefix: IdPrefix, uuid: string): string {
   // 2 zero bits and the UUID's 128 bits make 13 pairs of digits, ten bits each.
   const a = (word(uuid, 0) << 16) | word(uuid, 4);
@@ -87,11 +103,17 @@ export function encodeId(prefix: IdPrefix, uuid: string): string {
   );
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The UUID that a name of our own has in it, such as a file's; null for other text. */
+export const parseUuid = <Prefix extends IdPrefix>(text: string): Uuid<Prefix> | null =>
+  UUID.test(text) ? (text as Uuid<Prefix>) : null;
+
 /**
  * The UUID of a TypeID, or null when the text is not a TypeID of that prefix.
  * Upper case, wrong length and a first digit above 7 (more than 128 bits) are not TypeIDs.
  */
-export function decodeId(prefix: IdPrefix, text: string): string | null {
+export function decodeId<Prefix extends IdPrefix>(prefix: Prefix, text: string): Uuid<Prefix> | null {
   const start = prefix.length + 1;
   if (text.length !== start + 26 || text.charCodeAt(prefix.length) !== 95 || !text.startsWith(prefix))
     return null;
@@ -110,5 +132,5 @@ export function decodeId(prefix: IdPrefix, text: string): string | null {
       held &= (1 << bits) - 1;
     }
   }
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Uuid<Prefix>;
 }

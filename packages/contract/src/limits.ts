@@ -3,7 +3,13 @@ import { SECRET_NAME_PATTERN } from "./secrets.ts";
 /** Bounds of the wire. Bytes unless the name says otherwise. */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
+  /** A bundle of format 1, or one file of an archive. */
   bundleBytes: 64 * 1024 * 1024,
+  /** An archive: its files, their bytes together, its index, and a path in it. */
+  archiveFiles: 5000,
+  archiveBytes: 512 * 1024 * 1024,
+  archiveIndexBytes: 4 * 1024 * 1024,
+  archivePathBytes: 1024,
   workerAppendBytes: 4 * 1024 * 1024,
   payloadBytes: 512 * 1024,
   outputBytes: 512 * 1024,
@@ -27,6 +33,12 @@ export const LIMITS = {
   journalValueBytes: 512 * 1024,
   durableNameCharacters: 256,
   leaseBatch: 500,
+  /** Of why a worker has no namespace tier. */
+  isolationProblemCharacters: 2_000,
+  /** Of the worker's machine, that one task sees. */
+  taskFolders: 32,
+  /** Secret versions that a worker asks about in one heartbeat. */
+  heldSecrets: 5_000,
   reportOperations: 1000,
   pageDefault: 50,
   pageMax: 200,
@@ -36,11 +48,18 @@ export const LIMITS = {
   /** One stored piece of a workspace: a pack, a chunk of a large file, or a manifest; as stored, compressed. */
   blobBytes: 32 * 1024 * 1024,
   workspaceFileBytes: 64 * 1024 * 1024,
+  /** Of a live file, as a run and its agent exchange it. */
+  runFilePieceBytes: 1024 * 1024,
+  /** Entries of one folder that a run can list. */
+  runFilesListed: 10_000,
   workspaceFilesDefault: 200,
   workspaceFilesMax: 500,
   workspaceVersionsDefault: 100,
   workspaceVersionsMax: 200,
   workspacePathBytes: 4096,
+  /** Files that a version names because they are in it under another name, or not at all. */
+  namedPaths: 100,
+  namedPathCharacters: 1024,
   processInputBytes: 256 * 1024,
   argvItems: 1000,
   argvBytes: 128 * 1024,

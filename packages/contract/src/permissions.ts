@@ -30,6 +30,19 @@ export const ENVIRONMENT_PERMISSIONS = [
 ] as const;
 export type EnvironmentPermission = (typeof ENVIRONMENT_PERMISSIONS)[number];
 
+type NeverOfRuns = `${"secrets" | "deployments"}.${string}`;
+export type RunPermission = Exclude<EnvironmentPermission, NeverOfRuns>;
+
+/** What a run may be given in its own environment. Secrets and code are never a run's to read or change. */
+export const RUN_PERMISSIONS = ENVIRONMENT_PERMISSIONS.filter(
+  (permission): permission is RunPermission => !/^(secrets|deployments)\./.test(permission),
+);
+
+/** What a run is given whose task or actor does not say. */
+export const DEFAULT_RUN_PERMISSIONS: readonly RunPermission[] = RUN_PERMISSIONS.filter(
+  (permission) => permission !== "schedules.write",
+);
+
 /** What a person may do to an organization's people, projects, environments and keys. No API key carries these. */
 export const ORGANIZATION_PERMISSIONS = [
   "projects.read",

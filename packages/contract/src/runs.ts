@@ -68,7 +68,7 @@ export const RUN_EVENT_KINDS = [
 ] as const;
 export type RunEventKind = (typeof RUN_EVENT_KINDS)[number];
 
-/** What a worker may append by itself; every other kind is the engine's own record of a transition. */
+/** What a worker may append on its own; every other kind is the engine's own record of a transition. */
 export const WORKER_EVENT_KINDS = ["step.completed", "step.failed"] as const;
 export type WorkerEventKind = (typeof WORKER_EVENT_KINDS)[number];
 

@@ -3,7 +3,7 @@
 export const SCHEDULE_TYPES = ["imperative", "declarative"] as const;
 export type ScheduleType = (typeof SCHEDULE_TYPES)[number];
 
-/** `errored`: active, but it cannot start runs at present; `last_error` says why. It recovers by itself. */
+/** `errored`: active, but it cannot start runs at present; `last_error` says why. It recovers on its own. */
 export const SCHEDULE_STATUSES = ["active", "inactive", "errored"] as const;
 export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
 

@@ -21,7 +21,7 @@ export const TOKEN_STATUSES = ["pending", "completed", "cancelled", "expired"] a
 export type TokenStatus = (typeof TOKEN_STATUSES)[number];
 
 /** Who completed a token: a key, a user, a browser with its public access token, or a provider by the callback. */
-export const TOKEN_COMPLETER_KINDS = ["api_key", "user", "public", "callback"] as const;
+export const TOKEN_COMPLETER_KINDS = ["api_key", "user", "public", "callback", "run"] as const;
 export type TokenCompleterKind = (typeof TOKEN_COMPLETER_KINDS)[number];
 
 export const PUBLIC_PERMISSIONS = ["session.input.send", "session.output.read"] as const;

@@ -8,6 +8,7 @@ export const MATERIALIZATION_STATUSES = [
   "preparing",
   "live",
   "stopping",
+  "uncommitted",
   "stopped",
   "failed",
 ] as const;
@@ -21,6 +22,10 @@ export type Isolation = (typeof ISOLATIONS)[number];
 export const VERSION_CAUSES = ["create", "exec", "pty", "run", "stop", "write"] as const;
 export type VersionCauseKind = (typeof VERSION_CAUSES)[number];
 
+/** Why something in a folder is not in the version that was made of it. */
+export const LEFT_OUT_REASONS = ["path_too_long", "too_many_entries", "unreadable", "name"] as const;
+export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number];
+
 export const FILE_KINDS = ["file", "directory", "symlink"] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
@@ -29,6 +34,10 @@ export type DiffChange = (typeof DIFF_CHANGES)[number];
 
 export const EXEC_STATUSES = ["pending", "running", "exited", "failed", "cancelled", "lost"] as const;
 export type ExecStatus = (typeof EXEC_STATUSES)[number];
+
+/** What becomes of an exec that infrastructure took: it is lost, or runs again. */
+export const ON_LOST = ["reject", "rerun"] as const;
+export type OnLost = (typeof ON_LOST)[number];
 
 export const PTY_STATUSES = ["pending", "running", "exited", "closed", "lost"] as const;
 export type PtyStatus = (typeof PTY_STATUSES)[number];

@@ -1,21 +1,28 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
 import { DECLARED_ID_PATTERN } from "@keelson/contract/plain";
+import { checkIsolation } from "./check-isolation.ts";
+import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
 import type { RunContext } from "./context.ts";
 import type { DurationInput } from "./duration-input.ts";
-import type { PayloadSchema } from "./payload-schema.ts";
+import type { JsonInput, JsonOf } from "./json-type.ts";
+import type { PayloadSchema, SentBy } from "./payload-schema.ts";
 import { registry } from "./registry.ts";
 import type { RunSession } from "./session.ts";
 import type { TaskOptions } from "./task.ts";
+import { UsageError } from "./keelson-error.ts";
 
-/** What `actor()` is given besides `run` and `input`: a task's options, which hold for each turn. */
+/** The options of `actor()` besides `run` and `input`: a task's options, for each turn. */
 export type ActorOptions = TaskOptions & {
   /** `session.input.receive()` gives up after this long without input and returns null. Default: never. */
   idleTimeout?: DurationInput;
 };
 
-/** A declared actor: the code of a conversation. `Input` is what its channel `input` takes. */
-export type Actor<Id extends string = string, Input = unknown, Output = unknown> = {
+/**
+ * A declared actor: the code of a conversation. `Input` is the type of the records in its stream `input`, `Output` the
+ * result of a turn, and `Emitted` the type of the records in its stream `output`.
+ */
+export type Actor<Id extends string = string, Input = unknown, Output = unknown, Emitted = unknown> = {
   /** Tells it from a task. */
   readonly kind: "actor";
   /** The name that starts and lists use. */
@@ -24,17 +31,37 @@ export type Actor<Id extends string = string, Input = unknown, Output = unknown>
   readonly options: Readonly<ActorOptions>;
   /** The schema of the records of stream `input`; null without one. */
   readonly input: PayloadSchema | null;
+  /** The schema of the records of stream `output`; null without one. */
+  readonly output: StandardTypedV1 | null;
   /** The code of a turn. */
-  readonly run: (session: RunSession<never>, ctx: RunContext) => unknown;
+  readonly run: (session: RunSession<never, never>, ctx: RunContext) => unknown;
+  /** Called when a turn fails; null without one. */
+  readonly onFailure: ((failure: ActorFailure<never, never>, ctx: RunContext) => unknown) | null;
   /** Types alone; nothing is here at run time. */
-  readonly "~types"?: { readonly input: Input; readonly output: Output };
+  readonly "~types"?: { readonly input: Input; readonly output: Output; readonly emitted: Emitted };
 };
 
-/** An actor whatever it takes and gives. */
+/** An actor with any types. */
 export type AnyActor = Actor;
 
-type ActorBody<Input, Output> = {
-  run: (session: RunSession<Input>, ctx: RunContext) => Output | Promise<Output>;
+/** The type of the records in the stream `output` of the actor's sessions. */
+export type EmittedOf<T> = T extends { readonly "~types"?: { readonly emitted: infer Emitted } }
+  ? Emitted
+  : unknown;
+
+/** The argument of `onFailure`. */
+export type ActorFailure<Input = unknown, Written = unknown> = {
+  /** As `run` had it. */
+  session: RunSession<Input, Written>;
+  /** The error that `run` threw last. */
+  error: unknown;
+};
+
+type ActorBody<Input, Written, Output> = {
+  /** The code of a turn. */
+  run: (session: RunSession<Input, Written>, ctx: RunContext) => Output | Promise<Output>;
+  /** As a task's `onFailure`, for each turn: called when its code has failed and no attempts are left. */
+  onFailure?: (failure: ActorFailure<NoInfer<Input>, NoInfer<Written>>, ctx: RunContext) => unknown;
 };
 
 /**
@@ -42,34 +69,63 @@ type ActorBody<Input, Output> = {
  * ended the next input starts the next, as the next turn. `run` receives input as long as it likes.
  *
  * `input` is a Standard Schema of the records of stream `input`; a record that does not fit makes `receive()` reject with
- * `InputInvalidError`. Throws a TypeError for an id that cannot be used and an Error for one that is declared twice.
+ * `InputInvalidError`. `output` is one of the records of stream `output`; an append that does not fit rejects with
+ * `DataInvalidError`, and readers have its type: `client.sessions.open<typeof chat>(id)`.
+ *
+ * Throws a UsageError for an invalid id, and for an id that is declared twice.
  */
-export function actor<const Id extends string, Schema extends StandardTypedV1, Output>(
-  options: ActorOptions & { id: Id; input: Schema } & ActorBody<StandardTypedV1.InferOutput<Schema>, Output>,
-): Actor<Id, StandardTypedV1.InferInput<Schema>, Awaited<Output>>;
-export function actor<const Id extends string, Input = unknown, Output = unknown>(
-  options: ActorOptions & { id: Id } & ActorBody<Input, Output>,
-): Actor<Id, Input, Awaited<Output>>;
+export function actor<
+  const Id extends string,
+  In extends StandardTypedV1,
+  Output,
+  Out extends StandardTypedV1 = StandardTypedV1,
+>(
+  options: ActorOptions & { id: Id; input: In; output?: Out } & ActorBody<
+      StandardTypedV1.InferOutput<In>,
+      StandardTypedV1.InferInput<Out>,
+      Output
+    >,
+): Actor<Id, SentBy<In>, JsonOf<Awaited<Output>>, JsonOf<StandardTypedV1.InferOutput<Out>>>;
+export function actor<
+  const Id extends string,
+  Input = unknown,
+  Output = unknown,
+  Out extends StandardTypedV1 = StandardTypedV1,
+>(
+  options: ActorOptions & { id: Id; output?: Out } & ActorBody<
+      Input,
+      StandardTypedV1.InferInput<Out>,
+      Output
+    >,
+): Actor<Id, JsonInput<Input>, JsonOf<Awaited<Output>>, JsonOf<StandardTypedV1.InferOutput<Out>>>;
 export function actor(
-  options: ActorOptions & { input?: PayloadSchema } & ActorBody<never, unknown>,
+  options: ActorOptions & { input?: PayloadSchema; output?: StandardTypedV1 } & ActorBody<
+      never,
+      never,
+      unknown
+    >,
 ): AnyActor {
-  const { input = null, run, ...rest } = options;
+  const { input = null, output = null, run, onFailure = null, ...rest } = options;
   if (typeof options.id !== "string" || !new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
-    throw new TypeError(
+    throw new UsageError(
       `actor(): ${JSON.stringify(options.id)} is not an actor id (letters, digits, . _ -, up to 128 characters)`,
     );
   }
   checkSecretNames("actor", options.id, options.secrets);
-  if (typeof run !== "function") throw new TypeError(`actor(): "${options.id}" has no run function`);
+  checkPermissions("actor", options.id, options.permissions);
+  checkIsolation("actor", options.id, options);
+  if (typeof run !== "function") throw new UsageError(`actor(): "${options.id}" has no run function`);
   const { actors } = registry();
   if (actors.has(options.id))
-    throw new Error(`actor(): "${options.id}" is declared twice; each actor needs an id of its own`);
+    throw new UsageError(`actor(): "${options.id}" is declared twice; each actor needs an id of its own`);
   const declared: AnyActor = Object.freeze({
     kind: "actor" as const,
     id: options.id,
     options: Object.freeze(rest),
     input,
+    output,
     run,
+    onFailure,
   });
   actors.set(options.id, declared);
   return declared;

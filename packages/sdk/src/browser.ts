@@ -1,21 +1,29 @@
 /**
- * What a web page needs, with public access tokens alone: talk to a session and complete a token. Nothing of Node and
- * no schema library is imported; everything is done by `fetch`.
+ * The client for web pages, which use public access tokens only: it talks to a session and completes tokens. It imports
+ * no module of Node.js and no schema library, and uses only `fetch`.
  */
-import type { TokenCompletion } from "@keelson/contract";
+import type { StandardTypedV1 } from "@standard-schema/spec";
+import type { TokenCompletion } from "./client/resources.ts";
+import { toMilliseconds, type DurationInput } from "./duration-input.ts";
+import { toServerUrl } from "./client/server-url.ts";
 import type { ClientConfig } from "./client/config.ts";
 import type { ApiRequest, CallOptions } from "./client/exchange.ts";
 import { followStream, type FollowOptions } from "./client/follow-stream.ts";
 import { createInputWriter, type InputWriter } from "./client/process-input.ts";
 import type { StreamEvent } from "./client/read-events.ts";
 import { createPublicSession, type SessionClient, type TokenSource } from "./client/public-session.ts";
-import { completeAt } from "./client/tokens.ts";
+import { completeAt, type CompletionOptions } from "./client/tokens.ts";
+import type { SentBy } from "./payload-schema.ts";
+import type { ActorLike } from "./client/session-options.ts";
 import { createTransport, withQuery } from "./client/transport.ts";
 
 export type { ApiRequest, CallOptions } from "./client/exchange.ts";
 export type { FollowOptions } from "./client/follow-stream.ts";
 export type { InputWriter } from "./client/process-input.ts";
 export type { StreamEvent } from "./client/read-events.ts";
+export { DataInvalidError } from "./data-invalid-error.ts";
+export type { CompletionOptions } from "./client/tokens.ts";
+export type { ActorLike } from "./client/session-options.ts";
 export type { OutputOptions, SessionClient, TokenNeed, TokenSource } from "./client/public-session.ts";
 export type {
   AppendBatchCallOptions,
@@ -23,21 +31,22 @@ export type {
   NewRecord,
   RecordOf,
 } from "./client/record-appends.ts";
+export { KeelsonError, UsageError } from "./keelson-error.ts";
 export {
   AuthenticationError,
   BadRequestError,
   ConflictError,
   ConnectionError,
-  KeelsonError,
+  ApiError,
   NotFoundError,
   PermissionError,
   RateLimitError,
   ServerError,
   TimeoutError,
   UnavailableError,
-  type KeelsonErrorCode,
+  type ApiErrorCode,
 } from "./client/errors.ts";
-export type { StreamRecord, Token, TokenCompletion } from "@keelson/contract";
+export type { StreamRecord, Token, TokenCompletion } from "./client/resources.ts";
 
 /** The server and how it is called. */
 export type ConnectionOptions = {
@@ -47,93 +56,108 @@ export type ConnectionOptions = {
   fetch?: typeof globalThis.fetch;
   /** Repeats of a request that may be repeated. Default 4. */
   maxRetries?: number;
-  /** For one request, its retries not counted. Default 30,000. */
-  timeoutMs?: number;
+  /** For one request, its retries not counted. Default `"30s"`. */
+  requestTimeout?: DurationInput;
 };
 
 /** Which session of which server, and by which tokens. */
 export type SessionClientOptions = ConnectionOptions & {
-  /** A public access token, one for each direction, or a function that gives one. */
+  /** A public access token, one token for each direction, or a function that returns a token. */
   token: TokenSource;
   /** By the id or by the external id, as the token's scope names it. */
   session: { id: string } | { externalId: string };
 };
 
-function toConfig({ url, fetch, maxRetries = 4, timeoutMs = 30_000 }: ConnectionOptions): ClientConfig {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new TypeError(`Not an http(s) URL: ${url}`);
+function toConfig({
+  url,
+  fetch,
+  maxRetries = 4,
+  requestTimeout = "30s",
+}: ConnectionOptions): ClientConfig & { url: string } {
   return {
-    url: url.replace(/\/+$/, ""),
-    apiKey: null,
+    url: toServerUrl(url),
     fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
     maxRetries,
-    timeoutMs,
+    timeoutMs: toMilliseconds(requestTimeout, "requestTimeout"),
     headers: {},
   };
 }
 
 /**
- * A session as a page sees it.
+ * A session as a page sees it. `createSessionClient<typeof chat>()` has the types of the actor `chat`, of which the page
+ * imports the type alone.
  *
- * Throws a TypeError for a URL that is none. Its methods reject with a KeelsonError of the class of the answer's
+ * Throws a UsageError for what is not a URL. Its methods reject with an ApiError of the class of the answer's
  * status: 401 (AuthenticationError) a token that is unknown, expired or used up, 403 (PermissionError) one for
  * something else, 409 `session_closed` (ConflictError) input to a session that has ended.
  */
-export const createSessionClient = ({ token, session, ...connection }: SessionClientOptions): SessionClient =>
-  createPublicSession(toConfig(connection), session, token);
+export const createSessionClient = <A extends ActorLike = ActorLike>({
+  token,
+  session,
+  ...connection
+}: SessionClientOptions): SessionClient<A> => createPublicSession<A>(toConfig(connection), session, token);
 
 /**
- * Completes a token with its own public access token. The same data again gives `already_completed`; other data is a
- * ConflictError `token_completion_conflict`.
+ * Completes a token with its own public access token. The same data again returns `already_completed`. Other data
+ * rejects with a ConflictError `token_completion_conflict`.
  */
-export async function completeToken({
+export async function completeToken<S extends StandardTypedV1 = StandardTypedV1>({
   id,
   publicAccessToken,
   data,
+  schema,
   signal,
   ...connection
-}: Omit<ConnectionOptions, "timeoutMs"> &
-  CallOptions & {
+}: Omit<ConnectionOptions, "requestTimeout"> &
+  CallOptions &
+  CompletionOptions<S> & {
     id: string;
-    /** `public_access_token` of the token's creation. */
+    /** `publicAccessToken` of the token's creation. */
     publicAccessToken: string;
-    /** Any JSON. Default null. */
-    data?: unknown;
+    /** Any JSON that fits the `schema`. Default null. */
+    data?: SentBy<S>;
   }): Promise<TokenCompletion> {
-  const transport = createTransport(toConfig(connection), {
+  const { url, ...config } = toConfig(connection);
+  const transport = createTransport(config, {
     renewable: false,
-    get: () => publicAccessToken,
+    get: () => ({ url, apiKey: publicAccessToken }),
   });
   const path = `/api/v1/tokens/${encodeURIComponent(id)}/complete`;
-  return completeAt(transport, path, data, signal === undefined ? {} : { signal });
+  return completeAt(transport, path, data, { ...(signal && { signal }), ...(schema && { schema }) });
 }
 
-/** Calls of a server's routes by what the browser itself sends: the session's cookie. */
+/** Calls a server's routes with the session's cookie, which the browser sends. */
 export type PageClient = {
-  /** The answer's JSON; undefined when there is none. Rejects with a KeelsonError. */
+  /** The JSON of the response; undefined without a body. Rejects with an ApiError. */
   request<T>(request: ApiRequest): Promise<T>;
   /** The answer's body as it is. */
   requestBytes(request: ApiRequest): Promise<Uint8Array>;
-  /** Follows an event stream across disconnects, each event once and in order. See FollowOptions for where it starts. */
+  /**
+   * Follows an event stream across disconnects, each event once and in order. See FollowOptions for where it starts.
+   */
   follow(path: string, query: ApiRequest["query"], options?: FollowOptions): AsyncGenerator<StreamEvent>;
   /**
-   * Appends to the input of a process, each byte once, until its signal is aborted: a server that is away is waited for.
-   * `begin` gives the bytes of input so far.
+   * Appends to the input of a process, each byte once, until its signal is aborted. It waits while the server cannot be
+   * reached. `begin` returns the number of input bytes so far.
    */
   openInput(path: string, query: ApiRequest["query"], begin: () => Promise<number>): InputWriter;
 };
 
 /**
- * For pages that a server hands out itself, such as its console. `headers` is read at each request: what unsafe requests
- * of a session by cookie need (`X-CSRF-Token`) may change.
+ * For pages that the server delivers, such as its console. The client reads `headers` for each request, because the
+ * `X-CSRF-Token` for unsafe requests can change.
  */
 export function createPageClient(
   options: ConnectionOptions & { headers: Record<string, string> },
 ): PageClient {
   const { headers, ...connection } = options;
-  const transport = createTransport({ ...toConfig(connection), headers });
+  const { url, ...settings } = toConfig(connection);
+  const transport = createTransport(
+    { ...settings, headers },
+    { renewable: false, get: () => ({ url, apiKey: null }) },
+  );
   return {
-    request: (request) => transport.request(request),
+    request: <T>(request: ApiRequest) => transport.request(request) as Promise<T>,
     requestBytes: (request) => transport.requestBytes(request),
     follow: (path, query, follow) => followStream(transport, withQuery(path, query), follow),
     openInput: (path, query, begin) => {

@@ -1,10 +1,11 @@
+import type { Client } from "./client/client.ts";
 import type { DurableCalls } from "./durable.ts";
 import type { Logger } from "./runtime/logger.ts";
 import type { RunMetadata } from "./runtime/run-metadata.ts";
 import type { RunSession } from "./session.ts";
 import type { RunWorkspace } from "./workspace.ts";
 
-/** What the `run` of a task or actor is given beside its payload or session. */
+/** The second argument of `run`: the context of a task's or actor's run. */
 export type RunContext = DurableCalls & {
   /** The run and its attempt. */
   run: {
@@ -34,13 +35,18 @@ export type RunContext = DurableCalls & {
   secrets: Readonly<Record<string, string>>;
   /** Says nothing while the code is replayed: it has said it before. */
   logger: Logger;
-  /** Outside of steps, changes are made when the code comes there for the first time, and not again. */
+  /**
+   * Calls the server as this run: in its environment, and with the permissions that its task or actor declares. It works
+   * until the run ends, is suspended, or loses its worker. Outside of steps, a replay repeats its calls.
+   */
+  readonly client: Client;
+  /** Outside of steps, a replay does not repeat changes. */
   metadata: RunMetadata;
   /** Null for a run that belongs to no session. */
   session: RunSession | null;
   /**
-   * The workspace that the run was started in, or that its task's `sandbox` made for it. Throws an Error for a run that
-   * has none; `run.workspaceId` is null then.
+   * The workspace that the run was started in, or that was created from its task's `sandbox`. Throws an Error for a run
+   * without a workspace, whose `run.workspaceId` is null.
    */
   readonly workspace: RunWorkspace;
 };

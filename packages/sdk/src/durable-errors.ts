@@ -1,9 +1,12 @@
 import type { Run } from "@keelson/contract";
-import { RETRY_ADVICE, type RetryAdvice } from "./task-errors.ts";
+import { formatDuration } from "@keelson/contract/plain";
+import { DataInvalidError } from "./data-invalid-error.ts";
+import { RETRY_ADVICE, type RetryAdvice } from "./retry-advice.ts";
 import type { PayloadIssue } from "./payload-schema.ts";
+import { KeelsonError } from "./keelson-error.ts";
 
-/** A step failed and has no tries left. `cause` has the name, message and stack of what its function threw last. */
-export class StepError extends Error {
+/** A step failed in its last try. `cause` has the name, message and stack of the last error. */
+export class StepError extends KeelsonError {
   override readonly name: string = "StepError";
   /** The step's name. */
   readonly step: string;
@@ -17,13 +20,40 @@ export class StepError extends Error {
   }
 }
 
-/** The `timeout` of a wait was over before what it waited for happened. */
-export class WaitTimeoutError extends Error {
+/**
+ * A try of a step took longer than the step's `timeout`. It is the `cause` of the `StepError` when no tries are left.
+ */
+export class StepTimeoutError extends KeelsonError {
+  override readonly name: string = "StepTimeoutError";
+  /** The step's name. */
+  readonly step: string;
+
+  constructor(step: string, timeoutMs: number) {
+    super(`Step "${step}" took longer than its timeout of ${formatDuration(timeoutMs)}`);
+    this.step = step;
+  }
+}
+
+/** A command of `ctx.workspace.exec()` was lost with its machine, and does not run again: nobody knows how it ended. */
+export class ExecLostError extends KeelsonError {
+  override readonly name: string = "ExecLostError";
+  /** The command's id. */
+  readonly execId: string;
+
+  constructor(name: string, execId: string, reruns: number) {
+    const often = reruns === 0 ? "" : ` ${reruns + 1} times`;
+    super(`"${name}" was lost${often} with the machine it ran on: nobody knows how it ended`);
+    this.execId = execId;
+  }
+}
+
+/** The `timeout` of a wait passed before the awaited event. */
+export class WaitTimeoutError extends KeelsonError {
   override readonly name: string = "WaitTimeoutError";
 }
 
 /** The token was cancelled: nobody will complete it. */
-export class TokenCancelledError extends Error {
+export class TokenCancelledError extends KeelsonError {
   override readonly name: string = "TokenCancelledError";
   /** The token. */
   readonly tokenId: string;
@@ -35,7 +65,7 @@ export class TokenCancelledError extends Error {
 }
 
 /** The token's own `timeout` was over before anybody completed it. */
-export class TokenExpiredError extends Error {
+export class TokenExpiredError extends KeelsonError {
   override readonly name: string = "TokenExpiredError";
   /** The token. */
   readonly tokenId: string;
@@ -47,7 +77,7 @@ export class TokenExpiredError extends Error {
 }
 
 /** A run that `task.call()` waited for ended otherwise than succeeded. */
-export class ChildRunError extends Error {
+export class ChildRunError extends KeelsonError {
   override readonly name: string = "ChildRunError";
   /** The child run. */
   readonly runId: string;
@@ -67,8 +97,8 @@ export class ChildRunError extends Error {
   }
 }
 
-/** The server would not do what a durable call asked for; `code` is its error code, such as `session_closed`. */
-export class RefusedError extends Error {
+/** The server refused a durable call; `code` is the error code, such as `session_closed`. */
+export class RefusedError extends KeelsonError {
   override readonly name: string = "RefusedError";
   /** One of the error codes of the API. */
   readonly code: string;
@@ -80,27 +110,20 @@ export class RefusedError extends Error {
 }
 
 /**
- * A record of an input stream does not fit the channel's schema. It has been received: the next `receive()` goes on
- * after it. Not caught, it fails the run without a retry, because another attempt would receive the same record.
+ * A record of an input stream does not fit the channel's schema. The record counts as received, so the next `receive()`
+ * returns the next record. When the code does not catch the error, the run fails without a retry, because another
+ * attempt would receive the same record.
  */
-export class InputInvalidError extends Error {
+export class InputInvalidError extends DataInvalidError {
   override readonly name: string = "InputInvalidError";
   /** The stream it came by. */
   readonly stream: string;
   /** The record's place in it. */
   readonly sequence: number;
-  /** What was sent. */
-  readonly data: unknown;
-  /** What does not fit, as the schema says it. */
-  readonly issues: readonly PayloadIssue[];
-  readonly [RETRY_ADVICE]: RetryAdvice = { retryable: false };
 
   constructor(stream: string, sequence: number, data: unknown, issues: readonly PayloadIssue[]) {
-    const places = issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
-    super(`Record ${sequence} of "${stream}" does not fit its schema: ${places.join("; ")}`);
+    super(`Record ${sequence} of "${stream}"`, data, issues);
     this.stream = stream;
     this.sequence = sequence;
-    this.data = data;
-    this.issues = issues;
   }
 }

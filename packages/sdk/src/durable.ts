@@ -28,23 +28,23 @@ export const createDurableCalls = (locate: LocateRun): DurableCalls => ({
 // Of the run whose code is running. Each throws an Error outside of a run.
 const calls = createDurableCalls(locateCurrentRun);
 
-/** Runs a function once in the run's life and keeps its result: see `Step`. Throws an Error outside of a run. */
+/** Runs a function once per run and stores its result: see `Step`. Throws a UsageError outside of a run. */
 export const step: Step = calls.step;
 
-/** Waits for a time without holding a slot: see `Wait`. Throws an Error outside of a run. */
+/** Waits for a time without holding a slot: see `Wait`. Throws a UsageError outside of a run. */
 export const wait: Wait = calls.wait;
 
-/** Makes tokens and waits for their completion: see `Tokens`. Throws an Error outside of a run. */
+/** Makes tokens and waits for their completion: see `Tokens`. Throws a UsageError outside of a run. */
 export const tokens: Tokens = calls.tokens;
 
-/** Sends to other sessions of the environment: see `Sessions`. Throws an Error outside of a run. */
+/** Sends to other sessions of the environment: see `Sessions`. Throws a UsageError outside of a run. */
 export const sessions: Sessions = calls.sessions;
 
-/** The time. The run's journal keeps it: when the code is replayed it is the same again. Throws an Error outside of a run. */
+/** The time. The run's journal stores it, so a replay returns the same time. Throws a UsageError outside of a run. */
 export const now: () => Date = calls.now;
 
-/** A number from 0 up to 1, kept like the time. Throws an Error outside of a run. */
+/** A random number from 0 up to 1, stored like the time. Throws a UsageError outside of a run. */
 export const random: () => number = calls.random;
 
-/** A random UUID (version 4), kept like the time. Throws an Error outside of a run. */
+/** A random UUID (version 4), stored like the time. Throws a UsageError outside of a run. */
 export const uuid: () => string = calls.uuid;

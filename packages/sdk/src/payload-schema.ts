@@ -1,10 +1,18 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1, StandardTypedV1 } from "@standard-schema/spec";
+import { DataInvalidError } from "./data-invalid-error.ts";
+import type { JsonInput } from "./json-type.ts";
+import { UsageError } from "./keelson-error.ts";
 
 /** A plain JSON Schema (draft 2020-12), as an object. TypeBox values are such objects. */
 export type JsonSchema = { readonly "~standard"?: never; readonly [keyword: string]: unknown };
 
-/** What `payload` of a task takes: a Standard Schema of any library (zod, valibot, arktype, …) or a plain JSON Schema. */
+/**
+ * The schema of a task's payload: a Standard Schema of any library (zod, valibot, arktype, …) or a plain JSON Schema.
+ */
 export type PayloadSchema = StandardTypedV1 | JsonSchema;
+
+/** The type that callers send for a declared schema. */
+export type SentBy<S extends StandardTypedV1> = JsonInput<StandardTypedV1.InferInput<S>>;
 
 /** One place where a payload does not fit. */
 export type PayloadIssue = { path: string; message: string };
@@ -37,16 +45,39 @@ export function describePayload(schema: PayloadSchema): Record<string, unknown> 
 const pathText = (path: StandardSchemaV1.Issue["path"]): string =>
   (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
 
+type Result = StandardSchemaV1.Result<unknown>;
+
+const toResult = (result: Result): PayloadResult =>
+  result.issues === undefined
+    ? { value: result.value }
+    : { issues: result.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message })) };
+
 /** Checks a payload by the library's own validation; a plain JSON Schema was checked by the server at the start. */
 export async function checkPayload(schema: PayloadSchema, payload: unknown): Promise<PayloadResult> {
   const validate = standardProps(schema)?.validate;
   if (validate === undefined) return { value: payload };
   const result = await validate(payload);
-  if (result.issues === undefined) return { value: result.value };
   // A start without a payload arrives as null; a schema that takes undefined means exactly that start.
-  if (payload === null) {
-    const absent = await validate(undefined);
-    if (absent.issues === undefined) return { value: absent.value };
-  }
-  return { issues: result.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message })) };
+  const absent = result.issues !== undefined && payload === null ? await validate(undefined) : result;
+  return toResult(absent.issues === undefined ? absent : result);
+}
+
+/**
+ * What a schema makes of data. Throws a DataInvalidError that begins with `what` for data that does not fit, and a UsageError for
+ * a schema that answers later: a durable call is made at once.
+ */
+export function checkData(schema: StandardTypedV1 | null | undefined, data: unknown, what: string): unknown {
+  const validate = schema ? standardProps(schema)?.validate : undefined;
+  if (validate === undefined) return data;
+  const now = (value: unknown): Result => {
+    const result = validate(value);
+    if (result instanceof Promise)
+      throw new UsageError(`${what} has a schema with an asynchronous check; use one that is synchronous`);
+    return result;
+  };
+  const result = now(data);
+  const absent = result.issues !== undefined && data === null ? now(undefined) : result;
+  const checked = toResult(absent.issues === undefined ? absent : result);
+  if ("issues" in checked) throw new DataInvalidError(what, data, checked.issues);
+  return checked.value;
 }

@@ -1,23 +1,23 @@
 import { LIMITS } from "@keelson/contract/plain";
+import { toJsonText } from "./json-text.ts";
+import type { JsonOf } from "./json-type.ts";
 import { NonRetryableError } from "./task-errors.ts";
 
 /** Pieces that wait while others are on their way; the source is not asked for more than that. */
 const MAX_WAITING = 200;
 const MAX_WAITING_BYTES = 256 * 1024;
 
-const sizeOf = (piece: unknown): number => (JSON.stringify(piece) ?? "null").length;
-
 /**
  * Appends pieces as they come: the first at once, and what comes while it is on its way together as the next batch.
- * Resolves with all pieces. Rejects with what the source or an append fails with, and when the pieces are more than
+ * Resolves with all pieces as JSON has them. Rejects with what the source or an append fails with, and when the pieces are more than
  * `maxBytes` of JSON in all.
  */
 export async function pipePieces<T>(
   pieces: AsyncIterable<T> | Iterable<T>,
   append: (batch: readonly T[]) => Promise<void>,
   maxBytes: number,
-): Promise<T[]> {
-  const all: T[] = [];
+): Promise<JsonOf<T>[]> {
+  const all: JsonOf<T>[] = [];
   let totalBytes = 2;
   let waiting: T[] = [];
   let waitingBytes = 0;
@@ -43,13 +43,14 @@ export async function pipePieces<T>(
 
   for await (const piece of pieces) {
     check();
-    const bytes = sizeOf(piece);
+    const text = toJsonText(piece, "piece") ?? "null";
+    const bytes = text.length;
     totalBytes += bytes + 1;
     if (totalBytes > maxBytes)
       throw new NonRetryableError(
         `The pieces are more than ${maxBytes} bytes of JSON; pipe them inside a step, which need not keep them`,
       );
-    all.push(piece);
+    all.push(JSON.parse(text) as JsonOf<T>);
     waiting.push(piece);
     waitingBytes += bytes;
     sending ??= send();

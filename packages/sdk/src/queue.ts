@@ -1,7 +1,8 @@
 import { QUEUE_NAME_PATTERN } from "@keelson/contract/plain";
 import { registry } from "./registry.ts";
+import { UsageError } from "./keelson-error.ts";
 
-/** What `queue()` is given. */
+/** The options of `queue()`. */
 export type QueueOptions = {
   /** Letters, digits, `.`, `_`, `-` and `/`; up to 128 characters. */
   name: string;
@@ -19,17 +20,17 @@ export type Queue = Readonly<QueueOptions> & {
 
 /**
  * Declares a queue with limits; tasks name it in `queue`.
- * Throws a TypeError for a name that cannot be used and an Error for one that is declared twice.
+ * Throws a UsageError for an invalid name, and for a name that is declared twice.
  */
 export function queue(options: QueueOptions): Queue {
   if (!new RegExp(QUEUE_NAME_PATTERN).test(options.name)) {
-    throw new TypeError(
+    throw new UsageError(
       `queue(): ${JSON.stringify(options.name)} is not a queue name (letters, digits, . _ - /, up to 128 characters)`,
     );
   }
   const { queues } = registry();
   if (queues.has(options.name))
-    throw new Error(
+    throw new UsageError(
       `queue(): "${options.name}" is declared twice; export it from one module and import it where it is used`,
     );
   const declared: Queue = Object.freeze({ ...options, kind: "queue" as const });

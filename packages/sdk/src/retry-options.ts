@@ -1,7 +1,9 @@
 import type { RetryPolicy } from "@keelson/contract";
 import { toWireDuration, type DurationInput } from "./duration-input.ts";
 
-/** When a failed attempt is tried again: the delay before attempt n+1 is `min(maxDelay, initialDelay * factor^(n-1))`. */
+/**
+ * When a failed attempt is tried again: the delay before attempt n+1 is `min(maxDelay, initialDelay * factor^(n-1))`.
+ */
 export type RetryOptions = {
   /** Attempts in all, 1 to 100. Default 3. */
   maxAttempts?: number;

@@ -1,20 +1,21 @@
 import { DECLARED_ID_PATTERN, type Isolation } from "@keelson/contract/plain";
 import { registry } from "./registry.ts";
+import { UsageError } from "./keelson-error.ts";
 
-/** What `sandbox()` is given. */
+/** The options of `sandbox()`. */
 export type SandboxOptions = {
   /** Letters, digits, `.`, `_`, `-`; up to 128 characters. Declaring `default` changes the built-in sandbox. */
   id: string;
   /**
-   * The least that workspaces of it accept. `namespace`: namespaces, a filter of system calls and limits around what
-   * runs; `process` (default): the user's own processes, which is no security boundary.
+   * The isolation that its workspaces require. `namespace`: programs run in namespaces with a filter of system calls and
+   * limits. `process` (default): programs are ordinary processes, which is no security boundary.
    */
   isolation?: Isolation;
-  /** Limits of everything that runs in a workspace together. Default: none. */
+  /** Limits for all programs of a workspace together. Default: none. */
   resources?: { cpu?: number; memoryMb?: number };
   /** Environment variables of every command. Not for secrets: they can be read back. */
   env?: Readonly<Record<string, string>>;
-  /** Shell commands that make what a new workspace begins with. They run once for each content of this declaration. */
+  /** Shell commands that create the first files of a workspace. They run once for each version of this declaration. */
   setup?: readonly string[];
   /** `off`: commands have no network. Default `on`. */
   network?: "on" | "off";
@@ -27,18 +28,18 @@ export type Sandbox = Readonly<SandboxOptions> & {
 };
 
 /**
- * Declares a sandbox: what the workspaces made from it are like inside. Tasks name it in `sandbox`.
- * Throws a TypeError for an id that cannot be used and an Error for one that is declared twice.
+ * Declares a sandbox: the isolation, resources and set-up of its workspaces. Tasks name it in `sandbox`. Throws a
+ * UsageError for an invalid id, and for an id that is declared twice.
  */
 export function sandbox(options: SandboxOptions): Sandbox {
   if (!new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
-    throw new TypeError(
+    throw new UsageError(
       `sandbox(): ${JSON.stringify(options.id)} is not a sandbox id (letters, digits, . _ -, up to 128 characters)`,
     );
   }
   const { sandboxes } = registry();
   if (sandboxes.has(options.id))
-    throw new Error(
+    throw new UsageError(
       `sandbox(): "${options.id}" is declared twice; export it from one module and import it where it is used`,
     );
   const declared: Sandbox = Object.freeze({ ...options, kind: "sandbox" as const });

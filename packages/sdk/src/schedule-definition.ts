@@ -22,9 +22,9 @@ export type ScheduledRunOptions = {
   tags?: readonly string[];
 };
 
-/** When runs of a task start. What is left out has its default. */
+/** When runs of a task start. Absent fields have defaults. */
 export type ScheduleDefinition = {
-  /** What it starts. */
+  /** The task to start. */
   task: AnyTask | string;
   /** Minute, hour, day of month, month, day of week, as `"30 7 * * MON-FRI"`; or six fields, with seconds in front. */
   cron: string;
@@ -52,7 +52,7 @@ function toWireOptions(options: ScheduledRunOptions): ScheduleOptions {
   return wire;
 }
 
-/** The wire's writing of a definition. Throws a RangeError for a duration that is none. */
+/** The wire's writing of a definition. Throws a UsageError for an invalid duration. */
 export function toWireDefinition(definition: ScheduleDefinition): ReplaceSchedule {
   const { task, cron, timezone, active, externalId, options } = definition;
   return {

@@ -1,6 +1,7 @@
 import { DECLARED_ID_PATTERN } from "@keelson/contract/plain";
 import { registry } from "./registry.ts";
 import type { ScheduleDefinition } from "./schedule-definition.ts";
+import { UsageError } from "./keelson-error.ts";
 
 /** A declared schedule. */
 export type DeclaredSchedule = Readonly<ScheduleDefinition> & {
@@ -11,21 +12,21 @@ export type DeclaredSchedule = Readonly<ScheduleDefinition> & {
 };
 
 /**
- * Declares that runs of a task start by themselves: `schedules.task({ id, task, cron, timezone })`. The schedule comes into
- * force with the deployment, changes with the next one and ends with one that does not declare it. A run's payload is a
- * `ScheduledPayload`.
+ * Declares a schedule that starts runs of a task: `schedules.task({ id, task, cron, timezone })`. The deployment that
+ * declares the schedule activates it, a later one changes it, and a deployment that does not declare it removes it. A
+ * run's payload is a `ScheduledPayload`.
  *
- * Throws a TypeError for an id that cannot be used and an Error for one that is declared twice.
+ * Throws a UsageError for an invalid id, and for an id that is declared twice.
  */
 function declareSchedule(options: ScheduleDefinition & { id: string }): DeclaredSchedule {
   if (typeof options.id !== "string" || !new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
-    throw new TypeError(
+    throw new UsageError(
       `schedules.task(): ${JSON.stringify(options.id)} is not a schedule id (letters, digits, . _ -, up to 128 characters)`,
     );
   }
   const { schedules } = registry();
   if (schedules.has(options.id)) {
-    throw new Error(
+    throw new UsageError(
       `schedules.task(): "${options.id}" is declared twice; each schedule needs an id of its own`,
     );
   }

@@ -4,8 +4,10 @@ import { DEFAULT_INPUT_STREAM, STREAM_NAME_PATTERN } from "@keelson/contract/pla
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
 import { InputInvalidError, RefusedError } from "./durable-errors.ts";
 import type { DurationInput } from "./duration-input.ts";
+import type { JsonOf } from "./json-type.ts";
 import { checkPayload, type PayloadSchema } from "./payload-schema.ts";
 import { toTimeout } from "./tokens.ts";
+import { UsageError } from "./keelson-error.ts";
 
 /** A record that a run has received. */
 export type InputRecord<T = unknown> = {
@@ -13,13 +15,13 @@ export type InputRecord<T = unknown> = {
   id: string;
   /** 1 for the first record of the stream. */
   sequence: number;
-  /** What was sent. */
+  /** The data of the record. */
   data: T;
   /** How the data is meant, where the sender said so. */
   contentType: string | null;
   /** Ties the records of one exchange together, where the sender gave one. */
   correlationId: string | null;
-  /** Who sent it. */
+  /** The sender. */
   source: { kind: StreamRecord["source"]["kind"]; id: string | null };
   /** When it was appended. */
   createdAt: Date;
@@ -36,8 +38,9 @@ export type InputChannel<T = unknown> = AsyncIterable<InputRecord<T>> & {
   /** The stream's name. */
   readonly name: string;
   /**
-   * The next record; waits for it, and the run may be suspended meanwhile. Null when the session takes no more input or
-   * the timeout is over. Rejects with `InputInvalidError` for a record that does not fit the channel's schema.
+   * Waits for the next record and returns it. The run may be suspended meanwhile. Returns null when the session takes no
+   * more input or the timeout has passed. Rejects with `InputInvalidError` for a record that does not fit the channel's
+   * schema.
    */
   receive(options?: ReceiveOptions): Promise<InputRecord<T> | null>;
 };
@@ -45,13 +48,13 @@ export type InputChannel<T = unknown> = AsyncIterable<InputRecord<T>> & {
 /** The default channel; called with a name it is the channel of that name. */
 export type SessionInput<T = unknown> = InputChannel<T> & {
   <S extends StandardTypedV1>(name: string, schema: S): InputChannel<StandardTypedV1.InferOutput<S>>;
-  <U = unknown>(name: string): InputChannel<U>;
+  <U = unknown>(name: string): InputChannel<JsonOf<U>>;
 };
 
-/** Throws a TypeError for a name that no stream can have. */
+/** Throws a UsageError for a name that no stream can have. */
 export function checkStreamName(name: string): string {
   if (typeof name !== "string" || !new RegExp(STREAM_NAME_PATTERN).test(name))
-    throw new TypeError(
+    throw new UsageError(
       `${JSON.stringify(name)} is not a stream name (letters, digits, . _ -, up to 256 characters)`,
     );
   return name;
@@ -76,7 +79,10 @@ async function readRecord(record: StreamRecord, schema: PayloadSchema | null): P
   };
 }
 
-export type InputDefaults = { schema: PayloadSchema | null; idleTimeout: DurationInput | undefined };
+type InputDefaults = { schema: PayloadSchema | null; idleTimeout: DurationInput | undefined };
+
+/** The streams that an actor declares. */
+export type SessionDefaults = InputDefaults & { output: StandardTypedV1 | null };
 
 function createChannel(locate: LocateRun, name: string, defaults: InputDefaults): InputChannel {
   const receive = async ({ timeout }: ReceiveOptions = {}): Promise<InputRecord | null> => {

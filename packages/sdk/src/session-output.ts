@@ -1,17 +1,22 @@
+import type { StandardTypedV1 } from "@standard-schema/spec";
 import type { DurableCall } from "@keelson/contract";
 import { DEFAULT_OUTPUT_STREAM, LIMITS } from "@keelson/contract/plain";
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
+import { checkText } from "./json-text.ts";
+import type { JsonOf } from "./json-type.ts";
+import { checkData } from "./payload-schema.ts";
 import { pipePieces } from "./pipe-pieces.ts";
 import type { DurableRun } from "./runtime/durable/durable-run.ts";
 import { runTries } from "./runtime/durable/run-tries.ts";
 import { toJsonValue } from "./runtime/output.ts";
 import { checkStreamName } from "./session-input.ts";
+import { UsageError } from "./keelson-error.ts";
 
 /** Options of `append()` and `pipe()`. */
 export type AppendOptions = {
   /**
-   * Ties the records of one exchange together; readers can ask for one exchange alone. Up to 256 bytes. That of an input
-   * record can be given as it is.
+   * Marks the records of one exchange, so that readers can select them. Up to 256 bytes. You can pass the correlation id
+   * of an input record.
    */
   correlationId?: string | null | undefined;
   /** A media type that says how the data is meant. */
@@ -19,40 +24,53 @@ export type AppendOptions = {
 };
 
 /** One output stream. */
-export type OutputChannel = {
+export type OutputChannel<T = unknown> = {
   /** The stream's name. */
   readonly name: string;
   /**
-   * Appends a record of up to 256 KiB of JSON, once; resolves when readers can have it. Inside a step it happens again
-   * when the step does. Rejects with `RefusedError` when the session has ended.
+   * Appends a record of up to 256 KiB of JSON once, and resolves when readers can read it. Inside a step, another try of
+   * the step appends again. Rejects with `RefusedError` when the session has ended, and with `DataInvalidError` for data
+   * that does not fit the schema of the stream.
    */
-  append(data: unknown, options?: AppendOptions): Promise<void>;
+  append(data: T, options?: AppendOptions): Promise<void>;
   /**
-   * Appends each piece as it comes, and resolves with all pieces when there are no more. Outside of a step this is one
-   * durable call, as a step named like the stream: replayed, it takes nothing from `pieces`. There the pieces may be
-   * 512 KiB of JSON in all; pipe more than that inside a step.
+   * Appends each piece when it arrives, and resolves with all pieces as JSON at the end. Outside of a step this is one
+   * durable call, like a step with the name of the stream: a replay reads nothing from `pieces`. All pieces together
+   * then have up to 512 KiB of JSON. Pipe more than that inside a step.
    */
-  pipe<T>(pieces: AsyncIterable<T> | Iterable<T>, options?: AppendOptions): Promise<T[]>;
+  pipe<P extends T>(pieces: AsyncIterable<P> | Iterable<P>, options?: AppendOptions): Promise<JsonOf<P>[]>;
 };
 
-/** The default channel; called with a name it is the channel of that name. */
-export type SessionOutput = OutputChannel & ((name: string) => OutputChannel);
+/** The default channel. Call it with a name for the channel of that name, with or without a schema of its records. */
+export type SessionOutput<T = unknown> = OutputChannel<T> & {
+  <S extends StandardTypedV1>(name: string, schema: S): OutputChannel<StandardTypedV1.InferInput<S>>;
+  (name: string): OutputChannel;
+};
 
 type OutputsCall = Extract<DurableCall, { kind: "outputs" }>;
 export type OutputRecord = OutputsCall["records"][number];
 
-/** A record as the wire has it. Throws a TypeError for data that is no JSON or too much. */
-export const toRecord = (data: unknown, { correlationId, contentType }: AppendOptions): OutputRecord => ({
-  data: toJsonValue(data, "The record", LIMITS.recordBytes),
-  ...(typeof correlationId === "string" && { correlation_id: correlationId }),
-  ...(typeof contentType === "string" && { content_type: contentType }),
-});
+/** A record as the wire has it. Throws a UsageError for data that is no JSON or too much. */
+export function toRecord(data: unknown, { correlationId, contentType }: AppendOptions): OutputRecord {
+  const record: OutputRecord = { data: toJsonValue(data, "The record", LIMITS.recordBytes) };
+  if (typeof correlationId === "string") {
+    checkText(correlationId, "a correlation id");
+    record.correlation_id = correlationId;
+  }
+  if (typeof contentType === "string") {
+    checkText(contentType, "a content type");
+    record.content_type = contentType;
+  }
+  return record;
+}
 
-function createChannel(locate: LocateRun, name: string): OutputChannel {
+function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 | null): OutputChannel {
+  const toChecked = (data: unknown, options: AppendOptions): OutputRecord =>
+    toRecord(checkData(schema, data, `The record of "${name}"`), options);
   const find = (method: string): { run: DurableRun; step: string | null } => {
     const current = locate(`session.output("${name}").${method}()`);
     if (current.run.input.session === null)
-      throw new Error("This run belongs to no session, so it has no output streams");
+      throw new UsageError("This run belongs to no session, so it has no output streams");
     return current;
   };
   const call = (position: number | null, records: OutputRecord[]): OutputsCall => ({
@@ -65,33 +83,34 @@ function createChannel(locate: LocateRun, name: string): OutputChannel {
     name,
     async append(data, options = {}) {
       const { run, step } = find("append");
-      const records = [toRecord(data, options)];
+      const records = [toChecked(data, options)];
       // A stopped run may still say a last word, which no journal needs.
       if (step !== null || run.signal.aborted) await run.unjournaled(call(null, records));
       else await run.effect("output", name, (position) => call(position, records));
     },
-    async pipe<T>(pieces: AsyncIterable<T> | Iterable<T>, options: AppendOptions = {}): Promise<T[]> {
+    async pipe<T>(pieces: AsyncIterable<T> | Iterable<T>, options: AppendOptions = {}): Promise<JsonOf<T>[]> {
       const { run, step } = find("pipe");
       const append = async (batch: readonly T[]): Promise<void> => {
         await run.unjournaled(
           call(
             null,
-            batch.map((piece) => toRecord(piece, options)),
+            batch.map((piece) => toChecked(piece, options)),
           ),
         );
       };
       if (step !== null) return pipePieces(pieces, append, Number.POSITIVE_INFINITY);
       const outside = locateOutsideStep(locate, `session.output("${name}").pipe()`);
-      return outside.step<T[]>(name, () =>
-        runTries(outside, name, () => pipePieces(pieces, append, LIMITS.journalValueBytes), undefined),
+      return outside.step<JsonOf<T>[]>(name, (key) =>
+        runTries(outside, name, { key, fn: () => pipePieces(pieces, append, LIMITS.journalValueBytes) }),
       );
     },
   };
 }
 
-export function createSessionOutput(locate: LocateRun): SessionOutput {
-  const named = (name: string): OutputChannel => createChannel(locate, checkStreamName(name));
-  const { append, pipe } = createChannel(locate, DEFAULT_OUTPUT_STREAM);
+export function createSessionOutput(locate: LocateRun, schema: StandardTypedV1 | null): SessionOutput {
+  const named = (name: string, own?: StandardTypedV1): OutputChannel =>
+    createChannel(locate, checkStreamName(name), own ?? null);
+  const { append, pipe } = createChannel(locate, DEFAULT_OUTPUT_STREAM, schema);
   Object.defineProperty(named, "name", { value: DEFAULT_OUTPUT_STREAM });
   return Object.assign(named, { append, pipe });
 }

@@ -1,10 +1,10 @@
 import type { LeasedSession } from "@keelson/contract";
 import type { LocateRun } from "./current-run.ts";
-import { createSessionInput, type InputDefaults, type SessionInput } from "./session-input.ts";
+import { createSessionInput, type SessionDefaults, type SessionInput } from "./session-input.ts";
 import { createSessionOutput, type SessionOutput } from "./session-output.ts";
 
 /** The session that a run belongs to, as it was when the run was taken up, and its streams. */
-export type RunSession<Input = unknown> = {
+export type RunSession<Input = unknown, Written = unknown> = {
   /** The session's id. */
   readonly id: string;
   /** The id that its creator gave it, or null. */
@@ -20,14 +20,14 @@ export type RunSession<Input = unknown> = {
   /** The stream `input`; `input(name)` is another one. */
   readonly input: SessionInput<Input>;
   /** The stream `output`; `output(name)` is another one. */
-  readonly output: SessionOutput;
+  readonly output: SessionOutput<Written>;
 };
 
 export function createSession(
   session: LeasedSession,
   turn: number,
   locate: LocateRun,
-  defaults: InputDefaults,
+  defaults: SessionDefaults,
 ): RunSession {
   return {
     id: session.id,
@@ -37,6 +37,6 @@ export function createSession(
     tags: session.tags,
     closed: session.closed,
     input: createSessionInput(locate, defaults),
-    output: createSessionOutput(locate),
+    output: createSessionOutput(locate, defaults.output),
   };
 }

@@ -1,16 +1,33 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
-import { DECLARED_ID_PATTERN, type ExecutionMode } from "@keelson/contract/plain";
-import { callChild, startChild, type ChildCallOptions, type ChildStartOptions } from "./child-runs.ts";
+import {
+  DECLARED_ID_PATTERN,
+  type ExecutionMode,
+  type Isolation,
+  type RunPermission,
+} from "@keelson/contract/plain";
+import {
+  callChild,
+  callChildren,
+  startChild,
+  type BatchCallItem,
+  type BatchCallResult,
+  type ChildCallOptions,
+  type ChildStartOptions,
+} from "./child-runs.ts";
+import { checkIsolation, type TaskFolderOption } from "./check-isolation.ts";
+import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
 import type { RunContext } from "./context.ts";
 import type { DurationInput } from "./duration-input.ts";
+import type { JsonInput, JsonOf } from "./json-type.ts";
 import type { JsonSchema, PayloadSchema } from "./payload-schema.ts";
 import type { Queue } from "./queue.ts";
 import { registry } from "./registry.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { RetryOptions } from "./retry-options.ts";
+import { UsageError } from "./keelson-error.ts";
 
-/** What `task()` is given besides `run` and `payload`. */
+/** The options of `task()` besides `run` and `payload`. */
 export type TaskOptions = {
   /** The name that starts and lists use: letters, digits, `.`, `_`, `-`; up to 128 characters; unique in the bundle. */
   id: string;
@@ -27,17 +44,35 @@ export type TaskOptions = {
   /** `exclusive` (default): one run at a time in a process. `shared`: many at once, for code that only waits on I/O. */
   execution?: ExecutionMode;
   /**
-   * A sandbox of `sandbox()`, or the name of one. Each run that is started without a workspace gets one of its own made
-   * from it: `ctx.workspace`.
+   * A sandbox of `sandbox()`, or its name. Each run that is started without a workspace gets a new workspace of this
+   * sandbox: `ctx.workspace`.
    */
   sandbox?: Sandbox | string;
   /** The most memory its process may use, in MiB. */
   memoryMb?: number;
-  /** Names of the secrets that its runs need; `ctx.secrets` has their values. A run that cannot have all of them fails. */
+  /**
+   * The isolation that its runs require. `namespace`: the process runs in namespaces with a filter of system calls. It
+   * sees its own files, the machine's `folders`, and no other process. Only a worker with this tier runs it. `process`
+   * (default): an ordinary process on the worker's machine.
+   */
+  isolation?: Isolation;
+  /**
+   * Folders of the worker's machine that its runs see in the namespace tier, at the same absolute paths. A path alone is
+   * read-only. An attempt on a worker without one of these folders fails.
+   */
+  folders?: readonly TaskFolderOption[];
+  /**
+   * Names of the secrets that its runs need; `ctx.secrets` has their values. A run that cannot have all of them fails.
+   */
   secrets?: readonly string[];
+  /**
+   * The permissions of its runs in their environment, for `ctx.client` and `new Client()`. Default: all permissions that
+   * a run can have, except `schedules.write`. No run can manage secrets, deployments, keys or people.
+   */
+  permissions?: readonly RunPermission[];
 };
 
-/** A declared task. `Input` is what a start takes, `Output` what its run gives. */
+/** A declared task. `Input` is the type of its payload, `Output` the type of its output. */
 export type Task<Id extends string = string, Input = unknown, Output = unknown> = {
   /** Tells it from an actor. */
   readonly kind: "task";
@@ -49,8 +84,10 @@ export type Task<Id extends string = string, Input = unknown, Output = unknown> 
   readonly payload: PayloadSchema | null;
   /** The code. */
   readonly run: (payload: never, ctx: RunContext) => unknown;
+  /** Called when a run fails; null without one. */
+  readonly onFailure: ((failure: TaskFailure<never>, ctx: RunContext) => unknown) | null;
   /**
-   * Inside a run: starts a child run of this task, once, and gives its id. The child is cancelled with its parent.
+   * Inside a run: starts a child run of this task, once, and returns its id. The child is cancelled with its parent.
    * Throws outside of a run, where a `Client` starts tasks.
    */
   start(...args: ChildArguments<Input, ChildStartOptions>): Promise<{ id: string }>;
@@ -59,6 +96,11 @@ export type Task<Id extends string = string, Input = unknown, Output = unknown> 
    * `ChildRunError` when the child does not succeed, and with `WaitTimeoutError` after `timeout`.
    */
   call(...args: ChildArguments<Input, ChildCallOptions>): Promise<Output>;
+  /**
+   * Inside a run: starts a child run for each item, and waits until all of them have ended. The results have the order
+   * of the items. A child that did not succeed has an `error` instead of an output.
+   */
+  batchCall(items: readonly BatchCallItem<Input>[]): Promise<BatchCallResult<Output>[]>;
   /** Types alone; nothing is here at run time. */
   readonly "~types"?: { readonly input: Input; readonly output: Output };
 };
@@ -68,52 +110,73 @@ type ChildArguments<Input, Options> = undefined extends Input
   ? [payload?: Input, options?: Options]
   : [payload: Input, options?: Options];
 
-/** A task whatever it takes and gives. */
+/** A task with any types. */
 export type AnyTask = Task;
 
-/** What a start of the task takes as its payload. */
+/** The type of the task's payload. */
 export type InputOf<T> = T extends { readonly "~types"?: { readonly input: infer Input } } ? Input : unknown;
-/** What a succeeded run of the task has as its output. */
+/** The type of the task's output. */
 export type OutputOf<T> = T extends { readonly "~types"?: { readonly output: infer Output } }
   ? Output
   : unknown;
 
-type TaskBody<Payload, Output> = { run: (payload: Payload, ctx: RunContext) => Output | Promise<Output> };
+/** The argument of `onFailure`. */
+export type TaskFailure<Payload = unknown> = {
+  /** As `run` had it. */
+  payload: Payload;
+  /** The error that `run` threw last. */
+  error: unknown;
+};
+
+type TaskBody<Payload, Output> = {
+  /** The code. */
+  run: (payload: Payload, ctx: RunContext) => Output | Promise<Output>;
+  /**
+   * Called after the last attempt has failed, before the run is `failed`. It is code of the run: its steps and waits are
+   * in the run's journal. An error that it throws is logged and has no other effect. It is not called when the run is
+   * cancelled, exceeds its `maxDuration`, or has lost its worker for the last time.
+   */
+  onFailure?: (failure: TaskFailure<NoInfer<Payload>>, ctx: RunContext) => unknown;
+};
 
 /**
  * Declares a task. The payload's types come from its Standard Schema: its input type for starts, its output type
  * for `run`. Without one, or with a plain JSON Schema, they come from how `run` annotates its parameter.
  *
- * Throws a TypeError for an id that cannot be used and an Error for one that is declared twice.
+ * Throws a UsageError for an invalid id, and for an id that is declared twice.
  */
 export function task<const Id extends string, Schema extends StandardTypedV1, Output>(
   options: TaskOptions & { id: Id; payload: Schema } & TaskBody<StandardTypedV1.InferOutput<Schema>, Output>,
-): Task<Id, StandardTypedV1.InferInput<Schema>, Awaited<Output>>;
+): Task<Id, JsonInput<StandardTypedV1.InferInput<Schema>>, JsonOf<Awaited<Output>>>;
 export function task<const Id extends string, Payload = unknown, Output = unknown>(
   options: TaskOptions & { id: Id; payload?: JsonSchema } & TaskBody<Payload, Output>,
-): Task<Id, Payload, Awaited<Output>>;
+): Task<Id, JsonInput<Payload>, JsonOf<Awaited<Output>>>;
 export function task(options: TaskOptions & { payload?: PayloadSchema } & TaskBody<never, unknown>): AnyTask {
-  const { payload = null, run, ...rest } = options;
+  const { payload = null, run, onFailure = null, ...rest } = options;
   if (typeof options.id !== "string" || !new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
-    throw new TypeError(
+    throw new UsageError(
       `task(): ${JSON.stringify(options.id)} is not a task id (letters, digits, . _ -, up to 128 characters)`,
     );
   }
   checkSecretNames("task", options.id, options.secrets);
-  if (typeof run !== "function") throw new TypeError(`task(): "${options.id}" has no run function`);
+  checkPermissions("task", options.id, options.permissions);
+  checkIsolation("task", options.id, options);
+  if (typeof run !== "function") throw new UsageError(`task(): "${options.id}" has no run function`);
   const { tasks } = registry();
   if (tasks.has(options.id))
-    throw new Error(`task(): "${options.id}" is declared twice; each task needs an id of its own`);
+    throw new UsageError(`task(): "${options.id}" is declared twice; each task needs an id of its own`);
   const declared: AnyTask = Object.freeze({
     kind: "task" as const,
     id: options.id,
     options: Object.freeze(rest),
     payload,
     run,
+    onFailure,
     start: (childPayload?: unknown, childOptions?: ChildStartOptions) =>
       startChild(options.id, childPayload, childOptions),
     call: (childPayload?: unknown, childOptions?: ChildCallOptions) =>
       callChild(options.id, childPayload, childOptions),
+    batchCall: (items: readonly BatchCallItem[]) => callChildren(options.id, items),
   });
   tasks.set(options.id, declared);
   return declared;

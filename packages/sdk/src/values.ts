@@ -3,15 +3,15 @@ import { currentTimeMs } from "./client/clock.ts";
 import { randomFraction } from "./client/random.ts";
 
 export type Values = {
-  /** The time. The run's journal keeps it: when the code is replayed it is the same again. */
+  /** The time. The run's journal stores it, so a replay returns the same time. */
   now(): Date;
-  /** A number from 0 up to 1, kept like the time. */
+  /** A random number from 0 up to 1, stored like the time. */
   random(): number;
-  /** A random UUID (version 4), kept like the time. */
+  /** A random UUID (version 4), stored like the time. */
   uuid(): string;
 };
 
-/** Inside a step values are drawn anew: the step's result is what is kept. */
+/** Inside a step, each try gets new values, because only the step's result is stored. */
 export function createValues(locate: LocateRun): Values {
   const draw = <T>(name: string, make: () => T): T => {
     const { run, step } = locate(`${name}()`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actor, InputInvalidError, RefusedError, sessions } from "@keelson/sdk";
+import { actor, InputInvalidError, RefusedError, sessions, UsageError } from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
 import { z } from "zod";
 import { declare, declareActor, failureOf, outputOf } from "./support/declare.ts";
@@ -134,7 +134,7 @@ test("actors are in the manifest, and a declaration that cannot be used is refus
   const declared = keelson.manifest().actors?.find(({ id }) => id === "manifest-actor");
   assert.deepEqual(declared, { id: "manifest-actor", max_duration: "1h" });
   assert.throws(() => actor({ id: "manifest-actor", run: () => 1 }), /declared twice/);
-  assert.throws(() => actor({ id: "has space", run: () => 1 }), TypeError);
+  assert.throws(() => actor({ id: "has space", run: () => 1 }), UsageError);
   actor({ id: "bad-idle", idleTimeout: "soon" as never, run: () => 1 });
   assert.throws(() => keelson.manifest(), /actor "bad-idle": idleTimeout must be a duration/);
 });

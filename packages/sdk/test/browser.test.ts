@@ -10,7 +10,7 @@ import {
   type TokenNeed,
 } from "@keelson/sdk/browser";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
-import { startFaultProxy } from "./support/fault-proxy.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { bundleForPages } from "./support/open-page.ts";
 
 let scene: RunScene;
@@ -38,7 +38,7 @@ async function openSession(): Promise<string> {
 type Extra = { correlationId?: string; maxUses?: number; stream?: string };
 
 const tokenFor = async (id: string, type: "session.input.send" | "session.output.read", extra: Extra = {}) =>
-  (await client.publicAccessTokens.create({ type, session: id, ...extra })).public_access_token;
+  (await client.publicAccessTokens.create({ type, session: id, ...extra })).publicAccessToken;
 
 async function pageOf(id: string, url = scene.server.url): Promise<SessionClient> {
   const token = {
@@ -73,10 +73,10 @@ test("a session is addressed by its external id, as the token's scope may be", a
   const { id } = await client.sessions.create({ actor: "chat", externalId: "ticket 9/é" });
   const session = { externalId: "ticket 9/é" };
   const make = async (type: "session.input.send" | "session.output.read") =>
-    (await client.publicAccessTokens.create({ type, session })).public_access_token;
+    (await client.publicAccessTokens.create({ type, session })).publicAccessToken;
   const token = { send: await make("session.input.send"), read: await make("session.output.read") };
   const page = createSessionClient({ url: scene.server.url, token, session });
-  assert.equal((await page.send("input", 1)).session_id, id);
+  assert.equal((await page.send("input", 1)).sessionId, id);
   await client.sessions.append(id, "answer");
   for await (const record of page.output("output")) {
     assert.equal(record.data, "answer");
@@ -166,7 +166,7 @@ test("a token is good for its stream, direction and correlation id alone", async
   await assert.rejects(page.send("input", 1), isMismatch);
   await assert.rejects(page.send("other", 1, { correlationId: "q-1" }), isMismatch);
   await assert.rejects(collect(page.output("output", { correlationId: "q-1" })), isMismatch);
-  assert.equal((await page.send("input", 1, { correlationId: "q-1" })).correlation_id, "q-1");
+  assert.equal((await page.send("input", 1, { correlationId: "q-1" })).correlationId, "q-1");
   assert.equal((await page.sendBatch("input", [{ data: 2 }], { correlationId: "q-1" })).length, 1);
   const reader = createSessionClient({
     url: scene.server.url,

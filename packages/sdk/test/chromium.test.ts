@@ -3,7 +3,7 @@ import { after, afterEach, before, test } from "node:test";
 import { Client } from "@keelson/sdk";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { WITHOUT_CHROMIUM } from "./support/chromium.ts";
-import { startFaultProxy } from "./support/fault-proxy.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { openPage } from "./support/open-page.ts";
 
 const options = { skip: WITHOUT_CHROMIUM, timeout: 60_000 };
@@ -18,7 +18,7 @@ after(() => scene.stop());
 afterEach(() => scene.cancelAll());
 
 test("a page of another origin completes a token", options, async () => {
-  const { id, public_access_token: publicAccessToken } = await client.tokens.create();
+  const { id, publicAccessToken } = await client.tokens.create();
   const url = scene.server.url;
   const seen = await openPage(
     `const { status } = await keelson.completeToken({ ...options, data: { approved: true } });
@@ -33,7 +33,7 @@ test("a page of another origin completes a token", options, async () => {
 test("a page of another origin talks to a session over disconnects", options, async () => {
   const { id } = await client.sessions.create({ actor: "chat" });
   const make = async (type: "session.input.send" | "session.output.read"): Promise<string> =>
-    (await client.publicAccessTokens.create({ type, session: id })).public_access_token;
+    (await client.publicAccessTokens.create({ type, session: id })).publicAccessToken;
   const token = { send: await make("session.input.send"), read: await make("session.output.read") };
   await client.sessions.appendBatch(id, [{ data: 1 }, { data: 2 }, { data: 3 }]);
   let connections = 0;

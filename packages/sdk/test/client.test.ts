@@ -8,7 +8,7 @@ import {
   Client,
   ConflictError,
   ConnectionError,
-  KeelsonError,
+  ApiError,
   NotFoundError,
   PermissionError,
   RateLimitError,
@@ -16,11 +16,12 @@ import {
   TimeoutError,
   UnavailableError,
   type ClientOptions,
+  UsageError,
 } from "@keelson/sdk";
 import { absentRunId, startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { addApiKey } from "../../server/test/support/tenancy.ts";
 import { errorOf } from "../src/client/errors.ts";
-import { startFaultProxy } from "./support/fault-proxy.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 
 let scene: RunScene;
 before(async () => {
@@ -32,12 +33,12 @@ afterEach(() => scene.cancelAll());
 const connect = (url = scene.server.url, options: ClientOptions = {}): Client =>
   new Client({ url, apiKey: scene.server.credentials.api_key, ...options });
 
-async function rejection(promise: Promise<unknown>): Promise<KeelsonError> {
+async function rejection(promise: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await promise.then(
     () => assert.fail("must reject"),
     (error: unknown) => error,
   );
-  assert.ok(error instanceof KeelsonError, String(error));
+  assert.ok(error instanceof ApiError, String(error));
   return error;
 }
 
@@ -69,6 +70,18 @@ suite("a request", () => {
     assert.throws(() => new Client({ url: "ftp://x", apiKey: "x" }), /http/);
   });
 
+  test("asks the environment for nothing when both are given, where it may be refused", () => {
+    const env = Object.getOwnPropertyDescriptor(process, "env") as PropertyDescriptor;
+    const refuse = (): never => assert.fail("the environment was read");
+    Object.defineProperty(process, "env", { configurable: true, get: refuse });
+    try {
+      connect();
+      assert.throws(() => new Client({ url: scene.server.url }), /the environment was read/);
+    } finally {
+      Object.defineProperty(process, "env", env);
+    }
+  });
+
   test("goes through a custom fetch when there is one", async () => {
     const urls: string[] = [];
     const fetch: typeof globalThis.fetch = (input, init) => {
@@ -82,7 +95,7 @@ suite("a request", () => {
 
   test("that starts a run sends its options as the wire's fields", async () => {
     await using proxy = await startFaultProxy(scene.server.url);
-    const { deployment_version: deploymentVersion } = await connect().tasks.start("a");
+    const { deploymentVersion } = await connect().tasks.start("a");
     const run = await connect(proxy.url).tasks.start(
       "a",
       { x: 1 },
@@ -116,10 +129,10 @@ suite("a request", () => {
       idempotency_key: "k",
       idempotency_key_ttl: "2d",
     });
-    assert.partialDeepStrictEqual(run, { payload: { x: 1 }, priority: 5, max_attempts: 2, tags: ["t"] });
+    assert.partialDeepStrictEqual(run, { payload: { x: 1 }, priority: 5, maxAttempts: 2, tags: ["t"] });
     const startAt = new Date(Date.now() + 3_600_000);
-    assert.equal((await connect().tasks.start("a", 1, { startAt })).start_at, startAt.toISOString());
-    await assert.rejects(connect().tasks.start("a", 1, { delay: "soon" as never }), RangeError);
+    assert.equal((await connect().tasks.start("a", 1, { startAt })).startAt, startAt.toISOString());
+    await assert.rejects(connect().tasks.start("a", 1, { delay: "soon" as never }), UsageError);
   });
 
   test("for a list is repeated page by page, with its filters on every page", async () => {
@@ -133,7 +146,7 @@ suite("a request", () => {
     assert.deepEqual(ids, started.toReversed());
     const first = await list.page();
     assert.equal(first.items.length, 1);
-    assert.equal((await list.page(first.next_cursor ?? "")).items[0]?.id, started[1]);
+    assert.equal((await list.page(first.nextCursor ?? "")).items[0]?.id, started[1]);
   });
 });
 
@@ -210,13 +223,33 @@ suite("when the network fails", () => {
     assert.equal(proxy.seen.length, 3);
   });
 
-  test("a start without a key whose answer is lost is not repeated and says so", async () => {
+  test("a start whose answer is lost after the commit is repeated with its own key and starts once", async () => {
+    await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>
+      index === 0 ? "cut after" : index === 1 ? { status: 503 } : "pass",
+    );
+    const run = await connect(proxy.url).tasks.start("a", 1, { tags: ["lost"] });
+    const keys = proxy.seen.map(({ body }) => String(body.idempotency_key));
+    assert.match(keys[0] ?? "", /^[0-9a-f]{32}$/);
+    assert.deepEqual(keys, [keys[0], keys[0], keys[0]]);
+    assert.equal(proxy.seen[0]?.body.idempotency_key_ttl, "10m");
+    assert.equal(await countRuns("lost"), 1);
+    assert.equal((await connect().runs.list({ tag: "lost" }).page()).items[0]?.id, run.id);
+  });
+
+  test("two equal starts without keys are two runs", async () => {
+    const client = connect();
+    const [first, second] = [await client.tasks.start("a", 1), await client.tasks.start("a", 1)];
+    assert.notEqual(first.id, second.id);
+  });
+
+  test("a start whose answer is lost every time says that its outcome is unknown", async () => {
     await using proxy = await startFaultProxy(scene.server.url, () => "cut after");
-    const error = await rejection(connect(proxy.url).tasks.start("a", 1, { tags: ["lost"] }));
+    const client = connect(proxy.url, { maxRetries: 1 });
+    const error = await rejection(client.tasks.start("a", 1, { tags: ["gone"] }));
     assert.ok(error instanceof ConnectionError);
     assert.equal(error.outcomeUnknown, true);
-    assert.equal(proxy.seen.length, 1);
-    assert.equal(await countRuns("lost"), 1);
+    assert.equal(proxy.seen.length, 2);
+    assert.equal(await countRuns("gone"), 1);
   });
 
   test("a start with an idempotency key is repeated and starts once", async () => {
@@ -232,12 +265,12 @@ suite("when the network fails", () => {
     assert.equal((await connect().runs.list({ tag: "once" }).page()).items[0]?.id, run.id);
   });
 
-  test("a 503 to a start without a key leaves its outcome unknown, a 429 is repeated", async () => {
+  test("a 503 leaves the outcome of a write unknown; it and a 429 are repeated", async () => {
     await using proxy = await startFaultProxy(scene.server.url, (_seen, index) => ({
       status: index === 0 ? 429 : 503,
     }));
-    const error = await rejection(connect(proxy.url).tasks.start("a"));
-    assert.equal(proxy.seen.length, 2);
+    const error = await rejection(connect(proxy.url, { maxRetries: 2 }).tasks.start("a"));
+    assert.equal(proxy.seen.length, 3);
     assert.ok(error instanceof UnavailableError);
     assert.equal(error.outcomeUnknown, true);
   });
@@ -260,7 +293,7 @@ suite("when the network fails", () => {
   test("what takes too long is a TimeoutError, what is aborted rejects with the signal's reason", async () => {
     await using proxy = await startFaultProxy(scene.server.url, () => "swallow");
     const client = connect(proxy.url, { maxRetries: 0 });
-    const error = await rejection(client.runs.get("run_1", { timeoutMs: 30 }));
+    const error = await rejection(client.runs.get("run_1", { requestTimeout: "30ms" }));
     assert.ok(error instanceof TimeoutError);
     const controller = new AbortController();
     const pending = client.runs.get("run_1", { signal: controller.signal });

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { Client, type KeelsonError, type Run } from "@keelson/sdk";
+import { Client, type ApiError, type Run, UsageError } from "@keelson/sdk";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
-import { startFaultProxy, type Fate, type FaultProxy, type Seen } from "./support/fault-proxy.ts";
+import {
+  startFaultProxy,
+  type Fate,
+  type FaultProxy,
+  type Seen,
+} from "../../server/test/support/fault-proxy.ts";
 
 let scene: RunScene;
 before(async () => {
@@ -11,6 +16,8 @@ before(async () => {
 });
 after(() => scene.stop());
 afterEach(() => scene.cancelAll());
+
+type Start = { idempotency_key: string };
 
 const isBatch = ({ path }: Seen): boolean => path === "/v1/tasks/start-batch";
 const watch = (decide?: (seen: Seen, index: number) => Fate): Promise<FaultProxy> =>
@@ -76,30 +83,22 @@ test("one start that is refused for its shape does not refuse its batch", async 
   );
   results.forEach((result, i) => {
     if (!refused(i)) assert.equal((result as PromiseFulfilledResult<Run>).value.payload, i);
-    else assert.equal(((result as PromiseRejectedResult).reason as KeelsonError).issues[0]?.path, "queue");
+    else assert.equal(((result as PromiseRejectedResult).reason as ApiError).issues[0]?.path, "queue");
   });
 });
 
-test("starts with and without keys never share a request, and only those with keys are repeated", async () => {
-  const cut = new Set<boolean>();
-  await using proxy = await watch(({ body }) => {
-    const keyed = body.starts[0].idempotency_key !== undefined;
-    if (cut.has(keyed)) return "pass";
-    cut.add(keyed);
-    return "cut after";
-  });
+test("starts with keys of the caller and with keys of their own share a request, and repeated each starts once", async () => {
+  await using proxy = await watch((_seen, index) => (index === 0 ? "cut after" : "pass"));
   const client = connect(proxy.url);
-  const results = await Promise.allSettled(
+  const runs = await Promise.all(
     numbers(4).map((i) =>
       client.tasks.start("a", i, { tags: ["keys"], ...(i % 2 === 0 && { idempotencyKey: `k${i}` }) }),
     ),
   );
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ["fulfilled", "rejected", "fulfilled", "rejected"],
-  );
-  assert.equal(((results[1] as PromiseRejectedResult).reason as KeelsonError).outcomeUnknown, true);
-  assert.equal(proxy.seen.length, 3);
+  assert.deepEqual(payloadsOf(runs), numbers(4));
+  assert.equal(proxy.seen.length, 2);
+  assert.deepEqual(proxy.seen[0]?.body, proxy.seen[1]?.body);
+  assert.equal(new Set(proxy.seen[0]?.body.starts.map((start: Start) => start.idempotency_key)).size, 4);
   assert.equal((await connect(scene.server.url).runs.list({ tag: "keys" }).page()).items.length, 4);
 });
 
@@ -118,8 +117,32 @@ test("a payload counts as it was at the call, and one that is not JSON rejects i
   const payload = { n: 1 };
   const started = client.tasks.start("a", payload);
   payload.n = 2;
-  await assert.rejects(client.tasks.start("a", 1n), TypeError);
+  await assert.rejects(client.tasks.start("a", 1n), UsageError);
   assert.deepEqual((await started).payload, { n: 1 });
+});
+
+test("a payload that JSON would change rejects its caller alone, among concurrent starts and in a batch", async () => {
+  await using proxy = await watch();
+  const client = connect(proxy.url);
+  for (const odd of [{ n: Number.NaN }, "half \ud83d", "a\0b", 1n]) {
+    const [first, refused, last] = await Promise.allSettled(
+      [0, odd, 2].map((each) => client.tasks.start("a", each)),
+    );
+    assert.deepEqual(
+      [first, last].map((each) => each?.status),
+      ["fulfilled", "fulfilled"],
+    );
+    assert.match(
+      String((refused as PromiseRejectedResult).reason),
+      /UsageError: The body of the request is not JSON: .* at payload/,
+    );
+    const results = await client.tasks.startBatch([0, odd, 2].map((payload) => ({ task: "a", payload })));
+    assert.deepEqual(
+      results.map(({ run, error }) => run?.payload ?? error?.code),
+      [0, "invalid_request", 2],
+    );
+  }
+  assert.ok(proxy.seen.every(({ body }) => body.starts.length === 2));
 });
 
 test("an aborted start that waits is not sent", async () => {

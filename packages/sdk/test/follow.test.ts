@@ -10,7 +10,12 @@ import {
 } from "@keelson/sdk";
 import type { HeldLease } from "../../server/test/support/raw-worker.ts";
 import { absentRunId, startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
-import { startFaultProxy, type Fate, type FaultProxy, type Seen } from "./support/fault-proxy.ts";
+import {
+  startFaultProxy,
+  type Fate,
+  type FaultProxy,
+  type Seen,
+} from "../../server/test/support/fault-proxy.ts";
 
 let scene: RunScene;
 before(async () => {
@@ -172,7 +177,7 @@ test("wait asks again and again where streams are refused", async () => {
 test("wait gives up after its time and when its signal is aborted", async () => {
   const { id } = await scene.start("a");
   const { runs } = connect();
-  await assert.rejects(runs.wait(id, { timeoutMs: 50 }), TimeoutError);
+  await assert.rejects(runs.wait(id, { timeout: "50ms" }), TimeoutError);
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error("left")), 50);
   await assert.rejects(runs.wait(id, { signal: controller.signal }), /left/);

@@ -4,7 +4,12 @@ import { Client, ConflictError, TimeoutError, type ExecOptions } from "@keelson/
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { driveProcess } from "../../server/test/support/driven-process.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../server/test/support/workspace-worker.ts";
-import { startFaultProxy, type Fate, type FaultProxy, type Seen } from "./support/fault-proxy.ts";
+import {
+  startFaultProxy,
+  type Fate,
+  type FaultProxy,
+  type Seen,
+} from "../../server/test/support/fault-proxy.ts";
 
 let server: ApiServer;
 let worker: WorkspaceWorker;
@@ -63,18 +68,18 @@ suite("execs", () => {
     await driven.write("stdout", "one ");
     await driven.write("stderr", "warned");
     await driven.write("stdout", "two");
-    await assert.rejects(exec.wait({ timeoutMs: 50 }), TimeoutError);
+    await assert.rejects(exec.wait({ timeout: "50ms" }), TimeoutError);
     const version = await driven.commit({ out: "x" });
     await driven.end({ outcome: "exited", exit_code: 3, version_id: version });
     assert.equal(await following, "one two");
     assert.equal(await exec.stderr.text(), "warned");
-    assert.partialDeepStrictEqual(await exec.wait(), { status: "exited", exit_code: 3, version_id: version });
+    assert.partialDeepStrictEqual(await exec.wait(), { status: "exited", exitCode: 3, versionId: version });
     const result = await exec.result();
     assert.partialDeepStrictEqual(result, {
-      exit_code: 3,
+      exitCode: 3,
       stdout: "one two",
       stderr: "warned",
-      stdout_truncated: false,
+      stdoutTruncated: false,
     });
     assert.equal(Buffer.from(result.bytes.stdout).toString(), "one two");
     assert.deepEqual((await client.workspaces.execs.list(exec.workspaceId).page()).items, [await exec.get()]);
@@ -125,7 +130,7 @@ suite("execs", () => {
     assert.equal(gaps.length, 1);
     assert.equal(Number(gaps[0]) + length, 14 * block.length);
     const result = await exec.result();
-    assert.deepEqual([result.stdout_truncated, result.bytes.stdout.length], [true, 1024 * 1024]);
+    assert.deepEqual([result.stdoutTruncated, result.bytes.stdout.length], [true, 1024 * 1024]);
     await driven.release();
   });
 

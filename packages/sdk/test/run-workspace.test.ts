@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExecResult } from "@keelson/contract";
-import { step, wait } from "@keelson/sdk";
+import { ExecLostError, step, wait } from "@keelson/sdk";
 import { declare, failureOf, outputOf } from "./support/declare.ts";
 
 const workspace = { id: "ws_1", path: "/srv/workspaces/1" };
@@ -18,6 +18,8 @@ const ended = (extra: Partial<ExecResult> = {}): ExecResult => ({
   signal: null,
   timeout: null,
   timed_out: false,
+  on_lost: "rerun",
+  reruns: 0,
   error: null,
   version_id: null,
   started_at: "2026-11-20T09:15:00.123Z",
@@ -47,9 +49,9 @@ test("a run without one is told what to do, and its context can still be spread"
 
 test("a command runs once, and every replay has its outcome with what it wrote", async () => {
   const { server, start } = declare(async (ctx) => {
-    const { exit_code, stdout, bytes } = await ctx.workspace.exec(["npm", "test"], { cwd: "app" });
+    const { exitCode, stdout, bytes } = await ctx.workspace.exec(["npm", "test"], { cwd: "app" });
     await wait.for("1h");
-    return { exit_code, stdout, size: bytes.stdout.length };
+    return { exitCode, stdout, size: bytes.stdout.length };
   });
   server.ended.set("exec_1", ended({ exit_code: 2 }));
   const first = start({ workspace });
@@ -58,7 +60,7 @@ test("a command runs once, and every replay has its outcome with what it wrote",
   await first.ended;
   server.settle(3, "resolved");
   assert.deepEqual(outputOf(await start({ workspace: { ...workspace, path: "/elsewhere" } }).ended), {
-    exit_code: 2,
+    exitCode: 2,
     stdout: "2 passed\n",
     size: 9,
   });
@@ -74,7 +76,7 @@ test("a command runs once, and every replay has its outcome with what it wrote",
 });
 
 test("a command that was interrupted is not started again: the run that goes on waits for its end", async () => {
-  const { server, start } = declare(async (ctx) => (await ctx.workspace.exec(["make"])).exit_code);
+  const { server, start } = declare(async (ctx) => (await ctx.workspace.exec(["make"])).exitCode);
   const first = start({ workspace, dieAt: { call: 0, applied: true } });
   assert.equal(await first.ended, null);
   server.ended.set("exec_1", ended());
@@ -97,6 +99,25 @@ test("a command that could not be started rejects, the same way when it is repla
     String(outputOf(await start({ workspace }).ended)),
     /"nope" could not be started: no such program/,
   );
+});
+
+test("a command that was lost and is not to run again rejects with an error of its own, in every replay", async () => {
+  const { server, start } = declare(async (ctx) => {
+    const caught: unknown = await ctx.workspace.exec(["make"], { onLost: "reject" }).catch((error) => error);
+    await wait.for("1h");
+    return caught instanceof ExecLostError ? [caught.name, caught.execId, caught.message] : null;
+  });
+  server.ended.set("exec_1", ended({ status: "lost", on_lost: "reject" }));
+  const first = start({ workspace });
+  await first.parked();
+  first.suspend();
+  server.settle(3, "resolved");
+  assert.deepEqual(outputOf(await start({ workspace }).ended), [
+    "ExecLostError",
+    "exec_1",
+    '"make" was lost with the machine it ran on: nobody knows how it ended',
+  ]);
+  assert.deepEqual(server.commands, [["make"]]);
 });
 
 test("a command inside a step is refused, because it is one by itself", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ExecuteInput, ExecuteResult } from "@keelson/contract";
-import { NonRetryableError, queue, RetryAfterError, task, type RunContext } from "@keelson/sdk";
+import { NonRetryableError, queue, RetryAfterError, task, type RunContext, UsageError } from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
 import { z } from "zod";
 
@@ -284,10 +284,10 @@ test("metadata is seen at once and sent as changes", async () => {
       metadata.append("log", "a");
       metadata.remove("old");
       metadata.set("__proto__", 1);
-      assert.throws(() => metadata.set("n", 1n), TypeError);
-      assert.throws(() => metadata.append("files", 1), TypeError);
-      assert.throws(() => metadata.increment("log"), TypeError);
-      assert.throws(() => metadata.set("big", "x".repeat(17_000)), RangeError);
+      assert.throws(() => metadata.set("n", 1n), UsageError);
+      assert.throws(() => metadata.append("files", 1), UsageError);
+      assert.throws(() => metadata.increment("log"), UsageError);
+      assert.throws(() => metadata.set("big", "x".repeat(17_000)), UsageError);
       return metadata.get("files");
     },
     { metadata: { old: true } },
@@ -316,6 +316,8 @@ test("the manifest has what was declared, in the wire's form", () => {
     execution: "shared",
     memoryMb: 256,
     secrets: ["API_KEY"],
+    isolation: "namespace",
+    folders: ["/srv/models", { path: "/srv/out", writable: true }],
     run: ({ path }) => path,
   });
   task({ id: "manifest-plain", payload: { type: "object" }, run: () => 1 });
@@ -337,6 +339,8 @@ test("the manifest has what was declared, in the wire's form", () => {
     execution: "shared",
     memory_mb: 256,
     secrets: ["API_KEY"],
+    isolation: "namespace",
+    folders: [{ path: "/srv/models" }, { path: "/srv/out", writable: true }],
   });
   assert.deepEqual(tasks.find(({ id }) => id === "manifest-plain")?.payload_schema, { type: "object" });
   assert.partialDeepStrictEqual(tasks.find(({ id }) => id === "manifest-transform")?.payload_schema, {
@@ -356,10 +360,10 @@ test("a run sees its secrets, and cannot change them", async () => {
 test("a declaration that cannot be used is refused where it stands", () => {
   const { id } = task({ id: freshId(), run: () => 1 });
   assert.throws(() => task({ id, run: () => 2 }), /declared twice/);
-  assert.throws(() => task({ id: "has space", run: () => 2 }), TypeError);
+  assert.throws(() => task({ id: "has space", run: () => 2 }), UsageError);
   assert.throws(() => task({ id: freshId() } as never), /no run function/);
   assert.throws(() => task({ id: freshId(), secrets: ["a-b"], run: () => 2 }), /not a secret's name/);
   queue({ name: "once" });
   assert.throws(() => queue({ name: "once" }), /declared twice/);
-  assert.throws(() => queue({ name: "" }), TypeError);
+  assert.throws(() => queue({ name: "" }), UsageError);
 });

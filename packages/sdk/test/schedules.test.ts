@@ -8,6 +8,7 @@ import {
   task,
   type ScheduleDefinition,
   type ScheduleQuery,
+  UsageError,
 } from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
 import { startRunScene } from "../../server/test/support/run-scene.ts";
@@ -43,7 +44,7 @@ test("declared schedules are in the manifest, sorted by id", () => {
 test("a schedule that cannot be used is refused where it stands", () => {
   schedules.task({ id: "once", task: report, cron: "* * * * *" });
   assert.throws(() => schedules.task({ id: "once", task: report, cron: "* * * * *" }), /declared twice/);
-  assert.throws(() => schedules.task({ id: "has space", task: report, cron: "* * * * *" }), TypeError);
+  assert.throws(() => schedules.task({ id: "has space", task: report, cron: "* * * * *" }), UsageError);
 });
 
 test("the client makes, finds, changes and deletes schedules", async () => {
@@ -57,8 +58,10 @@ test("the client makes, finds, changes and deletes schedules", async () => {
     const { schedules: api } = new Client({ url, apiKey: credentials.api_key });
     const made = await api.put({ deduplicationKey: "k", ...definition });
     assert.partialDeepStrictEqual(made, {
-      ...wire,
-      deduplication_key: "k",
+      ...definition,
+      task: "scheduled-report",
+      options: { ...definition.options, queue: "scheduled", ttl: "1m" },
+      deduplicationKey: "k",
       type: "imperative",
       active: true,
     });

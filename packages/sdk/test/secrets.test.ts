@@ -20,6 +20,8 @@ test("a secret is set, rotated, revoked, listed and deleted, and never shown", a
   const shown = await secrets.get("A");
   assert.deepEqual([shown.id, shown.version], [created.id, 3]);
   assert.ok(!JSON.stringify(shown).includes("the-value"));
+  assert.equal((await secrets.rotate({ name: "A" }, "the-value-4")).version, 4);
+  assert.equal((await secrets.revoke({ name: "A" })).status, "revoked");
   assert.equal((await secrets.revoke(created.id)).status, "revoked");
   await assert.rejects(secrets.rotate(created.id, "x"), ConflictError);
   await secrets.set("B", "x");

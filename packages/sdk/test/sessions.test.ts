@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, suite, test } from "node:test";
-import { Client, ConflictError, KeelsonError, NotFoundError, type Session } from "@keelson/sdk";
+import { Client, ConflictError, ApiError, NotFoundError, type Session } from "@keelson/sdk";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
-import { startFaultProxy } from "./support/fault-proxy.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 
 let scene: RunScene;
 let client: Client;
@@ -33,10 +33,10 @@ suite("actors and sessions", () => {
   test("an actor is listed, found and started once for an external id", async () => {
     const { items } = await client.actors.list().page();
     assert.deepEqual(
-      items.map(({ declared_id }) => declared_id),
+      items.map(({ declaredId }) => declaredId),
       ["chat"],
     );
-    assert.equal((await client.actors.get(items[0]?.id ?? "")).declared_id, "chat");
+    assert.equal((await client.actors.get(items[0]?.id ?? "")).declaredId, "chat");
     const options = {
       session: { externalId: "ticket-1", metadata: { a: 1 }, tags: ["vip"] },
       tags: ["first"],
@@ -44,13 +44,13 @@ suite("actors and sessions", () => {
     const { session, run } = await client.actors.start("chat", { text: "Hello" }, options);
     assert.partialDeepStrictEqual(session, {
       actor: "chat",
-      external_id: "ticket-1",
+      externalId: "ticket-1",
       status: "open",
       metadata: { a: 1 },
       tags: ["vip"],
-      current_run_id: run.id,
+      currentRunId: run.id,
     });
-    assert.partialDeepStrictEqual(run, { actor: "chat", session_id: session.id, turn: 1, tags: ["first"] });
+    assert.partialDeepStrictEqual(run, { actor: "chat", sessionId: session.id, turn: 1, tags: ["first"] });
     assert.deepEqual(dataOf(await collect(client.sessions.records(session.id, { direction: "input" }))), [
       { text: "Hello" },
     ]);
@@ -84,28 +84,28 @@ suite("actors and sessions", () => {
       tags: ["x"],
       expiresAt: null,
     });
-    assert.partialDeepStrictEqual(changed, { metadata: { b: 2 }, tags: ["x"], expires_at: null });
+    assert.partialDeepStrictEqual(changed, { metadata: { b: 2 }, tags: ["x"], expiresAt: null });
     const [run] = await collect(client.sessions.runs(session.id));
     assert.partialDeepStrictEqual(run, {
-      id: session.current_run_id,
+      id: session.currentRunId,
       payload: { path: "." },
-      max_duration: "5m",
+      maxDuration: "5m",
     });
     const closed = await client.sessions.close(session.id, { reason: "merged" });
-    assert.partialDeepStrictEqual(closed, { status: "closed", close_reason: "merged" });
+    assert.partialDeepStrictEqual(closed, { status: "closed", closeReason: "merged" });
     assert.equal((await client.sessions.close(session.id)).status, "closed");
     await assert.rejects(client.sessions.cancel(session.id), isConflict("invalid_state"));
     await assert.rejects(client.sessions.send(session.id, 1), isConflict("session_closed"));
     const next = await client.sessions.create({ task: "review", externalId: "pr/1 é" });
     assert.notEqual(next.id, session.id);
     assert.equal((await client.sessions.cancel(next.id)).status, "cancelled");
-    assert.equal((await client.runs.wait(next.current_run_id)).status, "cancelled");
+    assert.equal((await client.runs.wait(next.currentRunId)).status, "cancelled");
   });
 
   test("start-and-wait gives the ended run, or the live one when it takes too long", async () => {
     const request = { task: "review", idempotencyKey: "wait-1" } as const;
     const late = await client.sessions.startAndWait({ ...request, timeout: "100ms" });
-    assert.deepEqual([late.timed_out, late.run.status], [true, "queued"]);
+    assert.deepEqual([late.timedOut, late.run.status], [true, "queued"]);
     const waiting = client.sessions.startAndWait({ ...request, timeout: "100ms" });
     const again = await waiting;
     assert.equal(again.run.id, late.run.id);
@@ -114,8 +114,8 @@ suite("actors and sessions", () => {
     await scene.worker.finish(lease);
     await scene.worker.finish(await scene.worker.takeOne(), "succeeded", { output: { ok: true } });
     assert.partialDeepStrictEqual(await ended, {
-      timed_out: false,
-      session: { external_id: "wait-2", activity: "idle" },
+      timedOut: false,
+      session: { externalId: "wait-2", activity: "idle" },
       run: { status: "succeeded", output: { ok: true } },
     });
   });
@@ -131,8 +131,8 @@ suite("streams", () => {
       sequence: 1,
       stream: "input",
       data: "one",
-      correlation_id: "q-1",
-      content_type: "text/plain",
+      correlationId: "q-1",
+      contentType: "text/plain",
     });
     await client.sessions.send(id, { command: "stop" }, { stream: "control" });
     const batch = await client.sessions.appendBatch(id, [
@@ -149,9 +149,9 @@ suite("streams", () => {
     assert.deepEqual(dataOf(await collect(client.sessions.records(id, { cursor: 2 }))), [null, 4]);
     assert.deepEqual(dataOf(await collect(client.sessions.records(id, { correlationId: "q-1" }))), [1]);
     const page = await client.sessions.read(id, { limit: 2 });
-    assert.deepEqual([dataOf(page.records), page.next_cursor, page.ended], [[1, 2], "2", false]);
+    assert.deepEqual([dataOf(page.records), page.nextCursor, page.ended], [[1, 2], "2", false]);
     const none = await client.sessions.read(id, { cursor: 4, wait: "50ms" });
-    assert.deepEqual([none.records, none.next_cursor], [[], "4"]);
+    assert.deepEqual([none.records, none.nextCursor], [[], "4"]);
     const streams = await collect(client.sessions.streams(id));
     assert.deepEqual(streams.map(({ name, direction }) => `${direction} ${name}`).toSorted(), [
       "input control",
@@ -181,7 +181,7 @@ suite("streams", () => {
     assert.equal(record.sequence, 1);
     await assert.rejects(
       sessions.send(id, 2),
-      (error: unknown) => error instanceof KeelsonError && error.outcomeUnknown,
+      (error: unknown) => error instanceof ApiError && error.outcomeUnknown,
     );
     assert.deepEqual(dataOf(await collect(client.sessions.records(id, { direction: "input" }))), [1, 2]);
   });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Client, ConflictError, NotFoundError } from "@keelson/sdk";
+import { Client, ConflictError, NotFoundError, UsageError } from "@keelson/sdk";
 import { AuthenticationError, completeToken } from "@keelson/sdk/browser";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
-import { startFaultProxy } from "./support/fault-proxy.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 
 let server: ApiServer;
 before(async () => {
@@ -21,8 +21,8 @@ const isConflict =
 test("a token is made, listed, completed once, and keeps what it was completed with", async () => {
   const { tokens } = connect();
   const created = await tokens.create({ timeout: "2h", metadata: { order: 7 }, tags: ["approval", "x"] });
-  assert.match(created.callback_url, /\/callback\//);
-  assert.match(created.public_access_token, /^kl_tkn_/);
+  assert.match(created.callbackUrl, /\/callback\//);
+  assert.match(created.publicAccessToken, /^kl_tkn_/);
   await tokens.create({ tags: ["other"] });
   const listed = await tokens.list({ status: ["pending", "completed"], tag: ["approval", "x"] }).page();
   assert.deepEqual(
@@ -31,7 +31,7 @@ test("a token is made, listed, completed once, and keeps what it was completed w
   );
   assert.partialDeepStrictEqual(await tokens.complete(created.id, { approved: true, by: ["a", 1] }), {
     status: "completed",
-    token: { data: { approved: true, by: ["a", 1] }, completed_by: { kind: "api_key" } },
+    token: { data: { approved: true, by: ["a", 1] }, completedBy: { kind: "api_key" } },
   });
   const again = await tokens.complete(created.id, { by: ["a", 1], approved: true });
   assert.equal(again.status, "already_completed");
@@ -63,7 +63,7 @@ test("a creation with a key whose answer is lost is repeated, secrets and all; a
   );
   const { tokens } = connect(proxy.url);
   const created = await tokens.create({ idempotencyKey: "one", tags: ["lost"] });
-  assert.match(created.public_access_token, /^kl_tkn_/);
+  assert.match(created.publicAccessToken, /^kl_tkn_/);
   assert.equal((await connect().tokens.list({ tag: "lost" }).page()).items.length, 1);
   assert.equal((await tokens.complete(created.id, 1)).status, "already_completed");
   assert.equal(proxy.seen.length, 4);
@@ -72,7 +72,7 @@ test("a creation with a key whose answer is lost is repeated, secrets and all; a
 test("a page completes a token with the token's own credential, and no other", async () => {
   const { tokens } = connect();
   const [token, other] = [await tokens.create(), await tokens.create()];
-  const { id, public_access_token: publicAccessToken } = token;
+  const { id, publicAccessToken } = token;
   const url = `${server.url}/`;
   await assert.rejects(
     completeToken({ url, id, publicAccessToken: server.credentials.api_key, data: 1 }),
@@ -82,10 +82,10 @@ test("a page completes a token with the token's own credential, and no other", a
   const completion = await completeToken({ url, id, publicAccessToken, data: { ok: true } });
   assert.partialDeepStrictEqual(completion, {
     status: "completed",
-    token: { data: { ok: true }, completed_by: { kind: "public" } },
+    token: { data: { ok: true }, completedBy: { kind: "public" } },
   });
   await assert.rejects(completeToken({ url, id, publicAccessToken, data: 2 }), {
     code: "token_completion_conflict",
   });
-  await assert.rejects(async () => completeToken({ url: "javascript:1", id, publicAccessToken }), TypeError);
+  await assert.rejects(async () => completeToken({ url: "javascript:1", id, publicAccessToken }), UsageError);
 });

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { BadRequestError, Client, ConflictError, NotFoundError, TimeoutError } from "@keelson/sdk";
+import {
+  BadRequestError,
+  Client,
+  ConflictError,
+  NotFoundError,
+  TimeoutError,
+  UsageError,
+} from "@keelson/sdk";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../server/test/support/workspace-worker.ts";
-import { startFaultProxy } from "./support/fault-proxy.ts";
+import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 
 let server: ApiServer;
 let worker: WorkspaceWorker;
@@ -36,7 +43,7 @@ suite("workspaces", () => {
       tags: ["one", "two"],
     });
     assert.partialDeepStrictEqual(made, {
-      external_id: "ticket 1/é",
+      externalId: "ticket 1/é",
       sandbox: "default",
       status: "active",
       metadata: { a: 1 },
@@ -75,7 +82,7 @@ suite("workspaces", () => {
 
   test("are made from a sandbox by its id or its declared id", async () => {
     const [sandbox] = await collect(client.sandboxes.list());
-    assert.equal(sandbox?.declared_id, "default");
+    assert.equal(sandbox?.declaredId, "default");
     assert.equal((await client.sandboxes.get(sandbox.id)).isolation, "process");
     assert.equal((await client.sandboxes.createWorkspace(sandbox.id, { tags: ["x"] })).sandbox, "default");
     assert.equal((await client.workspaces.create({ sandbox: "default" })).sandbox, "default");
@@ -86,7 +93,7 @@ suite("workspaces", () => {
     const { files } = client.workspaces.open(await client.workspaces.create());
     const text = "Grüße\n";
     const written = await files.write("docs/a b.txt", text, { mode: "600" });
-    assert.partialDeepStrictEqual(written.file, { path: "docs/a b.txt", size_bytes: 8, mode: "0600" });
+    assert.partialDeepStrictEqual(written.file, { path: "docs/a b.txt", sizeBytes: 8, mode: "0600" });
     const bytes = Uint8Array.from({ length: 100_000 }, (_, i) => i % 251);
     await files.write("data.bin", bytes);
     const listed = await collect(files.list());
@@ -106,14 +113,14 @@ suite("workspaces", () => {
       Buffer.from([250, 0, 1]),
     );
     assert.equal((await files.read("data.bin", { range: { start: 99_990 } })).length, 10);
-    await assert.rejects(files.read("data.bin", { range: { start: 5, end: 5 } }), RangeError);
+    await assert.rejects(files.read("data.bin", { range: { start: 5, end: 5 } }), UsageError);
     await assert.rejects(files.read("data.bin", { range: { start: 100_000 } }), BadRequestError);
     await assert.rejects(files.read("docs"), BadRequestError);
     await assert.rejects(files.read("absent"), NotFoundError);
     await assert.rejects(files.read("../x"), (error) => (error as BadRequestError).code === "invalid_path");
     assert.equal((await files.delete("docs/a b.txt")).file, null);
     await assert.rejects(files.stat("docs/a b.txt"), NotFoundError);
-    assert.equal(await files.readText("docs/a b.txt", { versionId: written.version_id }), text);
+    assert.equal(await files.readText("docs/a b.txt", { versionId: written.versionId }), text);
   });
 
   test("a file is written only over what was seen", async () => {
@@ -142,8 +149,8 @@ suite("workspaces", () => {
         [1, "create"],
       ],
     );
-    assert.equal((await versions.get(one.version_id)).file_count, 1);
-    const changes = await collect(versions.diff(three.version_id, { base: one.version_id, limit: 1 }));
+    assert.equal((await versions.get(one.versionId)).fileCount, 1);
+    const changes = await collect(versions.diff(three.versionId, { base: one.versionId, limit: 1 }));
     assert.deepEqual(
       changes.map(({ path, change }) => [path, change]),
       [
@@ -151,12 +158,12 @@ suite("workspaces", () => {
         ["b.txt", "added"],
       ],
     );
-    assert.equal((await collect(versions.diff(three.version_id))).length, 1);
-    const restored = await versions.restore(one.version_id);
+    assert.equal((await collect(versions.diff(three.versionId))).length, 1);
+    const restored = await versions.restore(one.versionId);
     assert.equal(restored.number, 5);
-    assert.equal((await versions.restore(one.version_id)).id, restored.id);
+    assert.equal((await versions.restore(one.versionId)).id, restored.id);
     assert.equal(await files.readText("a.txt"), "1");
-    const fork = await client.workspaces.create({ fromVersionId: three.version_id });
+    const fork = await client.workspaces.create({ fromVersionId: three.versionId });
     assert.equal(await client.workspaces.files.readText(fork.id, "a.txt"), "2");
   });
 
@@ -169,10 +176,33 @@ suite("workspaces", () => {
     assert.equal((await connecting).materialization?.status, "live");
     assert.equal((await handle.materialize()).materialization?.status, "live");
     await assert.rejects(handle.files.write("a", "1"), isConflict("workspace_busy"));
-    await assert.rejects(handle.stop({ timeoutMs: 50 }), TimeoutError);
+    await assert.rejects(handle.stop({ timeout: "50ms" }), TimeoutError);
     const stopping = handle.stop();
     await worker.stopped(leased);
     assert.equal((await stopping).materialization?.status, "stopped");
+  });
+
+  test("stop resolves with what comes next when the workspace is wanted again, and leaves that running", async () => {
+    const { id } = await client.workspaces.create();
+    const handle = client.workspaces.open(id);
+    await handle.materialize();
+    const first = await worker.take();
+    await worker.live(first);
+    const stopping = handle.stop();
+    const held = [{ ...worker.fields(first), stopping: false, processes: [] }];
+    assert.equal((await worker.poll({ wait: "10s", held })).stops.length, 1);
+    const exec = await handle.exec(["true"]);
+    await worker.stopped(first);
+    const { materialization } = await stopping;
+    assert.equal(materialization?.status, "requested");
+    const next = await worker.take();
+    await worker.call("/workspaces/live", {
+      ...worker.fields(next),
+      isolation: "namespace",
+      starts: [exec.id],
+    });
+    assert.equal((await exec.get()).status, "running");
+    await worker.stopped(next);
   });
 
   test("connect says why a machine could not take the workspace", async () => {

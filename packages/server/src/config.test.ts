@@ -23,4 +23,12 @@ describe("the configuration of limits", () => {
         value,
       );
   });
+
+  test("refuses a setting that it does not know, and says what became of a removed one", () => {
+    assert.throws(() => loadConfig({ KEELSON_SHARD_RATE: "1" }), /is not a setting of Keelson/);
+    assert.throws(
+      () => loadConfig({ KEELSON_SHARED_RATE: "1" }),
+      /KEELSON_SHARED_RATE was removed\. .* Unset it\./,
+    );
+  });
 });

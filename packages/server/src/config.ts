@@ -11,7 +11,7 @@ import {
   parseBootstrapCredentials,
   type BootstrapCredentials,
 } from "./core/identity/bootstrap-credentials.ts";
-import { OTHERS, SETTINGS, type Setting } from "./settings.ts";
+import { OTHERS, REMOVED, SETTINGS, type Setting } from "./settings.ts";
 
 /** Everything that can be set, read once. */
 export type Config = {
@@ -20,6 +20,7 @@ export type Config = {
   /** null: the embedded server. */
   databaseUrl: string | null;
   databaseDirectUrl: string | null;
+  databaseWaitMs: number;
   databasePoolSize: number;
   databaseStatementNames: boolean;
   dataDir: string;
@@ -35,15 +36,16 @@ export type Config = {
   /** Of an environment without its own. */
   quotas: Quotas;
   /** Small requests a second that each environment may have done while others call; 0 holds nobody back. */
-  sharedRate: number;
   /** Addresses and networks. */
   trustedProxies: string[];
+  /** Of an address, without a valid credential; 0 is unlimited. */
+  addressConnections: number;
   retention: RetentionPolicy;
   /** null: they stay in the database. */
   packLogsAfterMs: number | null;
   /** null: blobs are in the data folder. */
   s3: S3Options | null;
-  /** null: mails are printed on standard error. */
+  /** null: mails are shown on the terminal, or kept in the data folder. */
   smtpUrl: string | null;
   mailFrom: string;
   /** null: no sign-in by GitHub. */
@@ -151,6 +153,7 @@ const retention = (env: Environment): RetentionPolicy => ({
   occurrencesMs: kept(env, SETTINGS.keepOccurrences),
   outputMs: kept(env, SETTINGS.keepOutput),
   versionsMs: kept(env, SETTINGS.keepVersions),
+  deploymentsMs: kept(env, SETTINGS.keepDeployments),
   versionCount: integer(env, SETTINGS.keepVersionCount, 1, 10_000),
 });
 
@@ -220,8 +223,13 @@ function refuseUnknown(env: Environment): void {
     ...OTHERS.map((name) => `${name}_FILE`),
   ]);
   const unknown = Object.keys(env).find((name) => name.startsWith("KEELSON_") && !known.has(name));
-  if (unknown !== undefined)
-    throw new ConfigError(`${unknown} is not a setting of Keelson. Check its spelling, or unset it.`);
+  if (unknown === undefined) return;
+  const removed = REMOVED[unknown];
+  throw new ConfigError(
+    removed === undefined
+      ? `${unknown} is not a setting of Keelson. Check its spelling, or unset it.`
+      : `${unknown} was removed. ${removed} Unset it.`,
+  );
 }
 
 /**
@@ -237,6 +245,11 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     port: integer(env, SETTINGS.port, 0, 65_535),
     databaseUrl: databaseUrl(env, SETTINGS.databaseUrl),
     databaseDirectUrl: databaseUrl(env, SETTINGS.databaseDirectUrl),
+    databaseWaitMs: duration(env, SETTINGS.databaseWait, {
+      minimumMs: 0,
+      maximumMs: 86_400_000,
+      shown: "0s to 24h",
+    }),
     databasePoolSize: integer(env, SETTINGS.poolSize, 2, 200),
     databaseStatementNames: oneOf(env, SETTINGS.statementNames, ["on", "off"]) === "on",
     dataDir,
@@ -261,12 +274,12 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
       failures: integer(env, SETTINGS.failureLimit, 0, 1_000_000),
       logins: integer(env, SETTINGS.loginLimit, 0, 1_000_000),
     },
-    sharedRate: integer(env, SETTINGS.sharedRate, 0, 1_000_000),
     quotas: {
       liveRuns: integer(env, SETTINGS.liveRuns, 0, 999_999_999),
       eventStreams: integer(env, SETTINGS.eventStreams, 0, 999_999_999),
       storedBytes: integer(env, SETTINGS.storedMebibytes, 0, 999_999_999) * 1024 * 1024,
     },
+    addressConnections: integer(env, SETTINGS.addressConnections, 0, 1_000_000),
     trustedProxies: networks(env, SETTINGS.trustedProxies),
     retention: retention(env),
     packLogsAfterMs: kept(env, SETTINGS.packLogsAfter),

@@ -7,8 +7,11 @@ function serializeError(error: Error): Record<string, unknown> {
 }
 
 /** Logs as JSON lines on stderr; credentials are cut out wherever a request or an error carries them. */
-export const createLog = (level: string): Logger =>
-  pino(
+export function createLog(level: string): Logger {
+  const destination = pino.destination({ dest: 2, sync: false });
+  // A terminal that was closed: nobody reads it, and the server goes on.
+  destination.on("error", () => undefined);
+  return pino(
     {
       level,
       serializers: { err: serializeError },
@@ -24,5 +27,6 @@ export const createLog = (level: string): Logger =>
         censor: "[redacted]",
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    destination,
   );
+}

@@ -12,6 +12,6 @@ export async function refuseUnfinishedRestore(dataDir: string): Promise<void> {
   );
   if (isUnfinished)
     throw new Error(
-      `A restore into ${dataDir} did not finish, so what is in it is not whole. Empty the folder and run \`keelson restore\` again.`,
+      `A restore into ${dataDir} did not finish, so its data is incomplete. Empty the folder and run \`keelson restore\` again.`,
     );
 }

@@ -7,7 +7,7 @@ import { nameBackup } from "./core/backups/name-backup.ts";
 import { writeBackup } from "./core/backups/write-backup.ts";
 import { findMasterKey } from "./core/credentials/master-key.ts";
 import { openCopySession } from "./db/copy-tables.ts";
-import { findEmbeddedServer, startEmbeddedServer } from "./db/embedded-server.ts";
+import { findEmbeddedServer, startEmbeddedServer } from "./embedded-postgres/embedded-server.ts";
 import { openBlobs } from "./open-blobs.ts";
 
 export type BackupRequest = {

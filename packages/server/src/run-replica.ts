@@ -1,13 +1,23 @@
 import { join } from "node:path";
 import type { Config } from "./config.ts";
-import { startEmbeddedServer } from "./db/embedded-server.ts";
+import { startEmbeddedServer } from "./embedded-postgres/embedded-server.ts";
 import { startServer } from "./server.ts";
 
-/** Runs one replica from the environment, with the embedded database when no other is named. */
+/** Runs one replica from the environment until it is told to end, with the embedded database when no other is named. */
 export async function runReplica(config: Config): Promise<void> {
+  const asked = Promise.withResolvers<void>();
+  // However often: a supervisor may send it to a whole group and pass it on as well.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const)
+    process.on(signal, () => asked.resolve());
+  // A terminal that was closed: nobody reads what is written.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const embedded =
     config.databaseUrl === null
-      ? await startEmbeddedServer({ dataDir: join(config.dataDir, "postgres") })
+      ? await startEmbeddedServer({
+          dataDir: join(config.dataDir, "postgres"),
+          log: (text) => void process.stderr.write(`${text}\n`),
+          onStopRequest: () => asked.resolve(),
+        })
       : null;
   const server = await startServer({
     ...config,
@@ -18,12 +28,7 @@ export async function runReplica(config: Config): Promise<void> {
     throw error;
   });
   process.stdout.write(`listening on ${server.url}\n`);
-  let stopping = false;
-  const stop = async (): Promise<void> => {
-    if (stopping) return;
-    stopping = true;
-    await server.close();
-    await embedded?.stop();
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop());
+  await asked.promise;
+  await server.close();
+  await embedded?.stop();
 }

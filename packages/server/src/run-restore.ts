@@ -7,6 +7,7 @@ import { syncFolder } from "./core/backups/archive-writer.ts";
 import {
   BackupError,
   NotEmptyError,
+  type Affected,
   type BackupManifest,
   type BackupProgress,
 } from "./core/backups/backup.ts";
@@ -19,7 +20,7 @@ import {
   type MasterKey,
 } from "./core/credentials/master-key.ts";
 import { UNFINISHED_RESTORE } from "./refuse-unfinished-restore.ts";
-import { startEmbeddedServer } from "./db/embedded-server.ts";
+import { startEmbeddedServer } from "./embedded-postgres/embedded-server.ts";
 import { openBlobs } from "./open-blobs.ts";
 import { KEY_FILES } from "./run-backup.ts";
 
@@ -39,6 +40,8 @@ export type Restored = {
   manifest: BackupManifest;
   /** How many runs a worker held when the backup was made: they are found lost, and retried as their attempts allow. */
   heldRuns: number;
+  /** What lacks a blob that was missing when the backup was made. Unknown, and empty, when the archive is only checked. */
+  affected: Affected[];
 };
 
 /** What may be in a folder that is empty otherwise: the key, which is how it gets there, and what a file system makes. */
@@ -59,7 +62,7 @@ export async function runRestore(config: Config, request: RestoreRequest): Promi
   try {
     const { manifest } = archive;
     await requireKnownMigrations(archive);
-    if (request.checkOnly) return { file, manifest, heldRuns: 0 };
+    if (request.checkOnly) return { file, manifest, heldRuns: 0, affected: [] };
     const keys = await chooseKeys(config, archive);
     const marker = join(dataDir, UNFINISHED_RESTORE);
     await writeSynced(marker, `${file}\n`);
@@ -67,10 +70,10 @@ export async function runRestore(config: Config, request: RestoreRequest): Promi
     for (const { name, bytes } of keys) await writeSynced(join(dataDir, name), bytes);
     const context = { archive, stores: await openBlobs(config), now: clock(), signal, tell };
     await restoreBlobs(context);
-    const heldRuns = await intoDatabase(config, request.notice, (url) => restoreRows(context, url));
+    const restored = await intoDatabase(config, request.notice, (url) => restoreRows(context, url));
     await rm(marker);
     await syncFolder(dataDir);
-    return { file, manifest, heldRuns };
+    return { file, manifest, ...restored };
   } finally {
     await archive.close();
   }
@@ -97,7 +100,7 @@ async function requireEmptyFolder(dataDir: string): Promise<void> {
   if (found === undefined) return;
   throw new NotEmptyError(
     names.includes(UNFINISHED_RESTORE)
-      ? `A restore into ${dataDir} did not finish. Remove what is in it (keep master.key if you put it there), and restore again.`
+      ? `A restore into ${dataDir} did not finish. Empty the folder (keep master.key if you put it there), and restore again.`
       : `${dataDir} is not empty (${found}). Restore into an empty folder: set KEELSON_DATA_DIR to one, or move what is there away.`,
   );
 }
@@ -120,7 +123,7 @@ async function chooseKeys(config: Config, archive: Archive): Promise<{ name: str
     "Set KEELSON_MASTER_KEY to the key that was in use, or put its master.key into the empty data folder. Secrets and the credentials of tokens cannot be read without it.";
   throw new BackupError(
     key === null
-      ? `The backup holds no master key (${short}), and there is none here. ${whatToDo}`
+      ? `The backup holds no master key (${short}), and this folder has none. ${whatToDo}`
       : `The backup belongs to another master key (${short}; the one here has ${fingerprintOf(key).toString("hex").slice(0, 16)}). ${whatToDo}`,
   );
 }

@@ -1,9 +1,13 @@
+import type { Uuid } from "@keelson/contract";
 import type { Clock } from "./clock.ts";
 import type { DeploymentCache } from "./core/entrypoints/deployment-cache.ts";
+import type { CredentialCache } from "./core/credentials/credential-cache.ts";
 import type { MakeCredential } from "./core/credentials/make-credential.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
-import type { Frames } from "./http/event-stream.ts";
+import type { WorkspacePolls } from "./core/processes/workspace-polls.ts";
+import type { Frames } from "./http/edge/event-stream.ts";
 import type { FeedHub } from "./core/feeds/feed-hub.ts";
+import type { LoopFailure } from "./core/loop-failures/loop-failure.ts";
 import type { Wakes } from "./core/feeds/wakes.ts";
 import type { Github } from "./core/github.ts";
 import type { MailSender } from "./core/mail.ts";
@@ -11,15 +15,18 @@ import type { EventStreamQuota } from "./core/quotas/event-stream-quota.ts";
 import type { RunQuota } from "./core/quotas/run-quota.ts";
 import type { StorageQuota } from "./core/quotas/storage-quota.ts";
 import type { RunStarter } from "./core/runs/start-runs.ts";
-import type { RecordAppender } from "./core/streams/record-appender.ts";
+import type { RecordAppender } from "./core/sessions/record-appender.ts";
 import type { MasterKey } from "./core/credentials/master-key.ts";
+import type { RunTokens } from "./core/credentials/run-token.ts";
 import type { BlobStore } from "./core/blobs/blob.ts";
 import type { DroppedKind, RetentionPolicy } from "./core/retention/retention.ts";
 import type { TreeCache } from "./core/versions/tree-cache.ts";
 import type { Database } from "./db/pool.ts";
-import type { FairTurns } from "./http/fair-turns.ts";
-import type { Metrics } from "./http/metrics.ts";
-import type { Readiness } from "./http/readiness.ts";
+import type { FairTurns } from "./http/edge/fair-turns.ts";
+import type { TokenCompleter } from "./core/tokens/token-completer.ts";
+import type { Metrics } from "./http/edge/metrics.ts";
+import type { Readiness } from "./http/edge/readiness.ts";
+import type { StorageSpace } from "./http/edge/storage-space.ts";
 import type { NewUuid } from "./uuid.ts";
 
 /** What every handler and loop is given; made once by the composition root. */
@@ -31,13 +38,17 @@ export type ServerContext = {
   /** From a cryptographic source. */
   randomBytes: (count: number) => Uint8Array;
   makeCredential: MakeCredential;
+  credentialCache: CredentialCache;
+  runTokens: RunTokens;
   mail: MailSender;
   /** Null where sign-in by GitHub is not set up. */
   github: Github | null;
   wakes: Wakes;
   leasePolls: LeasePolls;
+  workspacePolls: WorkspacePolls;
   runStarter: RunStarter;
   recordAppender: RecordAppender;
+  tokenCompleter: TokenCompleter;
   deployments: DeploymentCache;
   runQuota: RunQuota;
   storageQuota: StorageQuota;
@@ -45,7 +56,7 @@ export type ServerContext = {
   /** Bundles. */
   blobs: BlobStore;
   /** The pieces and manifests of an environment's workspaces. */
-  workspaceBlobs: (environmentId: string) => BlobStore;
+  workspaceBlobs: (environmentId: Uuid<"env">) => BlobStore;
   trees: TreeCache;
   /** How long a live workspace is kept on its machine while nothing happens in it. */
   workspaceIdleMs: number;
@@ -54,6 +65,8 @@ export type ServerContext = {
   packLogsAfterMs: number | null;
   /** Told what was dropped because it was kept long enough. */
   countDropped: (kind: DroppedKind, count: number) => void;
+  /** Told of each item of a loop that was set aside because it could not be processed. */
+  noteLoopFailure: (failure: LoopFailure, error: unknown) => void;
   leaseDurationMs: number;
   /** How long a waiting run keeps its process. */
   parkAfterMs: number;
@@ -64,6 +77,7 @@ export type ServerContext = {
   isSecure: boolean;
   turns: FairTurns;
   readiness: Readiness;
+  storage: StorageSpace;
   metrics: Metrics;
   /** The OpenAPI document of all routes, made when it is first asked for. */
   openApiJson: () => string;

@@ -1,27 +1,35 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { MailOptions } from "./adapters/mail.ts";
+import { keepMails } from "./adapters/mail-folder.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createCredentialUse, type CredentialUse } from "./core/credentials/credential-use.ts";
 import { recordUse } from "./core/credentials/record-use.ts";
-import { WAKE_CHANNEL } from "./core/feeds/wake-notifier.ts";
+import { WAKE_CHANNEL, type WakeNotifier } from "./core/feeds/wake-notifier.ts";
+import { DEFAULT_PROJECT } from "./core/identity/bootstrap-tenancy.ts";
 import {
   ensureCredentials,
   ensureGivenCredentials,
   type Credentials,
 } from "./core/identity/credentials-file.ts";
+import { slugOf } from "./core/identity/identity.ts";
 import { USER_SESSION_MS } from "./core/logins/login.ts";
-import { createListener } from "./db/listen.ts";
+import { createListener, type Listener } from "./db/listen.ts";
 import { migrate } from "./db/migrate.ts";
-import { createDatabase, type Database } from "./db/pool.ts";
-import { createApp } from "./http/app.ts";
-import { createAuthenticator } from "./http/authenticate/authenticator.ts";
-import { createRateLimits, type RateLimits } from "./http/rate-limits.ts";
+import type { Database } from "./db/pool.ts";
+import { waitForDatabase } from "./db/wait-for-database.ts";
+import { createApp } from "./http/edge/app.ts";
+import { addConsole } from "./http/system/console.ts";
+import { createAuthenticator } from "./http/edge/authenticate/authenticator.ts";
+import { maxConnections } from "./http/edge/connections/open-file-limit.ts";
+import { createRateLimits, type RateLimits } from "./http/edge/rate-limits.ts";
 import { routes } from "./http/routes.ts";
 import { activityLoops } from "./loops/activity-loops.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
 import type { Logger } from "pino";
+import { failureLoops } from "./loops/failure-loops.ts";
 import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
 import { startLoops, type LoopWork } from "./loops/loop.ts";
@@ -34,8 +42,10 @@ import { scheduleLoops } from "./loops/schedule-loops.ts";
 import { secretLoops } from "./loops/secret-loops.ts";
 import { quotaLoops } from "./loops/quota-loops.ts";
 import { rateLoops } from "./loops/rate-loops.ts";
+import { workerLoops } from "./loops/worker-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
+import { openDatabase, type OpenDatabase } from "./open-database.ts";
 import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
 import type { ServerContext } from "./server-context.ts";
 
@@ -52,13 +62,19 @@ export type RunningServer = {
 export type ServerOptions = {
   /** What time it is for every decision of the server. Default: the machine's clock. */
   clock?: Clock;
-  /** Where messages to people go without SMTP. Default: standard error. */
+  /** Where messages to people go without SMTP. Default: the terminal; without one, files in the data folder. */
   print?: (text: string) => void;
+  /** Whether a transaction that asks for a second connection fails: for tests. */
+  refuseSecondConnection?: boolean;
+  /** Ends the waiting for a database that is not there yet. */
+  signal?: AbortSignal;
+  /** Slug or name of the project that the first start on an empty database makes. Default: `default`. */
+  firstProject?: string;
 };
 
 /**
  * Starts one replica of the control plane: the order of construction here is the order of dependence, and stopping goes
- * the other way. The database must be there; the embedded one is the caller's to start and to stop after this.
+ * the other way. A database that is not there yet is waited for; the embedded one is the caller's to start and to stop after this.
  */
 export async function startServer(
   config: Config & { databaseUrl: string },
@@ -66,22 +82,29 @@ export async function startServer(
 ): Promise<RunningServer> {
   await refuseUnfinishedRestore(config.dataDir);
   const log = createLog(config.logLevel);
-  const directUrl = config.databaseDirectUrl ?? config.databaseUrl;
-  const db = createDatabase({
-    url: config.databaseUrl,
-    directUrl,
-    poolSize: config.databasePoolSize,
-    statementNames: config.databaseStatementNames,
-    onConnectionLost: (error) => log.warn({ err: error }, "database connection lost"),
-  });
+  const { refuseSecondConnection = false } = options;
+  const store = openDatabase(config, log, { refuseSecondConnection });
+  const { db } = store;
   try {
-    await migrate(directUrl);
-    return await serve(config, db, log, options);
+    for (const url of new Set([db.directUrl, config.databaseUrl]))
+      await waitForDatabase(url, {
+        forMs: config.databaseWaitMs,
+        onWaiting: (wait) => log.warn(wait, "waiting for the database"),
+        ...(options.signal !== undefined && { signal: options.signal }),
+      });
+    await migrate(db.directUrl);
+    return await serve(config, store, log, options);
   } catch (error) {
     await db.close();
     throw error;
   }
 }
+
+/** Mails have links that are credentials: standard error has them only when it is a terminal. */
+const printer = (dataDir: string, clock: Clock, log: Logger): MailOptions["print"] =>
+  process.stderr.isTTY
+    ? (text) => void process.stderr.write(text)
+    : keepMails(join(dataDir, "mail"), clock, log);
 
 const loopWorks = (
   context: ServerContext,
@@ -96,46 +119,70 @@ const loopWorks = (
   ...idempotencyLoops(context),
   ...scheduleLoops(context),
   ...secretLoops(context),
+  ...workerLoops(context),
   ...workspaceLoops(context),
   ...retentionLoops(context),
   ...loginLoops(context, credentialUse),
   ...rateLoops(context, rateLimits.counters),
   ...quotaLoops(context),
   ...activityLoops(context),
+  ...failureLoops(context),
 ];
+
+/** Hears what other servers have done: wakes of readers, and credentials that are revoked. */
+function listenForOthers(
+  db: Database,
+  log: Logger,
+  { credentialCache, wakes }: ServerContext,
+  notifier: WakeNotifier,
+): Listener {
+  const hearEverything = (): void => {
+    credentialCache.forgetAll();
+    wakes.wakeAll();
+  };
+  return createListener({
+    url: db.directUrl,
+    channels: [WAKE_CHANNEL],
+    onNotification: (_channel, payload) => {
+      const keys = notifier.read(payload);
+      if (keys === null) hearEverything();
+      else for (const key of keys) if (!credentialCache.hear(key)) wakes.wakeLocal(key);
+    },
+    onGap: () => {
+      db.isHeardAgain();
+      hearEverything();
+    },
+    onConnectionLost: (error, wasHearing) => {
+      if (wasHearing) db.connectionsAreSuspect();
+      log.warn({ err: error }, "listening connection lost");
+    },
+  });
+}
 
 async function serve(
   config: Config,
-  db: Database,
+  { db, wakes, notifier }: OpenDatabase,
   log: Logger,
   options: ServerOptions,
 ): Promise<RunningServer> {
-  const { clock = systemClock, print = (text) => void process.stderr.write(text) } = options;
-  const { context, notifier, listensAt } = await createContext(config, db, log, { clock, print });
+  const { clock = systemClock, print = printer(config.dataDir, clock, log) } = options;
+  const { context, listensAt } = await createContext(config, db, log, { clock, print, wakes });
   const credentialUse = createCredentialUse();
   const rateLimits = createRateLimits(config.rateLimits, context);
   const app = createApp({
+    addPages: addConsole,
     context,
     routes,
-    authenticator: createAuthenticator(db, context.clock, credentialUse),
+    authenticator: createAuthenticator(context, credentialUse),
     rateLimits,
     trustedProxies: config.trustedProxies,
+    connectionLimits: { perAddress: config.addressConnections, max: maxConnections(config.databasePoolSize) },
     newUuid: context.newUuid,
     log,
     isSecure: context.isSecure,
     publicUrl: config.publicUrl,
   });
-  const listener = createListener({
-    url: db.directUrl,
-    channels: [WAKE_CHANNEL],
-    onNotification: (_channel, payload) => {
-      const keys = notifier.read(payload);
-      if (keys === null) context.wakes.wakeAll();
-      else for (const key of keys) context.wakes.wakeLocal(key);
-    },
-    onGap: context.wakes.wakeAll,
-    onConnectionLost: (error) => log.warn({ err: error }, "listening connection lost"),
-  });
+  const listener = listenForOthers(db, log, context, notifier);
   const loops = startLoops(loopWorks(context, credentialUse, rateLimits), { ...context, log });
   const stopParts = async (): Promise<void> => {
     await Promise.all(loops.map((loop) => loop.stop()));
@@ -149,10 +196,11 @@ async function serve(
   try {
     await app.listen({ host: config.host, port: config.port });
     const { port } = app.server.address() as AddressInfo;
-    const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+    const url = `http://${reachableHost(config.host)}:${port}`;
     listensAt(url);
+    if (config.publicUrl === null && !LOOPBACK.test(config.host)) log.warn(NO_PUBLIC_URL);
     const publicUrl = context.publicUrl();
-    const credentials = await firstCredentials(config, context, publicUrl);
+    const credentials = await firstCredentials(config, context, publicUrl, options.firstProject);
     context.readiness.open();
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
@@ -169,13 +217,28 @@ async function serve(
   }
 }
 
+const LOOPBACK = /^(127\.[\d.]+|::1|localhost)$/;
+
+const NO_PUBLIC_URL =
+  "The server listens beyond this machine and PUBLIC_URL is not set: links point to this machine, and the console " +
+  "can change things only under a loopback host. Set PUBLIC_URL to the address that people open.";
+
+/** How to reach a host on this machine: one that stands for all addresses is reached by loopback. */
+function reachableHost(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
 /** Those of the configuration, or those made at the first start, which are in the data folder. */
 function firstCredentials(
   { credentials, dataDir }: Config,
   { db, newUuid, clock }: ServerContext,
   publicUrl: string,
+  name: string | undefined,
 ): ReturnType<typeof ensureCredentials> {
+  const project = name === undefined ? DEFAULT_PROJECT : { name, slug: slugOf(name) ?? DEFAULT_PROJECT.slug };
   return credentials === null
-    ? ensureCredentials(db, join(dataDir, "credentials.json"), publicUrl, newUuid, clock())
-    : ensureGivenCredentials(db, credentials, publicUrl, newUuid, clock());
+    ? ensureCredentials(db, join(dataDir, "credentials.json"), publicUrl, project, newUuid, clock())
+    : ensureGivenCredentials(db, credentials, publicUrl, project, newUuid, clock());
 }

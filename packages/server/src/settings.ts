@@ -20,6 +20,12 @@ export const SETTINGS = {
     description: "The same database past a pooler, for LISTEN and migrations. Default: DATABASE_URL.",
     secret: true,
   },
+  databaseWait: {
+    name: "KEELSON_DATABASE_WAIT",
+    byDefault: "5m",
+    description:
+      "How long a server that starts waits for a PostgreSQL that cannot be reached yet, 0s to 24h. After that it exits, and its supervisor starts it again.",
+  },
   poolSize: {
     name: "KEELSON_POOL_SIZE",
     byDefault: "12",
@@ -55,7 +61,7 @@ export const SETTINGS = {
   s3Prefix: {
     name: "S3_PREFIX",
     byDefault: null,
-    description: "What the keys of all objects begin with, such as `keelson/production`.",
+    description: "Prefix of all object keys, such as `keelson/production`.",
   },
   awsAccessKeyId: {
     name: "AWS_ACCESS_KEY_ID",
@@ -79,7 +85,8 @@ export const SETTINGS = {
   publicUrl: {
     name: "PUBLIC_URL",
     byDefault: null,
-    description: "The address under which callers reach the server, when it is not the one listened on.",
+    description:
+      "The address under which callers reach the server. Set it unless the server is used from its own machine alone: without it the console can change things only under a loopback host.",
   },
   leaseDuration: {
     name: "KEELSON_LEASE_DURATION",
@@ -161,7 +168,13 @@ export const SETTINGS = {
     name: "KEELSON_KEEP_VERSIONS",
     byDefault: "30d",
     description:
-      "How long versions of workspaces are kept; never dropped are the current one, the newest ones, and what a fork or a sandbox was made from.",
+      "How long versions of workspaces are kept. Keelson never drops the current one, the newest ones, and those that a fork or a sandbox uses.",
+  },
+  keepDeployments: {
+    name: "KEELSON_KEEP_DEPLOYMENTS",
+    byDefault: "90d",
+    description:
+      "How long deployments are kept after they were last current. Keelson never drops the current one, the newest 10 ready ones of an environment, and those that a live run or an open session uses.",
   },
   keepVersionCount: {
     name: "KEELSON_KEEP_VERSION_COUNT",
@@ -172,25 +185,25 @@ export const SETTINGS = {
     name: "KEELSON_RATE_LIMIT",
     byDefault: "0",
     description:
-      "Requests a second for each credential over all servers, in windows of 10 seconds, workers aside; 0 is unlimited.",
+      "Requests per second for each credential over all servers, in windows of 10 seconds, workers aside; the runs of an environment count as one. 0 is unlimited.",
   },
   addressRateLimit: {
     name: "KEELSON_ADDRESS_RATE_LIMIT",
     byDefault: "1000",
     description:
-      "The same for each address, of requests without a valid credential, callbacks of providers among them.",
+      "The same limit for each address, for requests without a valid credential, including callbacks of providers.",
   },
   failureLimit: {
     name: "KEELSON_FAILED_AUTHENTICATION_LIMIT",
     byDefault: "300",
     description:
-      "Credentials that are not valid, a minute for each address over all servers; 0 is unlimited.",
+      "Credentials that are not valid, per minute for each address over all servers; 0 is unlimited.",
   },
   loginLimit: {
     name: "KEELSON_LOGIN_RATE_LIMIT",
     byDefault: "60",
     description:
-      "Requests that sign somebody in, a minute for each address over all servers; ten times as many for devices that ask for their token, and for tokens of workers. 0 is unlimited.",
+      "Requests that sign somebody in, per minute for each address over all servers; ten times as many for devices that ask for their token, and for tokens of workers. 0 is unlimited.",
   },
   liveRuns: {
     name: "KEELSON_MAX_LIVE_RUNS",
@@ -200,30 +213,31 @@ export const SETTINGS = {
   eventStreams: {
     name: "KEELSON_MAX_EVENT_STREAMS",
     byDefault: "1000",
-    description: "Open event streams, likewise.",
-  },
-  sharedRate: {
-    name: "KEELSON_SHARED_RATE",
-    byDefault: "1000",
-    description:
-      "Small requests a second that each server does for one environment while others call it; 0 holds nobody back. Higher: more for a busy environment, longer waits for its neighbours.",
+    description: "Open event streams of each environment without a quota of its own. 0 is unlimited.",
   },
   storedMebibytes: {
     name: "KEELSON_MAX_STORED_MIB",
     byDefault: "0",
-    description: "Mebibytes of files, bundles, stream records and logs, likewise.",
+    description:
+      "Mebibytes of files, bundles, stream records and logs of each environment without a quota of its own. 0 is unlimited.",
+  },
+  addressConnections: {
+    name: "KEELSON_ADDRESS_CONNECTIONS",
+    byDefault: "256",
+    description:
+      "Limit of open connections without a valid credential, for each address. Above it, the server closes the oldest idle ones. Trusted proxies are exempt. 0 is unlimited.",
   },
   trustedProxies: {
     name: "KEELSON_TRUSTED_PROXIES",
     byDefault: null,
     description:
-      "Addresses and networks of proxies before the server, with commas: `10.0.0.0/8, 2001:db8::7`. Theirs is the only `X-Forwarded-For` that is believed.",
+      "Addresses and networks of trusted proxies, separated by commas: `10.0.0.0/8, 2001:db8::7`. The server reads `X-Forwarded-For` only from these.",
   },
   smtpUrl: {
     name: "SMTP_URL",
     byDefault: null,
     description:
-      "Server for mails, `smtp://user:password@host:587`. Without it sign-in links and invitations are printed on standard error.",
+      "Server for mails, `smtp://user:password@host:587`. Without it sign-in links and invitations are shown on the server's terminal; a server without a terminal keeps them in the folder `mail` of its data folder, for its own account alone.",
     secret: true,
   },
   mailFrom: {
@@ -235,7 +249,7 @@ export const SETTINGS = {
     name: "GITHUB_CLIENT_ID",
     byDefault: null,
     description:
-      "OAuth app for sign-in by GitHub; its callback is `<PUBLIC_URL>/api/auth/github/finish`. Without it there is none.",
+      "OAuth app for sign-in with GitHub; its callback is `<PUBLIC_URL>/api/auth/github/finish`. Without it, sign-in with GitHub is off.",
   },
   githubClientSecret: {
     name: "GITHUB_CLIENT_SECRET",
@@ -259,6 +273,11 @@ export const SETTINGS = {
     description: "`debug`, `info`, `warn`, `error` or `silent`.",
   },
 } as const satisfies Record<string, Setting>;
+
+/** Settings of former versions, and what to do without them. */
+export const REMOVED: Readonly<Record<string, string>> = {
+  KEELSON_SHARED_RATE: "Environments share the server without a rate.",
+};
 
 /** Names that other parts read: known here so that a misspelt name is told from them. */
 export const OTHERS = [

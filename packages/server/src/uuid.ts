@@ -1,7 +1,8 @@
 import { randomFillSync } from "node:crypto";
+import type { IdPrefix, Uuid } from "@keelson/contract";
 
-/** Makes UUIDv7 text (RFC 9562, section 5.7). */
-export type NewUuid = () => string;
+/** Makes UUIDv7 text (RFC 9562, section 5.7), of the resource that it is wanted for. */
+export type NewUuid = <Prefix extends IdPrefix>() => Uuid<Prefix>;
 
 const POOL_BYTES = 4096;
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
@@ -18,7 +19,7 @@ export function createUuidGenerator(now: () => number): NewUuid {
   let timeMs = -1;
   let time = "";
   const byte = (): string => HEX[pool[offset++] as number] as string;
-  return () => {
+  return <Prefix extends IdPrefix>() => {
     if (offset + 10 > POOL_BYTES) {
       randomFillSync(pool);
       offset = 0;
@@ -38,12 +39,22 @@ export function createUuidGenerator(now: () => number): NewUuid {
       timeMs = lastMs;
     }
     const variant = HEX[((pool[offset++] as number) & 0x3f) | 0x80] as string;
-    return `${time}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte()}-${byte()}${byte()}${byte()}${byte()}${byte()}${byte()}`;
+    return `${time}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte()}-${byte()}${byte()}${byte()}${byte()}${byte()}${byte()}` as Uuid<Prefix>;
   };
 }
 
+/** The UUID of 16 bytes. */
+export const uuidOfBytes = <Prefix extends IdPrefix>(bytes: Buffer): Uuid<Prefix> =>
+  bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5") as Uuid<Prefix>;
+
 /** The least id that can be made at a time or after it: ids sort by when they were made. */
-export function firstUuidOf(ms: number): string {
+export function firstUuidOf(ms: number): Uuid<never> {
   const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000` as Uuid<never>;
 }
+
+/** No id is before it (RFC 9562, section 5.9). */
+export const FIRST_UUID = "00000000-0000-0000-0000-000000000000" as Uuid<never>;
+
+/** No id is after it (RFC 9562, section 5.10). */
+export const LAST_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff" as Uuid<never>;

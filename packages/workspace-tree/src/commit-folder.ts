@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { closeSync, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import {
   closeFolder,
@@ -10,17 +10,25 @@ import {
   placeOf,
   statOf,
   targetOf,
+  type ListedName,
   type OpenFolder,
+  type RawName,
 } from "./folder.ts";
 import { encodeManifest, type EncodedManifest } from "./manifest.ts";
 import { createPackWriter, type PackWriter } from "./pack-writer.ts";
 import { nameProblem, TREE_LIMITS } from "./path.ts";
 import { PIECE_BYTES, type BlobSink } from "./piece.ts";
+import { FILE_RIGHTS, FOLDER_RIGHTS, takeRights } from "./rights.ts";
 import { cachedStat, isUnchanged, RACY_MS, type StatCache } from "./stat-cache.ts";
 import { buildTree, toModifiedAt, type Extent, type FileEntry, type Tree, type TreeEntry } from "./tree.ts";
-import { TreeError } from "./tree-error.ts";
 
 export type SkippedFile = { readonly path: string; readonly kind: "socket" | "pipe" | "device" };
+
+/** Why a file, folder or link of the folder is not in the tree. */
+export type LeftOut = {
+  readonly path: string;
+  readonly reason: "path_too_long" | "too_many_entries" | "unreadable" | "name";
+};
 
 export type CommitFolderOptions = {
   /** The tree that was last committed or written out: contents that are in it are not stored again. */
@@ -44,6 +52,11 @@ export type CommittedFolder = {
   readonly cache: StatCache;
   /** What is in the folder and in no tree. */
   readonly skipped: readonly SkippedFile[];
+  /** Paths under which the tree has what has a name or link target that is not UTF-8. */
+  readonly renamed: readonly string[];
+  /** What is in no tree though it has content; with a folder everything in it. The first ones, and how many in all. */
+  readonly leftOut: readonly LeftOut[];
+  readonly leftOutCount: number;
   /** Of new pieces, as stored. */
   readonly storedBytes: number;
 };
@@ -52,6 +65,8 @@ export type CommittedFolder = {
 const ENTRIES_PER_TURN = 256;
 /** A file that changes while it is read is read again; one that never rests is taken as it was read. */
 const MAX_READS = 3;
+/** Of what is left out so many are named. */
+const NAMED = 100;
 
 type Walk = {
   readonly options: CommitFolderOptions;
@@ -60,6 +75,9 @@ type Walk = {
   readonly entries: Pending[];
   readonly stats: (Stats | null)[];
   readonly skipped: SkippedFile[];
+  readonly renamed: string[];
+  readonly leftOut: LeftOut[];
+  leftOutCount: number;
   seen: number;
 };
 
@@ -70,15 +88,20 @@ type Pending = TreeEntry & { extents?: readonly Extent[]; parts?: readonly (read
  * Makes a tree of a folder: stores what the base does not have, then the manifest. A folder that did not change costs a
  * look at each of its files. Links are kept as text; sockets, pipes and devices are left out and named.
  *
- * @throws TreeError `unstorable` for a name or link target that is not UTF-8, `too_large`.
+ * What a tree cannot have is left out and named: it never fails the rest. A name that is not UTF-8 is escaped.
  */
 export async function commitFolder(root: string, options: CommitFolderOptions): Promise<CommittedFolder> {
   const walk = startWalk(options);
-  const folder = openRoot(root);
+  const giveBack = takeRights(root, lstatSync(root), FOLDER_RIGHTS);
   try {
-    await walkFolder(walk, folder, "");
+    const folder = openRoot(root);
+    try {
+      await walkFolder(walk, folder, "");
+    } finally {
+      closeFolder(folder);
+    }
   } finally {
-    closeFolder(folder);
+    giveBack?.();
   }
   await walk.packs.finish();
   const entries = walk.entries.map(settle);
@@ -88,13 +111,14 @@ export async function commitFolder(root: string, options: CommitFolderOptions): 
     if (stat !== null && stat !== undefined) cache.set(entry.path, cachedStat(stat, entry));
   }
   const tree = buildTree(entries);
-  const { skipped } = walk;
-  // A base that has lost pieces is stored anew even when the files are the same.
+  const { skipped, renamed, leftOut, leftOutCount } = walk;
+  const found = { cache, skipped, renamed, leftOut, leftOutCount };
+  // A base that has lost pieces is stored again even when the files are the same.
   const isNew = tree.digest !== options.base.digest || (options.lostBlobs?.size ?? 0) > 0;
-  if (!isNew) return { changed: false, tree: options.base, manifest: null, cache, skipped, storedBytes: 0 };
+  if (!isNew) return { ...found, changed: false, tree: options.base, manifest: null, storedBytes: 0 };
   const manifest = await encodeManifest(tree);
   await options.sink.put(manifest.digest, manifest.bytes);
-  return { changed: true, tree, manifest, cache, skipped, storedBytes: walk.packs.storedBytes() };
+  return { ...found, changed: true, tree, manifest, storedBytes: walk.packs.storedBytes() };
 }
 
 function startWalk(options: CommitFolderOptions): Walk {
@@ -107,7 +131,8 @@ function startWalk(options: CommitFolderOptions): Walk {
     for (const { blob } of entry.extents) known.add(blob);
   }
   const packs = createPackWriter(sink, known);
-  return { options, contents, packs, entries: [], stats: [], skipped: [], seen: 0 };
+  const found = { entries: [], stats: [], skipped: [], renamed: [], leftOut: [], leftOutCount: 0 };
+  return { options, contents, packs, ...found, seen: 0 };
 }
 
 function settle(pending: Pending): TreeEntry {
@@ -116,100 +141,104 @@ function settle(pending: Pending): TreeEntry {
 }
 
 async function walkFolder(walk: Walk, folder: OpenFolder, path: string): Promise<void> {
-  for (const name of namesIn(folder, path)) {
-    const child = path === "" ? name : `${path}/${name}`;
-    checkStorable(name, child);
+  for (const listed of namesIn(folder)) {
+    const child = path === "" ? listed.text : `${path}/${listed.text}`;
     if ((walk.seen += 1) % ENTRIES_PER_TURN === 0) await turn();
-    if (walk.seen > TREE_LIMITS.entries)
-      throw new TreeError(
-        "too_large",
-        `The folder has more than ${TREE_LIMITS.entries} entries; remove some.`,
-      );
     walk.options.signal?.throwIfAborted();
-    const stat = statOf(folder, name);
-    // Removed since the folder was listed: as good as removed before.
-    if (stat === null) continue;
-    if (stat.isDirectory()) await addFolder(walk, folder, name, child);
-    else if (stat.isFile()) await addFile(walk, folder, name, child, stat);
-    else if (stat.isSymbolicLink()) addLink(walk, folder, name, child, stat);
-    else
-      walk.skipped.push({
-        path: child,
-        kind: stat.isSocket() ? "socket" : stat.isFIFO() ? "pipe" : "device",
-      });
+    try {
+      await addEntry(walk, folder, listed, child);
+    } catch (error) {
+      // What was replaced or removed since the folder was listed is as good as removed before.
+      if (isForbidden(error)) leaveOut(walk, child, "unreadable");
+      else if (!isGone(error)) throw error;
+    }
   }
 }
 
-function checkStorable(name: string, path: string): void {
-  const problem = nameProblem(name);
-  if (problem !== null)
-    throw new TreeError("unstorable", `${JSON.stringify(path.slice(0, 200))} ${problem}; rename it.`, {
-      path,
-    });
+async function addEntry(
+  walk: Walk,
+  folder: OpenFolder,
+  { name, text }: ListedName,
+  path: string,
+): Promise<void> {
+  const stat = statOf(folder, name);
+  if (stat === null) return;
+  const kind = specialKind(stat);
+  if (kind !== null) return void walk.skipped.push({ path, kind });
+  const reason = unfit(walk, text, path);
+  if (reason !== null) return leaveOut(walk, path, reason);
+  const before = walk.entries.length;
+  if (stat.isDirectory()) await addFolder(walk, folder, name, path, stat);
+  else if (stat.isFile()) await addFile(walk, folder, name, path, stat);
+  else addLink(walk, folder, name, path, stat);
+  if (typeof name !== "string" && walk.entries.length > before) walk.renamed.push(path);
+}
+
+const specialKind = (stat: Stats): SkippedFile["kind"] | null =>
+  stat.isDirectory() || stat.isFile() || stat.isSymbolicLink()
+    ? null
+    : stat.isSocket()
+      ? "socket"
+      : stat.isFIFO()
+        ? "pipe"
+        : "device";
+
+/** Why a tree cannot have it; null when it can. */
+function unfit(walk: Walk, name: string, path: string): LeftOut["reason"] | null {
+  if (nameProblem(name) !== null) return "name";
   if (path.length * 3 > TREE_LIMITS.pathBytes && Buffer.byteLength(path) > TREE_LIMITS.pathBytes)
-    throw new TreeError(
-      "unstorable",
-      `A path has more than ${TREE_LIMITS.pathBytes} bytes: ${path.slice(0, 200)}…`,
-      {
-        path,
-      },
-    );
+    return "path_too_long";
+  return walk.entries.length >= TREE_LIMITS.entries ? "too_many_entries" : null;
 }
 
-const isGone = (error: unknown): boolean =>
-  error instanceof Error &&
-  "code" in error &&
-  ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"].includes(String(error.code));
-
-function unreadable(error: unknown, path: string): unknown {
-  if (!(error instanceof Error && "code" in error && error.code === "EACCES")) return error;
-  return new TreeError(
-    "unstorable",
-    `${JSON.stringify(path)} may not be read; give its owner permission to, then commit again.`,
-    { path },
-    { cause: error },
-  );
+function leaveOut(walk: Walk, path: string, reason: LeftOut["reason"]): void {
+  walk.leftOutCount += 1;
+  if (walk.leftOut.length < NAMED) walk.leftOut.push({ path, reason });
 }
 
-async function addFolder(walk: Walk, parent: OpenFolder, name: string, path: string): Promise<void> {
-  let folder: OpenFolder;
+const isGone = (error: unknown): boolean => hasCode(error, "ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EINVAL");
+
+const hasCode = (error: unknown, ...codes: string[]): boolean =>
+  error instanceof Error && "code" in error && codes.includes(String(error.code));
+
+const isForbidden = (error: unknown): boolean => hasCode(error, "EACCES", "EPERM");
+
+async function addFolder(
+  walk: Walk,
+  parent: OpenFolder,
+  name: RawName,
+  path: string,
+  seen: Stats,
+): Promise<void> {
+  const giveBack = takeRights(placeOf(parent, name), seen, FOLDER_RIGHTS);
   try {
-    folder = openChild(parent, name);
-  } catch (error) {
-    // Replaced or removed since it was looked at.
-    if (isGone(error)) return;
-    throw unreadable(error, path);
-  }
-  try {
-    const stat = fstatSync(folder.fd);
-    walk.entries.push({
-      kind: "directory",
-      path,
-      mode: stat.mode & 0o777,
-      modifiedAt: toModifiedAt(stat.mtimeMs),
-    });
-    walk.stats.push(null);
-    await walkFolder(walk, folder, path);
+    const folder = openChild(parent, name);
+    try {
+      const stat = fstatSync(folder.fd);
+      const mode = (giveBack === null ? stat.mode : seen.mode) & 0o777;
+      walk.entries.push({ kind: "directory", path, mode, modifiedAt: toModifiedAt(stat.mtimeMs) });
+      walk.stats.push(null);
+      await walkFolder(walk, folder, path);
+    } finally {
+      closeFolder(folder);
+    }
   } finally {
-    closeFolder(folder);
+    giveBack?.();
   }
 }
 
-function addLink(walk: Walk, folder: OpenFolder, name: string, path: string, stat: Stats): void {
-  try {
-    const target = targetOf(folder, name, path);
-    walk.entries.push({ kind: "symlink", path, target, modifiedAt: toModifiedAt(stat.mtimeMs) });
-    walk.stats.push(null);
-  } catch (error) {
-    if (!isGone(error) && !(error instanceof Error && "code" in error && error.code === "EINVAL"))
-      throw error;
-  }
+function addLink(walk: Walk, folder: OpenFolder, name: RawName, path: string, stat: Stats): void {
+  const { target, isEscaped } = targetOf(folder, name);
+  if (Buffer.byteLength(target) > TREE_LIMITS.targetBytes) return leaveOut(walk, path, "path_too_long");
+  if (isEscaped && typeof name === "string") walk.renamed.push(path);
+  walk.entries.push({ kind: "symlink", path, target, modifiedAt: toModifiedAt(stat.mtimeMs) });
+  walk.stats.push(null);
 }
 
 async function addFile(
   walk: Walk,
   folder: OpenFolder,
-  name: string,
+  name: RawName,
   path: string,
   stat: Stats,
 ): Promise<void> {
@@ -219,12 +248,13 @@ async function addFile(
     walk.stats.push(stat);
     return;
   }
+  const place = placeOf(folder, name);
+  const giveBack = takeRights(place, stat, FILE_RIGHTS);
   let fd: number;
   try {
-    fd = openSync(placeOf(folder, name), FILE_FLAGS);
-  } catch (error) {
-    if (isGone(error)) return;
-    throw unreadable(error, path);
+    fd = openSync(place, FILE_FLAGS);
+  } finally {
+    giveBack?.();
   }
   try {
     await readFile(walk, fd, path);

@@ -14,6 +14,7 @@ export {
   type TreeEntry,
 } from "./tree.ts";
 export { decodeManifest, encodeManifest, type EncodedManifest } from "./manifest.ts";
+export { giveBack, passing } from "./give-back.ts";
 export { diffTrees, type TreeChange } from "./diff-trees.ts";
 export { putFile, removeEntry, type NewFile } from "./edit-tree.ts";
 export { openPiece, sealPiece, type BlobSink, type BlobSource, type Piece } from "./piece.ts";
@@ -23,7 +24,13 @@ export {
   commitFolder,
   type CommitFolderOptions,
   type CommittedFolder,
+  type LeftOut,
   type SkippedFile,
 } from "./commit-folder.ts";
 export { writeFolder, type WriteFolderOptions } from "./write-folder.ts";
 export type { StatCache } from "./stat-cache.ts";
+export { giveFolder, type Owner } from "./give-folder.ts";
+export { removeFolder } from "./remove-folder.ts";
+export { listLive, openLive, removeLive, statLive, type LiveEntry, type LiveTree } from "./live-files.ts";
+export { StagedFile } from "./staged-file.ts";
+export { LiveFileError, type LiveFileErrorCode } from "./live-file-error.ts";

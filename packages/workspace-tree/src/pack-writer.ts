@@ -1,4 +1,5 @@
-import { PIECE_BYTES, sealPiece, type BlobSink } from "./piece.ts";
+import { giveBack } from "./give-back.ts";
+import { PIECE_BYTES, sealPiece, type BlobSink, type Piece } from "./piece.ts";
 import type { Extent } from "./tree.ts";
 
 /** Pieces that are compressed or stored at a time. */
@@ -13,14 +14,25 @@ export type PackWriter = {
   room(size: number): Promise<Buffer>;
   /** Keeps the first bytes of the room; its extents are there after `finish`. */
   keep(size: number): Extent[];
-  /** A piece of a large file. */
+  /** A piece of a large file, whose memory is given back. One of zeros alone, as holes of sparse files give many, is stored once. */
   addPiece(raw: Buffer): Promise<Extent[]>;
   /** Resolves when everything is stored. */
   finish(): Promise<void>;
   readonly storedBytes: () => number;
 };
 
+/** Every piece of it has the same list of extents, which is filled by the time that all are. */
+const ZEROS = Buffer.alloc(PIECE_BYTES);
+
 type Kept = { extents: Extent[]; offset: number; length: number };
+
+/** Gives its memory back, and says how large it was. */
+async function putPiece(sink: BlobSink, { digest, bytes }: Piece): Promise<number> {
+  const size = bytes.byteLength;
+  await sink.put(digest, bytes);
+  giveBack(bytes);
+  return size;
+}
 
 /** @param known pieces that the sink has. */
 export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): PackWriter {
@@ -31,16 +43,17 @@ export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): Pa
   let used = 0;
   let kept: Kept[] = [];
   let storedBytes = 0;
+  let zeros: Extent[] | null = null;
   let failure: { error: unknown } | null = null;
   const underway = new Set<Promise<void>>();
 
   const store = async (raw: Buffer, parts: Kept[], memory: Buffer | null): Promise<void> => {
-    const { digest, bytes } = await sealPiece(raw);
+    const piece = await sealPiece(raw);
     if (memory !== null) free.push(memory);
-    for (const { extents, offset, length } of parts) extents.push({ blob: digest, offset, length });
-    if (known.has(digest)) return;
-    await sink.put(digest, bytes);
-    storedBytes += bytes.byteLength;
+    else giveBack(raw);
+    for (const { extents, offset, length } of parts) extents.push({ blob: piece.digest, offset, length });
+    const newBytes = known.has(piece.digest) ? 0 : await putPiece(sink, piece);
+    storedBytes += newBytes;
   };
 
   /** Waits for a free place, and tells of a failure at the first call after it. */
@@ -78,7 +91,9 @@ export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): Pa
       return extents;
     },
     addPiece: async (raw) => {
-      const extents: Extent[] = [];
+      const isZeros = raw.equals(ZEROS);
+      if (isZeros && zeros !== null) return zeros;
+      const extents: Extent[] = isZeros ? (zeros = []) : [];
       await launch(raw, [{ extents, offset: 0, length: raw.length }], null);
       return extents;
     },

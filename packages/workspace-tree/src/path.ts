@@ -5,6 +5,8 @@ export const TREE_LIMITS = {
   entries: 250_000,
   pathBytes: 4096,
   nameBytes: 255,
+  /** What Linux takes as the text of a link: it also needs a byte for the end. */
+  targetBytes: 4095,
   manifestBytes: 128 * 1024 * 1024,
 } as const;
 

@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { constants, zstdCompress, zstdDecompress } from "node:zlib";
+import { constants, createZstdCompress, zstdDecompress } from "node:zlib";
 import { TreeError } from "./tree-error.ts";
 
 /** Bytes of files as they are stored: zstd of up to 4 MiB, named by the SHA-256 of the stored bytes. */
 export type Piece = { readonly digest: string; readonly bytes: Uint8Array };
 
-/** Where pieces and manifests go. Durable when it resolves; storing what is there already is harmless. */
+/**
+ * Where pieces and manifests go. Durable when it resolves; storing what is there already is harmless. The bytes are the sink's
+ * until then, and not after it.
+ */
 export type BlobSink = { put(digest: string, bytes: Uint8Array): Promise<void> };
 
 /** Where they come from; null when it is not there. What it gives is not trusted: digests are checked here. */
@@ -16,7 +19,6 @@ export type BlobSource = { get(digest: string): Promise<Uint8Array | null> };
 /** Raw bytes of a piece. Small enough to be read for one small file, large enough that a tree has few of them. */
 export const PIECE_BYTES = 4 * 1024 * 1024;
 
-const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
 /** Level 1: on the machines this runs on, reading and hashing files is then no faster than compressing them. */
@@ -38,9 +40,36 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
 }
 
 export async function sealPiece(raw: Uint8Array): Promise<Piece> {
-  // With its size in the frame the result comes in one part: else the parts of what does not compress are put together.
-  const bytes = await compress(raw, { ...LEVEL, pledgedSrcSize: raw.byteLength });
+  const bytes = await compress(raw);
   return { digest: await digestOf(bytes), bytes };
+}
+
+/**
+ * As `zstdCompress`, which copies the whole result when it comes in parts: that of what does not compress does, because the
+ * last block is written at the end of the stream. The parts are of one memory as a rule, which is then taken as it is.
+ */
+function compress(raw: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    createZstdCompress({ ...LEVEL, pledgedSrcSize: raw.byteLength })
+      .on("data", (part: Buffer) => parts.push(part))
+      .once("error", reject)
+      .once("end", () => resolve(joinParts(parts)))
+      .end(raw);
+  });
+}
+
+/** The parts as one: without a copy when each begins in memory where the one before it ends. */
+export function joinParts(parts: readonly Buffer[]): Buffer {
+  const [first] = parts;
+  if (first === undefined) return Buffer.alloc(0);
+  let length = 0;
+  for (const part of parts) {
+    if (part.buffer !== first.buffer || part.byteOffset !== first.byteOffset + length)
+      return Buffer.concat(parts);
+    length += part.length;
+  }
+  return Buffer.from(first.buffer, first.byteOffset, length);
 }
 
 /**

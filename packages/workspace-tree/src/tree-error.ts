@@ -3,8 +3,6 @@ export type TreeErrorCode =
   | "invalid_path"
   /** The path leads through something that is not a directory, or names a directory where a file is meant. */
   | "wrong_kind"
-  /** A folder holds a name or a link target that cannot be kept, such as one that is not UTF-8. */
-  | "unstorable"
   /** More entries or bytes than a tree may have. */
   | "too_large"
   /** Stored bytes do not have their digest, or do not say what they should. */

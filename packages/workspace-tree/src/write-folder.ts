@@ -5,19 +5,20 @@ import {
   fchmodSync,
   fchownSync,
   fstatSync,
+  ftruncateSync,
   futimesSync,
   lchownSync,
   lutimesSync,
   mkdirSync,
   openSync,
   symlinkSync,
-  writeSync,
 } from "node:fs";
-import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { closeFolder, openChild, openRoot, placeOf, type OpenFolder } from "./folder.ts";
 import { fetchPiece, type BlobSource } from "./piece.ts";
 import { checkDigest, cut } from "./read-content.ts";
-import { cachedStat, RACY_MS, type StatCache } from "./stat-cache.ts";
+import { writeSparse } from "./write-sparse.ts";
+import { cachedStat, RACY_MS, type CachedStat, type StatCache } from "./stat-cache.ts";
 import {
   nameOf,
   parentOf,
@@ -43,12 +44,13 @@ const HELD_PIECES = 4;
  * Writes a tree into an empty folder: contents, modes, times, links as they are. Each content is checked before it is
  * written. Nothing is written over or through anything that is there.
  *
- * @returns the stat cache for the first commit of the folder; nobody may write into it before this resolves.
+ * @returns the stat cache for the first commit of the folder; nobody may write into it before this resolves. What was written
+ * last is not in it: a change right after this may give such a file no other time.
  * @throws TreeError `missing_blob`, `damaged`; an error with code `EEXIST` when the folder is not empty.
  */
 export async function writeFolder(root: string, tree: Tree, options: WriteFolderOptions): Promise<StatCache> {
   const pieces = createPieceReader(tree, options.source);
-  const cache: StatCache = new Map();
+  const written = createWrittenFiles();
   const open = [{ path: "", folder: openRoot(root), entry: null as DirectoryEntry | null }];
   const close = (): void => {
     const { folder, entry } = open.pop() as (typeof open)[number];
@@ -73,7 +75,7 @@ export async function writeFolder(root: string, tree: Tree, options: WriteFolder
           writeLink(folder, entry, options);
           break;
         case "file":
-          await writeFile(folder, entry, pieces, options, cache);
+          await writeFile(folder, entry, pieces, options, written);
           break;
       }
     }
@@ -81,9 +83,28 @@ export async function writeFolder(root: string, tree: Tree, options: WriteFolder
   } finally {
     for (const { folder } of open) closeFolder(folder);
   }
-  // From here on a change gives another time than the one in the cache.
-  await pause(RACY_MS);
-  return cache;
+  return written.toCache();
+}
+
+type WrittenFiles = { add(path: string, stat: CachedStat): void; toCache(): StatCache };
+
+function createWrittenFiles(): WrittenFiles {
+  const cache: StatCache = new Map();
+  /** The latest, in order. */
+  const latest: { path: string; at: number }[] = [];
+  return {
+    add: (path, stat) => {
+      const at = performance.now();
+      cache.set(path, stat);
+      latest.push({ path, at });
+      while (latest.length > 0 && (latest[0] as (typeof latest)[number]).at < at - RACY_MS) latest.shift();
+    },
+    toCache: () => {
+      const since = performance.now() - RACY_MS;
+      for (const { path, at } of latest) if (at >= since) cache.delete(path);
+      return cache;
+    },
+  };
 }
 
 function makeFolder(parent: OpenFolder, entry: DirectoryEntry, { owner }: WriteFolderOptions): OpenFolder {
@@ -106,23 +127,29 @@ async function writeFile(
   entry: FileEntry,
   pieces: PieceReader,
   { owner }: WriteFolderOptions,
-  cache: StatCache,
+  written: WrittenFiles,
 ): Promise<void> {
   const fd = openSync(placeOf(folder, nameOf(entry.path)), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
     const whole = createHash("sha256");
+    let position = 0;
     for (const { blob, offset, length } of entry.extents) {
       const bytes = cut(await pieces.get(blob), blob, offset, length);
       whole.update(bytes);
       // Of one piece the digest is known before anything is written.
       if (entry.extents.length === 1) checkDigest(entry, whole.copy().digest("hex"));
-      for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+      writeSparse(fd, bytes, position);
+      position += length;
+      // A piece that is there already, as the one of a hole is again and again, is not waited for.
+      if (position < entry.size) await turn();
     }
     checkDigest(entry, whole.digest("hex"));
+    // A hole at its end was not written.
+    ftruncateSync(fd, entry.size);
     if (owner !== undefined) fchownSync(fd, owner.uid, owner.gid);
     fchmodSync(fd, entry.mode);
     futimesSync(fd, entry.modifiedAt / 1000, entry.modifiedAt / 1000);
-    cache.set(entry.path, cachedStat(fstatSync(fd), entry));
+    written.add(entry.path, cachedStat(fstatSync(fd), entry));
   } finally {
     closeSync(fd);
   }

@@ -16,7 +16,7 @@ export function memoryBlobs(): MemoryBlobs {
   const stored = new Map<string, Uint8Array>();
   return {
     stored,
-    put: async (digest, bytes) => void stored.set(digest, bytes),
+    put: async (digest, bytes) => void stored.set(digest, Buffer.from(bytes)),
     get: async (digest) => stored.get(digest) ?? null,
   };
 }

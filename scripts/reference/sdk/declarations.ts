@@ -177,6 +177,8 @@ function declared(source: Source, file: string, name: string): Declaration | nul
 export function exportsOf(file: string): Declaration[] {
   const source = read(file);
   return (source.body as Any[]).flatMap((statement) => {
+    if (statement.type === "ExportAllDeclaration")
+      return exportsOf(path.resolve(path.dirname(file), statement.source.value));
     if (statement.type !== "ExportNamedDeclaration") return [];
     if (statement.declaration) {
       const id = statement.declaration.id ?? statement.declaration.declarations[0].id;

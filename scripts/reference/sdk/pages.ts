@@ -21,7 +21,14 @@ const prose = (doc: string): string =>
   doc
     .replaceAll(/\{@link (\w+)\}/g, "`$1`")
     .replaceAll(/^@param (\w+) (.*)$/gm, "- `$1`: $2")
-    .replaceAll(/^@throws (.*)$/gm, "Throws $1");
+    .replaceAll(/^@throws (.*)$/gm, "Throws $1")
+    .replaceAll(/^@example\n/gm, "");
+
+/** What a client does is shown, too: the test of the pages holds each example to the packages. */
+function requireExample(doc: string, name: string): void {
+  if (name.startsWith("client.") && !/^@example\n```ts\n/m.test(doc))
+    throw new Error(`${name} has no @example in its docstring.`);
+}
 
 function fieldsOf(owner: string, members: readonly Member[]): string {
   const fields = members.filter(({ isMethod }) => !isMethod);
@@ -36,10 +43,10 @@ function fieldsOf(owner: string, members: readonly Member[]): string {
 const methodsOf = (owner: string, call: string, members: readonly Member[]): string[] =>
   members
     .filter(({ isMethod }) => isMethod)
-    .map(
-      ({ name, signature, doc }) =>
-        `#### ${call}${name}\n\n${fenced(signature)}\n\n${prose(requireDoc(doc, `${owner}.${name}`))}`,
-    );
+    .map(({ name, signature, doc }) => {
+      requireExample(doc, `${call}${name}`);
+      return `#### ${call}${name}\n\n${fenced(signature)}\n\n${prose(requireDoc(doc, `${owner}.${name}`))}`;
+    });
 
 /** `RunsApi` is `client.runs`: its methods are called by that name. */
 const callOf = ({ name, members }: Declaration, clients: ReadonlyMap<string, string>): string => {
@@ -79,6 +86,8 @@ function clientCalls(declarations: readonly Declaration[]): Map<string, string> 
 }
 
 const isOwn = ({ from }: Declaration): boolean => from.startsWith("/");
+/** The objects of the wire in the SDK's spelling have a page of their own. */
+const isResource = ({ from }: Declaration): boolean => from === path.join(src, "client/resources.ts");
 const isOf = (folder: string, { from }: Declaration): boolean => from.startsWith(path.join(src, folder));
 
 function sdkPage(all: readonly Declaration[]): string {
@@ -97,14 +106,14 @@ function sdkPage(all: readonly Declaration[]): string {
     "## Types",
     ...of("type"),
     "## Errors",
-    "What durable calls reject with, and what code throws to say how an attempt goes on. Errors of a client are in " +
+    "What durable calls reject with, and what code throws to say how an attempt goes on. Every error of the SDK extends `KeelsonError`. Errors of a client are in " +
       "[the SDK: client](sdk-client.md#errors).",
     ...errors.map((declaration) => section(declaration, new Map())),
   );
 }
 
 function clientPage(all: readonly Declaration[]): string {
-  const shown = all.filter((declaration) => isOf("client", declaration));
+  const shown = all.filter((declaration) => isOf("client", declaration) && !isResource(declaration));
   const calls = clientCalls(all);
   const isError = ({ name }: Declaration): boolean => name.endsWith("Error");
   const isApi = ({ name, kind }: Declaration): boolean =>
@@ -113,25 +122,26 @@ function clientPage(all: readonly Declaration[]): string {
     shown.filter(chosen).map((declaration) => section(declaration, calls));
   return page(
     "The SDK: client",
-    "What `@keelson/sdk` exports for calling a server. Answers are the wire's objects, in snake_case, as [Objects](objects.md) lists them; " +
-      "options are in camelCase.",
+    "What `@keelson/sdk` exports for calling a server. Options and answers are in camelCase. The fields of the answers are in " +
+      "[Objects](objects.md). JSON of your own, such as a payload or metadata, is passed on as it is.",
     "## The client and its methods",
     ...list(isApi),
     "## Options and types",
     ...list((declaration) => !isApi(declaration) && !isError(declaration)),
     "## Errors",
-    "Every failure is a `KeelsonError`, of the class of its status. `code` is one of [these](errors.md).",
+    "Every error of the SDK extends `KeelsonError`. A request that fails rejects with an `ApiError` of the class of its status; `code` is one of [these](errors.md).",
     ...list(isError),
   );
 }
 
 function browserPage(all: readonly Declaration[], known: readonly Declaration[]): string {
-  const shown = all.filter((declaration) => isOwn(declaration));
+  const shown = all.filter((declaration) => isOwn(declaration) && !isResource(declaration));
   const isElsewhere = ({ name, from }: Declaration): boolean =>
     known.some((other) => other.name === name && other.from === from);
-  const elsewhere = shown
-    .filter(isElsewhere)
-    .map(({ name }) => `[\`${name}\`](sdk-client.md#${name.toLowerCase()})`);
+  const elsewhere = shown.filter(isElsewhere).map((declaration) => {
+    const { name } = declaration;
+    return `[\`${name}\`](${isOf("client", declaration) ? "sdk-client" : "sdk"}.md#${name.toLowerCase()})`;
+  });
   return page(
     "The SDK: browser",
     "What `@keelson/sdk/browser` exports: all that a web page needs, with public access tokens alone.",
@@ -147,8 +157,9 @@ function browserPage(all: readonly Declaration[], known: readonly Declaration[])
 function objectsPage(all: readonly Declaration[]): string {
   const schemas = contract as unknown as Record<string, Schema | undefined>;
   const names = new Set<string>();
-  for (const { name, from } of all)
-    if (from === "@keelson/contract") names.add(name.replace(/Resource$/, ""));
+  for (const declaration of all)
+    if (declaration.from === "@keelson/contract" || isResource(declaration))
+      names.add(declaration.name.replace(/Resource$/, ""));
   const sections = [...names].toSorted().map((name) => {
     const schema = schemas[name];
     if (schema?.properties === undefined) throw new Error(`${name} is no object of the contract.`);
@@ -156,7 +167,8 @@ function objectsPage(all: readonly Declaration[]): string {
   });
   return page(
     "Objects",
-    "The objects of the wire as the SDK and the API give them. Examples of each are in the [OpenAPI documents](../../openapi/) and on " +
+    "The objects of the API, with its names of their fields. The SDK gives the same objects with camelCase names: `created_at` is " +
+      "`createdAt`. Only the payload of a scheduled run, `ScheduledPayload`, has the API's names everywhere, as it is JSON of a run. Examples of each are in the [OpenAPI documents](../../openapi/) and on " +
       "`/docs` of a server. Later versions may add fields.",
     ...sections,
   );

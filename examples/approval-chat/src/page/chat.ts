@@ -83,7 +83,7 @@ async function converse(url: string, id: string): Promise<void> {
       onReconnect: () => showConnection("lost"),
     });
     for await (const record of records)
-      list.show(record.data, record.correlation_id ?? record.id, new Date(record.created_at));
+      list.show(record.data, record.correlationId ?? record.id, new Date(record.createdAt));
     composer.showProblem("This conversation has ended. Begin a new one.");
   } finally {
     composer.end();

@@ -20,13 +20,13 @@ export function createConversations(client: Client): Conversations {
     },
     async createToken(id, permission) {
       const type = permission === "session.input.send" ? permission : "session.output.read";
-      return (await client.publicAccessTokens.create({ type, session: id })).public_access_token;
+      return (await client.publicAccessTokens.create({ type, session: id })).publicAccessToken;
     },
     async end(id) {
       await client.sessions.cancel(id);
     },
     async belongsTo(id, visitor) {
-      return (await client.sessions.get(id)).external_id === externalId(visitor);
+      return (await client.sessions.get(id)).externalId === externalId(visitor);
     },
   };
 }

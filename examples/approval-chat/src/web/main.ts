@@ -6,4 +6,5 @@ import { startWeb } from "./start-web.ts";
 const config = readConfig(process.env, process.cwd());
 const { url, stop } = await startWeb(config);
 console.log(`Talk to the actor at ${url} (Keelson is at ${config.url}). Ctrl-C ends.`);
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void stop());
+let stopping: Promise<void> | undefined;
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void (stopping ??= stop()));

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { Client, KeelsonError } from "@keelson/sdk";
+import { Client, ApiError } from "@keelson/sdk";
 import { bundlePage } from "./bundle-page.ts";
 import type { Config } from "./config.ts";
 import { createConversations, type Conversations } from "./conversations.ts";
@@ -83,7 +83,7 @@ export async function startWeb({
       .catch((error: unknown): Answer => {
         console.error(error);
         // What Keelson refuses is said to the visitor: in an example it helps to see it.
-        const body = error instanceof KeelsonError ? error.message : "Something went wrong";
+        const body = error instanceof ApiError ? error.message : "Something went wrong";
         return { status: 502, type: "text/plain", body };
       })
       .then(({ status, type, body, headers: own }) => {

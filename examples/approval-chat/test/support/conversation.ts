@@ -4,7 +4,7 @@ import { completeToken } from "@keelson/sdk/browser";
 import type { ChatRecord } from "../../src/chat-records.ts";
 
 type Of<Type extends ChatRecord["type"]> = Extract<ChatRecord, { type: Type }>;
-type Said = { data: ChatRecord; correlation_id: string | null; sequence: number };
+type Said = { data: ChatRecord; correlationId: string | null; sequence: number };
 
 /** A conversation, read from the beginning and once. */
 export type Conversation = {
@@ -47,7 +47,7 @@ export async function openConversation(client: Client, url: string): Promise<Con
     },
     answersTo(correlationId) {
       const answers: string[] = [];
-      for (const { data, correlation_id: of } of records) {
+      for (const { data, correlationId: of } of records) {
         if (of !== correlationId) continue;
         if (data.type === "answer") answers.push("");
         if (data.type === "piece") answers[answers.length - 1] += data.text;

@@ -9,7 +9,7 @@ import {
 } from "@keelson/sdk";
 import { BROKEN_PROJECT } from "../broken-project.ts";
 import { proposeEdits } from "../model.ts";
-import { readFile, writeFile } from "../workspace-files.ts";
+import { writeFile } from "../workspace-files.ts";
 
 export type FixRequest = {
   /** How often the tests may be run. Default 5. */
@@ -42,7 +42,7 @@ async function prepare(workspace: RunWorkspace): Promise<string> {
 
 async function readFiles(workspace: RunWorkspace): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
-  for (const path of Object.keys(BROKEN_PROJECT.files)) files[path] = await readFile(workspace, path);
+  for (const path of Object.keys(BROKEN_PROJECT.files)) files[path] = await workspace.files.readText(path);
   return files;
 }
 
@@ -59,15 +59,15 @@ async function fix({ workspace, logger }: RunContext, maxRounds: number): Promis
   let version = base;
   const rounds: FixOutput["rounds"] = [];
   for (let round = 1; round <= maxRounds; round += 1) {
-    const { exit_code, stdout, stderr } = await workspace.exec(BROKEN_PROJECT.testCommand, {
+    const { exitCode, stdout, stderr } = await workspace.exec(BROKEN_PROJECT.testCommand, {
       timeout: TEST_TIMEOUT,
     });
     const testOutput = stdout + stderr;
     const failures = testOutput.split("\n").filter((line) => line.startsWith("not ok"));
-    logger.info(`Round ${round}: exit code ${exit_code}, ${failures.length} failing`);
-    if (exit_code === 0) {
+    logger.info(`Round ${round}: exit code ${exitCode}, ${failures.length} failing`);
+    if (exitCode === 0) {
       const changes = await step("list changes", () => listChanges(workspace.id, base, version));
-      rounds.push({ exit_code, failures, edits: [] });
+      rounds.push({ exit_code: exitCode, failures, edits: [] });
       return { workspace_id: workspace.id, base_version_id: base, version_id: version, changes, rounds };
     }
     const files = await readFiles(workspace);
@@ -78,7 +78,7 @@ async function fix({ workspace, logger }: RunContext, maxRounds: number): Promis
       version = await writeFile(workspace, path, content);
       logger.info(`${path}: ${why} (${version})`);
     }
-    rounds.push({ exit_code, failures, edits: edits.map(({ why }) => why) });
+    rounds.push({ exit_code: exitCode, failures, edits: edits.map(({ why }) => why) });
   }
   throw new NonRetryableError(
     `The tests still fail after ${maxRounds} rounds; see workspace ${workspace.id}`,

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -21,6 +21,8 @@ export type FixtureRepository = AsyncDisposable & {
 /** A repository in a folder of its own, made with nothing of this machine's git configuration. */
 export async function createFixtureRepository(): Promise<FixtureRepository> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "keelson-repository-")));
+  // Under an agent that is root, tasks have a user of their own.
+  await chmod(root, 0o755);
   const environment = { PATH: process.env["PATH"], GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" };
   const git = async (args: readonly string[], more: Record<string, string> = {}): Promise<string> =>
     (await run("git", args, { cwd: root, env: { ...environment, ...more } })).stdout;

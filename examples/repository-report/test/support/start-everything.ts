@@ -1,20 +1,24 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { Client } from "@keelson/sdk";
 import { createTestDatabase } from "../../../../packages/server/test/support/database.ts";
+import { removeTestFolder } from "../../../../packages/server/test/support/test-folder.ts";
 
-const ROOT = resolve(import.meta.dirname, "../../../..");
+export const ROOT = resolve(import.meta.dirname, "../../../..");
 const MAIN = join(ROOT, "packages/cli/src/main.ts");
 
 export type Everything = {
   client: Client;
   url: string;
+  /** Of the examples' project, as `client`. */
   apiKey: string;
+  /** `credentials.json`: of the project that is the person's own. */
+  credentials: { url: string; api_key: string };
   deploymentVersion: string;
   /** Of `keelson up`. */
   pid: number;
@@ -43,19 +47,20 @@ export async function startEverything(settings: Record<string, string> = {}): Pr
     child.kill("SIGTERM");
     await closed;
     await database.drop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeTestFolder(dataDir);
   };
   for await (const line of createInterface({ input: child.stdout })) {
     const { url, deployment_version: deploymentVersion } = JSON.parse(line) as {
       url: string;
       deployment_version: string;
     };
-    const credentials = JSON.parse(await readFile(join(dataDir, "credentials.json"), "utf8")) as {
-      api_key: string;
-    };
-    const apiKey = credentials.api_key;
+    const read = async (name: string): Promise<Everything["credentials"]> =>
+      JSON.parse(await readFile(join(dataDir, name), "utf8")) as Everything["credentials"];
+    const [credentials, examples] = [await read("credentials.json"), await read("examples.json")];
+    const apiKey = examples.api_key;
     const pid = child.pid as number;
-    return { client: new Client({ url, apiKey }), url, apiKey, deploymentVersion, pid, stop };
+    const client = new Client({ url, apiKey });
+    return { client, url, apiKey, credentials, deploymentVersion, pid, stop };
   }
   await stop();
   throw new Error(`keelson up ended: ${await said}`);

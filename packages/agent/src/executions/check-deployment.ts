@@ -1,50 +1,63 @@
 import type { DeploymentCheck, DeploymentChecked } from "@keelson/contract";
-import { BUNDLE_FORMAT_VERSION } from "@keelson/contract";
-import type { BundleCache } from "../bundles/bundle-cache.ts";
-import { describeDeath } from "../task-hosts/describe-death.ts";
+import { isBundleFormatVersion } from "@keelson/contract";
+import { classifyBoot } from "../deaths/classify-boot.ts";
+import type { HostSpec } from "../task-hosts/host-key.ts";
 import type { HostPool } from "../task-hosts/host-pool.ts";
-import { HostBootError } from "../task-hosts/host-run.ts";
+import { bootWhole, completeHostSpec, whileHeld, type HostMeans } from "./complete-host-spec.ts";
+import { projectStack, withoutRoot } from "./project-stack.ts";
+import { unknownFormat } from "./unknown-format.ts";
 
 const MESSAGE_CHARACTERS = 8192;
 const STACK_CHARACTERS = 65_536;
 
 /**
- * Boots a deployment's bundle without running anything of it. Throws when this worker could not even try (no download,
- * no process): then nothing is known about the bundle.
+ * Boots a deployment's bundle without running anything of it. What infrastructure does meanwhile (no download, no process,
+ * a process that is killed from outside) says nothing of the bundle: the check is then answered as interrupted.
  */
-export async function checkDeployment(
+export const checkDeployment = (
   check: DeploymentCheck,
-  bundles: BundleCache,
   hosts: HostPool,
+  means: HostMeans,
+): Promise<DeploymentChecked> =>
+  whileHeld({ digest: check.bundle_digest }, means, () => checkHeld(check, hosts, means));
+
+async function checkHeld(
+  check: DeploymentCheck,
+  hosts: HostPool,
+  means: HostMeans,
 ): Promise<DeploymentChecked> {
-  const { deployment_id, check_id, bundle_digest: digest } = check;
-  const fail = (message: string, stack: string | null): DeploymentChecked => ({
+  const { deployment_id, check_id, bundle_digest: digest, environment_id: environmentId } = check;
+  const fail = (
+    message: string,
+    stack: string | null,
+    status: "failed" | "interrupted" = "failed",
+  ): DeploymentChecked => ({
     deployment_id,
     check_id,
-    status: "failed",
+    status,
     error: {
       message: message.slice(0, MESSAGE_CHARACTERS),
       stack: stack === null ? null : stack.slice(0, STACK_CHARACTERS),
     },
   });
-  if (check.bundle_format_version !== BUNDLE_FORMAT_VERSION) {
-    return fail(
-      `The bundle has format version ${check.bundle_format_version}; this worker runs version ${BUNDLE_FORMAT_VERSION}.`,
-      null,
-    );
-  }
-  const bundlePath = await bundles.ensure(digest);
+  const { bundle_format_version: format } = check;
+  if (!isBundleFormatVersion(format)) return fail(unknownFormat(format), null);
+  let spec: HostSpec;
   try {
-    const entrypoints = await hosts.check({ digest, bundlePath, mode: "exclusive", memoryMb: null });
+    const asked = { environmentId, digest, format, secrets: {}, mode: "exclusive", memoryMb: null } as const;
+    const tier = { isolation: "process", folders: [] } as const;
+    spec = await completeHostSpec({ ...asked, ...tier }, null, means);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail(`The worker could not get the bundle: ${reason}`, null, "interrupted");
+  }
+  try {
+    const entrypoints = await bootWhole(spec, means, (whole) => hosts.check(whole));
     return { deployment_id, check_id, status: "ready", entrypoints };
   } catch (error) {
-    if (!(error instanceof HostBootError)) throw error;
-    if (error.thrown !== null) return fail(error.thrown.message, error.thrown.stack);
-    if (error.death === null || error.death.spawnError !== null || error.death.killCause === "stopped")
-      throw error;
-    if (error.death.killCause === "boot_timeout")
-      return fail("The bundle was not imported within 30 s; something at its top level does not end.", null);
-    const { message, stack } = describeDeath(error.death, null);
-    return fail(`The process ended while it imported the bundle. ${message}`, stack);
+    const outcome = classifyBoot(error, null);
+    if (outcome.blame === "infrastructure") return fail(outcome.message, null, "interrupted");
+    const { message, stack } = outcome.failure;
+    return fail(withoutRoot(message, spec.bundleRoot), stack && projectStack(stack, spec.bundleRoot));
   }
 }

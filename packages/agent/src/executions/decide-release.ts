@@ -1,6 +1,9 @@
 import { formatDuration, LIMITS, type FailureKind, type ReleaseOutcome } from "@keelson/contract";
-import { describeDeath } from "../task-hosts/describe-death.ts";
+import { classifyBoot } from "../deaths/classify-boot.ts";
+import { describeDeath } from "../deaths/death.ts";
+import { FolderUnavailable } from "../task-hosts/declared-folders.ts";
 import type { RunEnding } from "../task-hosts/host-run.ts";
+import { TierUnavailable } from "../task-hosts/task-tier.ts";
 
 export type ReleaseFailure = {
   kind: FailureKind;
@@ -43,6 +46,13 @@ export const CANCELLED: Release = { outcome: "cancelled", output: null, failure:
 /** Hands the lease back; the engine queues the run again. */
 export const REJECTED: Release = { outcome: "rejected", output: null, failure: null };
 
+/** Hands the lease back because infrastructure failed, saying how. */
+export const handedBack = (message: string): Release => ({
+  outcome: "rejected",
+  output: null,
+  failure: { kind: "lease_lost", message: cleanText(message), stack: null, retryable: true },
+});
+
 /** The run waits, and its journal has everything: it goes on elsewhere. */
 export const SUSPENDED: Release = { outcome: "suspended", output: null, failure: null };
 
@@ -74,11 +84,8 @@ export function decideRelease(ending: RunEnding, stop: Stop, limits: EndingFacts
     );
   }
   if (stop === "workspace_gone") {
-    return failed(
-      "lease_lost",
+    return handedBack(
       "The worker has lost the run's workspace, or it was deleted; what had changed since its last version is lost.",
-      null,
-      true,
     );
   }
   switch (ending.kind) {
@@ -88,6 +95,7 @@ export function decideRelease(ending: RunEnding, stop: Stop, limits: EndingFacts
       if (isHarmless(ending, limits)) return SUSPENDED;
       if (stop === "drained") return REJECTED;
       const { kind, message, stack, retryable } = describeDeath(ending.death, limits.memoryMb);
+      if (kind === "lease_lost") return handedBack(message);
       return failed(kind, message, stack, retryable);
     }
     case "result":
@@ -155,4 +163,22 @@ export function leavesCode(ending: RunEnding): boolean {
   if (ending.kind !== "result") return false;
   const { result } = ending;
   return result?.outcome === "suspended" || (result?.outcome === "failed" && result.codeLeft === true);
+}
+
+/** Nothing was started: the worker lacks something for it. */
+export function decidePreparation(error: unknown): Release {
+  const reason = error instanceof Error ? error.message : String(error);
+  // Another worker may have the folder; that none has is for who declared it to see.
+  if (error instanceof FolderUnavailable) return failed("application_error", reason, null, true);
+  return handedBack(
+    error instanceof TierUnavailable ? reason : `The worker could not get the bundle: ${reason}`,
+  );
+}
+
+/** A bundle did not come up. */
+export function decideBoot(error: unknown, memoryMb: number | null): Release {
+  const outcome = classifyBoot(error, memoryMb);
+  if (outcome.blame === "infrastructure") return handedBack(outcome.message);
+  const { kind, message, stack, retryable } = outcome.failure;
+  return failed(kind, message, stack, retryable);
 }

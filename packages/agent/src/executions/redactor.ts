@@ -2,6 +2,7 @@ import type { LogStream } from "@keelson/contract";
 
 /** What stands in the output in place of a secret's value. */
 const REDACTED = "[redacted]";
+const NOTHING = Buffer.alloc(0);
 const REDACTED_BYTES = Buffer.from(REDACTED);
 
 /** Shorter values are not looked for: they are parts of ordinary words, and output without these cannot be read. */
@@ -34,7 +35,9 @@ export function createRedactor(
     text,
     json: (value) => redactJson(text, value),
     write: (stream, bytes) => {
-      const { clean, rest } = redactBytes(patterns, Buffer.concat([held[stream], bytes]));
+      const before = held[stream];
+      const all = before.length === 0 ? bytes : Buffer.concat([before, bytes]);
+      const { clean, rest } = redactBytes(patterns, all);
       held[stream] = rest;
       if (clean.length > 0) output(stream, clean);
     },
@@ -47,6 +50,9 @@ export function createRedactor(
   };
 }
 
+/** Each run has a token of its own, so the tokens of a process's earlier runs are known by their form. */
+const RUN_TOKEN = /kl_run_[0-9A-Za-z]+/g;
+
 /** Values that runs of one process were given over time: it may still say them when no run is there to say it for. */
 export function createGivenSecrets(): {
   add(secrets: Readonly<Record<string, string>>): void;
@@ -57,7 +63,7 @@ export function createGivenSecrets(): {
     add: (secrets) => {
       for (const value of Object.values(secrets)) values.add(value);
     },
-    redact: (text) => redactText(patternsOf([...values]), text),
+    redact: (text) => redactText(patternsOf([...values]), text).replace(RUN_TOKEN, REDACTED),
   };
 }
 
@@ -91,6 +97,8 @@ function redactBytes(patterns: readonly Buffer[], bytes: Buffer): { clean: Buffe
     from = found.at + found.length;
   }
   const rest = bytes.length - heldBackBytes(patterns, bytes, from);
+  // Nearly all output: nothing to take out, and nothing that is copied.
+  if (from === 0 && rest === bytes.length) return { clean: bytes, rest: NOTHING };
   parts.push(bytes.subarray(from, rest));
   return { clean: Buffer.concat(parts), rest: Buffer.from(bytes.subarray(rest)) };
 }

@@ -1,4 +1,12 @@
-import type { Cancellation, RenewResponse, Resumption, Worker, WorkerHeartbeat } from "@keelson/contract";
+import {
+  LIMITS,
+  type Cancellation,
+  type HeldSecret,
+  type RenewResponse,
+  type Resumption,
+  type WorkerHeard,
+  type WorkerHeartbeat,
+} from "@keelson/contract";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import { pause } from "../pause.ts";
@@ -22,6 +30,9 @@ export type RenewalLoopOptions = {
   /** The server says that this worker is to end. */
   drain(): void;
   inUse(): NonNullable<WorkerHeartbeat["in_use"]>;
+  heldSecrets(): HeldSecret[];
+  /** Of those held these were replaced. */
+  supersede(versions: HeldSecret[]): void;
   signal: AbortSignal;
 };
 
@@ -73,11 +84,20 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
 }
 
 async function heartbeat(options: RenewalLoopOptions): Promise<void> {
-  const body: WorkerHeartbeat = { in_use: options.inUse() };
-  const { status } = await options.client.post<Worker>("heartbeat", JSON.stringify(body), {
-    timeoutMs: options.intervalMs(),
-    signal: options.signal,
-  });
+  const held = options.heldSecrets().slice(0, LIMITS.heldSecrets);
+  const body: WorkerHeartbeat = {
+    in_use: options.inUse(),
+    ...(held.length > 0 && { held_secrets: held }),
+  };
+  const { status, superseded_secrets } = await options.client.post<WorkerHeard>(
+    "heartbeat",
+    JSON.stringify(body),
+    {
+      timeoutMs: options.intervalMs(),
+      signal: options.signal,
+    },
+  );
+  options.supersede(superseded_secrets);
   if (status === "draining" || status === "drained") options.drain();
 }
 

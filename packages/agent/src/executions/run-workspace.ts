@@ -1,14 +1,16 @@
-import type { AttachedWorkspace, Execution, ExecResult } from "@keelson/contract";
+import type { AttachedWorkspace, Execution, ExecResult, FileCall } from "@keelson/contract";
 import type { CallAnswer } from "../host/frames.ts";
 import { pause } from "../pause.ts";
 import { ServiceError } from "../protocol/service-error.ts";
 import type { WorkerClient } from "../protocol/worker-client.ts";
 import type { Random } from "../random.ts";
 import { WorkspaceGone } from "../workspaces/attachments.ts";
-import type { AttachedRun } from "../workspaces/held-workspace.ts";
+import type { AttachedRun } from "../workspaces/attachments.ts";
 import { insist } from "../workspaces/insist.ts";
+import type { SandboxUser } from "../sandboxes/sandbox-user.ts";
 import type { WorkspaceLoop } from "../workspaces/workspace-loop.ts";
-import { failed, REJECTED, type Release } from "./decide-release.ts";
+import { InfrastructureError } from "../deaths/death.ts";
+import { failed, handedBack, REJECTED, type Release } from "./decide-release.ts";
 
 export type WorkspaceAccess = {
   client: WorkerClient;
@@ -22,6 +24,8 @@ export const LEASE_LOST = "lease_lost";
 
 /** One for all: to make such an error costs more than all else that the end of a run without a workspace does. */
 const ENDED = new DOMException("The execution is over on this worker.", "AbortError");
+
+const NO_FILES = { code: "not_found", message: "The run has no workspace on this worker." };
 
 /** How soon it is looked again how a command ended whose end was not heard of. */
 const LOOK_AGAIN_MS = 5_000;
@@ -50,6 +54,11 @@ export class RunWorkspace {
   get place(): { id: string; path: string } | null {
     const { workspace_id: id } = this.#execution.run;
     return id === null || this.#attached === null ? null : { id, path: this.#attached.path };
+  }
+
+  /** As whom its code may work in the files by path; null without a workspace, or when it may not. */
+  get user(): SandboxUser | null {
+    return this.#attached?.user ?? null;
   }
 
   /** Resolves when the code is to stop because its workspace is gone; never without one. */
@@ -84,7 +93,8 @@ export class RunWorkspace {
   async committed(release: Release): Promise<Release> {
     if (this.#attached === null || release.outcome === "rejected") return release;
     try {
-      await Promise.race([this.#attached.commit(), this.#lost()]);
+      const { files, commit } = this.#attached;
+      await Promise.race([files.end().then(commit), this.#lost()]);
       return release;
     } catch (error) {
       if (release.outcome === "failed" || release.outcome === "cancelled") return release;
@@ -128,6 +138,13 @@ export class RunWorkspace {
     }
   }
 
+  /** Reads or changes its files; null when the execution is over. */
+  async file(call: FileCall): Promise<CallAnswer | null> {
+    const { signal } = this.#over;
+    const answer = await this.#attached?.files.answer(call);
+    return signal.aborted ? null : (answer ?? { refusal: NO_FILES });
+  }
+
   async #isGoneSoon(): Promise<boolean> {
     const { signal } = this.#over;
     const isGone = this.gone.then(() => true);
@@ -137,6 +154,7 @@ export class RunWorkspace {
   /** The execution has ended here. */
   end(): void {
     this.#over.abort(ENDED);
+    void this.#attached?.files.end();
     this.#attached?.detach();
   }
 
@@ -158,6 +176,7 @@ function endingOf(error: unknown): Release | typeof LEASE_LOST {
   if (error instanceof WorkspaceGone) return REJECTED;
   if (error instanceof ServiceError && error.code === "workspace_busy") return REJECTED;
   if (error instanceof ServiceError) return failed("application_error", error.message, null, false);
+  if (error instanceof InfrastructureError) return handedBack(error.message);
   const reason = error instanceof Error ? error.message : String(error);
   return failed("application_error", `The workspace could not be prepared: ${reason}`, null, true);
 }

@@ -1,5 +1,5 @@
 import {
-  BUNDLE_FORMAT_VERSION,
+  isBundleFormatVersion,
   LIMITS,
   parseDuration,
   type DurableCall,
@@ -7,24 +7,29 @@ import {
   type OperationKind,
   type WaitState,
 } from "@keelson/contract";
-import type { BundleCache } from "../bundles/bundle-cache.ts";
-import type { HostEvent } from "../host/frames.ts";
+import type { CallAnswer, HostEvent } from "../host/frames.ts";
 import type { Logger } from "../log.ts";
 import { LogBuffer } from "../reporter/log-buffer.ts";
 import type { LeaseChannel } from "../reporter/lease-channel.ts";
 import type { Reporter } from "../reporter/reporter.ts";
 import type { HostPool } from "../task-hosts/host-pool.ts";
-import type { HostSpec } from "../task-hosts/host-process.ts";
+import type { HostSpec } from "../task-hosts/host-key.ts";
 import type { HostRun, RunEnding, RunSink } from "../task-hosts/host-run.ts";
 import type { TaskHost } from "../task-hosts/task-host.ts";
+import { projectStack, withoutRoot } from "./project-stack.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
-import { bootFailure } from "./boot-failure.ts";
+import { bootWhole, completeHostSpec, whileHeld } from "./complete-host-spec.ts";
+import type { AskedHostSpec, HostMeans } from "./complete-host-spec.ts";
+import { unknownFormat } from "./unknown-format.ts";
 import { Deadline } from "./deadline.ts";
 import {
   CANCELLED,
   cleanText,
+  decideBoot,
+  decidePreparation,
   decideRelease,
   failed,
+  handedBack,
   leavesCode,
   REJECTED,
   type Release,
@@ -40,8 +45,9 @@ const RESUME_BYTES = 512 * 1024;
 const DEADLINE_GRACE_MS = 1_000;
 const EVENT_MESSAGE_CHARACTERS = 4096;
 
-export type ExecutionContext = {
-  bundles: BundleCache;
+export type ExecutionContext = HostMeans & {
+  /** Where code of runs reaches the server. */
+  serverUrl: string;
   hosts: HostPool;
   reporter: Reporter;
   workspaces: WorkspaceAccess;
@@ -75,6 +81,8 @@ export class RunningExecution {
   readonly #context: ExecutionContext;
   readonly #logs: LogBuffer;
   readonly #redactor: Redactor;
+  /** Where its bundle's files are, as soon as they are there. */
+  #bundleRoot: string | null = null;
   readonly #maxDurationMs: number | null;
   readonly #halted = Promise.withResolvers<null>();
   #stop: Stop = null;
@@ -127,7 +135,10 @@ export class RunningExecution {
       timestamp: () => context.timestamp(),
       send: (chunks) => this.channel.logs(chunks),
     });
-    this.#redactor = createRedactor(execution.secrets, (stream, bytes) => this.#logs.write(stream, bytes));
+    this.#redactor = createRedactor(
+      { ...execution.secrets, run_token: execution.run_token },
+      (stream, bytes) => this.#logs.write(stream, bytes),
+    );
   }
 
   /** The code has begun; before that the lease can go back without a trace. */
@@ -142,7 +153,7 @@ export class RunningExecution {
       // Nothing in there is expected to throw: what does is ours, and another worker may do better.
       this.#context.logger.error({ err, runId: this.execution.run.id }, "an execution broke in the agent");
       this.#host?.kill("stopped");
-      this.#release(REJECTED);
+      this.#release(handedBack("The worker could not run it: see the error in its agent's log."));
     } finally {
       this.#workspace.end();
       this.#context.onEnded(this);
@@ -214,11 +225,14 @@ export class RunningExecution {
       },
       call: (id, call) => this.#call(id, call),
       awake: () => this.#parking.refused(),
-      execResult: (id, execId) => void this.#execResult(id, execId),
+      execResult: (id, execId) => void this.#answer(id, this.#workspace.result(execId)),
+      file: (id, call) => void this.#answer(id, this.#workspace.file(call)),
     };
     const declared = { kind: entrypoint.kind, declaredId: entrypoint.declared_id };
     const workspace = this.#workspace.place;
-    this.#run = host.run({ entrypoint: declared, run, secrets, journal, waits, session, workspace }, sink);
+    const access = { url: this.#context.serverUrl, credential: this.execution.run_token };
+    const input = { entrypoint: declared, run, secrets, journal, waits, session, workspace, access };
+    this.#run = host.run(input, sink);
     void this.#workspace.gone.then(() => this.#halt("workspace_gone", DEADLINE_GRACE_MS));
     if (this.#settledEarly.length > 0) this.resume(this.#settledEarly.splice(0));
     this.#deadline.run();
@@ -233,8 +247,8 @@ export class RunningExecution {
     this.#release(await this.#workspace.committed(this.#decide(ending)));
   }
 
-  async #execResult(id: number, execId: string): Promise<void> {
-    const answer = await this.#workspace.result(execId);
+  async #answer(id: number, answering: Promise<CallAnswer | null>): Promise<void> {
+    const answer = await answering;
     if (answer !== null && this.#run !== null) this.#host?.answer(this.#run.n, id, answer);
   }
 
@@ -258,21 +272,17 @@ export class RunningExecution {
 
   /** Fetches the bundle and boots a host; ends the execution and gives null when that fails or a stop comes first. */
   async #prepare(): Promise<TaskHost | null> {
-    const { bundle_format_version: format, bundle_digest: digest, entrypoint } = this.execution;
-    if (format !== BUNDLE_FORMAT_VERSION) {
-      this.#release(
-        failed(
-          "bundle_error",
-          `The bundle has format version ${format}; this worker runs version ${BUNDLE_FORMAT_VERSION}.`,
-          null,
-          false,
-        ),
-      );
+    const { bundle_format_version: format, bundle_digest: digest, entrypoint, run } = this.execution;
+    if (!isBundleFormatVersion(format)) {
+      this.#release(failed("bundle_error", unknownFormat(format), null, false));
       return null;
     }
     if (!(await this.#attach())) return null;
-    const spec = { digest, mode: entrypoint.execution, memoryMb: entrypoint.memory_mb };
-    const acquiring = this.#acquire(spec);
+    const { environment_id: environmentId } = run;
+    const { secret_versions: secrets } = this.execution;
+    const { execution: mode, memory_mb: memoryMb, isolation = "process", folders = [] } = entrypoint;
+    const spec = { environmentId, secrets, digest, format, mode, memoryMb, isolation, folders };
+    const acquiring = whileHeld(spec, this.#context, () => this.#acquire(spec));
     const host = await Promise.race([acquiring, this.#halted.promise]);
     if (host !== null && this.#stop === null && !this.channel.dropped) return host;
     // Whatever still comes of it is for the next run.
@@ -283,29 +293,31 @@ export class RunningExecution {
 
   /** Puts the run's workspace here; ends the execution and gives false when that fails or a stop comes first. */
   async #attach(): Promise<boolean> {
-    const problem = await Promise.race([this.#workspace.attach(), this.#halted.promise]);
+    const problem = await Promise.race([this.#stop ? null : this.#workspace.attach(), this.#halted.promise]);
     if (problem === LEASE_LOST) this.lose();
     else if (problem !== null) this.#release(problem);
     else if (this.#stop !== null) this.#release(this.#stop === "cancelled" ? CANCELLED : REJECTED);
     return problem === null && this.#stop === null && !this.channel.dropped;
   }
 
-  async #acquire(spec: Omit<HostSpec, "bundlePath">): Promise<TaskHost | null> {
-    let bundlePath: string;
+  async #acquire(spec: AskedHostSpec): Promise<TaskHost | null> {
+    let complete: HostSpec;
     try {
-      bundlePath = await this.#context.bundles.ensure(spec.digest);
+      complete = await completeHostSpec(spec, this.#workspace.user, this.#context);
     } catch (err) {
       this.#context.logger.warn(
         { err, runId: this.execution.run.id },
-        "a run is handed back: its bundle is not available",
+        "a run does not begin here: its process could not be prepared",
       );
-      this.#release(REJECTED);
+      this.#release(decidePreparation(err));
       return null;
     }
+    this.#bundleRoot = complete.bundleRoot;
     try {
-      return await this.#context.hosts.acquire({ ...spec, bundlePath });
+      const { hosts } = this.#context;
+      return await bootWhole(complete, this.#context, (whole) => hosts.acquire(whole));
     } catch (error) {
-      this.#release(bootFailure(error, spec.memoryMb));
+      this.#release(decideBoot(error, spec.memoryMb));
       return null;
     }
   }
@@ -338,7 +350,10 @@ export class RunningExecution {
     const { message, stack } = error;
     // What takes a value's place may be longer than it.
     const redact = (text: string): string => cleanText(this.#redactor.text(text));
-    return { ...error, message: redact(message), stack: stack === null ? null : redact(stack) };
+    const root = this.#bundleRoot;
+    if (root === null) return { ...error, message: redact(message), stack: stack && redact(stack) };
+    const shown = stack && redact(projectStack(stack, root));
+    return { ...error, message: redact(withoutRoot(message, root)), stack: shown };
   }
 
   #event(event: HostEvent): void {

@@ -1,4 +1,11 @@
-import type { CallRefusal, DurableCall, ExecResult, RuntimeHost, WaitState } from "@keelson/contract";
+import type {
+  CallRefusal,
+  DurableCall,
+  ExecResult,
+  FileCall,
+  RuntimeHost,
+  WaitState,
+} from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
 import type { CallAnswer } from "./frames.ts";
 
@@ -9,7 +16,7 @@ export type DurablePort = {
   /** True when the run only waited, and so ends now. */
   suspend(): boolean;
   /** The side of the runtime. */
-  host: Pick<RuntimeHost, "call" | "execResult" | "onSettled" | "onSuspend">;
+  host: Pick<RuntimeHost, "call" | "execResult" | "file" | "onSettled" | "onSuspend">;
 };
 
 function toError({ code, message }: { code: string; message: string }): CallRefusal {
@@ -46,6 +53,9 @@ export function openDurablePort(n: number, pipe: AgentPipe): DurablePort {
       // What each kind of call answers is the server's word; the agent passes it on unread.
       call: call as RuntimeHost["call"],
       execResult: (execId) => ask((id) => pipe.send(["exec_result", n, id, execId])) as Promise<ExecResult>,
+      file: ((asked: FileCall) => ask((id) => pipe.send(["file", n, id, asked]))) as NonNullable<
+        RuntimeHost["file"]
+      >,
       onSettled(listener) {
         onSettled = listener;
       },

@@ -1,4 +1,4 @@
-import { writeSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import type { BundleModule } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
 import { describeThrown } from "./load-bundle.ts";
@@ -21,19 +21,6 @@ const drained = (stream: NodeJS.WriteStream): Promise<void> =>
     ? Promise.resolve()
     : new Promise((resolve) => stream.write("", () => resolve()));
 
-/** Both pipes get the marker behind everything the run wrote, so that the agent knows it has read all of it. */
-async function markEnd(marker: string): Promise<void> {
-  await drained(process.stdout);
-  await drained(process.stderr);
-  for (const fd of [1, 2]) {
-    try {
-      writeSync(fd, marker, null, "latin1");
-    } catch {
-      // The run closed its own output; the agent sees the pipe end and needs no marker.
-    }
-  }
-}
-
 /** Runs one attempt at a time in this process. */
 export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
   let current: number | null = null;
@@ -50,15 +37,19 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
   };
   process.on("uncaughtException", fail);
 
-  return async ({ marker, ...given }: GivenAttempt): Promise<void> => {
+  return async (given: GivenAttempt): Promise<void> => {
     const { n } = given;
     current = n;
     const log = (stream: "stdout" | "stderr", text: string) => void process[stream].write(text);
     const result = await runAttempt(bundle, { ...given, log }, pipe);
-    await markEnd(marker);
+    // Its output is in the pipes before its end is, so that the agent finds all of it there.
+    await drained(process.stdout);
+    await drained(process.stderr);
     current = null;
     pipe.send(["end", n, result]);
     pipe.flush();
-    if (process.cwd() !== home) process.chdir(home);
+    // Whatever the run did to it, the next one begins where this one did.
+    mkdirSync(home, { recursive: true });
+    process.chdir(home);
   };
 }

@@ -4,6 +4,7 @@ import type {
   ExecuteInput,
   ExecuteResult,
   ExecutionMode,
+  FileCall,
   LogStream,
   MetadataChange,
   WaitState,
@@ -35,12 +36,15 @@ export type HostEvent = {
 
 export type Thrown = { message: string; stack: string | null };
 
+/** What a path is to be, as `dev:ino`. */
+export type ExpectedFolder = { path: string; identity: string };
+
 export type StopCause = "cancelled" | "timed_out" | "stopped";
 
 export type ToHost =
-  | ["boot", { path: string; mode: ExecutionMode }]
-  /** `marker` ends the run's output on both pipes of an exclusive host. */
-  | ["run", number, RunInput, string]
+  /** `folders` of a host in a sandbox, which says then that it is up, looks whether they are as expected, and how it exits. */
+  | ["boot", { path: string; mode: ExecutionMode; folders: readonly ExpectedFolder[] | null }]
+  | ["run", number, RunInput]
   | ["stop", number, StopCause]
   /** Answers the run's durable call of that number. */
   | ["answer", number, number, CallAnswer]
@@ -53,6 +57,11 @@ export type ToHost =
 export type FromHost =
   | ["ready", HostEntrypoint[]]
   | ["boot_failed", Thrown]
+  /** It runs in its sandbox; nothing of the bundle does yet. */
+  | ["up"]
+  /** Its sandbox is not as it should be. */
+  | ["unfit", string]
+  | ["exiting", number]
   /** Output of a run in a shared process. */
   | ["text", number, LogStream, string]
   | ["bytes", number, LogStream, string]
@@ -62,6 +71,8 @@ export type FromHost =
   | ["call", number, number, DurableCall]
   /** Asks how a command ended; numbered with the durable calls, and answered as they are. */
   | ["exec_result", number, number, string]
+  /** Reads or changes files of the run's workspace; numbered and answered in the same way. */
+  | ["file", number, number, FileCall]
   | ["awake", number]
   | ["end", number, ExecuteResult]
   /** An error that nothing caught: the run's failure, and the end of an exclusive process. */

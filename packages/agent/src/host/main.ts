@@ -6,7 +6,8 @@ import type { ExecutionMode } from "@keelson/contract";
 import { openAgentPipe } from "./agent-pipe.ts";
 import { createExclusiveRunner, makeOutputSynchronous } from "./exclusive.ts";
 import { openDurablePort, type DurablePort } from "./durable-port.ts";
-import type { RunInput, ToHost } from "./frames.ts";
+import { isAsExpected } from "./expected-folders.ts";
+import type { ExpectedFolder, RunInput, ToHost } from "./frames.ts";
 import { describeThrown, loadBundle } from "./load-bundle.ts";
 import { stopReason, type GivenAttempt } from "./run-attempt.ts";
 import { createSharedRunner } from "./shared.ts";
@@ -22,14 +23,17 @@ const endGroup = (): void => {
 };
 
 const pipe = openAgentPipe(receive, endGroup);
+// What its agent is told to end with is for the agent, which lets runs finish.
+for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] as const) process.on(signal, () => undefined);
 
 function receive(message: ToHost): void {
   switch (message[0]) {
     case "boot":
-      void boot(message[1].path, message[1].mode);
+      if (message[1].folders === null || isFit(message[1].folders))
+        void boot(message[1].path, message[1].mode);
       return;
     case "run":
-      start(message[1], message[2], message[3]);
+      start(message[1], message[2]);
       return;
     case "stop":
       attempts.get(message[1])?.stop.abort(stopReason(message[2]));
@@ -51,6 +55,20 @@ function receive(message: ToHost): void {
   }
 }
 
+/** Of a host in a sandbox, before anything of the bundle runs: later code could say the same of itself. */
+function isFit(folders: readonly ExpectedFolder[]): boolean {
+  process.on("exit", (code) => {
+    pipe.send(["exiting", code]);
+    pipe.flush();
+  });
+  pipe.send(["up"]);
+  const changed = folders.find((folder) => !isAsExpected(folder));
+  if (changed !== undefined)
+    pipe.send(["unfit", `The folder ${changed.path} was replaced while the task's sandbox was set up.`]);
+  pipe.flush();
+  return changed === undefined;
+}
+
 async function boot(path: string, mode: ExecutionMode): Promise<void> {
   makeOutputSynchronous();
   try {
@@ -63,9 +81,9 @@ async function boot(path: string, mode: ExecutionMode): Promise<void> {
   pipe.flush();
 }
 
-function start(n: number, input: RunInput, marker: string): void {
+function start(n: number, input: RunInput): void {
   const stop = new AbortController();
   const port = openDurablePort(n, pipe);
   attempts.set(n, { stop, port });
-  void runner?.({ n, input, marker, signal: stop.signal, port }).then(() => attempts.delete(n));
+  void runner?.({ n, input, signal: stop.signal, port }).then(() => attempts.delete(n));
 }

@@ -22,13 +22,11 @@ export function stopReason(cause: StopCause): Error {
 export type GivenAttempt = {
   n: number;
   input: RunInput;
-  /** Ends the run's output on both pipes of an exclusive host. */
-  marker: string;
   signal: AbortSignal;
   port: DurablePort;
 };
 
-export type Attempt = Omit<GivenAttempt, "marker"> & {
+export type Attempt = GivenAttempt & {
   log(stream: LogStream, text: string): void;
 };
 

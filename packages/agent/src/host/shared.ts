@@ -37,7 +37,7 @@ export function createSharedRunner(bundle: BundleModule, pipe: AgentPipe) {
   attribute("stdout");
   attribute("stderr");
 
-  return async ({ marker: _marker, ...given }: GivenAttempt): Promise<void> => {
+  return async (given: GivenAttempt): Promise<void> => {
     const { n } = given;
     const log = (stream: LogStream, text: string) => pipe.send(["text", n, stream, text]);
     const result = await running.run(n, () => runAttempt(bundle, { ...given, log }, pipe));

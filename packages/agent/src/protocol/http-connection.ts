@@ -16,6 +16,7 @@ export type HttpRequest = {
 export type HttpReply = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
 export type HttpConnection = {
+  /** When a success is told, the body has been sent: its memory is the caller's again. */
   send(request: HttpRequest): Promise<HttpReply>;
   close(): void;
 };
@@ -59,13 +60,18 @@ export function openHttpConnection(url: string): HttpConnection {
         { ...target, method: request.method, path: prefix + request.path, headers },
         (incoming) => {
           const parts: Buffer[] = [];
-          incoming.on("data", (part: Buffer) => parts.push(part));
-          incoming.on("error", fail);
-          incoming.on("end", () => {
+          const { statusCode: status = 0, headers } = incoming;
+          const settle = (): void => {
             clearTimeout(timer);
             request.signal?.removeEventListener("abort", abort);
             const body = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-            resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
+            resolve({ status, headers, body });
+          };
+          incoming.on("data", (part: Buffer) => parts.push(part));
+          incoming.on("error", fail);
+          incoming.on("end", () => {
+            if (status < 300 && !outgoing.writableFinished) outgoing.once("finish", settle);
+            else settle();
           });
         },
       );

@@ -1,8 +1,7 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SupervisorOptions } from "../supervisor/calls.ts";
-import { accountFiles } from "./bubblewrap-arguments.ts";
-import { giveFolder } from "./give-folder.ts";
+import { workspaceAccounts } from "./bubblewrap-arguments.ts";
 import { chooseUid, type Sandbox } from "./sandbox.ts";
 import { buildSeccompFilter } from "./seccomp-filter.ts";
 
@@ -11,14 +10,16 @@ type Preparation = Pick<
   "materializationId" | "folder" | "surroundings" | "means" | "limits"
 >;
 
-/** Makes what a workspace's sandbox needs: its own uid over the files, and what bubblewrap reads. */
-export async function prepareSandbox(options: Preparation): Promise<Sandbox> {
+/** Makes what a workspace's sandbox needs besides its files (see `giveToSandbox`): its uid, and what bubblewrap reads. */
+export function prepareSandbox(options: Preparation): Sandbox {
   const { materializationId, folder, surroundings, means, limits } = options;
   const uid = chooseUid(means, surroundings, materializationId);
-  if (uid !== null) await giveFolder(surroundings.root, uid);
-  const sandbox: Sandbox = { materializationId, means, surroundings, limits, uid, folder, files: [] };
+  const sandbox: Sandbox = {
+    ...{ materializationId, means, surroundings, limits, uid, folder, files: [] },
+    noNewPrivileges: hasNoNewPrivileges(),
+  };
   if (surroundings.isolation !== "namespace") return sandbox;
-  const { passwd, group } = accountFiles(sandbox);
+  const { passwd, group } = workspaceAccounts(sandbox);
   const pinned = means.tools.taskset !== null && surroundings.resources.cpu !== null;
   // In the order of their descriptors.
   const contents = { seccomp: buildSeccompFilter(process.arch, { pinned }), passwd, group };
@@ -29,4 +30,13 @@ export async function prepareSandbox(options: Preparation): Promise<Sandbox> {
     return path;
   });
   return sandbox;
+}
+
+function hasNoNewPrivileges(): boolean {
+  try {
+    return /^NoNewPrivs:\t1$/m.test(readFileSync("/proc/self/status", "latin1"));
+  } catch {
+    // Not on Linux.
+    return false;
+  }
 }

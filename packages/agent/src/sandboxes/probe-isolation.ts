@@ -1,23 +1,19 @@
 import { spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Isolation } from "@keelson/contract";
+import { LIMITS, type Isolation, type RegisterWorker } from "@keelson/contract";
 import type { Surroundings } from "../supervisor/calls.ts";
-import { launchExec } from "../supervisor/launch.ts";
-import { prepareSandbox } from "./prepare-sandbox.ts";
-import { buildCommand } from "./sandbox-command.ts";
 import {
-  DEFAULT_LIMITS,
   identityArguments,
   SYSTEM_PATH,
   type BubblewrapMeans,
   type SandboxMeans,
   type UidRange,
 } from "./sandbox.ts";
+import { tryTier } from "./try-tier.ts";
+import { WORKSPACE_UIDS } from "./uid-ranges.ts";
 
-/** What this machine can give, found out by running a program in each. */
+/** What this machine can give, found out by running a program in each tier that attacks it. */
 export type IsolationProbe = {
   /** The strongest that works. */
   isolation: Isolation;
@@ -25,12 +21,6 @@ export type IsolationProbe = {
   /** What does not work and why, for the log and for whoever is refused. */
   problems: string[];
 };
-
-/** Far from the uids that systems and people use; and, where a container maps only 65,536, below its end. */
-const UID_RANGES: readonly UidRange[] = [
-  { first: 0x70000000, count: 0x01000000 },
-  { first: 20_000, count: 40_000 },
-];
 
 const probes = new Map<string, Promise<IsolationProbe>>();
 
@@ -59,8 +49,25 @@ export function meetsIsolation(
   return null;
 }
 
-async function runProbe(dataDir: string): Promise<IsolationProbe> {
-  const tools = await findTools();
+/** What the server is told; programs of the machine wrote a part of the reason. */
+export function describeIsolation({
+  isolation,
+  problems,
+}: IsolationProbe): Pick<RegisterWorker, "isolation" | "isolation_problem"> {
+  if (isolation === "namespace") return { isolation };
+  return { isolation, isolation_problem: cleanProblem(problems.join(" ")) };
+}
+
+/** Text that the server takes. */
+export const cleanProblem = (problem: string): string =>
+  problem
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .slice(0, LIMITS.isolationProblemCharacters)
+    .toWellFormed();
+
+/** @param tools what a sandbox is made with; default: what of the system's works. */
+export async function runProbe(dataDir: string, given?: SandboxMeans["tools"]): Promise<IsolationProbe> {
+  const tools = given ?? (await findTools());
   const isRoot = process.getuid?.() === 0;
   const uids = isRoot ? await findUids(tools.setpriv) : null;
   const problems: string[] = [];
@@ -68,7 +75,7 @@ async function runProbe(dataDir: string): Promise<IsolationProbe> {
   if (uids !== null) {
     const reason = await tryTier(dataDir, "process", { ...means, ownUid: true });
     means.ownUid = reason === null;
-    if (reason !== null) problems.push(`The data folder cannot be entered by a uid of its own: ${reason}`);
+    if (reason !== null) problems.push(`A workspace's own uid cannot enter the data folder: ${reason}`);
   }
   means.bubblewrap = await findBubblewrap(dataDir, means, isRoot, problems);
   return { isolation: means.bubblewrap === null ? "process" : "namespace", means, problems };
@@ -95,7 +102,7 @@ async function findTool(name: string, args: string[]): Promise<string | null> {
 
 async function findUids(setpriv: string | null): Promise<UidRange | null> {
   if (setpriv === null) return null;
-  for (const range of UID_RANGES) {
+  for (const range of WORKSPACE_UIDS) {
     if (await succeeds(setpriv, [...identityArguments(range.first), "--", "true"])) return range;
   }
   return null;
@@ -107,7 +114,10 @@ async function findBubblewrap(
   isRoot: boolean,
   problems: string[],
 ): Promise<BubblewrapMeans | null> {
-  if (process.platform !== "linux") return null;
+  if (process.platform !== "linux") {
+    problems.push("The namespace tier needs Linux.");
+    return null;
+  }
   if (means.tools.bwrap === null) {
     problems.push("bubblewrap is not installed.");
     return null;
@@ -129,54 +139,6 @@ async function findBubblewrap(
   problems.push(`bubblewrap does not work here: ${[...reasons].join("; ")}`);
   return null;
 }
-
-/** Writes a file in a workspace, as every process there is started; gives why that failed. */
-async function tryTier(dataDir: string, isolation: Isolation, means: SandboxMeans): Promise<string | null> {
-  const folder = join(dataDir, "probes", randomUUID());
-  const root = join(folder, "root");
-  await mkdir(root, { recursive: true });
-  // As a workspace's own folders are: what is above the data folder decides.
-  for (const path of [join(dataDir, "probes"), folder, root]) await chmod(path, 0o711);
-  try {
-    const materializationId = `probe-${randomUUID()}`;
-    const surroundings: Surroundings = {
-      ...{ isolation, root, env: {}, resources: { cpu: null, memory: 1024 } },
-      network: isolation === "namespace" ? "off" : "on",
-    };
-    const sandbox = await prepareSandbox({
-      ...{ materializationId, folder, surroundings, means, limits: DEFAULT_LIMITS },
-    });
-    const spec = {
-      ...{
-        id: "probe",
-        kind: "exec" as const,
-        command: ["/bin/sh", "-c", SCRIPTS[isolation]],
-        cwd: "",
-        env: {},
-      },
-      ...{ timeoutMs: null, cols: null, rows: null },
-    };
-    const launched = await launchExec(buildCommand(sandbox, spec, { absolute: root, inside: "" }));
-    launched.gate?.open();
-    const words: Buffer[] = [];
-    for (const { readable } of launched.outputs) readable.on("data", (data: Buffer) => words.push(data));
-    const { exitCode } = await launched.exited;
-    const written = await stat(join(root, "written")).catch(() => null);
-    if (exitCode === 0 && written !== null) return null;
-    return Buffer.concat(words).toString().trim().slice(-500) || `the probe ended with ${exitCode}`;
-  } catch (error) {
-    return (error as Error).message;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-const WRITE = ': > "$HOME/written"';
-/** In the namespace tier the filter must be on, and the process among its own. */
-const SCRIPTS: Record<Isolation, string> = {
-  process: WRITE,
-  namespace: `${WRITE} && grep -q '^Seccomp:.2$' /proc/self/status && grep -q '^NoNewPrivs:.1$' /proc/self/status && [ "$$" -lt 20 ]`,
-};
 
 function succeeds(file: string, args: string[]): Promise<boolean> {
   return new Promise((resolve) => {

@@ -1,26 +1,31 @@
-import { realpath, stat } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
+import { enterFolder } from "@keelson/workspace-tree/enter-folder";
+import type { Surroundings } from "../supervisor/calls.ts";
+import { INSIDE_ROOT } from "./bubblewrap-arguments.ts";
+
+/** Where a process starts. */
+export type WorkingFolder = {
+  /** What a process of the supervisor's user changes into: the folder that is held, whatever has its name by now. */
+  held: string;
+  /** Its path on the machine, for those who are told of it. */
+  absolute: string;
+  /** From the workspace's root, without links. */
+  inside: string;
+  close(): void;
+};
 
 /**
- * The real folder of a workspace path. A symlink on the way may point to another place in the workspace, never out of it.
+ * Holds the folder of a workspace path until a process was started in it. A symlink on the way may point to another place
+ * in the workspace, never out of it; nothing outside is looked at, so an error says the same whatever is there.
  *
- * @returns its absolute path and the one from the root, both without symlinks.
  * @throws Error with what is wrong, for the caller of the exec.
  */
-export async function resolveFolder(
-  root: string,
-  path: string,
-): Promise<{ absolute: string; inside: string }> {
-  const top = await realpath(root);
-  let absolute: string;
-  try {
-    absolute = await realpath(join(top, path));
-    if (!(await stat(absolute)).isDirectory()) throw new Error("is no folder");
-  } catch (cause) {
-    throw new Error(`The working folder "${path}" is not there, or is no folder.`, { cause });
-  }
-  const inside = relative(top, absolute);
-  if (inside === ".." || inside.startsWith(`..${sep}`))
-    throw new Error(`The working folder "${path}" leads out of the workspace.`);
-  return { absolute, inside };
+export function resolveFolder({ root, isolation }: Surroundings, path: string): WorkingFolder {
+  const place = enterFolder(root, path, [isolation === "namespace" ? INSIDE_ROOT : root]);
+  if (place === null)
+    throw new Error(`The working folder "${path}" does not exist, or is not a folder of the workspace.`);
+  const { folder, inside, close } = place;
+  const absolute = join(root, inside);
+  // The child has the descriptor too, until it executes a program.
+  return { held: folder.place, absolute, inside, close };
 }

@@ -1,9 +1,20 @@
 import type { Surroundings } from "../supervisor/calls.ts";
 
 /** Of everything in one workspace together, and of each file. */
-export type SandboxLimits = { processes: number; fileBytes: number };
+export type SandboxLimits = {
+  processes: number;
+  fileBytes: number;
+  diskBytes: number;
+  /** The folder of the workspace's cgroup, by which the kernel holds it to processes, memory and cores; null: it does not. */
+  cgroup: string | null;
+};
 
-export const DEFAULT_LIMITS: SandboxLimits = { processes: 1024, fileBytes: 16 * 1024 ** 3 };
+export const DEFAULT_LIMITS: SandboxLimits = {
+  processes: 1024,
+  fileBytes: 16 * 1024 ** 3,
+  diskBytes: 32 * 1024 ** 3,
+  cgroup: null,
+};
 
 /** What works on this machine, found out by running it. */
 export type SandboxMeans = {
@@ -48,6 +59,8 @@ export type Sandbox = {
   limits: SandboxLimits;
   /** The uid of this workspace alone; null when it has none. */
   uid: number | null;
+  /** Whoever builds its commands can gain no rights, and neither can what it starts: nothing has to see to that again. */
+  noNewPrivileges: boolean;
   /** Of its supervisor; only the agent's user may enter it. */
   folder: string;
   /** Files that bubblewrap is given as descriptors from 3 on; empty in the process tier. */
@@ -56,6 +69,9 @@ export type Sandbox = {
 
 /** Where the system's own programs are. */
 export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** What a program obeys before its first instruction: set by a command's author they must reach the program alone. */
+export const LOADER_VARIABLES = /^(LD_|GLIBC_|MALLOC_|GCONV_PATH$|LOCPATH$|NLSPATH$)/;
 
 export const identityArguments = (uid: number | null): string[] =>
   uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];

@@ -65,6 +65,8 @@ export type SupervisorOptions = {
   means: SandboxMeans;
   limits: SandboxLimits;
   orphanTimeoutMs: number;
+  /** Processes that will most likely be started at once: as `prepare` of each. */
+  first: ProcessSpec[];
 };
 
 /** The calls of an agent, each with a number `n` that its reply repeats. */

@@ -1,6 +1,12 @@
 import type { Isolation, ProcessSignal } from "@keelson/contract";
 import { pause } from "../pause.ts";
-import { endMarked, listProcesses, sendSignal } from "../sandboxes/find-processes.ts";
+import {
+  endMarked,
+  findProcess,
+  listChildren,
+  listProcesses,
+  sendSignal,
+} from "../sandboxes/find-processes.ts";
 
 /** How a process and all that came of it are reached by signals. */
 export type Containment = {
@@ -26,7 +32,7 @@ function containInGroup({ materializationId, processId, pid }: ContainedProcess)
     hangUp: () => hangUpSession(pid),
     async killAll() {
       sendSignal(-pid, "SIGKILL");
-      await endMarked({ materializationId, processId, uid: null });
+      await endMarked({ owner: materializationId, processId, uid: null });
     },
   };
 }
@@ -40,18 +46,21 @@ const SET_UP_MS = 30_000;
  * whatever is in it. Other signals are for the program: bubblewrap itself would die of them, while an init of a namespace
  * ignores what it has no handler for. What comes before there is a program waits for it.
  */
-function containInNamespace({ pid }: ContainedProcess): Containment {
+function containInNamespace({ materializationId, processId, pid }: ContainedProcess): Containment {
   const over = new AbortController();
-  const findChild = (parent: number): number | undefined =>
-    listProcesses().find(({ ppid }) => ppid === parent)?.pid;
+  const findChild = (parent: number): number | undefined => listChildren(parent)[0]?.pid;
   const killAll = async (): Promise<void> => {
     over.abort();
     const init = findChild(pid);
     sendSignal(pid, "SIGKILL");
-    if (init === undefined) return;
+    if (init === undefined) {
+      // bubblewrap has ended, and its init with it, which is nobody's child any more and may need a moment for that.
+      await endMarked({ owner: materializationId, processId, uid: null });
+      return;
+    }
     sendSignal(init, "SIGKILL");
     // The kernel ends a namespace's processes before its init is gone.
-    while (listProcesses().some((process) => process.pid === init)) await pause(LOOK_MS);
+    while (findProcess(init) !== null) await pause(LOOK_MS);
   };
   const findInitOfProgram = async (): Promise<number | undefined> => {
     for (let waitedMs = 0; !over.signal.aborted && waitedMs < SET_UP_MS; waitedMs += LOOK_MS) {

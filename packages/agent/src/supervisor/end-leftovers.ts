@@ -1,7 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { endMarked, endProcess } from "../sandboxes/find-processes.ts";
-import { SUPERVISOR_ENTRY } from "./spawn-supervisor.ts";
+import { SUPERVISOR_ENTRY } from "./boot-supervisor.ts";
 import type { SupervisorPlace } from "./supervisor.ts";
 import { RECORD_FILE, supervisorFolder, type SupervisorRecord } from "./supervisor-folder.ts";
 
@@ -14,13 +14,15 @@ const EXIT_GRACE_MS = 5_000;
  * @param known its record, from when it could be reached; it removes its folder before it is gone.
  */
 export async function endLeftovers(
-  { dataDir, materializationId, logger }: SupervisorPlace,
+  { dataDir, materializationId, logger, cgroups }: SupervisorPlace,
   known: SupervisorRecord | null = null,
 ): Promise<void> {
   const folder = supervisorFolder(dataDir, materializationId);
   const record = known ?? (await readRecord(folder));
   if (record !== null) await endProcess(record.pid, SUPERVISOR_ENTRY, EXIT_GRACE_MS);
-  const left = await endMarked({ materializationId, uid: record?.uid ?? null });
+  // First: the kernel ends all at once, whatever they did to their environment.
+  await cgroups?.remove(materializationId);
+  const left = await endMarked({ owner: materializationId, uid: record?.uid ?? null });
   if (left.length > 0)
     logger?.error({ materializationId, pids: left }, "processes of a workspace could not be ended");
   await rm(folder, { recursive: true, force: true });

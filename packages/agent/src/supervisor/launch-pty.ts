@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { ReadStream } from "node:tty";
+import { spawnExpendable } from "../limits/spawn-expendable.ts";
 import type { SandboxedCommand } from "../sandboxes/sandbox-command.ts";
 import type { Launched } from "./launch.ts";
 
@@ -70,7 +71,9 @@ export function launchPty(command: SandboxedCommand, cols: number, rows: number)
   const ended = Promise.withResolvers<{ exitCode: number | null; signal: string | null }>();
   const onExit = (exitCode: number, signal: number): void =>
     ended.resolve(signal === 0 ? { exitCode, signal: null } : { exitCode: null, signal: signalName(signal) });
-  const { fd, pid } = pty.fork(file, args, env, command.cwd, cols, rows, -1, -1, false, "", onExit);
+  const { fd, pid } = spawnExpendable(() =>
+    pty.fork(file, args, env, command.cwd, cols, rows, -1, -1, false, "", onExit),
+  );
   const terminal = new ReadStream(fd);
   return {
     pid,

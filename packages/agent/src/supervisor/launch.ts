@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type { ProcessStream } from "@keelson/contract";
+import { spawnExpendable } from "../limits/spawn-expendable.ts";
 import { SANDBOX_FILES } from "../sandboxes/bubblewrap-arguments.ts";
 import type { SandboxedCommand } from "../sandboxes/sandbox-command.ts";
 
@@ -25,43 +26,52 @@ export type Launched = {
  * which the kernel refuses, and ends without having run the program.
  */
 export async function launchExec(command: SandboxedCommand): Promise<Launched> {
+  const { child, gate } = await spawnExec(command);
+  return toLaunched(child, gate);
+}
+
+/** @param more what the program is given as descriptors after those of `command`. */
+export async function spawnExec(
+  command: SandboxedCommand,
+  more: readonly (number | "pipe")[] = [],
+): Promise<{ child: ChildProcess; gate: Launched["gate"] }> {
   const [filterFile, ...others] = command.files;
   const files: number[] = [];
   try {
     const filter = filterFile === undefined ? null : readFileSync(filterFile);
     // Opened for each: what reads them moves the position of all that share it.
     for (const path of others) files.push(openSync(path, "r"));
-    const child = spawn(command.file, command.args, {
-      cwd: command.cwd,
-      env: command.env,
-      stdio: ["pipe", "pipe", "pipe", ...(filter === null ? [] : ["pipe" as const]), ...files],
-      detached: true,
-      // Without any group but its own, too.
-      ...(command.uid === null ? {} : { uid: command.uid, gid: command.uid }),
-    });
+    const child = spawnExpendable(() =>
+      spawn(command.file, command.args, {
+        cwd: command.cwd,
+        env: command.env,
+        stdio: ["pipe", "pipe", "pipe", ...(filter === null ? [] : ["pipe" as const]), ...files, ...more],
+        detached: true,
+        // Without any group but its own, too.
+        ...(command.uid === null ? {} : { uid: command.uid, gid: command.uid }),
+      }),
+    );
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
       child.once("error", (cause) => reject(new Error(describeSpawnError(command.file, cause), { cause })));
     });
     // A signal that could not be sent is also an `error`.
     child.on("error", () => undefined);
-    return {
-      pid: child.pid as number,
-      gate: filter === null ? null : toGate(child.stdio[SANDBOX_FILES.seccomp] as Writable, filter),
-      input: child.stdin as Writable,
-      outputs: [
-        { stream: "stdout", readable: child.stdout as Readable },
-        { stream: "stderr", readable: child.stderr as Readable },
-      ],
-      exited: new Promise((resolve) =>
-        child.once("exit", (exitCode, signal) => resolve({ exitCode, signal })),
-      ),
-      resize: null,
-    };
+    const gate = filter === null ? null : toGate(child.stdio[SANDBOX_FILES.seccomp] as Writable, filter);
+    return { child, gate };
   } finally {
     for (const file of files) closeSync(file);
   }
 }
+
+export const toLaunched = (child: ChildProcess, gate: Launched["gate"]): Launched => ({
+  ...{ pid: child.pid as number, gate, input: child.stdin as Writable, resize: null },
+  outputs: [
+    { stream: "stdout", readable: child.stdout as Readable },
+    { stream: "stderr", readable: child.stderr as Readable },
+  ],
+  exited: new Promise((resolve) => child.once("exit", (exitCode, signal) => resolve({ exitCode, signal }))),
+});
 
 function toGate(pipe: Writable, filter: Buffer): Launched["gate"] {
   // What ends before it begins says so by its end.

@@ -1,55 +1,79 @@
-import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { affinityArguments } from "../sandboxes/choose-cores.ts";
+import { requireRoom } from "../deaths/full-disk.ts";
+import { DEFAULT_LIMITS } from "../sandboxes/sandbox.ts";
+import { bootSupervisor, wrapperOf, type BootedSupervisor } from "./boot-supervisor.ts";
 import type { SupervisorOptions } from "./calls.ts";
+import type { SpareSupervisor } from "./spare-supervisor.ts";
 import { LOG_FILE } from "./supervisor-folder.ts";
 
-/** Beside this file as source in development, compiled when published. */
-export const SUPERVISOR_ENTRY = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url),
-);
 const START_TIMEOUT_MS = 60_000;
 
+/** As it is told, but for what is known only then. */
+export type SupervisorStart = Omit<SupervisorOptions, "first"> & { first(): SupervisorOptions["first"] };
+
 /** Starts a supervisor and resolves when it takes calls. It is no child that ends with the agent. */
-export async function spawnSupervisor(options: SupervisorOptions): Promise<void> {
-  const { folder, means, surroundings } = options;
+export async function spawnSupervisor(
+  options: SupervisorStart,
+  spares: SpareSupervisor | null = null,
+): Promise<void> {
+  const { folder, means, surroundings, limits } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const log = openSync(join(folder, LOG_FILE), "w", 0o600);
-  const { cpu } = surroundings.resources;
-  const pinned = affinityArguments(means.tools.taskset, cpu, options.materializationId);
-  const [file, ...args] = [...pinned, process.execPath, SUPERVISOR_ENTRY];
-  const child = spawn(file, args, {
-    stdio: ["pipe", "pipe", log],
-    env: {},
-    cwd: "/",
-    detached: true,
-  }) as ChildProcessByStdio<Writable, Readable, null>;
-  closeSync(log);
+  const { isolation, resources } = surroundings;
+  const pinned = affinityArguments(means.tools.taskset, resources.cpu, options.materializationId);
+  const isUsual = pinned.length === 0 && limits.processes === DEFAULT_LIMITS.processes;
+  const spare = isUsual ? (spares?.take(isolation) ?? null) : null;
+  if (spare !== null && (await beginsWith(spare, options))) return;
+  const wrapper = [...pinned, ...wrapperOf(isolation, means, limits.processes)];
+  const booted = bootSupervisor(join(folder, LOG_FILE), wrapper);
   try {
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("it did not start in time")), START_TIMEOUT_MS);
-      const settle = (error?: Error): void => {
-        clearTimeout(timer);
-        if (error === undefined) resolve();
-        else reject(error);
-      };
-      child.once("error", settle);
-      child.once("exit", (code, signal) => settle(new Error(`it ended with ${signal ?? code}`)));
-      child.stdout.once("data", () => settle());
-      child.stdin.on("error", () => undefined);
-      child.stdin.end(JSON.stringify(options));
-    });
+    await begin(booted, options);
   } catch (cause) {
-    child.kill("SIGKILL");
+    // It may have ended because of that, without room for a word.
+    await requireRoom(folder);
     const words = await readFile(join(folder, LOG_FILE), "utf8").catch(() => "");
     throw new Error(
       `The workspace's supervisor could not be started: ${(cause as Error).message}. ${words.slice(-2000)}`,
       { cause },
     );
+  }
+}
+
+/** False when the spare one did not become the workspace's: nothing of it is left then. */
+async function beginsWith(spare: BootedSupervisor, options: SupervisorStart): Promise<boolean> {
+  const { folder } = options;
+  try {
+    await rename(spare.logPath, join(folder, LOG_FILE));
+    await begin(spare, options);
+    return true;
+  } catch {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { mode: 0o700 });
+    return false;
+  }
+}
+
+/** Tells a booted supervisor whose it is; resolves when it takes calls. When it does not come to that it has ended. */
+async function begin({ child }: BootedSupervisor, options: SupervisorStart): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const hasEnded = (): boolean =>
+    child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      timer = setTimeout(() => reject(new Error("it did not start in time")), START_TIMEOUT_MS);
+      child.once("error", reject);
+      child.once("exit", (code, signal) => reject(new Error(`it ended with ${signal ?? code}`)));
+      child.stdout.once("data", () => resolve());
+      if (child.pid !== undefined && hasEnded()) reject(new Error("it has ended"));
+      child.stdin.end(JSON.stringify({ ...options, first: options.first() } satisfies SupervisorOptions));
+    });
+  } catch (error) {
+    child.kill("SIGKILL");
+    if (!hasEnded()) await new Promise((resolve) => child.once("exit", resolve));
+    throw error;
+  } finally {
+    clearTimeout(timer);
   }
   child.stdout.destroy();
   child.unref();

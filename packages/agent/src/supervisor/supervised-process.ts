@@ -1,7 +1,7 @@
 import { constants } from "node:os";
+import { setImmediate as turn } from "node:timers/promises";
 import type { ProcessStream } from "@keelson/contract";
 import type { Clock } from "../clock.ts";
-import { readStartFailure } from "../sandboxes/sandbox-command.ts";
 import type {
   OutputOffsets,
   OutputRead,
@@ -21,12 +21,16 @@ const READ_PIECES = 500;
 const END_GRACE_MS = 2_000;
 /** How long the output of a process that is gone is read; only what escaped its group keeps it open. */
 const LAST_OUTPUT_MS = 2_000;
-const FIRST_WORDS_BYTES = 8192;
 
 /** A signal that ends a program is seen as 128 and its number where a wrapper stands between. */
 const FATAL = ["SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGXFSZ", "SIGXCPU"];
 
-export type Launch = () => Promise<{ launched: Launched; containment: Containment }>;
+/** `explainFailure`: what limit of the workspace a program that failed met, when there is one. */
+export type Launch = () => Promise<{
+  launched: Launched;
+  containment: Containment;
+  explainFailure(): string | null;
+}>;
 
 /** One exec or PTY: starts once, ends once, and holds its output until it is known to be stored. */
 export class SupervisedProcess {
@@ -44,8 +48,10 @@ export class SupervisedProcess {
   #exit: ProcessExit | null = null;
   #endedByUs = false;
   #timedOut = false;
+  /** What limit of the workspace it was ended for. */
+  #exceeded: string | null = null;
+  #explainFailure: () => string | null = () => null;
   #isDraining = false;
-  #firstWords = "";
   #timer: NodeJS.Timeout | undefined;
 
   /** @param isWrapped bubblewrap reports the end of the program, in its own way. */
@@ -70,7 +76,8 @@ export class SupervisedProcess {
   /** Resolves when it runs, or has failed to; that is its exit then. */
   async start(launch: Launch): Promise<void> {
     try {
-      const { launched, containment } = await launch();
+      const { launched, containment, explainFailure } = await launch();
+      this.#explainFailure = explainFailure;
       launched.gate?.open();
       const input = new InputQueue(launched.input, this.spec.kind === "exec");
       this.#running = { launched, containment, input };
@@ -134,6 +141,19 @@ export class SupervisedProcess {
     this.#timer = setTimeout(() => void containment.killAll(), END_GRACE_MS);
   }
 
+  /** The pid of what runs; null before its start and when the program is gone. */
+  runningPid(): number | null {
+    return this.#isDraining ? null : (this.#running?.launched.pid ?? null);
+  }
+
+  /** Ends it because the workspace is over a limit. */
+  async exceed(reason: string): Promise<void> {
+    if (this.#running === null || this.#isDraining) return;
+    this.#exceeded ??= reason;
+    await this.#running.containment.killAll();
+    await this.ended;
+  }
+
   #timeOut(): void {
     this.#timedOut = true;
     void this.#running?.containment.killAll();
@@ -143,13 +163,13 @@ export class SupervisedProcess {
     const closed = launched.outputs.map(({ stream, readable }) => {
       const buffer = this.#buffers.find((candidate) => candidate.stream === stream) as OutputBuffer;
       readable.on("data", (data: Buffer) => {
-        if (this.#firstWords.length < FIRST_WORDS_BYTES)
-          this.#firstWords += data.toString("utf8", 0, FIRST_WORDS_BYTES);
         buffer.push(data, this.#clock.now());
         if (buffer.isFull && !this.#isDraining) readable.pause();
         this.#notify();
       });
       readable.on("error", () => undefined);
+      // A launcher that was parked may have been killed at the moment that it was taken.
+      if (readable.closed) return Promise.resolve();
       return new Promise<void>((resolve) => readable.once("close", () => resolve()));
     });
     void launched.exited.then((status) => this.#drain(status, closed, launched, containment));
@@ -164,6 +184,8 @@ export class SupervisedProcess {
   ): Promise<void> {
     clearTimeout(this.#timer);
     this.#isDraining = true;
+    // What it wrote last may be there to be read, and the search for what it left behind stops this process for a while.
+    await turn();
     await containment.killAll();
     // No more than the pipes hold: nobody is left to write, or is cut off after a while.
     for (const { readable } of outputs) readable.resume();
@@ -174,13 +196,18 @@ export class SupervisedProcess {
   }
 
   #describeExit(status: { exitCode: number | null; signal: string | null }): ProcessExit {
+    if (this.#exceeded !== null && !this.#endedByUs)
+      return { ...NO_EXIT, outcome: "exited", signal: "SIGKILL", error: this.#exceeded };
     const timedOut = this.#timedOut && (status.signal === "SIGKILL" || status.exitCode === 128 + 9);
     if (timedOut) return { ...NO_EXIT, outcome: "exited", signal: "SIGKILL", timedOut };
-    const error = this.#endedByUs ? null : readStartFailure(status.exitCode, this.#firstWords);
-    if (error !== null) return { ...NO_EXIT, outcome: "failed", error };
     const byUs = this.spec.kind === "pty" ? "closed" : "cancelled";
     const { exitCode, signal } = this.#isWrapped ? this.#unwrap(status) : status;
-    return { ...NO_EXIT, outcome: this.#endedByUs ? byUs : "exited", exitCode, signal };
+    if (this.#endedByUs) return { ...NO_EXIT, outcome: byUs, exitCode, signal };
+    const hasFailed = signal !== null || exitCode !== 0;
+    return {
+      ...{ ...NO_EXIT, outcome: "exited", exitCode, signal },
+      error: hasFailed ? this.#explainFailure() : null,
+    };
   }
 
   #unwrap(status: { exitCode: number | null; signal: string | null }): typeof status {

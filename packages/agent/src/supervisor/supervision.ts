@@ -1,13 +1,17 @@
 import type { Clock } from "../clock.ts";
+import { LimitWatch, type Watched } from "../limits/limit-watch.ts";
 import { endMarked } from "../sandboxes/find-processes.ts";
-import { resolveFolder } from "../sandboxes/resolve-folder.ts";
-import { buildCommand } from "../sandboxes/sandbox-command.ts";
+import { findStartProblem } from "../sandboxes/find-program.ts";
+import { resolveFolder, type WorkingFolder } from "../sandboxes/resolve-folder.ts";
+import { buildCommand, type SandboxedCommand } from "../sandboxes/sandbox-command.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { GroupReaper } from "../task-hosts/group-reaper.ts";
 import type { OutputOffsets, OutputRead, ProcessSpec, ProcessState, SupervisorControl } from "./calls.ts";
 import { contain } from "./containment.ts";
-import { launchExec } from "./launch.ts";
+import { launchExec, type Launched } from "./launch.ts";
 import { launchPty } from "./launch-pty.ts";
+import { canPark } from "./parked-launcher.ts";
+import { Parking } from "./parking.ts";
 import { SupervisedProcess, type Launch } from "./supervised-process.ts";
 
 /** What is launched, and what is to be done when it has ended. */
@@ -18,15 +22,24 @@ export class Supervision {
   readonly #sandbox: Sandbox;
   readonly #clock: Clock;
   readonly #reaper: GroupReaper;
+  readonly #parking: Parking;
   readonly #processes = new Map<string, { process: SupervisedProcess; started: Promise<void> }>();
   /** Sandboxes of execs that may not begin yet. */
   readonly #prepared = new Map<string, Promise<Held>>();
+  readonly #limits: LimitWatch;
   #stopping: Promise<void> | null = null;
 
   constructor(sandbox: Sandbox, clock: Clock, reaper: GroupReaper) {
     this.#sandbox = sandbox;
     this.#clock = clock;
     this.#reaper = reaper;
+    this.#parking = new Parking(withFiles(sandbox, true));
+    this.#limits = new LimitWatch(sandbox, () => this.#listWatched(), clock);
+  }
+
+  /** From now on what the next exec runs in is made ready ahead of it. */
+  prepareAhead(): void {
+    if (this.#stopping === null) this.#parking.open();
   }
 
   /**
@@ -35,7 +48,9 @@ export class Supervision {
    */
   prepare(spec: ProcessSpec): void {
     const { isolation } = this.#sandbox.surroundings;
-    if (isolation !== "namespace" || spec.kind !== "exec" || this.#stopping !== null) return;
+    if (spec.kind !== "exec" || this.#stopping !== null) return;
+    // Only there does anything wait for the word to begin.
+    if (isolation !== "namespace" && !(canPark(this.#sandbox, spec) && this.#parking.has())) return;
     if (this.#processes.has(spec.id) || this.#prepared.has(spec.id)) return;
     const held = this.#launch(spec);
     this.#prepared.set(spec.id, held);
@@ -67,6 +82,7 @@ export class Supervision {
       return launch;
     });
     this.#processes.set(spec.id, { process, started });
+    void started.then(() => this.#limits.begin());
     return started;
   }
 
@@ -107,13 +123,15 @@ export class Supervision {
   /** Ends every process; resolves when none is left, whatever became of its group. */
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
+      this.#parking.close();
       await this.dropPrepared();
       const all = [...this.#processes.values()];
       await Promise.all(all.map(({ started }) => started));
       for (const { process } of all) process.end();
       await Promise.all(all.map(({ process }) => process.ended));
       const { materializationId, uid } = this.#sandbox;
-      await endMarked({ materializationId, uid });
+      await endMarked({ owner: materializationId, uid });
+      this.#limits.close();
     })();
     return this.#stopping;
   }
@@ -130,21 +148,70 @@ export class Supervision {
     return prepared === undefined ? this.#launch(spec) : prepared.catch(() => this.#launch(spec));
   }
 
+  #listWatched(): Watched[] {
+    return [...this.#processes].flatMap(([id, { process }]) => {
+      const pid = process.runningPid();
+      return pid === null ? [] : [{ id, pid, exceed: (reason) => process.exceed(reason) }];
+    });
+  }
+
   async #launch(spec: ProcessSpec): Promise<Held> {
+    const refusal = this.#limits.refuseStart();
+    if (refusal !== null) throw new Error(refusal);
+    const folder = resolveFolder(this.#sandbox.surroundings, spec.cwd);
+    try {
+      const { canWrite, explainFailure } = this.#limits.admit();
+      const problem = findStartProblem(this.#sandbox, spec, folder);
+      if (problem !== null) throw new Error(problem);
+      const parked = canWrite && canPark(this.#sandbox, spec) ? this.#parking.take() : null;
+      parked?.become(spec);
+      return this.#hold(parked ?? (await launchNow(withFiles(this.#sandbox, canWrite), spec, folder)), {
+        id: spec.id,
+        explainFailure,
+      });
+    } finally {
+      folder.close();
+    }
+  }
+
+  #hold(
+    { launched, dispose }: Started,
+    { id, explainFailure }: Pick<Held, "explainFailure"> & { id: string },
+  ): Held {
     const { surroundings, materializationId } = this.#sandbox;
-    const folder = await resolveFolder(surroundings.root, spec.cwd);
-    const command = buildCommand(this.#sandbox, spec, folder);
-    const launched =
-      spec.kind === "pty" ? launchPty(command, spec.cols ?? 80, spec.rows ?? 24) : await launchExec(command);
     this.#reaper.add(launched.pid);
     const settle = (): void => {
       this.#reaper.remove(launched.pid);
-      command.dispose();
+      dispose();
     };
-    const contained = { materializationId, processId: spec.id, pid: launched.pid };
-    return { launched, containment: contain(surroundings.isolation, contained), settle };
+    const contained = { materializationId, processId: id, pid: launched.pid };
+    return { launched, containment: contain(surroundings.isolation, contained), explainFailure, settle };
   }
 }
+
+type Started = { launched: Launched; dispose(): void };
+
+/** The sandbox of a program that may write files, or may not because the workspace is full. */
+const withFiles = (sandbox: Sandbox, canWrite: boolean): Sandbox => {
+  const { fileBytes, diskBytes } = sandbox.limits;
+  return {
+    ...sandbox,
+    limits: { ...sandbox.limits, fileBytes: canWrite ? Math.min(fileBytes, diskBytes) : 0 },
+  };
+};
+
+async function launchNow(sandbox: Sandbox, spec: ProcessSpec, folder: WorkingFolder): Promise<Started> {
+  const command = buildCommand(sandbox, spec, folder);
+  try {
+    return { launched: await launch(command, spec), dispose: command.dispose };
+  } catch (error) {
+    command.dispose();
+    throw error;
+  }
+}
+
+const launch = async (command: SandboxedCommand, spec: ProcessSpec): Promise<Launched> =>
+  spec.kind === "pty" ? launchPty(command, spec.cols ?? 80, spec.rows ?? 24) : launchExec(command);
 
 async function drop({ launched, containment, settle }: Held): Promise<void> {
   launched.gate?.close();

@@ -1,4 +1,6 @@
 import type { Logger } from "../log.ts";
+import type { WorkspaceCgroups } from "../limits/workspace-cgroup.ts";
+import { giveToSandbox } from "../sandboxes/give-to-sandbox.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "../sandboxes/sandbox.ts";
 import { meetsIsolation, probeIsolation } from "../sandboxes/probe-isolation.ts";
 import type {
@@ -11,6 +13,7 @@ import type {
   Surroundings,
 } from "./calls.ts";
 import { endLeftovers, readRecord } from "./end-leftovers.ts";
+import type { SpareSupervisor } from "./spare-supervisor.ts";
 import { spawnSupervisor } from "./spawn-supervisor.ts";
 import {
   connectSupervisor,
@@ -51,13 +54,25 @@ export interface Supervisor {
   release(): void;
 }
 
-export type SupervisorPlace = { dataDir: string; materializationId: string; logger?: Logger };
+export type SupervisorPlace = {
+  dataDir: string;
+  materializationId: string;
+  logger?: Logger;
+  /** Absent or null: the agent may have none. */
+  cgroups?: WorkspaceCgroups | null;
+};
 
 export type StartSupervisorOptions = SupervisorPlace & {
   surroundings: Surroundings;
-  limits?: Partial<SandboxLimits>;
+  limits?: Partial<Omit<SandboxLimits, "cgroup">>;
   /** How long it waits for an agent before it ends everything. Default two minutes. */
   orphanTimeoutMs?: number;
+  /** Where one may be that is booted already. */
+  spares?: SpareSupervisor;
+  /** To be called when the files are the sandbox's, and before anything of it runs. */
+  onGiven?(): void;
+  /** Processes that will most likely be started at once. Asked for as late as it can be. */
+  first?(): ProcessSpec[];
 };
 
 const ORPHAN_TIMEOUT_MS = 120_000;
@@ -73,10 +88,25 @@ export async function startSupervisor(options: StartSupervisorOptions): Promise<
   const refusal = meetsIsolation(probe, surroundings);
   if (refusal !== null) throw new Error(refusal);
   const folder = supervisorFolder(dataDir, materializationId);
-  await spawnSupervisor({
-    ...{ materializationId, folder, surroundings, means: probe.means },
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
+  const { means } = probe;
+  await giveToSandbox({ materializationId, surroundings, means });
+  options.onGiven?.();
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const cgroup =
+    options.cgroups?.create(materializationId, {
+      processes: limits.processes,
+      memoryMebibytes: surroundings.resources.memory,
+      cores: surroundings.resources.cpu,
+    }) ?? null;
+  const told = {
+    ...{ materializationId, folder, surroundings, means },
+    limits: { ...limits, cgroup },
     orphanTimeoutMs: options.orphanTimeoutMs ?? ORPHAN_TIMEOUT_MS,
+    first: () => options.first?.() ?? [],
+  };
+  await spawnSupervisor(told, options.spares).catch(async (error: unknown) => {
+    await options.cgroups?.remove(materializationId);
+    throw error;
   });
   const connection = await connectSupervisor(folder);
   if (connection === null) throw new Error("The supervisor ended as soon as it was started.");

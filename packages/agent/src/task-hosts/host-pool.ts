@@ -1,8 +1,13 @@
+import type { HeldSecret } from "@keelson/contract";
 import type { HostEntrypoint } from "../host/frames.ts";
 import type { Logger } from "../log.ts";
+import { ExclusiveHosts } from "./exclusive-hosts.ts";
 import type { GroupReaper } from "./group-reaper.ts";
-import { hostKey, type HostSpec } from "./host-process.ts";
+import type { HostHomes } from "./host-homes.ts";
+import { areSuperseded, hostKey, type HostSpec } from "./host-key.ts";
+import { createSpareCpu } from "./spare-cpu.ts";
 import { TaskHost } from "./task-host.ts";
+import type { NamespaceTier } from "./task-tier.ts";
 
 /** How long a host without a run is kept. */
 const IDLE_MS = 60_000;
@@ -10,69 +15,128 @@ const IDLE_MS = 60_000;
 export type HostPoolOptions = {
   /** Exclusive hosts at most, busy and idle. */
   capacity: number;
+  /** Exclusive hosts that boot at a time, at most. */
+  boots: number;
+  homes: HostHomes;
   environment: Record<string, string>;
   reaper: GroupReaper;
+  /** Null: no host of it can be started here. */
+  namespace: NamespaceTier | null;
+  /** Keeps a bundle's files there until the returned function is called. */
+  holdBundle: (digest: string) => () => void;
+  /** In milliseconds. */
+  monotonic(): number;
   logger: Logger;
 };
 
 /**
  * The task hosts of this agent. An exclusive host is lent to one run and comes back warm; shared ones are lent to any
- * number at once. Hosts of the same bundle, mode and memory limit are interchangeable.
+ * number at once. A host belongs to one environment and one set of secret versions. When one of these is replaced, it
+ * takes no more runs, and what runs in it goes on.
  */
 export class HostPool {
   readonly #options: HostPoolOptions;
   readonly #all = new Set<TaskHost>();
-  /** Idle exclusive hosts, the one used last at the end. */
-  #idle: TaskHost[] = [];
+  readonly #exclusive: ExclusiveHosts;
   readonly #shared = new Map<string, TaskHost>();
+  /** Hosts without a run, the one that was given back last at the end. */
   readonly #expiry = new Map<TaskHost, NodeJS.Timeout>();
+  readonly #clearing = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: HostPoolOptions) {
     this.#options = options;
+    this.#exclusive = new ExclusiveHosts({
+      boots: options.boots,
+      start: (spec) => this.#start(spec),
+      makeRoom: () => this.#makeRoom(),
+      idle: (host) => this.#expireLater(host),
+      taken: (host) => this.#stopExpiry(host),
+      hasSpareCpu: createSpareCpu(options.monotonic),
+      monotonic: options.monotonic,
+    });
   }
 
   /** A booted host to run in; throws `HostBootError`. Give it back with `release`. */
-  async acquire(spec: HostSpec): Promise<TaskHost> {
-    for (;;) {
-      const host = spec.mode === "shared" ? this.#acquireShared(spec) : this.#acquireExclusive(spec);
-      this.#stopExpiry(host);
-      await host.booted;
-      if (host.usable) return host;
-    }
+  acquire(spec: HostSpec): Promise<TaskHost> {
+    const { environmentId, secrets } = spec;
+    this.#retire((held) => held.environmentId === environmentId && areSuperseded(held.secrets, secrets));
+    return spec.mode === "shared" ? this.#acquireShared(spec) : this.#exclusive.acquire(spec);
   }
 
   /** A run that held this host has ended. */
   release(host: TaskHost): void {
+    host.giveBack();
     if (!host.usable) return;
-    if (host.spec.mode === "exclusive") {
-      this.#idle.push(host);
-      this.#expireLater(host);
-    } else if (host.activeRuns === 0) {
-      this.#expireLater(host);
-    }
+    if (host.spec.mode === "exclusive") this.#exclusive.offer(host);
+    else if (host.free) this.#expireLater(host);
   }
 
   /** Boots a bundle in a fresh process, which stays for its first run when there is room. */
   async check(spec: HostSpec): Promise<HostEntrypoint[]> {
     const host = this.#start(spec);
-    const entrypoints = await host.booted;
-    if (this.#all.size > this.#options.capacity) host.retire();
-    else this.release(host);
-    return entrypoints;
+    host.borrow();
+    this.#exclusive.adopt(host);
+    try {
+      const entrypoints = await host.booted;
+      if (this.#all.size > this.#options.capacity) host.retire();
+      return entrypoints;
+    } finally {
+      this.release(host);
+    }
+  }
+
+  /** The secret versions in the memory of its processes. */
+  heldSecrets(): HeldSecret[] {
+    const held = new Map<string, HeldSecret>();
+    for (const { spec } of this.#all)
+      for (const { id, version } of Object.values(spec.secrets))
+        held.set(`${id} ${version}`, { environment_id: spec.environmentId, id, version });
+    return [...held.values()];
+  }
+
+  /** These versions were replaced: processes that have one take no more runs. */
+  supersede(versions: readonly HeldSecret[]): void {
+    if (versions.length === 0) return;
+    const old = new Set(versions.map(({ id, version }) => `${id} ${version}`));
+    this.#retire(({ secrets }) =>
+      Object.values(secrets).some(({ id, version }) => old.has(`${id} ${version}`)),
+    );
   }
 
   /** Kills every host; resolves when all have ended. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#exclusive.close();
     for (const timer of this.#expiry.values()) clearTimeout(timer);
     this.#expiry.clear();
     const hosts = [...this.#all];
     for (const host of hosts) host.kill("stopped");
     await Promise.all(hosts.map((host) => host.exited));
+    await Promise.all(this.#clearing);
   }
 
-  #acquireShared(spec: HostSpec): TaskHost {
+  #retire(isOld: (spec: HostSpec) => boolean): void {
+    for (const host of this.#all) if (isOld(host.spec)) host.retire();
+  }
+
+  async #acquireShared(spec: HostSpec): Promise<TaskHost> {
+    for (;;) {
+      const host = this.#sharedHost(spec);
+      this.#stopExpiry(host);
+      host.borrow();
+      try {
+        await host.booted;
+      } catch (error) {
+        host.giveBack();
+        throw error;
+      }
+      if (host.usable) return host;
+      host.giveBack();
+    }
+  }
+
+  #sharedHost(spec: HostSpec): TaskHost {
     const key = hostKey(spec);
     const present = this.#shared.get(key);
     if (present?.usable) return present;
@@ -81,26 +145,28 @@ export class HostPool {
     return host;
   }
 
-  #acquireExclusive(spec: HostSpec): TaskHost {
-    const key = hostKey(spec);
-    // The one used last is the warmest.
-    const at = this.#idle.findLastIndex((host) => host.key === key);
-    if (at >= 0) return this.#idle.splice(at, 1)[0] as TaskHost;
-    if (this.#all.size >= this.#options.capacity) this.#idle[0]?.retire();
-    return this.#start(spec);
+  #makeRoom(): void {
+    if (this.#all.size < this.#options.capacity) return;
+    for (const host of this.#expiry.keys()) if (host.spec.mode === "exclusive") return host.retire();
   }
 
   #start(spec: HostSpec): TaskHost {
     if (this.#closed) throw new Error("the agent is stopping");
-    const { environment, reaper, logger } = this.#options;
-    const host: TaskHost = new TaskHost({
-      spec,
-      environment,
-      reaper,
-      logger,
-      onUnusable: () => this.#forget(host),
-    });
+    const { homes, environment, reaper, namespace, holdBundle, logger } = this.#options;
+    const home = homes.create(spec.user, spec.isolation === "namespace");
+    const onUnusable = (): void => this.#forget(host);
+    let host: TaskHost;
+    try {
+      host = new TaskHost({ spec, home, environment, reaper, namespace, logger, onUnusable });
+    } catch (error) {
+      void homes.clear(home);
+      throw error;
+    }
     this.#all.add(host);
+    // Its code may import more at any time.
+    void host.gone.then(holdBundle(spec.digest));
+    const clearing = host.gone.then(() => homes.clear(home)).finally(() => this.#clearing.delete(clearing));
+    this.#clearing.add(clearing);
     void host.exited.then((death) => {
       this.#all.delete(host);
       logger.debug(
@@ -113,8 +179,8 @@ export class HostPool {
 
   #forget(host: TaskHost): void {
     this.#stopExpiry(host);
-    this.#idle = this.#idle.filter((other) => other !== host);
-    if (this.#shared.get(host.key) === host) this.#shared.delete(host.key);
+    if (host.spec.mode === "exclusive") this.#exclusive.forget(host);
+    else if (this.#shared.get(host.key) === host) this.#shared.delete(host.key);
   }
 
   #expireLater(host: TaskHost): void {

@@ -1,19 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { ExecutionMode } from "@keelson/contract";
+import { spawnExpendable } from "../limits/spawn-expendable.ts";
 import { TO_AGENT_FD, FROM_AGENT_FD } from "../host/frames.ts";
-
-export type HostSpec = {
-  digest: string;
-  bundlePath: string;
-  mode: ExecutionMode;
-  /** Null: Node's default heap and no watch. */
-  memoryMb: number | null;
-};
-
-/** Hosts with one key can stand in for each other. */
-export const hostKey = (spec: HostSpec): string => `${spec.mode}:${spec.digest}:${spec.memoryMb ?? ""}`;
+import type { HostHome } from "./host-homes.ts";
 
 export type HostProcess = {
   child: ChildProcess;
@@ -24,19 +14,42 @@ export type HostProcess = {
 };
 
 /** Beside this file as source in development, compiled when published. */
-const ENTRY = fileURLToPath(
+export const HOST_ENTRY = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../host/main.ts" : "../host/main.js", import.meta.url),
 );
 
-/** Starts a host in a process group of its own, with nothing of the agent's environment but what is given. */
-export function spawnHost(spec: HostSpec, environment: Record<string, string>): HostProcess {
-  const flags = ["--enable-source-maps"];
-  if (spec.memoryMb !== null) flags.push(`--max-old-space-size=${spec.memoryMb}`);
-  const child = spawn(process.execPath, [...flags, ENTRY], {
-    stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
-    env: environment,
-    detached: true,
-  });
+/**
+ * Starts a host in a process group and folders of its own, with nothing of the agent's environment but what is given, and
+ * no descriptor but five of its own. As another user it has none of the agent's groups and rights.
+ */
+export function spawnHost(
+  home: HostHome,
+  memoryMb: number | null,
+  environment: Record<string, string>,
+): HostProcess {
+  const [file, ...args] = hostProgram(memoryMb);
+  const child = spawnExpendable(() =>
+    spawn(file, args, {
+      stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+      cwd: home.work,
+      ...home.user,
+      env: { ...environment, ...home.environment },
+      detached: true,
+    }),
+  );
+  return toHostProcess(child);
+}
+
+/** The command line of a host. */
+export const hostProgram = (memoryMb: number | null): [string, ...string[]] => [
+  process.execPath,
+  "--enable-source-maps",
+  ...(memoryMb === null ? [] : [`--max-old-space-size=${memoryMb}`]),
+  HOST_ENTRY,
+];
+
+/** The pipes of a host that was started. Throws when the agent has too many files open. */
+export function toHostProcess(child: ChildProcess): HostProcess {
   if (!child.stdio[FROM_AGENT_FD]) {
     // Out of descriptors: Node makes no pipes and reports why in an event that nobody else waits for.
     child.on("error", () => undefined);

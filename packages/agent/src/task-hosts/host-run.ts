@@ -1,6 +1,6 @@
-import type { DurableCall, ExecuteResult, LogStream, MetadataChange } from "@keelson/contract";
+import type { DurableCall, ExecuteResult, FileCall, LogStream, MetadataChange } from "@keelson/contract";
 import type { HostEvent, Thrown } from "../host/frames.ts";
-import type { HostDeath } from "./describe-death.ts";
+import type { HostDeath } from "../deaths/death.ts";
 
 /** Where a run's effects go; called in the order in which the process had them. */
 export type RunSink = {
@@ -13,6 +13,8 @@ export type RunSink = {
   awake(): void;
   /** Asks how a command of it ended, to be answered by its number as a durable call is. */
   execResult(id: number, execId: string): void;
+  /** A call for files of its workspace, to be answered in the same way. */
+  file(id: number, call: FileCall): void;
 };
 
 export type RunEnding =

@@ -1,43 +1,42 @@
-import { randomBytes } from "node:crypto";
 import type { ExecuteResult, LogStream, WaitState } from "@keelson/contract";
 import {
   createFrameReader,
-  encodeFrame,
   type CallAnswer,
   type FromHost,
   type HostEntrypoint,
   type RunInput,
   type StopCause,
   type Thrown,
-  type ToHost,
 } from "../host/frames.ts";
 import { createGivenSecrets } from "../executions/redactor.ts";
 import type { Logger } from "../log.ts";
-import type { HostDeath, KillCause } from "./describe-death.ts";
+import { InfrastructureError, type HostDeath, type KillCause } from "../deaths/death.ts";
 import type { GroupReaper } from "./group-reaper.ts";
-import { hostKey, killGroup, spawnHost, type HostProcess, type HostSpec } from "./host-process.ts";
+import { HostOutbox } from "./host-outbox.ts";
+import { hostKey, type HostSpec } from "./host-key.ts";
+import { killGroup, type HostProcess } from "./host-process.ts";
+import { HostProgram } from "./host-program.ts";
 import { HostBootError, type HostRun, type RunEnding, type RunSink } from "./host-run.ts";
-import { formatMarker, MarkedReader } from "./marked-reader.ts";
-import { RUNTIME_OVERHEAD_MB, watchMemory } from "./watch-memory.ts";
+import { OutputTail } from "./output-tail.ts";
+import { readAvailable } from "./read-available.ts";
+import { startHost, type HostStart } from "./start-host.ts";
 
 type ActiveRun = {
   n: number;
   sink: RunSink;
   end(ending: RunEnding): void;
+  /** It has ended so, and its output is still to be read. */
   result: ExecuteResult | null;
-  openStreams: Set<LogStream>;
 };
 
-export type TaskHostOptions = {
-  spec: HostSpec;
-  environment: Record<string, string>;
+export type TaskHostOptions = HostStart & {
   reaper: GroupReaper;
   logger: Logger;
   onUnusable(): void;
 };
 
+const OUTPUTS = ["stdout", "stderr"] as const;
 const BOOT_TIMEOUT_MS = 30_000;
-const STDERR_TAIL_BYTES = 8 * 1024;
 /** How long a process may take to end by itself when it was asked to. */
 const EXIT_GRACE_MS = 1_000;
 /** How long pipes are read after the process ended; only a child that left the process group keeps them open. */
@@ -47,23 +46,27 @@ const LAST_OUTPUT_MS = 2_000;
 export class TaskHost {
   readonly spec: HostSpec;
   readonly key: string;
-  readonly booted: Promise<HostEntrypoint[]>;
-  readonly exited: Promise<HostDeath>;
   readonly #options: TaskHostOptions;
   readonly #process: HostProcess;
+  readonly #program: HostProgram;
+  readonly #outbox: HostOutbox;
   readonly #runs = new Map<number, ActiveRun>();
-  readonly #readers: Record<LogStream, MarkedReader>;
   readonly #paused = new Set<number>();
   readonly #given = createGivenSecrets();
   readonly #boot = Promise.withResolvers<HostEntrypoint[]>();
+  readonly booted = this.#boot.promise;
+  readonly #going = Promise.withResolvers<void>();
+  /** The process is gone; its pipes may still be read. */
+  readonly gone = this.#going.promise;
   readonly #exit = Promise.withResolvers<HostDeath>();
+  readonly exited = this.#exit.promise;
   #lastRun = 0;
-  #outbox: string[] = [];
+  #borrowers = 0;
   #state: "booting" | "ready" | "retired" | "ended" = "booting";
   #killCause: KillCause | null = null;
   #uncaught: Thrown | null = null;
-  #stderrTail: Buffer[] = [];
-  #stopWatch: () => void = () => undefined;
+  readonly #stderrTail = new OutputTail();
+  #starved = false;
   #onPong: (() => void) | null = null;
   #gone = false;
   #exitStatus: Pick<HostDeath, "exitCode" | "signal" | "spawnError"> = {
@@ -76,14 +79,18 @@ export class TaskHost {
     this.#options = options;
     this.spec = options.spec;
     this.key = hostKey(options.spec);
-    this.booted = this.#boot.promise;
-    this.exited = this.#exit.promise;
     this.#boot.promise.catch(() => undefined); // Whoever boots a host looks at it; a retired one is nobody's.
-    this.#process = spawnHost(options.spec, options.environment);
-    this.#readers = { stdout: this.#readStream("stdout"), stderr: this.#readStream("stderr") };
+    this.#process = startHost(options);
+    this.#program = new HostProgram(options.spec, this.pid, () => this.kill("out_of_memory"));
+    this.#outbox = new HostOutbox(this.#process.toHost);
+    for (const name of OUTPUTS) this.#readStream(name);
     this.#listen();
-    this.#post(["boot", { path: options.spec.bundlePath, mode: options.spec.mode }]);
-    const timer = setTimeout(() => this.kill("boot_timeout"), BOOT_TIMEOUT_MS);
+    const { bundlePath: path, mode, isolation, folders } = options.spec;
+    this.#outbox.post(["boot", { path, mode, folders: isolation === "namespace" ? folders : null }]);
+    const timer = setTimeout(() => {
+      this.#starved = this.#program.isStarved(BOOT_TIMEOUT_MS);
+      this.kill("boot_timeout");
+    }, BOOT_TIMEOUT_MS);
     const booted = () => clearTimeout(timer);
     this.booted.then(booted, booted);
   }
@@ -92,13 +99,24 @@ export class TaskHost {
     return this.#process.child.pid;
   }
 
-  get activeRuns(): number {
-    return this.#runs.size;
+  /** Nobody has borrowed it. */
+  get free(): boolean {
+    return this.#borrowers === 0;
   }
 
   /** It may be given another run. */
   get usable(): boolean {
     return this.#state === "ready" || this.#state === "booting";
+  }
+
+  /** It is needed for a run: retired or not, it is not asked to end before it is given back. */
+  borrow(): void {
+    this.#borrowers += 1;
+  }
+
+  giveBack(): void {
+    this.#borrowers -= 1;
+    this.#exitWhenFree();
   }
 
   run(input: RunInput, sink: RunSink): HostRun {
@@ -110,42 +128,29 @@ export class TaskHost {
     this.#lastRun += 1;
     const n = this.#lastRun;
     this.#given.add(input.secrets);
-    const exclusive = this.spec.mode === "exclusive";
-    this.#runs.set(n, {
-      n,
-      sink,
-      end: resolve,
-      result: null,
-      openStreams: new Set(exclusive ? ["stdout", "stderr"] : []),
-    });
-    let marker = "";
-    if (exclusive) {
-      this.#stderrTail = [];
-      marker = formatMarker(randomBytes(16).toString("hex"));
-      this.#readers.stdout.expect(marker);
-      this.#readers.stderr.expect(marker);
-    }
-    this.#post(["run", n, input, marker]);
+    this.#runs.set(n, { n, sink, end: resolve, result: null });
+    if (this.spec.mode === "exclusive") this.#stderrTail.clear();
+    this.#outbox.post(["run", n, input]);
     return { n, ended: promise };
   }
 
   /** Aborts the run's signal. */
   stop(n: number, cause: StopCause): void {
-    this.#post(["stop", n, cause]);
+    this.#outbox.post(["stop", n, cause]);
   }
 
   answer(n: number, id: number, answer: CallAnswer): void {
-    this.#post(["answer", n, id, answer]);
+    this.#outbox.post(["answer", n, id, answer]);
   }
 
   /** Tells a run of waits that have settled. */
   settled(n: number, waits: WaitState[]): void {
-    this.#post(["settled", n, waits]);
+    this.#outbox.post(["settled", n, waits]);
   }
 
   /** Asks a run that waits to end as suspended; it does, or its sink hears that it is awake. */
   suspend(n: number): void {
-    this.#post(["suspend", n]);
+    this.#outbox.post(["suspend", n]);
   }
 
   /**
@@ -160,7 +165,7 @@ export class TaskHost {
     if (this.#gone || this.#paused.size > 0 || this.#runs.size === 0) return;
     const timer = setTimeout(() => this.kill("unresponsive"), EXIT_GRACE_MS);
     this.#onPong = () => clearTimeout(timer);
-    this.#post(["ping"]);
+    this.#outbox.post(["ping"]);
   }
 
   /** Stops or continues reading what a run writes; a process that nobody reads is held up when its pipe is full. */
@@ -172,29 +177,28 @@ export class TaskHost {
       if (this.#paused.size > 0) stream.pause();
       else stream.resume();
     }
+    this.#finishRead();
   }
 
-  /** Takes no more runs, and ends when the last has. */
+  /** Takes no more runs, and ends when everybody who borrowed it has given it back. */
   retire(): void {
     if (this.#state === "ended" || this.#state === "retired") return;
     this.#state = "retired";
     this.#options.onUnusable();
-    if (this.#runs.size === 0) this.#askToExit();
+    this.#exitWhenFree();
   }
 
   kill(cause: KillCause): void {
     if (this.#state === "ended") return;
     this.#killCause ??= cause;
-    if (this.#state !== "retired") {
-      this.#state = "retired";
-      this.#options.onUnusable();
-    }
+    this.retire();
     if (this.pid !== undefined && !this.#gone) killGroup(this.pid);
   }
 
-  #askToExit(): void {
+  #exitWhenFree(): void {
+    if (this.#state !== "retired" || !this.free) return;
     this.#killCause ??= "idle";
-    this.#post(["exit"]);
+    this.#outbox.post(["exit"]);
     const timer = setTimeout(() => this.kill("idle"), EXIT_GRACE_MS);
     void this.exited.then(() => clearTimeout(timer));
   }
@@ -225,35 +229,19 @@ export class TaskHost {
     child.on("close", () => this.#ended());
     if (child.pid === undefined) return;
     this.#options.reaper.add(child.pid);
-    if (this.spec.memoryMb !== null) {
-      this.#stopWatch = watchMemory(child.pid, this.spec.memoryMb + RUNTIME_OVERHEAD_MB, () =>
-        this.kill("out_of_memory"),
-      );
-    }
   }
 
-  #readStream(name: LogStream): MarkedReader {
-    const reader = new MarkedReader(
-      (bytes) => this.#output(name, bytes),
-      () => this.#streamDone(name),
-    );
+  #readStream(name: LogStream): void {
     const stream = this.#process[name];
-    stream.on("data", (bytes: Buffer) => {
-      if (name === "stderr") this.#keepTail(bytes);
-      reader.push(bytes);
-    });
-    stream.on("end", () => {
-      reader.end();
-      this.#streamDone(name);
-      this.retire();
-    });
+    stream.on("data", (bytes: Buffer) => this.#output(name, bytes));
+    stream.on("end", () => this.retire());
     stream.on("error", () => undefined);
-    return reader;
   }
 
   #output(stream: LogStream, bytes: Buffer): void {
-    const run = this.spec.mode === "exclusive" ? this.#runs.get(this.#lastRun) : undefined;
-    if (run?.openStreams.has(stream)) return run.sink.output(stream, bytes);
+    if (stream === "stderr") this.#stderrTail.push(bytes);
+    const run = this.#exclusiveRun();
+    if (run !== undefined) return run.sink.output(stream, bytes);
     this.#options.logger.info(
       {
         ...{ pid: this.pid, digest: this.spec.digest, stream },
@@ -263,16 +251,11 @@ export class TaskHost {
     );
   }
 
-  #keepTail(bytes: Buffer): void {
-    this.#stderrTail.push(bytes);
-    if (this.#stderrTail.length < 32 && bytes.length < STDERR_TAIL_BYTES) return;
-    this.#stderrTail = [Buffer.concat(this.#stderrTail).subarray(-STDERR_TAIL_BYTES)];
-  }
-
   #receive(message: FromHost): void {
     switch (message[0]) {
       case "ready":
         if (this.#state === "booting") this.#state = "ready";
+        this.#readOutput();
         return this.#boot.resolve(message[1]);
       case "boot_failed":
         this.#boot.reject(new HostBootError(message[1], null));
@@ -289,6 +272,8 @@ export class TaskHost {
         return this.#runs.get(message[1])?.sink.call(message[2], message[3]);
       case "exec_result":
         return this.#runs.get(message[1])?.sink.execResult(message[2], message[3]);
+      case "file":
+        return this.#runs.get(message[1])?.sink.file(message[2], message[3]);
       case "awake":
         return this.#runs.get(message[1])?.sink.awake();
       case "end":
@@ -296,6 +281,13 @@ export class TaskHost {
       case "uncaught":
         this.#uncaught = message[2];
         setTimeout(() => this.kill("stopped"), EXIT_GRACE_MS).unref();
+        return this.retire();
+      case "up":
+        return this.#program.up();
+      case "exiting":
+        return this.#program.exiting(message[1]);
+      case "unfit":
+        this.#boot.reject(new InfrastructureError(message[1]));
         return this.retire();
       case "pong":
         return this.#onPong?.();
@@ -306,25 +298,27 @@ export class TaskHost {
     const run = this.#runs.get(n);
     if (run === undefined) return;
     run.result = result;
-    if (run.openStreams.size === 0) this.#finish(n, { kind: "result", result });
-    // Code that replaced its own output descriptors swallows the marker: the result stands, the process does not.
-    else setTimeout(() => this.#giveUpOutput(n), LAST_OUTPUT_MS).unref();
+    if (this.spec.mode === "exclusive") this.#finishRead();
+    else this.#finish(n, { kind: "result", result });
   }
 
-  #giveUpOutput(n: number): void {
-    const run = this.#runs.get(n);
-    if (!run?.result) return;
-    if (this.#paused.size > 0) return void setTimeout(() => this.#giveUpOutput(n), LAST_OUTPUT_MS).unref();
-    this.retire();
-    this.#finish(n, { kind: "result", result: run.result });
+  /** Ends a run that has told its result, when all that it wrote before is read: it is in the pipes, and nothing else is. */
+  #finishRead(): void {
+    const run = this.#exclusiveRun();
+    if (!run?.result || !this.#readOutput()) return;
+    this.#finish(run.n, { kind: "result", result: run.result });
   }
 
-  #streamDone(stream: LogStream): void {
-    const run = this.#runs.get(this.#lastRun);
-    if (run === undefined) return;
-    run.openStreams.delete(stream);
-    if (run.openStreams.size === 0 && run.result !== null)
-      this.#finish(run.n, { kind: "result", result: run.result });
+  /** Reads what the process wrote until now; false when somebody holds that up. */
+  #readOutput(): boolean {
+    const isHeld = (): boolean => this.#paused.size > 0;
+    return OUTPUTS.every((name) =>
+      readAvailable(this.#process[name], (bytes) => this.#output(name, bytes), isHeld),
+    );
+  }
+
+  #exclusiveRun(): ActiveRun | undefined {
+    return this.spec.mode === "exclusive" ? this.#runs.get(this.#lastRun) : undefined;
   }
 
   #finish(n: number, ending: RunEnding): void {
@@ -333,16 +327,15 @@ export class TaskHost {
     this.#runs.delete(n);
     if (this.#paused.has(n)) this.setPaused(n, false);
     run.end(ending);
-    if (this.#state === "retired" && this.#runs.size === 0) this.#askToExit();
   }
 
   /** The process is gone; its pipes may still hold its last words. */
   #exited(exitCode: number | null, signal: NodeJS.Signals | null): void {
-    this.#exitStatus = { exitCode, signal, spawnError: null };
+    this.#exitStatus = { ...this.#program.ended({ exitCode, signal }), spawnError: null };
     this.#gone = true;
-    this.#stopWatch();
     const pid = this.pid as number;
     killGroup(pid);
+    this.#going.resolve();
     this.#options.reaper.remove(pid);
     const giveUp = () => {
       if (this.#state === "ended") return;
@@ -356,37 +349,24 @@ export class TaskHost {
     if (this.#state === "ended") return;
     const wasRetired = this.#state === "retired";
     const { stdout, stderr, fromHost, toHost } = this.#process;
-    this.#readers.stdout.end();
-    this.#readers.stderr.end();
     for (const stream of [stdout, stderr, fromHost, toHost]) stream.destroy();
     this.#state = "ended";
-    const stderrTail = Buffer.concat(this.#stderrTail).subarray(-STDERR_TAIL_BYTES).toString();
     const death: HostDeath = {
       ...this.#exitStatus,
       killCause: this.#killCause,
       uncaught: this.#uncaught,
-      stderrTail,
+      stderrTail: this.#stderrTail.toString(),
+      starved: this.#starved,
     };
     if (!wasRetired) this.#options.onUnusable();
-    this.#boot.reject(new HostBootError(null, death));
+    this.#boot.reject(this.#program.setUpProblem(death) ?? new HostBootError(null, death));
     for (const run of [...this.#runs.values()]) {
       this.#finish(
         run.n,
         run.result === null ? { kind: "died", death } : { kind: "result", result: run.result },
       );
     }
+    this.#going.resolve();
     this.#exit.resolve(death);
-  }
-
-  /** Everything posted in one turn is one frame. */
-  #post(message: ToHost): void {
-    if (this.#outbox.length === 0) queueMicrotask(() => this.#sendOutbox());
-    this.#outbox.push(JSON.stringify(message));
-  }
-
-  #sendOutbox(): void {
-    const frame = encodeFrame(this.#outbox);
-    this.#outbox = [];
-    if (this.#state !== "ended" && this.#process.toHost.writable) this.#process.toHost.write(frame);
   }
 }

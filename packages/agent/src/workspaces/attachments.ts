@@ -1,16 +1,36 @@
+import type { SandboxUser } from "../sandboxes/sandbox-user.ts";
 import { pause } from "../pause.ts";
+import type { RunFiles } from "./run-files.ts";
 
 /** A workspace that a run is to work in, or works in, is let go of, or lost. */
 export class WorkspaceGone extends Error {
   override readonly name = "WorkspaceGone";
 }
 
+/** A run's hold of a workspace. */
+export type AttachedRun = {
+  /** Where its files are. */
+  path: string;
+  /** As whom the run's code may work in them by path; null when it may not. */
+  user: SandboxUser | null;
+  /** The same for its code, which stays inside. */
+  files: RunFiles;
+  /** Resolves when the run is to stop, because the workspace is let go of or lost. */
+  gone: Promise<void>;
+  /** Resolves when the server knows that a process has ended, or after that long. */
+  untilEnd(processId: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
+  /** Makes a version of what changed, by whomever. */
+  commit(): Promise<void>;
+  /** The run works in it no more. */
+  detach(): void;
+};
+
 /** The runs that work in one workspace, like shells in one folder. */
 export class Attachments {
   readonly #gone = Promise.withResolvers<void>();
   /** Of processes whose end is waited for. */
   readonly #ends = new Map<string, AbortController>();
-  #count = 0;
+  readonly #runs = new Map<symbol, string>();
   #whenNone: (() => void)[] = [];
 
   /** Resolves when they are to stop, because the workspace is let go of or lost. */
@@ -19,19 +39,23 @@ export class Attachments {
   }
 
   get some(): boolean {
-    return this.#count > 0;
+    return this.#runs.size > 0;
   }
 
   /** One more; what is returned takes it away again. */
-  add(): () => void {
-    this.#count += 1;
-    let isAdded = true;
+  add(runId: string): () => void {
+    const key = Symbol("attachment");
+    this.#runs.set(key, runId);
     return () => {
-      if (!isAdded) return;
-      isAdded = false;
-      this.#count -= 1;
-      if (this.#count === 0) for (const resolve of this.#whenNone.splice(0)) resolve();
+      if (!this.#runs.delete(key)) return;
+      if (this.#runs.size === 0) for (const resolve of this.#whenNone.splice(0)) resolve();
     };
+  }
+
+  /** The run that works there; null when there is none, or more than one. */
+  only(): string | null {
+    const [first] = this.#runs.values();
+    return this.#runs.size === 1 ? (first ?? null) : null;
   }
 
   /** The server knows that a process of the workspace has ended. */
@@ -53,6 +77,6 @@ export class Attachments {
   }
 
   none(): Promise<void> {
-    return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenNone.push(resolve));
+    return this.#runs.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenNone.push(resolve));
   }
 }

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { CommittedWorkspace, CommitWorkspace } from "@keelson/contract";
-import { commitFolder, type BlobSink, type StatCache, type Tree } from "@keelson/workspace-tree";
+import { LIMITS, type CommittedWorkspace, type CommitWorkspace } from "@keelson/contract";
+import {
+  commitFolder,
+  type BlobSink,
+  type CommittedFolder,
+  type LeftOut,
+  type StatCache,
+  type Tree,
+} from "@keelson/workspace-tree";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import { ServiceError } from "../protocol/service-error.ts";
@@ -9,6 +16,8 @@ import type { Random } from "../random.ts";
 import { insist } from "./insist.ts";
 
 export type CommitCause = CommitWorkspace["cause"];
+/** How a process has ended whose changes a commit has. */
+export type CommittedEnd = NonNullable<CommitWorkspace["ended"]>[number];
 type CommitFields = Pick<CommitWorkspace, "materialization_id" | "environment_id" | "epoch">;
 
 export type CommitterOptions = {
@@ -42,6 +51,10 @@ export class Committer {
   #last: Promise<unknown> = Promise.resolve();
   #next: Promise<string> | null = null;
   #failed = false;
+  #lastFailed = false;
+  #leftOut: { count: number; first: readonly LeftOut[] } = { count: 0, first: [] };
+  /** Ends that the next commit tells. */
+  #ended: CommittedEnd[] = [];
 
   constructor(options: CommitterOptions) {
     this.#options = options;
@@ -57,20 +70,32 @@ export class Committer {
     return this.#versionId;
   }
 
-  /** The last commit did not succeed: the folder has what no version has. */
+  /** The last commit did not succeed, is under way, or left something out: the folder has what no version has. */
   failed(): boolean {
-    return this.#failed;
+    return this.#failed || this.#leftOut.count > 0;
+  }
+
+  /** The last commit that is over failed. */
+  lastFailed(): boolean {
+    return this.#lastFailed;
+  }
+
+  /** What the last version lacks of what the folder had. */
+  leftOut(): { count: number; first: readonly LeftOut[] } {
+    return this.#leftOut;
   }
 
   /**
    * Commits what changed, and resolves with the version that has it, which is the last one when nothing did.
    *
-   * @throws TreeError for files that cannot be kept; ServiceError when the server refuses.
+   * @param end is stored with the version, in one transaction; without a change, the caller tells it alone.
+   * @throws ServiceError when the server refuses; what went wrong with the files or with storing them.
    */
-  commit(cause: CommitCause): Promise<string> {
+  commit(cause: CommitCause, end?: CommittedEnd): Promise<string> {
+    if (end !== undefined) this.#ended.push(end);
     this.#next ??= this.#enqueue(() => {
       this.#next = null;
-      return this.#commit(cause, null);
+      return this.#commit(cause, null, this.#ended.splice(0));
     });
     return this.#next;
   }
@@ -82,16 +107,25 @@ export class Committer {
 
   #enqueue(work: () => Promise<string>): Promise<string> {
     const turn = this.#last.then(work);
+    turn.then(
+      () => (this.#lastFailed = false),
+      () => (this.#lastFailed = true),
+    );
     // The next one's turn comes also after a failure, of which this one's caller is told.
     this.#last = turn.catch(() => undefined);
     return turn;
   }
 
-  async #commit(cause: CommitCause, setupDigest: string | null): Promise<string> {
+  async #commit(
+    cause: CommitCause,
+    setupDigest: string | null,
+    ended: readonly CommittedEnd[] = [],
+  ): Promise<string> {
     this.#failed = true;
     const lost = new Set<string>();
     for (let repeat = 0; ; repeat += 1) {
-      const { changed, tree, manifest, cache, skipped } = await this.#scan(lost);
+      const folder = await this.#scan(lost);
+      const { changed, tree, manifest, cache, skipped } = folder;
       if (skipped.length > 0)
         this.#options.logger.info(
           { ...this.#options.fields, skipped: skipped.slice(0, 20), count: skipped.length },
@@ -99,10 +133,12 @@ export class Committer {
         );
       if (changed || setupDigest !== null) {
         const manifestDigest = manifest?.digest ?? this.#manifestDigest;
-        const committed = await this.#send({ cause, manifestDigest, setupDigest }).catch((error: unknown) => {
-          if (repeat >= MAX_REPEATS || !this.#mend(error, lost)) throw error;
-          return null;
-        });
+        const committed = await this.#send({ cause, manifestDigest, setupDigest, ended, folder }).catch(
+          (error: unknown) => {
+            if (repeat >= MAX_REPEATS || !this.#mend(error, lost)) throw error;
+            return null;
+          },
+        );
         if (committed === null) continue;
         this.#versionId = committed.version.id;
         this.#manifestDigest = manifestDigest;
@@ -110,6 +146,7 @@ export class Committer {
       this.#tree = tree;
       this.#cache = cache;
       this.#failed = false;
+      this.#leftOut = { count: folder.leftOutCount, first: folder.leftOut };
       return this.#versionId;
     }
   }
@@ -130,6 +167,8 @@ export class Committer {
     cause: CommitCause;
     manifestDigest: string;
     setupDigest: string | null;
+    ended: readonly CommittedEnd[];
+    folder: CommittedFolder;
   }): Promise<CommittedWorkspace> {
     const { client, fields, random, signal } = this.#options;
     const body: CommitWorkspace = {
@@ -138,8 +177,11 @@ export class Committer {
       parent_version_id: this.#versionId,
       manifest_digest: commit.manifestDigest,
       cause: commit.cause,
+      ...(commit.ended.length === 0 ? {} : { ended: [...commit.ended] }),
       ...(commit.setupDigest === null ? {} : { setup_digest: commit.setupDigest }),
     };
+    const notes = notesOf(commit.folder);
+    if (notes !== null) body.notes = notes;
     // The same id in each try: one whose answer was lost is not made twice.
     const text = JSON.stringify(body);
     const call = { timeoutMs: COMMIT_TIMEOUT_MS, signal };
@@ -159,4 +201,20 @@ export class Committer {
     this.#versionId = current;
     return true;
   }
+}
+
+/** What of the folder its version has under another name, or not at all; null when that is nothing. */
+function notesOf({
+  renamed,
+  leftOut,
+  leftOutCount,
+}: CommittedFolder): NonNullable<CommitWorkspace["notes"]> | null {
+  if (renamed.length === 0 && leftOutCount === 0) return null;
+  const shown = (path: string): string => path.slice(0, LIMITS.namedPathCharacters).toWellFormed();
+  return {
+    renamed: renamed.slice(0, LIMITS.namedPaths).map(shown),
+    renamed_count: renamed.length,
+    left_out: leftOut.slice(0, LIMITS.namedPaths).map(({ path, reason }) => ({ path: shown(path), reason })),
+    left_out_count: leftOutCount,
+  };
 }

@@ -1,19 +1,16 @@
-import { lchown, lstat, opendir } from "node:fs/promises";
-import { join } from "node:path";
-import type { Owner } from "./workspace-folder.ts";
+import { giveFolder, type Owner } from "@keelson/workspace-tree";
+import type { Logger } from "../log.ts";
 
 /**
  * Makes the workspace's own user the owner of what its runs wrote by path, as the agent's user: its commands may then
- * change it. What is theirs already is left alone, and what goes meanwhile is of no matter.
+ * change it. Its commands may be running: what is given is in the workspace, whatever they swap.
  */
-export async function giveNewFiles(folder: string, owner: Owner): Promise<void> {
-  for await (const entry of await opendir(folder)) {
-    const path = join(folder, entry.name);
-    try {
-      if ((await lstat(path)).uid !== owner.uid) await lchown(path, owner.uid, owner.gid);
-      if (entry.isDirectory()) await giveNewFiles(path, owner);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
+export async function giveNewFiles(folder: string, owner: Owner, logger: Logger): Promise<void> {
+  try {
+    const withheld = await giveFolder(folder, owner);
+    if (withheld.length > 0)
+      logger.warn({ folder, withheld }, "files of a run with several names or of a device keep their owner");
+  } catch (err) {
+    logger.warn({ folder, err }, "files of a run could not be given to its commands");
   }
 }

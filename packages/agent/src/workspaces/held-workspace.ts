@@ -6,67 +6,32 @@ import type {
   ProcessInput,
   ProcessStart,
 } from "@keelson/contract";
-import { TreeError } from "@keelson/workspace-tree";
-import type { Clock } from "../clock.ts";
-import type { Logger } from "../log.ts";
-import { ServiceError } from "../protocol/service-error.ts";
-import type { WorkerClient } from "../protocol/worker-client.ts";
-import type { Random } from "../random.ts";
-import { Attachments, WorkspaceGone } from "./attachments.ts";
-import type { BlobCache } from "./blob-cache.ts";
-import type { Committer } from "./committer.ts";
-import type { IsolationProbe } from "../sandboxes/probe-isolation.ts";
+import type { Owner } from "@keelson/workspace-tree";
+import { Attachments, WorkspaceGone, type AttachedRun } from "./attachments.ts";
+import type { CommittedEnd, Committer } from "./committer.ts";
+import { Custody } from "./custody.ts";
+import { describeFailure } from "./describe-uncommitted.ts";
+import { sandboxUserForTasks } from "../sandboxes/sandbox-user.ts";
+import { Abandoned, Lost, StoppedEarly, SupervisorLost, untilStopped } from "./endings.ts";
 import { giveNewFiles } from "./give-new-files.ts";
 import { insist } from "./insist.ts";
-import { adoptWorkspace, prepareWorkspace, type Prepared } from "./prepare-workspace.ts";
-import type { Turns } from "./turns.ts";
+import { isLeaseLost } from "./lease-lost.ts";
+import {
+  adoptKept,
+  adoptWorkspace,
+  keepLeft,
+  prepareWorkspace,
+  type KeptWorkspace,
+  type Prepared,
+  type PrepareOptions,
+} from "./prepare-workspace.ts";
+import { RunFiles } from "./run-files.ts";
+import type { WorkspaceContext } from "./workspace-context.ts";
+import type { WorkspaceFolder } from "./workspace-folder.ts";
+import { WaitingStarts } from "./waiting-starts.ts";
 import { ownerOf } from "./workspace-processes.ts";
 
-export type WorkspaceContext = {
-  client: WorkerClient;
-  /** The agent's own folder: supervisors are found again there. */
-  home: string;
-  /** Every materialization has a folder of its own in it. */
-  folder: string;
-  cache: BlobCache;
-  transfers: Turns;
-  /** What works on this machine. */
-  probe: IsolationProbe;
-  leaseDurationMs(): number;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  /** It is not held any more. */
-  onEnded(workspace: HeldWorkspace): void;
-};
-
-/** A run's hold of a workspace. */
-export type AttachedRun = {
-  /** Where its files are. */
-  path: string;
-  /** Resolves when the run is to stop, because the workspace is let go of or lost. */
-  gone: Promise<void>;
-  /** Resolves when the server knows that a process has ended, or after that long. */
-  untilEnd(processId: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
-  /** Makes a version of what changed, by whomever. */
-  commit(): Promise<void>;
-  /** The run works in it no more. */
-  detach(): void;
-};
-
 type StopMode = MaterializationStop["mode"];
-
-/** Another worker has it now, or none: what is left of it here is dropped. */
-class Lost extends Error {
-  override readonly name = "Lost";
-}
-/** The agent ends at once; its next process may go on with what is there. */
-class Abandoned extends Error {
-  override readonly name = "Abandoned";
-}
-class StoppedEarly extends Error {
-  override readonly name = "StoppedEarly";
-}
 
 /**
  * One materialization on this worker: prepared or taken up again, live until it is to stop, committed and let go. It
@@ -78,15 +43,27 @@ export class HeldWorkspace {
   /** Resolves when nothing of it runs. */
   readonly ended: Promise<void>;
   readonly #context: WorkspaceContext;
+  readonly #owner: Owner | null;
   /** Aborted with the reason when nothing more is to be reported. */
   readonly #over = new AbortController();
   /** Aborted also when a stop makes preparing it pointless. */
   readonly #preparing = new AbortController();
   readonly #stopAsked = Promise.withResolvers<StopMode>();
   readonly #attachments = new Attachments();
+  /** Resolves when a command was lost that is to run again from the last version. */
+  readonly #broken = Promise.withResolvers<void>();
   /** Resolves when it is live. */
   readonly #ready = Promise.withResolvers<Prepared>();
+  /** Resolves when it has ended, or waits with what it could not commit. */
+  readonly settled: Promise<void>;
+  readonly #custody: Custody;
+  readonly #waiting = new WaitingStarts();
+  #folder: WorkspaceFolder | null = null;
   #stop: StopMode | null = null;
+  #isLost = false;
+  #isBroken = false;
+  /** Its end met an error, and not everything of it is gone. */
+  #isLeft = false;
   #prepared: Prepared | null = null;
   /** Until it is known which of the processes that were found are still wanted. */
   #isAdopted: boolean;
@@ -99,20 +76,48 @@ export class HeldWorkspace {
     this.#context = context;
     const { materialization_id, environment_id, epoch } = leased;
     this.fields = { materialization_id, environment_id, epoch };
+    this.#owner = ownerOf(context.probe, materialization_id);
     this.#isAdopted = leased.status !== "preparing";
     this.#ready.promise.catch(() => undefined); // Whoever attaches looks at it; nobody may.
     this.#over.signal.addEventListener("abort", () => {
       this.#preparing.abort(this.#over.signal.reason);
       this.#attachments.end();
     });
+    this.#custody = new Custody({
+      environmentId: environment_id,
+      fields: { ...this.fields, workspaceId: leased.workspace_id },
+      logger: context.logger,
+      signal: this.#over.signal,
+      isDiscarded: () => this.#stop === "discard",
+      tell: (message) => this.#report("uncommitted", { error: { message } }),
+    });
     this.ended = after.then(() => this.#live()).finally(() => context.onEnded(this));
+    this.settled = Promise.race([this.#custody.waits, this.ended]);
   }
 
   /** As the poll is told of it. */
   held(): HeldMaterialization {
-    const processes = this.#prepared?.relay.held() ?? [];
-    return { ...this.fields, stopping: this.#stop !== null, processes };
+    const processes = this.#prepared?.relay.held() ?? this.#waiting.held();
+    // One that waits with what it could not commit is told to try again by a stop.
+    return { ...this.fields, stopping: this.#stop !== null && !this.#custody.isWaiting(), processes };
   }
+
+  /** It only waits, with files that could not be committed: it needs no room, and its lease does not run out. */
+  isWaiting(): boolean {
+    return this.#custody.isWaiting();
+  }
+
+  /** Its folder stays though it is held no more: no version has its files, or who looks back is to find out. */
+  leftFiles(): boolean {
+    return (this.#custody.isKept() || this.#isLost) && this.#stop !== "discard";
+  }
+
+  /** Something of it is still there: whoever looks back is to find what becomes of that. */
+  hasLeftovers(): boolean {
+    return this.leftFiles() || this.#isLeft || this.#isNotTakenUp();
+  }
+
+  readonly #isNotTakenUp = (): boolean => this.#folder === null && this.leased.status !== "preparing";
 
   /** A program does not read what it was sent: it is brought again with the next answer. */
   stalled(): boolean {
@@ -131,11 +136,12 @@ export class HeldWorkspace {
    */
   async take(starts: readonly ProcessStart[], wasReady: boolean): Promise<void> {
     const prepared = this.#prepared;
-    if (prepared === null || this.#stop !== null || this.#over.signal.aborted) return;
+    if (this.#stop !== null || this.#over.signal.aborted) return;
+    if (prepared === null) return this.#isAdopted ? undefined : this.#waiting.add(starts);
     if (starts.length > 0) await this.#giveNewFiles(prepared);
     for (const start of starts) {
-      if (start.status === "pending") this.#begunAt.set(start.process_id, prepared.committer.versionId());
-      prepared.relay.accept(start);
+      if (start.status === "pending" && start.on_lost === "rerun") await this.#keepBefore(prepared, start);
+      this.#begin(prepared, start);
     }
     if (!wasReady || !this.#isAdopted) return;
     this.#isAdopted = false;
@@ -145,12 +151,36 @@ export class HeldWorkspace {
     });
   }
 
-  async #giveNewFiles({ folder }: Prepared): Promise<void> {
-    const owner = ownerOf(this.#context.probe, this.fields.materialization_id);
-    if (owner === null || !this.#attachments.some) return;
-    await giveNewFiles(folder.root, owner).catch((err: unknown) => {
-      this.#context.logger.warn({ ...this.fields, err }, "files of a run could not be given to its commands");
+  #begin({ committer, folder, relay }: Prepared, start: ProcessStart, isStarted?: Promise<boolean>): void {
+    const { process_id: id } = start;
+    // With which version an earlier process of the agent has begun one, nobody knows any more.
+    if (start.status === "pending" || (start.given === true && !this.#isAdopted))
+      this.#begunAt.set(id, committer.versionId());
+    const marked = start.on_lost === "reject" ? this.#custody.begin(folder, id) : Promise.resolve();
+    relay.accept(start, { marked, ...(isStarted === undefined ? {} : { isStarted }) });
+  }
+
+  /** Says that it is live, and with that word which processes begin that came with the lease. */
+  async #goLive(prepared: Prepared): Promise<void> {
+    await this.#waiting.begin(
+      (start, isStarted) => this.#begin(prepared, start, isStarted),
+      (starts) => this.#report("live", { isolation: this.#context.probe.isolation, ...starts }),
+    );
+    this.#ready.resolve(prepared);
+  }
+
+  /** What is to run again begins with what is there now: that has to be in a version. */
+  async #keepBefore({ committer }: Prepared, { process_id: id }: ProcessStart): Promise<void> {
+    const runId = this.#attachments.only();
+    const cause = runId === null ? ({ kind: "exec", id } as const) : ({ kind: "run", id: runId } as const);
+    await this.#heedLoss(committer.commit(cause)).catch((err: unknown) => {
+      this.#context.logger.warn({ ...this.fields, err }, "what a command begins with could not be committed");
     });
+  }
+
+  async #giveNewFiles({ folder }: Prepared): Promise<void> {
+    if (this.#owner === null || !this.#attachments.some) return;
+    await giveNewFiles(folder.root, this.#owner, this.#context.logger);
   }
 
   isReady(): boolean {
@@ -171,11 +201,13 @@ export class HeldWorkspace {
    * @throws WorkspaceGone when it is let go of or lost before; what went wrong when it cannot be prepared.
    */
   async attach(runId: string): Promise<AttachedRun> {
-    const detach = this.#attachments.add();
+    const detach = this.#attachments.add(runId);
     try {
       const { folder, committer } = await this.#ready.promise;
       return {
         path: folder.root,
+        user: sandboxUserForTasks(this.#context.probe, this.fields.materialization_id),
+        files: new RunFiles({ root: folder.root, owner: this.#owner }, folder.path),
         gone: this.#attachments.gone,
         untilEnd: (processId, timeoutMs, signal) => this.#attachments.untilEnd(processId, timeoutMs, signal),
         commit: async () => void (await this.#heedLoss(committer.commit({ kind: "run", id: runId }))),
@@ -191,9 +223,12 @@ export class HeldWorkspace {
   stop(mode: StopMode): void {
     // A deletion may overtake a stop that is under way.
     if (this.#stop === null || mode === "discard") this.#stop = mode;
+    this.#custody.retryNow();
     this.#stopAsked.resolve(mode);
     this.#attachments.end();
-    if (this.#prepared === null) this.#preparing.abort(new StoppedEarly());
+    // What is taken up again has what no version may have yet: that is committed before it stops.
+    if (this.#prepared === null && this.leased.status === "preparing")
+      this.#preparing.abort(new StoppedEarly());
   }
 
   lose(): void {
@@ -207,54 +242,84 @@ export class HeldWorkspace {
 
   async #live(): Promise<void> {
     try {
+      const kept = this.leased.status === "preparing" ? null : await adoptKept(this.#options());
+      if (kept !== null) return await this.#recover(kept);
       this.#prepared = await this.#prepare();
+      this.#folder = this.#prepared.folder;
       if (this.leased.status === "stopping") this.stop("commit");
-      else {
-        await this.#report("live", { isolation: this.#context.probe.isolation });
-        this.#ready.resolve(this.#prepared);
-      }
-      await this.#untilStopAsked();
+      else await this.#goLive(this.#prepared);
+      const lost = [this.#prepared.supervisor.gone, this.#broken.promise];
+      await untilStopped(this.#stopAsked.promise, { over: this.#over.signal, lost });
       await this.#letGo(this.#prepared);
     } catch (error) {
       const cut = this.#over.signal.aborted || this.#preparing.signal.aborted;
       this.#ready.reject(cut || isLeaseLost(error) ? new WorkspaceGone() : error);
       await this.#giveUp(error);
+    } finally {
+      this.#ready.reject(new WorkspaceGone());
+      this.#attachments.end();
+      await this.#drop();
     }
-    this.#ready.reject(new WorkspaceGone());
-    this.#attachments.end();
-    await this.#drop();
+  }
+
+  /** Goes on with what could not be committed before the agent ended. */
+  async #recover({ folder, open }: KeptWorkspace): Promise<void> {
+    this.#folder = folder;
+    this.#stop ??= "commit";
+    await this.#custody.keep(folder);
+    let committer: Committer | null = null;
+    await this.#custody.commitAll(folder, async () => (committer ??= await open()));
+    await this.#report("stopped", {});
   }
 
   #prepare(): Promise<Prepared> {
-    const options = {
+    const options = this.#options();
+    return this.leased.status === "preparing" ? prepareWorkspace(options) : adoptWorkspace(options);
+  }
+
+  #options(): PrepareOptions {
+    return {
       ...this.#context,
       leased: this.leased,
       preparing: this.#preparing.signal,
       over: this.#over.signal,
-      commit: (committer: Committer, cause: { kind: "exec" | "pty"; id: string }) =>
-        this.#commitProcess(committer, cause),
+      waiting: () => this.#waiting.list(),
+      commit: (committer: Committer, cause: { kind: "exec" | "pty"; id: string }, end: CommittedEnd) =>
+        this.#commitProcess(committer, cause, end),
+      onBroken: () => {
+        this.#isBroken = true;
+        this.#broken.resolve();
+      },
       onProcessEnded: (processId: string) => this.#attachments.tellEnd(processId),
       onLost: () => this.lose(),
     };
-    return this.leased.status === "preparing" ? prepareWorkspace(options) : adoptWorkspace(options);
   }
 
   /** The version that has what the process changed; null when nothing changed since it began. */
   async #commitProcess(
     committer: Committer,
     cause: { kind: "exec" | "pty"; id: string },
+    end: CommittedEnd,
   ): Promise<string | null> {
     const begunAt = this.#begunAt.get(cause.id) ?? null;
     this.#begunAt.delete(cause.id);
     if (this.#stop === "discard") return null;
-    const versionId = await this.#heedLoss(committer.commit(cause));
+    const versionId = await this.#heedLoss(committer.commit(cause, end)).catch(async (error: unknown) => {
+      const folder = isLeaseLost(error) || this.#over.signal.aborted ? null : this.#folder;
+      if (folder !== null) await this.#custody.keep(folder);
+      throw error;
+    });
+    if (this.#folder !== null) {
+      if (this.#custody.isKept()) await this.#custody.release(this.#folder);
+      await this.#custody.committed(this.#folder, cause.id);
+    }
     return versionId === begunAt ? null : versionId;
   }
 
-  async #letGo({ relay, committer }: Prepared): Promise<void> {
+  async #letGo({ relay, committer, folder }: Prepared): Promise<void> {
     await this.#attachments.none();
     await relay.endAll();
-    if (this.#stop !== "discard") await committer.commit({ kind: "stop" });
+    await this.#custody.commitAll(folder, () => Promise.resolve(committer));
     await this.#report("stopped", {});
   }
 
@@ -266,14 +331,23 @@ export class HeldWorkspace {
     if (reason instanceof Abandoned) return;
     if (reason instanceof Lost || isLeaseLost(reason)) {
       this.lose();
-      logger.warn(fields, "a workspace has another owner; dropping it here");
+      this.#isLost = this.#folder !== null;
+      logger.warn(fields, "a workspace has another owner, or none; ending it here");
       return;
     }
     try {
       if (reason instanceof StoppedEarly) return await this.#report("stopped", {});
       logger.error({ ...fields, err: reason }, "a workspace has failed");
+      // Its version cannot be read, say: it may have what that has not.
+      const left = this.#isNotTakenUp() ? await keepLeft(this.#options()) : null;
+      if (left !== null) return await this.#recover(left);
       await this.#prepared?.relay.endAll();
-      await this.#report("failed", { error: { message: describeFailure(reason) } });
+      // What could not be committed before is not given up with what it was in.
+      if (this.#prepared?.committer.lastFailed() === true) return await this.#letGo(this.#prepared);
+      const isSaved = reason instanceof SupervisorLost && (await this.#save());
+      await this.#report("failed", {
+        error: { message: isSaved ? SupervisorLost.SAVED : describeFailure(reason) },
+      });
     } catch (err) {
       // Refused because it is lost, or cut off by the agent's end.
       if (!this.#over.signal.aborted && !isLeaseLost(err))
@@ -281,12 +355,21 @@ export class HeldWorkspace {
     }
   }
 
-  async #report(word: "live" | "stopped" | "failed", extra: object): Promise<void> {
+  /** Commits what a lost supervisor's processes have changed, unless somebody does that a second time. */
+  async #save(): Promise<boolean> {
+    if (this.#prepared === null || this.#isBroken || this.#attachments.some) return false;
+    const { folder, committer, supervisor } = this.#prepared;
+    await supervisor.stop();
+    await this.#custody.commitAll(folder, () => Promise.resolve(committer));
+    return true;
+  }
+
+  #report<T>(word: "live" | "stopped" | "failed" | "uncommitted", extra: object): Promise<T> {
     const { client, random } = this.#context;
     const { signal } = this.#over;
     const body = JSON.stringify({ ...this.fields, ...extra });
-    await this.#heedLoss(
-      insist(() => client.post(`workspaces/${word}`, body, { signal }), { random, signal }),
+    return this.#heedLoss(
+      insist(() => client.post<T>(`workspaces/${word}`, body, { signal }), { random, signal }),
     );
   }
 
@@ -299,54 +382,18 @@ export class HeldWorkspace {
     }
   }
 
-  async #untilStopAsked(): Promise<void> {
-    const { signal } = this.#over;
-    const over = new Promise<never>((_, reject) => {
-      const cut = (): void => reject(signal.reason as Error);
-      if (signal.aborted) cut();
-      signal.addEventListener("abort", cut, { once: true });
-    });
-    const broken = this.#prepared?.supervisor.gone.then(() => {
-      signal.throwIfAborted();
-      throw new Error(
-        "The supervisor of the workspace's processes ended. What had changed since the last version is lost; the next materialization begins with that version.",
-      );
-    });
-    await Promise.race([this.#stopAsked.promise, over, broken]);
-  }
-
   /** Nothing of it is left running; the files are, for the agent's next process, when this one just ends. */
   async #drop(): Promise<void> {
-    if (this.#prepared === null) return;
-    const { relay, supervisor, folder } = this.#prepared;
     try {
-      relay.close();
-      await supervisor.stop();
-      if (!(this.#over.signal.reason instanceof Abandoned)) await folder.remove();
+      this.#prepared?.relay.close();
+      await this.#prepared?.supervisor.stop();
+      if (!(this.#over.signal.reason instanceof Abandoned) && !this.leftFiles()) await this.#folder?.remove();
     } catch (err) {
+      this.#isLeft = true;
       this.#context.logger.error(
         { ...this.fields, err },
-        "what was left of a workspace could not be removed",
+        "what was left of a workspace could not be removed; looking for it again",
       );
     }
   }
-}
-
-const isLeaseLost = (error: unknown): boolean => error instanceof ServiceError && error.code === "lease_lost";
-
-const LONGEST_MESSAGE = 2_000;
-
-/** For callers: what they can do something about in its own words. */
-function describeFailure(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const isFull =
-    error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
-  const text = isFull
-    ? `The worker's disk is full (${message}). Free space there, then try again.`
-    : error instanceof TreeError
-      ? message
-      : error instanceof ServiceError
-        ? `The server refused: ${message}`
-        : message;
-  return (text || "The workspace failed for an unknown reason.").slice(0, LONGEST_MESSAGE);
 }

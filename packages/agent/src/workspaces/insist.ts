@@ -30,9 +30,11 @@ export async function insist<T>(
 }
 
 const isDiskFull = (error: unknown): boolean =>
-  error instanceof ServiceError && error.details?.["disk_full"] === true;
+  error instanceof ServiceError && error.code === "storage_full" && error.details?.["store"] === "blobs";
 
 /** Nobody was there to answer, or only to say so. */
 const isAbsence = (error: unknown): boolean =>
   error instanceof ConnectionError ||
-  (error instanceof ServiceError && (error.status === 503 || error.status === 429) && !isDiskFull(error));
+  (error instanceof ServiceError &&
+    (error.status === 503 || error.status === 507 || error.status === 429) &&
+    !isDiskFull(error));

@@ -1,14 +1,25 @@
-import type { LeasedMaterialization } from "@keelson/contract";
-import { decodeManifest, TreeError, writeFolder, type StatCache, type Tree } from "@keelson/workspace-tree";
+import type { LeasedMaterialization, ProcessStart } from "@keelson/contract";
+import {
+  decodeManifest,
+  EMPTY_TREE,
+  encodeManifest,
+  TreeError,
+  writeFolder,
+  type StatCache,
+  type Tree,
+} from "@keelson/workspace-tree";
+import { nameFullDisk } from "../deaths/full-disk.ts";
 import { adoptSupervisor, type Supervisor } from "../supervisor/supervisor.ts";
-import { Committer } from "./committer.ts";
-import type { WorkspaceContext } from "./held-workspace.ts";
-import { ProcessRelay } from "./process-relay.ts";
+import { Committer, type CommittedEnd } from "./committer.ts";
+import type { WorkspaceContext } from "./workspace-context.ts";
+import { ProcessRelay, type ProcessRelayOptions } from "./process-relay.ts";
+import { toSpec } from "./relayed-process.ts";
 import { openRemoteBlobs } from "./remote-blobs.ts";
 import { runSetup } from "./run-setup.ts";
 import { endFormer, ownerOf, superviseWorkspace } from "./workspace-processes.ts";
 import {
   createWorkspaceFolder,
+  findUncommittedMark,
   findWorkspaceFolder,
   openToRoot,
   type WorkspaceFolder,
@@ -28,7 +39,14 @@ export type PrepareOptions = WorkspaceContext & {
   preparing: AbortSignal;
   /** Ends everything of it. */
   over: AbortSignal;
-  commit(committer: Committer, cause: { kind: "exec" | "pty"; id: string }): Promise<string | null>;
+  commit(
+    committer: Committer,
+    cause: { kind: "exec" | "pty"; id: string },
+    end: CommittedEnd,
+  ): Promise<string | null>;
+  /** Processes that came with the lease. */
+  waiting(): ProcessStart[];
+  onBroken(): void;
   onProcessEnded(processId: string): void;
   onLost(): void;
 };
@@ -38,10 +56,11 @@ const folderName = ({ materialization_id, epoch }: LeasedMaterialization): strin
   return `${materialization_id}-${epoch}`;
 };
 
-const placeOf = ({ home, logger, leased }: PrepareOptions) => ({
+const placeOf = ({ home, logger, leased, cgroups }: PrepareOptions) => ({
   dataDir: home,
   materializationId: leased.materialization_id,
   logger,
+  cgroups,
 });
 
 const blobsOf = (options: PrepareOptions, signal: AbortSignal) =>
@@ -50,9 +69,18 @@ const blobsOf = (options: PrepareOptions, signal: AbortSignal) =>
 /**
  * Writes the files of the base version into a folder of their own, and runs the setup where its result is not kept yet.
  *
- * @throws TreeError for a blob that is missing or damaged; an error that says what the setup did wrong.
+ * @throws TreeError for a blob that is missing or damaged; InfrastructureError when the disk is full; an error that says
+ * what the setup did wrong.
  */
 export async function prepareWorkspace(options: PrepareOptions): Promise<Prepared> {
+  try {
+    return await prepare(options);
+  } catch (error) {
+    throw nameFullDisk(error, options.folder);
+  }
+}
+
+async function prepare(options: PrepareOptions): Promise<Prepared> {
   const { leased, probe, preparing } = options;
   // An earlier process may have begun to prepare it.
   await endFormer(placeOf(options));
@@ -61,20 +89,22 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
   let supervisor: Supervisor | null = null;
   try {
     const blobs = blobsOf(options, preparing);
-    const tree = await loadBase(leased, blobs);
+    const base = loadBase(leased, blobs);
+    base.catch(() => undefined); // Looked at when the supervisor is there, which is to be stopped then.
     // Before the files: it takes the folder for its own, which would look like a change of each of them.
     supervisor = await supervise(options, folder);
+    const tree = await base;
     const cache = await writeFolder(folder.root, tree, {
       source: blobs,
       signal: preparing,
       ...(owner === null ? {} : { owner }),
     });
-    const prepared = begin(options, { folder, supervisor, tree, cache });
+    const prepared = begin(options, { folder, supervisor, origin: "started", tree, cache });
     if (leased.setup !== null) {
       await runSetup(supervisor, leased.setup.commands, preparing);
       await prepared.committer.commitSetup(leased.setup.digest);
     }
-    await folder.markComplete();
+    folder.markComplete(leased.environment_id);
     preparing.throwIfAborted();
     return prepared;
   } catch (error) {
@@ -95,58 +125,116 @@ export async function adoptWorkspace(options: PrepareOptions): Promise<Prepared>
   if (folder === null) {
     await endFormer(placeOf(options));
     throw new Error(
-      "The worker was started again and has nothing left of the workspace. What had changed since the last version is lost; the next materialization begins with that version.",
+      "The worker was restarted and no longer has the workspace's files. Changes since the last version are lost; the next materialization begins with that version.",
     );
   }
   const tree = await loadBase(leased, blobsOf(options, preparing));
-  const supervisor = (await adoptSupervisor(placeOf(options))) ?? (await supervise(options, folder));
+  const adopted = await adoptSupervisor(placeOf(options));
+  const supervisor = adopted ?? (await supervise(options, folder));
   // Everything is read again at the next commit, and what the base has is recognized.
-  return begin(options, { folder, supervisor, tree, cache: new Map() });
+  return begin(options, {
+    ...{ folder, supervisor, origin: adopted === null ? "replaced" : "adopted" },
+    ...{ tree, cache: new Map() },
+  });
 }
 
-async function supervise(options: PrepareOptions, folder: WorkspaceFolder): Promise<Supervisor> {
-  const { probe, leased, leaseDurationMs } = options;
+/** Files that an earlier process of an agent on this folder could not commit. Nothing runs in them any more. */
+export type KeptWorkspace = {
+  folder: WorkspaceFolder;
+  /** What they are committed with, once the base can be read. */
+  open(): Promise<Committer>;
+};
+
+/**
+ * Takes such files up again. Null when there are none of the kind.
+ *
+ * @throws Error when the folder is gone though the server says that it is kept.
+ */
+export async function adoptKept(options: PrepareOptions): Promise<KeptWorkspace | null> {
+  const { leased } = options;
+  if (leased.status !== "uncommitted" && leased.status !== "stopping") return null;
+  const folder = await findWorkspaceFolder(options.folder, folderName(leased));
+  const isKept = folder !== null && (await findUncommittedMark(folder.path)) !== null;
+  if (!isKept && leased.status === "stopping") return null;
+  if (folder === null)
+    throw new Error(
+      "The worker has nothing left of the files that it could not commit. The next materialization begins with the last version.",
+    );
+  return keepFolder(options, folder);
+}
+
+/** What an earlier process left of a workspace that cannot be gone on with. Null when it left nothing. */
+export async function keepLeft(options: PrepareOptions): Promise<KeptWorkspace | null> {
+  const folder = await findWorkspaceFolder(options.folder, folderName(options.leased));
+  return folder === null ? null : keepFolder(options, folder);
+}
+
+async function keepFolder(options: PrepareOptions, folder: WorkspaceFolder): Promise<KeptWorkspace> {
+  await endFormer(placeOf(options));
+  const open = async (): Promise<Committer> => {
+    const tree = await loadBase(options.leased, blobsOf(options, options.over));
+    return openCommitter(options, { folder, tree, cache: new Map() });
+  };
+  return { folder, open };
+}
+
+function supervise(options: PrepareOptions, folder: WorkspaceFolder): Promise<Supervisor> {
+  const { probe, spares, leased, leaseDurationMs, diskBytes } = options;
   const place = placeOf(options);
-  const supervisor = await superviseWorkspace({
-    ...{ place, leased, probe },
+  return superviseWorkspace({
+    ...{ place, leased, probe, spares, diskBytes },
     root: folder.root,
     leaseDurationMs: leaseDurationMs(),
+    onGiven: () => openToRoot(folder, ownerOf(probe, leased.materialization_id)),
+    // A setup runs before them.
+    first: () => (leased.setup === null ? options.waiting().map(toSpec) : []),
   });
-  await openToRoot(folder, ownerOf(probe, leased.materialization_id));
-  return supervisor;
 }
 
 function begin(
   options: PrepareOptions,
-  parts: { folder: WorkspaceFolder; supervisor: Supervisor; tree: Tree; cache: StatCache },
+  parts: Omit<Prepared, "committer" | "relay"> &
+    Pick<ProcessRelayOptions, "origin"> & { tree: Tree; cache: StatCache },
 ): Prepared {
-  const { leased, over } = options;
-  const { folder, supervisor, tree, cache } = parts;
-  const { version_id: versionId, manifest_digest: manifestDigest } = leased.base;
-  const { materialization_id, environment_id, epoch } = leased;
+  const { folder, supervisor, origin } = parts;
+  const { materialization_id, environment_id, epoch } = options.leased;
   const fields = { materialization_id, environment_id, epoch };
-  const committer = new Committer({
-    ...options,
-    fields,
-    root: folder.root,
-    blobs: blobsOf(options, over),
-    base: { versionId, manifestDigest, tree, cache },
-    signal: over,
-  });
+  const committer = openCommitter(options, parts);
   const relay = new ProcessRelay({
     ...options,
-    supervisor,
-    fields,
-    commit: (cause) => options.commit(committer, cause),
+    ...{ supervisor, origin, fields },
+    commit: (cause, end) => options.commit(committer, cause, end),
     onEnded: (processId) => options.onProcessEnded(processId),
   });
   return { folder, committer, supervisor, relay };
 }
 
+function openCommitter(
+  options: PrepareOptions,
+  { folder, tree, cache }: { folder: WorkspaceFolder; tree: Tree; cache: StatCache },
+): Committer {
+  const { leased, over } = options;
+  const { materialization_id, environment_id, epoch } = leased;
+  const { version_id: versionId, manifest_digest: manifestDigest } = leased.base;
+  return new Committer({
+    ...options,
+    fields: { materialization_id, environment_id, epoch },
+    root: folder.root,
+    blobs: blobsOf(options, over),
+    base: { versionId, manifestDigest, tree, cache },
+    signal: over,
+  });
+}
+
+/** What a new workspace begins with; nothing has to be fetched for it. */
+let emptyManifest: Promise<string> | null = null;
+
 async function loadBase(
   { base }: LeasedMaterialization,
   blobs: { get(digest: string): Promise<Uint8Array | null> },
 ): Promise<Tree> {
+  emptyManifest ??= encodeManifest(EMPTY_TREE).then(({ digest }) => digest);
+  if (base.manifest_digest === (await emptyManifest)) return EMPTY_TREE;
   const bytes = await blobs.get(base.manifest_digest);
   if (bytes === null)
     throw new TreeError("missing_blob", `The manifest ${base.manifest_digest} of the version is not there.`, {

@@ -8,16 +8,28 @@ import {
 import type { ProcessOutputStored } from "@keelson/contract";
 import { retryCalls } from "../protocol/retry-calls.ts";
 import { ServiceError } from "../protocol/service-error.ts";
-import type { OutputOffsets, OutputPiece, ProcessExit } from "../supervisor/calls.ts";
+import type { OutputOffsets, OutputPiece, ProcessExit, ProcessSpec } from "../supervisor/calls.ts";
+import { classifyProcess } from "../deaths/death.ts";
 import { SupervisorGoneError } from "../supervisor/supervisor-connection.ts";
 import type { ProcessRelayOptions } from "./process-relay.ts";
 
-/** `lost`: the materialization is another worker's now. `left`: the relay was closed, and the process goes on. */
-export type RelayOutcome = "ended" | "lost" | "left";
+/**
+ * `lost`: the materialization is another worker's now. `left`: the relay was closed, and the process goes on. `broken`: it
+ * is to run again, in what the last version has: its end is not told, but that of the materialization.
+ */
+export type RelayOutcome = "ended" | "lost" | "left" | "broken";
 
 const GONE: ProcessExit = {
   ...{ outcome: "lost", exitCode: null, signal: null, timedOut: false },
   error: "The process that ran it is gone.",
+};
+
+/** What a process that was not started yet waits for before it begins. */
+export type Admission = {
+  /** Whether the server has started it; absent: it is asked. */
+  isStarted?: Promise<boolean>;
+  /** What has to be on the disk before. */
+  marked?: Promise<void>;
 };
 
 /** One process between the server and the supervisor. */
@@ -25,6 +37,7 @@ export class RelayedProcess {
   readonly #start: ProcessStart;
   readonly #options: ProcessRelayOptions;
   readonly #signal: AbortSignal;
+  readonly #admission: Admission;
   /** True when the supervisor has it; input and controls wait for that. */
   readonly #begun = Promise.withResolvers<boolean>();
   readonly #over = Promise.withResolvers<void>();
@@ -34,10 +47,11 @@ export class RelayedProcess {
   #controlSequence = 0;
   #isStalled = false;
 
-  constructor(start: ProcessStart, options: ProcessRelayOptions, signal: AbortSignal) {
+  constructor(start: ProcessStart, options: ProcessRelayOptions, signal: AbortSignal, admission: Admission) {
     this.#start = start;
     this.#options = options;
     this.#signal = signal;
+    this.#admission = admission;
   }
 
   get isStalled(): boolean {
@@ -57,7 +71,8 @@ export class RelayedProcess {
   async run(): Promise<RelayOutcome> {
     try {
       const exit = await this.#relay();
-      if (exit !== null) await this.#tellEnd(exit);
+      if (exit === GONE && this.#start.on_lost === "rerun") return "broken";
+      if (exit !== null) await this.#tellEnd(asTold(exit));
       return "ended";
     } catch (error) {
       if (this.#signal.aborted) return "left";
@@ -107,25 +122,36 @@ export class RelayedProcess {
 
   /** Starts it and sends its output; null when the server did not want it any more. */
   async #relay(): Promise<ProcessExit | null> {
-    const { supervisor } = this.#options;
-    const { process_id: id, status, stored } = this.#start;
+    const { supervisor, origin } = this.#options;
+    const { process_id: id, status, given, stored } = this.#start;
     try {
-      if (status === "running") {
-        const state = (await supervisor.list()).find((process) => process.id === id);
-        if (state === undefined) return GONE;
-        this.#inputOffset = state.inputOffset;
-        this.#inputClosed = state.inputClosed;
-        this.#controlSequence = state.controlSequence;
-      } else {
-        if (!(await this.#mayStart())) return null;
-        await supervisor.start(this.#spec());
-      }
+      if (status === "pending" || (given === true && origin === "started")) return await this.#begin();
+      const state = (await supervisor.list()).find((process) => process.id === id);
+      // Whoever would have begun what was given is there, and does not know it: the answer that had it was lost.
+      if (state === undefined) return given === true && origin === "adopted" ? await this.#begin() : GONE;
+      this.#inputOffset = state.inputOffset;
+      this.#inputClosed = state.inputClosed;
+      this.#controlSequence = state.controlSequence;
       this.#begun.resolve(true);
       return await this.#sendOutput({ ...stored });
     } catch (error) {
       if (error instanceof SupervisorGoneError && !this.#signal.aborted) return GONE;
       throw error;
     }
+  }
+
+  async #begin(): Promise<ProcessExit | null> {
+    return (await this.#mayStart()) ? this.#startAndSend() : null;
+  }
+
+  /** Its output is asked for at once: the supervisor takes calls in their order, and the first byte waits for no answer. */
+  async #startAndSend(): Promise<ProcessExit | null> {
+    const started = this.#options.supervisor.start(toSpec(this.#start));
+    const [exit] = await Promise.all([
+      this.#sendOutput({ ...this.#start.stored }),
+      started.then(() => this.#begun.resolve(true)),
+    ]);
+    return exit;
   }
 
   async #sendOutput(after: OutputOffsets): Promise<ProcessExit | null> {
@@ -148,13 +174,21 @@ export class RelayedProcess {
     const { supervisor } = this.#options;
     let isWanted = false;
     // Whatever fails in it is met by the start, or does not matter any more; a former agent's supervisor cannot do it.
-    void supervisor.prepare(this.#spec()).catch(() => undefined);
+    void supervisor.prepare(toSpec(this.#start)).catch(() => undefined);
     try {
-      isWanted = await this.#tellStarted();
+      const { isStarted = this.#isStarted(), marked } = this.#admission;
+      [isWanted] = await Promise.all([isStarted, marked]);
     } finally {
       if (!isWanted) void supervisor.drop(this.#start.process_id).catch(() => undefined);
     }
     return isWanted;
+  }
+
+  /** What was given counts as started, unless it may have been taken away from an agent that was held up. */
+  #isStarted(): Promise<boolean> {
+    return this.#start.given === true && this.#options.hasLease()
+      ? Promise.resolve(true)
+      : this.#tellStarted();
   }
 
   async #tellStarted(): Promise<boolean> {
@@ -171,16 +205,26 @@ export class RelayedProcess {
     const { process_id: id, kind } = this.#start;
     let versionId: string | null = null;
     let problem = exit.error;
+    const end = {
+      outcome: exit.outcome,
+      exit_code: exit.exitCode,
+      signal: exit.signal,
+      timed_out: exit.timedOut,
+      // With the commit, too: an end that is told there is told once.
+      ...(exit.error === null ? {} : { error: { message: exit.error.slice(0, 8192) } }),
+    };
     if (exit.outcome !== "lost") {
-      versionId = await this.#options.commit({ kind, id }).catch((error: unknown) => {
-        if (this.#signal.aborted || isLost(error)) throw error;
-        this.#log(error, "what a process changed could not be committed; the next commit has it");
-        problem ??= `What it changed could not be committed: ${(error as Error).message}`;
-        return null;
-      });
+      versionId = await this.#options
+        .commit({ kind, id }, { process_id: id, ...end })
+        .catch((error: unknown) => {
+          if (this.#signal.aborted || isLost(error)) throw error;
+          this.#log(error, "what a process changed could not be committed; the next commit has it");
+          problem ??= `Its changes could not be committed: ${(error as Error).message}`;
+          return null;
+        });
     }
     await this.#post("ended", {
-      ...{ outcome: exit.outcome, exit_code: exit.exitCode, signal: exit.signal, timed_out: exit.timedOut },
+      ...end,
       ...(problem === null ? {} : { error: { message: problem.slice(0, 8192) } }),
       version_id: versionId,
     });
@@ -194,7 +238,7 @@ export class RelayedProcess {
     const { supervisor } = this.#options;
     try {
       await supervisor.end(this.#start.process_id).catch(() => undefined);
-      await this.#tellEnd({ ...GONE, error: `The worker could not go on with it: ${cause.message}` });
+      await this.#tellEnd({ ...GONE, error: `The worker could not continue: ${cause.message}` });
     } catch (error) {
       if (this.#signal.aborted) return "left";
       if (isLost(error)) return "lost";
@@ -216,16 +260,20 @@ export class RelayedProcess {
     });
   }
 
-  #spec() {
-    const { process_id: id, kind, command, cwd, env, timeout, cols, rows } = this.#start;
-    const timeoutMs = timeout === null ? null : parseDuration(timeout);
-    return { id, kind, command, cwd, env, timeoutMs, cols, rows };
-  }
-
   #log(err: unknown, message: string): void {
     this.#options.logger.warn({ err, processId: this.#start.process_id }, message);
   }
 }
+
+export function toSpec(start: ProcessStart): ProcessSpec {
+  const { process_id: id, kind, command, cwd, env, timeout, cols, rows } = start;
+  const timeoutMs = timeout === null ? null : parseDuration(timeout);
+  return { id, kind, command, cwd, env, timeoutMs, cols, rows };
+}
+
+/** A machine that could start nothing says nothing of the command: that is lost, and not failed. */
+const asTold = (exit: ProcessExit): ProcessExit =>
+  classifyProcess(exit) === "not_started" ? { ...exit, outcome: "lost" } : exit;
 
 const isLost = (error: unknown): boolean => error instanceof ServiceError && error.code === "lease_lost";
 

@@ -27,8 +27,9 @@ export function openRemoteBlobs(options: RemoteBlobsOptions): BlobSource & BlobS
   const { client, cache, transfers, random, signal } = options;
   const routeOf = (digest: string): string =>
     `blobs/${digest}?environment_id=${encodeURIComponent(options.environmentId)}`;
+  // A turn for each try: what waits for room at the server holds up nobody who reads.
   const call = <T>(work: () => Promise<T>): Promise<T> =>
-    transfers.take(() => insist(work, { random, signal }), signal);
+    insist(() => transfers.take(work, signal), { random, signal });
 
   return {
     get: async (digest) => {

@@ -1,3 +1,5 @@
+import { blameFor, classifyProcess, InfrastructureError } from "../deaths/death.ts";
+import { SupervisorGoneError } from "../supervisor/supervisor-connection.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 
 const TIMEOUT_MS = 3_600_000;
@@ -7,7 +9,8 @@ const SHOWN_BYTES = 1_000;
 /**
  * Runs the setup's commands one after the other.
  *
- * @throws Error that says which one failed, how, and what it printed last.
+ * @throws Error that says which one failed, how, and what it printed last; InfrastructureError when none of them did, but
+ * what they run on.
  */
 export async function runSetup(
   supervisor: Supervisor,
@@ -15,10 +18,16 @@ export async function runSetup(
   signal: AbortSignal,
 ): Promise<void> {
   for (const [index, command] of commands.entries()) {
-    const { problem, output } = await runCommand(supervisor, `setup-${index + 1}`, command, signal);
-    if (problem === null) continue;
     const which = `The sandbox's setup command ${index + 1} of ${commands.length}`;
-    throw new Error(`${which} ${problem}.${output === "" ? "" : ` Its output ends:\n${output}`}`);
+    const { problem, output, isInfrastructure } = await runCommand(
+      ...([supervisor, `setup-${index + 1}`, command, signal] as const),
+    ).catch((cause: unknown) => {
+      if (!(cause instanceof SupervisorGoneError)) throw cause;
+      throw new InfrastructureError(`${which} was interrupted: its supervisor ended.`, { cause });
+    });
+    if (problem === null) continue;
+    const message = `${which} ${problem}.${output === "" ? "" : ` Its output ends:\n${output}`}`;
+    throw isInfrastructure ? new InfrastructureError(message) : new Error(message);
   }
 }
 
@@ -27,7 +36,7 @@ async function runCommand(
   id: string,
   command: string,
   signal: AbortSignal,
-): Promise<{ problem: string | null; output: string }> {
+): Promise<{ problem: string | null; output: string; isInfrastructure: boolean }> {
   await supervisor.start({
     ...{ id, kind: "exec", command: ["sh", "-c", command], cwd: "", env: {} },
     ...{ timeoutMs: TIMEOUT_MS, cols: null, rows: null },
@@ -45,10 +54,13 @@ async function runCommand(
     if (exit === null) continue;
     await supervisor.forget(id);
     const output = tail.toString().replaceAll("\0", "\ufffd").trim();
-    if (exit.outcome === "exited" && exit.exitCode === 0) return { problem: null, output };
-    if (exit.error !== null) return { problem: `could not be run: ${exit.error}`, output };
-    if (exit.timedOut) return { problem: "took longer than an hour", output };
-    const how = exit.signal === null ? `exit code ${exit.exitCode}` : exit.signal;
-    return { problem: `ended with ${how}`, output };
+    const death = classifyProcess(exit);
+    const isInfrastructure = death !== null && blameFor(death) === "infrastructure";
+    const end = (problem: string | null) => ({ problem, output, isInfrastructure });
+    if (exit.outcome === "exited" && exit.exitCode === 0) return end(null);
+    if (exit.outcome === "exited" && exit.error !== null) return end(`was ended: ${exit.error}`);
+    if (exit.error !== null) return end(`could not be run: ${exit.error}`);
+    if (exit.timedOut) return end("took longer than an hour");
+    return end(`ended with ${exit.signal === null ? `exit code ${exit.exitCode}` : exit.signal}`);
   }
 }

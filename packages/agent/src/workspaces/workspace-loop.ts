@@ -7,9 +7,9 @@ import {
 } from "@keelson/contract";
 import { pause } from "../pause.ts";
 import { retryDelayMs } from "../protocol/retry-calls.ts";
-import { HeldWorkspace, type WorkspaceContext } from "./held-workspace.ts";
-import { listWorkspaceFolders } from "./workspace-folder.ts";
-import { endFormer } from "./workspace-processes.ts";
+import { HeldWorkspace } from "./held-workspace.ts";
+import type { WorkspaceContext } from "./workspace-context.ts";
+import { findLeft, removeLeft, type LeftWorkspace } from "./left-workspaces.ts";
 
 const WAIT_MS = 20_000;
 const REPLY_MARGIN_MS = 10_000;
@@ -17,10 +17,12 @@ const REPLY_MARGIN_MS = 10_000;
 const NO_NEWS_PAUSE_MS = 50;
 /** Between two answers with input that a program does not read. */
 const STALLED_PAUSE_MS = 250;
+/** Until a folder that could not be removed is tried again. */
+const LOOK_AGAIN_MS = 10_000;
 const LONGEST_RENEW_INTERVAL_MS = 5_000;
 const RENEW_RETRY_MS = 500;
 
-export type WorkspaceLoopOptions = Omit<WorkspaceContext, "onEnded" | "leaseDurationMs"> & {
+export type WorkspaceLoopOptions = Omit<WorkspaceContext, "onEnded" | "leaseDurationMs" | "hasLease"> & {
   /** Workspaces at a time. */
   capacity: number;
   /** null: a third of what the server says a lease lasts, at most 5,000. */
@@ -34,6 +36,8 @@ export type WorkspaceLoopOptions = Omit<WorkspaceContext, "onEnded" | "leaseDura
 export class WorkspaceLoop {
   readonly #options: WorkspaceLoopOptions;
   readonly #held = new Map<string, HeldWorkspace>();
+  /** Of what is not held here: its files are wanted no more. */
+  readonly #discarded = new Set<string>();
   readonly #stopped = new AbortController();
   readonly #loops: Promise<unknown>;
   /** Cuts the open poll short, which then asks anew. */
@@ -42,7 +46,10 @@ export class WorkspaceLoop {
   #renewEarly = new AbortController();
   #draining = false;
   #leaseDurationMs = 6_000;
-  #whenNone: (() => void)[] = [];
+  /** When the last renewal that succeeded was sent. */
+  #renewedAt = performance.now();
+  /** What earlier processes and former owners left is to be looked at. */
+  #looksBack = true;
 
   constructor(options: WorkspaceLoopOptions) {
     this.#options = options;
@@ -53,12 +60,17 @@ export class WorkspaceLoop {
     return this.#held.size;
   }
 
+  /** The ids of the workspaces that are held. */
+  held(): string[] {
+    return [...this.#held.values()].map(({ leased }) => leased.workspace_id);
+  }
+
   /** What a run has attached to is held from now on; the poll may bring it as well. */
   attach(leased: LeasedMaterialization): HeldWorkspace {
     return this.#accept(leased);
   }
 
-  /** Takes no more; commits and stops what is held. Resolves when nothing is. */
+  /** Takes no more; commits and stops what is held. Resolves when nothing is, but what could not be committed. */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#wake?.();
@@ -66,33 +78,37 @@ export class WorkspaceLoop {
     await this.#pollOnce(0, 0, this.#stopped.signal).catch((err: unknown) =>
       this.#options.logger.warn({ err }, "the last poll for workspaces could not be settled"),
     );
-    for (const workspace of this.#held.values()) workspace.stop("commit");
-    if (this.#held.size > 0) await new Promise<void>((resolve) => this.#whenNone.push(resolve));
+    const held = [...this.#held.values()];
+    for (const workspace of held) workspace.stop("commit");
+    await Promise.all(held.map(({ settled }) => settled));
   }
 
   /** Ends all processes at once, and leaves the folders to the agent's next process. */
   async stop(): Promise<void> {
     this.#draining = true;
     this.#stopped.abort();
+    this.#options.spares.close();
     const held = [...this.#held.values()];
     for (const workspace of held) workspace.abandon();
     await Promise.all([this.#loops, ...held.map(({ ended }) => ended)]);
   }
 
   async #poll(): Promise<void> {
-    let isFirst = true;
     for (let failures = 0; !this.#stopped.signal.aborted;) {
       const woken = new AbortController();
-      const limit = this.#draining || isFirst ? 0 : Math.max(0, this.#options.capacity - this.#held.size);
+      const looksBack = this.#looksBack;
+      const limit = this.#draining || looksBack ? 0 : this.#room();
       this.#wake = () => woken.abort();
       this.#openLimit = limit;
       try {
-        const progress = await this.#pollOnce(limit, isFirst ? 0 : WAIT_MS, woken.signal);
-        if (isFirst) await this.#removeLeftOvers();
-        isFirst = false;
+        this.#looksBack = false;
+        const progress = looksBack
+          ? await this.#lookBack(woken.signal)
+          : await this.#pollOnce(limit, WAIT_MS, woken.signal);
         failures = 0;
         if (!progress) await pause(NO_NEWS_PAUSE_MS, this.#stopped.signal);
       } catch (err) {
+        this.#looksBack ||= looksBack;
         if (this.#stopped.signal.aborted || woken.signal.aborted) continue;
         if (failures % 5 === 1) this.#options.logger.warn({ err }, "leasing workspaces failed; trying again");
         await pause(retryDelayMs(failures, err, this.#options.random), this.#stopped.signal);
@@ -101,14 +117,43 @@ export class WorkspaceLoop {
     }
   }
 
+  /** Those that only wait with what they could not commit take none. */
+  #room(): number {
+    const working = [...this.#held.values()].filter((workspace) => !workspace.isWaiting());
+    return Math.max(0, this.#options.capacity - working.length);
+  }
+
+  /** Takes up what the server says is still this worker's, and removes what is left of the rest. */
+  async #lookBack(woken: AbortSignal): Promise<boolean> {
+    const { folder: parent, home, logger, cgroups } = this.#options;
+    const isHeld = (id: string): boolean => this.#held.has(id);
+    const progress = await this.#pollOnce(0, 0, woken, await findLeft(parent, isHeld));
+    const isDiscarded = (id: string): boolean => this.#discarded.has(id);
+    const isRemoved = await removeLeft({ parent, home, logger, cgroups, isHeld, isDiscarded });
+    if (!isRemoved) setTimeout(() => this.#lookBackSoon(), LOOK_AGAIN_MS).unref();
+    return progress;
+  }
+
   /** False when the answer had something, and yet nothing changed here. */
-  async #pollOnce(limit: number, waitMs: number, woken: AbortSignal): Promise<boolean> {
+  async #pollOnce(
+    limit: number,
+    waitMs: number,
+    woken: AbortSignal,
+    quarantined: readonly LeftWorkspace[] = [],
+  ): Promise<boolean> {
     const { client, probe } = this.#options;
     const asked = [...this.#held.values()];
     const ready = new Set(asked.filter((workspace) => workspace.isReady()));
     const held = asked.map((workspace) => workspace.held());
     const before = JSON.stringify(held);
-    const body = JSON.stringify({ limit, wait: formatDuration(waitMs), isolation: probe.isolation, held });
+    const body = JSON.stringify({
+      limit,
+      wait: formatDuration(waitMs),
+      isolation: probe.isolation,
+      begins_given: true,
+      held,
+      quarantined,
+    });
     const answer = await client.post<WorkspaceLeaseResponse>("workspaces/lease", body, {
       timeoutMs: waitMs + REPLY_MARGIN_MS,
       signal: AbortSignal.any([this.#stopped.signal, woken]),
@@ -127,6 +172,12 @@ export class WorkspaceLoop {
     ready: ReadonlySet<HeldWorkspace>,
   ): Promise<void> {
     this.#leaseDurationMs = parseDuration(answer.lease_duration) ?? this.#leaseDurationMs;
+    // Of what is not held, the folders are found by who looks back.
+    for (const id of answer.discarded ?? []) {
+      const workspace = this.#held.get(id);
+      if (workspace === undefined) this.#discarded.add(id);
+      else workspace.stop("discard");
+    }
     this.#lose(answer.lost, asked);
     for (const leased of answer.materializations) this.#accept(leased);
     for (const stop of answer.stops) this.#find(stop)?.stop(stop.mode);
@@ -154,6 +205,7 @@ export class WorkspaceLoop {
     const context = {
       ...this.#options,
       leaseDurationMs: () => this.#leaseDurationMs,
+      hasLease: () => performance.now() - this.#renewedAt < this.#leaseDurationMs,
       onEnded: (ended: HeldWorkspace) => this.#onEnded(ended),
     };
     const workspace = new HeldWorkspace(leased, context, former?.ended ?? Promise.resolve());
@@ -169,7 +221,14 @@ export class WorkspaceLoop {
     if (this.#held.get(id) === workspace) this.#held.delete(id);
     // A poll with room for more is told of everything it can take.
     if (this.#openLimit === 0) this.#wake?.();
-    if (this.#held.size === 0) for (const resolve of this.#whenNone.splice(0)) resolve();
+    if (!workspace.hasLeftovers() || this.#stopped.signal.aborted) return;
+    // Its files may have been discarded, or could not be removed: the next poll asks, and looks for what is left.
+    this.#lookBackSoon();
+  }
+
+  #lookBackSoon(): void {
+    this.#looksBack = true;
+    this.#wake?.();
   }
 
   #find({
@@ -201,14 +260,16 @@ export class WorkspaceLoop {
         AbortSignal.any([signal, early]),
       );
       if (early.aborted) this.#renewEarly = new AbortController();
-      const asked = [...this.#held.values()];
+      const asked = [...this.#held.values()].filter((workspace) => !workspace.isWaiting());
       if (signal.aborted || asked.length === 0) continue;
+      const sentAt = performance.now();
       try {
         const body = JSON.stringify({ materializations: asked.map((workspace) => workspace.renewal()) });
         const answer = await client.post<RenewMaterializationsResponse>("workspaces/renew", body, {
           timeoutMs: intervalMs,
           signal,
         });
+        this.#renewedAt = sentAt;
         this.#lose(answer.lost, asked);
         for (const stop of answer.stops) this.#find(stop)?.stop(stop.mode);
         failed = false;
@@ -216,22 +277,6 @@ export class WorkspaceLoop {
         if (signal.aborted) return;
         logger.warn({ err }, "workspaces could not be renewed; trying again");
         failed = true;
-      }
-    }
-  }
-
-  /** What earlier processes left of workspaces that are not this worker's any more. */
-  async #removeLeftOvers(): Promise<void> {
-    const { folder: parent, home, logger } = this.#options;
-    const held = new Set([...this.#held.values()].map(({ fields }) => fields.materialization_id));
-    for (const { name, folder } of await listWorkspaceFolders(parent)) {
-      const [materializationId = name] = name.split("-");
-      if (held.has(materializationId)) continue;
-      try {
-        await endFormer({ dataDir: home, materializationId, logger });
-        await folder.remove();
-      } catch (err) {
-        logger.warn({ err, name }, "what was left of a workspace could not be removed");
       }
     }
   }

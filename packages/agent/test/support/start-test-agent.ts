@@ -1,25 +1,49 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { startAgent, type RunningAgent, type StartAgentOptions } from "@keelson/agent";
-import { startFakeServer, type FakeServer } from "./fake-server.ts";
+import { AgentServer } from "./start-agent-server.ts";
+import { cleanUp } from "./clean-up.ts";
+import { removeTestFolder } from "../../../server/test/support/test-folder.ts";
 
 export type Logged = { level: string; fields: Record<string, unknown>; message: string };
 
-/** A server and an agent of this process, ended with the test. */
+export type TestAgent = {
+  server: AgentServer;
+  agent: RunningAgent;
+  logged: Logged[];
+  /** Resolves when this is logged, or has been. */
+  whenLogged(isIt: (line: Logged) => boolean): Promise<void>;
+  dataDir: string;
+};
+
+/** A server and an agent of this process, ended with the test. `on`: another agent's server. */
 export async function startTestAgent(
   t: TestContext,
-  options: Partial<StartAgentOptions> = {},
-): Promise<{ server: FakeServer; agent: RunningAgent; logged: Logged[]; dataDir: string }> {
-  const server = await startFakeServer();
+  { on, ...options }: Partial<StartAgentOptions> & { on?: AgentServer } = {},
+): Promise<TestAgent> {
+  const server = on ?? (await AgentServer.start());
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-agent-"));
   const logged: Logged[] = [];
-  const log = (level: string) => (fields: object, message: string) =>
-    void logged.push({ level, fields: fields as Record<string, unknown>, message });
-  const agent = await startAgent({
+  const onLogged = new Set<() => void>();
+  const log = (level: string) => (fields: object, message: string) => {
+    logged.push({ level, fields: fields as Record<string, unknown>, message });
+    for (const look of onLogged) look();
+  };
+  const whenLogged = (isIt: (line: Logged) => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!logged.some(isIt)) return;
+        onLogged.delete(look);
+        resolve();
+      };
+      onLogged.add(look);
+      look();
+    });
+  const starting = startAgent({
     url: server.url,
-    enrollmentToken: "kl_enr_test",
+    enrollmentToken: server.group.enrollmentToken,
     name: "test",
     capacity: 8,
     dataDir,
@@ -27,10 +51,11 @@ export async function startTestAgent(
     logger: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
     ...options,
   });
-  t.after(async () => {
-    await agent.stop();
-    await server.close();
-    await rm(dataDir, { recursive: true, force: true });
+  cleanUp(t, async () => {
+    await (await starting.catch(() => null))?.stop();
+    if (on === undefined) await server.close();
+    await removeTestFolder(dataDir);
   });
-  return { server, agent, logged, dataDir };
+  const agent = await starting;
+  return { server, agent, logged, whenLogged, dataDir };
 }

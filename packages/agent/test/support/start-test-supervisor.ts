@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Isolation } from "@keelson/contract";
 import { findMarked } from "../../src/sandboxes/find-processes.ts";
+import { PARKED_ID } from "../../src/supervisor/parked-launcher.ts";
 import { probeIsolation, type IsolationProbe } from "../../src/sandboxes/probe-isolation.ts";
 import type { OutputOffsets } from "../../src/supervisor/calls.ts";
 import {
@@ -15,6 +16,8 @@ import {
   type Supervisor,
   type Surroundings,
 } from "../../src/supervisor/supervisor.ts";
+import { cleanUp } from "./clean-up.ts";
+import { removeTestFolder } from "../../../server/test/support/test-folder.ts";
 
 export type Collected = ProcessExit & { stdout: Buffer; stderr: Buffer; output: Buffer };
 
@@ -43,7 +46,7 @@ export async function probeHere(): Promise<IsolationProbe> {
     try {
       return await probeIsolation({ dataDir });
     } finally {
-      await rm(dataDir, { recursive: true, force: true });
+      await removeTestFolder(dataDir);
     }
   })();
   return probed;
@@ -85,9 +88,9 @@ export async function startTestSupervisor(
       ...{ resources: { cpu: null, memory: null }, ...surroundings },
     },
   });
-  t.after(async () => {
+  cleanUp(t, async () => {
     await supervisor.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeTestFolder(dataDir);
   });
   const { collect, readUntil } = readersOf(supervisor);
   const begin: TestSupervisor["begin"] = async (command, spec = {}) => {
@@ -112,7 +115,10 @@ export async function startTestSupervisor(
       if (input !== undefined) await supervisor.writeInput(id, 0, Buffer.from(input), true);
       return collect(id);
     },
-    left: () => findMarked({ materializationId, uid: null }),
+    left: () => {
+      const parked = new Set(findMarked({ owner: materializationId, processId: PARKED_ID, uid: null }));
+      return findMarked({ owner: materializationId, uid: null }).filter((pid) => !parked.has(pid));
+    },
   };
 }
 

@@ -38,5 +38,5 @@ await supervisor.start({
 await supervisor.readOutput(id, { stdout: 0, stderr: 0, output: 0 });
 const path = join(supervisorFolder(dataDir, materializationId), RECORD_FILE);
 const { pid } = JSON.parse(readFileSync(path, "utf8")) as { pid: number };
-const program = findMarked({ materializationId, uid: null }).at(-1);
+const program = findMarked({ owner: materializationId, processId: id, uid: null }).at(-1);
 process.stdout.write(`${JSON.stringify({ materializationId, pid, program })}\n`);

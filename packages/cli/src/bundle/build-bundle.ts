@@ -1,17 +1,19 @@
-import { createHash } from "node:crypto";
-import { resolve } from "node:path";
-import type { DeploymentManifest } from "@keelson/contract";
-import { LIMITS } from "@keelson/contract/plain";
+import { join, relative, resolve, sep } from "node:path";
+import { platformOf, type DeploymentManifest } from "@keelson/contract";
+import type { ProjectConfig } from "@keelson/sdk";
 import { build, context, type BuildFailure, type BuildResult } from "esbuild";
+import { packArchive, type BundleFile, type PackedArchive } from "./archive-files.ts";
 import { BundleError } from "./bundle-error.ts";
-import { bundleOptions, describeMessage, type BundleSource } from "./bundle-options.ts";
+import { bundleOptions, describeMessage, ENTRY_FILE, type BundleSource } from "./bundle-options.ts";
+import { createExternals, type Externals } from "./externals.ts";
+import { findAssets, readBundleFile } from "./find-assets.ts";
 import { findTaskFiles } from "./find-task-files.ts";
+import { isNativeCode } from "./native-packages.ts";
+import { readProjectConfig } from "../project/read-project-config.ts";
 import { readManifest } from "./read-manifest.ts";
+import { traceExternals } from "./trace-externals.ts";
 
-export type BundledCode = {
-  code: Uint8Array;
-  /** SHA-256 of the code in hexadecimal. The same sources give the same bytes. */
-  digest: string;
+export type BundledCode = PackedArchive & {
   /** Of the bundler, as `file:line:column: what`. */
   warnings: readonly string[];
 };
@@ -21,27 +23,58 @@ export type Bundle = BundledCode & { manifest: DeploymentManifest };
 export type BundleInput = {
   /** The project's folder. */
   directory: string;
-  /** The files that declare tasks, relative to `directory`. Default: what package.json's `keelson.tasks` says. */
+  /** The files that declare tasks, relative to `directory`. Default: what the project's configuration says. */
   files?: readonly string[];
 };
 
-function toSource({ directory, files }: BundleInput): BundleSource {
+async function toSource({ directory, files }: BundleInput): Promise<BundleSource> {
   const folder = resolve(directory);
-  return { directory: folder, findFiles: async () => files ?? (await findTaskFiles(folder)) };
+  const nothing = async (): Promise<readonly string[]> => [];
+  if (files !== undefined)
+    return {
+      directory: folder,
+      findFiles: async () => files,
+      findAssets: nothing,
+      findExternals: nothing,
+      loader: {},
+    };
+  // What is wrong with the configuration is told by findTaskFiles, also of what is watched until it is right.
+  const readSettings = async () => (await readProjectConfig(folder).catch(ignoreBundleError)).build;
+  return {
+    directory: folder,
+    findFiles: () => findTaskFiles(folder),
+    findAssets: async () => findAssets(folder, (await readSettings())?.assets ?? []),
+    findExternals: async () => (await readSettings())?.external ?? [],
+    loader: (await readSettings())?.loader ?? {},
+  };
 }
 
-function toCode(result: Pick<BuildResult, "outputFiles" | "warnings">): BundledCode {
-  const code = result.outputFiles?.[0]?.contents;
-  if (code === undefined) throw new BundleError("The bundler gave no output", []);
-  if (code.length > LIMITS.bundleBytes)
-    throw new BundleError(`The bundle is ${code.length} bytes; the limit is ${LIMITS.bundleBytes}`, []);
-  const digest = createHash("sha256").update(code).digest("hex");
-  return { code, digest, warnings: result.warnings.map(describeMessage) };
+function ignoreBundleError(error: unknown): ProjectConfig {
+  if (error instanceof BundleError) return {};
+  throw error;
+}
+
+type Built = Pick<BuildResult, "outputFiles" | "warnings"> & { found: ReturnType<Externals["found"]> };
+
+/** The archive of what the bundler made, the assets, and the packages that it left out. */
+async function toCode({ directory, findAssets: find }: BundleSource, built: Built): Promise<BundledCode> {
+  const code = (built.outputFiles ?? []).map(({ path, contents }): BundleFile => {
+    const name = relative(directory, path).split(sep).join("/");
+    return { path: name, bytes: contents, executable: false };
+  });
+  const assets = await find();
+  const read = await Promise.all(assets.map((path) => readBundleFile(join(directory, path), path)));
+  const files = new Map(
+    [...(await traceExternals(built.found)), ...read, ...code].map((file) => [file.path, file]),
+  );
+  const isNative = [...files.values()].some(({ bytes }) => isNativeCode(bytes));
+  const archive = packArchive(ENTRY_FILE, [...files.values()], isNative ? platformOf(process) : null);
+  return { ...archive, warnings: built.warnings.map(describeMessage) };
 }
 
 const withManifest = async (bundled: BundledCode): Promise<Bundle> => ({
   ...bundled,
-  manifest: await readManifest(bundled.code),
+  manifest: await readManifest(bundled),
 });
 
 const toBundleError = (errors: BuildFailure["errors"], cause?: unknown): BundleError =>
@@ -49,14 +82,16 @@ const toBundleError = (errors: BuildFailure["errors"], cause?: unknown): BundleE
 
 /** Makes the code of a bundle without loading it. Throws a BundleError for what cannot be bundled. */
 export async function bundleCode(input: BundleInput): Promise<BundledCode> {
+  const source = await toSource(input);
+  const externals = createExternals(source.findExternals);
   let result;
   try {
-    result = await build(bundleOptions(toSource(input)));
+    result = await build(bundleOptions(source, externals));
   } catch (error) {
     if (!(error instanceof Error && "errors" in error)) throw error;
     throw toBundleError((error as BuildFailure).errors, error);
   }
-  return toCode(result);
+  return toCode(source, { ...result, found: externals.found() });
 }
 
 /** Makes the bundle of a project. Throws a BundleError for what is wrong in its code. */
@@ -69,25 +104,31 @@ export const buildBundle = async (input: BundleInput): Promise<Bundle> =>
  */
 export async function watchBundle(
   input: BundleInput,
-  onBuilt: (bundle: Bundle | BundleError) => Promise<void>,
+  onBuilt: (bundle: Bundle | BundleError, superseded: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const options = bundleOptions(toSource(input));
-  let latest: BuildResult | null = null;
+  const source = await toSource(input);
+  const externals = createExternals(source.findExternals);
+  const options = bundleOptions(source, externals);
+  let latest: (BuildResult & Pick<Built, "found">) | null = null;
   let working: Promise<void> | null = null;
+  let superseding = new AbortController();
   const work = async (): Promise<void> => {
     while (latest !== null) {
-      const result: BuildResult = latest;
+      const result: BuildResult & Pick<Built, "found"> = latest;
       latest = null;
+      superseding = new AbortController();
       let outcome: Bundle | BundleError;
       try {
         outcome =
-          result.errors.length > 0 ? toBundleError(result.errors) : await withManifest(toCode(result));
+          result.errors.length > 0
+            ? toBundleError(result.errors)
+            : await withManifest(await toCode(source, result));
       } catch (error) {
         if (!(error instanceof BundleError)) throw error;
         outcome = error;
       }
-      await onBuilt(outcome);
+      await onBuilt(outcome, superseding.signal);
     }
   };
   const failed = Promise.withResolvers<never>();
@@ -99,7 +140,8 @@ export async function watchBundle(
         name: "keelson-watch",
         setup(build) {
           build.onEnd((result) => {
-            latest = result;
+            latest = { ...result, found: externals.found() };
+            superseding.abort();
             working ??= work()
               .catch(failed.reject)
               .finally(() => {

@@ -1,21 +1,40 @@
 import { dirname, join } from "node:path";
 import type { BuildOptions, Message, Plugin } from "esbuild";
+import type { ProjectConfig } from "@keelson/sdk";
+import { findConfigFile } from "../project/project-folder.ts";
 import { BundleError } from "./bundle-error.ts";
+import type { Externals } from "./externals.ts";
+import { placesPlugin } from "./places-plugin.ts";
 
 const ENTRY = "keelson:entry";
+
+/** The module of an archive that a task host imports, beside the project's folders. */
+export const ENTRY_FILE = "bundle.mjs";
 
 export type BundleSource = {
   /** The project: where its packages are found, and what paths in the bundle are relative to. */
   directory: string;
   /** The files that declare tasks, relative to `directory`. Asked again at each rebuild. */
   findFiles: () => Promise<readonly string[]>;
+  /** Files that are deployed as they are, relative to `directory`. Asked again at each rebuild. */
+  findAssets: () => Promise<readonly string[]>;
+  /** Packages that are deployed as they are, besides those with native code. Asked again at each rebuild. */
+  findExternals: () => Promise<readonly string[]>;
+  /** How files that are no code are imported, by extension. */
+  loader: NonNullable<NonNullable<ProjectConfig["build"]>["loader"]>;
+};
+
+/** Where the patterns of the task files stand. */
+const settingsFiles = (directory: string): string[] => {
+  const file = findConfigFile(directory);
+  return [join(directory, "package.json"), ...(file === null ? [] : [file])];
 };
 
 /**
  * The entry is made up: it loads every task file for what it declares, then exports what a task host looks for.
  * The files count as having side effects even in a package that says its files have none.
  */
-function entryPlugin({ directory, findFiles }: BundleSource): Plugin {
+function entryPlugin({ directory, findFiles, findAssets }: BundleSource): Plugin {
   return {
     name: "keelson-entry",
     setup(build) {
@@ -24,22 +43,24 @@ function entryPlugin({ directory, findFiles }: BundleSource): Plugin {
         path: join(directory, path.slice("keelson:task/".length)),
         sideEffects: true,
       }));
-      build.onLoad({ filter: /.*/, namespace: "keelson" }, async () => {
+      build.onLoad({ filter: /^keelson:entry$/, namespace: "keelson" }, async () => {
         try {
           const files = await findFiles();
+          const assets = await findAssets();
           const imports = files.map((file) => `import ${JSON.stringify(`keelson:task/${file}`)};`);
           return {
-            contents: [...imports, `export { keelson } from "@keelson/sdk/runtime";`].join("\n"),
+            // The runtime first: a Client that a module makes for itself must find that a worker runs its code.
+            contents: [`export { keelson } from "@keelson/sdk/runtime";`, ...imports].join("\n"),
             resolveDir: directory,
-            // A new file, or another pattern in package.json, changes the entry.
-            watchDirs: [...new Set(files.map((file) => join(directory, dirname(file))))],
-            watchFiles: [join(directory, "package.json")],
+            // A new file, or another pattern in the configuration, changes the entry.
+            watchDirs: [...new Set([...files, ...assets].map((file) => join(directory, dirname(file))))],
+            watchFiles: [...settingsFiles(directory), ...assets.map((file) => join(directory, file))],
           };
         } catch (error) {
           if (!(error instanceof BundleError)) throw error;
           return {
             errors: [{ text: error.message }],
-            watchFiles: [join(directory, "package.json")],
+            watchFiles: settingsFiles(directory),
             watchDirs: [directory],
           };
         }
@@ -48,33 +69,44 @@ function entryPlugin({ directory, findFiles }: BundleSource): Plugin {
   };
 }
 
-/** CommonJS packages ask for built-in modules by `require`, and some for their folder. The names are ours, so that the project's own are free. */
+/** CommonJS packages ask for built-in modules by `require`. The names are ours, so that the project's own are free. */
 const BANNER = [
   `import { createRequire as __keelsonCreateRequire } from "node:module";`,
-  `globalThis.require ??= __keelsonCreateRequire(import.meta.url.startsWith("file:") ? import.meta.url : "file:///");`,
-  `const __keelsonDirname = import.meta.dirname ?? "/", __keelsonFilename = import.meta.filename ?? "/bundle.mjs";`,
+  `globalThis.require ??= __keelsonCreateRequire(import.meta.url);`,
+  `const __keelsonRoot = new URL("./", import.meta.url);`,
 ].join("");
 
 /** Run from its sources, this package's neighbours are sources too. */
-const FROM_SOURCE = import.meta.url.endsWith(".ts");
+export const FROM_SOURCE = import.meta.url.endsWith(".ts");
 
-export function bundleOptions(source: BundleSource) {
+export function bundleOptions(source: BundleSource, externals: Externals) {
   return {
     absWorkingDir: source.directory,
-    entryPoints: [ENTRY],
-    outfile: join(source.directory, "bundle.mjs"),
-    plugins: [entryPlugin(source)],
+    entryPoints: [{ in: ENTRY, out: ENTRY_FILE.replace(/\.mjs$/, "") }],
+    outdir: source.directory,
+    outExtension: { ".js": ".mjs" },
+    // All in one folder, from which the places of sources are told.
+    chunkNames: "bundle-[hash]",
+    plugins: [entryPlugin(source), externals.plugin, placesPlugin(source.directory)],
     bundle: true,
+    splitting: true,
     write: false,
     platform: "node",
     target: "node24",
     format: "esm",
     charset: "utf8",
-    sourcemap: "inline",
+    sourcemap: "linked",
     sourcesContent: true,
     banner: { js: BANNER },
-    define: { __dirname: "__keelsonDirname", __filename: "__keelsonFilename" },
+    define: {
+      "import.meta.url": "__keelsonPlace.url",
+      "import.meta.dirname": "__keelsonPlace.dirname",
+      "import.meta.filename": "__keelsonPlace.filename",
+      __dirname: "__keelsonPlace.dirname",
+      __filename: "__keelsonPlace.filename",
+    },
     conditions: FROM_SOURCE ? ["@keelson/source"] : [],
+    loader: source.loader,
     logLevel: "silent",
   } as const satisfies BuildOptions;
 }

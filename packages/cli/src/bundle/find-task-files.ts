@@ -1,5 +1,6 @@
-import { glob, readFile } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { glob } from "node:fs/promises";
+import { sep } from "node:path";
+import { readProjectConfig } from "../project/read-project-config.ts";
 import { BundleError } from "./bundle-error.ts";
 
 const DEFAULT_PATTERNS = ["src/tasks/**/*.{ts,mts,js,mjs}", "tasks/**/*.{ts,mts,js,mjs}"];
@@ -7,38 +8,12 @@ const DEFAULT_PATTERNS = ["src/tasks/**/*.{ts,mts,js,mjs}", "tasks/**/*.{ts,mts,
 /** Beside tasks in a folder, but none of them: declarations and tests. */
 const NOT_A_TASK = /(\.d\.m?ts|\.(test|spec)\.m?[jt]s)$/;
 
-type ProjectFile = { keelson?: { tasks?: unknown } };
-
-/** The patterns of package.json's `"keelson": {"tasks": […]}`; without it, the files under `src/tasks` and `tasks`. */
-async function readPatterns(directory: string): Promise<readonly string[]> {
-  const path = join(directory, "package.json");
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return DEFAULT_PATTERNS;
-    throw new BundleError(`Cannot read ${path}: ${(error as Error).message}`, [], { cause: error });
-  }
-  let project: ProjectFile;
-  try {
-    project = JSON.parse(text) as ProjectFile;
-  } catch (error) {
-    throw new BundleError(`${path} is not JSON: ${(error as Error).message}`, [], { cause: error });
-  }
-  const patterns = project.keelson?.tasks;
-  if (patterns === undefined) return DEFAULT_PATTERNS;
-  if (!Array.isArray(patterns) || !patterns.every((pattern) => typeof pattern === "string")) {
-    throw new BundleError(
-      `${path}: "keelson.tasks" must be a list of file patterns, e.g. ["src/tasks/**/*.ts"]`,
-      [],
-    );
-  }
-  return patterns;
-}
-
-/** The project's task files, relative to its folder with `/` separators, sorted. Throws a BundleError when there are none. */
+/**
+ * The project's task files, relative to its folder with `/` separators, sorted: those of the configuration's patterns, else
+ * what is under `src/tasks` and `tasks`. Throws a BundleError when there are none.
+ */
 export async function findTaskFiles(directory: string): Promise<string[]> {
-  const patterns = await readPatterns(directory);
+  const { tasks: patterns = DEFAULT_PATTERNS } = await readProjectConfig(directory);
   const files = new Set<string>();
   for await (const file of glob([...patterns], {
     cwd: directory,

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DeploymentManifest } from "@keelson/contract";
+import type { PackedArchive } from "./archive-files.ts";
 import { BundleError } from "./bundle-error.ts";
 
 /** Loads the bundle as a task host does, tells what it declares, and ends whatever the code has left running. */
@@ -78,15 +79,19 @@ function boot(
 }
 
 /** What a bundle declares, read by loading it in a process of its own. Throws a BundleError with the place in the code. */
-export async function readManifest(code: Uint8Array, timeoutMs = 20_000): Promise<DeploymentManifest> {
+export async function readManifest(
+  archive: Pick<PackedArchive, "entry" | "files">,
+  timeoutMs = 20_000,
+): Promise<DeploymentManifest> {
   const base = await mkdtemp(join(tmpdir(), "keelson-bundle-"));
   // Deep enough that sources above the project (`../../packages/…`) keep their relative path in a stack.
   const folder = join(base, ...Array.from({ length: 16 }, () => "d"));
   try {
-    await mkdir(folder, { recursive: true });
-    const file = join(folder, "bundle.mjs");
-    await writeFile(file, code);
-    const { answer, output, ended } = await boot(file, timeoutMs);
+    for (const { path, bytes, executable } of archive.files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), bytes, { mode: executable ? 0o700 : 0o600 });
+    }
+    const { answer, output, ended } = await boot(join(folder, archive.entry), timeoutMs);
     if (answer === null)
       throw new BundleError(`The bundle ${ended}`, output === "" ? [] : output.split("\n"));
     if ("error" in answer)

@@ -2,8 +2,11 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { showProgress, sizeOf } from "../backup-progress.ts";
 import type { Cli } from "../cli.ts";
+import { describeMissing } from "../describe-missing-blobs.ts";
+import { EXIT, ExitError } from "../exit-codes.ts";
 import { describeBackupFailure } from "../describe-backup-failure.ts";
 import { CLI_VERSION } from "../version.ts";
+import { countOf } from "../terminal/count-of.ts";
 
 const KEYS_LEFT_OUT =
   "The master key is not in it, so that who has the archive cannot read secrets: keep master.key (or KEELSON_MASTER_KEY) elsewhere, a restore needs it.";
@@ -12,7 +15,7 @@ export function addBackup(parent: Command, cli: Cli): void {
   parent
     .command("backup")
     .argument("<file|folder>", "what to write; in a folder the file is named by the time")
-    .description("Write everything into one archive, while the servers go on working")
+    .description("Back up everything into one archive while the servers keep running")
     .option(
       "--include-keys",
       "also the master key and credentials.json: who has the archive then has everything",
@@ -39,6 +42,7 @@ export function addBackup(parent: Command, cli: Cli): void {
         })
         .finally(progress.clear);
       const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+      const missing = manifest.missing_blobs ?? [];
       if (cli.isJson()) {
         cli.printJson({
           file,
@@ -47,12 +51,15 @@ export function addBackup(parent: Command, cli: Cli): void {
           rows,
           blobs: manifest.blobs.count,
           includes_keys: manifest.includes_keys,
+          missing_blobs: missing,
         });
+        if (missing.length > 0) throw new ExitError(EXIT.failure);
         return;
       }
       cli.print(
-        `Wrote ${file}: ${rows} rows as of ${manifest.snapshot_at}, ${manifest.blobs.count} blobs, ${sizeOf(sizeBytes)}`,
+        `Wrote ${file}: ${countOf(rows, "row")} as of ${manifest.snapshot_at}, ${countOf(manifest.blobs.count, "blob")}, ${sizeOf(sizeBytes)}`,
       );
       if (!includeKeys) cli.notice(KEYS_LEFT_OUT);
+      if (missing.length > 0) throw new ExitError(EXIT.failure, describeMissing(missing));
     });
 }

@@ -32,7 +32,7 @@ export function addCredentials(parent: Command, cli: Cli): void {
   parent
     .command("credentials")
     .argument("<folder>", "the folder to make")
-    .description("Make the keys and first credentials of an installation, as files")
+    .description("Create the keys and first credentials of an installation as files")
     .addHelpText("after", EXPLANATION)
     .action(async (name: string) => {
       const folder = resolve(cli.host.cwd, name);

@@ -1,40 +1,47 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
+import { announceDeploy } from "../announce-deploy.ts";
 import type { Cli } from "../cli.ts";
 import { deployBundle } from "../deploy-bundle.ts";
+import { projectFolder } from "../project/project-folder.ts";
 import { parseMillisecondsOption } from "../parse-arguments.ts";
 
-type Options = { promote: boolean; timeout: number };
+type Options = { promote: boolean; timeout: number; yes?: boolean; dryRun?: boolean };
 
 export function addDeploy(parent: Command, cli: Cli): void {
   parent
     .command("deploy")
-    .description("Bundle a project's tasks, deploy them, and make them current")
-    .argument("[directory]", "the project", ".")
-    .option("--no-promote", "leave what is current as it is")
+    .description("Bundle a project's tasks, deploy them and make them current")
+    .argument("[directory]", "the project (default: the one that the current folder is in)")
+    .option("--no-promote", "do not change the current deployment")
+    .option("--dry-run", "show what would change, and deploy nothing")
+    .option("-y, --yes", "do not ask before removing something in use")
     .option("--timeout <duration>", "wait this long for a worker to load it", parseMillisecondsOption, 60_000)
     .addHelpText(
       "after",
-      `\nTask files are those of package.json's "keelson": {"tasks": ["src/tasks/**/*.ts"]} (the default).\n\nExample:\n  $ keelson deploy --no-promote\n`,
+      `\nkeelson.config.ts says which files declare tasks. Without one, those under src/tasks and tasks do.\nBefore a deploy removes a task, actor or schedule that has live runs, open sessions or active schedules, it asks; without a\nterminal it needs --yes.\n\nExample:\n  $ keelson deploy --no-promote\n`,
     )
-    .action(async (directory: string, { promote, timeout }: Options) => {
-      const client = cli.client();
-      const folder = resolve(cli.host.cwd, directory);
-      const { buildBundle } = await import("../bundle/build-bundle.ts");
-      const bundle = await buildBundle({ directory: folder });
-      for (const warning of bundle.warnings) cli.notice(`warning: ${warning}`);
-      const options = {
-        directory: folder,
-        promote,
-        timeoutMs: timeout,
-        signal: cli.host.signal,
-        progress: cli.notice,
-      };
-      const deployment = await deployBundle(client, bundle, options);
-      if (cli.isJson()) cli.printJson(deployment);
-      else
-        cli.print(
-          `${deployment.version} is ${promote ? "current" : `ready; promote it with: keelson deployment promote ${deployment.id}`}`,
-        );
-    });
+    .action(
+      async (directory: string | undefined, { promote, timeout, yes = false, dryRun = false }: Options) => {
+        const client = await cli.client();
+        const folder = projectFolder(cli.host.cwd, directory);
+        const { buildBundle } = await import("../bundle/build-bundle.ts");
+        const bundle = await buildBundle({ directory: folder });
+        for (const warning of bundle.warnings) cli.notice(`warning: ${warning}`);
+        await announceDeploy(cli, client, bundle, { promote, yes, dryRun });
+        if (dryRun) return;
+        const options = {
+          directory: folder,
+          promote,
+          timeoutMs: timeout,
+          signal: cli.host.signal,
+          progress: cli.notice,
+        };
+        const deployment = await deployBundle(client, bundle, options);
+        if (cli.isJson()) cli.printJson(deployment);
+        else
+          cli.print(
+            `${deployment.version} is ${promote ? "current" : `ready; promote it with: keelson promote ${deployment.version}`}`,
+          );
+      },
+    );
 }

@@ -1,47 +1,36 @@
-import { spawn } from "node:child_process";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DeviceToken, StartedDevice } from "@keelson/contract";
-import { ConnectionError, KeelsonError, UnavailableError, type Client } from "@keelson/sdk";
+import {
+  ConnectionError,
+  ApiError,
+  UnavailableError,
+  type Client,
+  type DeviceToken,
+  type StartedDevice,
+} from "@keelson/sdk";
 import type { Command } from "commander";
 import { paint, type Cli } from "../cli.ts";
 import { findCredentialsFile, sameServer } from "../config.ts";
 import { EXIT, ExitError, usageError } from "../exit-codes.ts";
+import { openPage } from "../open-page.ts";
 import { findLogin, keepLogin, userFilePath } from "../user-credentials.ts";
 
 /** RFC 8628, section 3.5. */
 const SLOW_DOWN_SECONDS = 5;
 
-/** Names a letter for each platform's own way to open a page. */
-const OPENERS: Partial<Record<NodeJS.Platform, string>> = { darwin: "open", linux: "xdg-open" };
-
-/** Opens the page where a person sees it; without a browser the address stands in the terminal anyway. */
-function openPage(url: string): void {
-  const opener = OPENERS[process.platform];
-  if (opener === undefined) return;
-  const child = spawn(opener, [url], { stdio: "ignore", detached: true });
-  child.on("error", () => undefined);
-  child.unref();
-}
-
 /** Asks until somebody has approved the device. */
 async function untilApproved(
   client: Client,
-  { device_code, interval, expires_in }: StartedDevice,
+  { deviceCode, interval, expiresIn }: StartedDevice,
   signal: AbortSignal,
 ): Promise<DeviceToken> {
   let pauseSeconds = interval;
-  for (let waited = 0; waited < expires_in; waited += pauseSeconds) {
+  for (let waited = 0; waited < expiresIn; waited += pauseSeconds) {
     await sleep(pauseSeconds * 1_000, undefined, { signal });
     try {
-      return await client.request<DeviceToken>({
-        method: "POST",
-        path: "/api/auth/device/token",
-        body: { json: { device_code } },
-        signal,
-      });
+      return await client.devices.token(deviceCode, { signal });
     } catch (error) {
-      if (!(error instanceof KeelsonError)) throw error;
+      if (!(error instanceof ApiError)) throw error;
       if (error.code === "slow_down") pauseSeconds += SLOW_DOWN_SECONDS;
       else if (error.code === "access_denied") throw new ExitError(EXIT.notAllowed, "The sign-in was denied");
       else if (error.code === "expired_token") break;
@@ -78,19 +67,15 @@ export function addLogin(parent: Command, cli: Cli): void {
       const { env, cwd, stderr, signal } = cli.host;
       const url = chooseServer(cli, argument);
       const client = cli.clientOf(url, null);
-      const started = await client.request<StartedDevice>({
-        method: "POST",
-        path: "/api/auth/device/start",
-        body: { json: { client_id: `keelson on ${hostname()}`.replaceAll(/[^ -~]/g, "?").slice(0, 128) } },
-        signal,
-      });
+      const clientId = `keelson on ${hostname()}`.replaceAll(/[^ -~]/g, "?").slice(0, 128);
+      const started = await client.devices.start({ clientId }, { signal });
       // Even with --quiet: without it there is no sign-in.
       stderr.write(
-        `Open ${started.verification_uri_complete}\nand check that it shows the code ${paint(stderr, "bold", started.user_code)}\n`,
+        `Open ${started.verificationUriComplete}\nand check that it shows the code ${paint(stderr, "bold", started.userCode)}\n`,
       );
-      if (browser && stderr.isTTY && !env["CI"] && !cli.isJson()) openPage(started.verification_uri_complete);
-      const { access_token, user } = await untilApproved(client, started, signal);
-      keepLogin(env, url, { token: access_token, email: user.email });
+      if (browser && stderr.isTTY && !env["CI"] && !cli.isJson()) openPage(started.verificationUriComplete);
+      const { accessToken, user } = await untilApproved(client, started, signal);
+      keepLogin(env, url, { token: accessToken, email: user.email });
       if (cli.isJson()) cli.printJson({ url, user });
       else cli.print(`Signed in to ${url} as ${user.email}`);
       const project = findCredentialsFile(env, cwd);

@@ -1,4 +1,4 @@
-import { KeelsonError } from "@keelson/sdk";
+import { ApiError } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { findLogin, forgetLogin } from "../user-credentials.ts";
@@ -17,16 +17,10 @@ export function addLogout(parent: Command, cli: Cli): void {
         return;
       }
       try {
-        await cli.clientOf(login.url, login.token).request({
-          method: "POST",
-          path: "/api/auth/logout",
-          body: { json: {} },
-          repeatable: true,
-          signal,
-        });
+        await cli.clientOf(login.url, login.token).account.signOut({ signal });
       } catch (error) {
         // A session that has ended needs no end. One that could not be ended is kept: it is still good.
-        if (!(error instanceof KeelsonError) || error.status !== 401) throw error;
+        if (!(error instanceof ApiError) || error.status !== 401) throw error;
       }
       forgetLogin(env, login.url);
       if (cli.isJson()) cli.printJson({ url: login.url });

@@ -6,7 +6,7 @@ import { describeStartFailure } from "../up/describe-start-failure.ts";
 export function addMigrate(parent: Command, cli: Cli): void {
   parent
     .command("migrate")
-    .description("Bring the database of DATABASE_URL to this version's tables")
+    .description("Apply this version's migrations to the database of DATABASE_URL")
     .addHelpText(
       "after",
       "\nA server does it at its start; this is for doing it before.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n",

@@ -2,15 +2,17 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { showProgress } from "../backup-progress.ts";
 import type { Cli } from "../cli.ts";
+import { describeAffected, describeMissing } from "../describe-missing-blobs.ts";
 import { describeBackupFailure } from "../describe-backup-failure.ts";
 import { makeWritable } from "../up/make-writable.ts";
+import { countOf } from "../terminal/count-of.ts";
 
 export function addRestore(parent: Command, cli: Cli): void {
   parent
     .command("restore")
     .argument("<file|folder>", "the backup; of a folder the newest")
     .description("Restore a backup into an empty data folder")
-    .option("--check", "only look whether the archive is whole and can be restored by this version")
+    .option("--check", "only check that the archive is complete and that this version can restore it")
     .addHelpText(
       "after",
       "\nInto KEELSON_DATA_DIR, and the empty database of DATABASE_URL where it is set. Unless the backup holds it, the\nmaster key must be in KEELSON_MASTER_KEY or as master.key in the otherwise empty folder.\n\nExample:\n  $ KEELSON_DATA_DIR=/srv/keelson keelson restore /var/backups/keelson/\n",
@@ -21,7 +23,7 @@ export function addRestore(parent: Command, cli: Cli): void {
       const config = loadConfig(env);
       if (!check) await makeWritable(config.dataDir);
       const progress = showProgress(cli);
-      const { file, manifest, heldRuns } = await runRestore(config, {
+      const { file, manifest, heldRuns, affected } = await runRestore(config, {
         place: resolve(cwd, place),
         checkOnly: check,
         signal,
@@ -42,12 +44,19 @@ export function addRestore(parent: Command, cli: Cli): void {
           rows,
           blobs: manifest.blobs.count,
           held_runs: heldRuns,
+          missing_blobs: check ? (manifest.missing_blobs ?? []) : affected,
         });
         return;
       }
-      const what = `${rows} rows as of ${manifest.snapshot_at} and ${manifest.blobs.count} blobs`;
-      cli.print(check ? `${file} is whole: ${what}` : `Restored ${what} from ${file} into ${config.dataDir}`);
+      const what = `${countOf(rows, "row")} as of ${manifest.snapshot_at} and ${countOf(manifest.blobs.count, "blob")}`;
+      cli.print(
+        check ? `${file} is complete: ${what}` : `Restored ${what} from ${file} into ${config.dataDir}`,
+      );
+      if (check && manifest.missing_blobs !== undefined) cli.notice(describeMissing(manifest.missing_blobs));
+      for (const line of affected.map(describeAffected)) cli.notice(line);
       if (heldRuns > 0)
-        cli.notice(`${heldRuns} runs were with a worker; they are retried as their attempts allow.`);
+        cli.notice(
+          `A worker held ${countOf(heldRuns, "run")} when the backup was made; retries follow as attempts are left.`,
+        );
     });
 }

@@ -7,13 +7,14 @@ import { untilAborted } from "../until-aborted.ts";
 export function addServe(parent: Command, cli: Cli): void {
   parent
     .command("serve")
-    .description("Run the server alone, on the PostgreSQL of DATABASE_URL")
+    .description("Run only the server, on the PostgreSQL of DATABASE_URL")
     .addHelpText(
       "after",
       "\nAny number of servers may share one database. `keelson up` runs all parts on this machine.\n\nExample:\n  $ DATABASE_URL=postgres://… PORT=8080 keelson serve\n",
     )
     .action(async () => {
-      const { env, signal } = cli.host;
+      const { env, signal, endInOrder } = cli.host;
+      endInOrder();
       const { loadConfig, startServer } = await import("@keelson/server");
       const config = loadConfig(env);
       const { databaseUrl } = config;
@@ -22,7 +23,7 @@ export function addServe(parent: Command, cli: Cli): void {
           EXIT.configuration,
           "DATABASE_URL is not set; `keelson up` brings its own PostgreSQL",
         );
-      const server = await startServer({ ...config, databaseUrl }).catch((error: unknown) => {
+      const server = await startServer({ ...config, databaseUrl }, { signal }).catch((error: unknown) => {
         throw describeStartFailure(error);
       });
       cli.notice(`Serving at ${server.url}`);

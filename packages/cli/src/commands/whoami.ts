@@ -1,18 +1,38 @@
-import type { Me } from "@keelson/contract";
 import type { Command } from "commander";
-import type { Cli } from "../cli.ts";
+import type { Cli, UserClient } from "../cli.ts";
+import { ExitError } from "../exit-codes.ts";
+import { findEnvironment, findProject } from "../find-place.ts";
 import { printFields } from "../table.ts";
+
+/** Where the person acts, as far as that is chosen; what is wrong with a choice is told. */
+async function findWhere(cli: Cli, user: UserClient) {
+  try {
+    const project = await findProject(cli, user, {});
+    return { project, environment: await findEnvironment(cli, user, { project: project.id }) };
+  } catch (error) {
+    if (!(error instanceof ExitError) || cli.place().isExplicit) throw error;
+    return { project: null, environment: null };
+  }
+}
 
 export function addWhoami(parent: Command, cli: Cli): void {
   parent
     .command("whoami")
-    .description("Show who is signed in, and where")
+    .description("Show the signed-in person and the server")
     .addHelpText("after", "\nExample:\n  $ keelson whoami\n")
     .action(async () => {
-      const { client, credentials } = cli.user();
-      const me = await client.request<Me>({ method: "GET", path: "/api/me", signal: cli.host.signal });
+      const user = cli.user();
+      const { client, credentials } = user;
+      const me = await client.account.get({ signal: cli.host.signal });
+      const { project, environment } = await findWhere(cli, user);
       if (cli.isJson()) {
-        cli.printJson({ url: credentials.url, source: credentials.source, ...me });
+        cli.printJson({
+          url: credentials.url,
+          source: credentials.source,
+          project,
+          environment,
+          ...(cli.wire.of(me) as object),
+        });
         return;
       }
       printFields(cli, {
@@ -20,6 +40,8 @@ export function addWhoami(parent: Command, cli: Cli): void {
         name: me.user?.name,
         server: credentials.url,
         organizations: me.organizations.map(({ slug, role }) => `${slug} (${role})`).join(", "),
+        project: project?.slug,
+        environment: environment?.slug ?? "none chosen; `keelson environment use <environment>` keeps one",
         credentials: { environment: "KEELSON_USER_TOKEN", project: ".keelson", login: "keelson login" }[
           credentials.source
         ],

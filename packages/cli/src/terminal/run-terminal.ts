@@ -6,7 +6,7 @@ import { createEscape } from "./escape.ts";
 import { watchModes } from "./modes.ts";
 import { enterRawMode } from "./raw-mode.ts";
 
-/** Reconnections in a row that bring nothing: about two minutes, longer than a server takes to start anew. */
+/** Reconnections in a row that bring nothing: about two minutes, longer than a server takes to start again. */
 export const MAX_RECONNECTS = 20;
 
 /** Why a terminal is no longer shown. */

@@ -8,6 +8,14 @@ type Declared = { tasks: readonly { id: string }[]; actors?: readonly { id: stri
 
 const idsOf = ({ tasks, actors = [] }: Declared): string[] => [...tasks, ...actors].map(({ id }) => id);
 
+/** What is current; null before the first deployment. */
+export async function findCurrentDeployment(client: Client, signal: AbortSignal): Promise<Deployment | null> {
+  return client.deployments.current({ signal }).catch((error: unknown) => {
+    if (error instanceof NotFoundError) return null;
+    throw error;
+  });
+}
+
 /**
  * Deploys the examples' bundle unless it is what is current, or something of the user's own is: that stays. Gives what is
  * current then.
@@ -19,13 +27,10 @@ export async function deployExamples(
   signal: AbortSignal,
   progress: (text: string) => void,
 ): Promise<Deployment> {
-  const current = await client.deployments.current({ signal }).catch((error: unknown) => {
-    if (error instanceof NotFoundError) return null;
-    throw error;
-  });
+  const current = await findCurrentDeployment(client, signal);
   if (current?.bundle.digest === bundled.digest) return current;
   const { readManifest } = await import("../bundle/read-manifest.ts");
-  const bundle = { ...bundled, manifest: await readManifest(bundled.code) };
+  const bundle = { ...bundled, manifest: await readManifest(bundled) };
   const examples = new Set(idsOf(bundle.manifest));
   if (current !== null && !idsOf(current).every((id) => examples.has(id))) {
     progress(`Deployment ${current.version} stays: it is not of the examples`);

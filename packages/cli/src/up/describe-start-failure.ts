@@ -19,6 +19,9 @@ function adviceFor({ code, syscall, port, path }: SystemError, message: string):
       return listens
         ? `Port ${port} needs more rights than this account has: set PORT to one above 1023`
         : `Cannot write to ${path}: make it writable, or set KEELSON_DATA_DIR to another folder`;
+    case "ENOSPC":
+    case "EDQUOT":
+      return `The disk of ${path ?? "the data folder"} is full: make room, or set KEELSON_DATA_DIR to a folder on another disk`;
     case "ECONNREFUSED":
     case "ETIMEDOUT":
     case "EHOSTUNREACH":

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Environment } from "../config.ts";
+import { isExiting } from "../exit.ts";
 
 export type KeptAgent = {
   /** Drains it and waits until it has gone. */
@@ -7,12 +8,15 @@ export type KeptAgent = {
 };
 
 const RESTART_BACKOFF_MS = [200, 1_000, 2_000, 5_000, 10_000];
+/** How long an agent may live on that has said that it ends. */
+const EXIT_MS = 2_000;
 /** An agent that lived this long had started well. */
 const SETTLED_MS = 30_000;
 
 /**
  * Runs `keelson agent` in a process of its own and starts it again when it dies. It is in a group of its own, so
- * that Ctrl-C reaches it through us, in order; the channel tells it when we are gone without a word.
+ * that Ctrl-C reaches it through us, in order; the channel tells it when we are gone without a word. It may have heard the
+ * same signal as we: told again, it goes on with its drain.
  */
 export function keepAgent(
   command: readonly string[],
@@ -28,11 +32,12 @@ export function keepAgent(
   function start(): void {
     const begun = performance.now();
     const [program, ...args] = command;
-    child = spawn(program as string, args, {
+    const started = spawn(program as string, args, {
       env: { ...env },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
       detached: true,
     });
+    child = started;
     let ended = false;
     const onEnd = (why: string): void => {
       if (ended) return;
@@ -45,8 +50,11 @@ export function keepAgent(
       notice(`The agent ended (${why}); starting it again in ${delayMs} ms`);
       restart = setTimeout(start, delayMs);
     };
-    child.on("error", (error) => onEnd(error.message));
-    child.on("exit", (code, signal) => onEnd(signal ?? `exit code ${code}`));
+    started.on("message", (message) => {
+      if (isExiting(message)) setTimeout(() => started.kill("SIGKILL"), EXIT_MS).unref();
+    });
+    started.on("error", (error) => onEnd(error.message));
+    started.on("exit", (code, signal) => onEnd(signal ?? `exit code ${code}`));
   }
 
   start();

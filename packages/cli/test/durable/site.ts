@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -8,6 +8,7 @@ import { Client, type Run, type RunEvent } from "@keelson/sdk";
 import { deployBundle } from "../../src/deploy-bundle.ts";
 import { startApiServer, type ApiServer } from "../../../server/test/support/api-server.ts";
 import { bundleSource } from "../../../agent/test/support/sdk-bundle.ts";
+import { removeTestFolder } from "../../../server/test/support/test-folder.ts";
 
 export type DurableSite = {
   server: ApiServer;
@@ -31,7 +32,7 @@ export async function startDurableSite(
   t.after(async () => {
     await Promise.all(agents.map((agent) => agent.stop()));
     await server.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeTestFolder(dataDir);
   });
   const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
   const quiet = (): void => undefined;
@@ -57,7 +58,7 @@ export async function startDurableSite(
     signal: t.signal,
     progress: quiet,
   });
-  assert.equal(deployment.is_current, true);
+  assert.equal(deployment.isCurrent, true);
   return {
     server,
     client,

@@ -1,10 +1,10 @@
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import { QueryCache, QueryClient, type QueryKey, type UseQueryOptions } from "@tanstack/react-query";
 import { createLiveSource } from "./live-state.ts";
 
 /** What would be refused again is not asked again; a server that is away is asked until it is back. */
 const mayPass = (error: unknown): boolean =>
-  error instanceof KeelsonError && (error.status === null || error.status >= 500 || error.status === 429);
+  error instanceof ApiError && (error.status === null || error.status >= 500 || error.status === 429);
 
 const MAX_BACKOFF_MS = 5000;
 const MAX_RETRIES = 3;

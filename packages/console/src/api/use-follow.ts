@@ -1,8 +1,8 @@
-import { KeelsonError, type StreamEvent } from "@keelson/sdk/browser";
+import { ApiError, type StreamEvent } from "@keelson/sdk/browser";
 import { useEffect, useEffectEvent, useState } from "react";
-import { client } from "./client.ts";
+import { follow as followRoute, type FollowRoute } from "./client.ts";
 import { createLiveSource } from "./live-state.ts";
-import { usePlace } from "./place.ts";
+import { usePlace, type Place } from "./place.ts";
 
 export type FollowState = "connecting" | "live" | "reconnecting" | "ended" | "failed";
 
@@ -15,16 +15,16 @@ export type Follow = {
 type FollowHandlers = {
   /** In order, each once; all that came since the last frame of the screen. */
   onEvents: (events: StreamEvent[]) => void;
-  /** What comes after the cursor is no longer kept; the stream goes on at `earliestCursor`. */
+  /** The entries after the cursor were deleted; the stream goes on at `earliestCursor`. */
   onGap?: (earliestCursor: string | null) => void;
 };
 
 /**
  * Follows an event stream of the environment while the component is there, after `cursor` (absent: from its beginning),
- * and across restarts of the server: nothing is missing or doubled. `path` null follows nothing. A new path begins anew.
+ * and across restarts of the server: nothing is missing or doubled. `route` null follows nothing. A new path begins again.
  */
 export function useFollow(
-  path: string | null,
+  route: FollowRoute | null,
   { cursor, ...handlers }: FollowHandlers & { cursor?: string | undefined },
 ): Follow {
   const place = usePlace();
@@ -32,6 +32,7 @@ export function useFollow(
   const onEvents = useEffectEvent((events: StreamEvent[]) => handlers.onEvents(events));
   const onGap = useEffectEvent((earliest: string | null) => handlers.onGap?.(earliest));
   const firstCursor = useEffectEvent(() => cursor);
+  const path = route?.path ?? null;
   const query = JSON.stringify(place);
 
   useEffect(() => {
@@ -48,18 +49,14 @@ export function useFollow(
     const after = firstCursor();
     const run = async (): Promise<void> => {
       become("connecting");
-      const events = client.follow(
-        path,
-        { ...(JSON.parse(query) as Record<string, string>), follow: 1 },
-        {
-          ...(after !== undefined && { cursor: after }),
-          signal: controller.signal,
-          maxReconnects: Number.POSITIVE_INFINITY,
-          onGap: (earliest) => onGap(earliest),
-          onConnect: () => become("live"),
-          onReconnect: () => become("reconnecting"),
-        },
-      );
+      const events = followRoute({ method: "GET", path }, JSON.parse(query) as Place, {
+        ...(after !== undefined && { cursor: after }),
+        signal: controller.signal,
+        maxReconnects: Number.POSITIVE_INFINITY,
+        onGap: (earliest) => onGap(earliest),
+        onConnect: () => become("live"),
+        onReconnect: () => become("reconnecting"),
+      });
       for await (const event of events) frames.push(event);
       become("ended");
     };
@@ -109,4 +106,4 @@ function batchByFrame(flush: (events: StreamEvent[]) => void): {
 }
 
 /** Whether the server knows of nothing here: what was followed does not exist, or no longer does. */
-export const isNotFound = (error: unknown): boolean => error instanceof KeelsonError && error.status === 404;
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404;

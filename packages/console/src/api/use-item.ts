@@ -1,17 +1,21 @@
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { get } from "./client.ts";
-import { usePlace } from "./place.ts";
+import { usePlace, type Place } from "./place.ts";
+import type { Address, AnswerOf, QueryOf } from "./route.ts";
 
-type Query = Record<string, string | number | readonly string[] | undefined>;
+/** A route of the environment, whose place `useItem` and `useList` add. */
+export type PlaceQuery<R> = Omit<QueryOf<R>, keyof Place>;
+/** As an option: it may be left out where the route needs none. */
+export type WithQuery<Query> = object extends Query ? { query?: Query } : { query: Query };
+
 export type ItemOptions = {
-  query?: Query;
   /** Asked again this often, in milliseconds, while the page is seen. Absent: when something says it changed. */
   refetchMs?: number | undefined;
   enabled?: boolean;
 };
 
-/** The key of what a path of the environment answers: to read it again, or to put a newer answer there. */
-export const itemKey = (environmentId: string, path: string, query: Query = {}): unknown[] => [
+/** The key of what a route of the environment answers: to read it again, or to put a newer answer there. */
+export const itemKey = (environmentId: string, { path }: Address, query: object = {}): unknown[] => [
   "e",
   environmentId,
   path,
@@ -19,14 +23,17 @@ export const itemKey = (environmentId: string, path: string, query: Query = {}):
 ];
 
 /** What a GET of the environment answers, kept and shared by all that show it. */
-export function useItem<T>(
-  path: string,
-  { query = {}, refetchMs, enabled = true }: ItemOptions = {},
-): UseQueryResult<T> {
+export function useItem<R extends Address>(
+  route: R,
+  ...[options]: object extends PlaceQuery<R>
+    ? [(ItemOptions & WithQuery<PlaceQuery<R>>)?]
+    : [ItemOptions & WithQuery<PlaceQuery<R>>]
+): UseQueryResult<AnswerOf<R>> {
   const place = usePlace();
-  return useQuery<T>({
-    queryKey: itemKey(place.environment_id, path, query),
-    queryFn: ({ signal }) => get<T>(path, { ...place, ...query }, signal),
+  const { query = {}, refetchMs, enabled = true }: ItemOptions & { query?: object } = options ?? {};
+  return useQuery<AnswerOf<R>>({
+    queryKey: itemKey(place.environment_id, route, query),
+    queryFn: ({ signal }) => get(route, { ...place, ...query } as QueryOf<R>, signal),
     enabled,
     ...(refetchMs !== undefined && { refetchInterval: refetchMs }),
   });

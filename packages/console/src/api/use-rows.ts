@@ -1,9 +1,7 @@
 import { useInfiniteQuery, type InfiniteData, type QueryKey } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { get } from "./client.ts";
-
-type Query = Record<string, string | number | readonly string[] | undefined>;
-type Page<Name extends string, Row> = { [key in Name]: Row[] } & { next_cursor: string | null };
+import { get, rowsOf, type ListRoute } from "./client.ts";
+import type { AnswerOf, QueryOf, RowOf } from "./route.ts";
 
 export type List<Row> = {
   rows: Row[];
@@ -17,7 +15,6 @@ export type List<Row> = {
 };
 
 export type ListOptions = {
-  query?: Query;
   /** Read again this often, in milliseconds, while the page is seen and no more than a few pages are loaded. */
   refetchMs?: number;
   limit?: number;
@@ -27,25 +24,17 @@ export type ListOptions = {
 /** More pages than these are not read again at each interval: they are of the past. */
 const MAX_LIVE_PAGES = 2;
 
-/** A list of the server, newest first, page by page. `scope` is what every request of it carries besides its query. */
-export function useRows<Row, Name extends string = string>(
+/** A list of the server, newest first, page by page. */
+export function useRows<R extends ListRoute>(
   key: QueryKey,
-  path: string,
-  name: Name,
-  scope: Query,
-  options: ListOptions = {},
-): List<Row> {
-  const { query = {}, refetchMs, limit = 50, enabled = true } = options;
-  const result = useInfiniteQuery<
-    Page<Name, Row>,
-    Error,
-    InfiniteData<Page<Name, Row>>,
-    QueryKey,
-    string | null
-  >({
-    queryKey: [...key, path, query, "list"],
+  route: R,
+  query: QueryOf<R>,
+  { refetchMs, limit = 50, enabled = true }: ListOptions = {},
+): List<RowOf<R>> {
+  const result = useInfiniteQuery<AnswerOf<R>, Error, InfiniteData<AnswerOf<R>>, QueryKey, string | null>({
+    queryKey: [...key, route.path, query, "list"],
     queryFn: ({ pageParam, signal }) =>
-      get<Page<Name, Row>>(path, { ...scope, ...query, limit, cursor: pageParam ?? undefined }, signal),
+      get(route, { ...query, limit, cursor: pageParam ?? undefined }, signal),
     initialPageParam: null,
     getNextPageParam: (last) => last.next_cursor,
     enabled,
@@ -53,7 +42,8 @@ export function useRows<Row, Name extends string = string>(
       refetchMs !== undefined && (state.data?.pages.length ?? 0) <= MAX_LIVE_PAGES ? refetchMs : false,
   });
   const { data, isPending, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = result;
-  const rows = useMemo(() => data?.pages.flatMap((page): Row[] => page[name]) ?? [], [data, name]);
+  const { items } = route;
+  const rows = useMemo(() => data?.pages.flatMap((page) => rowsOf<R>(items, page)) ?? [], [data, items]);
   return {
     rows,
     isPending,

@@ -58,7 +58,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }): ReactNode 
           </li>
         ))}
       </ul>
-      {commands.length === 0 && <p className="text-quiet">Nothing is called so.</p>}
+      {commands.length === 0 && <p className="text-quiet">No results.</p>}
     </Dialog>
   );
 }

@@ -7,7 +7,7 @@ import { Page } from "../ui/page.tsx";
 export function Failure({ error }: ErrorComponentProps): ReactNode {
   const router = useRouter();
   return (
-    <Page title="This page cannot be shown">
+    <Page title="This page failed to load">
       <ErrorPanel error={error} onRetry={() => void router.invalidate()} />
     </Page>
   );

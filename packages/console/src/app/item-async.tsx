@@ -19,7 +19,7 @@ export function ItemAsync<T>({
   if (data !== undefined) return children(data);
   if (error === null) return <Loading />;
   return (
-    <Page title="This page cannot be shown">
+    <Page title="This page failed to load">
       <ErrorPanel error={error} onRetry={() => void refetch()} />
     </Page>
   );

@@ -11,8 +11,8 @@ export function LiveIndicator(): ReactNode {
       role="status"
       title={
         state === "reconnecting"
-          ? "The server does not answer; what you see may be old"
-          : "What you see is kept current"
+          ? "The server does not answer. This page may be out of date"
+          : "This page updates live"
       }
     >
       {state === "reconnecting" ? (

@@ -1,8 +1,9 @@
 /** The link that the first start prints: `/#token=…&project_id=…&environment_id=…`. */
 
 import { API_VERSION, HEADERS } from "@keelson/contract/plain";
-import { KeelsonError } from "@keelson/sdk/browser";
-import { client, setCsrfToken } from "../api/client.ts";
+import { ApiError } from "@keelson/sdk/browser";
+import { send, setCsrfToken } from "../api/client.ts";
+import { startBrowserSession } from "../api/routes/signing-in.ts";
 import { preferEnvironment } from "./preferred-environment.ts";
 
 let token: string | null = null;
@@ -21,7 +22,7 @@ export function takeLoginLink(): void {
 /**
  * Exchanges the link's session, if the page was opened by one, for a cookie of this browser.
  *
- * @throws KeelsonError 401 when it is unknown, expired or revoked
+ * @throws ApiError 401 when it is unknown, expired or revoked
  */
 export async function signInByLink(): Promise<void> {
   if (token === null) return;
@@ -29,7 +30,7 @@ export async function signInByLink(): Promise<void> {
     await signInByToken(token);
     token = null;
   } catch (error) {
-    if (error instanceof KeelsonError && error.status !== null && error.status < 500) token = null;
+    if (error instanceof ApiError && error.status !== null && error.status < 500) token = null;
     throw error;
   }
 }
@@ -37,9 +38,7 @@ export async function signInByLink(): Promise<void> {
 /** A session's text, shown once; what stays is another session, as a cookie that no script reads. */
 export async function signInByToken(text: string): Promise<void> {
   setCsrfToken(null);
-  await client.request({
-    method: "POST",
-    path: "/api/auth/session",
+  await send(startBrowserSession, {
     headers: { authorization: `Bearer ${text}`, [HEADERS.apiVersion]: API_VERSION },
   });
 }

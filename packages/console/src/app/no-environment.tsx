@@ -5,8 +5,8 @@ import { Page } from "../ui/page.tsx";
 export function NoEnvironment(): ReactNode {
   return (
     <Page title="Welcome">
-      <Empty title="You are in no project yet">
-        Ask an owner of your organization to invite you. An admin of this server can make an organization.
+      <Empty title="You have no project yet">
+        Ask an owner of your organization to invite you. An admin of this server can create an organization.
       </Empty>
     </Page>
   );

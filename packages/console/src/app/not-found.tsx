@@ -9,14 +9,14 @@ export function NotFound(): ReactNode {
   return (
     <Page title="Not found">
       <Empty
-        title="There is nothing at this address"
+        title="Page not found"
         action={
           <Link to="/" className={buttonClass("primary")}>
             To the overview
           </Link>
         }
       >
-        It may have been deleted, or belong to an environment that you may not see.
+        The page may have been deleted, or it belongs to an environment that you cannot see.
       </Empty>
     </Page>
   );

@@ -1,4 +1,4 @@
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import { createRootRoute, createRoute, redirect } from "@tanstack/react-router";
 import { ensureLoaded } from "../api/query-client.ts";
 import { EnvironmentLayout } from "./environment-layout.tsx";
@@ -18,7 +18,7 @@ export const signedInRoute = createRoute({
     try {
       await ensureLoaded(meQuery);
     } catch (error) {
-      if (!(error instanceof KeelsonError) || error.status !== 401) throw error;
+      if (!(error instanceof ApiError) || error.status !== 401) throw error;
       const returnTo = location.href === "/" ? {} : { return_to: location.href };
       redirect({ to: "/login", search: returnTo, throw: true });
     }

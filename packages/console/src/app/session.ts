@@ -1,15 +1,20 @@
-import type { Environment, Me, Organization, Project, User } from "@keelson/contract";
+import type { Environment, Organization, Project, User } from "@keelson/contract";
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import { get, getAll, send, setCsrfToken } from "../api/client.ts";
 import { ensureLoaded, queryClient } from "../api/query-client.ts";
+import { at } from "../api/route.ts";
+import { listEnvironments } from "../api/routes/environments.ts";
+import { getMe } from "../api/routes/people.ts";
+import { listProjects } from "../api/routes/projects.ts";
+import { logOut } from "../api/routes/signing-in.ts";
 import { signInByLink } from "./login-link.ts";
 
-/** The signed-in user. Rejects with a KeelsonError 401 when nobody is. */
+/** The signed-in user. Rejects with an ApiError 401 when nobody is. */
 export const meQuery = queryOptions({
   queryKey: ["me"],
   queryFn: async () => {
     await signInByLink();
-    const me = await get<Me>("/api/me");
+    const me = await get(getMe, {});
     setCsrfToken(me.csrf_token);
     return me;
   },
@@ -25,7 +30,7 @@ export const placesQuery = queryOptions({
     const { organizations } = await ensureLoaded(meQuery);
     const perOrganization = await Promise.all(
       organizations.map(async (organization) => {
-        const projects = await getAll<Project>("/api/projects", "projects", {
+        const projects = await getAll(listProjects, {
           organization_id: organization.id,
         });
         return Promise.all(projects.map((project) => placesOf(organization, project)));
@@ -37,7 +42,7 @@ export const placesQuery = queryOptions({
 });
 
 async function placesOf(organization: Organization, project: Project): Promise<PlaceRow[]> {
-  const environments = await getAll<Environment>(`/api/projects/${project.id}/environments`, "environments");
+  const environments = await getAll(at(listEnvironments, { project_id: project.id }), {});
   return environments.map((environment) => ({ organization, project, environment }));
 }
 
@@ -49,7 +54,7 @@ export function useUser(): User {
 }
 
 export async function signOut(): Promise<void> {
-  await send("POST", "/api/auth/logout", { body: {} });
+  await send(logOut);
   setCsrfToken(null);
   queryClient.clear();
   // A new page: nothing of the session stays in memory.

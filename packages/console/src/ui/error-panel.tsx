@@ -1,4 +1,4 @@
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { Id } from "./copy-button.tsx";
@@ -14,7 +14,7 @@ export function ErrorPanel({
   onRetry?: (() => void) | undefined;
 }): ReactNode {
   const { code, requestId, issues } =
-    error instanceof KeelsonError ? error : { code: null, requestId: null, issues: [] };
+    error instanceof ApiError ? error : { code: null, requestId: null, issues: [] };
   return (
     <div role="alert" className="flex flex-col gap-2 rounded-lg border border-line bg-bad-ground p-4">
       <p className="font-medium text-bad">{messageOf(error)}</p>

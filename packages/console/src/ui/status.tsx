@@ -14,6 +14,7 @@ const TONES: Record<string, Tone> = {
   retry_delayed: "warn",
   cancel_requested: "warn",
   stopping: "warn",
+  uncommitted: "warn",
   draining: "warn",
   succeeded: "good",
   ready: "good",

@@ -1,6 +1,6 @@
 // A server, a real agent with room for workspaces, and examples deployed as `keelson deploy` does it.
 
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startAgent, type RunningAgent } from "@keelson/agent";
@@ -8,6 +8,7 @@ import { Client } from "@keelson/sdk";
 import { buildBundle } from "../../../cli/src/bundle/build-bundle.ts";
 import { deployBundle } from "../../../cli/src/deploy-bundle.ts";
 import { startApiServer, type ApiServer } from "../../../server/test/support/api-server.ts";
+import { removeTestFolder } from "../../../server/test/support/test-folder.ts";
 
 const EXAMPLES = resolve(import.meta.dirname, "../../../../examples");
 
@@ -35,7 +36,7 @@ export async function startAgentSite({ capacity = 4 }: { capacity?: number } = {
   const stop = async (): Promise<void> => {
     await agent?.stop();
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
+    await removeTestFolder(folder);
   };
   const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
   try {
@@ -45,9 +46,10 @@ export async function startAgentSite({ capacity = 4 }: { capacity?: number } = {
       name: "agent",
       capacity,
       workspaces: 4,
+      // As `keelson up` starts it.
+      keepsUser: true,
       dataDir,
       version: "0.1.0-test",
-      taskEnvironment: { KEELSON_URL: server.url, KEELSON_API_KEY: server.credentials.api_key },
       logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     });
   } catch (error) {

@@ -1,6 +1,15 @@
 import { Type, type Static } from "typebox";
 import { EXAMPLE_IDS } from "../example-ids.ts";
-import { DisplayName, DurationText, EmailAddress, Id, Nullable, Slug, Timestamp } from "./primitives.ts";
+import {
+  DisplayName,
+  DurationText,
+  EmailAddress,
+  Id,
+  Nullable,
+  pageQuery,
+  Slug,
+  Timestamp,
+} from "./primitives.ts";
 import { WORKER_STATUSES } from "./worker.ts";
 
 /** What administrators of an installation see and do. */
@@ -146,6 +155,24 @@ const OnOff = Type.String({
   description: "As PostgreSQL has it: `on`, `off`, or for commits another level.",
 });
 
+export const LoopFailure = Type.Object(
+  {
+    loop: Type.String({ description: "The background loop, such as `fire-schedules`." }),
+    environment_id: Id("env"),
+    item: Type.String({
+      description:
+        "The item that the loop could not process: the UUID of a run, a schedule, a session …, or a digest.",
+    }),
+    failures: Type.Integer({ description: "In a row." }),
+    cause: Type.String({ description: "The error of the last try." }),
+    first_failed_at: Timestamp,
+    last_failed_at: Timestamp,
+    retry_at: Timestamp,
+  },
+  { $id: "LoopFailure" },
+);
+export type LoopFailure = Static<typeof LoopFailure>;
+
 export const System = Type.Object(
   {
     version: Type.String({ description: "Of the server that answers." }),
@@ -173,7 +200,11 @@ export const System = Type.Object(
       workspaces: Type.Object({ count: Type.Integer(), size_bytes: Type.Integer() }),
     }),
     retention: Type.Record(Type.String(), Nullable(DurationText), {
-      description: "How long what has ended is kept, by kind; null: for ever.",
+      description: "How long ended objects are kept, by kind; null: forever.",
+    }),
+    loop_failures: Type.Array(LoopFailure, {
+      description:
+        "Items that a background loop could not process, the latest failure first, at most 100. The loop continues without such an item and retries it at growing intervals, up to 15 minutes.",
     }),
     migrations: Type.Array(Type.Object({ name: Type.String(), applied_at: Timestamp })),
   },
@@ -199,9 +230,30 @@ export const System = Type.Object(
           workspaces: { count: 112, size_bytes: 9_437_184 },
         },
         retention: { runs: "30d", sessions: "90d" },
+        loop_failures: [
+          {
+            loop: "fire-schedules",
+            environment_id: "env_01kam4r2zxf3gtqv8n5c7d9e0h",
+            item: "019aa84c-0bfd-78f5-abb2-b52b0e76a411",
+            failures: 3,
+            cause: 'new row for relation "runs" violates check constraint "runs_priority"',
+            first_failed_at: "2026-11-20T08:00:00.000Z",
+            last_failed_at: "2026-11-20T08:00:03.000Z",
+            retry_at: "2026-11-20T08:00:07.000Z",
+          },
+        ],
         migrations: [{ name: "0001_identity.sql", applied_at: "2026-11-20T08:00:00.000Z" }],
       },
     ],
   },
 );
 export type System = Static<typeof System>;
+
+export const ListUsers = Type.Object(
+  { ...pageQuery(), email: Type.Optional(Type.String({ maxLength: 254 })) },
+  { additionalProperties: false },
+);
+export type ListUsers = Static<typeof ListUsers>;
+
+export const ListWorkers = Type.Object({ ...pageQuery(), ...workerFilter }, { additionalProperties: false });
+export type ListWorkers = Static<typeof ListWorkers>;

@@ -4,8 +4,8 @@ import { Digest, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 
 /** Who did what to which resource, when, from where and by which credential. */
 
-export const AUDIT_ACTORS = ["user", "api_key", "admin_key", "capacity_key", "visitor"] as const;
-export const AUDIT_CREDENTIALS = ["session", "api_key", "admin_key", "capacity_key"] as const;
+export const AUDIT_ACTORS = ["user", "api_key", "admin_key", "capacity_key", "run", "visitor"] as const;
+export const AUDIT_CREDENTIALS = ["session", "api_key", "admin_key", "capacity_key", "run_token"] as const;
 
 export const AuditEvent = Type.Object(
   {
@@ -72,7 +72,7 @@ export const AuditVerification = Type.Object(
     head: Nullable(
       Type.Object(
         { sequence: Type.Integer(), digest: Digest },
-        { description: "The newest of them. Keep it elsewhere: it tells whether the end was cut off later." },
+        { description: "The newest event. Store it elsewhere: it shows whether later events were removed." },
       ),
     ),
     fault: Nullable(

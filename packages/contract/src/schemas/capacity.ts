@@ -14,7 +14,7 @@ export const GroupCapacity = Type.Object(
     id: Id("wgrp"),
     name: Type.String(),
     queued: Type.Integer({
-      description: "Runs that a free slot would take at once; 100,000 stands for more, too.",
+      description: "Runs that a free slot would take at once; at most 100,000 are counted.",
     }),
     running: Type.Integer({ description: "Runs that have a slot of a worker." }),
     oldest_queued_age: Nullable(
@@ -28,7 +28,7 @@ export const GroupCapacity = Type.Object(
     free_slots: WorkerCapacity,
     recommended_workers: Type.Integer({
       description:
-        "Workers that hold what is queued and running, at the size the group's workers have; 0 when there is nothing to do.",
+        "The number of workers, of the same size as the group's workers, that the queued and running runs need; 0 without work.",
     }),
     at: Timestamp,
   },
@@ -64,7 +64,8 @@ export type DrainWorkers = Static<typeof DrainWorkers>;
 export const DrainedWorkers = Type.Object(
   {
     workers: Type.Array(Worker, {
-      description: "Those that were told, the least busy first: as many as asked for, or all there were.",
+      description:
+        "The workers that are drained, the least busy first: the requested number, or all that there are.",
     }),
   },
   { $id: "DrainedWorkers" },

@@ -1,12 +1,16 @@
 import { Type, type Static } from "typebox";
+import { RUN_PERMISSIONS } from "../permissions.ts";
 import { EXECUTION_MODES } from "../runs.ts";
+import { PlatformObject } from "./platform.ts";
 import {
+  anyOf,
   DeclaredId,
   Digest,
   DurationText,
   Id,
   JsonObject,
   Nullable,
+  pageQuery,
   QueueName,
   Timestamp,
 } from "./primitives.ts";
@@ -14,6 +18,7 @@ import { RetryPolicy } from "./retry-policy.ts";
 import { ScheduleDeclaration } from "./schedule.ts";
 import { SecretName } from "./secret.ts";
 import { SandboxDeclaration } from "./sandbox.ts";
+import { TaskFolders, TaskIsolation } from "./task-folder.ts";
 
 /** A task or actor as its author declared it. */
 export const EntrypointDeclaration = Type.Object(
@@ -30,11 +35,21 @@ export const EntrypointDeclaration = Type.Object(
       Type.Array(SecretName, {
         maxItems: 100,
         uniqueItems: true,
-        description: "Names of the secrets that its runs are given.",
+        description: "Names of the secrets that its runs get.",
+      }),
+    ),
+    permissions: Type.Optional(
+      Type.Array(Type.Enum([...RUN_PERMISSIONS]), {
+        maxItems: RUN_PERMISSIONS.length,
+        uniqueItems: true,
+        description:
+          "The permissions of its runs' own credentials in their environment. Default: all permissions that a run can have, except `schedules.write`.",
       }),
     ),
     execution: Type.Optional(Type.Enum([...EXECUTION_MODES])),
     memory_mb: Type.Optional(Nullable(Type.Integer({ minimum: 32, maximum: 1_048_576 }))),
+    isolation: Type.Optional(TaskIsolation),
+    folders: Type.Optional(TaskFolders),
   },
   { additionalProperties: false, $id: "EntrypointDeclaration" },
 );
@@ -84,8 +99,19 @@ export const CreateDeployment = Type.Object(
   {
     manifest: DeploymentManifest,
     bundle_digest: Digest,
-    bundle_format_version: Type.Integer({ minimum: 1 }),
+    bundle_format_version: Type.Integer({
+      minimum: 1,
+      description: "1: `bundle_digest` is of one module. 2: of the index of an archive.",
+    }),
     worker_protocol_version: Type.Integer({ minimum: 1 }),
+    node_version: Type.Optional(
+      Type.String({
+        pattern: "^[0-9]{1,5}\\.[0-9]{1,5}\\.[0-9]{1,5}$",
+        description:
+          "Of an archive, as its index says. Send it so that 409 `bundle_missing` can say that no worker runs the archive before its index is uploaded.",
+      }),
+    ),
+    platform: Type.Optional(Nullable(PlatformObject)),
     git: Type.Optional(Nullable(GitInfo)),
     idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     idempotency_key_ttl: Type.Optional(DurationText),
@@ -96,6 +122,12 @@ export type CreateDeployment = Static<typeof CreateDeployment>;
 
 export const DEPLOYMENT_STATUSES = ["pending", "ready", "failed"] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
+
+export const ListDeployments = Type.Object(
+  { ...pageQuery(), status: anyOf(DEPLOYMENT_STATUSES) },
+  { additionalProperties: false },
+);
+export type ListDeployments = Static<typeof ListDeployments>;
 
 /** An immutable version of an environment's code. */
 export const Deployment = Type.Object(
@@ -113,7 +145,16 @@ export const Deployment = Type.Object(
     client_version: Nullable(Type.String()),
     bundle_format_version: Type.Integer(),
     worker_protocol_version: Type.Integer(),
-    bundle: Type.Object({ digest: Digest, size_bytes: Type.Integer() }),
+    bundle: Type.Object({
+      digest: Digest,
+      size_bytes: Type.Integer({ description: "With all files of an archive." }),
+    }),
+    node_version: Nullable(
+      Type.String({
+        description: "Of the Node.js that the archive was made with; null for a bundle of format 1.",
+      }),
+    ),
+    platform: Nullable(PlatformObject),
     tasks: Type.Array(EntrypointDeclaration),
     actors: Type.Array(EntrypointDeclaration),
     sandboxes: Type.Array(SandboxDeclaration),

@@ -30,6 +30,13 @@ import { tokenInputFields } from "./token.ts";
 const strict = { additionalProperties: false } as const;
 
 const Position = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
+/**
+ * Where in the course of the code the call was made, as the SDK that made it counts. The server keeps it for the SDK that
+ * replays the call. Calls of older SDKs have none.
+ */
+const Place = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
+const place = Type.Optional(Place);
+const keptPlace = Type.Optional(Nullable(Place));
 const Name = Type.String({ minLength: 1, maxLength: LIMITS.durableNameCharacters });
 
 /** An error as a journal keeps it; `code` is set when the server refused a call. */
@@ -51,6 +58,7 @@ export type DurableError = Static<typeof DurableError>;
 export const JournalEntry = Type.Object(
   {
     position: Position,
+    place: keptPlace,
     kind: Type.Enum([...JOURNAL_KINDS]),
     name: Type.String(),
     value: JsonValue,
@@ -69,6 +77,7 @@ export const WaitState = Type.Object(
   {
     id: Id("wait"),
     position: Position,
+    place: keptPlace,
     kind: Type.Enum([...WAIT_KINDS]),
     name: Type.String(),
     status: Type.Enum([...WAIT_STATUSES]),
@@ -85,6 +94,7 @@ export const stepsFields = {
     Type.Object(
       {
         position: Position,
+        place,
         kind: Type.Enum(["step", "value", "wait"]),
         name: Name,
         value: Type.Optional(JsonValue),
@@ -100,6 +110,7 @@ export const stepsFields = {
 const NewWait = Type.Object(
   {
     position: Position,
+    place,
     name: Name,
     kind: Type.Enum([...WAIT_KINDS]),
     timeout: Type.Optional(DurationText),
@@ -118,15 +129,16 @@ export const waitsFields = {
   parked: Type.Boolean(),
 };
 
-export const tokensFields = { position: Position, ...tokenInputFields };
+export const tokensFields = { position: Position, place, ...tokenInputFields };
 
 // A call is made once by its position, so it takes no key.
 const { idempotency_key: _key, idempotency_key_ttl: _ttl, ...childFields } = startFields;
-export const childRunsFields = { position: Position, task: DeclaredId, ...childFields };
+export const childRunsFields = { position: Position, place, task: DeclaredId, ...childFields };
 
 /** `position` is null inside a step, whose outcome stands for all that it did. */
 export const outputsFields = {
   position: Nullable(Position),
+  place,
   stream: StreamName,
   records: Type.Array(Type.Object(recordFields, strict), { minItems: 1, maxItems: LIMITS.batchRecords }),
 };
@@ -134,6 +146,7 @@ export const outputsFields = {
 /** Input to another session of the environment. */
 export const inputsFields = {
   position: Position,
+  place,
   session_id: Type.Optional(Type.String({ maxLength: 64 })),
   external_id: Type.Optional(ExternalId),
   stream: StreamName,
@@ -145,7 +158,7 @@ export const inputsFields = {
  * it ended is asked with `workspaces/processes/result`.
  */
 const { idempotency_key: _execKey, idempotency_key_ttl: _execTtl, ...execFields } = CreateExec.properties;
-export const execsFields = { position: Position, name: Name, ...execFields };
+export const execsFields = { position: Position, place, name: Name, ...execFields };
 
 export const checkpointFailedFields = { message: Type.String({ maxLength: 4096 }) };
 

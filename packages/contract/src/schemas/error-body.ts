@@ -7,7 +7,7 @@ export const ErrorBody = Type.Object(
   {
     error: Type.Object({
       code: Type.Enum(Object.keys(ERROR_CODES) as ErrorCode[]),
-      message: Type.String({ description: "What is wrong and what to do next." }),
+      message: Type.String({ description: "The problem, and what to do next." }),
       details: Nullable(Type.Record(Type.String(), Type.Unknown())),
       request_id: Type.String(),
     }),

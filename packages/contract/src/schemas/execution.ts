@@ -22,7 +22,10 @@ import {
   waitsFields,
   WaitState,
 } from "./durable.ts";
+import { DeploymentCheck } from "./deployment-check.ts";
 import { ErrorBody } from "./error-body.ts";
+import { TaskFolders, TaskIsolation } from "./task-folder.ts";
+import { SecretVersion } from "./worker.ts";
 
 /**
  * The worker protocol for executions. A lease is identified by (run, lease id, epoch); every operation of a lease
@@ -85,9 +88,20 @@ export const Execution = Type.Object(
       execution: Type.Enum([...EXECUTION_MODES]),
       memory_mb: Nullable(Type.Integer()),
       max_duration: Nullable(DurationText),
+      isolation: Type.Optional(TaskIsolation),
+      folders: Type.Optional(TaskFolders),
     }),
     run: LeasedRun,
     secrets: Type.Record(Type.String(), Type.String()),
+    run_token: Type.String({
+      description:
+        "The credential of the run for /v1 and /api, with the permissions of its task or actor. It is valid exactly while this lease is.",
+      examples: [`kl_run_${"0".repeat(84)}`],
+    }),
+    secret_versions: Type.Record(Type.String(), SecretVersion, {
+      description:
+        "The versions of `secrets`, by name. A process with other versions must not run this execution.",
+    }),
     journal: Type.Array(JournalEntry),
     waits: Type.Array(WaitState, { description: "Those that the journal does not have." }),
     active: Type.String({ ...DurationText, description: "How much of max_duration the attempt has used." }),
@@ -108,20 +122,6 @@ export const Cancellation = Type.Object(
 );
 export type Cancellation = Static<typeof Cancellation>;
 
-/** A deployment to boot once without running anything; answered by `POST deployments/checked`. */
-export const DeploymentCheck = Type.Object(
-  {
-    deployment_id: Id("dep"),
-    check_id: Type.String({
-      description: "Fences the answer: only the newest check of a deployment counts.",
-    }),
-    bundle_digest: Digest,
-    bundle_format_version: Type.Integer(),
-  },
-  { $id: "DeploymentCheck" },
-);
-export type DeploymentCheck = Static<typeof DeploymentCheck>;
-
 export const LeaseResponse = Type.Object(
   {
     lease_duration: Type.String({
@@ -135,46 +135,12 @@ export const LeaseResponse = Type.Object(
     deployment_checks: Type.Array(DeploymentCheck),
     draining: Type.Boolean({
       description:
-        "Somebody drains the worker: lease nothing more, hand back or finish what there is, and end.",
+        "The worker is drained: it must lease nothing more, finish its executions or hand them back, and end.",
     }),
   },
   { $id: "LeaseResponse" },
 );
 export type LeaseResponse = Static<typeof LeaseResponse>;
-
-export const DeploymentChecked = Type.Object(
-  {
-    deployment_id: Id("dep"),
-    check_id: Type.String({ maxLength: 64 }),
-    status: Type.Enum(["ready", "failed"]),
-    error: Type.Optional(
-      Nullable(
-        Type.Object(
-          {
-            message: Type.String({ maxLength: 8192 }),
-            stack: Type.Optional(Nullable(Type.String({ maxLength: 65_536 }))),
-          },
-          { additionalProperties: false },
-        ),
-      ),
-    ),
-    entrypoints: Type.Optional(
-      Type.Array(
-        Type.Object(
-          { kind: Type.Enum(["task", "actor"]), declared_id: Type.String({ maxLength: 128 }) },
-          { additionalProperties: false },
-        ),
-        {
-          maxItems: 2000,
-          description:
-            "What the bundle registered at boot; a manifest entry that is missing here fails the deployment.",
-        },
-      ),
-    ),
-  },
-  { additionalProperties: false, $id: "DeploymentChecked" },
-);
-export type DeploymentChecked = Static<typeof DeploymentChecked>;
 
 /** What the columns of a lease's counters hold. */
 const MAX_INT32 = 2_147_483_647;
@@ -256,7 +222,10 @@ export const MetadataOperation = Type.Object(
 export const ReleaseOperation = Type.Object(
   {
     ...operationFields,
-    outcome: Type.Enum([...RELEASE_OUTCOMES]),
+    outcome: Type.Enum([...RELEASE_OUTCOMES], {
+      description:
+        "`rejected` hands the run back. With a `failure` of the kind `lease_lost` it says that infrastructure failed: before `start` that costs no attempt and delays the next try, after it the attempt counts.",
+    }),
     output: Type.Optional(JsonValue),
     failure: Type.Optional(Nullable(FailureInput)),
   },

@@ -31,7 +31,7 @@ export const Organization = Type.Object(
     slug: Type.String(),
     role: Role,
     permissions: Type.Array(Type.Enum([...PERMISSIONS]), {
-      description: "What the role may do, in the organization and in all its environments.",
+      description: "The permissions of the role, in the organization and in all its environments.",
     }),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -159,7 +159,7 @@ export type CreateInvitation = Static<typeof CreateInvitation>;
 
 /** How a new session is given to a caller; `cookie` is for pages of the server itself. */
 export const SessionForm = Type.Enum(["token", "cookie"], {
-  description: "How a session is given: as `token` in the answer (default), or as a cookie.",
+  description: "How the session is returned: as `token` in the response (default), or as a cookie.",
 });
 
 export const AcceptInvitation = Type.Object(
@@ -177,7 +177,7 @@ export const AcceptedInvitation = Type.Object(
     user: User,
     token: Nullable(
       Type.String({
-        description: "A new user's session; null for a caller who was signed in, or who gets a cookie.",
+        description: "The session of a new user; null for a caller who was signed in, or who gets a cookie.",
       }),
     ),
   },
@@ -190,10 +190,18 @@ export const Me = Type.Object(
   {
     user: Nullable(User),
     api_key: Nullable(ApiKey),
+    run: Nullable(
+      Type.Object({
+        id: Id("run"),
+        project_id: Id("proj"),
+        environment_id: Id("env"),
+        permissions: Type.Array(Type.String()),
+      }),
+    ),
     organizations: Type.Array(Organization),
     csrf_token: Nullable(
       Type.String({
-        description: "With a cookie: what its unsafe requests send as X-CSRF-Token.",
+        description: "With a cookie: the value of X-CSRF-Token for requests that change something.",
       }),
     ),
   },

@@ -40,6 +40,7 @@ export const SignedIn = Type.Object(
 export type SignedIn = Static<typeof SignedIn>;
 
 export const FinishMagicLinkQuery = Type.Object({ token: Secret }, { additionalProperties: false });
+export type FinishMagicLinkQuery = Static<typeof FinishMagicLinkQuery>;
 
 export const DEVICE_STATUSES = ["pending", "approved", "denied", "consumed"] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
@@ -118,6 +119,7 @@ export const StartGithubQuery = Type.Object(
   { return_to: Type.Optional(ReturnPath) },
   { additionalProperties: false },
 );
+export type StartGithubQuery = Static<typeof StartGithubQuery>;
 
 /** What GitHub sends the browser back with. */
 export const FinishGithubQuery = Type.Object(
@@ -131,3 +133,4 @@ export const FinishGithubQuery = Type.Object(
   },
   { additionalProperties: false },
 );
+export type FinishGithubQuery = Static<typeof FinishGithubQuery>;

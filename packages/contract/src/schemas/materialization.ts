@@ -1,9 +1,16 @@
 import { Type, type Static } from "typebox";
 import { ISOLATIONS, VERSION_CAUSES } from "../workspaces.ts";
 import { Digest, DurationText, Id, Nullable, Timestamp } from "./primitives.ts";
-import { ProcessControl, ProcessInput, ProcessStart, HeldProcess } from "./process.ts";
+import {
+  CommittedEnd,
+  HeldProcess,
+  ProcessControl,
+  ProcessId,
+  ProcessInput,
+  ProcessStart,
+} from "./process.ts";
 import { SandboxSpec } from "./sandbox.ts";
-import { WorkspaceVersion } from "./workspace.ts";
+import { VersionNotes, WorkspaceVersion } from "./workspace.ts";
 
 /**
  * The worker protocol for workspaces.
@@ -14,7 +21,9 @@ import { WorkspaceVersion } from "./workspace.ts";
  *     worker fetches the manifest blob and what it names (`GET blobs/{digest}?environment_id=`), writes the tree into a
  *     folder of its own, runs `setup` when the lease has one and commits the result with its `setup_digest`, probes the
  *     isolation and, when it is at least what the specification accepts, answers `workspaces/live`. A worker that
- *     cannot give the isolation, or fails otherwise, answers `workspaces/failed` with what went wrong.
+ *     cannot give the isolation, or fails otherwise, answers `workspaces/failed` with what went wrong. Processes that wait
+ *     for the workspace come with the lease: the worker makes them ready meanwhile and names them in `workspaces/live`,
+ *     whose answer says which of them are to begin.
  *  2. While live it runs the execs and PTYs that the lease poll brings. What changed is committed when an exec or PTY
  *     ends, when a run in it ends or suspends, and at the stop: `PUT blobs/{digest}` first, each piece and then the
  *     manifest, then `workspaces/commit` with the manifest's digest. An unchanged tree makes no version: the answer is
@@ -22,18 +31,25 @@ import { WorkspaceVersion } from "./workspace.ts";
  *     `details.missing_blobs`: store them again, then repeat it.
  *  3. `workspaces/renew` every third of `lease_duration`, one call for all. `busy` keeps a materialization from being
  *     stopped as idle while something runs in it that has no exec or PTY. What is in `lost` has another owner now or
- *     none: end its processes, drop its folder, commit nothing.
+ *     none: end its processes, commit nothing, and name its folder in `quarantined`; drop it when it is not given back,
+ *     unless it has changes that nobody repeats.
  *  4. A stop comes with the poll or the renewal: end the processes, commit (unless `mode` is `discard`), then
- *     `workspaces/stopped`. A worker that drains stops what it holds the same way, by itself.
+ *     `workspaces/stopped`. A worker that drains stops what it holds the same way, on its own.
+ *  5. What cannot be committed at the stop is kept: the worker answers `workspaces/uncommitted` with the reason, keeps the
+ *     folder in quarantine, and tries again on its own; once a version has everything it answers `workspaces/stopped`. A
+ *     `stop` of mode `commit` means: try now. The lease does not run out meanwhile, and nobody else gets the workspace. A
+ *     process that begins names what it has in `quarantined`: what is still its, or was of a worker of its group before, is
+ *     given back with `status` uncommitted; what is in `discarded` is to be removed; the rest is kept.
  *
  * Every call about a materialization carries its `epoch`; under a superseded one it is refused whole with 409
  * `lease_lost`. Time only decides when another worker may take over: a late call of the newest epoch is as good as a
  * punctual one. A materialization whose worker falls silent before it is live is given to another; one that was live
- * fails, its processes are `lost`, and the next one begins with the last committed version.
+ * fails, its processes are `lost`, and the next one begins with the last committed version. When that worker is back before
+ * anything has gone on without its files, and names the folder in `quarantined`, it is given back with `status` uncommitted.
  *
  * The poll is told what the worker has and answers what it lacks, so an answer that was lost is simply given again:
  * leases that are not in `held`, stops and controls it has not acknowledged, input after the offsets it names. A
- * worker process that begins anew with the same worker id is therefore given its former materializations back, with
+ * worker process that begins again with the same worker id is therefore given its former materializations back, with
  * `status` live: it goes on with what its supervisors kept alive, or answers `failed`.
  */
 const materializationFields = {
@@ -61,6 +77,19 @@ export const WorkspaceLeaseRequest = Type.Object(
       description: "The strongest that works on this machine; materializations that need more go elsewhere.",
     }),
     held: Type.Array(HeldMaterialization, { maxItems: 1000 }),
+    begins_given: Type.Optional(
+      Type.Boolean({
+        description:
+          "A process that is created in what it holds while this poll waits may be counted as started from then on: `given` says so.",
+      }),
+    ),
+    quarantined: Type.Optional(
+      Type.Array(Type.Object(materializationFields, strict), {
+        maxItems: 1000,
+        description:
+          "Folders that the worker found complete, or with files that no version has, and does not hold.",
+      }),
+    ),
   },
   { ...strict, $id: "WorkspaceLeaseRequest" },
 );
@@ -71,7 +100,7 @@ export const LeasedMaterialization = Type.Object(
     ...materializationFields,
     project_id: Id("proj"),
     workspace_id: Id("ws"),
-    status: Type.Enum(["preparing", "live", "stopping"]),
+    status: Type.Enum(["preparing", "live", "stopping", "uncommitted"]),
     expires_at: Timestamp,
     base: Type.Object({
       version_id: Id("wsv"),
@@ -92,7 +121,7 @@ export const LeasedMaterialization = Type.Object(
 );
 export type LeasedMaterialization = Static<typeof LeasedMaterialization>;
 
-/** `discard`: the workspace is being deleted, nothing more is to be committed. */
+/** `discard`: the workspace is being deleted, nothing more is to be committed. `commit` of an uncommitted one: try now. */
 export const MaterializationStop = Type.Object(
   { ...materializationFields, mode: Type.Enum(["commit", "discard"]) },
   { $id: "MaterializationStop" },
@@ -105,7 +134,14 @@ export const WorkspaceLeaseResponse = Type.Object(
     materializations: Type.Array(LeasedMaterialization),
     stops: Type.Array(MaterializationStop),
     lost: Type.Array(Id("mat")),
-    processes: Type.Array(ProcessStart),
+    discarded: Type.Array(Id("mat"), {
+      description:
+        "Materializations that the worker holds or has in quarantine, whose files are no longer needed.",
+    }),
+    processes: Type.Array(ProcessStart, {
+      description:
+        "Processes of live workspaces, and processes that wait for a workspace in this response: the worker names it in `live` later, or gets it again.",
+    }),
     inputs: Type.Array(ProcessInput),
     controls: Type.Array(ProcessControl),
   },
@@ -162,16 +198,47 @@ export const RenewMaterializationsResponse = Type.Object(
 export type RenewMaterializationsResponse = Static<typeof RenewMaterializationsResponse>;
 
 export const MaterializationLive = Type.Object(
-  { ...materializationFields, isolation: Type.Enum([...ISOLATIONS]) },
+  {
+    ...materializationFields,
+    isolation: Type.Enum([...ISOLATIONS]),
+    starts: Type.Optional(
+      Type.Array(ProcessId, {
+        maxItems: 1000,
+        description: "Processes that came with the lease and begin once the answer names them.",
+      }),
+    ),
+  },
   { ...strict, $id: "MaterializationLive" },
 );
 export type MaterializationLive = Static<typeof MaterializationLive>;
+
+export const LiveWorkspace = Type.Object(
+  {
+    materialization_id: Id("mat"),
+    status: Type.String(),
+    started: Type.Array(ProcessId, {
+      description: "The accepted `starts`: no other worker gets them. Do not begin the others.",
+    }),
+  },
+  { $id: "LiveWorkspace" },
+);
+export type LiveWorkspace = Static<typeof LiveWorkspace>;
 
 export const MaterializationStopped = Type.Object(materializationFields, {
   ...strict,
   $id: "MaterializationStopped",
 });
 export type MaterializationStopped = Static<typeof MaterializationStopped>;
+
+/** `error` says why the files could not be committed, and what to do. */
+export const MaterializationUncommitted = Type.Object(
+  {
+    ...materializationFields,
+    error: Type.Object({ message: Type.String({ minLength: 1, maxLength: 8192 }) }, strict),
+  },
+  { ...strict, $id: "MaterializationUncommitted" },
+);
+export type MaterializationUncommitted = Static<typeof MaterializationUncommitted>;
 
 export const MaterializationFailed = Type.Object(
   {
@@ -202,8 +269,21 @@ export const CommitWorkspace = Type.Object(
       },
       strict,
     ),
+    ended: Type.Optional(
+      Type.Array(CommittedEnd, {
+        maxItems: 1000,
+        description:
+          "Ended processes whose changes are in this commit: they are stored as ended with it, or not at all.",
+      }),
+    ),
     setup_digest: Type.Optional(
       Nullable(Type.String({ pattern: "^[0-9a-f]{64}$", description: "This is the result of the setup." })),
+    ),
+    notes: Type.Optional(
+      Type.Object(VersionNotes, {
+        ...strict,
+        description: "Entries of the folder that the tree has under another name, or not at all.",
+      }),
     ),
   },
   { ...strict, $id: "CommitWorkspace" },

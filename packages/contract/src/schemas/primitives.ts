@@ -1,6 +1,6 @@
-import { Type, type TSchema } from "typebox";
+import { Type, type Static, type TSchema } from "typebox";
 import { DECLARED_ID_PATTERN, LIMITS, PRINTABLE_PATTERN, QUEUE_NAME_PATTERN } from "../limits.ts";
-import { DURATION_PATTERN } from "../durations.ts";
+import { DURATION_PATTERN, WAIT_PATTERN } from "../durations.ts";
 import { EXAMPLE_IDS } from "../example-ids.ts";
 import type { IdPrefix } from "../ids.ts";
 
@@ -28,6 +28,13 @@ export const DurationText = Type.String({
   pattern: DURATION_PATTERN,
   description: "`<integer><unit>`, unit ms, s, m, h or d.",
   examples: ["30s"],
+});
+
+/** How long a read waits; see `parseWait`. */
+export const WaitText = Type.String({
+  pattern: WAIT_PATTERN,
+  description: "How long to wait for a record: a duration up to 60s, `0` for not at all. Default 25s.",
+  examples: ["25s"],
 });
 
 export const DeclaredId = Type.String({ pattern: DECLARED_ID_PATTERN, examples: ["send-report"] });
@@ -59,6 +66,14 @@ export const SequenceCursor = Type.String({
   description: "A decimal sequence number; 0 or absent starts at the beginning.",
   examples: ["12"],
 });
+
+/** Query parameters of a page of what is numbered. */
+export const SequencePage = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: LIMITS.pageMax, description: `Default ${LIMITS.pageDefault}.` }),
+  ),
+  cursor: Type.Optional(SequenceCursor),
+};
 
 export const Tags = Type.Array(
   Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters, pattern: PRINTABLE_PATTERN }),
@@ -109,6 +124,23 @@ export const Page = <T extends TSchema, K extends string>(plural: K, item: T) =>
     next_cursor: ReturnType<typeof Nullable<ReturnType<typeof Type.String>>>;
   });
 
+/** Filters of lists: any of the values, or all of the tags. */
+export const anyOf = <const Values extends readonly string[]>(values: Values) =>
+  Type.Optional(
+    Type.Array(Type.Unsafe<Values[number]>(Type.Enum([...values])), {
+      maxItems: values.length,
+      description: "Repeatable.",
+    }),
+  );
+export const AllTags = Type.Optional(
+  Type.Array(Type.String({ minLength: 1, maxLength: LIMITS.tagCharacters }), {
+    maxItems: LIMITS.tags,
+    description: "Repeatable; all must be there.",
+  }),
+);
+export const filterById = (description?: string) =>
+  Type.Optional(Type.String({ maxLength: 64, ...(description === undefined ? {} : { description }) }));
+
 /** Query parameters of every list. */
 export const pageQuery = (options: { default?: number; maximum?: number } = {}) => ({
   limit: Type.Optional(
@@ -121,3 +153,7 @@ export const pageQuery = (options: { default?: number; maximum?: number } = {}) 
   // Of any text: one that was not issued for the list is refused as `invalid_cursor`, whatever its shape.
   cursor: Type.Optional(Type.String({ description: "Opaque; from `next_cursor`." })),
 });
+
+/** Of a list without filters. */
+export const PageQuery = Type.Object(pageQuery(), { additionalProperties: false });
+export type PageQuery = Static<typeof PageQuery>;

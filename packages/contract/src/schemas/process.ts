@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { EXEC_STATUSES, PROCESS_SIGNALS, PROCESS_STREAMS, PTY_STATUSES } from "../workspaces.ts";
+import { EXEC_STATUSES, ON_LOST, PROCESS_SIGNALS, PROCESS_STREAMS, PTY_STATUSES } from "../workspaces.ts";
 import { EXAMPLE_IDS } from "../example-ids.ts";
 import { LIMITS } from "../limits.ts";
 import { DurationText, Id, IdempotencyKey, Nullable, Timestamp } from "./primitives.ts";
@@ -29,7 +29,7 @@ const strict = { additionalProperties: false } as const;
 
 const OutputState = Type.Object({
   bytes: Type.Integer(),
-  earliest_cursor: Type.String({ description: "Older output is no longer kept." }),
+  earliest_cursor: Type.String({ description: "Older output was deleted." }),
 });
 
 const execFields = {
@@ -43,6 +43,8 @@ const execFields = {
   signal: Nullable(Type.String()),
   timeout: Nullable(DurationText),
   timed_out: Type.Boolean(),
+  on_lost: Type.Enum([...ON_LOST]),
+  reruns: Type.Integer({ description: "How often it was started again, because infrastructure took it." }),
   error: Nullable(Type.Object({ message: Type.String() })),
   version_id: Nullable(Id("wsv")),
   started_at: Nullable(Timestamp),
@@ -70,6 +72,12 @@ export const CreateExec = Type.Object(
     env: Type.Optional(Environment),
     stdin: Type.Optional(Base64),
     timeout: Type.Optional(DurationText),
+    on_lost: Type.Optional(
+      Type.Enum([...ON_LOST], {
+        description:
+          "When its machine or supervisor is lost: `reject` (default) ends it as `lost`; `rerun` starts it again, up to 5 times, from the last version. Then `stdin` is all of its input.",
+      }),
+    ),
     idempotency_key: Type.Optional(IdempotencyKey),
     idempotency_key_ttl: Type.Optional(DurationText),
   },
@@ -123,6 +131,10 @@ export const Pty = Type.Object(
     cols: Side,
     rows: Side,
     status: Type.Enum([...PTY_STATUSES]),
+    closing: Type.Boolean({
+      description:
+        "Its close was taken, and its program has not ended yet. It takes no input and no new size any more.",
+    }),
     exit_code: Nullable(Type.Integer()),
     error: Nullable(Type.Object({ message: Type.String() })),
     input: Type.Object({ bytes: Type.Integer() }),
@@ -179,7 +191,7 @@ export type OutputPage = Static<typeof OutputPage>;
  * apart by offset: a chunk that was stored before is not stored again. Input comes as bytes with their offset, from
  * where the worker says its own ends; controls come in order with a number from 1.
  */
-const ProcessId = Type.String({
+export const ProcessId = Type.String({
   pattern: "^(exec|pty)_[0-7][0-9a-hjkmnp-tv-z]{25}$",
   examples: [EXAMPLE_IDS.exec],
 });
@@ -206,12 +218,20 @@ export const ProcessStart = Type.Object(
     process_id: ProcessId,
     kind: Type.Enum(["exec", "pty"]),
     status: Type.Enum(["pending", "running"], {
-      description: "`running`: started by an earlier process of this worker.",
+      description: "`running`: started by this worker, or given to it.",
     }),
+    given: Type.Optional(
+      Type.Boolean({
+        description:
+          "It counts as started since it was given to a poll: begin it without `started`, unless it has begun before. " +
+          "If whoever would know that is gone, it is lost.",
+      }),
+    ),
     command: Nullable(Type.Array(Type.String(), { description: "null: the login shell." })),
     cwd: Type.String(),
     env: Type.Record(Type.String(), Type.String()),
     timeout: Nullable(DurationText),
+    on_lost: Type.Enum([...ON_LOST]),
     cols: Nullable(Type.Integer()),
     rows: Nullable(Type.Integer()),
     stored: Type.Object(
@@ -228,7 +248,7 @@ export const ProcessInput = Type.Object(
     process_id: ProcessId,
     offset: Type.Integer(),
     data: Base64,
-    closed: Type.Boolean({ description: "Nothing comes after these bytes." }),
+    closed: Type.Boolean({ description: "These bytes are the last ones." }),
   },
   { $id: "ProcessInput" },
 );
@@ -298,20 +318,24 @@ export const ProcessOutputStored = Type.Object(
 );
 export type ProcessOutputStored = Static<typeof ProcessOutputStored>;
 
+const endFields = {
+  outcome: Type.Enum(["exited", "failed", "cancelled", "closed", "lost"], {
+    description: "`failed`: it could not be started. `cancelled` is an exec's, `closed` a PTY's.",
+  }),
+  exit_code: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 255 }))),
+  signal: Type.Optional(Nullable(Type.String({ maxLength: 32 }))),
+  timed_out: Type.Optional(Type.Boolean()),
+  error: Type.Optional(
+    Nullable(Type.Object({ message: Type.String({ minLength: 1, maxLength: 8192 }) }, strict)),
+  ),
+  version_id: Type.Optional(Nullable(Type.String({ maxLength: 64 }))),
+};
+
+/** An end that is told together with the commit of what the process changed. */
+export const CommittedEnd = Type.Object({ process_id: ProcessId, ...endFields }, strict);
+
 export const ProcessEnded = Type.Object(
-  {
-    ...processFields,
-    outcome: Type.Enum(["exited", "failed", "cancelled", "closed", "lost"], {
-      description: "`failed`: it could not be started. `cancelled` is an exec's, `closed` a PTY's.",
-    }),
-    exit_code: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 255 }))),
-    signal: Type.Optional(Nullable(Type.String({ maxLength: 32 }))),
-    timed_out: Type.Optional(Type.Boolean()),
-    error: Type.Optional(
-      Nullable(Type.Object({ message: Type.String({ minLength: 1, maxLength: 8192 }) }, strict)),
-    ),
-    version_id: Type.Optional(Nullable(Type.String({ maxLength: 64 }))),
-  },
+  { ...processFields, ...endFields },
   { ...strict, $id: "ProcessEnded" },
 );
 export type ProcessEnded = Static<typeof ProcessEnded>;

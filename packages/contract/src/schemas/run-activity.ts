@@ -34,7 +34,7 @@ export const QueueActivity = Type.Object(
     queued: Type.Integer({ minimum: 0, description: "Runs that wait for a slot of the queue or a worker." }),
     delayed: Type.Integer({ minimum: 0, description: "Runs whose start or next attempt is due later." }),
     running: Type.Integer({ minimum: 0, description: "Runs that a worker has, those asked to cancel too." }),
-    waiting: Type.Integer({ minimum: 0, description: "Runs whose code waits for something." }),
+    waiting: Type.Integer({ minimum: 0, description: "Waiting runs." }),
     oldest_queued_at: Nullable(
       Type.String({ ...Timestamp, description: "Since when the longest-queued run is." }),
     ),

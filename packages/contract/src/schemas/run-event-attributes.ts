@@ -16,7 +16,7 @@ const wait = (description: string) =>
   Type.Object(
     {
       kind: Type.Enum([...WAIT_KINDS]),
-      name: Type.String({ description: "As the code named the wait, or the name it got by itself." }),
+      name: Type.String({ description: "As the code named the wait, or the name it got on its own." }),
       position: Type.Integer({ description: "Which durable call of the run it is, from 1." }),
     },
     { description },
@@ -33,22 +33,28 @@ export const RUN_EVENT_ATTRIBUTES = {
   "run.queued": none("The run waits for a slot of a worker: for the first time, or again."),
   "run.leased": none("A worker has taken the run."),
   "run.started": none("The code of the attempt has begun."),
-  "run.waiting": none("The code does nothing but wait, and the run has given its slot up."),
-  "run.resumed": none("The code goes on, after a wait or after it was suspended."),
+  "run.waiting": none("The code only waits, and the run has released its slot."),
+  "run.resumed": none("The code continues, after a wait or a suspension."),
   "run.suspended": none(
-    "The attempt has left its worker, and goes on by its journal when it is queued again.",
+    "The attempt has left its worker. It continues with its journal when it is queued again.",
   ),
   "run.retry_delayed": Type.Object(
-    { ...failureFields, delay_ms: Type.Integer({ description: "How long until the next attempt." }) },
-    { description: "The attempt failed, and another one follows." },
+    {
+      ...failureFields,
+      delay_ms: Type.Integer({ description: "How long until the next attempt." }),
+      stack: Type.Optional(
+        Type.String({ description: "Where the error came from; cut after 2,048 characters." }),
+      ),
+    },
+    { description: "The attempt failed, or infrastructure ended it, and another one follows." },
   ),
-  "run.cancel_requested": none("Somebody asked for the run's end, and its worker is told."),
+  "run.cancel_requested": none("A cancellation was requested, and the server tells the worker."),
   "run.succeeded": none("The run has ended with an output."),
   "run.failed": Type.Object(failureFields, { description: "The run has ended with a failure." }),
   "run.cancelled": none("The run has ended because somebody asked for it."),
   "run.expired": none("The run has ended because no worker took it within its time to live."),
   "run.system_failed": none(
-    "The run has ended because its workers were lost as often as it may be attempted.",
+    "The run has ended because infrastructure failures ended all its attempts, including extra ones, or prevented its code from beginning too often.",
   ),
   "step.completed": Type.Object(stepFields, { description: "A step has its outcome, which is kept." }),
   "step.failed": Type.Object(
@@ -62,7 +68,7 @@ export const RUN_EVENT_ATTRIBUTES = {
     { description: "A try of a step threw." },
   ),
   "wait.created": wait("The run waits for something from now on."),
-  "wait.resolved": wait("What the run waited for has happened."),
+  "wait.resolved": wait("The wait of the run was resolved."),
   "wait.timed_out": wait("The time of the wait ran out first."),
   "wait.cancelled": wait("Reserved: waits end with their run and leave no event of their own."),
   "output.appended": Type.Object(
@@ -73,9 +79,11 @@ export const RUN_EVENT_ATTRIBUTES = {
     { keys: Type.Array(Type.String(), { description: "One for each change, in order." }) },
     { description: "The run has changed its metadata." },
   ),
-  "checkpoint.ready": none("What the run needs to go on elsewhere is stored."),
+  "checkpoint.ready": none("Everything that the run needs to continue on another worker is stored."),
   "checkpoint.failed": none("It could not be stored; `message` says why. The run stays where it is."),
-  "lease.lost": none("The worker's lease ran out or was given back in the middle of an attempt."),
+  "lease.lost": none(
+    "The lease ended without a report: the worker stopped responding, or its infrastructure failed. `message` has the cause.",
+  ),
 } as const satisfies Record<RunEventKind, ReturnType<typeof Type.Object>>;
 
 export type RunEventAttributes = {

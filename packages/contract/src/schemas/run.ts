@@ -8,7 +8,20 @@ import {
   STATUS_REASON_KINDS,
 } from "../runs.ts";
 import { EXAMPLE_IDS } from "../example-ids.ts";
-import { DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
+import {
+  AllTags,
+  anyOf,
+  DeclaredId,
+  DurationText,
+  filterById,
+  Id,
+  JsonObject,
+  JsonValue,
+  Nullable,
+  pageQuery,
+  Tags,
+  Timestamp,
+} from "./primitives.ts";
 import { PendingWait } from "./pending-wait.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 
@@ -233,3 +246,22 @@ export const RunCounts = Type.Object(
   { $id: "RunCounts" },
 );
 export type RunCounts = Static<typeof RunCounts>;
+
+export const ListRuns = Type.Object(
+  {
+    ...pageQuery(),
+    status: anyOf(RUN_STATUSES),
+    task: Type.Optional(DeclaredId),
+    actor: Type.Optional(DeclaredId),
+    session_id: filterById(),
+    schedule_id: filterById(),
+    deployment_id: filterById("Of this version of the code."),
+    parent_run_id: filterById("Started by this run."),
+    priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100 })),
+    tag: AllTags,
+    created_after: Type.Optional(Type.String({ format: "date-time" })),
+    created_before: Type.Optional(Type.String({ format: "date-time" })),
+  },
+  { additionalProperties: false },
+);
+export type ListRuns = Static<typeof ListRuns>;

@@ -14,12 +14,14 @@ import {
   Id,
   JsonObject,
   Nullable,
+  pageQuery,
   QueueName,
   Tags,
   Timestamp,
 } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 
+export const NEXT_RUNS_DEFAULT = 5;
 const strict = { additionalProperties: false } as const;
 
 /** How the runs of a schedule start. Their payload is the service's own, so it is not among these. */
@@ -131,7 +133,32 @@ export const NextRuns = Type.Object(
 );
 export type NextRuns = Static<typeof NextRuns>;
 
-/** One due time of a schedule and what became of it. */
+const NEXT_RUNS_MAX = 10;
+
+export const ListNextRuns = Type.Object(
+  {
+    ...scheduleTime,
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: NEXT_RUNS_MAX, description: `Default ${NEXT_RUNS_DEFAULT}.` }),
+    ),
+  },
+  strict,
+);
+export type ListNextRuns = Static<typeof ListNextRuns>;
+
+export const ListSchedules = Type.Object(
+  {
+    ...pageQuery(),
+    task: Type.Optional(Type.String({ maxLength: 128 })),
+    type: Type.Optional(Type.Enum([...SCHEDULE_TYPES])),
+    deduplication_key: Type.Optional(Type.String({ maxLength: 256 })),
+    external_id: Type.Optional(Type.String({ maxLength: 256 })),
+  },
+  strict,
+);
+export type ListSchedules = Static<typeof ListSchedules>;
+
+/** One due time of a schedule and its outcome. */
 export const ScheduleOccurrence = Type.Object(
   {
     schedule_id: Id("sched"),

@@ -2,12 +2,15 @@ import { Type, type Static } from "typebox";
 import { LIMITS, PRINTABLE_PATTERN } from "../limits.ts";
 import { SESSION_ACTIVITIES, SESSION_STATUSES } from "../sessions.ts";
 import {
+  AllTags,
+  anyOf,
   DeclaredId,
   DurationText,
   Id,
   JsonObject,
   JsonValue,
   Nullable,
+  pageQuery,
   Tags,
   Timestamp,
 } from "./primitives.ts";
@@ -120,3 +123,16 @@ export const CloseSession = Type.Object(
   { additionalProperties: false, $id: "CloseSession" },
 );
 export type CloseSession = Static<typeof CloseSession>;
+
+export const ListSessions = Type.Object(
+  {
+    ...pageQuery(),
+    external_id: Type.Optional(ExternalId),
+    status: anyOf(SESSION_STATUSES),
+    task: Type.Optional(DeclaredId),
+    actor: Type.Optional(DeclaredId),
+    tag: AllTags,
+  },
+  { additionalProperties: false },
+);
+export type ListSessions = Static<typeof ListSessions>;

@@ -27,7 +27,7 @@ export const startFields = {
     Type.String({
       ...Id("ws"),
       description:
-        "The run works in it. Without one, a run whose task declares a sandbox gets a workspace of its own.",
+        "The workspace of the run. Without it, a run whose task declares a sandbox gets a new workspace.",
     }),
   ),
   queue: Type.Optional(QueueName),

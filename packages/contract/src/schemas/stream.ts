@@ -79,9 +79,9 @@ export const RecordPage = Type.Object(
     records: Type.Array(StreamRecord),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
-        "The sequence of the last record: what comes after it is read with this cursor. Null before the first.",
+        "The sequence of the last record. Pass it as the cursor to read later records. Null before the first record.",
     }),
-    ended: Type.Boolean({ description: "The session has ended and nothing comes after these records." }),
+    ended: Type.Boolean({ description: "The session has ended, and these records are the last ones." }),
   },
   { $id: "RecordPage" },
 );

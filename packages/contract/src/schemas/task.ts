@@ -2,6 +2,7 @@ import { Type, type Static } from "typebox";
 import { EXECUTION_MODES } from "../runs.ts";
 import { DurationText, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
+import { TaskFolders, TaskIsolation } from "./task-folder.ts";
 
 const declaredFields = {
   project_id: Id("proj"),
@@ -17,6 +18,8 @@ const declaredFields = {
   sandbox: Nullable(Type.String()),
   execution: Type.Enum([...EXECUTION_MODES]),
   memory_mb: Nullable(Type.Integer()),
+  isolation: TaskIsolation,
+  folders: TaskFolders,
   created_at: Timestamp,
 };
 

@@ -1,12 +1,16 @@
 import { Type, type Static } from "typebox";
 import { TOKEN_COMPLETER_KINDS, TOKEN_STATUSES } from "../sessions.ts";
 import {
+  AllTags,
+  anyOf,
   DurationText,
+  filterById,
   Id,
   IdempotencyKey,
   JsonObject,
   JsonValue,
   Nullable,
+  pageQuery,
   Tags,
   Timestamp,
 } from "./primitives.ts";
@@ -29,7 +33,7 @@ const tokenFields = {
   updated_at: Timestamp,
 };
 
-/** Something that happens once, elsewhere: a person's decision, a provider's answer. Completed once, for ever. */
+/** Something that happens once, elsewhere: a person's decision, a provider's answer. Completed once, forever. */
 export const Token = Type.Object(tokenFields, { $id: "Token" });
 export type Token = Static<typeof Token>;
 
@@ -61,6 +65,18 @@ export const CreateToken = Type.Object(
   { additionalProperties: false, $id: "CreateToken" },
 );
 export type CreateToken = Static<typeof CreateToken>;
+
+export const ListTokens = Type.Object(
+  {
+    ...pageQuery(),
+    status: anyOf(TOKEN_STATUSES),
+    run_id: filterById("Created by this run."),
+    tag: AllTags,
+    order: Type.Optional(Type.Enum(["newest", "oldest"], { description: "Default `newest`." })),
+  },
+  { additionalProperties: false },
+);
+export type ListTokens = Static<typeof ListTokens>;
 
 export const CompleteToken = Type.Object(
   { data: Type.Optional(JsonValue) },

@@ -1,6 +1,14 @@
 import { Type, type Static } from "typebox";
-import { ISOLATIONS, MATERIALIZATION_STATUSES, VERSION_CAUSES, WORKSPACE_STATUSES } from "../workspaces.ts";
+import { LIMITS } from "../limits.ts";
 import {
+  ISOLATIONS,
+  LEFT_OUT_REASONS,
+  MATERIALIZATION_STATUSES,
+  VERSION_CAUSES,
+  WORKSPACE_STATUSES,
+} from "../workspaces.ts";
+import {
+  AllTags,
   DeclaredId,
   Digest,
   DurationText,
@@ -8,6 +16,7 @@ import {
   IdempotencyKey,
   JsonObject,
   Nullable,
+  pageQuery,
   Tags,
   Timestamp,
 } from "./primitives.ts";
@@ -19,11 +28,13 @@ export const Materialization = Type.Object(
     id: Id("mat"),
     status: Type.Enum([...MATERIALIZATION_STATUSES]),
     isolation: Nullable(
-      Type.Enum([...ISOLATIONS], { description: "What its worker found to work; null until live." }),
+      Type.Enum([...ISOLATIONS], { description: "The tier that the worker confirmed; null until live." }),
     ),
     worker_id: Nullable(Id("wkr")),
     base_version_id: Id("wsv"),
-    dirty: Type.Boolean({ description: "Its files differ from the current version, as last heard." }),
+    dirty: Type.Boolean({
+      description: "Its files differ from the current version, as last heard; always so while `uncommitted`.",
+    }),
     started_at: Nullable(Timestamp),
     error: Nullable(Type.Object({ message: Type.String() })),
   },
@@ -43,7 +54,7 @@ export const Workspace = Type.Object(
     materialization: Nullable(Materialization),
     status_reason: Nullable(
       Type.Object({
-        kind: Type.Enum(["no_worker", "worker_busy", "isolation"]),
+        kind: Type.Enum(["no_worker", "worker_busy", "isolation", "uncommitted"]),
         message: Type.String(),
         details: Nullable(JsonObject),
       }),
@@ -99,6 +110,29 @@ export const VersionCause = Type.Object({
 });
 export type VersionCause = Static<typeof VersionCause>;
 
+/** Drops files that no version has: said twice, so that nobody does it by mistake. */
+export const DiscardWorkspace = Type.Object(
+  { confirm: Type.Literal(true, { description: "The files that could not be committed are lost." }) },
+  { additionalProperties: false, $id: "DiscardWorkspace" },
+);
+export type DiscardWorkspace = Static<typeof DiscardWorkspace>;
+
+/** Of what a version could not keep as it was, it names so many; the counts have all. */
+const namedPath = Type.String({ maxLength: LIMITS.namedPathCharacters, examples: ["caf\\xe9.txt"] });
+export const VersionNotes = {
+  renamed: Type.Array(namedPath, {
+    maxItems: LIMITS.namedPaths,
+    description:
+      "Files whose name or link target is not UTF-8: in this version the bytes are `\\xNN` escapes. The first 100.",
+  }),
+  renamed_count: Type.Integer({ minimum: 0 }),
+  left_out: Type.Array(Type.Object({ path: namedPath, reason: Type.Enum([...LEFT_OUT_REASONS]) }), {
+    maxItems: LIMITS.namedPaths,
+    description: "Entries of the folder that this version does not have. The first 100.",
+  }),
+  left_out_count: Type.Integer({ minimum: 0 }),
+} as const;
+
 /** The files of a workspace at one moment. Immutable. */
 export const WorkspaceVersion = Type.Object(
   {
@@ -111,8 +145,20 @@ export const WorkspaceVersion = Type.Object(
     digest: Digest,
     file_count: Type.Integer(),
     size_bytes: Type.Integer(),
+    ...VersionNotes,
     created_at: Timestamp,
   },
   { $id: "WorkspaceVersion" },
 );
 export type WorkspaceVersion = Static<typeof WorkspaceVersion>;
+
+export const ListWorkspaces = Type.Object(
+  {
+    ...pageQuery(),
+    external_id: Type.Optional(ExternalId),
+    sandbox: Type.Optional(DeclaredId),
+    tag: AllTags,
+  },
+  { additionalProperties: false },
+);
+export type ListWorkspaces = Static<typeof ListWorkspaces>;

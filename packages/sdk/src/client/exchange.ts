@@ -1,25 +1,31 @@
 import { HEADERS } from "@keelson/contract/plain";
+import { toMilliseconds, type DurationInput } from "../duration-input.ts";
+import { toRequestText } from "../json-text.ts";
 import { ConnectionError, TimeoutError } from "./errors.ts";
 import type { HttpRequest, HttpResponse, HttpSend } from "./http-send.ts";
 
-/** What every method of the client takes. */
+/** The options of every method of the client. */
 export type RequestOptions = {
   /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** For each try of this call. Default: the client's. */
-  timeoutMs?: number;
+  /** The timeout of each try, such as `"10s"`. Default: the client's. */
+  requestTimeout?: DurationInput;
   /** Makes a write safe to repeat: the server answers a repeat with the first result. */
   idempotencyKey?: string;
 };
 
 /** As RequestOptions, where the idempotency key is part of the body. */
-export type CallOptions = Pick<RequestOptions, "signal" | "timeoutMs">;
+export type CallOptions = Pick<RequestOptions, "signal" | "requestTimeout">;
 
 /** The call's own options among others that are given with them. */
-export const callOptions = ({ signal, timeoutMs }: CallOptions): CallOptions => ({
+export const callOptions = ({ signal, requestTimeout }: CallOptions): CallOptions => ({
   ...(signal !== undefined && { signal }),
-  ...(timeoutMs !== undefined && { timeoutMs }),
+  ...(requestTimeout !== undefined && { requestTimeout }),
 });
+
+/** How long one try of a call may take. Throws a UsageError for an invalid duration. */
+export const timeoutOf = (config: { timeoutMs: number }, { requestTimeout }: CallOptions): number =>
+  requestTimeout === undefined ? config.timeoutMs : toMilliseconds(requestTimeout, "requestTimeout");
 
 /** A request that the client has no method for. */
 export type ApiRequest = RequestOptions & {
@@ -70,10 +76,12 @@ function encodeBody(request: ApiRequest, headers: Record<string, string>): HttpR
   if (idempotencyKey !== undefined) headers[HEADERS.idempotencyKey] = idempotencyKey;
   if (body === undefined) return null;
   headers["content-type"] = "bytes" in body ? "application/octet-stream" : "application/json";
-  return "json" in body ? JSON.stringify(body.json) : "text" in body ? body.text : body.bytes;
+  return "json" in body ? toRequestText(body.json) : "text" in body ? body.text : body.bytes;
 }
 
-/** Sends a request once. Rejects with the signal's reason, a TimeoutError or a ConnectionError when there is no answer. */
+/**
+ * Sends a request once. Rejects with the signal's reason, a TimeoutError or a ConnectionError when there is no answer.
+ */
 export async function exchange(
   request: ApiRequest,
   { url, headers, timeoutMs, send }: Exchange,

@@ -1,5 +1,6 @@
-import type { CreateExec, Exec, ExecResult } from "@keelson/contract";
-import type { ProcessSignal } from "@keelson/contract/plain";
+import type { CreateExec } from "@keelson/contract";
+import type { Exec, ExecResult } from "./resources.ts";
+import type { OnLost, ProcessSignal } from "@keelson/contract/plain";
 import { toWireDuration, type DurationInput } from "../duration-input.ts";
 import { bytesOf, decodeBase64, encodeBase64 } from "./base64.ts";
 import { callOptions, type CallOptions, type RequestOptions } from "./exchange.ts";
@@ -11,6 +12,7 @@ import { randomKey } from "./random.ts";
 import type { Transport } from "./transport.ts";
 import { untilProcessEnded, type ProcessWaitOptions } from "./wait-for-process.ts";
 import { workspacePath } from "./workspace-path.ts";
+import { execResultShape, execShape } from "./wire-shapes.ts";
 
 /** Options of a command. */
 export type ExecOptions = CallOptions & {
@@ -22,11 +24,22 @@ export type ExecOptions = CallOptions & {
   stdin?: string | Uint8Array;
   /** It is killed after this long, at most 7 days. Default: never. */
   timeout?: DurationInput;
-  /** A second exec with the same key gives the first one. Default: a key of its own, so that a lost answer is asked for again. */
+  /**
+   * `rerun`: when its machine is lost it runs again, up to 5 times, from the last version; `stdin` is all of its input.
+   * Default: `reject`, it ends as `lost`.
+   */
+  onLost?: OnLost;
+  /**
+   * A repeated request with the same key returns the first exec. By default the client makes a key, so that it can
+   * repeat the request safely.
+   */
   idempotencyKey?: string;
 };
 
-/** How a command ended and what it wrote. The last MiB of each output; `stdout_truncated` and `stderr_truncated` say when there was more. */
+/**
+ * How a command ended, with the last MiB of each output. `stdoutTruncated` and `stderrTruncated` say whether there was
+ * more.
+ */
 export type ExecOutcome = Omit<ExecResult, "stdout" | "stderr"> & {
   /** As UTF-8. */
   stdout: string;
@@ -42,15 +55,15 @@ export type ExecHandle = {
   readonly id: string;
   /** The workspace it runs in. */
   readonly workspaceId: string;
-  /** What it writes. */
+  /** The standard output. */
   readonly stdout: ProcessOutput;
-  /** What it writes as errors. */
+  /** The standard error output. */
   readonly stderr: ProcessOutput;
   /** The command as it is now. */
   get(options?: RequestOptions): Promise<Exec>;
   /**
-   * Appends to its input; calls are sent one after another, and waits while the process does not read. Never taken twice.
-   * Rejects with a ConflictError `invalid_state` once the process has ended or the input is closed.
+   * Appends to the input of the process, each byte once. Calls are sent one after another, and wait while the process
+   * does not read. Rejects with a ConflictError `invalid_state` when the process has ended or the input is closed.
    */
   write(content: string | Uint8Array, options?: CallOptions): Promise<void>;
   /** The process reads the end after all that was written. Closing again changes nothing. */
@@ -59,17 +72,38 @@ export type ExecHandle = {
   signal(name: ProcessSignal, options?: CallOptions): Promise<Exec>;
   /** Once it has ended, however it ended: `exited`, `failed` (it could not be started), `cancelled` or `lost`. */
   wait(options?: ProcessWaitOptions): Promise<Exec>;
-  /** As `wait`, with what it wrote. Does not reject when the command fails: look at `status` and `exit_code`. */
+  /** As `wait`, with the output. Does not reject when the command fails: check `status` and `exitCode`. */
   result(options?: ProcessWaitOptions): Promise<ExecOutcome>;
 };
 
 /** `client.workspaces.execs`. */
 export type ExecsApi = {
-  /** Newest first. */
+  /**
+   * Newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const exec of client.workspaces.execs.list("ws_01k…")) console.log(exec.status);
+   * ```
+   */
   list(workspaceId: string, query?: PageQuery, options?: RequestOptions): PagedList<Exec>;
-  /** One command; a NotFoundError when there is none. */
+  /**
+   * One command. Rejects with a NotFoundError when it does not exist.
+   *
+   * @example
+   * ```ts
+   * const { exitCode } = await client.workspaces.execs.get("ws_01k…", "exec_01k…");
+   * ```
+   */
   get(workspaceId: string, execId: string, options?: RequestOptions): Promise<Exec>;
-  /** An exec at hand. Nothing is asked before its methods are called. */
+  /**
+   * A handle of an exec. It sends no request before you call its methods.
+   *
+   * @example
+   * ```ts
+   * const ended = await client.workspaces.execs.open("ws_01k…", "exec_01k…").wait();
+   * ```
+   */
   open(workspaceId: string, execId: string): ExecHandle;
 };
 
@@ -79,6 +113,7 @@ const toWireExec = (command: readonly string[], options: ExecOptions): CreateExe
   ...(options.env !== undefined && { env: { ...options.env } }),
   ...(options.stdin !== undefined && { stdin: encodeBase64(bytesOf(options.stdin)) }),
   ...(options.timeout !== undefined && { timeout: toWireDuration(options.timeout, "timeout") }),
+  ...(options.onLost !== undefined && { on_lost: options.onLost }),
   idempotency_key: options.idempotencyKey ?? randomKey(),
 });
 
@@ -97,7 +132,7 @@ const resultPath = (workspaceId: string, execId: string): string =>
 function createExecHandle(transport: Transport, workspaceId: string, id: string, taken?: number): ExecHandle {
   const at = (rest = ""): string => execPath(workspaceId, id, rest);
   const get = (options: RequestOptions = {}): Promise<Exec> =>
-    transport.request({ method: "GET", path: at(), ...options });
+    transport.ask(execShape, { method: "GET", path: at(), ...options });
   const untilEnded = (options: ProcessWaitOptions): Promise<void> =>
     untilProcessEnded(transport, at("/stdout"), options);
   const signalOf = ({ signal }: ProcessWaitOptions): RequestOptions =>
@@ -122,7 +157,7 @@ function createExecHandle(transport: Transport, workspaceId: string, id: string,
       await transport.request({ method: "POST", path, body, repeatable: true, ...callOptions(options) });
     },
     signal: (name, options = {}) =>
-      transport.request({
+      transport.ask(execShape, {
         method: "POST",
         path: at("/signal"),
         body: { json: { signal: name } },
@@ -135,7 +170,9 @@ function createExecHandle(transport: Transport, workspaceId: string, id: string,
     async result(options = {}) {
       await untilEnded(options);
       const path = resultPath(workspaceId, id);
-      return toExecOutcome(await transport.request({ method: "GET", path, ...signalOf(options) }));
+      return toExecOutcome(
+        await transport.ask(execResultShape, { method: "GET", path, ...signalOf(options) }),
+      );
     },
   };
 }
@@ -147,7 +184,7 @@ export async function startExec(
   command: readonly string[],
   options: ExecOptions,
 ): Promise<ExecHandle> {
-  const exec = await transport.request<Exec>({
+  const exec = await transport.ask(execShape, {
     method: "POST",
     path: workspacePath(workspaceId, "/execs"),
     body: { json: toWireExec(command, options) },
@@ -161,8 +198,8 @@ export async function startExec(
 
 export const createExecsApi = (transport: Transport): ExecsApi => ({
   list: (workspaceId, query = {}, options = {}) =>
-    listOf(transport, workspacePath(workspaceId, "/execs"), "execs", query, options),
+    listOf(transport, execShape, workspacePath(workspaceId, "/execs"), "execs", query, options),
   get: (workspaceId, execId, options = {}) =>
-    transport.request({ method: "GET", path: execPath(workspaceId, execId), ...options }),
+    transport.ask(execShape, { method: "GET", path: execPath(workspaceId, execId), ...options }),
   open: (workspaceId, execId) => createExecHandle(transport, workspaceId, execId),
 });

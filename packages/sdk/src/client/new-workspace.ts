@@ -1,7 +1,9 @@
-import type { CreateSandboxWorkspace, Workspace } from "@keelson/contract";
+import type { CreateSandboxWorkspace } from "@keelson/contract";
+import type { Workspace } from "./resources.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
 import { randomKey } from "./random.ts";
 import type { Transport } from "./transport.ts";
+import { workspaceShape } from "./wire-shapes.ts";
 
 export type NewWorkspace = {
   /** Yours, of one active workspace of the environment at a time. */
@@ -11,7 +13,10 @@ export type NewWorkspace = {
   metadata?: Record<string, unknown>;
   /** Up to 20, of 1 to 128 characters. */
   tags?: readonly string[];
-  /** A second creation with the same key gives the first one's workspace. Default: a key of its own, so that a lost answer is asked for again. */
+  /**
+   * A repeated request with the same key returns the first workspace. By default the client makes a key, so that it can
+   * repeat the request safely.
+   */
   idempotencyKey?: string;
 };
 
@@ -30,7 +35,7 @@ export const createWorkspaceAt = (
   further: { sandbox?: string },
   options: CallOptions,
 ): Promise<Workspace> =>
-  transport.request({
+  transport.ask(workspaceShape, {
     method: "POST",
     path,
     body: { json: { ...further, ...toWireWorkspace(workspace) } },

@@ -1,20 +1,22 @@
-/** One page as the wire has it, its rows under `items`. */
+/** One page, its rows under `items`. */
 export type Page<T> = {
   /** The rows. */
   items: T[];
   /** For the next page; null on the last one. */
-  next_cursor: string | null;
+  nextCursor: string | null;
 };
 
 /** Which page of a list. */
 export type PageQuery = {
   /** Rows a page, 1 to 200. Default 50. */
   limit?: number;
-  /** `next_cursor` of an earlier page. */
+  /** `nextCursor` of an earlier page. */
   cursor?: string;
 };
 
-/** A list that is read page by page: `for await` gives every row, `page()` one page. Nothing is asked before that. */
+/**
+ * A list that is read page by page: `for await` reads every row, and `page()` one page. Both send the first request.
+ */
 export type PagedList<T> = AsyncIterable<T> & {
   /** One page: the first, or the one after the cursor. */
   page(cursor?: string): Promise<Page<T>>;
@@ -31,7 +33,7 @@ export function createPagedList<T>(
     do {
       const page = await fetchPage(cursor);
       yield page;
-      cursor = page.next_cursor ?? undefined;
+      cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);
   }
   return {

@@ -1,7 +1,7 @@
 import { LIMITS } from "@keelson/contract/plain";
 import { bytesOf, encodeBase64 } from "./base64.ts";
 import { sleep } from "./clock.ts";
-import { ConflictError, KeelsonError, RateLimitError } from "./errors.ts";
+import { ConflictError, ApiError, RateLimitError } from "./errors.ts";
 import type { CallOptions } from "./exchange.ts";
 import { backoffMs, mayRepeat } from "./retry.ts";
 import type { Transport } from "./transport.ts";
@@ -37,7 +37,7 @@ export function createInputWriter(
         offset ??= await begin(options);
         const body = { json: { data: encodeBase64(piece), offset } };
         const request = { method: "POST", path, body, repeatable: false, ...options } as const;
-        ({ offset } = await transport.request<{ offset: number }>(request));
+        ({ offset } = (await transport.request(request)) as { offset: number });
         return;
       } catch (error) {
         const actual = actualOffset(error);
@@ -48,11 +48,11 @@ export function createInputWriter(
           lostAnswer = false;
           continue;
         }
-        lostAnswer ||= error instanceof KeelsonError && error.outcomeUnknown;
-        const isFull = error instanceof RateLimitError && error.details?.["waiting_bytes"] !== undefined;
+        lostAnswer ||= error instanceof ApiError && error.outcomeUnknown;
+        const isFull = error instanceof RateLimitError && error.details?.["waitingBytes"] !== undefined;
         if (!isFull) failures += 1;
         if (failures > transport.config.maxRetries || !mayRepeat(error, true)) throw error;
-        const retryAfterMs = error instanceof KeelsonError ? error.retryAfterMs : null;
+        const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : null;
         await sleep(backoffMs(Math.max(1, failures), retryAfterMs), options.signal);
       }
     }

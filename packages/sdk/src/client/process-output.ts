@@ -15,21 +15,21 @@ export type ProcessChunk = {
 
 /** Options of reading an output. */
 export type OutputOptions = Omit<FollowOptions, "cursor"> & {
-  /** A byte offset: what comes after it. Default: from the beginning. */
+  /** A byte offset: reading starts there. By default at the beginning. */
   cursor?: number;
-  /** `false` stops at what there is instead of going on until the process has ended. */
+  /** `false` reads the existing output only. By default, reading continues until the process has ended. */
   follow?: boolean;
 };
 
 /**
- * An output of a process. Iterating gives its bytes in order, each once, over disconnects, from the beginning until the
- * process has ended; every iteration is one of its own. The server keeps at least the last 8 MiB: when older bytes are
- * asked for and gone, it is a ConflictError `cursor_expired`, or with `onGap` it goes on with what there is.
+ * An output of a process. Each iteration yields its bytes in order, each once, from the beginning until the process has
+ * ended, and reconnects when necessary. The server keeps at least the last 8 MiB. A request for older bytes rejects with
+ * a ConflictError `cursor_expired`. With `onGap`, reading continues with the oldest existing bytes.
  */
 export type ProcessOutput = AsyncIterable<Uint8Array> & {
   /** The same with offsets and times. */
   chunks(options?: OutputOptions): AsyncGenerator<ProcessChunk>;
-  /** All of it once the process has ended, as UTF-8; what the server no longer keeps is left out. */
+  /** The whole output as UTF-8, when the process has ended, without bytes that the server no longer keeps. */
   text(options?: OutputOptions): Promise<string>;
 };
 
@@ -45,12 +45,12 @@ async function* readChunks(
   { cursor, signal }: OutputOptions,
 ): AsyncGenerator<ProcessChunk> {
   for (let after: number | string | undefined = cursor; ;) {
-    const page: OutputPage = await transport.request({
+    const page = (await transport.request({
       method: "GET",
       path,
       query: { cursor: after, limit: 200 },
       ...(signal && { signal }),
-    });
+    })) as OutputPage;
     yield* page.chunks.map(toChunk);
     if (page.chunks.length === 0 || page.next_cursor === null) return;
     after = page.next_cursor;

@@ -1,4 +1,5 @@
-import type { CreatePty, Pty } from "@keelson/contract";
+import type { CreatePty } from "@keelson/contract";
+import type { Pty } from "./resources.ts";
 import { callOptions, type CallOptions, type RequestOptions } from "./exchange.ts";
 import { listOf } from "./fetch-page.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
@@ -8,6 +9,7 @@ import { randomKey } from "./random.ts";
 import type { Transport } from "./transport.ts";
 import { untilProcessEnded, type ProcessWaitOptions } from "./wait-for-process.ts";
 import { workspacePath } from "./workspace-path.ts";
+import { ptyShape } from "./wire-shapes.ts";
 
 /** Options of a terminal. */
 export type PtyOptions = CallOptions & {
@@ -15,13 +17,16 @@ export type PtyOptions = CallOptions & {
   command?: readonly string[];
   /** A folder of the workspace. Default: its root. */
   cwd?: string;
-  /** Besides what the sandbox has. */
+  /** In addition to the sandbox's variables. */
   env?: Readonly<Record<string, string>>;
   /** Columns, 1 to 1000. Default 80. */
   cols?: number;
   /** Rows, 1 to 1000. Default 24. */
   rows?: number;
-  /** A second PTY with the same key gives the first one. Default: a key of its own, so that a lost answer is asked for again. */
+  /**
+   * A repeated request with the same key returns the first PTY. By default the client makes a key, so that it can repeat
+   * the request safely.
+   */
   idempotencyKey?: string;
 };
 
@@ -31,18 +36,21 @@ export type PtyHandle = {
   readonly id: string;
   /** The workspace it runs in. */
   readonly workspaceId: string;
-  /** What the terminal shows: bytes with control sequences, of both outputs of its program. */
+  /** The output of the terminal: bytes with control sequences. */
   readonly output: ProcessOutput;
   /** The terminal as it is now. */
   get(options?: RequestOptions): Promise<Pty>;
   /**
-   * Types; calls are sent one after another. Never taken twice. Rejects with a ConflictError `invalid_state` once the
-   * terminal has ended.
+   * Writes input to the terminal, each byte once. Calls are sent one after another. Rejects with a ConflictError
+   * `invalid_state` when the terminal has ended or is closing.
    */
   write(content: string | Uint8Array, options?: CallOptions): Promise<void>;
   /** Its size in characters, 1 to 1000 each. */
   resize(cols: number, rows: number, options?: CallOptions): Promise<Pty>;
-  /** Hangs up: the whole process group goes. Closing again changes nothing. */
+  /**
+   * Hangs up: the whole process group goes. It takes no input and no new size from then on. Closing again changes
+   * nothing.
+   */
   close(options?: CallOptions): Promise<Pty>;
   /** Once it has ended, however it ended: `exited`, `closed` or `lost`. */
   wait(options?: ProcessWaitOptions): Promise<Pty>;
@@ -50,11 +58,32 @@ export type PtyHandle = {
 
 /** `client.workspaces.ptys`. */
 export type PtysApi = {
-  /** Newest first. */
+  /**
+   * Newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const pty of client.workspaces.ptys.list("ws_01k…")) console.log(pty.status);
+   * ```
+   */
   list(workspaceId: string, query?: PageQuery, options?: RequestOptions): PagedList<Pty>;
-  /** One terminal; a NotFoundError when there is none. */
+  /**
+   * One terminal. Rejects with a NotFoundError when it does not exist.
+   *
+   * @example
+   * ```ts
+   * const pty = await client.workspaces.ptys.get("ws_01k…", "pty_01k…");
+   * ```
+   */
   get(workspaceId: string, ptyId: string, options?: RequestOptions): Promise<Pty>;
-  /** A PTY at hand. Nothing is asked before its methods are called. */
+  /**
+   * A handle of a PTY. It sends no request before you call its methods.
+   *
+   * @example
+   * ```ts
+   * const pty = client.workspaces.ptys.open("ws_01k…", "pty_01k…");
+   * ```
+   */
   open(workspaceId: string, ptyId: string): PtyHandle;
 };
 
@@ -73,9 +102,15 @@ const ptyPath = (workspaceId: string, ptyId: string, rest = ""): string =>
 function createPtyHandle(transport: Transport, workspaceId: string, id: string, typed?: number): PtyHandle {
   const at = (rest = ""): string => ptyPath(workspaceId, id, rest);
   const get = (options: RequestOptions = {}): Promise<Pty> =>
-    transport.request({ method: "GET", path: at(), ...options });
+    transport.ask(ptyShape, { method: "GET", path: at(), ...options });
   const change = (path: string, json: object, options: CallOptions): Promise<Pty> =>
-    transport.request({ method: "POST", path, body: { json }, repeatable: true, ...callOptions(options) });
+    transport.ask(ptyShape, {
+      method: "POST",
+      path,
+      body: { json },
+      repeatable: true,
+      ...callOptions(options),
+    });
   return {
     id,
     workspaceId,
@@ -101,7 +136,7 @@ export async function openPty(
   workspaceId: string,
   options: PtyOptions,
 ): Promise<PtyHandle> {
-  const pty = await transport.request<Pty>({
+  const pty = await transport.ask(ptyShape, {
     method: "POST",
     path: workspacePath(workspaceId, "/pty"),
     body: { json: toWirePty(options) },
@@ -115,8 +150,8 @@ export async function openPty(
 
 export const createPtysApi = (transport: Transport): PtysApi => ({
   list: (workspaceId, query = {}, options = {}) =>
-    listOf(transport, workspacePath(workspaceId, "/pty"), "ptys", query, options),
+    listOf(transport, ptyShape, workspacePath(workspaceId, "/pty"), "ptys", query, options),
   get: (workspaceId, ptyId, options = {}) =>
-    transport.request({ method: "GET", path: ptyPath(workspaceId, ptyId), ...options }),
+    transport.ask(ptyShape, { method: "GET", path: ptyPath(workspaceId, ptyId), ...options }),
   open: (workspaceId, ptyId) => createPtyHandle(transport, workspaceId, ptyId),
 });

@@ -1,13 +1,16 @@
-import type { CreatedPublicAccessToken, CreatePublicAccessToken } from "@keelson/contract";
+import type { CreatePublicAccessToken } from "@keelson/contract";
+import type { CreatedPublicAccessToken } from "./resources.ts";
 import type { PublicPermission } from "@keelson/contract/plain";
 import { toWireDuration, type DurationInput } from "../duration-input.ts";
+import { withKey } from "./automatic-key.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
 import type { SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
+import { createdPublicAccessTokenShape } from "./wire-shapes.ts";
 
-/** What a browser may do: one permission on one stream of one session. */
+/** A permission for a browser, on one stream of one session. */
 export type NewPublicAccessToken = {
-  /** What it allows: `session.input.send` or `session.output.read`. */
+  /** The permission: `session.input.send` or `session.output.read`. */
   type: PublicPermission;
   /** Of which session: by id or external id. */
   session: SessionTarget;
@@ -17,9 +20,12 @@ export type NewPublicAccessToken = {
   correlationId?: string;
   /** At most 24 h. Default 15 min. */
   expiresIn?: DurationInput;
-  /** How many requests it is good for; each connection of a reader is one. Default: any number. */
+  /** The number of requests that the token allows; each connection of a reader is one request. Default: no limit. */
   maxUses?: number;
-  /** A second creation with the same key gives the first one's token. */
+  /**
+   * A repeated request with the same key returns the first token. By default the client makes a key, so that it can
+   * repeat the request safely.
+   */
   idempotencyKey?: string;
   /** How long the key is remembered, up to 30 days. Default 24 h. */
   idempotencyKeyTtl?: DurationInput;
@@ -27,7 +33,18 @@ export type NewPublicAccessToken = {
 
 /** `client.publicAccessTokens`. */
 export type PublicAccessTokensApi = {
-  /** The answer is the only one that has `public_access_token`. */
+  /**
+   * Only this response has `publicAccessToken`.
+   *
+   * @example
+   * ```ts
+   * const { publicAccessToken } = await client.publicAccessTokens.create({
+   *   type: "session.output.read",
+   *   session: { externalId: "visitor-1" },
+   *   expiresIn: "15m",
+   * });
+   * ```
+   */
   create(token: NewPublicAccessToken, options?: CallOptions): Promise<CreatedPublicAccessToken>;
 };
 
@@ -59,11 +76,11 @@ function toWire(token: NewPublicAccessToken): CreatePublicAccessToken {
 
 export const createPublicAccessTokensApi = (transport: Transport): PublicAccessTokensApi => ({
   create: (token, options = {}) =>
-    transport.request({
+    transport.ask(createdPublicAccessTokenShape, {
       method: "POST",
       path: "/api/public-access-tokens",
-      body: { json: toWire(token) },
-      repeatable: token.idempotencyKey !== undefined,
+      body: { json: toWire(withKey(token, transport.config)) },
+      repeatable: true,
       ...callOptions(options),
     }),
 });

@@ -1,8 +1,8 @@
 import type { PublicPermission } from "@keelson/contract/plain";
-import type { StreamRecord } from "@keelson/contract";
+import type { StreamRecord } from "./resources.ts";
+import { withKey } from "./automatic-key.ts";
 import type { ClientConfig } from "./config.ts";
 import type { FollowOptions } from "./follow-stream.ts";
-import { randomKey } from "./random.ts";
 import {
   appendRecord,
   appendRecords,
@@ -12,12 +12,15 @@ import {
   type RecordOf,
 } from "./record-appends.ts";
 import { followRecords } from "./record-reads.ts";
+import type { EmittedOf } from "../actor.ts";
+import type { ActorLike, SentTo } from "./session-options.ts";
 import { streamPath, type SessionTarget } from "./session-path.ts";
 import { createTransport, type Transport } from "./transport.ts";
+import { UsageError } from "../keelson-error.ts";
 
-/** What a token is needed for. `renew` says that the last one was refused. */
+/** The purpose of a token. `renew` says that the server refused the last one. */
 export type TokenNeed = {
-  /** What it must allow. */
+  /** The permission that the token needs. */
   permission: PublicPermission;
   /** On which stream. */
   stream: string;
@@ -28,8 +31,9 @@ export type TokenNeed = {
 };
 
 /**
- * A public access token, or one for each direction, or a function that gets one from your own server: it is asked at
- * each request and connection, and once more, with `renew`, when a token was refused (expired or used up).
+ * A public access token, one token for each direction, or a function that gets a token from your own server. The
+ * function is called for each request and connection. It is called again with `renew` when the server refused a token
+ * (expired or used up).
  */
 export type TokenSource =
   | string
@@ -38,29 +42,35 @@ export type TokenSource =
 
 /** Options of reading an output stream. */
 export type OutputOptions = Omit<FollowOptions, "cursor"> & {
-  /** A record's sequence: what comes after it. Absent: from the beginning. */
+  /** The sequence of a record: reading starts after it. By default at the beginning. */
   cursor?: string | number;
   /** Only the records with this correlation id; a token bound to one needs it. */
   correlationId?: string;
 };
 
 /** A session, as a page reaches it with public access tokens. */
-export type SessionClient = {
+export type SessionClient<A extends ActorLike = ActorLike> = {
   /**
-   * Appends a record to an input stream. It has an idempotency key of its own unless it is given one, so that it is
-   * there once however often it had to be repeated.
+   * Appends a record to an input stream once, also when the request is repeated: without your own idempotency key, the
+   * client makes one.
    */
-  send(stream: string, data: unknown, options?: Omit<AppendCallOptions, "stream">): Promise<StreamRecord>;
+  send<const S extends string>(
+    stream: S,
+    data: SentTo<A, S>,
+    options?: Omit<AppendCallOptions, "stream">,
+  ): Promise<StreamRecord>;
   /** Appends up to 500 records to an input stream, all or none. */
-  sendBatch(
-    stream: string,
-    records: readonly NewRecord[],
+  sendBatch<const S extends string>(
+    stream: S,
+    records: readonly NewRecord<SentTo<A, S>>[],
     options?: Omit<AppendBatchCallOptions, "stream"> & { correlationId?: string },
   ): Promise<StreamRecord[]>;
   /**
-   * The records of an output stream, each once and in order, until the session has ended. It reconnects for as long
-   * as it takes unless `maxReconnects` says otherwise; leave the loop or abort `signal` to stop.
+   * The records of an output stream, each once and in order, until the session has ended. It reconnects without limit,
+   * or `maxReconnects` times. Leave the loop or abort `signal` to stop.
    */
+  output(stream: "output", options?: OutputOptions): AsyncGenerator<RecordOf<EmittedOf<A>>>;
+  /** The records of another output stream. Nobody checks that they are `Data`. */
   output<Data = unknown>(stream: string, options?: OutputOptions): AsyncGenerator<RecordOf<Data>>;
 };
 
@@ -68,19 +78,19 @@ function tokenOf(source: TokenSource, need: TokenNeed): string | Promise<string>
   if (typeof source === "string") return source;
   if (typeof source === "function") return source(need);
   const token = need.permission === "session.input.send" ? source.send : source.read;
-  if (token === undefined) throw new TypeError(`No public access token for ${need.permission} was given`);
+  if (token === undefined) throw new UsageError(`No public access token for ${need.permission} was given`);
   return token;
 }
 
-export function createPublicSession(
-  config: ClientConfig,
+export function createPublicSession<A extends ActorLike>(
+  { url, ...config }: ClientConfig & { url: string },
   session: SessionTarget,
   source: TokenSource,
-): SessionClient {
+): SessionClient<A> {
   const connect = (need: Omit<TokenNeed, "renew">): Transport =>
     createTransport(config, {
       renewable: typeof source === "function",
-      get: (renew) => tokenOf(source, { ...need, renew }),
+      get: async (renew) => ({ url, apiKey: await tokenOf(source, { ...need, renew }) }),
     });
   const sending = (stream: string, correlationId: string | undefined): Transport =>
     connect({ permission: "session.input.send", stream, correlationId: correlationId ?? null });
@@ -88,16 +98,16 @@ export function createPublicSession(
 
   return {
     send: (stream, data, options = {}) => {
-      const keyed = { idempotencyKey: randomKey(), ...options };
+      const keyed = withKey(options, config);
       return appendRecord(sending(stream, options.correlationId), inputPath(stream), data, keyed);
     },
     sendBatch: (stream, records, { correlationId, ...options } = {}) => {
-      const keyed = { idempotencyKey: randomKey(), ...options };
+      const keyed = withKey(options, config);
       const own = correlationId === undefined ? {} : { correlationId };
       const bound = records.map((record) => ({ ...own, ...record }));
       return appendRecords(sending(stream, correlationId), inputPath(stream), bound, keyed);
     },
-    output: (stream, { correlationId, ...options } = {}) => {
+    output: (stream: string, { correlationId, ...options }: OutputOptions = {}) => {
       const need = {
         permission: "session.output.read",
         stream,
@@ -105,7 +115,10 @@ export function createPublicSession(
       } as const;
       const query = { follow: 1, correlation_id: correlationId };
       const path = streamPath("/api/v1", session, "output", stream, query, "/read");
-      return followRecords(connect(need), path, { maxReconnects: Number.POSITIVE_INFINITY, ...options });
+      return followRecords<never>(connect(need), path, {
+        maxReconnects: Number.POSITIVE_INFINITY,
+        ...options,
+      });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { createParser } from "eventsource-parser";
+import type { WireObjects } from "./camel-cased.ts";
 import { responseError } from "./read-response.ts";
 
 /** A server-sent event of a stream that is followed. */
@@ -14,10 +15,11 @@ export type StreamEvent = {
 /** Three keep-alive comments of the server: a connection silent for longer is taken for dead. */
 const SILENCE_MS = 45_000;
 
-async function refusalOf(response: Response): Promise<Error> {
+/** What an answer of 400 and up says. */
+export async function refusalOf(response: Response, wireObjects?: WireObjects): Promise<Error> {
   const header = (name: string): string | null => response.headers.get(name);
   const text = await response.text();
-  return responseError({ status: response.status, header, text: () => text }, false);
+  return responseError({ status: response.status, header, text: () => text }, false, wireObjects);
 }
 
 /**
@@ -27,6 +29,7 @@ async function refusalOf(response: Response): Promise<Error> {
 export async function* readEvents(
   open: (signal: AbortSignal) => Promise<Response>,
   outer: AbortSignal | undefined,
+  wireObjects?: WireObjects,
 ): AsyncGenerator<StreamEvent> {
   const controller = new AbortController();
   const onAbort = (): void => controller.abort(outer?.reason);
@@ -47,7 +50,7 @@ export async function* readEvents(
   };
   try {
     const response = await unlessSilent(open(controller.signal));
-    if (!response.ok || response.body === null) throw await refusalOf(response);
+    if (!response.ok || response.body === null) throw await refusalOf(response, wireObjects);
     const events: StreamEvent[] = [];
     const parser = createParser({
       onEvent: ({ id, event, data }) =>

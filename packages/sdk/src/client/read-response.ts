@@ -1,6 +1,7 @@
 import { HEADERS } from "@keelson/contract/plain";
+import type { WireObjects } from "./camel-cased.ts";
 import { currentTimeMs } from "./clock.ts";
-import { errorOf, KeelsonError } from "./errors.ts";
+import { errorOf, ApiError } from "./errors.ts";
 import type { HttpResponse } from "./http-send.ts";
 
 /** `Retry-After` in milliseconds: seconds or a date. */
@@ -20,16 +21,21 @@ export function parseBody(response: HttpResponse): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const message = "The server's answer is not JSON; is something between client and server?";
-    throw new KeelsonError({ code: "unexpected_response", message, status: response.status, cause });
+    throw new ApiError({ code: "unexpected_response", message, status: response.status, cause });
   }
 }
 
 /** The error that an answer of 400 and up stands for. */
-export function responseError(response: Omit<HttpResponse, "body">, write: boolean): KeelsonError {
+export function responseError(
+  response: Omit<HttpResponse, "body">,
+  write: boolean,
+  wireObjects?: WireObjects,
+): ApiError {
   const extra = {
+    wireObjects,
     requestId: response.header(HEADERS.requestId),
     retryAfterMs: parseRetryAfter(response.header("retry-after")),
-    outcomeUnknown: write && response.status >= 500 && response.status !== 501,
+    outcomeUnknown: write && response.status >= 500 && response.status !== 501 && response.status !== 507,
   };
   try {
     const body = JSON.parse(response.text()) as { error?: { code: string; message: string } } | null;

@@ -1,18 +1,24 @@
-import type { AppendRecords, StreamRecord } from "@keelson/contract";
+import type * as Wire from "@keelson/contract";
+import type { AppendRecords } from "@keelson/contract";
+import type { StreamRecord } from "./resources.ts";
+import type { JsonOf } from "../json-type.ts";
+import type { CamelCased, Shape } from "./camel-cased.ts";
 import { toWireDuration, type DurationInput } from "../duration-input.ts";
+import type { KeyOptions } from "./automatic-key.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
+import { streamRecordShape } from "./wire-shapes.ts";
 
 /** A record of a stream, its data as the caller knows it. */
 export type RecordOf<Data> = Omit<StreamRecord, "data"> & {
-  /** What was appended. */
-  data: Data;
+  /** The data of the record. */
+  data: JsonOf<Data>;
 };
 
 /** A record as it is sent. */
-export type NewRecord = {
+export type NewRecord<Data = unknown> = {
   /** Any JSON, up to 256 KiB. */
-  data: unknown;
+  data: Data;
   /** A media type that says how `data` is meant. */
   contentType?: string;
   /** Ties the records of one exchange together. */
@@ -21,9 +27,12 @@ export type NewRecord = {
 
 /** How records are appended together. */
 export type AppendBatchCallOptions = CallOptions & {
-  /** Which stream. Default `input` for what is sent, `output` for what is appended. */
+  /** The stream. Default `input` for `send`, `output` for `append`. */
   stream?: string;
-  /** A second append with the same key and records gives the first one's. Without a key one whose answer is lost is not repeated. */
+  /**
+   * A second append with the same key and records gives the first one's. Default: what is sent has a key of its own, so
+   * that a lost answer is asked for again; an append to an output is not repeated without one.
+   */
   idempotencyKey?: string;
   /** How long the key is remembered, up to 30 days. Default 24 h. */
   idempotencyKeyTtl?: DurationInput;
@@ -31,8 +40,6 @@ export type AppendBatchCallOptions = CallOptions & {
 
 /** Options of an append of one record. */
 export type AppendCallOptions = AppendBatchCallOptions & Omit<NewRecord, "data">;
-
-type KeyOptions = Pick<AppendBatchCallOptions, "idempotencyKey" | "idempotencyKeyTtl">;
 
 const toWireKey = ({ idempotencyKey, idempotencyKeyTtl }: KeyOptions) => ({
   ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
@@ -50,11 +57,12 @@ const toWireRecord = ({ data, contentType, correlationId }: NewRecord) => ({
 
 const append = <T>(
   transport: Transport,
+  shape: Shape<T>,
   path: string,
   body: AppendRecords,
   options: AppendBatchCallOptions,
-): Promise<T> =>
-  transport.request<T>({
+): Promise<CamelCased<T>> =>
+  transport.ask(shape, {
     method: "POST",
     path,
     // In the body: a page of another origin needs no further header for it.
@@ -69,9 +77,17 @@ export const appendRecord = (
   data: unknown,
   options: AppendCallOptions,
 ): Promise<StreamRecord> =>
-  append(transport, path, { ...toWireRecord({ ...options, data }), ...toWireKey(options) }, options);
+  append(
+    transport,
+    streamRecordShape,
+    path,
+    { ...toWireRecord({ ...options, data }), ...toWireKey(options) },
+    options,
+  );
 
-/** Appends all or none, at most 500. */
+const recordsShape: Shape<{ records: Wire.StreamRecord[] }> = { records: streamRecordShape };
+
+/** Appends up to 500 records, all or none. */
 export async function appendRecords(
   transport: Transport,
   path: string,
@@ -79,5 +95,5 @@ export async function appendRecords(
   options: AppendBatchCallOptions,
 ): Promise<StreamRecord[]> {
   const body = { records: records.map(toWireRecord), ...toWireKey(options) };
-  return (await append<{ records: StreamRecord[] }>(transport, path, body, options)).records;
+  return (await append(transport, recordsShape, path, body, options)).records;
 }

@@ -1,10 +1,11 @@
-import type { RecordPage, StreamRecord } from "@keelson/contract";
+import type { RecordPage, StreamRecord } from "./resources.ts";
 import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
 import { followStream, type FollowOptions } from "./follow-stream.ts";
 import type { RecordOf } from "./record-appends.ts";
 import { streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
+import { recordPageShape, streamRecordShape } from "./wire-shapes.ts";
 
 /** What is read of which stream. */
 type Selection = {
@@ -19,7 +20,7 @@ type Selection = {
 /** Options of reading one page of a stream. */
 export type ReadOptions = CallOptions &
   Selection & {
-    /** A record's sequence: what comes after it. Absent: from the beginning. */
+    /** The sequence of a record: reading starts after it. By default at the beginning. */
     cursor?: string | number;
     /** 1 to 200. Default 50. */
     limit?: number;
@@ -30,13 +31,13 @@ export type ReadOptions = CallOptions &
 /** Options of following a stream. */
 export type RecordsOptions = Omit<FollowOptions, "cursor"> &
   Selection & {
-    /** A record's sequence: what comes after it. Absent: from the beginning. */
+    /** The sequence of a record: reading starts after it. By default at the beginning. */
     cursor?: string | number;
-    /** Go on until the session has ended instead of stopping at what there is. Default false. */
+    /** Follow the stream until the session has ended, and do not stop at the last record. Default false. */
     follow?: boolean;
   };
 
-/** One page, as the wire has it. */
+/** One page. */
 export function readRecords(
   transport: Transport,
   target: SessionTarget,
@@ -51,10 +52,10 @@ export function readRecords(
     correlation_id: correlationId,
     wait: wait === undefined ? undefined : toWireDuration(wait, "wait"),
   };
-  return transport.request({
+  return transport.ask(recordPageShape, {
     method: "GET",
     path: streamPath("/api", target, direction, stream, query, wait === undefined ? "" : "/read"),
-    timeoutMs: transport.config.timeoutMs + waitMs,
+    requestTimeout: transport.config.timeoutMs + waitMs,
     ...callOptions(options),
   });
 }
@@ -73,8 +74,8 @@ export async function* readAllRecords(
       ...(cursor !== undefined && { cursor }),
     });
     yield* page.records;
-    if (page.records.length === 0 || page.next_cursor === null || page.ended) return;
-    cursor = page.next_cursor;
+    if (page.records.length === 0 || page.nextCursor === null || page.ended) return;
+    cursor = page.nextCursor;
   }
 }
 
@@ -86,5 +87,5 @@ export async function* followRecords<Data>(
 ): AsyncGenerator<RecordOf<Data>> {
   const after = cursor === undefined ? {} : { cursor: String(cursor) };
   for await (const event of followStream(transport, path, { ...options, ...after }))
-    if (event.event === "record") yield event.data as RecordOf<Data>;
+    if (event.event === "record") yield transport.read(streamRecordShape, event.data) as RecordOf<Data>;
 }

@@ -1,4 +1,4 @@
-import { ConnectionError, KeelsonError, TimeoutError } from "./errors.ts";
+import { ConnectionError, ApiError, TimeoutError } from "./errors.ts";
 import { randomFraction } from "./random.ts";
 
 /** The pause before the next try: doubling from 0.2 s to 10 s, jittered, and no sooner than `Retry-After`. */
@@ -8,10 +8,13 @@ export function backoffMs(attempt: number, retryAfterMs: number | null): number 
   return retryAfterMs === null ? jittered : Math.max(retryAfterMs, jittered / 4);
 }
 
-/** Whether a failed request may be sent again. A 429 and a connection that was refused had no effect, whatever the verb. */
+/**
+ * Whether a failed request may be sent again. A 429, a 507 and a connection that was refused had no effect, whatever the
+ * verb.
+ */
 export function mayRepeat(error: unknown, repeatable: boolean): boolean {
-  if (!(error instanceof KeelsonError)) return false;
-  if (error.status === 429) return true;
+  if (!(error instanceof ApiError)) return false;
+  if (error.status === 429 || error.status === 507) return true;
   if (error instanceof ConnectionError) return repeatable || !error.outcomeUnknown;
   return (
     repeatable &&

@@ -1,10 +1,14 @@
-import type { Run, RunCounts, RunEvent, RunLogChunk, RunLogSnapshot } from "@keelson/contract";
+import type { RunCounts } from "@keelson/contract";
+import type { Run, RunEvent, RunLogChunk, RunLogSnapshot } from "./resources.ts";
 import { isTerminalRunStatus, type RunStatus } from "@keelson/contract/plain";
+import type { CamelCased, Shape } from "./camel-cased.ts";
 import { followStream, type FollowOptions } from "./follow-stream.ts";
-import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts";
+import { fetchPage, listOf, pageOf } from "./fetch-page.ts";
+import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 import { waitForRun, type WaitOptions } from "./wait-for-run.ts";
+import { runEventShape, runLogChunkShape, runLogSnapshotShape, runShape } from "./wire-shapes.ts";
 
 /** Filters of `runs.list()`; they narrow the list together. */
 export type RunQuery = PageQuery & {
@@ -24,6 +28,8 @@ export type RunQuery = PageQuery & {
   deploymentId?: string;
   /** Only runs that this run started. */
   parentRunId?: string;
+  /** Only runs of this priority, from -100 to 100. */
+  priority?: number;
   /** Only runs created later. */
   createdAfter?: Date | string;
   /** Only runs created earlier. */
@@ -32,78 +38,136 @@ export type RunQuery = PageQuery & {
 
 /** Options of `runs.events()` and `runs.logs()`. */
 export type FeedOptions = FollowOptions & {
-  /** Go on until the run has ended instead of stopping at what there is. Default false. */
+  /** Follow until the run has ended, and do not stop at the last entry. Default false. */
   follow?: boolean;
 };
 
 /** `client.runs`. */
 export type RunsApi = {
-  /** One run; a NotFoundError when there is none, or no longer. */
+  /**
+   * One run. Rejects with a NotFoundError when it does not exist, or was dropped.
+   *
+   * @example
+   * ```ts
+   * const { status, output } = await client.runs.get("run_01k…");
+   * ```
+   */
   get(id: string, options?: RequestOptions): Promise<Run>;
-  /** Newest first. */
+  /**
+   * Newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const run of client.runs.list({ task: "report", status: "failed" })) console.log(run.id);
+   * ```
+   */
   list(query?: RunQuery, options?: RequestOptions): PagedList<Run>;
-  /** How many runs there are in each status. */
+  /**
+   * The number of runs in each status.
+   *
+   * @example
+   * ```ts
+   * const { queued, running } = await client.runs.counts();
+   * ```
+   */
   counts(options?: RequestOptions): Promise<RunCounts["counts"]>;
-  /** The run once it has ended, however it ended. See `WaitOptions`. */
+  /**
+   * Waits for the end of the run, and resolves with the run in any final status. See `WaitOptions`.
+   *
+   * @example
+   * ```ts
+   * const run = await client.runs.wait("run_01k…", { timeout: "1m" });
+   * ```
+   */
   wait<R extends Run = Run>(run: string | R, options?: WaitOptions): Promise<R>;
-  /** Oldest first. */
+  /**
+   * Oldest first.
+   *
+   * @example
+   * ```ts
+   * for await (const event of client.runs.events("run_01k…", { follow: true })) console.log(event.kind);
+   * ```
+   */
   events(id: string, options?: FeedOptions): AsyncGenerator<RunEvent>;
-  /** The chunks of both streams in the order they were written; `decodeBase64` gives a chunk's bytes. */
+  /**
+   * The chunks of both streams in the order they were written; `decodeBase64` gives a chunk's bytes.
+   *
+   * @example
+   * ```ts
+   * import { decodeBase64 } from "@keelson/sdk/client";
+   *
+   * for await (const chunk of client.runs.logs("run_01k…")) terminal.write(decodeBase64(chunk.data));
+   * ```
+   */
   logs(id: string, options?: FeedOptions): AsyncGenerator<RunLogChunk>;
-  /** The last 256 KiB of each stream. */
+  /**
+   * The last 256 KiB of each stream.
+   *
+   * @example
+   * ```ts
+   * const snapshot = await client.runs.logSnapshot("run_01k…");
+   * ```
+   */
   logSnapshot(id: string, options?: RequestOptions): Promise<RunLogSnapshot>;
-  /** Asks the run to end; resolves with the run as it is then. */
+  /**
+   * Requests the cancellation of the run, and resolves with the run.
+   *
+   * @example
+   * ```ts
+   * const run = await client.runs.cancel("run_01k…");
+   * ```
+   */
   cancel(id: string, options?: RequestOptions): Promise<Run>;
 };
 
 const timeText = (at: Date | string | undefined): string | undefined =>
   at instanceof Date ? at.toISOString() : at;
 
-/** What there is of a feed, page by page. */
-async function* readFeed<T extends { id: string }>(
+/** The existing entries of a feed, page by page. */
+async function* readFeed<T>(
   transport: Transport,
+  shape: Shape<T>,
   path: string,
   plural: string,
   options: FollowOptions,
-): AsyncGenerator<T> {
+): AsyncGenerator<CamelCased<T>> {
   let cursor = options.cursor;
   for (;;) {
-    const page = await transport.request<Record<string, unknown>>({
-      method: "GET",
-      path,
+    const { items, nextCursor } = await fetchPage(transport, shape, path, plural, {
       query: { cursor, limit: 200 },
       ...(options.signal && { signal: options.signal }),
     });
-    const rows = page[plural] as T[];
-    yield* rows;
-    if (typeof page["next_cursor"] !== "string" || rows.length === 0) return;
-    cursor = page["next_cursor"];
+    yield* items;
+    if (nextCursor === null || items.length === 0) return;
+    cursor = nextCursor;
   }
 }
 
 async function* followFeed<T>(
   transport: Transport,
+  shape: Shape<T>,
   path: string,
   eventName: string,
   options: FollowOptions,
-): AsyncGenerator<T> {
+): AsyncGenerator<CamelCased<T>> {
   for await (const event of followStream(transport, path, options))
-    if (event.event === eventName) yield event.data as T;
+    if (event.event === eventName) yield transport.read(shape, event.data);
 }
 
 export function createRunsApi(transport: Transport): RunsApi {
   const item = (id: string): string => `/v1/runs/${encodeURIComponent(id)}`;
   const live = (id: string, feed: string): string => `/api/runs/${encodeURIComponent(id)}/${feed}?follow=1`;
   return {
-    get: (id, options = {}) => transport.request({ method: "GET", path: item(id), ...options }),
+    get: (id, options = {}) => transport.ask(runShape, { method: "GET", path: item(id), ...options }),
     list: (query = {}, options = {}) =>
-      createPagedList(async (cursor) => {
-        const page = await transport.request<{ runs: Run[]; next_cursor: string | null }>({
-          method: "GET",
-          path: "/v1/runs",
-          query: {
-            limit: query.limit,
-            cursor,
+      listOf(
+        transport,
+        runShape,
+        "/v1/runs",
+        "runs",
+        {
+          ...pageOf(query),
+          filters: {
             status: query.status,
             task: query.task,
             actor: query.actor,
@@ -112,31 +176,36 @@ export function createRunsApi(transport: Transport): RunsApi {
             schedule_id: query.scheduleId,
             deployment_id: query.deploymentId,
             parent_run_id: query.parentRunId,
+            priority: query.priority,
             created_after: timeText(query.createdAfter),
             created_before: timeText(query.createdBefore),
           },
-          ...options,
-        });
-        return { items: page.runs, next_cursor: page.next_cursor };
-      }, query.cursor),
+        },
+        options,
+      ),
     counts: async (options = {}) =>
-      (await transport.request<RunCounts>({ method: "GET", path: "/api/runs/counts", ...options })).counts,
+      ((await transport.request({ method: "GET", path: "/api/runs/counts", ...options })) as RunCounts)
+        .counts,
     async wait<R extends Run>(run: string | R, options: WaitOptions = {}) {
       if (typeof run !== "string" && isTerminalRunStatus(run.status)) return run;
       return (await waitForRun(transport, typeof run === "string" ? run : run.id, options)) as R;
     },
     events: (id, { follow = false, ...options } = {}) =>
       follow
-        ? followFeed(transport, live(id, "events"), "run_event", options)
-        : readFeed(transport, `${item(id)}/events`, "events", options),
+        ? followFeed(transport, runEventShape, live(id, "events"), "run_event", options)
+        : readFeed(transport, runEventShape, `${item(id)}/events`, "events", options),
     logs: (id, { follow = false, ...options } = {}) =>
       follow
-        ? followFeed(transport, live(id, "logs"), "run_log", options)
-        : readFeed(transport, `${item(id)}/logs`, "logs", options),
+        ? followFeed(transport, runLogChunkShape, live(id, "logs"), "run_log", options)
+        : readFeed(transport, runLogChunkShape, `${item(id)}/logs`, "logs", options),
     logSnapshot: (id, options = {}) =>
-      transport.request({ method: "GET", path: `/api/runs/${encodeURIComponent(id)}/logs`, ...options }),
+      transport.ask(runLogSnapshotShape, {
+        method: "GET",
+        path: `/api/runs/${encodeURIComponent(id)}/logs`,
+        ...options,
+      }),
     cancel: (id, options = {}) =>
-      transport.request({
+      transport.ask(runShape, {
         method: "POST",
         path: `${item(id)}/cancel`,
         body: { json: {} },

@@ -1,8 +1,10 @@
-import type { Schedule, ScheduleOccurrence } from "@keelson/contract";
+import type { Schedule, ScheduleOccurrence } from "./resources.ts";
 import { toWireDefinition, type ScheduleDefinition } from "../schedule-definition.ts";
 import type { CallOptions } from "./exchange.ts";
-import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts";
+import { listOf, pageOf } from "./fetch-page.ts";
+import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { Transport } from "./transport.ts";
+import { scheduleOccurrenceShape, scheduleShape } from "./wire-shapes.ts";
 
 /** Filters of `schedules.list()`. */
 export type ScheduleQuery = PageQuery & {
@@ -18,31 +20,87 @@ export type ScheduleQuery = PageQuery & {
 
 /** Calls take no idempotency key: the schedule's own key does as much. */
 export type SchedulesApi = {
-  /** Creates the schedule of the key, or replaces its whole definition. */
+  /**
+   * Creates the schedule with the deduplication key, or replaces its whole definition.
+   *
+   * @example
+   * ```ts
+   * await client.schedules.put({ deduplicationKey: "nightly", task: "import", cron: "30 2 * * *", timezone: "Europe/Berlin" });
+   * ```
+   */
   put(schedule: ScheduleDefinition & { deduplicationKey: string }, options?: CallOptions): Promise<Schedule>;
-  /** Newest first, declared ones too. */
+  /**
+   * The schedules, newest first, including declared ones.
+   *
+   * @example
+   * ```ts
+   * for await (const schedule of client.schedules.list({ task: "import" })) console.log(schedule.id);
+   * ```
+   */
   list(query?: ScheduleQuery, options?: CallOptions): PagedList<Schedule>;
-  /** One schedule; a NotFoundError when there is none. */
+  /**
+   * One schedule. Rejects with a NotFoundError when it does not exist.
+   *
+   * @example
+   * ```ts
+   * const schedule = await client.schedules.get("sched_01k…");
+   * ```
+   */
   get(id: string, options?: CallOptions): Promise<Schedule>;
-  /** Replaces the whole definition: what is left out gets its default. */
+  /**
+   * Replaces the whole definition: absent fields get their defaults.
+   *
+   * @example
+   * ```ts
+   * await client.schedules.replace("sched_01k…", { task: "import", cron: "0 4 * * *" });
+   * ```
+   */
   replace(id: string, definition: ScheduleDefinition, options?: CallOptions): Promise<Schedule>;
-  /** Lets it fire again, from now on. Safe to repeat. */
+  /**
+   * Activates the schedule from now on. Safe to repeat.
+   *
+   * @example
+   * ```ts
+   * await client.schedules.activate("sched_01k…");
+   * ```
+   */
   activate(id: string, options?: CallOptions): Promise<Schedule>;
-  /** Lets it fire no more. Safe to repeat. */
+  /**
+   * Deactivates the schedule. Safe to repeat.
+   *
+   * @example
+   * ```ts
+   * await client.schedules.deactivate("sched_01k…");
+   * ```
+   */
   deactivate(id: string, options?: CallOptions): Promise<Schedule>;
-  /** With its occurrences; runs that have started go on. */
+  /**
+   * Deletes its occurrences too; started runs continue.
+   *
+   * @example
+   * ```ts
+   * await client.schedules.delete("sched_01k…");
+   * ```
+   */
   delete(id: string, options?: CallOptions): Promise<void>;
-  /** Every time that came due, newest first: fired, or skipped with the reason. */
+  /**
+   * All due times, newest first: fired, or skipped with the reason.
+   *
+   * @example
+   * ```ts
+   * for await (const due of client.schedules.occurrences("sched_01k…")) console.log(due.scheduledAt, due.status);
+   * ```
+   */
   occurrences(id: string, query?: PageQuery, options?: CallOptions): PagedList<ScheduleOccurrence>;
 };
 
 export function createSchedulesApi(transport: Transport): SchedulesApi {
   const item = (id: string): string => `/api/schedules/${encodeURIComponent(id)}`;
   const change = (path: string, options: CallOptions): Promise<Schedule> =>
-    transport.request({ method: "POST", path, body: { json: {} }, repeatable: true, ...options });
+    transport.ask(scheduleShape, { method: "POST", path, body: { json: {} }, repeatable: true, ...options });
   return {
     put: ({ deduplicationKey, ...definition }, options = {}) =>
-      transport.request({
+      transport.ask(scheduleShape, {
         method: "POST",
         path: "/api/schedules",
         body: { json: { deduplication_key: deduplicationKey, ...toWireDefinition(definition) } },
@@ -50,26 +108,30 @@ export function createSchedulesApi(transport: Transport): SchedulesApi {
         ...options,
       }),
     list: (query = {}, options = {}) =>
-      createPagedList(async (cursor) => {
-        const page = await transport.request<{ schedules: Schedule[]; next_cursor: string | null }>({
-          method: "GET",
-          path: "/v1/schedules",
-          query: {
-            limit: query.limit,
-            cursor,
+      listOf(
+        transport,
+        scheduleShape,
+        "/v1/schedules",
+        "schedules",
+        {
+          ...pageOf(query),
+          filters: {
             task: query.task,
             type: query.type,
             deduplication_key: query.deduplicationKey,
             external_id: query.externalId,
           },
-          ...options,
-        });
-        return { items: page.schedules, next_cursor: page.next_cursor };
-      }, query.cursor),
+        },
+        options,
+      ),
     get: (id, options = {}) =>
-      transport.request({ method: "GET", path: `/v1/schedules/${encodeURIComponent(id)}`, ...options }),
+      transport.ask(scheduleShape, {
+        method: "GET",
+        path: `/v1/schedules/${encodeURIComponent(id)}`,
+        ...options,
+      }),
     replace: (id, definition, options = {}) =>
-      transport.request({
+      transport.ask(scheduleShape, {
         method: "PUT",
         path: item(id),
         body: { json: toWireDefinition(definition) },
@@ -81,17 +143,6 @@ export function createSchedulesApi(transport: Transport): SchedulesApi {
       await transport.request({ method: "DELETE", path: item(id), ...options });
     },
     occurrences: (id, query = {}, options = {}) =>
-      createPagedList(async (cursor) => {
-        const page = await transport.request<{
-          occurrences: ScheduleOccurrence[];
-          next_cursor: string | null;
-        }>({
-          method: "GET",
-          path: `${item(id)}/occurrences`,
-          query: { limit: query.limit, cursor },
-          ...options,
-        });
-        return { items: page.occurrences, next_cursor: page.next_cursor };
-      }, query.cursor),
+      listOf(transport, scheduleOccurrenceShape, `${item(id)}/occurrences`, "occurrences", query, options),
   };
 }

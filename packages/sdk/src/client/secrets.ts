@@ -1,56 +1,94 @@
-import type { Secret } from "@keelson/contract";
+import type { Secret } from "./resources.ts";
 import type { RequestOptions } from "./exchange.ts";
-import { createPagedList, type PagedList, type PageQuery } from "./paged-list.ts";
+import { listOf } from "./fetch-page.ts";
+import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { Transport } from "./transport.ts";
+import { secretShape } from "./wire-shapes.ts";
 
-/** Names and states of secrets. A value goes in and never comes out; tasks that declare the name get it as `ctx.secrets`. */
+/** Names and states of secrets. No method returns a value; tasks that declare the name get it as `ctx.secrets`. */
 export type SecretsApi = {
-  /** Gives the name a value: a new secret, or a new version of the one there is, also of a revoked one. */
+  /**
+   * Sets the value of a name: creates a secret, or a new version of an existing one, also of a revoked one.
+   *
+   * @example
+   * ```ts
+   * await client.secrets.set("MAIL_PASSWORD", "…");
+   * ```
+   */
   set(name: string, value: string, options?: RequestOptions): Promise<Secret>;
-  /** Newest first. */
+  /**
+   * Newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const secret of client.secrets.list()) console.log(secret.name, secret.status);
+   * ```
+   */
   list(query?: PageQuery, options?: RequestOptions): PagedList<Secret>;
-  /** One secret by its name, without its value; a NotFoundError when there is none. */
+  /**
+   * One secret by its name, without its value. Rejects with a NotFoundError when it does not exist.
+   *
+   * @example
+   * ```ts
+   * const secret = await client.secrets.get("MAIL_PASSWORD");
+   * ```
+   */
   get(name: string, options?: RequestOptions): Promise<Secret>;
-  /** With all of its values. */
+  /**
+   * With all of its values.
+   *
+   * @example
+   * ```ts
+   * await client.secrets.delete("MAIL_PASSWORD");
+   * ```
+   */
   delete(name: string, options?: RequestOptions): Promise<void>;
-  /** A new version of an existing secret, by its id; a ConflictError when it is revoked. */
-  rotate(id: string, value: string, options?: RequestOptions): Promise<Secret>;
-  /** Destroys its values; the name stays. */
-  revoke(id: string, options?: RequestOptions): Promise<Secret>;
+  /**
+   * Sets a new version of an existing secret, by its id or its name. Rejects with a ConflictError when the secret is
+   * revoked.
+   *
+   * @example
+   * ```ts
+   * await client.secrets.rotate({ name: "MAIL_PASSWORD" }, "…");
+   * ```
+   */
+  rotate(secret: string | { name: string }, value: string, options?: RequestOptions): Promise<Secret>;
+  /**
+   * Deletes all values of a secret, by its id or its name. The name stays.
+   *
+   * @example
+   * ```ts
+   * await client.secrets.revoke({ name: "MAIL_PASSWORD" });
+   * ```
+   */
+  revoke(secret: string | { name: string }, options?: RequestOptions): Promise<Secret>;
 };
 
 export function createSecretsApi(transport: Transport): SecretsApi {
   const named = (name: string): string => `/api/secrets/${encodeURIComponent(name)}`;
-  const item = (id: string): string => `/v1/secrets/${encodeURIComponent(id)}`;
+  const item = (secret: string | { name: string }): string =>
+    typeof secret === "string" ? `/v1/secrets/${encodeURIComponent(secret)}` : named(secret.name);
   return {
     set: (name, value, options = {}) =>
-      transport.request({ method: "PUT", path: named(name), body: { json: { value } }, ...options }),
+      transport.ask(secretShape, { method: "PUT", path: named(name), body: { json: { value } }, ...options }),
     list: (query = {}, options = {}) =>
-      createPagedList(async (cursor) => {
-        const page = await transport.request<{ secrets: Secret[]; next_cursor: string | null }>({
-          method: "GET",
-          path: "/v1/secrets",
-          query: { limit: query.limit, cursor },
-          ...options,
-        });
-        return { items: page.secrets, next_cursor: page.next_cursor };
-      }, query.cursor),
-    get: (name, options = {}) => transport.request({ method: "GET", path: named(name), ...options }),
+      listOf(transport, secretShape, "/v1/secrets", "secrets", query, options),
+    get: (name, options = {}) => transport.ask(secretShape, { method: "GET", path: named(name), ...options }),
     delete: async (name, options = {}) => {
       await transport.request({ method: "DELETE", path: named(name), ...options });
     },
-    rotate: (id, value, options = {}) =>
-      transport.request({
+    rotate: (secret, value, options = {}) =>
+      transport.ask(secretShape, {
         method: "POST",
-        path: `${item(id)}/rotate`,
+        path: `${item(secret)}/rotate`,
         body: { json: { value } },
         repeatable: true,
         ...options,
       }),
-    revoke: (id, options = {}) =>
-      transport.request({
+    revoke: (secret, options = {}) =>
+      transport.ask(secretShape, {
         method: "POST",
-        path: `${item(id)}/revoke`,
+        path: `${item(secret)}/revoke`,
         body: { json: {} },
         repeatable: true,
         ...options,

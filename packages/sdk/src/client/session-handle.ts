@@ -1,26 +1,28 @@
-import type { RecordPage, Run, Session, Stream, StreamRecord } from "@keelson/contract";
+import type { RecordPage, Run, Session, Stream, StreamRecord } from "./resources.ts";
+import type { EmittedOf } from "../actor.ts";
+import type { InputOf } from "../task.ts";
 import type { RequestOptions } from "./exchange.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { AppendBatchCallOptions, AppendCallOptions, NewRecord, RecordOf } from "./record-appends.ts";
 import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
-import type { SessionChanges } from "./session-options.ts";
+import type { ActorLike, SentTo, SessionChanges } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
 import type { SessionsApi } from "./sessions.ts";
 
 type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
 
 /**
- * One session. By an external id it is the open session of that id, else the newest, at the first call that needs to
- * know; from then on it stays that one, so that a follower never goes on in another conversation.
+ * One session. With an external id, the first call finds the open session with that id, or else the newest one. Later
+ * calls use the same session, so a follower never continues in another conversation.
  */
-export type SessionHandle = {
+export type SessionHandle<A extends ActorLike = ActorLike> = {
   /** Its id; for an external id the server is asked once. */
   id(options?: RequestOptions): Promise<string>;
   /** The session as it is now. */
   get(options?: RequestOptions): Promise<Session>;
-  /** Changes what is given and leaves the rest. */
+  /** Changes the given fields only. */
   update(changes: SessionChanges, options?: RequestOptions): Promise<Session>;
-  /** Takes no more input; its run goes on. Safe to repeat. */
+  /** Closes the session for input; its run continues. Safe to repeat. */
   close(options?: RequestOptions & { reason?: string }): Promise<Session>;
   /** Ends it and its run. Safe to repeat. */
   cancel(options?: RequestOptions): Promise<Session>;
@@ -29,20 +31,36 @@ export type SessionHandle = {
   /** Its streams. */
   streams(query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
   /** Appends a record to an input stream, `input` by default. */
-  send(data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
+  send<const S extends string = "input">(
+    data: SentTo<A, S>,
+    options?: AppendCallOptions & { stream?: S },
+  ): Promise<StreamRecord>;
   /** Appends up to 500 records to an input stream, all or none. */
-  sendBatch(records: readonly NewRecord[], options?: AppendBatchCallOptions): Promise<StreamRecord[]>;
+  sendBatch<const S extends string = "input">(
+    records: readonly NewRecord<SentTo<A, S>>[],
+    options?: AppendBatchCallOptions & { stream?: S },
+  ): Promise<StreamRecord[]>;
   /** Appends a record to an output stream, `output` by default. */
   append(data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
   /** One page of a stream. */
   read(options?: ReadOptions): Promise<RecordPage>;
-  /** The records of an output stream, over disconnects, until the session has ended or, with `follow: false`, as many as there are. */
+  /**
+   * The records of an output stream, over disconnects, until the session has ended or, with `follow: false`, as many as
+   * there are.
+   */
+  output(stream?: "output", options?: StreamOptions): AsyncGenerator<RecordOf<EmittedOf<A>>>;
+  /** The records of another output stream. Nobody checks that they are `Data`. */
   output<Data = unknown>(stream?: string, options?: StreamOptions): AsyncGenerator<RecordOf<Data>>;
   /** As `output`, of an input stream. */
+  input(stream?: "input", options?: StreamOptions): AsyncGenerator<RecordOf<InputOf<A>>>;
+  /** The records of another input stream. Nobody checks that they are `Data`. */
   input<Data = unknown>(stream?: string, options?: StreamOptions): AsyncGenerator<RecordOf<Data>>;
 };
 
-export function createSessionHandle(api: SessionsApi, session: SessionTarget | Session): SessionHandle {
+export function createSessionHandle<A extends ActorLike>(
+  api: SessionsApi,
+  session: SessionTarget | Session,
+): SessionHandle<A> {
   let known = typeof session === "string" ? session : "id" in session ? session.id : null;
   const target = (): SessionTarget => known ?? session;
 
@@ -75,7 +93,7 @@ export function createSessionHandle(api: SessionsApi, session: SessionTarget | S
 
   /** An answer says which session it was. */
   function stay(record: StreamRecord | undefined): void {
-    known ??= record?.session_id ?? null;
+    known ??= record?.sessionId ?? null;
   }
 
   return {
@@ -98,9 +116,9 @@ export function createSessionHandle(api: SessionsApi, session: SessionTarget | S
     },
     append: async (data, options = {}) => api.append(await id(), data, options),
     read: async (options = {}) => api.read(await id(), options),
-    output: (stream = "output", options = {}) =>
-      records({ follow: true, ...options, stream, direction: "output" }),
-    input: (stream = "input", options = {}) =>
-      records({ follow: true, ...options, stream, direction: "input" }),
+    output: (stream: string = "output", options: StreamOptions = {}) =>
+      records<never>({ follow: true, ...options, stream, direction: "output" }),
+    input: (stream: string = "input", options: StreamOptions = {}) =>
+      records<never>({ follow: true, ...options, stream, direction: "input" }),
   };
 }

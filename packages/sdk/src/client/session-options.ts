@@ -1,36 +1,61 @@
 import type { CreateSession, StartActor, UpdateSession } from "@keelson/contract";
+import type { InputOf } from "../task.ts";
 import type { CallOptions } from "./exchange.ts";
 import { toWireStart, type StartOptions } from "./start-options.ts";
 
-/** An actor's declaration, or anything with its id; `Input` is what its stream `input` takes. */
-export type ActorLike<Input = unknown> = {
+/**
+ * An actor's declaration, or an object with its id. `Input` is the type of the records in its stream `input`, and
+ * `Emitted` of those in its stream `output`.
+ */
+export type ActorLike<Input = unknown, Emitted = unknown> = {
   /** Tells it from a task. */
   readonly kind: "actor";
   /** Its declared id. */
   readonly id: string;
-  readonly "~types"?: { readonly input: Input; readonly output: unknown };
+  readonly "~types"?: { readonly input: Input; readonly output: unknown; readonly emitted: Emitted };
 };
+
+/** The type of the records that a stream takes: the declared input in `input`, and any type in other streams. */
+export type SentTo<A, Stream> = Stream extends "input" ? InputOf<A> : unknown;
 
 export type ExpiresAt = Date | string | null;
 
 const timeText = (at: ExpiresAt): string | null => (at instanceof Date ? at.toISOString() : at);
 
 /**
- * What a session is made from: a task or an actor. `metadata` and `tags` are the session's; the other options of a
- * start hold for every turn, except `delay`, `startAt` and `idempotencyKey`, which are the first run's.
+ * The options of a new session of a task or an actor. `metadata` and `tags` belong to the session. The other options of
+ * a start are for every turn, except `delay`, `startAt` and `idempotencyKey`, which are for the first run.
  */
-export type NewSession = StartOptions & {
-  /** The payload of the first run. */
-  payload?: unknown;
-  /** The first record of stream `input`. */
-  input?: unknown;
-  /** Unique among the environment's open sessions: creating again with it gives the open one. 1 to 256 bytes. */
+export type NewSession<
+  T extends TaskLike | string = TaskLike | string,
+  A extends ActorLike | string = ActorLike | string,
+> = StartOptions & {
+  /** Unique among the environment's open sessions: a repeated creation returns the open session. 1 to 256 bytes. */
   externalId?: string;
-  /** When the session ends by itself. Default: never. */
+  /** When the session ends on its own. Default: never. */
   expiresAt?: ExpiresAt;
-} & ({ task: { readonly id: string } | string; actor?: never } | { actor: ActorLike | string; task?: never });
+} & (
+    | {
+        task: T;
+        actor?: never;
+        /** The payload of the first run. */
+        payload?: InputOf<T>;
+        /** The first record of stream `input`. */
+        input?: unknown;
+      }
+    | {
+        actor: A;
+        task?: never;
+        /** The payload of the first run. */
+        payload?: unknown;
+        /** The first record of stream `input`. */
+        input?: InputOf<A>;
+      }
+  );
 
-/** What of a session can be changed. */
+type TaskLike = { readonly id: string };
+
+/** The fields of a session that can be changed. */
 export type SessionChanges = {
   /** In place of all metadata there is. */
   metadata?: Record<string, unknown>;
@@ -45,14 +70,14 @@ export type StartActorOptions = StartOptions &
   CallOptions & {
     /** The payload of the first run. */
     payload?: unknown;
-    /** What the session gets; `metadata` and `tags` beside it are the first run's. */
+    /** Fields of the session; `metadata` and `tags` beside it belong to the first run. */
     session?: SessionChanges & { externalId?: string };
   };
 
 export const idOf = (declared: { readonly id: string } | string): string =>
   typeof declared === "string" ? declared : declared.id;
 
-/** Throws a RangeError for a duration that is none. */
+/** Throws a UsageError for an invalid duration. */
 export function toWireSession(session: NewSession): CreateSession {
   const { task, actor, payload, input, externalId, expiresAt } = session;
   return {
@@ -71,7 +96,7 @@ export const toWireChanges = ({ metadata, tags, expiresAt }: SessionChanges): Up
   ...(expiresAt !== undefined && { expires_at: timeText(expiresAt) }),
 });
 
-/** Throws a RangeError for a duration that is none. */
+/** Throws a UsageError for an invalid duration. */
 export function toWireActorStart(input: unknown, options: StartActorOptions): StartActor {
   const { payload, session } = options;
   return {

@@ -1,6 +1,7 @@
-import type { RecordPage, Run, Session, StartedAndWaited, Stream, StreamRecord } from "@keelson/contract";
+import type { RecordPage, Run, Session, StartedAndWaited, Stream, StreamRecord } from "./resources.ts";
 import type { SessionStatus } from "@keelson/contract/plain";
 import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
+import { withKey } from "./automatic-key.ts";
 import { callOptions, type ApiRequest, type CallOptions, type RequestOptions } from "./exchange.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
 import { listOf } from "./fetch-page.ts";
@@ -20,9 +21,17 @@ import {
   type RecordsOptions,
 } from "./record-reads.ts";
 import { createSessionHandle, type SessionHandle } from "./session-handle.ts";
-import { toWireChanges, toWireSession, type NewSession, type SessionChanges } from "./session-options.ts";
+import {
+  toWireChanges,
+  toWireSession,
+  type ActorLike,
+  type NewSession,
+  type SentTo,
+  type SessionChanges,
+} from "./session-options.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
+import { runShape, sessionShape, startedAndWaitedShape, streamShape } from "./wire-shapes.ts";
 
 /** Filters of `sessions.list()`. */
 export type SessionQuery = PageQuery & {
@@ -41,57 +50,182 @@ export type SessionQuery = PageQuery & {
 /** `client.sessions`. */
 export type SessionsApi = {
   /**
-   * Makes a session and starts its first run. With the external id of an open session: that session, untouched; a
-   * ConflictError `session_conflict` when it is another entrypoint's.
+   * Creates a session and starts its first run. With the external id of an open session, returns that session unchanged.
+   * Rejects with a ConflictError `session_conflict` when that session has another entrypoint.
+   *
+   * @example
+   * ```ts
+   * const session = await client.sessions.create({ actor: "support", externalId: "visitor-1" });
+   * ```
    */
-  create(session: NewSession, options?: CallOptions): Promise<Session>;
+  create<T extends { readonly id: string } | string, A extends ActorLike | string>(
+    session: NewSession<T, A>,
+    options?: CallOptions,
+  ): Promise<Session>;
   /**
-   * As `create`, and waits up to `timeout` (default 60 s, at most 10 min) for the run's end; `timed_out` says whether
-   * it was too long. The run goes on when the caller leaves: the same call with the same external id or idempotency
-   * key waits on.
+   * As `create`, and waits up to `timeout` (default 60 s, at most 10 min) for the end of the run. `timedOut` says
+   * whether the timeout passed first. The run continues when the caller disconnects: the same call with the same
+   * external id or idempotency key continues the wait.
+   *
+   * @example
+   * ```ts
+   * const { run, timedOut } = await client.sessions.startAndWait({ actor: "support", timeout: "30s" });
+   * ```
    */
-  startAndWait(
-    session: NewSession & { timeout?: DurationInput },
+  startAndWait<T extends { readonly id: string } | string, A extends ActorLike | string>(
+    session: NewSession<T, A> & { timeout?: DurationInput },
     options?: CallOptions,
   ): Promise<StartedAndWaited>;
-  /** Newest first. */
+  /**
+   * Newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const session of client.sessions.list({ status: "open" })) console.log(session.id);
+   * ```
+   */
   list(query?: SessionQuery, options?: RequestOptions): PagedList<Session>;
-  /** By its id; an external id is never one. */
+  /**
+   * One session by its id. External ids are not accepted.
+   *
+   * @example
+   * ```ts
+   * const session = await client.sessions.get("sess_01k…");
+   * ```
+   */
   get(id: string, options?: RequestOptions): Promise<Session>;
-  /** The open session of the external id, else the newest. */
+  /**
+   * The open session with the external id, or else the newest one.
+   *
+   * @example
+   * ```ts
+   * const session = await client.sessions.getByExternalId("visitor-1");
+   * ```
+   */
   getByExternalId(externalId: string, options?: RequestOptions): Promise<Session>;
-  /** Changes what is given and leaves the rest. */
+  /**
+   * Changes the given fields only.
+   *
+   * @example
+   * ```ts
+   * await client.sessions.update("sess_01k…", { tags: ["vip"] });
+   * ```
+   */
   update(id: string, changes: SessionChanges, options?: RequestOptions): Promise<Session>;
-  /** Ends the session's input; a run that is under way finishes. Closing a closed session gives it as it is. */
+  /**
+   * Closes the session for input. A live run finishes. Closing a closed session returns it unchanged.
+   *
+   * @example
+   * ```ts
+   * await client.sessions.close("sess_01k…", { reason: "The question is answered" });
+   * ```
+   */
   close(id: string, options?: RequestOptions & { reason?: string }): Promise<Session>;
-  /** Ends the session and asks its run to end. */
+  /**
+   * Ends the session and cancels its run.
+   *
+   * @example
+   * ```ts
+   * await client.sessions.cancel("sess_01k…");
+   * ```
+   */
   cancel(id: string, options?: RequestOptions): Promise<Session>;
-  /** The runs of its turns, newest first. */
+  /**
+   * The runs of its turns, newest first.
+   *
+   * @example
+   * ```ts
+   * for await (const run of client.sessions.runs("sess_01k…")) console.log(run.turn, run.status);
+   * ```
+   */
   runs(id: string, query?: PageQuery, options?: RequestOptions): PagedList<Run>;
-  /** Its streams, each with how many records it has. */
+  /**
+   * The session's streams, each with the number of its records.
+   *
+   * @example
+   * ```ts
+   * for await (const stream of client.sessions.streams("sess_01k…")) console.log(stream.name);
+   * ```
+   */
   streams(id: string, query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
-  /** Appends a record to an input stream. An open session whose run has ended starts its next run by it. */
-  send(session: SessionTarget, data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
-  /** Appends up to 500 records to an input stream, all or none. */
-  sendBatch(
+  /**
+   * Appends a record to an input stream. When the run of an open session has ended, the record starts the next run.
+   * `send<typeof chat>(session, data)` has the types of the actor `chat`.
+   *
+   * @example
+   * ```ts
+   * await client.sessions.send({ externalId: "visitor-1" }, { text: "Hello" });
+   * ```
+   */
+  send<A extends ActorLike = ActorLike, const S extends string = "input">(
     session: SessionTarget,
-    records: readonly NewRecord[],
-    options?: AppendBatchCallOptions,
+    data: SentTo<A, S>,
+    options?: AppendCallOptions & { stream?: S },
+  ): Promise<StreamRecord>;
+  /**
+   * Appends up to 500 records to an input stream, all or none.
+   *
+   * @example
+   * ```ts
+   * await client.sessions.sendBatch("sess_01k…", [{ data: { text: "Hello" } }, { data: { text: "Are you there?" } }]);
+   * ```
+   */
+  sendBatch<A extends ActorLike = ActorLike, const S extends string = "input">(
+    session: SessionTarget,
+    records: readonly NewRecord<SentTo<A, S>>[],
+    options?: AppendBatchCallOptions & { stream?: S },
   ): Promise<StreamRecord[]>;
-  /** Appends a record to an output stream, as its run does. */
+  /**
+   * Appends a record to an output stream, as its run does.
+   *
+   * @example
+   * ```ts
+   * await client.sessions.append("sess_01k…", { text: "An answer" });
+   * ```
+   */
   append(id: string, data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
-  /** Appends up to 500 records to an output stream, all or none. */
+  /**
+   * Appends up to 500 records to an output stream, all or none.
+   *
+   * @example
+   * ```ts
+   * await client.sessions.appendBatch("sess_01k…", [{ data: "one" }, { data: "two" }], { stream: "log" });
+   * ```
+   */
   appendBatch(
     id: string,
     records: readonly NewRecord[],
     options?: AppendBatchCallOptions,
   ): Promise<StreamRecord[]>;
-  /** One page of a stream's records, oldest first; with `wait` it waits for the first one after the cursor. */
+  /**
+   * One page of a stream's records, oldest first. With `wait` it waits for the first record after the cursor.
+   *
+   * @example
+   * ```ts
+   * const { records, nextCursor } = await client.sessions.read("sess_01k…", { stream: "answer" });
+   * ```
+   */
   read(id: string, options?: ReadOptions): Promise<RecordPage>;
-  /** A stream's records, oldest first. With `follow` it goes on over disconnects until the session has ended. */
+  /**
+   * A stream's records, oldest first. With `follow` it reconnects and continues until the session has ended.
+   *
+   * @example
+   * ```ts
+   * for await (const record of client.sessions.records<{ text: string }>("sess_01k…", { follow: true })) show(record.data.text);
+   * ```
+   */
   records<Data = unknown>(id: string, options?: RecordsOptions): AsyncGenerator<RecordOf<Data>>;
-  /** A session at hand. Nothing is asked before its methods are called. */
-  open(session: SessionTarget | Session): SessionHandle;
+  /**
+   * A handle of a session. It sends no request before you call its methods. `open<typeof chat>(session)` has the types
+   * of the actor `chat`.
+   *
+   * @example
+   * ```ts
+   * const session = client.sessions.open({ externalId: "visitor-1" });
+   * await session.send({ text: "Hello" });
+   * ```
+   */
+  open<A extends ActorLike = ActorLike>(session: SessionTarget | Session): SessionHandle<A>;
 };
 
 const DEFAULT_WAIT_MS = 60_000;
@@ -103,12 +237,13 @@ function startAndWait(
 ): Promise<StartedAndWaited> {
   const waitMs = timeout === undefined ? DEFAULT_WAIT_MS : toMilliseconds(timeout, "timeout");
   const wire = timeout === undefined ? {} : { timeout: toWireDuration(timeout, "timeout") };
-  return transport.request({
+  const timeoutMs = transport.config.timeoutMs + waitMs;
+  return transport.ask(startedAndWaitedShape, {
     method: "POST",
     path: "/api/sessions/start-and-wait",
-    body: { json: { ...toWireSession(session), ...wire } },
-    repeatable: session.idempotencyKey !== undefined,
-    timeoutMs: transport.config.timeoutMs + waitMs,
+    body: { json: { ...toWireSession(withKey(session, { ...transport.config, timeoutMs })), ...wire } },
+    repeatable: true,
+    requestTimeout: timeoutMs,
     ...callOptions(options),
   });
 }
@@ -127,14 +262,15 @@ function records<Data>(
 
 export function createSessionsApi(transport: Transport): SessionsApi {
   const get = (path: string, options: RequestOptions): Promise<Session> =>
-    transport.request({ method: "GET", path, ...options });
+    transport.ask(sessionShape, { method: "GET", path, ...options });
   /** For what has no second effect when it is done again. */
   const change = (
     method: ApiRequest["method"],
     path: string,
     json: object,
     options: RequestOptions,
-  ): Promise<Session> => transport.request({ method, path, body: { json }, repeatable: true, ...options });
+  ): Promise<Session> =>
+    transport.ask(sessionShape, { method, path, body: { json }, repeatable: true, ...options });
   const input = (target: SessionTarget, { stream = "input" }: AppendBatchCallOptions): string =>
     streamPath("/api", target, "input", stream);
   const output = (id: string, { stream = "output" }: AppendBatchCallOptions): string =>
@@ -142,17 +278,17 @@ export function createSessionsApi(transport: Transport): SessionsApi {
 
   const api: SessionsApi = {
     create: (session, options = {}) =>
-      transport.request({
+      transport.ask(sessionShape, {
         method: "POST",
         path: "/api/sessions",
-        body: { json: toWireSession(session) },
-        repeatable: session.idempotencyKey !== undefined,
+        body: { json: toWireSession(withKey(session, transport.config)) },
+        repeatable: true,
         ...callOptions(options),
       }),
     startAndWait: (session, options = {}) => startAndWait(transport, session, options),
     list: ({ externalId, status, task, actor, tag, ...query } = {}, options = {}) => {
       const filters = { external_id: externalId, status, task, actor, tag };
-      return listOf(transport, "/api/sessions", "sessions", { ...query, filters }, options);
+      return listOf(transport, sessionShape, "/api/sessions", "sessions", { ...query, filters }, options);
     },
     get: (id, options = {}) => get(sessionPath("/api", id), options),
     getByExternalId: (externalId, options = {}) => get(sessionPath("/api", { externalId }), options),
@@ -162,12 +298,13 @@ export function createSessionsApi(transport: Transport): SessionsApi {
       change("POST", sessionPath("/api", id, "/close"), reason === undefined ? {} : { reason }, options),
     cancel: (id, options = {}) => change("POST", sessionPath("/api", id, "/cancel"), {}, options),
     runs: (id, query = {}, options = {}) =>
-      listOf(transport, sessionPath("/api", id, "/runs"), "runs", query, options),
+      listOf(transport, runShape, sessionPath("/api", id, "/runs"), "runs", query, options),
     streams: (id, query = {}, options = {}) =>
-      listOf(transport, sessionPath("/api", id, "/streams"), "streams", query, options),
-    send: (target, data, options = {}) => appendRecord(transport, input(target, options), data, options),
+      listOf(transport, streamShape, sessionPath("/api", id, "/streams"), "streams", query, options),
+    send: (target, data, options = {}) =>
+      appendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>
-      appendRecords(transport, input(target, options), batch, options),
+      appendRecords(transport, input(target, options), batch, withKey(options, transport.config)),
     append: (id, data, options = {}) => appendRecord(transport, output(id, options), data, options),
     appendBatch: (id, batch, options = {}) => appendRecords(transport, output(id, options), batch, options),
     read: (id, options = {}) => readRecords(transport, id, options),

@@ -1,9 +1,14 @@
-import type { Run } from "@keelson/contract";
+import type { Run } from "./resources.ts";
 import { LIMITS } from "@keelson/contract/plain";
+import type { DurationInput } from "../duration-input.ts";
+import { toRequestText } from "../json-text.ts";
 import { createStartSender, loneRequest, type Waiting } from "./start-requests.ts";
 import type { Transport } from "./transport.ts";
+import { runShape } from "./wire-shapes.ts";
 
-export type Start = { task: string; body: object; signal?: AbortSignal; timeoutMs?: number };
+export type Start = { task: string; body: object; signal?: AbortSignal; requestTimeout?: DurationInput };
+
+export type StartLane = (start: Start) => Promise<Run>;
 
 /** Requests under way at once; what is called meanwhile is the next batch. */
 const IN_FLIGHT = 2;
@@ -53,11 +58,9 @@ function createWaiting(
  * Coalesces concurrent starts. A lone start goes out at once through its own route; what is called in the same tick,
  * or while two requests are under way, shares the next batch. Each caller gets its own run or error as if it had
  * been alone.
- *
- * One lane holds only starts that may be repeated (they carry an idempotency key) or only starts that may not.
  */
-export function createStartLane(transport: Transport, repeatable: boolean): (start: Start) => Promise<Run> {
-  const send = createStartSender(transport, repeatable);
+export function createStartLane(transport: Transport): StartLane {
+  const send = createStartSender(transport);
   let waiting: Waiting[] = [];
   let inFlight = 0;
   let scheduled = false;
@@ -86,15 +89,15 @@ export function createStartLane(transport: Transport, repeatable: boolean): (sta
 
   return (start) =>
     new Promise((resolve, reject) => {
-      const { task, body, signal, timeoutMs } = start;
+      const { task, body, signal, requestTimeout } = start;
       signal?.throwIfAborted();
-      const text = JSON.stringify(body);
-      if (timeoutMs === undefined) {
+      const text = toRequestText(body);
+      if (requestTimeout === undefined) {
         enqueue(createWaiting(start, text, resolve, reject));
         return;
       }
       // A time limit of its own cannot be kept in a request shared with others.
-      const own = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
-      resolve(transport.request<Run>({ ...loneRequest(task, text, repeatable), ...own }));
+      const own = signal === undefined ? { requestTimeout } : { requestTimeout, signal };
+      resolve(transport.ask(runShape, { ...loneRequest(task, text), ...own }));
     });
 }

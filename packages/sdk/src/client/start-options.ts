@@ -3,7 +3,7 @@ import { toWireDuration, type DurationInput } from "../duration-input.ts";
 import type { Queue } from "../queue.ts";
 import { toWireRetry, type RetryOptions } from "../retry-options.ts";
 
-/** How a run starts; what is absent comes from the task's declaration. */
+/** The options of a start. The task's declaration has the defaults. */
 export type StartOptions = {
   /**
    * The workspace that the run works in. Without one, a run whose task declares a `sandbox` gets a workspace of its own.
@@ -31,13 +31,16 @@ export type StartOptions = {
   tags?: readonly string[];
   /** Start the code of this deployment instead of the current one. */
   deploymentVersion?: string;
-  /** A second start with the same key and body gives the first one's run. Without a key a start whose answer is lost is not repeated. */
+  /**
+   * A repeated start with the same key and body returns the first run. By default the client makes a key, so that it can
+   * repeat the start safely.
+   */
   idempotencyKey?: string;
   /** How long the key is remembered, up to 30 days. Default 24 h. */
   idempotencyKeyTtl?: DurationInput;
 };
 
-/** The body of a start. Throws a RangeError for a duration that is none. */
+/** The body of a start. Throws a UsageError for an invalid duration. */
 export function toWireStart(payload: unknown, options: StartOptions): StartTask {
   const body: StartTask = {};
   if (payload !== undefined) body.payload = payload;

@@ -1,9 +1,13 @@
-import type { Run, StartBatchResult } from "@keelson/contract";
-import { errorOf, KeelsonError } from "./errors.ts";
+import type { Run, StartBatchResult } from "./resources.ts";
+import { errorOf, ApiError } from "./errors.ts";
 import type { ApiRequest } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
+import { runShape, startBatchResultShape } from "./wire-shapes.ts";
 
-/** A start that waits for its request; its body was encoded when it was called, so that later changes of the payload do not count. */
+/**
+ * A start that waits for its request; its body was encoded when it was called, so that later changes of the payload do
+ * not count.
+ */
 export type Waiting = {
   task: string;
   text: string;
@@ -14,15 +18,15 @@ export type Waiting = {
   reject: (error: unknown) => void;
 };
 
-/** A start's own request. */
-export const loneRequest = (task: string, text: string, repeatable: boolean): ApiRequest => ({
+/** A start's own request. Each start has a key, so that it may be repeated. */
+export const loneRequest = (task: string, text: string): ApiRequest => ({
   method: "POST",
   path: `/v1/tasks/${encodeURIComponent(task)}/start`,
   body: { text },
-  repeatable,
+  repeatable: true,
 });
 
-const batchRequest = (starts: readonly Waiting[], repeatable: boolean): ApiRequest => {
+const batchRequest = (starts: readonly Waiting[]): ApiRequest => {
   const items = starts.map(({ task, text }) => {
     const rest = text === "{}" ? "}" : `,${text.slice(1)}`;
     return `{"task":${JSON.stringify(task)}${rest}`;
@@ -31,20 +35,20 @@ const batchRequest = (starts: readonly Waiting[], repeatable: boolean): ApiReque
     method: "POST",
     path: "/v1/tasks/start-batch",
     body: { text: `{"starts":[${items.join(",")}]}` },
-    repeatable,
+    repeatable: true,
   };
 };
 
 /** Whether the request was refused as a whole for its shape or size: nothing of it took effect. */
 const refusedWhole = (error: unknown): boolean =>
-  error instanceof KeelsonError && (error.status === 400 || error.status === 413);
+  error instanceof ApiError && (error.status === 400 || error.status === 413);
 
-function toError(result: StartBatchResult["results"][number] | undefined): KeelsonError {
+function toError(result: StartBatchResult["results"][number] | undefined): ApiError {
   if (!result?.error) {
     const message = "The server's answer to a batch does not fit its starts";
-    return new KeelsonError({ code: "unexpected_response", message, outcomeUnknown: true });
+    return new ApiError({ code: "unexpected_response", message, outcomeUnknown: true });
   }
-  const outcomeUnknown = result.status >= 500 && result.status !== 501;
+  const outcomeUnknown = result.status >= 500 && result.status !== 501 && result.status !== 507;
   return errorOf(result.status, result.error, { outcomeUnknown });
 }
 
@@ -52,13 +56,10 @@ function toError(result: StartBatchResult["results"][number] | undefined): Keels
  * Sends starts in one request and settles each as if it had been sent alone. A batch that is refused as a whole is
  * halved until the starts at fault stand alone.
  */
-export function createStartSender(
-  transport: Transport,
-  repeatable: boolean,
-): (starts: readonly Waiting[]) => Promise<void> {
+export function createStartSender(transport: Transport): (starts: readonly Waiting[]) => Promise<void> {
   async function sendAlone(start: Waiting): Promise<void> {
     try {
-      start.resolve(await transport.request<Run>(loneRequest(start.task, start.text, repeatable)));
+      start.resolve(await transport.ask(runShape, loneRequest(start.task, start.text)));
     } catch (error) {
       start.reject(error);
     }
@@ -68,7 +69,7 @@ export function createStartSender(
     const [only] = starts;
     if (starts.length === 1 && only !== undefined) return sendAlone(only);
     try {
-      const { results } = await transport.request<StartBatchResult>(batchRequest(starts, repeatable));
+      const { results } = await transport.ask(startBatchResultShape, batchRequest(starts));
       starts.forEach((start, i) => {
         const result = results[i];
         if (result?.run) start.resolve(result.run);

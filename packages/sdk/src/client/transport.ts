@@ -1,21 +1,29 @@
 import { API_VERSION, HEADERS } from "@keelson/contract/plain";
 import { SDK_VERSION } from "../version.ts";
+import { fromWire, type CamelCased, type Shape } from "./camel-cased.ts";
 import { sleep } from "./clock.ts";
+import type { Access } from "./access.ts";
 import type { ClientConfig } from "./config.ts";
-import { AuthenticationError, KeelsonError } from "./errors.ts";
-import { exchange, type ApiRequest } from "./exchange.ts";
+import { AuthenticationError, ApiError } from "./errors.ts";
+import { exchange, timeoutOf, type ApiRequest } from "./exchange.ts";
 import { nodeSend, sendByFetch, type HttpResponse } from "./http-send.ts";
 import { parseBody, responseError } from "./read-response.ts";
 import { backoffMs, mayRepeat } from "./retry.ts";
 
 export type Transport = {
   config: ClientConfig;
-  /** The value of the answer's JSON. */
-  request<T>(request: ApiRequest): Promise<T>;
+  /** The value of the answer's JSON, as the wire spells it. */
+  request(request: ApiRequest): Promise<unknown>;
+  /** The answer, as the SDK spells it. */
+  ask<T>(shape: Shape<T>, request: ApiRequest): Promise<CamelCased<T>>;
+  /** A value of the wire, as the SDK spells it. */
+  read<T>(shape: Shape<T>, value: unknown): CamelCased<T>;
   /** The answer's body as it is. */
   requestBytes(request: ApiRequest): Promise<Uint8Array>;
-  /** What every request carries. `renew` says that the last credential was refused. */
-  headers(renew?: boolean): Promise<Record<string, string>>;
+  /** Where the next request goes and what it carries. `renew` says that the last credential was refused. */
+  reach(renew?: boolean): Promise<{ url: string; headers: Record<string, string> }>;
+  /** Whose the next request is: those of different owners are never sent as one. */
+  owner(): object;
   /** Whether there may be another credential in place of one that was refused. */
   renewable: boolean;
   fetch: typeof globalThis.fetch;
@@ -32,41 +40,45 @@ export function withQuery(path: string, query: ApiRequest["query"] = {}): string
   return text === "" ? path : `${path}?${text}`;
 }
 
-/** Asked at each try; null sends none. One that is renewable is asked once more when what it gave was refused. */
+/** Asked at each try. One that is renewable is asked once more when the credential that it gave was refused. */
 export type Credential = {
   renewable: boolean;
-  get: (renew: boolean) => string | null | Promise<string | null>;
+  get: (renew: boolean) => Access | Promise<Access>;
+  /** Absent: all requests are of one owner. */
+  owner?: () => object;
 };
 
-/** Requests with retries, and what a stream needs to be opened by itself. */
+/** Requests with retries, and what a stream needs to be opened on its own. */
 export function createTransport(
   config: ClientConfig,
-  credential: Credential = { renewable: false, get: () => config.apiKey },
+  { renewable, get, owner = () => config }: Credential,
 ): Transport {
-  const { renewable } = credential;
   const send =
     config.fetch === null ? (nodeSend() ?? sendByFetch(globalThis.fetch)) : sendByFetch(config.fetch);
-  const headers = async (renew = false): Promise<Record<string, string>> => {
-    const text = await credential.get(renew);
-    return {
-      ...(text === null ? {} : { authorization: `Bearer ${text}` }),
+  const reach: Transport["reach"] = async (renew = false) => {
+    const { url, apiKey } = await get(renew);
+    const headers = {
+      ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
       [HEADERS.apiVersion]: API_VERSION,
       [HEADERS.sdkVersion]: SDK_VERSION,
       accept: "application/json",
       ...config.headers,
     };
+    return { url, headers };
   };
 
   async function answerTo(request: ApiRequest): Promise<HttpResponse> {
-    const url = config.url + withQuery(request.path, request.query);
-    const timeoutMs = request.timeoutMs ?? config.timeoutMs;
+    const path = withQuery(request.path, request.query);
+    const timeoutMs = timeoutOf(config, request);
     const repeatable =
       request.repeatable ?? (request.method !== "POST" || request.idempotencyKey !== undefined);
     let renew = false;
     for (let attempt = 1; ;) {
       try {
-        const response = await exchange(request, { url, headers: await headers(renew), timeoutMs, send });
-        if (response.status >= 400) throw responseError(response, request.method !== "GET");
+        const { url, headers } = await reach(renew);
+        const response = await exchange(request, { url: url + path, headers, timeoutMs, send });
+        if (response.status >= 400)
+          throw responseError(response, request.method !== "GET", config.wireObjects);
         return response;
       } catch (error) {
         if (renewable && !renew && error instanceof AuthenticationError) {
@@ -74,7 +86,7 @@ export function createTransport(
           continue;
         }
         if (attempt > config.maxRetries || !mayRepeat(error, repeatable)) throw error;
-        const retryAfterMs = error instanceof KeelsonError ? error.retryAfterMs : null;
+        const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : null;
         await sleep(backoffMs(attempt, retryAfterMs), request.signal);
         attempt += 1;
         renew = false;
@@ -82,11 +94,17 @@ export function createTransport(
     }
   }
 
+  const request = async (asked: ApiRequest): Promise<unknown> => parseBody(await answerTo(asked));
+  const read: Transport["read"] = (shape, value) => fromWire(shape, value, config.wireObjects);
+
   return {
     config,
-    request: async <T>(request: ApiRequest) => parseBody(await answerTo(request)) as T,
+    request,
+    ask: async (shape, asked) => read(shape, await request(asked)),
+    read,
     requestBytes: async (request) => (await answerTo(request)).body,
-    headers,
+    reach,
+    owner,
     renewable,
     fetch: config.fetch ?? globalThis.fetch.bind(globalThis),
   };

@@ -1,11 +1,12 @@
+import { toMilliseconds, type DurationInput } from "../duration-input.ts";
 import { TimeoutError } from "./errors.ts";
 import { followStream } from "./follow-stream.ts";
 import { withQuery, type Transport } from "./transport.ts";
 
 /** Options of waiting for a process. */
 export type ProcessWaitOptions = {
-  /** Give up after this long with a TimeoutError; the process goes on. Default: never. */
-  timeoutMs?: number;
+  /** Reject with a TimeoutError after this time; the process continues. Default: never. */
+  timeout?: DurationInput;
   /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
 };
@@ -17,14 +18,15 @@ const PAST_THE_END = "999999999999999";
 export async function untilProcessEnded(
   transport: Transport,
   outputPath: string,
-  { timeoutMs, signal }: ProcessWaitOptions,
+  { timeout, signal }: ProcessWaitOptions,
 ): Promise<void> {
+  const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, "timeout");
   const controller = new AbortController();
   const onAbort = (): void => controller.abort(signal?.reason);
   signal?.throwIfAborted();
   signal?.addEventListener("abort", onAbort, { once: true });
   const giveUp = (): void => {
-    const message = `The process has not ended within ${timeoutMs} ms; it goes on`;
+    const message = `The process has not ended within ${timeoutMs} ms; it continues`;
     controller.abort(new TimeoutError({ code: "timeout", message }));
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);

@@ -1,14 +1,17 @@
-import type { Run } from "@keelson/contract";
+import { toMilliseconds, type DurationInput } from "../duration-input.ts";
+import type { Run } from "./resources.ts";
 import { isTerminalRunStatus } from "@keelson/contract/plain";
 import { sleep } from "./clock.ts";
-import { AuthenticationError, KeelsonError, NotFoundError, PermissionError, TimeoutError } from "./errors.ts";
+import { AuthenticationError, ApiError, NotFoundError, PermissionError, TimeoutError } from "./errors.ts";
 import { followStream } from "./follow-stream.ts";
 import type { Transport } from "./transport.ts";
+import { KeelsonError } from "../keelson-error.ts";
+import { runShape } from "./wire-shapes.ts";
 
 /** Options of `runs.wait()`. */
 export type WaitOptions = {
-  /** Give up after this long with a TimeoutError; the run goes on. Default: never. */
-  timeoutMs?: number;
+  /** Reject with a TimeoutError after this time; the run continues. Default: never. */
+  timeout?: DurationInput;
   /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Reject with a RunFailedError when the run ends otherwise than succeeded. Default false. */
@@ -16,7 +19,7 @@ export type WaitOptions = {
 };
 
 /** The run of a `wait` with `throwOnFailure` ended otherwise than succeeded. */
-export class RunFailedError extends Error {
+export class RunFailedError extends KeelsonError {
   override readonly name: string = "RunFailedError";
   /** The run as it ended. */
   readonly run: Run;
@@ -31,12 +34,12 @@ const FIRST_POLL_MS = 250;
 const LAST_POLL_MS = 5_000;
 /** Connections in a row that brought nothing before streams are given up for asking. */
 const STREAM_TRIES = 3;
-/** Questions in a row without an answer, each of them repeated by itself, before the wait gives up: about a minute. */
+/** Questions in a row without an answer, each of them repeated on its own, before the wait gives up: about a minute. */
 const POLL_TRIES = 10;
 
 /** Whether the answer would be the same to every further question. */
 const isFinal = (error: unknown): boolean =>
-  !(error instanceof KeelsonError) ||
+  !(error instanceof ApiError) ||
   error instanceof NotFoundError ||
   error instanceof AuthenticationError ||
   error instanceof PermissionError;
@@ -49,7 +52,10 @@ async function followToEnd(transport: Transport, id: string, signal: AbortSignal
   }
 }
 
-/** Reads the run's events to their end; when streams do not get through (a proxy, the limit of connections), asks again and again. */
+/**
+ * Reads the run's events to their end; when streams do not get through (a proxy, the limit of connections), asks again
+ * and again.
+ */
 async function untilEnded(transport: Transport, id: string, signal: AbortSignal): Promise<Run> {
   try {
     await followToEnd(transport, id, signal);
@@ -60,7 +66,7 @@ async function untilEnded(transport: Transport, id: string, signal: AbortSignal)
   for (let delayMs = FIRST_POLL_MS; ; delayMs = Math.min(LAST_POLL_MS, delayMs * 1.5)) {
     try {
       const path = `/v1/runs/${encodeURIComponent(id)}`;
-      const run = await transport.request<Run>({ method: "GET", path, signal });
+      const run = await transport.ask(runShape, { method: "GET", path, signal });
       if (isTerminalRunStatus(run.status)) return run;
       failures = 0;
     } catch (error) {
@@ -76,12 +82,13 @@ export async function waitForRun(transport: Transport, id: string, options: Wait
   const onAbort = (): void => controller.abort(options.signal?.reason);
   options.signal?.throwIfAborted();
   options.signal?.addEventListener("abort", onAbort, { once: true });
-  const { timeoutMs } = options;
+  const { timeout } = options;
+  const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, "timeout");
   const giveUp = (): void =>
     controller.abort(
       new TimeoutError({
         code: "timeout",
-        message: `Run ${id} has not ended within ${timeoutMs} ms; it goes on`,
+        message: `Run ${id} has not ended within ${timeoutMs} ms; it continues`,
       }),
     );
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);

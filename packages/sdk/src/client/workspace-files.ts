@@ -1,10 +1,12 @@
-import type { FileEntry, WrittenFile } from "@keelson/contract";
+import type { FileEntry, WrittenFile } from "./resources.ts";
 import { bytesOf } from "./base64.ts";
 import type { ApiRequest, RequestOptions } from "./exchange.ts";
 import { listOf } from "./fetch-page.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { Transport } from "./transport.ts";
 import { workspacePath } from "./workspace-path.ts";
+import { UsageError } from "../keelson-error.ts";
+import { fileEntryShape, writtenFileShape } from "./wire-shapes.ts";
 
 /** Which version is read. */
 export type FileVersion = {
@@ -31,7 +33,7 @@ type Precondition = {
 /** Options of writing a file. */
 export type FileWriteOptions = RequestOptions &
   Precondition & {
-    /** Only when there is no such file yet, else it is a BadRequestError `precondition_failed`. */
+    /** Write only when the file does not exist; otherwise reject with a BadRequestError `precondition_failed`. */
     ifAbsent?: boolean;
     /** Permission bits in octal, such as `755`. Default: as they are, else `644`. */
     mode?: string;
@@ -39,20 +41,54 @@ export type FileWriteOptions = RequestOptions &
 
 /**
  * The files of a workspace's versions; no machine is needed. Paths are relative to the workspace's root, `/`-separated.
- * What is not there is a NotFoundError, a path that cannot be a BadRequestError `invalid_path`.
+ * A missing file rejects with a NotFoundError, and an invalid path with a BadRequestError `invalid_path`.
  */
 export type WorkspaceFilesApi = {
-  /** The direct children of a directory, by default of the root, by name. All pages are of one version. */
+  /**
+   * The direct children of a directory, by default of the root, ordered by name. All pages show the same version.
+   *
+   * @example
+   * ```ts
+   * for await (const entry of client.workspaces.files.list("ws_01k…", "src")) console.log(entry.path);
+   * ```
+   */
   list(workspaceId: string, path?: string, options?: FileListOptions): PagedList<FileEntry>;
-  /** A file, directory or symbolic link; links are not followed. */
+  /**
+   * A file, directory or symbolic link; links are not followed.
+   *
+   * @example
+   * ```ts
+   * const { sizeBytes } = await client.workspaces.files.stat("ws_01k…", "package.json");
+   * ```
+   */
   stat(workspaceId: string, path: string, options?: RequestOptions & FileVersion): Promise<FileEntry>;
-  /** A file's content, in memory. A BadRequestError for a directory, a link, and a range after the end. */
+  /**
+   * A file's content in memory. Rejects with a BadRequestError for a directory, a link, and a range after the end.
+   *
+   * @example
+   * ```ts
+   * const bytes = await client.workspaces.files.read("ws_01k…", "logo.png");
+   * ```
+   */
   read(workspaceId: string, path: string, options?: FileReadOptions): Promise<Uint8Array>;
-  /** As `read`, decoded as UTF-8. */
+  /**
+   * As `read`, decoded as UTF-8.
+   *
+   * @example
+   * ```ts
+   * const text = await client.workspaces.files.readText("ws_01k…", "README.md");
+   * ```
+   */
   readText(workspaceId: string, path: string, options?: FileReadOptions): Promise<string>;
   /**
-   * Writes up to 64 MiB as a new version, with the directories that are missing; the same content again makes none. A
-   * ConflictError `workspace_busy` while the workspace is live: stop it first, or write by a command.
+   * Writes a file of up to 64 MiB as a new version, and creates missing directories. The same content makes no new
+   * version. Rejects with a ConflictError `workspace_busy` while the workspace is live: stop it first, or write with a
+   * command.
+   *
+   * @example
+   * ```ts
+   * await client.workspaces.files.write("ws_01k…", "notes.md", "Hello");
+   * ```
    */
   write(
     workspaceId: string,
@@ -60,20 +96,27 @@ export type WorkspaceFilesApi = {
     content: string | Uint8Array,
     options?: FileWriteOptions,
   ): Promise<WrittenFile>;
-  /** Removes a file or link, as a new version. A ConflictError `workspace_busy` while the workspace is live. */
+  /**
+   * Removes a file or link as a new version. Rejects with a ConflictError `workspace_busy` while the workspace is live.
+   *
+   * @example
+   * ```ts
+   * await client.workspaces.files.delete("ws_01k…", "notes.md");
+   * ```
+   */
   delete(workspaceId: string, path: string, options?: RequestOptions & Precondition): Promise<WrittenFile>;
 };
 
 const sourceOf = (versionId: string | undefined): ApiRequest["query"] =>
   versionId === undefined ? {} : { source: "version", version_id: versionId };
 
-/** Throws a RangeError: HTTP has no words for an empty or a negative range. */
+/** Throws a UsageError: HTTP has no words for an empty or a negative range. */
 function rangeHeader(range: FileReadOptions["range"]): Record<string, string> {
   if (range === undefined) return {};
   const { start, end } = range;
   const isWhole = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
   if (!isWhole(start) || (end !== undefined && !(isWhole(end) && end > start)))
-    throw new RangeError(`range must be whole numbers with 0 <= start < end, not ${start} to ${end}`);
+    throw new UsageError(`range must be whole numbers with 0 <= start < end, not ${start} to ${end}`);
   return { range: `bytes=${start}-${end === undefined ? "" : end - 1}` };
 }
 
@@ -111,10 +154,10 @@ export function createWorkspaceFilesApi(transport: Transport): WorkspaceFilesApi
         ...(cursor !== undefined && { cursor }),
         filters,
       };
-      return listOf(transport, workspacePath(workspaceId, "/files"), "files", query, options);
+      return listOf(transport, fileEntryShape, workspacePath(workspaceId, "/files"), "files", query, options);
     },
     stat: (workspaceId, path, { versionId, ...options } = {}) =>
-      transport.request({
+      transport.ask(fileEntryShape, {
         method: "GET",
         path: workspacePath(workspaceId, "/files/stat"),
         query: { path, ...sourceOf(versionId) },
@@ -124,7 +167,7 @@ export function createWorkspaceFilesApi(transport: Transport): WorkspaceFilesApi
     readText: async (workspaceId, path, options = {}) =>
       new TextDecoder().decode(await read(workspaceId, path, options)),
     write: (workspaceId, path, data, { mode, ifDigest, ifAbsent, ...options } = {}) =>
-      transport.request({
+      transport.ask(writtenFileShape, {
         method: "PUT",
         path: content(workspaceId),
         query: { path, mode },
@@ -133,7 +176,7 @@ export function createWorkspaceFilesApi(transport: Transport): WorkspaceFilesApi
         ...options,
       }),
     delete: (workspaceId, path, { ifDigest, ...options } = {}) =>
-      transport.request({
+      transport.ask(writtenFileShape, {
         method: "DELETE",
         path: content(workspaceId),
         query: { path },

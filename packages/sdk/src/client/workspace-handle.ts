@@ -10,7 +10,18 @@ type Bound<Call> = Call extends (workspaceId: string, ...rest: infer Rest) => in
   : never;
 type AllBound<Api> = { readonly [Name in keyof Api]: Bound<Api[Name]> };
 
-const OWN_CALLS = ["get", "update", "delete", "materialize", "connect", "stop", "exec", "pty"] as const;
+const OWN_CALLS = [
+  "get",
+  "update",
+  "delete",
+  "materialize",
+  "connect",
+  "stop",
+  "recover",
+  "discard",
+  "exec",
+  "pty",
+] as const;
 type OwnCall = (typeof OWN_CALLS)[number];
 
 /** One workspace: the calls of `client.workspaces` without its id. */

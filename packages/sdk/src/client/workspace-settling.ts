@@ -1,18 +1,19 @@
-import type { Workspace } from "@keelson/contract";
+import type { Materialization, Workspace } from "./resources.ts";
+import { toMilliseconds, type DurationInput } from "../duration-input.ts";
 import { ConflictError, TimeoutError } from "./errors.ts";
 import type { CallOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 import { workspacePath } from "./workspace-path.ts";
+import { workspaceShape } from "./wire-shapes.ts";
 
 /** Options of what waits until a workspace is on its machine, or off it. */
 export type SettleOptions = Pick<CallOptions, "signal"> & {
-  /** Give up after this long with a TimeoutError; what was asked for goes on. Default two minutes. */
-  timeoutMs?: number;
+  /** Reject with a TimeoutError after this time; the server continues. Default two minutes. */
+  timeout?: DurationInput;
 };
 
-const DEFAULT_TIMEOUT_MS = 120_000;
 /** The server answers within this, settled or not. */
-const SERVER_WAIT_MS = 30_000;
+export const SERVER_WAIT_MS = 30_000;
 
 /** Asks again until the workspace is as it was asked to be. */
 async function settle(
@@ -20,18 +21,19 @@ async function settle(
   id: string,
   verb: "connect" | "stop",
   isSettled: (workspace: Workspace) => boolean,
-  { signal: outer, timeoutMs = DEFAULT_TIMEOUT_MS }: SettleOptions,
+  { signal: outer, timeout = "2m" }: SettleOptions,
 ): Promise<Workspace> {
+  const timeoutMs = toMilliseconds(timeout, "timeout");
   const limit = AbortSignal.timeout(timeoutMs);
   const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
   try {
     for (;;) {
-      const workspace = await transport.request<Workspace>({
+      const workspace = await transport.ask(workspaceShape, {
         method: "POST",
         path: workspacePath(id, `/${verb}`),
         body: { json: {} },
         repeatable: true,
-        timeoutMs: transport.config.timeoutMs + SERVER_WAIT_MS,
+        requestTimeout: transport.config.timeoutMs + SERVER_WAIT_MS,
         signal,
       });
       if (isSettled(workspace)) return workspace;
@@ -41,13 +43,23 @@ async function settle(
     const what = verb === "connect" ? "live" : "stopped";
     throw new TimeoutError({
       code: "timeout",
-      message: `Workspace ${id} is not ${what} within ${timeoutMs} ms; it goes on`,
+      message: `Workspace ${id} is not ${what} within ${timeoutMs} ms; it continues`,
       cause,
     });
   }
 }
 
+function uncommitted(id: string, materialization: Materialization): ConflictError {
+  const reason = materialization.error?.message ?? "it did not say why.";
+  return new ConflictError({
+    code: "invalid_state",
+    message: `The worker of workspace ${id} holds files that it could not commit: ${reason} Recover or discard them`,
+    details: { materialization },
+  });
+}
+
 function isLive({ id, materialization }: Workspace): boolean {
+  if (materialization?.status === "uncommitted") throw uncommitted(id, materialization);
   if (materialization?.status !== "failed") return materialization?.status === "live";
   const reason = materialization.error?.message ?? "its machine did not say why";
   throw new ConflictError({
@@ -57,8 +69,17 @@ function isLive({ id, materialization }: Workspace): boolean {
   });
 }
 
-const isOff = ({ materialization }: Workspace): boolean =>
-  materialization === null || materialization.status === "stopped" || materialization.status === "failed";
+/**
+ * Whether the worker has ended what was to stop. A workspace that is wanted again shows its next materialization, which is not
+ * to be stopped as well.
+ *
+ * @throws ConflictError when its worker holds what it could not commit: it stays so until somebody does something.
+ */
+function isOff({ id, materialization }: Workspace): boolean {
+  if (materialization === null) return true;
+  if (materialization.status === "uncommitted") throw uncommitted(id, materialization);
+  return materialization.status !== "stopping";
+}
 
 export const connectWorkspace = (
   transport: Transport,

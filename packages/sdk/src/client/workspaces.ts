@@ -1,7 +1,7 @@
-import type { Workspace } from "@keelson/contract";
+import type { Workspace } from "./resources.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { createExecsApi, startExec, type ExecHandle, type ExecOptions, type ExecsApi } from "./execs.ts";
-import { callOptions, type CallOptions, type RequestOptions } from "./exchange.ts";
+import { callOptions, timeoutOf, type CallOptions, type RequestOptions } from "./exchange.ts";
 import { listOf } from "./fetch-page.ts";
 import { createWorkspaceAt, type NewWorkspace as NewOfSandbox } from "./new-workspace.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
@@ -10,18 +10,19 @@ import type { Transport } from "./transport.ts";
 import { createWorkspaceFilesApi, type WorkspaceFilesApi } from "./workspace-files.ts";
 import { createWorkspaceHandle, type WorkspaceHandle } from "./workspace-handle.ts";
 import { workspacePath } from "./workspace-path.ts";
-import { connectWorkspace, stopWorkspace, type SettleOptions } from "./workspace-settling.ts";
+import { connectWorkspace, SERVER_WAIT_MS, stopWorkspace, type SettleOptions } from "./workspace-settling.ts";
 import { createWorkspaceVersionsApi, type WorkspaceVersionsApi } from "./workspace-versions.ts";
+import { workspaceShape } from "./wire-shapes.ts";
 
 export type { SettleOptions } from "./workspace-settling.ts";
 
-/** What a workspace is made with. */
+/** The options of a new workspace. */
 export type NewWorkspace = NewOfSandbox & {
   /** A declared sandbox or its id. Default: that of the forked workspace, else `default`. */
   sandbox?: Sandbox | string;
 };
 
-/** What is given replaces what was. */
+/** Only the given fields are replaced. */
 export type WorkspaceChanges = {
   /** In place of all metadata there is. */
   metadata?: Record<string, unknown>;
@@ -40,42 +41,142 @@ export type WorkspaceQuery = PageQuery & {
 };
 
 /**
- * Workspaces: files that are kept, version by version, and machines they are put on while something runs in them. An exec
- * or a PTY puts its workspace on a machine by itself; idle ones are taken off again, and nothing is lost by it.
+ * Workspaces: versioned files, which are placed on a machine while a program uses them. An exec or a PTY starts its
+ * workspace on a machine. Idle workspaces are committed and stopped.
  */
 export type WorkspacesApi = {
-  /** A ConflictError `already_exists` when an active workspace has the external id. */
+  /**
+   * Creates a workspace. Rejects with a ConflictError `already_exists` when an active workspace has the external id.
+   *
+   * @example
+   * ```ts
+   * const workspace = await client.workspaces.create({ externalId: "issue-7", tags: ["agent"] });
+   * ```
+   */
   create(workspace?: NewWorkspace, options?: CallOptions): Promise<Workspace>;
-  /** Newest first, without deleted ones. */
+  /**
+   * The workspaces, newest first, without deleted ones.
+   *
+   * @example
+   * ```ts
+   * for await (const workspace of client.workspaces.list({ tag: "agent" })) console.log(workspace.id);
+   * ```
+   */
   list(query?: WorkspaceQuery, options?: RequestOptions): PagedList<Workspace>;
-  /** One workspace; a NotFoundError when there is none. */
+  /**
+   * One workspace. Rejects with a NotFoundError when it does not exist.
+   *
+   * @example
+   * ```ts
+   * const workspace = await client.workspaces.get("ws_01k…");
+   * ```
+   */
   get(id: string, options?: RequestOptions): Promise<Workspace>;
-  /** Changes what is given and leaves the rest. */
+  /**
+   * Changes the given fields only.
+   *
+   * @example
+   * ```ts
+   * await client.workspaces.update("ws_01k…", { tags: ["done"] });
+   * ```
+   */
   update(id: string, changes: WorkspaceChanges, options?: RequestOptions): Promise<Workspace>;
-  /** Ends what runs in it first: a live one is `deleting` until its machine has let go. Its versions are gone at once; forks keep their files. */
+  /**
+   * Deletes a workspace and ends its programs. A live workspace is `deleting` until its worker has stopped it. Its
+   * versions are deleted at once; forks keep their files.
+   *
+   * @example
+   * ```ts
+   * await client.workspaces.delete("ws_01k…");
+   * ```
+   */
   delete(id: string, options?: RequestOptions): Promise<Workspace>;
-  /** Asks for it to be put on a machine and does not wait. */
+  /**
+   * Requests a start of the workspace on a machine, and does not wait.
+   *
+   * @example
+   * ```ts
+   * await client.workspaces.materialize("ws_01k…");
+   * ```
+   */
   materialize(id: string, options?: RequestOptions): Promise<Workspace>;
-  /** Puts it on a machine and gives it once it is live. A ConflictError `invalid_state` when that fails. */
+  /**
+   * Starts the workspace on a machine, and resolves when it is live. Rejects with a ConflictError `invalid_state` when
+   * that fails.
+   *
+   * @example
+   * ```ts
+   * const live = await client.workspaces.connect("ws_01k…");
+   * ```
+   */
   connect(id: string, options?: SettleOptions): Promise<Workspace>;
-  /** Ends what runs in it, commits what changed, and gives it once it is off its machine. */
+  /**
+   * Ends the workspace's programs, commits its changes, and resolves when it is stopped. When somebody starts it again
+   * meanwhile, resolves with its next materialization.
+   *
+   * @example
+   * ```ts
+   * await client.workspaces.stop("ws_01k…");
+   * ```
+   */
   stop(id: string, options?: SettleOptions): Promise<Workspace>;
+  /**
+   * Retries the commit of files that a worker could not commit. Resolves with the workspace: `materialization.status` is
+   * `stopped` after a successful commit, and `uncommitted` with `error` after another failure. Rejects with a
+   * ConflictError `invalid_state` when no worker holds uncommitted files.
+   *
+   * @example
+   * ```ts
+   * const { materialization } = await client.workspaces.recover("ws_01k…");
+   * ```
+   */
+  recover(id: string, options?: RequestOptions): Promise<Workspace>;
+  /**
+   * Discards the files that a worker could not commit. They are lost, and the workspace continues with its last version.
+   *
+   * @example
+   * ```ts
+   * await client.workspaces.discard("ws_01k…", { confirm: true });
+   * ```
+   */
+  discard(id: string, confirmation: { confirm: true }, options?: RequestOptions): Promise<Workspace>;
   /** Files of its versions. */
   files: WorkspaceFilesApi;
   /** Its versions. */
   versions: WorkspaceVersionsApi;
   /**
-   * Starts a command as it is, without a shell (`["sh", "-c", "a | b"]` uses one), and gives it at once: its outputs can
-   * be followed, its end waited for. What it changes is a version when it ends.
+   * Starts a command without a shell (`["sh", "-c", "a | b"]` uses one), and resolves at once. Follow its outputs, or
+   * wait for its end. When it ends, its changes are a new version.
+   *
+   * @example
+   * ```ts
+   * const exec = await client.workspaces.exec("ws_01k…", ["npm", "test"]);
+   * const { exitCode } = await exec.wait();
+   * ```
    */
   exec(workspaceId: string, command: readonly string[], options?: ExecOptions): Promise<ExecHandle>;
   /** Commands in it. */
   execs: ExecsApi;
-  /** Opens a terminal, by default with the login shell. */
+  /**
+   * Opens a terminal, by default with the login shell.
+   *
+   * @example
+   * ```ts
+   * const pty = await client.workspaces.pty("ws_01k…", { cols: 80, rows: 24 });
+   * ```
+   */
   pty(workspaceId: string, options?: PtyOptions): Promise<PtyHandle>;
   /** Terminals in it. */
   ptys: PtysApi;
-  /** A workspace at hand: the calls above without its id. Nothing is asked before they are called. */
+  /**
+   * A handle of a workspace: the methods above without its id. It sends no request before you call them.
+   *
+   * @example
+   * ```ts
+   * const project = client.workspaces.open("ws_01k…");
+   * await project.files.write("notes.md", "Hello");
+   * ```
+   */
   open(workspace: string | Workspace): WorkspaceHandle;
 };
 
@@ -88,15 +189,28 @@ export function createWorkspacesApi(transport: Transport): WorkspacesApi {
     },
     list: ({ externalId, sandbox, tag, ...query } = {}, options = {}) => {
       const filters = { external_id: externalId, sandbox, tag };
-      return listOf(transport, "/api/workspaces", "workspaces", { ...query, filters }, options);
+      return listOf(
+        transport,
+        workspaceShape,
+        "/api/workspaces",
+        "workspaces",
+        { ...query, filters },
+        options,
+      );
     },
-    get: (id, options = {}) => transport.request({ method: "GET", path: workspacePath(id), ...options }),
+    get: (id, options = {}) =>
+      transport.ask(workspaceShape, { method: "GET", path: workspacePath(id), ...options }),
     update: (id, changes, options = {}) =>
-      transport.request({ method: "PATCH", path: workspacePath(id), body: { json: changes }, ...options }),
+      transport.ask(workspaceShape, {
+        method: "PATCH",
+        path: workspacePath(id),
+        body: { json: changes },
+        ...options,
+      }),
     delete: (id, options = {}) =>
-      transport.request({ method: "DELETE", path: workspacePath(id), ...options }),
+      transport.ask(workspaceShape, { method: "DELETE", path: workspacePath(id), ...options }),
     materialize: (id, options = {}) =>
-      transport.request({
+      transport.ask(workspaceShape, {
         method: "POST",
         path: workspacePath(id, "/materialize"),
         body: { json: {} },
@@ -105,6 +219,22 @@ export function createWorkspacesApi(transport: Transport): WorkspacesApi {
       }),
     connect: (id, options = {}) => connectWorkspace(transport, id, options),
     stop: (id, options = {}) => stopWorkspace(transport, id, options),
+    recover: (id, options = {}) =>
+      transport.ask(workspaceShape, {
+        method: "POST",
+        path: workspacePath(id, "/recover"),
+        body: { json: {} },
+        repeatable: true,
+        ...callOptions(options),
+        requestTimeout: timeoutOf(transport.config, options) + SERVER_WAIT_MS,
+      }),
+    discard: (id, confirmation, options = {}) =>
+      transport.ask(workspaceShape, {
+        method: "POST",
+        path: workspacePath(id, "/discard"),
+        body: { json: { ...confirmation } },
+        ...callOptions(options),
+      }),
     files: createWorkspaceFilesApi(transport),
     versions: createWorkspaceVersionsApi(transport),
     exec: (workspaceId, command, options = {}) => startExec(transport, workspaceId, command, options),

@@ -1,24 +1,27 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ExecuteInput, ExecuteResult } from "@keelson/contract/plain";
 import type { AnyActor } from "../actor.ts";
+import type { Client } from "../client/client.ts";
 import type { RunContext } from "../context.ts";
 import { findCurrentRun, provideRunStorage, runInside, type LocateRun } from "../current-run.ts";
 import { createDurableCalls } from "../durable.ts";
 import { checkPayload } from "../payload-schema.ts";
 import { registry } from "../registry.ts";
 import { createSession } from "../session.ts";
-import type { InputDefaults } from "../session-input.ts";
+import type { SessionDefaults } from "../session-input.ts";
 import type { AnyTask } from "../task.ts";
 import { DurableRun } from "./durable/durable-run.ts";
 import { fail, failureOf } from "./failure.ts";
+import { createRunClient } from "./run-client.ts";
 import { createLogger } from "./logger.ts";
 import { encodeOutput } from "./output.ts";
 import { createMetadata } from "./run-metadata.ts";
 import { createRunWorkspace } from "./run-workspace.ts";
+import { UsageError } from "../keelson-error.ts";
 
 provideRunStorage(() => new AsyncLocalStorage());
 
-function createContext(durable: DurableRun, defaults: InputDefaults): RunContext {
+function createContext(durable: DurableRun, defaults: SessionDefaults): RunContext {
   const { run, host, signal, session } = durable.input;
   // The context is of its run wherever it is used; whether that is inside a step, only the place of the call tells.
   const locate: LocateRun = () => {
@@ -27,8 +30,8 @@ function createContext(durable: DurableRun, defaults: InputDefaults): RunContext
   };
   const isRepeated = (): boolean => locate("").step === null && durable.replaying;
   const { workspace } = durable.input;
-  const inWorkspace = workspace ? createRunWorkspace(workspace, locate) : null;
-  const context: Omit<RunContext, "workspace"> = {
+  const inWorkspace = workspace ? createRunWorkspace(workspace, host, locate) : null;
+  const context: Omit<RunContext, "workspace" | "client"> = {
     run: {
       id: run.id,
       task: run.task,
@@ -53,14 +56,16 @@ function createContext(durable: DurableRun, defaults: InputDefaults): RunContext
     session: session === null ? null : createSession(session, run.turn ?? 1, locate, defaults),
     ...createDurableCalls(locate),
   };
-  // Not enumerable: a context may be spread where there is no workspace.
-  return Object.defineProperty(context as RunContext, "workspace", {
-    get: () => inWorkspace ?? missingWorkspace(run.workspace_id),
+  let client: Client | undefined;
+  // Made when they are asked for, and the workspace not enumerable: a context may be spread where there is none.
+  return Object.defineProperties(context as RunContext, {
+    workspace: { get: () => inWorkspace ?? missingWorkspace(run.workspace_id) },
+    client: { enumerable: true, get: () => (client ??= createRunClient(durable)) },
   });
 }
 
 function missingWorkspace(workspaceId: string | null): never {
-  throw new Error(
+  throw new UsageError(
     workspaceId === null
       ? "The run works in no workspace. Start it with `workspaceId`, or declare a `sandbox` on its task."
       : "This worker did not give the run its workspace; update its agent.",
@@ -84,9 +89,16 @@ function findEntrypoint({ kind, declaredId }: ExecuteInput["entrypoint"]): Entry
   return actor === undefined ? null : { actor };
 }
 
-async function runTask(task: AnyTask, durable: DurableRun): Promise<ExecuteResult | { value: unknown }> {
-  const { run, signal } = durable.input;
-  let payload: unknown = run.payload;
+/** The code of an attempt, ready to run. */
+type Prepared = {
+  run(): unknown;
+  /** Null when nothing is to be called. */
+  onFailure: ((error: unknown) => unknown) | null;
+  context: RunContext;
+};
+
+async function prepareTask(task: AnyTask, durable: DurableRun): Promise<ExecuteResult | Prepared> {
+  let payload: unknown = durable.input.run.payload;
   if (task.payload !== null) {
     const checked = await checkPayload(task.payload, payload);
     if ("issues" in checked) {
@@ -97,33 +109,75 @@ async function runTask(task: AnyTask, durable: DurableRun): Promise<ExecuteResul
     }
     payload = checked.value;
   }
-  if (signal.aborted) return endingOfAbort(signal);
-  const context = createContext(durable, { schema: null, idleTimeout: undefined });
-  return { value: await task.run(payload as never, context) };
+  const context = createContext(durable, { schema: null, output: null, idleTimeout: undefined });
+  const { onFailure } = task;
+  return {
+    context,
+    run: () => task.run(payload as never, context),
+    onFailure: onFailure && ((error) => onFailure({ payload: payload as never, error }, context)),
+  };
 }
 
-async function runActor(actor: AnyActor, durable: DurableRun): Promise<ExecuteResult | { value: unknown }> {
-  const context = createContext(durable, { schema: actor.input, idleTimeout: actor.options.idleTimeout });
+function prepareActor(actor: AnyActor, durable: DurableRun): ExecuteResult | Prepared {
+  const { input: schema, output } = actor;
+  const context = createContext(durable, { schema, output, idleTimeout: actor.options.idleTimeout });
   if (context.session === null)
     return fail("bundle_error", `The run of the actor "${actor.id}" has no session`);
-  return { value: await actor.run(context.session as never, context) };
+  const session = context.session as never;
+  const { onFailure } = actor;
+  return {
+    context,
+    run: () => actor.run(session, context),
+    onFailure: onFailure && ((error) => onFailure({ session, error }, context)),
+  };
+}
+
+type Ended = { ending: ExecuteResult; error: unknown };
+
+async function runPrepared(code: Prepared, durable: DurableRun): Promise<Ended> {
+  const { signal, entrypoint } = durable.input;
+  try {
+    await durable.begin();
+    // Code that begins hears of an abort by its signal, and of one that came before by nothing.
+    signal.throwIfAborted();
+    const value: unknown = await code.run();
+    if (signal.aborted) return { ending: endingOfAbort(signal), error: null };
+    const output = encodeOutput(entrypoint.declaredId, value);
+    if ("text" in output) return { ending: { outcome: "succeeded", output: output.text }, error: null };
+    return { ending: output, error: new UsageError(output.failure.message) };
+  } catch (thrown) {
+    return { ending: signal.aborted ? endingOfAbort(signal) : failureOf(thrown), error: thrown };
+  }
+}
+
+/** No attempt follows: the server decides alike by the same numbers. */
+function isFinalFailure(ending: ExecuteResult, { input: { run, signal }, over }: DurableRun): boolean {
+  if (ending.outcome !== "failed" || signal.aborted || over) return false;
+  return !ending.failure.retryable || run.attempt_number >= run.max_attempts;
 }
 
 async function runCode(entrypoint: Entrypoint, durable: DurableRun): Promise<ExecuteResult> {
-  const { signal, entrypoint: declared } = durable.input;
-  let ended: ExecuteResult | { value: unknown };
+  const { signal } = durable.input;
+  let prepared: ExecuteResult | Prepared;
   try {
-    ended =
+    prepared =
       "task" in entrypoint
-        ? await runTask(entrypoint.task, durable)
-        : await runActor(entrypoint.actor, durable);
+        ? await prepareTask(entrypoint.task, durable)
+        : prepareActor(entrypoint.actor, durable);
   } catch (thrown) {
     return signal.aborted ? endingOfAbort(signal) : failureOf(thrown);
   }
   if (signal.aborted) return endingOfAbort(signal);
-  if ("outcome" in ended) return ended;
-  const output = encodeOutput(declared.declaredId, ended.value);
-  return "text" in output ? { outcome: "succeeded", output: output.text } : output;
+  if ("outcome" in prepared) return prepared;
+  const { ending, error } = await runPrepared(prepared, durable);
+  if (prepared.onFailure === null || !isFinalFailure(ending, durable)) return ending;
+  try {
+    await prepared.onFailure(error);
+  } catch (thrown) {
+    prepared.context.logger.error("onFailure failed", { error: thrown });
+  }
+  // The failure was decided before, whatever happened since.
+  return ending;
 }
 
 /**

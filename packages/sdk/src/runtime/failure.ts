@@ -1,5 +1,5 @@
 import type { DurableError, ExecuteResult, FailureKind } from "@keelson/contract";
-import { readRetryAdvice } from "../task-errors.ts";
+import { readRetryAdvice } from "../retry-advice.ts";
 
 export type Failure = Extract<ExecuteResult, { outcome: "failed" }>["failure"];
 
@@ -60,7 +60,9 @@ export function fail(
   };
 }
 
-/** The failure of anything that a task may throw. Reading a hostile thrown value may throw too, hence the outer guard. */
+/**
+ * The failure of anything that a task may throw. Reading a hostile thrown value may throw too, hence the outer guard.
+ */
 export function failureOf(thrown: unknown): { outcome: "failed"; failure: Failure } {
   try {
     const advice = readRetryAdvice(thrown);

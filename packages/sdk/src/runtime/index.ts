@@ -1,11 +1,11 @@
-import { type BundleModule, BUNDLE_FORMAT_VERSION } from "@keelson/contract/plain";
+import type { BundleModule } from "@keelson/contract/plain";
 import { SDK_VERSION } from "../version.ts";
 import { execute } from "./execute.ts";
 import { buildManifest } from "./manifest.ts";
 
 /** The export that a task host finds in a bundle. */
 export const keelson: BundleModule = {
-  formatVersion: BUNDLE_FORMAT_VERSION,
+  formatVersion: 1,
   sdkVersion: SDK_VERSION,
   manifest: buildManifest,
   execute,

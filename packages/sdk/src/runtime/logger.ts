@@ -3,16 +3,22 @@ import type { EventSeverity, RuntimeHost } from "@keelson/contract/plain";
 /** Each call writes one line to the run's log: the level, the message, and the attributes as JSON. */
 export type Logger = Record<EventSeverity, (message: string, attributes?: Record<string, unknown>) => void>;
 
-/** Errors, big integers and cycles are written as something readable: a log line must never be why a run fails. */
+/**
+ * Errors, collections, big integers, NaN and cycles are written as something readable: a log line must never be why a
+ * run fails.
+ */
 function attributesText(attributes: Record<string, unknown>): string {
   const above: unknown[] = [];
   try {
     return JSON.stringify(attributes, function (this: unknown, _key, value: unknown) {
-      if (typeof value === "bigint") return value.toString();
+      if (typeof value === "bigint" || typeof value === "number")
+        return Number.isFinite(value) ? value : String(value);
       if (typeof value !== "object" || value === null) return value;
       while (above.length > 0 && above.at(-1) !== this) above.pop();
       if (above.includes(value)) return "[Circular]";
-      above.push(value);
+      const isCollection = value instanceof Map || value instanceof Set;
+      const shown: object = isCollection ? [...(value as Iterable<unknown>)] : value;
+      above.push(shown);
       if (value instanceof Error)
         return {
           ...Object.fromEntries(Object.entries(value)),
@@ -20,7 +26,7 @@ function attributesText(attributes: Record<string, unknown>): string {
           message: value.message,
           stack: value.stack,
         };
-      return value;
+      return shown;
     });
   } catch (error) {
     return JSON.stringify({ attributes_error: error instanceof Error ? error.message : String(error) });

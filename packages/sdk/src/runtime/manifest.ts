@@ -5,6 +5,7 @@ import type {
   SandboxDeclaration,
 } from "@keelson/contract";
 import type { AnyActor } from "../actor.ts";
+import { toWireFolders } from "../check-isolation.ts";
 import { toWireDuration } from "../duration-input.ts";
 import { describePayload } from "../payload-schema.ts";
 import type { Queue } from "../queue.ts";
@@ -13,6 +14,7 @@ import { toWireRetry } from "../retry-options.ts";
 import { toWireDefinition } from "../schedule-definition.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { AnyTask, TaskOptions } from "../task.ts";
+import { UsageError } from "../keelson-error.ts";
 
 /** What tasks and actors declare alike. */
 function declareEntrypoint(id: string, options: Readonly<TaskOptions>): EntrypointDeclaration {
@@ -26,7 +28,10 @@ function declareEntrypoint(id: string, options: Readonly<TaskOptions>): Entrypoi
   if (options.ttl !== undefined) declaration.ttl = toWireDuration(options.ttl, "ttl");
   if (options.execution !== undefined) declaration.execution = options.execution;
   if (options.memoryMb !== undefined) declaration.memory_mb = options.memoryMb;
+  if (options.isolation !== undefined) declaration.isolation = options.isolation;
+  if (options.folders !== undefined) declaration.folders = toWireFolders(options.folders);
   if (options.secrets !== undefined) declaration.secrets = [...options.secrets];
+  if (options.permissions !== undefined) declaration.permissions = [...new Set(options.permissions)];
   if (options.sandbox !== undefined)
     declaration.sandbox = typeof options.sandbox === "string" ? options.sandbox : options.sandbox.id;
   return declaration;
@@ -66,7 +71,7 @@ function naming<T>(kind: string, name: string, declare: () => T): T {
   try {
     return declare();
   } catch (error) {
-    throw new Error(`${kind} "${name}": ${error instanceof Error ? error.message : String(error)}`, {
+    throw new UsageError(`${kind} "${name}": ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }

@@ -1,23 +1,9 @@
 import { LIMITS } from "@keelson/contract/plain";
+import { toJsonText } from "../json-text.ts";
 import { fail, type Failure } from "./failure.ts";
+import { UsageError } from "../keelson-error.ts";
 
 type EncodedOutput = { text: string | null } | { outcome: "failed"; failure: Failure };
-
-/** Where in a value JSON ends: the path of the first big integer or of the first object inside itself. */
-function findNonJson(value: unknown, path: string, above: readonly unknown[]): string | null {
-  if (typeof value === "bigint") return `a BigInt at ${path}`;
-  if (typeof value !== "object" || value === null) return null;
-  if (above.includes(value)) return `a cycle at ${path}`;
-  if (above.length > LIMITS.jsonDepth) return `more than ${LIMITS.jsonDepth} levels at ${path}`;
-  for (const [key, part] of Object.entries(value)) {
-    const found = findNonJson(part, `${path}${Array.isArray(value) ? `[${key}]` : `.${key}`}`, [
-      ...above,
-      value,
-    ]);
-    if (found !== null) return found;
-  }
-  return null;
-}
 
 /** The deepest nesting of JSON text. */
 function jsonDepth(text: string): number {
@@ -48,18 +34,10 @@ export function encodeJson(value: unknown, root: string, maxBytes: number): Enco
   const refuse = (problem: string, stack: string | null = null): EncodedJson => ({ problem, stack });
   let text: string | undefined;
   try {
-    text = JSON.stringify(value);
+    text = toJsonText(value, root);
   } catch (error) {
-    let found: string | null = null;
-    try {
-      found = findNonJson(value, root, []);
-    } catch {
-      found = "a property that cannot be read";
-    }
-    return refuse(
-      `is not JSON: ${found ?? String(error)}`,
-      error instanceof Error ? (error.stack ?? null) : null,
-    );
+    const { message, cause } = error as Error;
+    return refuse(`is not JSON: ${message}`, cause instanceof Error ? (cause.stack ?? null) : null);
   }
   if (text === undefined) return refuse(`is not JSON: a ${typeof value}`);
   // Each UTF-16 unit is at most three bytes: most values need no exact count, nor can short text be deep.
@@ -91,6 +69,6 @@ export function encodeOutput(taskId: string, value: unknown): EncodedOutput {
  */
 export function toJsonValue(value: unknown, what: string, maxBytes: number): unknown {
   const encoded = encodeJson(value, "value", maxBytes);
-  if ("problem" in encoded) throw new TypeError(`${what} ${encoded.problem}`);
+  if ("problem" in encoded) throw new UsageError(`${what} ${encoded.problem}`);
   return encoded.text === undefined ? null : (JSON.parse(encoded.text) as unknown);
 }

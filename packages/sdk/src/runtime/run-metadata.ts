@@ -1,11 +1,14 @@
 import { LIMITS, type RuntimeHost } from "@keelson/contract/plain";
+import { checkText } from "../json-text.ts";
+import { toJsonValue } from "./output.ts";
+import { UsageError } from "../keelson-error.ts";
 
 /**
  * The run's metadata: JSON values under names, shown on the run while it works. Reads see this attempt's own
  * changes at once; the server has them a moment later. Changes outlive a failed attempt, and are not made again when the
  * code is replayed.
  *
- * Writes throw a TypeError for a value that is not JSON and a RangeError past 16 KiB in all.
+ * Writes throw a UsageError for a value that is not JSON (see `step`) and a UsageError past 16 KiB in all.
  */
 export type RunMetadata = {
   /** All of it, as it is now. */
@@ -22,15 +25,10 @@ export type RunMetadata = {
   remove(key: string): void;
 };
 
+/** Its size counts together with what is there already. */
 function toJson(key: string, value: unknown): unknown {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value);
-  } catch (error) {
-    throw new TypeError(`metadata "${key}": the value is not JSON`, { cause: error });
-  }
-  if (text === undefined) throw new TypeError(`metadata "${key}": the value is not JSON (${typeof value})`);
-  return JSON.parse(text) as unknown;
+  if (value === undefined) throw new UsageError(`metadata "${key}": the value is not JSON (undefined)`);
+  return toJsonValue(value, `metadata "${key}": the value`, Number.POSITIVE_INFINITY);
 }
 
 /** A copy in which a key like `__proto__` is a key like any other. */
@@ -45,12 +43,13 @@ export function createMetadata(
 ): RunMetadata {
   let view = withoutPrototype(structuredClone(initial));
   const replace = (key: string, value: unknown): void => {
-    if (key === "" || key.length > 256) throw new RangeError("a metadata key has 1 to 256 characters");
+    if (key === "" || key.length > 256) throw new UsageError("a metadata key has 1 to 256 characters");
+    checkText(key, "a metadata key");
     const next = withoutPrototype(view);
     next[key] = value;
     const bytes = new TextEncoder().encode(JSON.stringify(next)).length;
     if (bytes > LIMITS.metadataBytes)
-      throw new RangeError(`metadata "${key}": ${bytes} bytes in all, the limit is ${LIMITS.metadataBytes}`);
+      throw new UsageError(`metadata "${key}": ${bytes} bytes in all, the limit is ${LIMITS.metadataBytes}`);
     view = next;
   };
   function get(key?: string): unknown {
@@ -68,14 +67,17 @@ export function createMetadata(
       if (isRepeated()) return;
       const current = view[key] ?? 0;
       if (typeof current !== "number" || !Number.isFinite(by))
-        throw new TypeError(`metadata "${key}": only a number can be incremented`);
-      replace(key, current + by);
+        throw new UsageError(`metadata "${key}": only a number can be incremented`);
+      const sum = current + by;
+      if (!Number.isFinite(sum))
+        throw new UsageError(`metadata "${key}": the sum is more than a number holds`);
+      replace(key, sum);
       host.metadata([{ op: "increment", key, value: by }]);
     },
     append(key, value) {
       if (isRepeated()) return;
       const current = view[key] ?? [];
-      if (!Array.isArray(current)) throw new TypeError(`metadata "${key}": only a list can be appended to`);
+      if (!Array.isArray(current)) throw new UsageError(`metadata "${key}": only a list can be appended to`);
       const json = toJson(key, value);
       replace(key, [...(current as unknown[]), json]);
       host.metadata([{ op: "append", key, value: json }]);
@@ -83,6 +85,7 @@ export function createMetadata(
     /** Takes a key away; one that is absent stays so. */
     remove(key) {
       if (isRepeated()) return;
+      checkText(key, "a metadata key");
       delete view[key];
       host.metadata([{ op: "remove", key }]);
     },

@@ -1,23 +1,35 @@
-import type { DurableCall, ExecResult } from "@keelson/contract";
+import type { DurableCall, ExecResult, RuntimeHost } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
+import { fromWire } from "../client/camel-cased.ts";
 import { toExecOutcome } from "../client/execs.ts";
+import { execResultShape } from "../client/wire-shapes.ts";
+import { ExecLostError } from "../durable-errors.ts";
 import { locateOutsideStep, type LocateRun } from "../current-run.ts";
+import { checkText } from "../json-text.ts";
 import { toWireDuration } from "../duration-input.ts";
 import type { RunExecOptions, RunWorkspace } from "../workspace.ts";
+import { createRunFiles } from "./run-files.ts";
 import type { DurableRun } from "./durable/durable-run.ts";
+import { toJsonValue } from "./output.ts";
 import { runTries } from "./durable/run-tries.ts";
+import { UsageError } from "../keelson-error.ts";
 
 type ExecsCall = Extract<DurableCall, { kind: "execs" }>;
 type ExecFields = Omit<ExecsCall, "kind" | "position" | "name">;
 
 function toFields(command: readonly string[], options: RunExecOptions): ExecFields {
-  if (command.length === 0) throw new TypeError("ctx.workspace.exec() needs a program and its arguments");
+  if (command.length === 0) throw new UsageError("ctx.workspace.exec() needs a program and its arguments");
+  for (const argument of command) checkText(argument, "an argument of ctx.workspace.exec()");
   return {
     command: [...command],
     ...(options.cwd !== undefined && { cwd: options.cwd }),
-    ...(options.env !== undefined && { env: { ...options.env } }),
+    ...(options.env !== undefined && {
+      env: toJsonValue(options.env, "The environment of the command", LIMITS.bodyBytes) as ExecFields["env"] &
+        object,
+    }),
     ...(options.stdin !== undefined && { stdin: Buffer.from(options.stdin).toString("base64") }),
     ...(options.timeout !== undefined && { timeout: toWireDuration(options.timeout, "timeout") }),
+    ...(options.onLost !== undefined && { on_lost: options.onLost }),
   };
 }
 
@@ -29,14 +41,19 @@ const nameOf = (command: readonly string[]): string =>
 async function readEnd(run: DurableRun, id: string): Promise<ExecResult> {
   const { host } = run.input;
   if (host.execResult === undefined)
-    throw new Error("This worker cannot run commands in workspaces; update its agent.");
+    throw new UsageError("This worker cannot run commands in workspaces; update its agent.");
   return host.execResult(id);
 }
 
-export function createRunWorkspace(place: { id: string; path: string }, locate: LocateRun): RunWorkspace {
+export function createRunWorkspace(
+  place: { id: string; path: string },
+  host: RuntimeHost,
+  locate: LocateRun,
+): RunWorkspace {
   return {
     id: place.id,
     path: place.path,
+    files: createRunFiles(host),
     async exec(command, options = {}) {
       const run = locateOutsideStep(locate, "ctx.workspace.exec()");
       const name = nameOf(command);
@@ -53,12 +70,14 @@ export function createRunWorkspace(place: { id: string; path: string }, locate: 
         ended = await readEnd(run, id);
         return { id, status: ended.status, exit_code: ended.exit_code, signal: ended.signal };
       };
-      await run.step(name, () => runTries(run, name, watch, undefined));
+      await run.step(name, (key) => runTries(run, name, { fn: watch, key }));
       const result = ended ?? (await readEnd(run, id));
       if (result.status === "failed")
-        throw new Error(`"${name}" could not be started: ${result.error?.message ?? "no reason was given"}`);
-      if (result.status === "lost") throw new Error(`"${name}" was lost: nobody knows how it ended.`);
-      return toExecOutcome(result);
+        throw new UsageError(
+          `"${name}" could not be started: ${result.error?.message ?? "no reason was given"}`,
+        );
+      if (result.status === "lost") throw new ExecLostError(name, result.id, result.reruns);
+      return toExecOutcome(fromWire(execResultShape, result));
     },
   };
 }

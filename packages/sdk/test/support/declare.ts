@@ -31,7 +31,7 @@ export function failureOf(
   return result.failure;
 }
 
-const SESSION: LeasedSession = {
+export const SESSION: LeasedSession = {
   id: "sess_1",
   external_id: "chat-1",
   metadata: { plan: "pro" },

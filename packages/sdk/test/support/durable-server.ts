@@ -103,12 +103,12 @@ export class DurableServer {
         const id = `tok_${call.position}`;
         this.tokens.set(id, { status: "pending", data: null });
         const value = { id, public_access_token: `pub_${id}`, callback_url: `http://keelson/${id}` };
-        return this.#effect(call.position, "token", "token", value);
+        return this.#effect(call, "token", "token", value);
       }
       case "child-runs": {
         const id = `run_${call.position}`;
         this.children.set(id, { task: call.task, payload: call.payload });
-        return this.#effect(call.position, "child_run", call.task, { id });
+        return this.#effect(call, "child_run", call.task, { id });
       }
       case "outputs": {
         if (this.closed) {
@@ -118,18 +118,18 @@ export class DurableServer {
             stack: null,
             code: "session_closed",
           };
-          return this.#effect(call.position, "output", call.stream, null, error);
+          return this.#effect(call, "output", call.stream, null, error);
         }
         for (const { data } of call.records)
           this.outputs.push({ stream: call.stream, data, position: call.position });
-        return this.#effect(call.position, "output", call.stream, null);
+        return this.#effect(call, "output", call.stream, null);
       }
       case "inputs":
         this.inputs.push({ to: call.session_id ?? `external ${call.external_id}`, data: call.data });
-        return this.#effect(call.position, "input", call.stream, null);
+        return this.#effect(call, "input", call.stream, null);
       case "execs":
         this.commands.push(call.command);
-        return this.#effect(call.position, "exec", call.name, { id: `exec_${call.position}` });
+        return this.#effect(call, "exec", call.name, { id: `exec_${call.position}` });
     }
   }
 
@@ -140,6 +140,7 @@ export class DurableServer {
       const wait = {
         id: `wait_${position}`,
         position,
+        place: fields.place ?? null,
         kind,
         name,
         status: "pending" as WaitState["status"],
@@ -169,24 +170,25 @@ export class DurableServer {
   }
 
   #effect(
-    position: number | null,
+    { position, place }: { position: number | null; place?: number | undefined },
     kind: JournalKind,
     name: string,
     value: unknown,
     error: DurableError | null = null,
   ): EffectResult {
-    if (position !== null) this.#enter({ position, kind, name, value, error });
+    if (position !== null) this.#enter({ position, place: place ?? null, kind, name, value, error });
     return { value, error };
   }
 
   #enter(entry: {
     position: number;
+    place?: number | null;
     kind: JournalKind;
     name: string;
     value?: unknown;
     error?: DurableError | null;
   }): void {
-    const { position, kind, name, error = null } = entry;
+    const { position, place = null, kind, name, error = null } = entry;
     if (this.journal.some((one) => one.position === position))
       throw refusal("invalid_state", `a second entry at ${position}`);
     if (this.journalLimit !== null && this.journal.length >= this.journalLimit)
@@ -199,12 +201,14 @@ export class DurableServer {
       wait.accepted = true;
       value = toState(wait);
     }
-    this.journal.push(structuredClone({ position, kind, name, value, error, attempt_number: this.attempt }));
+    this.journal.push(
+      structuredClone({ position, place, kind, name, value, error, attempt_number: this.attempt }),
+    );
   }
 }
 
-const toState = ({ id, position, kind, name, status, timeout_at, value }: WaitState): WaitState =>
-  structuredClone({ id, position, kind, name, status, timeout_at, value });
+const toState = ({ id, position, place, kind, name, status, timeout_at, value }: WaitState): WaitState =>
+  structuredClone({ id, position, place: place ?? null, kind, name, status, timeout_at, value });
 
 const refusal = (code: string, message: string): Error & { code: string } =>
   Object.assign(new Error(message), { code });

@@ -17,6 +17,8 @@ export type ExecutionOptions = {
   session?: LeasedSession;
   secrets?: Record<string, string>;
   workspace?: { id: string; path: string };
+  access?: { url: string; credential: string };
+  runId?: string;
   signal?: AbortSignal;
   /** The process dies at the call of this number, 0 for the first: before or after it has had its effect. */
   dieAt?: { call: number; applied: boolean };
@@ -118,7 +120,7 @@ export class Execution {
     return {
       entrypoint: { kind, declaredId },
       run: {
-        id: "run_1",
+        id: this.#options.runId ?? "run_1",
         project_id: "proj_1",
         environment_id: "env_1",
         task: kind === "task" ? declaredId : null,
@@ -139,6 +141,7 @@ export class Execution {
         workspace_id: workspace?.id ?? null,
       },
       workspace: workspace ?? null,
+      ...(this.#options.access && { access: this.#options.access }),
       secrets,
       journal: structuredClone(server.journal),
       waits: server.openWaits(),

@@ -8,32 +8,34 @@ import { damaged, overLimit, requireDigest, wrongDigest } from "./blob-refusals.
 const UPLOADS = "uploads";
 /** Nothing is uploaded for a day: such a file was left by a process that was killed. */
 const ABANDONED_AFTER_MS = 24 * 3_600_000;
+const TIDIED_EVERY_MS = 3_600_000;
 const READ_BYTES = 256 * 1024;
+/** Bytes come from a socket in parts of at most 64 KiB: each of them written alone is a turn of a thread. */
+const WRITE_BYTES = 512 * 1024;
+/** Memory for writing that is kept for the next upload. */
+const KEPT_BLOCKS = 16;
 
 /**
  * Blobs in a folder: `ab/cd…` for the digest `abcd…`, and `uploads/` for what is not yet whole. A blob is written beside
  * its place, synced and renamed into it, so that a crash at any moment leaves it whole or absent. Several processes may
- * share the folder.
+ * share the folder, but a process has one store for it, which remembers what was done to the folder.
  */
 export function createDiskBlobs(dir: string): BlobStore {
   const uploads = path.join(dir, UPLOADS);
-  let tidied = false;
+  const keep = folderKeeper();
+  const tidy = uploadsTidier(uploads);
   return {
     put: async (digest, bytes, maxBytes) => {
       const place = placeOf(dir, digest);
       const upload = path.join(uploads, `${digest}-${randomBytes(8).toString("hex")}`);
       try {
-        await mkdir(uploads, { recursive: true, mode: 0o700 });
+        await keep(uploads);
         const sizeBytes = await writeVerified(upload, digest, bytes, maxBytes);
-        if (!tidied) {
-          tidied = true;
-          await removeAbandoned(uploads, upload);
-        }
-        await mkdir(path.dirname(place), { recursive: true, mode: 0o700 });
+        await tidy(upload);
+        await keep(path.dirname(place));
         // Over an equal file this changes nothing; over a damaged one it mends it.
         await rename(upload, place);
         await syncFolder(path.dirname(place));
-        await syncFolder(dir);
         return sizeBytes;
       } catch (error) {
         await rm(upload, { force: true });
@@ -53,9 +55,9 @@ const isDiskFull = (error: unknown): boolean =>
 
 const diskFull = (cause: unknown): DomainError =>
   new DomainError(
-    "unavailable",
-    "The disk of the server's blob store is full. Free space there, then try again.",
-    { disk_full: true },
+    "storage_full",
+    "The disk of the server's blob store is full; nothing was written. Free space there, then try again.",
+    { store: "blobs" },
     { cause },
   );
 
@@ -75,12 +77,12 @@ async function writeVerified(
   try {
     const hash = createHash("sha256");
     let sizeBytes = 0;
-    for await (const chunk of bytes) {
-      sizeBytes += chunk.byteLength;
+    await inBlocks(bytes, async (block) => {
+      sizeBytes += block.byteLength;
       if (sizeBytes > maxBytes) throw overLimit(maxBytes);
-      hash.update(chunk);
-      await handle.writeFile(chunk);
-    }
+      hash.update(block);
+      await handle.writeFile(block);
+    });
     const found = hash.digest("hex");
     if (found !== digest) throw wrongDigest(found, digest);
     await handle.sync();
@@ -88,6 +90,32 @@ async function writeVerified(
   } finally {
     await handle.close();
   }
+}
+
+/** Of uploads that have ended. What every upload allocated would have to be collected again. */
+const freeBlocks: Buffer[] = [];
+
+/** Calls it with full blocks and a last one, each of which is valid until the call has ended. */
+async function inBlocks(
+  bytes: AsyncIterable<Uint8Array>,
+  write: (block: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const block = freeBlocks.pop() ?? Buffer.allocUnsafeSlow(WRITE_BYTES);
+  let used = 0;
+  for await (const chunk of bytes) {
+    for (let at = 0; at < chunk.byteLength;) {
+      const part = chunk.subarray(at, at + WRITE_BYTES - used);
+      block.set(part, used);
+      used += part.byteLength;
+      at += part.byteLength;
+      if (used < WRITE_BYTES) continue;
+      await write(block);
+      used = 0;
+    }
+  }
+  if (used > 0) await write(block.subarray(0, used));
+  // Not after a failure: a thread may still read it.
+  if (freeBlocks.length < KEPT_BLOCKS) freeBlocks.push(block);
 }
 
 /**
@@ -130,6 +158,22 @@ async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
+/**
+ * Makes a folder durably, with those around it. What is there already is synced once as well: another process may have made it
+ * and not lived to sync it.
+ */
+function folderKeeper(): (folder: string) => Promise<void> {
+  const kept = new Set<string>();
+  return async (folder) => {
+    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (made === undefined && kept.has(folder)) return;
+    const top = path.dirname(made ?? folder);
+    for (let inner = folder; inner !== top; inner = path.dirname(inner))
+      await syncFolder(path.dirname(inner));
+    kept.add(folder);
+  };
+}
+
 /** A rename is durable once the folder that names the file is. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
@@ -140,14 +184,22 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** The age of a file is told by the file that was just written: both times are the file system's. */
-async function removeAbandoned(uploads: string, newest: string): Promise<void> {
-  const { mtimeMs: now } = await stat(newest);
-  for (const name of await readdir(uploads)) {
-    const file = path.join(uploads, name);
-    const found = await statOrNull(file);
-    if (found !== null && now - found.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
-  }
+/**
+ * Looks for abandoned uploads now and then. The file that was just written tells the time, so that all times are the file
+ * system's.
+ */
+function uploadsTidier(uploads: string): (newest: string) => Promise<void> {
+  let tidiedAt = Number.NEGATIVE_INFINITY;
+  return async (newest) => {
+    const { mtimeMs: now } = await stat(newest);
+    if (now - tidiedAt < TIDIED_EVERY_MS) return;
+    tidiedAt = now;
+    for (const name of await readdir(uploads)) {
+      const file = path.join(uploads, name);
+      const found = await statOrNull(file);
+      if (found !== null && now - found.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
+    }
+  };
 }
 
 const statOrNull = (file: string): Promise<{ mtimeMs: number } | null> => stat(file).catch(nullWhenAbsent);

@@ -6,7 +6,7 @@ export type MailOptions = {
   smtpUrl: string | null;
   from: string;
   /** Where messages go without SMTP: to the operator, not into the log. */
-  print: (text: string) => void;
+  print: (text: string) => void | Promise<void>;
   log: Logger;
 };
 
@@ -21,7 +21,7 @@ export function createMailSender({ smtpUrl, from, print, log }: MailOptions): Ma
 
   const deliver = async (mail: Mail): Promise<void> => {
     if (smtpUrl === null) {
-      print(`\nMail to ${mail.to}: ${mail.subject}\n\n${mail.text}`);
+      await print(`\nMail to ${mail.to}: ${mail.subject}\n\n${mail.text}`);
       return;
     }
     transport ??= connect(smtpUrl, from);

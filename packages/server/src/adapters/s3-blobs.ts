@@ -100,6 +100,9 @@ function reasonOf(error: unknown): string {
   return status === null ? message || name : `it answered ${status}`;
 }
 
+/** How stores of one's own, such as MinIO, answer when their disks are full. */
+const INSUFFICIENT_STORAGE = 507;
+
 /** A blob that is not there is no failure; a store that does not answer is one that passes. */
 async function ask<T>(asking: Promise<T>): Promise<T | null> {
   try {
@@ -108,6 +111,13 @@ async function ask<T>(asking: Promise<T>): Promise<T | null> {
     const status = statusOf(error);
     if (status === 404 && (error as Error).name !== "NoSuchBucket") return null;
     if (status !== null && status < 500 && status !== 429) throw error;
+    if (status === INSUFFICIENT_STORAGE)
+      throw new DomainError(
+        "storage_full",
+        "The blob store is full; nothing was written. Free space there, then try again.",
+        { store: "blobs" },
+        { cause: error },
+      );
     throw new DomainError("unavailable", "The blob store does not answer. Try again.", null, {
       cause: error,
     });
@@ -122,7 +132,7 @@ async function collect(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Prom
   for await (const part of bytes) {
     length += part.byteLength;
     if (length > maxBytes) throw overLimit(maxBytes);
-    parts.push(part);
+    parts.push(new Uint8Array(part));
   }
   return Buffer.concat(parts, length);
 }

@@ -78,3 +78,42 @@ test("a batch that was too small to go beside another one goes when that is done
   batches[1]?.end();
   assert.deepEqual(await second, ["a3"]);
 });
+
+test("who waits behind a batch that PostgreSQL did not answer in time fails with it, and by nothing else", async () => {
+  for (const [message, isShared] of [
+    ["Query read timeout", true],
+    ["timeout exceeded when trying to connect: no connection was given back", true],
+    ["Connection terminated unexpectedly", false],
+    ["duplicate key", false],
+  ] as const) {
+    const batches: { items: string[]; fail: (error: Error) => void; end: () => void }[] = [];
+    const batcher = createBatcher<string, string>({
+      maxItems: 4,
+      maxInFlight: 1,
+      run: (items) =>
+        new Promise((resolve, reject) => {
+          const end = () => resolve(items.map((value): BatchOutcome<string> => ({ ok: true, value })));
+          batches.push({ items, fail: reject, end });
+        }),
+    });
+    const first = batcher.submit("a");
+    await nextTurn();
+    const second = batcher.submit("b");
+    await nextTurn();
+    const error = new Error("The runs could not be stored.", { cause: new Error(message) });
+    batches[0]?.fail(error);
+    await assert.rejects(first, error);
+    if (isShared) await assert.rejects(second, error);
+    else {
+      await nextTurn();
+      batches[1]?.end();
+      assert.equal(await second, "b", message);
+    }
+    assert.equal(batches.length, isShared ? 1 : 2, message);
+    // What comes later is tried again.
+    const third = batcher.submit("c");
+    await nextTurn();
+    batches.at(-1)?.end();
+    assert.equal(await third, "c");
+  }
+});

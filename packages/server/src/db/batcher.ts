@@ -1,3 +1,4 @@
+import { isUnanswered } from "./connection-error.ts";
 import { takeFairly } from "./take-fairly.ts";
 
 /**
@@ -10,6 +11,9 @@ import { takeFairly } from "./take-fairly.ts";
  *
  * With groups, nobody waits for the batches of somebody else: items of groups that have nothing under way go out beside
  * them, and of a queue that is longer than a batch all groups get the same share.
+ *
+ * Who waits for a batch has what time is left of a request's: when PostgreSQL does not answer a batch in time, what waited
+ * behind it fails with it, and does not wait for as long again.
  */
 export type Batcher<Item, Result> = {
   /** Resolves or rejects with this item's own outcome. */
@@ -90,6 +94,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       }
     } catch (error) {
       for (const entry of batch) entry.reject(error);
+      if (isUnanswered(error)) for (const entry of queue.splice(0)) entry.reject(error);
     } finally {
       inFlight.delete(groups);
       answering -= batch.length;

@@ -9,7 +9,7 @@ export async function checkServer(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{
     version: string;
     fsync: string;
-    full_page_writes: string;
+    fullPageWrites: string;
     encoding: string;
   }>(
     `SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync,
@@ -22,10 +22,13 @@ export async function checkServer(client: pg.ClientBase): Promise<void> {
     throw new Error(
       `PostgreSQL ${major} is too old: Keelson needs PostgreSQL ${MINIMUM_VERSION} or later. Upgrade it, or unset DATABASE_URL to use the built-in one.`,
     );
-  for (const name of ["fsync", "full_page_writes"] as const) {
-    if (found[name] !== "on") {
+  for (const [name, value] of [
+    ["fsync", found.fsync],
+    ["full_page_writes", found.fullPageWrites],
+  ]) {
+    if (value !== "on") {
       throw new Error(
-        `PostgreSQL runs with ${name}=${found[name]}, so a crash could lose what Keelson has acknowledged. Run ALTER SYSTEM SET ${name} = on; SELECT pg_reload_conf(); and start again.`,
+        `PostgreSQL runs with ${name}=${value}, so a crash could lose what Keelson has acknowledged. Run ALTER SYSTEM SET ${name} = on; SELECT pg_reload_conf(); and start again.`,
       );
     }
   }

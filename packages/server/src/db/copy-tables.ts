@@ -2,8 +2,9 @@
 // All of it on one connection past any pooler, in transactions that last for as long as the copying does.
 
 import type { Readable, Writable } from "node:stream";
-import pg from "pg";
+import type pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { openSession } from "./open-session.ts";
 import { type Queryable, toQuery } from "./queryable.ts";
 import { rowTypes } from "./row-types.ts";
 import { quoteIdentifier, type Sql } from "./sql.ts";
@@ -35,23 +36,14 @@ export interface CopySession extends Queryable {
   close(): Promise<void>;
 }
 
-// Whatever the server is set to: the text of a value is the same everywhere, and nothing cuts a long copy off.
+// Whatever the server is set to: the text of a value is the same everywhere.
 const SETTINGS = `
   SET datestyle = 'ISO'; SET intervalstyle = 'postgres'; SET timezone = 'UTC'; SET bytea_output = 'hex';
-  SET extra_float_digits = 1; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0`;
+  SET extra_float_digits = 1`;
 
 /** @param url past any pooler. */
 export async function openCopySession(url: string): Promise<CopySession> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: "keelson backup",
-    keepAlive: true,
-    connectionTimeoutMillis: 10_000,
-    types: rowTypes,
-  });
-  // A lost connection also fails what runs on it.
-  client.on("error", () => undefined);
-  await client.connect();
+  const client = await openSession({ url, applicationName: "keelson backup", types: rowTypes });
   await client.query(SETTINGS);
   const within = async <Result>(begin: string, work: () => Promise<Result>): Promise<Result> => {
     await client.query(begin);

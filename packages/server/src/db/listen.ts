@@ -5,7 +5,7 @@
 
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import { connectSession, createSession, sever } from "./open-session.ts";
 import { quoteIdentifier } from "./sql.ts";
 
 export interface ListenerOptions {
@@ -16,8 +16,8 @@ export interface ListenerOptions {
   readonly onNotification: (channel: string, payload: string) => void;
   /** Called when the connection is back after a loss: notifications may have been missed. Must not throw. */
   readonly onGap: () => void;
-  /** Told why the connection was lost or cannot be made. */
-  readonly onConnectionLost?: (error: Error) => void;
+  /** Told why the connection was lost, or cannot be made again. */
+  readonly onConnectionLost?: (error: Error, wasHearing: boolean) => void;
 }
 
 export interface Listener {
@@ -26,11 +26,13 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-const BACKOFF_MS = [20, 50, 100, 250, 500, 1_000, 2_000, 5_000];
-const CONNECT_TIMEOUT_MS = 10_000;
-// A connection cut without a word (a failover, a firewall) looks alive: it is asked now and then.
-const PING_INTERVAL_MS = 15_000;
-const PING_TIMEOUT_MS = 10_000;
+const BACKOFF_MS = [20, 50, 100, 250, 500, 1_000];
+const CONNECT_TIMEOUT_MS = 2_000;
+// A connection cut without a word (a failover, a firewall) looks alive, so it is asked all the time. It speaks for the
+// others too: what is known here of a silence, the pool need not find out by requests.
+const PING_INTERVAL_MS = 2_000;
+const PING_TIMEOUT_MS = 3_000;
+const GOODBYE_MS = 1_000;
 
 export function createListener(options: ListenerOptions): Listener {
   const closed = new AbortController();
@@ -41,7 +43,7 @@ export function createListener(options: ListenerOptions): Listener {
     async close() {
       closed.abort();
       await loop;
-      firstHeard.resolve(); // Nobody waits for ever for a listener that was closed before it heard anything.
+      firstHeard.resolve(); // Nobody waits forever for a listener that was closed before it heard anything.
     },
   };
 }
@@ -54,15 +56,17 @@ async function keepListening(
   let failures = 0;
   let heardBefore = false;
   while (!signal.aborted) {
+    let isHearing = false;
     try {
       await listenOnce(options, signal, () => {
         failures = 0;
+        isHearing = true;
         if (heardBefore) options.onGap();
         heardBefore = true;
         onHeard();
       });
     } catch (error) {
-      options.onConnectionLost?.(error as Error);
+      options.onConnectionLost?.(error as Error, isHearing);
     }
     if (signal.aborted) return;
     const backoffMs = BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)] ?? 0;
@@ -79,12 +83,11 @@ async function listenOnce(
   signal: AbortSignal,
   onHearing: () => void,
 ): Promise<void> {
-  const client = new pg.Client({
-    connectionString: options.url,
-    application_name: "keelson listen",
-    keepAlive: true,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: PING_TIMEOUT_MS,
+  const client = createSession({
+    url: options.url,
+    applicationName: "keelson listen",
+    connectMs: CONNECT_TIMEOUT_MS,
+    answerMs: PING_TIMEOUT_MS,
   });
   const over = Promise.withResolvers<void>();
   over.promise.catch(() => undefined); // It may reject before it is awaited.
@@ -95,16 +98,29 @@ async function listenOnce(
   signal.addEventListener("abort", stop, { once: true });
   let ping: NodeJS.Timeout | undefined;
   try {
-    await Promise.race([client.connect(), over.promise]);
+    await Promise.race([connectSession(client), over.promise]);
     if (signal.aborted) return;
     await client.query(options.channels.map((channel) => `LISTEN ${quoteIdentifier(channel)}`).join("; "));
     onHearing();
-    ping = setInterval(() => void client.query("SELECT 1").catch(over.reject), PING_INTERVAL_MS);
+    let asked: Promise<unknown> = Promise.resolve();
+    const ask = (): void => {
+      const pause = () => void (ping = setTimeout(ask, PING_INTERVAL_MS));
+      asked = client.query("SELECT 1").then(pause, over.reject);
+    };
+    ask();
     await over.promise;
+    await within(GOODBYE_MS, async () => {
+      await asked;
+      await client.end();
+    });
   } finally {
-    clearInterval(ping);
+    clearTimeout(ping);
     signal.removeEventListener("abort", stop);
-    // end() waits for an answer that a dead connection never gives; the socket is closed by the server's or by ours.
-    await Promise.race([client.end().catch(() => undefined), sleep(1_000, undefined, { ref: false })]);
+    sever(client);
   }
+}
+
+/** Not for long: a dead connection never answers. */
+async function within(ms: number, work: () => Promise<unknown>): Promise<void> {
+  await Promise.race([work().catch(() => undefined), sleep(ms, undefined, { ref: false })]);
 }

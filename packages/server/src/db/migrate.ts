@@ -1,8 +1,9 @@
 // Brings a database to the version of this code: runs, in order, the migrations it has not had.
 
-import pg from "pg";
+import type pg from "pg";
 import { checkServer } from "./check-server.ts";
 import { type Migration, readMigrations } from "./migration-files.ts";
+import { openSession } from "./open-session.ts";
 
 export interface MigrateOptions {
   /** Folder of the numbered `.sql` files. Default: the one that belongs to this code. */
@@ -32,15 +33,7 @@ const MIGRATION_LOCK = 7_233_101_876;
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { upTo = Infinity } = options;
   const migrations = (await readMigrations(options.directory)).filter(({ number }) => number <= upTo);
-  const client = new pg.Client({
-    connectionString,
-    application_name: "keelson migrate",
-    keepAlive: true,
-    connectionTimeoutMillis: 10_000,
-  });
-  // A lost connection also fails the statement that runs.
-  client.on("error", () => undefined);
-  await client.connect();
+  const client = await openSession({ url: connectionString, applicationName: "keelson migrate" });
   try {
     await checkServer(client);
     const done: string[] = [];
@@ -61,9 +54,7 @@ export async function findPendingMigrations(
   options: Pick<MigrateOptions, "directory"> = {},
 ): Promise<string[]> {
   const migrations = await readMigrations(options.directory);
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
-  client.on("error", () => undefined);
-  await client.connect();
+  const client = await openSession({ url: connectionString, applicationName: "keelson migrate" });
   try {
     const { rows } = await client.query<{ found: boolean }>(
       `SELECT to_regclass('keelson_migrations') IS NOT NULL AS found`,

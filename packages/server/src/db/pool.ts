@@ -1,9 +1,19 @@
 // The pool of connections, and `Database`, which everything above takes.
 
-import pg from "pg";
-import { type Queryable, toQuery, type Tx } from "./queryable.ts";
-import { rowTypes } from "./row-types.ts";
+import type pg from "pg";
+import { whileAlone, type StillAlone } from "./while-alone.ts";
+import { createConnections } from "./connections.ts";
+import { type Queryable, toQuery, type Tx, within } from "./queryable.ts";
+import {
+  limitOptions,
+  MAINTENANCE_LIMIT_MS,
+  makeTransactionOurs,
+  REQUEST_LIMITS,
+  type SessionLimits,
+  toStartupOptions,
+} from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
+import { createCheckedPlaces, UNCHECKED_PLACES } from "./transaction-places.ts";
 import { runTransaction, type TransactionOptions } from "./transaction.ts";
 
 export interface DatabaseOptions {
@@ -17,6 +27,12 @@ export interface DatabaseOptions {
   readonly statementNames: boolean;
   /** Shown in pg_stat_activity. Default `keelson`. */
   readonly applicationName?: string;
+  /** Default: those of requests. */
+  readonly limits?: SessionLimits;
+  /** Whether a transaction that asks for a second connection fails instead of waiting for it. For tests. */
+  readonly refuseSecondConnection?: boolean;
+  /** Told of each key that a transaction woke, once it is durable. It must not throw. Default: nobody listens. */
+  readonly wake?: (key: string) => void;
   /** Told when an idle connection is lost; the pool replaces it when it is next needed. */
   readonly onConnectionLost?: (error: Error) => void;
 }
@@ -29,58 +45,123 @@ export interface Database extends Queryable {
    * so it must have no effect outside the transaction. Nothing in it waits for the network.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
+  /**
+   * Runs `work` while no other server holds the lock; null while one does. Unlike a transaction it may wait for the network.
+   * The lock ends with a connection of its own, never by time.
+   */
+  alone<Result>(lock: number, work: (stillAlone: StillAlone) => Promise<Result>): Promise<Result | null>;
+  /** Runs a statement that goes over a whole table, and may not be in a transaction: VACUUM. */
+  maintain(statement: Sql): Promise<void>;
   /** Counts of the pool, for metrics. */
   poolCounts(): { total: number; idle: number; waiting: number };
+  /** How long the caller that waits longest has waited for a connection; 0 when nobody waits. */
+  longestWaitMs(): number;
+  /** PostgreSQL fell silent, or a connection to it did: those that are idle now are not used again. */
+  connectionsAreSuspect(): void;
+  /** PostgreSQL is heard again after it was silent: connections that stay silent are ended. */
+  isHeardAgain(): void;
   /** Waits for running statements and closes all connections. */
   close(): Promise<void>;
 }
-
-const CONNECT_TIMEOUT_MS = 10_000;
-const IDLE_TIMEOUT_MS = 60_000;
 
 /**
  * Every statement finds its rows by an index, one after the other. The planner's statistics of a queue table are always
  * behind, and of an array or a LIMIT parameter it knows nothing: left alone it comes to read whole tables into hash joins
  * (a claim of 100 runs was seen to read all 90,000). Planning each call anew, which PostgreSQL prefers for arrays, takes
  * longer than running the call, and JIT costs more than such statements take.
- * A pooler in transaction mode refuses start-up options; behind one they are left out.
+ * A pooler in transaction mode refuses start-up options; behind one these are left out, and the rest is set for each
+ * transaction.
  */
-const PLANNER_OPTIONS = [
+const PLANNER_SETTINGS = [
   "plan_cache_mode=force_generic_plan",
   "enable_seqscan=off",
   "enable_hashjoin=off",
   "enable_mergejoin=off",
   "jit=off",
-]
-  .map((setting) => `-c ${setting}`)
-  .join(" ");
+];
+
+/** What is written, and therefore must be flushed. Everything else is read, or cannot be in a transaction. */
+const WRITE = /^\s*(INSERT|UPDATE|DELETE|MERGE|WITH)\b/i;
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.poolSize,
-    ...(options.statementNames ? { options: PLANNER_OPTIONS } : {}),
-    application_name: options.applicationName ?? "keelson",
-    types: rowTypes,
-    keepAlive: true,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+  const { statementNames, limits = REQUEST_LIMITS } = options;
+  const isPooled = !statementNames || (options.directUrl ?? options.url) !== options.url;
+  const places = options.refuseSecondConnection === true ? createCheckedPlaces() : UNCHECKED_PLACES;
+  const connections = createConnections({
+    url: options.url,
+    poolSize: options.poolSize,
+    isPooled,
+    startupOptions: isPooled ? null : toStartupOptions([...PLANNER_SETTINGS, ...limitOptions(limits)]),
+    applicationName: options.applicationName ?? "keelson",
+    limits,
+    onConnectionLost: (error) => options.onConnectionLost?.(error),
   });
-  let closing: Promise<void> | undefined;
-  // Without a listener a lost idle connection would end the process. While closing, connections are meant to go.
-  pool.on("error", (error) => {
-    if (closing === undefined) options.onConnectionLost?.(error);
-  });
+  const { wake = () => undefined } = options;
+  const context = { connections, statementNames, isPooled, limits, places, wake };
+  const begin = `BEGIN; ${makeTransactionOurs(limits.statementMs)}`;
 
   return {
     directUrl: options.directUrl ?? options.url,
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
-      const { rows } = await pool.query<Row>(toQuery(statement, options.statementNames));
-      return rows;
+      places.refuseInside();
+      const { client, giveBack, firstAnswerMs } = await connections.take();
+      let failure: Error | undefined;
+      try {
+        const plain = toQuery(statement, statementNames);
+        // The pool's own limit needs no word.
+        const query = firstAnswerMs < limits.answerMs ? within(plain, firstAnswerMs) : plain;
+        const { rows } =
+          isPooled && WRITE.test(statement.text)
+            ? await inOneFlight<Row>(client, begin, query)
+            : await client.query<Row>(query);
+        return rows;
+      } catch (error) {
+        failure = error as Error;
+        throw error;
+      } finally {
+        giveBack(failure);
+      }
     },
-    transaction: (work, transactionOptions = {}) =>
-      runTransaction(pool, options.statementNames, work, transactionOptions),
-    poolCounts: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => (closing ??= pool.end()),
+    maintain: async (statement) => {
+      places.refuseInside();
+      const { client, giveBack } = await connections.take();
+      let failure: Error | undefined;
+      try {
+        if (!isPooled) await client.query(`SET statement_timeout = ${MAINTENANCE_LIMIT_MS}`);
+        await client.query(within(toQuery(statement, statementNames), MAINTENANCE_LIMIT_MS));
+        if (!isPooled) await client.query("RESET statement_timeout");
+      } catch (error) {
+        // Not used again: its limit is not that of the others.
+        failure = new Error("A connection with another limit", { cause: error });
+        throw error;
+      } finally {
+        giveBack(failure);
+      }
+    },
+    transaction: async (work, transactionOptions = {}) => {
+      places.refuseInside();
+      return runTransaction(context, work, transactionOptions);
+    },
+    alone: (lock, work) => whileAlone(options.directUrl ?? options.url, lock, work),
+    poolCounts: connections.counts,
+    longestWaitMs: connections.longestWaitMs,
+    connectionsAreSuspect: connections.distrust,
+    isHeardAgain: connections.endSilent,
+    close: connections.close,
   };
+}
+
+/** A transaction of one statement, sent at once: behind a pooler it is the only way to set what the statement runs under. */
+async function inOneFlight<Row extends object>(
+  client: pg.PoolClient,
+  begin: string,
+  query: pg.QueryConfig,
+): Promise<pg.QueryResult<Row>> {
+  const [begun, done, committed] = await Promise.allSettled([
+    client.query(begin),
+    client.query<Row>(query),
+    client.query("COMMIT"),
+  ]);
+  for (const outcome of [begun, done, committed]) if (outcome.status === "rejected") throw outcome.reason;
+  return (done as PromiseFulfilledResult<pg.QueryResult<Row>>).value;
 }

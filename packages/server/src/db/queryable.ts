@@ -13,6 +13,8 @@ export interface Queryable {
 /** A transaction that is open. It ends with the function that received it. */
 export interface Tx extends Queryable {
   readonly isTransaction: true;
+  /** Wakes whoever waits for the key, here and on other servers, once this is durable; nobody when it is rolled back. */
+  wake(key: string): void;
 }
 
 /** The query `pg` runs for a statement. */
@@ -23,3 +25,7 @@ export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig
   if (statementNames) return { name: statement.name, text: statement.text, values };
   return { text: statement.text, values };
 }
+
+/** The same query with a time of its own for its answer. */
+export const within = (query: pg.QueryConfig, answerMs: number): pg.QueryConfig =>
+  ({ ...query, query_timeout: answerMs }) as pg.QueryConfig;

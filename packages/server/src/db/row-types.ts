@@ -7,7 +7,7 @@
 //   date, timestamp     string
 //   the rest            as `pg` does: bool, int4, float8, text, uuid, bytea (Buffer), arrays of them
 //
-// Writing a time: give a `Date`, or `to_timestamp(${ms}::float8 / 1000)`. Neither is exact below a millisecond, so a time
+// Writing a time: `timestamp(ms)`. It is not exact below a millisecond, so a time
 // is never the key of a page.
 
 import pg from "pg";

@@ -3,8 +3,12 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { toQuery, type Tx } from "./queryable.ts";
+import { isSilence } from "./connection-error.ts";
+import type { Connections } from "./connections.ts";
+import { toQuery, type Tx, within } from "./queryable.ts";
+import { makeTransactionOurs, type SessionLimits } from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
+import type { TransactionPlaces } from "./transaction-places.ts";
 
 export interface TransactionOptions {
   /**
@@ -15,23 +19,38 @@ export interface TransactionOptions {
   /** Default `read committed`. */
   readonly isolation?: "read committed" | "repeatable read" | "serializable";
   readonly readOnly?: boolean;
+  /** How long each of its statements may take, when that is more than a request may wait. */
+  readonly limitMs?: number;
 }
 
 const MAX_ATTEMPTS = 6;
 const BACKOFF_BASE_MS = 4;
+/** PostgreSQL is the first to give a statement up, so that its connection can be used again. */
+const ANSWER_MARGIN_MS = 1_000;
 // serialization_failure and deadlock_detected: PostgreSQL rolled back, and the same work can succeed.
 const RETRIED_STATES = new Set(["40001", "40P01"]);
 
+/** What transactions of one database have in common. */
+export interface TransactionContext {
+  readonly connections: Connections;
+  readonly statementNames: boolean;
+  readonly isPooled: boolean;
+  readonly limits: SessionLimits;
+  readonly places: TransactionPlaces;
+  /** Told of each key that a transaction woke, after its COMMIT. */
+  readonly wake: (key: string) => void;
+}
+
 export async function runTransaction<Result>(
-  pool: pg.Pool,
-  statementNames: boolean,
+  context: TransactionContext,
   work: (tx: Tx) => Promise<Result>,
   options: TransactionOptions,
 ): Promise<Result> {
-  const begin = beginText(options);
+  const begin = beginText(context, options);
+  const answerMs = options.limitMs === undefined ? undefined : options.limitMs + ANSWER_MARGIN_MS;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(pool, statementNames, begin, work);
+      return await runOnce(context, begin, work, answerMs);
     } catch (error) {
       if (attempt >= MAX_ATTEMPTS || !isRetried(error)) throw error;
       await sleep(randomInt(1, BACKOFF_BASE_MS * 2 ** attempt));
@@ -40,63 +59,64 @@ export async function runTransaction<Result>(
 }
 
 async function runOnce<Result>(
-  pool: pg.Pool,
-  statementNames: boolean,
+  { connections, statementNames, places, wake }: TransactionContext,
   begin: string,
   work: (tx: Tx) => Promise<Result>,
+  answerMs: number | undefined,
 ): Promise<Result> {
-  const client = await pool.connect();
-  // While a client is checked out the pool does not listen to it; a lost connection also fails the running statement.
-  let lost: Error | undefined;
-  const onError = (error: Error): void => {
-    lost = error;
-  };
-  client.on("error", onError);
+  const connection = await connections.take();
+  const run = <Row extends object>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> =>
+    connection.client.query<Row>(answerMs === undefined ? query : within(query, answerMs));
   let open = true;
+  let broken: Error | undefined;
+  const wakes = new Set<string>();
   const tx: Tx = {
     isTransaction: true,
+    wake: (key) => void wakes.add(key),
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
       if (!open)
         throw new Error(
           "A statement was run in a transaction that has ended: a promise in it was not awaited.",
         );
-      const { rows } = await client.query<Row>(toQuery(statement, statementNames));
+      const { rows } = await run<Row>(toQuery(statement, statementNames));
       return rows;
     },
   };
-  let broken: Error | undefined;
   try {
-    await client.query(begin);
-    const result = await work(tx);
+    await connection.client.query(within({ text: begin }, connection.firstAnswerMs));
+    const result = await places.within(() => work(tx));
     open = false;
-    const { command } = await client.query("COMMIT");
+    const { command } = await run({ text: "COMMIT" });
     // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, without an error.
     if (command !== "COMMIT")
       throw new Error(
         "The transaction was rolled back: a statement in it failed and its error was not passed on.",
       );
+    for (const key of wakes) wake(key);
     return result;
   } catch (error) {
     open = false;
-    // A connection that cannot roll back is not given to anybody else.
-    broken =
-      lost ??
-      (await client.query("ROLLBACK").then(
-        () => undefined,
-        (failure: Error) => failure,
-      ));
+    // A connection that cannot roll back is not given to anybody else; one that is silent is not even asked.
+    broken = isSilence(error)
+      ? (error as Error)
+      : await run({ text: "ROLLBACK" }).then(
+          () => undefined,
+          (failure: Error) => failure,
+        );
     throw error;
   } finally {
-    client.off("error", onError);
-    client.release(broken ?? lost);
+    connection.giveBack(broken);
   }
 }
 
-function beginText(options: TransactionOptions): string {
+/** One message, so that the settings cost no round trip. */
+function beginText({ isPooled, limits }: TransactionContext, options: TransactionOptions): string {
+  const { isolation, limitMs } = options;
   let text = "BEGIN";
-  if (options.isolation !== undefined) text += ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
+  if (isolation !== undefined) text += ` ISOLATION LEVEL ${isolation.toUpperCase()}`;
   if (options.readOnly === true) text += " READ ONLY";
-  // One message, so that it costs no round trip.
+  if (isPooled) text += `; ${makeTransactionOurs(limitMs ?? limits.statementMs)}`;
+  else if (limitMs !== undefined) text += `; SET LOCAL statement_timeout = ${limitMs}`;
   if (options.durability === "relaxed") text += "; SET LOCAL synchronous_commit = off";
   return text;
 }

@@ -1,83 +1,70 @@
-import { adminAuditEventRoutes } from "./admin/audit-events.ts";
-import { adminEnrollmentTokenRoutes } from "./admin/enrollment-tokens.ts";
-import { adminOrganizationRoutes } from "./admin/organizations.ts";
-import { adminSystemRoutes } from "./admin/system.ts";
-import { adminUserRoutes } from "./admin/users.ts";
-import { adminWorkerGroupRoutes } from "./admin/worker-groups.ts";
-import { adminWorkerRoutes } from "./admin/workers.ts";
-import { apiActorRoutes } from "./api/actors.ts";
-import { apiKeyRoutes } from "./api/api-keys.ts";
-import { auditEventRoutes } from "./api/audit-events.ts";
-import { browserSessionRoutes } from "./api/browser-sessions.ts";
-import { apiDeploymentRoutes } from "./api/deployments.ts";
-import { deviceRoutes } from "./api/devices.ts";
-import { environmentRoutes } from "./api/environments.ts";
-import { githubRoutes } from "./api/github.ts";
-import { invitationRoutes } from "./api/invitations.ts";
-import { logoutRoutes } from "./api/logout.ts";
-import { magicLinkRoutes } from "./api/magic-links.ts";
-import { meRoutes } from "./api/me.ts";
-import { memberRoutes } from "./api/members.ts";
-import { projectRoutes } from "./api/projects.ts";
-import { runActivityRoutes } from "./api/run-activity.ts";
-import { apiRunRoutes } from "./api/runs.ts";
-import { apiSandboxRoutes } from "./api/sandboxes.ts";
-import { apiScheduleRoutes } from "./api/schedules.ts";
-import { apiSecretRoutes } from "./api/secrets.ts";
-import { apiSessionRoutes } from "./api/sessions.ts";
-import { publicAccessTokenRoutes } from "./api/public-access-tokens.ts";
-import { apiTaskRoutes } from "./api/tasks.ts";
-import { apiTokenRoutes } from "./api/tokens.ts";
-import { publicSessionRoutes } from "./api-public/sessions.ts";
-import { publicTokenRoutes } from "./api-public/tokens.ts";
-import { apiWorkspaceRoutes } from "./api/workspaces.ts";
-import { capacityGroupRoutes } from "./capacity/worker-groups.ts";
-import { capacityWorkerRoutes } from "./capacity/workers.ts";
-import type { Route } from "./route.ts";
-import { deploymentRoutes } from "./v1/deployments.ts";
+import { adminAuditEventRoutes } from "./resources/audit-events/admin-routes.ts";
+import { adminEnrollmentTokenRoutes } from "./families/admin/enrollment-tokens.ts";
+import { adminOrganizationRoutes } from "./families/admin/organizations.ts";
+import { adminSystemRoutes } from "./families/admin/system.ts";
+import { adminUserRoutes } from "./families/admin/users.ts";
+import { adminWorkerGroupRoutes } from "./families/admin/worker-groups.ts";
+import { adminWorkerRoutes } from "./resources/workers/admin-routes.ts";
+import { apiKeyRoutes } from "./families/account/api-keys.ts";
+import { auditEventRoutes } from "./resources/audit-events/routes.ts";
+import { browserSessionRoutes } from "./families/sign-in/browser-sessions.ts";
+import { deviceRoutes } from "./families/sign-in/devices.ts";
+import { environmentRoutes } from "./families/account/environments.ts";
+import { githubRoutes } from "./families/sign-in/github.ts";
+import { invitationRoutes } from "./families/account/invitations.ts";
+import { logoutRoutes } from "./families/sign-in/logout.ts";
+import { magicLinkRoutes } from "./families/sign-in/magic-links.ts";
+import { meRoutes } from "./families/account/me.ts";
+import { memberRoutes } from "./families/account/members.ts";
+import { projectRoutes } from "./families/account/projects.ts";
+import { runActivityRoutes } from "./resources/runs/activity-routes.ts";
+import { publicAccessTokenRoutes } from "./resources/public-access-tokens/routes.ts";
+import { publicSessionRoutes } from "./resources/streams/public-routes.ts";
+import { publicTokenRoutes } from "./resources/tokens/public-routes.ts";
+import { capacityGroupRoutes } from "./families/capacity/worker-groups.ts";
+import { capacityWorkerRoutes } from "./resources/workers/capacity-routes.ts";
+import { placed } from "./edge/places.ts";
+import type { Route, RouteDefinition } from "./edge/route.ts";
+import { deploymentRoutes } from "./resources/deployments/routes.ts";
 import { docsRoutes } from "./system/docs.ts";
 import { healthRoutes } from "./system/health.ts";
-import { execRoutes } from "./v1/execs.ts";
-import { runRoutes } from "./v1/runs.ts";
-import { actorRoutes } from "./v1/actors.ts";
-import { scheduleRoutes } from "./v1/schedules.ts";
-import { secretRoutes } from "./v1/secrets.ts";
-import { sessionRoutes } from "./v1/sessions.ts";
-import { taskRoutes } from "./v1/tasks.ts";
-import { tokenRoutes } from "./v1/tokens.ts";
-import { sandboxRoutes } from "./v1/sandboxes.ts";
-import { workspaceRoutes } from "./v1/workspaces.ts";
-import { blobRoutes } from "./worker/blobs.ts";
-import { executionRoutes } from "./worker/executions.ts";
-import { operationRoutes } from "./worker/operations.ts";
-import { runExecRoutes } from "./worker/run-execs.ts";
-import { processReportRoutes } from "./worker/processes.ts";
-import { workerRoutes } from "./worker/workers.ts";
-import { workerWorkspaceRoutes } from "./worker/workspaces.ts";
+import { execRoutes } from "./resources/processes/exec-routes.ts";
+import { runRoutes } from "./resources/runs/routes.ts";
+import { actorRoutes } from "./resources/actors/routes.ts";
+import { scheduleRoutes } from "./resources/schedules/routes.ts";
+import { secretRoutes } from "./resources/secrets/routes.ts";
+import { sessionRoutes } from "./resources/sessions/routes.ts";
+import { taskRoutes } from "./resources/tasks/routes.ts";
+import { tokenRoutes } from "./resources/tokens/routes.ts";
+import { sandboxRoutes } from "./resources/sandboxes/routes.ts";
+import { workspaceRoutes } from "./resources/workspaces/routes.ts";
+import { blobRoutes } from "./families/worker/blobs.ts";
+import { executionRoutes } from "./families/worker/executions.ts";
+import { operationRoutes } from "./families/worker/operations.ts";
+import { runExecRoutes } from "./families/worker/run-execs.ts";
+import { processReportRoutes } from "./families/worker/processes.ts";
+import { workerRoutes } from "./families/worker/workers.ts";
+import { workerWorkspaceRoutes } from "./families/worker/workspaces.ts";
 
-/** Every route of every family: what Fastify serves, the OpenAPI document says and the authorization matrix tests. */
-export const routes: readonly Route[] = [
+import { fileRoutes } from "./resources/files/routes.ts";
+import { processRoutes } from "./resources/processes/routes.ts";
+import { streamRoutes } from "./resources/streams/routes.ts";
+
+const DEFINITIONS: readonly RouteDefinition[] = [
   ...taskRoutes,
   ...actorRoutes,
+  ...sandboxRoutes,
   ...sessionRoutes,
+  ...streamRoutes,
   ...runRoutes,
+  ...runActivityRoutes,
   ...deploymentRoutes,
   ...tokenRoutes,
-  ...apiTaskRoutes,
-  ...apiActorRoutes,
-  ...apiSandboxRoutes,
-  ...apiSessionRoutes,
-  ...scheduleRoutes,
-  ...secretRoutes,
-  ...apiRunRoutes,
-  ...runActivityRoutes,
-  ...apiDeploymentRoutes,
-  ...apiTokenRoutes,
   ...publicAccessTokenRoutes,
   ...publicTokenRoutes,
   ...publicSessionRoutes,
-  ...apiScheduleRoutes,
-  ...apiSecretRoutes,
+  ...scheduleRoutes,
+  ...secretRoutes,
   ...meRoutes,
   ...projectRoutes,
   ...environmentRoutes,
@@ -93,10 +80,10 @@ export const routes: readonly Route[] = [
   ...workerRoutes,
   ...executionRoutes,
   ...operationRoutes,
-  ...sandboxRoutes,
   ...workspaceRoutes,
   ...execRoutes,
-  ...apiWorkspaceRoutes,
+  ...fileRoutes,
+  ...processRoutes,
   ...blobRoutes,
   ...workerWorkspaceRoutes,
   ...processReportRoutes,
@@ -113,3 +100,6 @@ export const routes: readonly Route[] = [
   ...healthRoutes,
   ...docsRoutes,
 ];
+
+/** Every route of every family: what Fastify serves, the OpenAPI document says and the authorization matrix tests. */
+export const routes: readonly Route[] = DEFINITIONS.flatMap(placed);

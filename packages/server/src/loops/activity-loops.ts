@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { MINUTE_MS, minuteOf } from "../core/runs/run-activity.ts";
 import { sampleRunCounts, takeSampleLock } from "../core/runs/run-activity-writes.ts";
 import type { Database } from "../db/pool.ts";
+import { BACKGROUND_LIMIT_MS } from "../db/session-settings.ts";
 import type { LoopWork } from "./loop.ts";
 
 const LOOK_INTERVAL_MS = 1_000;
@@ -22,7 +23,7 @@ export function activityLoops({ db, clock }: { db: Database; clock: Clock }): Lo
         async (tx) => {
           if (await takeSampleLock(tx)) await sampleRunCounts(tx, minute, keptSince);
         },
-        { durability: "relaxed" },
+        { durability: "relaxed", limitMs: BACKGROUND_LIMIT_MS },
       );
       sampled = minute;
     }

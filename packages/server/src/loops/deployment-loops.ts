@@ -1,14 +1,15 @@
-import type { Clock } from "../clock.ts";
 import { failUncheckedDeployments } from "../core/deployments/fail-unchecked-deployments.ts";
 import { listGroupsWithExpiredChecks } from "../core/deployments/deployment-reads.ts";
-import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
-import type { Database } from "../db/pool.ts";
+import { collectBundles, type CollectBundlesContext } from "../core/bundles/collect-bundles.ts";
+import { wakeKeys } from "../core/feeds/wake-keys.ts";
+import type { Wakes } from "../core/feeds/wakes.ts";
 import type { LoopWork } from "./loop.ts";
 
-export type DeploymentLoopContext = { db: Database; clock: Clock; wakes: Wakes };
+export type DeploymentLoopContext = CollectBundlesContext & { wakes: Wakes };
 
-/** Offers deployments whose worker did not answer to the others; after the last allowed check they fail. */
-export function deploymentLoops({ db, clock, wakes }: DeploymentLoopContext): LoopWork[] {
+/** Offers deployments whose worker did not answer to the others; after the last allowed check they fail. Removes what no deployment has. */
+export function deploymentLoops(context: DeploymentLoopContext): LoopWork[] {
+  const { db, clock, wakes } = context;
   return [
     {
       name: "offer-expired-checks",
@@ -16,9 +17,17 @@ export function deploymentLoops({ db, clock, wakes }: DeploymentLoopContext): Lo
       run: async () => {
         const workerGroupIds = await listGroupsWithExpiredChecks(db, clock());
         if (workerGroupIds.length === 0) return;
-        for (const deploymentId of await db.transaction((tx) => failUncheckedDeployments(tx, clock())))
-          wakes.wake(wakeKeys.deployment(deploymentId));
+        await failUncheckedDeployments(context);
         for (const workerGroupId of workerGroupIds) wakes.wake(wakeKeys.work(workerGroupId));
+      },
+    },
+    {
+      name: "collect-bundles",
+      intervalMs: 60_000,
+      run: async () => {
+        let round;
+        do round = await collectBundles(context);
+        while (round.mayHaveMore);
       },
     },
   ];

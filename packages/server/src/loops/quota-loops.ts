@@ -1,4 +1,4 @@
-import { wakeKeys } from "../core/feeds/wakes.ts";
+import { wakeKeys } from "../core/feeds/wake-keys.ts";
 import type { EventStreamQuota } from "../core/quotas/event-stream-quota.ts";
 import { deleteOldEventStreams } from "../core/quotas/quota-writes.ts";
 import type { StorageQuota } from "../core/quotas/storage-quota.ts";

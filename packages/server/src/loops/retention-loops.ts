@@ -1,5 +1,5 @@
 import { dropEnded, type RetentionContext } from "../core/retention/drop-ended.ts";
-import { dropVersionsByAge, type VersionRetentionContext } from "../core/versions/drop-versions.ts";
+import { dropVersionsByAge, type VersionRetentionContext } from "../core/retention/drop-versions.ts";
 import { packLogs, type PackContext } from "../core/run-logs/pack-logs.ts";
 import type { LoopWork } from "./loop.ts";
 

@@ -1,18 +1,17 @@
-import { wakeSettled } from "../core/executions/settle-changes.ts";
-import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
+import { wakeKeys } from "../core/feeds/wake-keys.ts";
+import type { ItemContext } from "../core/loop-failures/failed-items.ts";
 import type { TurnContext } from "../core/sessions/start-turn.ts";
-import { wakeStreams } from "../core/streams/stream-effects.ts";
-import { settleEndings } from "../core/waits/settle-endings.ts";
+import { settleEndings } from "../core/endings/settle-endings.ts";
 import { settleDueWaits } from "../core/waits/settle-waits.ts";
-import { findNextDue, hasAwaitedEndings, hasWaitsDueBy } from "../core/waits/wait-reads.ts";
-import type { Database } from "../db/pool.ts";
+import { hasAwaitedEndings } from "../core/endings/ending-reads.ts";
+import { findNextDue, hasWaitsDueBy } from "../core/waits/wait-reads.ts";
 import { LOOK_INTERVAL_MS, SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 
-export type WaitLoopContext = TurnContext & { db: Database; wakes: Wakes };
+export type WaitLoopContext = TurnContext & ItemContext;
 
 /** Resumes runs whose time has come, and tells those that wait for ended runs. Every replica runs them. */
 export function waitLoops(context: WaitLoopContext): LoopWork[] {
-  const { db, clock, wakes } = context;
+  const { db, clock } = context;
   return [
     {
       name: "settle-due-waits",
@@ -22,11 +21,11 @@ export function waitLoops(context: WaitLoopContext): LoopWork[] {
       due: (now) => hasWaitsDueBy(now + 2 * LOOK_INTERVAL_MS),
       run: async () => {
         for (;;) {
-          const dueAt = await findNextDue(db);
-          if (dueAt === null) return SAFEGUARD_MS;
           const now = clock();
+          const dueAt = await findNextDue(db, now);
+          if (dueAt === null) return SAFEGUARD_MS;
           if (dueAt > now) return dueAt - now;
-          wakeSettled(wakes, await db.transaction((tx) => settleDueWaits(tx, now)));
+          await settleDueWaits(context);
         }
       },
     },
@@ -35,9 +34,7 @@ export function waitLoops(context: WaitLoopContext): LoopWork[] {
       intervalMs: SAFEGUARD_MS,
       wakeKey: wakeKeys.endings,
       due: hasAwaitedEndings,
-      run: async () => {
-        for await (const effects of settleEndings(context)) wakeStreams(wakes, effects);
-      },
+      run: () => settleEndings(context),
     },
   ];
 }

@@ -1,6 +1,7 @@
 import { collectBlobs } from "../core/blobs/collect-blobs.ts";
 import type { BlobContext } from "../core/blobs/store-blob.ts";
-import { wakeKeys, type Wakes } from "../core/feeds/wakes.ts";
+import type { ItemContext } from "../core/loop-failures/failed-items.ts";
+import { processEach } from "../core/loop-failures/process-items.ts";
 import {
   hasAnyToSweep,
   listCrowdedGroups,
@@ -12,17 +13,16 @@ import {
 import {
   loseMaterialization,
   stopIdleMaterialization,
-  type Swept,
 } from "../core/materializations/sweep-materializations.ts";
 import type { NewUuid } from "../uuid.ts";
 import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 
-export type WorkspaceLoopContext = BlobContext & {
-  wakes: Wakes;
-  newUuid: NewUuid;
-  /** How long a live workspace is kept on its machine while nothing happens in it. */
-  workspaceIdleMs: number;
-};
+export type WorkspaceLoopContext = BlobContext &
+  ItemContext & {
+    newUuid: NewUuid;
+    /** How long a live workspace is kept on its machine while nothing happens in it. */
+    workspaceIdleMs: number;
+  };
 
 const SWEEP_LIMIT = 100;
 /** How long an idle workspace is kept on a machine that is full while others wait, and how many make room at once. */
@@ -31,18 +31,22 @@ const SPARE_LIMIT = 8;
 
 /** What only the passing of time does to workspaces. Every replica runs them; a workspace's lock decides. */
 export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
-  const { db, clock, newUuid, wakes, workspaceIdleMs } = context;
-  const tell = (swept: Swept | null): void => {
-    if (swept === null) return;
-    wakes.wake(wakeKeys.workspace(swept.workspaceId));
-    wakes.wake(wakeKeys.workspaceWork(swept.workerGroupId));
-    // Runs that waited for the worker that had it may go elsewhere.
-    wakes.wake(wakeKeys.work(swept.workerGroupId));
-    if (swept.workerId !== null) wakes.wake(wakeKeys.workerWorkspaces(swept.workerId));
-  };
+  const { db, clock, newUuid, workspaceIdleMs } = context;
+  const each = (
+    rows: readonly OverdueMaterialization[],
+    work: (one: OverdueMaterialization) => Promise<void>,
+  ): Promise<number> =>
+    processEach(
+      context,
+      "sweep-materializations",
+      rows,
+      ({ environmentId, id }) => ({ environmentId, itemId: id }),
+      work,
+    );
   const stopIdle = async (idle: readonly OverdueMaterialization[], activeBefore: number): Promise<void> => {
-    for (const one of idle)
-      tell(await db.transaction((tx) => stopIdleMaterialization(tx, newUuid, one, activeBefore, clock())));
+    await each(idle, (one) =>
+      db.transaction((tx) => stopIdleMaterialization(tx, newUuid, one, activeBefore, clock())),
+    );
   };
   return [
     {
@@ -50,14 +54,15 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
       intervalMs: SAFEGUARD_MS,
       due: (now) => hasAnyToSweep(now, now - workspaceIdleMs),
       run: async () => {
-        for (const overdue of await listOverdue(db, clock(), SWEEP_LIMIT))
-          tell(await db.transaction((tx) => loseMaterialization(tx, newUuid, overdue, clock())));
+        await each(await listOverdue(db, clock(), SWEEP_LIMIT), (overdue) =>
+          db.transaction((tx) => loseMaterialization(tx, newUuid, overdue, clock())),
+        );
         const activeBefore = clock() - workspaceIdleMs;
-        await stopIdle(await listIdle(db, activeBefore, SWEEP_LIMIT), activeBefore);
+        await stopIdle(await listIdle(db, activeBefore, clock(), SWEEP_LIMIT), activeBefore);
         const crowded = await listCrowdedGroups(db);
         if (crowded.length === 0) return;
         const sparedBefore = clock() - Math.min(SPARED_MS, workspaceIdleMs);
-        await stopIdle(await listSpare(db, crowded, sparedBefore, SPARE_LIMIT), sparedBefore);
+        await stopIdle(await listSpare(db, crowded, sparedBefore, clock(), SPARE_LIMIT), sparedBefore);
       },
     },
     {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { chmod, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, suite, test } from "node:test";
@@ -52,6 +53,17 @@ async function inBucket(): Promise<Place> {
   };
 }
 
+/** In chunks of a length that differs from content to content; what was asked for before is overwritten. */
+async function* passed(content: Buffer, seed: number): AsyncGenerator<Uint8Array> {
+  const lengths = [65_536, 1, 700_000, 3_333 + seed];
+  for (let at = 0, i = seed; at < content.length; i += 1) {
+    const chunk = Buffer.from(content.subarray(at, at + (lengths[i % lengths.length] as number)));
+    at += chunk.length;
+    yield chunk;
+    chunk.fill(0);
+  }
+}
+
 for (const [name, open] of [
   ["on disk", onDisk],
   ["in a bucket", inBucket],
@@ -81,6 +93,17 @@ for (const [name, open] of [
       assert.equal(await blobs.put(empty, chunks(), 100), 0);
       assert.equal(await contentOf(blobs, empty), "");
       assert.equal(await place.count(), 2);
+    });
+
+    test("are put in chunks of any size, each of which is gone once the next is asked for", async () => {
+      const contents = Array.from({ length: 4 }, (_, i) => randomBytes(1_500_000 + i));
+      const digests = contents.map(digestOf);
+      await Promise.all(
+        contents.map((content, i) => blobs.put(digests[i] as string, passed(content, i), content.length)),
+      );
+      for (const [i, content] of contents.entries())
+        assert.ok((await blobs.load(digests[i] as string))?.equals(content));
+      for (const digest of digests) await blobs.remove(digest);
     });
 
     test("refuse other bytes, too many bytes and a broken upload, and leave nothing", async () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { unauditedKind } from "../../src/http/audit.ts";
+import { unauditedKind } from "../../src/http/edge/audit.ts";
 import { routes } from "../../src/http/routes.ts";
 
 /** Sign-ins come by GET, too: a browser opens a link. */
@@ -24,6 +24,16 @@ describe("what routes leave in the audit log", () => {
     else if (route.audit !== undefined && !SIGN_IN_BY_GET.includes(route.operationId))
       test(`${route.method} ${route.path} leaves nothing, like its kind`, () => assert.fail(reason));
   }
+
+  test("what is audited is done in the transaction that its event is written in", () => {
+    const outside = routes.filter(
+      ({ audit, transaction }) => audit !== undefined && "action" in audit && transaction !== "required",
+    );
+    assert.deepEqual(
+      outside.map(({ operationId }) => operationId),
+      [],
+    );
+  });
 
   test("the table of actions in docs/concepts/audit-log.md is complete", async () => {
     const page = await readFile(new URL("../../../../docs/concepts/audit-log.md", import.meta.url), "utf8");

@@ -1,7 +1,8 @@
 // One row for every route: what it is called with, so that a valid caller would get through.
 
 import { randomUUID } from "node:crypto";
-import type { Route } from "../../src/http/route.ts";
+import type { Permission } from "@keelson/contract";
+import type { Route } from "../../src/http/edge/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
 import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
@@ -60,6 +61,8 @@ export type Row = {
   own?: number[];
   /** The object is of the installation: to whoever may see one, none is foreign. */
   isGlobal?: true;
+  /** What the caller needs besides the route's permission, because it hands this out. */
+  gives?: Permission;
   /** Called after all others: it ends the session it is called with. */
   isLast?: true;
 };
@@ -292,6 +295,8 @@ export const ROWS: Record<string, Row> = {
   revokeSecret: secret,
   apiListSecrets: nothing,
   apiGetSecret: secretByName,
+  apiRotateSecret: { ...secretByName, body: () => ({ value: "x" }), own: [200, 409] },
+  apiRevokeSecret: secretByName,
   apiPutSecret: { parameter: "PUT_BY_MATRIX", body: () => ({ value: "x" }) },
   apiDeleteSecret: { parameter: "PUT_BY_MATRIX", own: [204, 404] },
   listSchedules: nothing,
@@ -329,6 +334,7 @@ export const ROWS: Record<string, Row> = {
     }),
     own: [201],
     refusal: 404,
+    gives: "sessions.read",
   },
   publicSendInput: { ...publicSend, object: (ids) => ids.session },
   publicSendInputByExternalId: { ...publicSend, query: byName },

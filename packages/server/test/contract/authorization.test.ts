@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { decodeId, encodeId, PERMISSIONS } from "@keelson/contract";
+import { decodeId, encodeId, PERMISSIONS, type Uuid } from "@keelson/contract";
 import { hash, randomUUID } from "node:crypto";
 import { sql } from "../../src/db/sql.ts";
-import { csrfTokenOf } from "../../src/http/authenticate/csrf.ts";
-import type { Route } from "../../src/http/route.ts";
+import { csrfTokenOf } from "../../src/http/edge/authenticate/csrf.ts";
+import type { Route } from "../../src/http/edge/route.ts";
 import { routes } from "../../src/http/routes.ts";
 import { newestEvent } from "../support/audit.ts";
 import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
@@ -20,6 +20,7 @@ import {
 } from "../support/tenancy.ts";
 import { makeCallers, type Caller, type Secrets } from "./support/callers.ts";
 import { expected, isElsewhere } from "./support/expected-answers.ts";
+import { leaseRuns, NARROW, NARROW_PERMISSIONS } from "./support/leased-runs.ts";
 import { makeInstallation, type InstallationIds } from "./support/installation-rows.ts";
 import { makeWorkspaces } from "./support/matrix-workspaces.ts";
 import { ABSENT, MALFORMED } from "./support/unknown-ids.ts";
@@ -42,7 +43,7 @@ async function foreignView(place: Place): Promise<ApiServer> {
 }
 
 /** Someone, a key and an invitation of an organization. */
-async function addPeople(organizationId: string, environmentId: string) {
+async function addPeople(organizationId: Uuid<"org">, environmentId: Uuid<"env">) {
   const { user_id } = await addPerson(server, "viewer", { organizationId });
   const digest = hash("sha256", await addApiKey(server, [], { environmentId }), "buffer");
   const [row] = await server.db.query<{ id: string }>(sql`SELECT id FROM api_keys WHERE digest = ${digest}`);
@@ -84,7 +85,7 @@ async function fill(
   >
 > {
   const deployment = await createReadyDeployment(view, worker, {
-    tasks: [{ id: "report" }],
+    tasks: [{ id: "report" }, { id: NARROW, permissions: NARROW_PERMISSIONS }],
     actors: [{ id: "chat" }],
   });
   await promote(view, deployment.id);
@@ -184,7 +185,8 @@ function checkThrough(route: Route, row: Row, caller: Caller, whose: Whose, answ
 
 describe("who may do what", () => {
   before(async () => {
-    server = await startApiServer();
+    // Nobody renews the leases of the runs whose tokens are tried.
+    server = await startApiServer({ config: { leaseDurationMs: 3_600_000 } });
     const there = await addForeignPlace(server);
     foreign = await foreignView(there);
     const [worker, foreignWorker] = [await startWorker(server), await startWorker(foreign, "foreign")];
@@ -193,7 +195,10 @@ describe("who may do what", () => {
     ids = {
       own: {
         ...(await fill(server, worker, "own")),
-        ...(await addPeople(await firstOrganization(server), decodeId("env", environment.own) as string)),
+        ...(await addPeople(
+          await firstOrganization(server),
+          decodeId("env", environment.own) as Uuid<"env">,
+        )),
         ...installation,
         organizationEvent: (await newestEvent(server, installation.organization)).id,
         environment: environment.own,
@@ -211,7 +216,8 @@ describe("who may do what", () => {
       malformed: MALFORMED,
     };
     const foreignKey = foreign.credentials.api_key;
-    callers = await makeCallers({ server, there, foreignKey, worker, foreignWorker, secrets });
+    const runs = await leaseRuns(server, worker, foreign, foreignWorker);
+    callers = await makeCallers({ server, there, foreignKey, worker, foreignWorker, secrets, runs });
   });
   after(() => server.stop());
 
@@ -242,7 +248,9 @@ describe("who may do what", () => {
           checked += 1;
           answers.set(whose, answer);
           const told = `${caller.name}, ${whose}`;
-          const status = expected(route, caller, whose);
+          const through = expected(route, caller, whose);
+          const lacks = row.gives !== undefined && caller.permissions?.includes(row.gives) === false;
+          const status = through === "through" && lacks ? 403 : through;
           try {
             if (status === "through") checkThrough(route, row, caller, whose, answer);
             else assert.equal(answer.status, status, answer.text);
@@ -253,7 +261,8 @@ describe("who may do what", () => {
                 route.access.kind === "public_access"
                   ? answer.body.error.code === "scope_mismatch"
                   : "permission" in route.access &&
-                      answer.body.error.details.permission === route.access.permission,
+                      answer.body.error.details.permission ===
+                        (through === "through" ? row.gives : route.access.permission),
               );
           } catch (error) {
             throw new Error(`${told}: ${(error as Error).message}`, { cause: error });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { API_VERSION, ERROR_CODES } from "@keelson/contract";
 import fc from "fast-check";
+import { checkAnswer as checkAgainstDocument } from "../support/check-answer.ts";
 import { startApiServer, type ApiServer } from "../support/api-server.ts";
 import { makeFuzzScene, type FuzzScene } from "./support/fuzz-scene.ts";
 import { fuzzedRequest, mangledRequest, type Operation } from "./support/fuzzed-requests.ts";
@@ -33,6 +34,13 @@ function checkAnswer(request: ByteRequest, answer: ByteAnswer): void {
   assert.equal(answer.headers.get("service-api-version"), API_VERSION, told);
   const requestId = answer.headers.get("x-request-id");
   assert.match(requestId ?? "", /^[\x21-\x7e]{1,128}$/, told);
+  checkAgainstDocument({
+    method: request.method,
+    path: request.target,
+    status: answer.status,
+    contentType: answer.headers.get("content-type") ?? null,
+    text: answer.text,
+  });
   // An answer to HEAD has no body.
   if (answer.status < 400 || request.method === "HEAD") return;
   assert.match(answer.headers.get("content-type") ?? "", /^application\/json/, told);

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import { createDiskBlobs } from "../../src/adapters/disk-blobs.ts";
 import { insertWorkspaceBlobs, lockCandidates, markCandidates } from "../../src/core/blobs/blob-writes.ts";
 import { BLOB_GRACE_MS, collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
-import { preventRemovals } from "../../src/core/blobs/removal-lock.ts";
+import { preventRemovals } from "../../src/core/blobs/removal-lock-reads.ts";
+import type { ItemContext } from "../../src/core/loop-failures/failed-items.ts";
 import { blobSink, storeBlob, type BlobContext } from "../../src/core/blobs/store-blob.ts";
 import { sql } from "../../src/db/sql.ts";
 import { digestOf, startApiServer, type ApiServer } from "../support/api-server.ts";
@@ -17,15 +19,16 @@ describe("the collection of blobs", () => {
   const clock = createTestClock();
   let server: ApiServer;
   let calls: WorkspaceCalls;
-  let context: BlobContext;
-  let environmentId: string;
+  let context: BlobContext & ItemContext;
+  let environmentId: Uuid<"env">;
   before(async () => {
     server = await startApiServer();
     calls = workspaceCalls(server);
-    environmentId = decodeId("env", server.credentials.environment_id) as string;
+    environmentId = decodeId("env", server.credentials.environment_id) as Uuid<"env">;
     context = {
       db: server.db,
       clock: clock.now,
+      noteLoopFailure: () => undefined,
       workspaceBlobs: (id) => createDiskBlobs(path.join(server.dataDir, "workspaces", id)),
     };
   });
@@ -83,6 +86,20 @@ describe("the collection of blobs", () => {
     assert.equal(await context.workspaceBlobs(environmentId).has(digest), false);
   });
 
+  test("the memory of an upload is given back, and that of what the server makes itself is not", async () => {
+    const parts = [randomBytes(100_000), randomBytes(100_000)].map((part) => Uint8Array.from(part));
+    const digest = digestOf(Buffer.concat(parts));
+    await storeBlob(context, environmentId, digest, listed(parts));
+    assert.deepEqual(
+      parts.map(({ byteLength }) => byteLength),
+      [0, 0],
+    );
+    assert.ok((await context.workspaceBlobs(environmentId).read(digest)) !== null);
+    const own = Uint8Array.from(randomBytes(100_000));
+    await blobSink(context, environmentId).put(digestOf(own), own);
+    assert.equal(own.byteLength, 100_000);
+  });
+
   test("an upload of what is being removed waits until it is gone", async () => {
     const digest = await upload("going");
     const key = { environmentId, digest: Buffer.from(digest, "hex") };
@@ -107,6 +124,25 @@ describe("the collection of blobs", () => {
     assert.equal((await collectBlobs(context)).removed, 1);
   });
 
+  test("a removal that is slow is not taken over", async () => {
+    const digest = await upload("slow to go");
+    clock.advance(2 * BLOB_GRACE_MS);
+    const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const store = context.workspaceBlobs(environmentId);
+    const remove = async (one: string): Promise<void> => {
+      begun.resolve();
+      await goesOn.promise;
+      await store.remove(one);
+    };
+    const removing = collectBlobs({ ...context, workspaceBlobs: () => ({ ...store, remove }) });
+    await begun.promise;
+    clock.advance(BLOB_GRACE_MS);
+    assert.equal((await collectBlobs(context)).removed, 0);
+    goesOn.resolve();
+    assert.equal((await removing).removed, 1);
+    assert.equal(await store.has(digest), false);
+  });
+
   test("a removal whose process died is taken up by the next", async () => {
     const digest = await upload("half removed");
     await server.db.query(sql`
@@ -118,28 +154,29 @@ describe("the collection of blobs", () => {
 
   test("a commit and a removal of the same blob never both succeed, whichever is first", async () => {
     const { id } = await calls.create();
-    const workspaceId = decodeId("ws", id) as string;
+    const workspaceId = decodeId("ws", id) as Uuid<"ws">;
+    const due = () => ({ loop: "collect-blobs", limit: 10, now: clock.now() });
     for (const first of ["commit", "removal"]) {
       const digest = Buffer.from(await upload(`raced ${first}`), "hex");
       const commit = () =>
-        server.db.transaction((tx) => insertWorkspaceBlobs(tx, environmentId, workspaceId, [digest]));
+        server.db.transaction((tx) => insertWorkspaceBlobs(tx, environmentId, workspaceId, [digest], true));
       const remove = () =>
         server.db.transaction(async (tx) => {
-          const locked = await lockCandidates(tx, clock.now() + 1000, 10);
+          const locked = await lockCandidates(tx, clock.now() + 1000, due());
           return markCandidates(tx, locked, clock.now());
         });
       // The loser begins while the winner's transaction is open.
       let loser: Promise<unknown> = Promise.resolve();
       if (first === "commit") {
         await server.db.transaction(async (tx) => {
-          assert.deepEqual(await insertWorkspaceBlobs(tx, environmentId, workspaceId, [digest]), []);
+          assert.deepEqual(await insertWorkspaceBlobs(tx, environmentId, workspaceId, [digest], true), []);
           // Rows that a commit has locked are left for the next round.
           assert.deepEqual(await remove(), []);
         });
         assert.deepEqual(await remove(), []);
       } else {
         await server.db.transaction(async (tx) => {
-          const locked = await lockCandidates(tx, clock.now() + 1000, 10);
+          const locked = await lockCandidates(tx, clock.now() + 1000, due());
           assert.equal((await markCandidates(tx, locked, clock.now())).length, 1);
           loser = commit();
         });
@@ -148,6 +185,10 @@ describe("the collection of blobs", () => {
     }
   });
 });
+
+async function* listed(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
 
 async function* chunks(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import { createDiskBlobs } from "../../src/adapters/disk-blobs.ts";
 import type { BlobStore } from "../../src/core/blobs/blob.ts";
 import { BLOB_GRACE_MS, collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
@@ -35,6 +35,7 @@ describe("logs of ended runs", () => {
       clock: ahead.now,
       newUuid: createUuidGenerator(ahead.now),
       workspaceBlobs: (id) => createDiskBlobs(path.join(scene.server.dataDir, "workspaces", id)),
+      noteLoopFailure: () => undefined,
       packLogsAfterMs: HOUR_MS,
     };
   });
@@ -161,6 +162,7 @@ describe("logs of ended runs", () => {
       clock: () => scene.clock.now() + 25 * HOUR_MS,
       retention,
       countDropped: () => undefined,
+      noteLoopFailure: () => undefined,
     });
     assert.deepEqual(await rows(old), { chunks: 0, packs: 0 });
     assert.equal((await scene.call("GET", `/v1/runs/${old}/logs?cursor=3`)).status, 410);
@@ -189,7 +191,7 @@ function killedAt(context: PackContext, at: number): PackContext {
     transaction: (work, options) =>
       step(() => context.db.transaction((tx) => work({ ...tx, ...watched(tx) }), options)),
   };
-  const workspaceBlobs = (id: string): BlobStore => {
+  const workspaceBlobs = (id: Uuid<"env">): BlobStore => {
     const store = context.workspaceBlobs(id);
     return { ...store, put: (...put) => step(() => store.put(...put)) };
   };

@@ -13,10 +13,13 @@ import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
+import type { NewUuid } from "../../src/uuid.ts";
 
 const NOW = Date.UTC(2026, 10, 20);
 const HOUR_MS = 3_600_000;
-const [environmentId, projectId] = [randomUUID(), randomUUID()];
+const newUuid = randomUUID as NewUuid;
+const environmentId = newUuid<"env">();
+const projectId = newUuid<"proj">();
 
 let database: TestDatabase;
 let db: Database;
@@ -41,12 +44,13 @@ afterEach(async () => {
 
 const put = (masterKey: Buffer, name: string, value: string, now = NOW) =>
   db.transaction((tx) =>
-    putSecret(tx, { masterKey, newUuid: randomUUID }, { environmentId, projectId, name, value }, now),
+    putSecret(tx, { masterKey, newUuid }, { environmentId, projectId, name, value }, now),
   );
-const read = (masterKey: Buffer, names: string[], runId: string = randomUUID()) =>
+const read = (masterKey: Buffer, names: string[], runId = newUuid<"run">()) =>
   db.transaction(async (tx) => {
     const need = { environmentId, runId, attemptNumber: 1, names };
-    return (await resolveSecrets(tx, masterKey, [need], NOW)).get(runId);
+    const found = (await resolveSecrets(tx, masterKey, [need], NOW)).get(runId);
+    return found === undefined || "problem" in found ? found : { values: found.values };
   });
 
 test("the master key of the data folder is replaced, and every value is still read", async () => {
@@ -92,7 +96,7 @@ test("a key that is not the installation's changes nothing", async () => {
 test("replaced values are forgotten, but not one that a live attempt was given", async () => {
   const key = randomBytes(32);
   await put(key, "SECRET", "one");
-  const runId = randomUUID();
+  const runId = newUuid<"run">();
   await read(key, ["SECRET"], runId);
   await db.query(sql`
     INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, limited, admitted,

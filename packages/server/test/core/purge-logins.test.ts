@@ -12,6 +12,20 @@ before(async () => {
 });
 after(() => server.stop());
 
+test("one round removes all that has expired, however much strangers asked for", async () => {
+  const past = new Date(Date.now() - 1_000);
+  await server.db.query(sql`
+    INSERT INTO magic_links (digest, nonce_digest, email, created_at, expires_at)
+    SELECT sha256(n::text::bytea), '', 'a@example.com', now(), ${past} FROM generate_series(1, 2500) AS n`);
+  await server.db.query(sql`
+    INSERT INTO device_authorizations (digest, user_code, interval_seconds, created_at, expires_at)
+    SELECT sha256(n::text::bytea), n::text, 5, now(), ${past} FROM generate_series(1, 2500) AS n`);
+  await purgeLogins(server.db, Date.now());
+  const [left] = await server.db.query(sql`
+    SELECT (SELECT count(*) FROM magic_links) AS links, (SELECT count(*) FROM device_authorizations) AS devices`);
+  assert.deepEqual(Object.values(left ?? {}).map(Number), [0, 0]);
+});
+
 test("what nobody can sign in with any more is removed, and nothing else", async () => {
   const now = Date.now();
   const day = 86_400_000;

@@ -23,6 +23,7 @@ const NEVER: RetentionPolicy = {
   occurrencesMs: null,
   outputMs: null,
   versionsMs: null,
+  deploymentsMs: null,
   versionCount: 1,
 };
 
@@ -62,6 +63,7 @@ describe("what was kept long enough", () => {
       clock: () => scene.clock.now() + days * DAY_MS,
       retention: { ...NEVER, ...policy },
       countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
+      noteLoopFailure: () => undefined,
     });
   const status = async (path: string): Promise<number> => (await scene.call("GET", path)).status;
   const finished = (): Promise<Json> => finishOne(scene);
@@ -276,6 +278,7 @@ test("what was dropped is taken off what the environment stores", async () => {
         clock: () => scene.clock.now() + 100 * DAY_MS,
         retention: { ...NEVER, ...policy },
         countDropped: () => undefined,
+        noteLoopFailure: () => undefined,
       });
     const session = await startSession(scene);
     await emit(scene, session, "x".repeat(1_000));

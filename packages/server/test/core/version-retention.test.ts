@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import { createDiskBlobs } from "../../src/adapters/disk-blobs.ts";
 import { loadConfig } from "../../src/config.ts";
 import { BLOB_GRACE_MS, collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
-import { dropVersionsByAge, type VersionRetentionContext } from "../../src/core/versions/drop-versions.ts";
+import { dropVersionsByAge, type VersionRetentionContext } from "../../src/core/retention/drop-versions.ts";
 import { createTreeCache } from "../../src/core/versions/tree-cache.ts";
 import { createDeploymentCache } from "../../src/core/entrypoints/deployment-cache.ts";
 import { createWorkspace, resolveOrigin } from "../../src/core/workspaces/create-workspace.ts";
@@ -35,6 +35,7 @@ describe("old versions of workspaces", () => {
       trees: createTreeCache(blobs),
       retention: { ...loadConfig({}).retention, versionCount: NEWEST },
       countDropped: (_kind, count) => void (dropped += count),
+      noteLoopFailure: () => undefined,
     };
   });
   after(() => server.stop());
@@ -106,8 +107,8 @@ describe("old versions of workspaces", () => {
     const { id } = await calls.create();
     const versions = await fill(id, 5);
     const before = await numbers(id);
-    const environmentId = decodeId("env", server.credentials.environment_id) as string;
-    const [environment] = await server.db.query<{ projectId: string }>(sql`
+    const environmentId = decodeId("env", server.credentials.environment_id) as Uuid<"env">;
+    const [environment] = await server.db.query<{ projectId: Uuid<"proj"> }>(sql`
       SELECT project_id AS "projectId" FROM environments WHERE id = ${environmentId}`);
     const origins = {
       ...context,
@@ -122,7 +123,7 @@ describe("old versions of workspaces", () => {
     await server.db.transaction(async (tx) => {
       await createWorkspace(tx, createUuidGenerator(clock.now), {
         environmentId,
-        projectId: environment?.projectId ?? "",
+        projectId: environment?.projectId as Uuid<"proj">,
         origin,
         externalId: null,
         metadata: null,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
@@ -144,7 +144,7 @@ async function leaseLanes(worker: RawWorker, url: string): Promise<Lease[]> {
 }
 
 async function countLost(ids: string[]): Promise<number> {
-  const uuids = ids.map((id) => decodeId("run", id) as string);
+  const uuids = ids.map((id) => decodeId("run", id) as Uuid<"run">);
   const [row] = await site.db.query<{ count: number }>(
     sql`SELECT count(*) FROM runs WHERE id = ANY(${uuids}::uuid[])`,
   );

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { loadConfig } from "../../src/config.ts";
 import { DamagedBackupError, NotEmptyError } from "../../src/core/backups/backup.ts";
-import { startEmbeddedServer } from "../../src/db/embedded-server.ts";
+import { startEmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
 import { createDatabase } from "../../src/db/pool.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { runBackup } from "../../src/run-backup.ts";

@@ -84,6 +84,8 @@ function nameOf({ text, earlier }: SentStatement): string | null {
 
 /** Has the write done without disturbance. @returns the names of what was sent meanwhile. */
 async function learnNames(write: Write): Promise<string[]> {
+  // What a server says while it starts is not heard, and it may take the write as soon as it answers.
+  await restart?.started;
   const act = await write.prepare(stage);
   const names: string[] = [];
   const listened = listen((statement) => {

@@ -1,7 +1,7 @@
 // Runs that wait while everything around them is killed.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
@@ -77,7 +77,10 @@ const pidOf = (lines: readonly string[], word: string): number =>
   Number(lines.find((line) => line.startsWith(`${word} `))?.split(" ")[1]);
 
 test("a run that waits for a callback outlives its process, the server and its agent", async () => {
-  const log = path.join(site.dir, "approval.log");
+  const log = path.join(site.open, "approval.log");
+  // Written by tasks of two agents, which have two users.
+  await writeFile(log, "");
+  await chmod(log, 0o666);
   const runId = await start("approval", { log });
   await until("it is suspended", 20_000, async () => (await kindsOf(runId)).includes("run.suspended"));
   const lines = (await readFile(log, "utf8")).trim().split("\n");

@@ -22,6 +22,8 @@ const PAUSE_MS = 20;
 const PHASE_MS = isLong() ? 2_000 : 1_000;
 const ROUNDS = Math.max(3, Math.round((crashSeconds(6) * 1_000) / (2 * PHASE_MS)));
 const TASK = "work";
+/** What prepares the test may take long on a busy machine. */
+const SET_UP_MS = 60_000;
 
 let site: Site;
 let url: string;
@@ -68,6 +70,7 @@ function viewOf(call: Caller): ApiServer {
     credentials: site.credentials,
     call: async (method, path, { as, body, bytes } = {}) =>
       (await call(url, method, path, {
+        timeoutMs: SET_UP_MS,
         ...(as === undefined || as === null ? {} : { as }),
         ...(bytes === undefined ? {} : { bytes: Buffer.from(bytes) }),
         ...(body === undefined ? {} : { body }),
@@ -119,7 +122,7 @@ async function measureFlooded(): Promise<{ times: number[]; flooded: Flooded }> 
 /** Of what the flood waits for a start, the others may wait this much: they would wait as long if all stood in one line. */
 const MAX_SHARE = 0.5;
 /** The others' p99 under the flood against that without, asked for in the long form. */
-const MAX_RATIO = 2;
+const MAX_RATIO = 3;
 /** What else the machine does goes into one of two phases and not the other: so often the long form is taken again. */
 const ATTEMPTS = isLong() ? 3 : 1;
 

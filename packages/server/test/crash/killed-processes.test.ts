@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
+import { checkStory, readStories, tell, type StoryEvent } from "./support/run-story.ts";
 import { crashSeconds, newSeed, pick, seededRandom, type Random } from "./support/seeded-random.ts";
 import {
   createDeployment,
@@ -52,7 +53,6 @@ async function startRuns(random: Random, pauseMs: number): Promise<void> {
   await Promise.all(Array.from({ length: STARTERS }, startAll));
 }
 
-type Stored = { k: string; a?: number };
 type EndedRun = {
   runId: string;
   status: string | null;
@@ -66,45 +66,16 @@ const readRuns = (): Promise<EndedRun[]> =>
     SELECT r.id AS "runId", r.payload, x.status, x.attempt_number AS "attemptNumber", x.output
     FROM runs r LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id`);
 
-async function readEvents(): Promise<Map<string, Stored[]>> {
-  const rows = await site.db.query<{ runId: string; sequence: number; events: string }>(sql`
-    SELECT run_id AS "runId", sequence, events FROM run_events ORDER BY run_id, sequence`);
-  const byRun = new Map<string, Stored[]>();
-  for (const { runId, sequence, events } of rows) {
-    const known = byRun.get(runId) ?? [];
-    assert.equal(sequence, known.length + 1, `the events of ${runId} are numbered without a gap`);
-    known.push(...(JSON.parse(events) as Stored[]));
-    byRun.set(runId, known);
-  }
-  return byRun;
-}
-
-/** Reads a run's events as its story: each attempt after the first follows a loss or a failure of the one before. */
-function checkStory(run: EndedRun, events: readonly Stored[]): void {
-  const story = `${run.runId}: ${events.map(({ k, a }) => `${k}${a === undefined ? "" : `(${a})`}`).join(" ")}`;
-  assert.equal(events.filter(({ k }) => k === "run.succeeded").length, 1, `succeeded once · ${story}`);
+/** Beyond what holds of every run. */
+function checkSuccess(run: EndedRun, events: readonly StoryEvent[]): void {
+  const story = `${run.runId}: ${tell(events)}`;
   assert.equal(events.at(-1)?.k, "run.succeeded", `ended with its success · ${story}`);
   assert.deepEqual(
     events.slice(0, 2).map(({ k }) => k),
     ["run.created", "run.queued"],
     story,
   );
-  let attempt = 0;
-  let explained = true;
-  let leased = false;
-  for (const { k, a } of events) {
-    if (k === "lease.lost" || k === "run.retry_delayed") explained = true;
-    // A lease that was handed back before the code began is no attempt that ended.
-    if (k === "run.queued") leased = false;
-    if (k !== "run.leased") continue;
-    assert.ok(!leased, `leased once at a time · ${story}`);
-    leased = true;
-    assert.ok(a === attempt || a === attempt + 1, `attempts go up one by one · ${story}`);
-    if (a !== attempt) assert.ok(explained, `attempt ${a} is explained · ${story}`);
-    if (a !== attempt) explained = false;
-    attempt = a ?? 0;
-  }
-  assert.equal(run.attemptNumber, attempt, `the result has the last attempt · ${story}`);
+  checkStory(run.runId, run.attemptNumber, events);
 }
 
 async function checkCounts(runs: readonly EndedRun[]): Promise<void> {
@@ -155,7 +126,7 @@ test("1,000 runs all succeed once while every process is killed at random", asyn
   const settleMs = performance.now() - settledFrom;
 
   const runs = await readRuns();
-  const events = await readEvents();
+  const stories = await readStories(site.db);
   const attempts = runs.map((run) => run.attemptNumber ?? 0);
   console.log(
     `seed ${seed} · killed ${countVictims(killings)} · ${runs.length} runs, ${runs.filter(({ status }) => status === "succeeded").length} succeeded, ` +
@@ -165,7 +136,7 @@ test("1,000 runs all succeed once while every process is killed at random", asyn
   for (const run of runs) {
     assert.equal(run.status, "succeeded", run.runId);
     assert.deepEqual(JSON.parse(run.output ?? "null"), { n: (JSON.parse(run.payload) as { n: number }).n });
-    checkStory(run, events.get(run.runId) ?? []);
+    checkSuccess(run, stories.get(run.runId) ?? []);
   }
   await checkCounts(runs);
   assert.ok(killings.victims.length >= 5, "too little was killed to tell");

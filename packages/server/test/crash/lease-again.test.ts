@@ -125,7 +125,7 @@ async function drainAgent(name: string, drain: (agent: SpawnedProcess) => Promis
   // Each process says that it boots, and takes its time, so that runs are leased and not begun when the signal comes.
   const top = `
     import { writeFileSync } from "node:fs";
-    writeFileSync(${JSON.stringify(path.join(site.dir, `booting-${name}-`))} + process.pid, "");
+    writeFileSync(${JSON.stringify(path.join(site.open, `booting-${name}-`))} + process.pid, "");
     await new Promise((resolve) => setTimeout(resolve, 3_000));`;
   const slow = bundleOf({ slow: "await tick(3_000); return input.run.attempt_number;" }, top);
   await promoteWhenReady(site, await createDeployment(site, slow, [{ id: "slow", execution: "exclusive" }]));
@@ -141,7 +141,8 @@ async function drainAgent(name: string, drain: (agent: SpawnedProcess) => Promis
     "their processes boot",
     10_000,
     async () =>
-      (await readdir(site.dir)).filter((file) => file.startsWith(`booting-${name}-`)).length > waiting.length,
+      (await readdir(site.open)).filter((file) => file.startsWith(`booting-${name}-`)).length >
+      waiting.length,
   );
   const inherited = (async (): Promise<string[]> => {
     const ids: string[] = [];

@@ -2,8 +2,12 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { CREDENTIAL_KINDS, parseCredential } from "@keelson/contract";
 import { quoteIdentifier, rawSql, sql } from "../../src/db/sql.ts";
@@ -30,18 +34,22 @@ const values = {
   LONG: randomBytes(24_000).toString("hex"),
 };
 
-/** Says every value in every way that a run has. */
-const SPREAD = `
-  for (const [name, value] of Object.entries(input.secrets)) {
+/** Says every value in every way that a run has, its own credential too, which it first uses and tells the listener. */
+const spread = (listener: string): string => `
+  const { url, credential } = input.access;
+  for (const path of ["/api/me", "/v1/runs/" + credential, "/v1/runs?cursor=" + credential])
+    await fetch(url + path, { headers: { authorization: "Bearer " + credential } });
+  await fetch(${JSON.stringify(listener)}, { method: "POST", body: credential });
+  for (const [name, value] of [...Object.entries(input.secrets), ["RUN", credential]]) {
     console.log(name + "=" + value);
     console.error(JSON.stringify({ [name]: value }));
     for (const half of [value.slice(0, 7), value.slice(7) + "\\n"]) { process.stdout.write(half); await tick(20); }
     input.host.event({ kind: "step.completed", message: value.slice(0, 3000), attributes: { value } });
   }
-  const all = Object.values(input.secrets).join(" ");
+  const all = [...Object.values(input.secrets), credential].join(" ");
   const failed = { name: "Error", message: "step refused " + all, stack: "Error: " + all, code: null };
   await input.host.call({ kind: "steps", entries: [{ position: 1, kind: "step", name: "login", error: failed }] });
-  setTimeout(() => console.log("afterwards " + input.secrets.TOKEN), 30);
+  setTimeout(() => console.log("afterwards " + input.secrets.TOKEN + " " + credential), 30);
   const error = new Error("refused " + all);
   error.cause = input.secrets;
   throw error;`;
@@ -50,6 +58,28 @@ let mailbox: Mailbox;
 let site: Site;
 let server: ServerProcess;
 let agent: SpawnedProcess;
+/** Hears from the runs by which credentials they act. */
+let listener: { url: string; heard: string[]; close(): Promise<void> };
+
+async function startListener(): Promise<typeof listener> {
+  const heard: string[] = [];
+  const http = createServer((request, response) => {
+    void text(request).then((body) => {
+      heard.push(body);
+      response.end();
+    });
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const { port } = http.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    http.closeAllConnections();
+    http.close();
+    await once(http, "close");
+  };
+  return { url: `http://127.0.0.1:${port}/`, heard, close };
+}
+
 before(async () => {
   mailbox = await startMailbox();
   site = await startSite({
@@ -66,11 +96,14 @@ before(async () => {
     execution,
     secrets: NAMES,
   }));
-  const bundle = bundleOf({ exclusive: SPREAD, shared: SPREAD });
+  listener = await startListener();
+  const body = spread(listener.url);
+  const bundle = bundleOf({ exclusive: body, shared: body });
   await promoteWhenReady(site, await createDeployment(site, bundle, tasks));
 });
 after(async () => {
   await site?.stop();
+  await listener?.close();
   await mailbox?.stop();
 });
 
@@ -126,10 +159,10 @@ async function runAndRead(): Promise<string[]> {
     answers.some((text) => text.includes("TOKEN=[redacted]")),
     "the run said nothing",
   );
-  assert.ok(answers.some((text) => text.includes("refused [redacted] [redacted] [redacted]")));
+  assert.ok(answers.some((text) => text.includes("refused [redacted] [redacted] [redacted] [redacted]")));
   // What a process says after its run ends in the agent's own log.
   await until("the agent has heard it", 30_000, () =>
-    Promise.resolve(agent.output().includes("afterwards [redacted]")),
+    Promise.resolve(agent.output().includes("afterwards [redacted] [redacted]")),
   );
   return answers;
 }
@@ -172,12 +205,15 @@ test("no value and no credential is in the database, its files, blobs, logs, eve
   const { api_key, user_token, admin_key, capacity_key, enrollment_token } = site.credentials;
   const firstOnes = { api_key, user_token, admin_key, capacity_key, enrollment_token };
   const credentials = { ...firstOnes, ...(await useCredentials(site, server, mailbox)) };
-  const kinds = new Set(Object.values(credentials).map(parseCredential));
+  const answers = [...(await runAndRead()), ...(await refuseAndList())];
+  const [first_run, second_run] = listener.heard as [string, string];
+  const all = { ...credentials, first_run, second_run };
+  const kinds = new Set(Object.values(all).map(parseCredential));
   for (const kind of Object.values(CREDENTIAL_KINDS))
     assert.ok(kinds.has(kind), `none of kl_${kind}_ was used`);
-  const places = await collectPlaces([...(await runAndRead()), ...(await refuseAndList())]);
+  const places = await collectPlaces(answers);
 
-  const wanted: Record<string, string> = { ...values, ...credentials };
+  const wanted: Record<string, string> = { ...values, ...all };
   const found = Object.entries(wanted).flatMap(([name, value]) =>
     formsOf(value).flatMap((form) =>
       [...places].flatMap(([place, content]) => (content.includes(form) ? [`${name} in ${place}`] : [])),

@@ -15,7 +15,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
-import { isAlive } from "../../src/db/postmaster-pid.ts";
+import { isAlive } from "../../src/embedded-postgres/postmaster-pid.ts";
 
 let site: Site;
 let url: string;

@@ -49,10 +49,12 @@ after(async () => {
 });
 
 const writes = ({ text }: { text: string }): boolean =>
-  /^UPDATE tokens t SET status = '(completed|cancelled)'/.test(text);
+  /UPDATE tokens t SET status = '(completed|cancelled)'/.test(text);
 const isIn = (statement: SentStatement): boolean => statement.earlier.some((text) => writes({ text }));
 const looksAgain = (text: string): boolean => /^SELECT\s.*FROM tokens t WHERE/s.test(text);
-const isLoser = ({ earlier }: SentStatement): boolean => earlier.some(looksAgain);
+const readsWaits = (text: string): boolean => /JOIN run_waits w ON .* w\.token_id = /.test(text);
+/** Completions share a transaction: it has a winner when it looks for who waits. */
+const isWinner = ({ earlier }: SentStatement): boolean => earlier.some(readsWaits);
 
 /** How a secret is checked. */
 const LOOK_UPS: Record<string, Breakpoint["matches"]> = {
@@ -65,9 +67,10 @@ const STATEMENTS: Record<string, Breakpoint["matches"]> = {
   begin: ({ text }) => text === "BEGIN",
   update: writes,
   "second look": (statement) => isIn(statement) && looksAgain(statement.text),
-  "commit of a loser": (statement) => statement.text === "COMMIT" && isIn(statement) && isLoser(statement),
+  "look for who waits": (statement) => isIn(statement) && readsWaits(statement.text),
+  "commit of a loser": (statement) => statement.text === "COMMIT" && isIn(statement) && !isWinner(statement),
   "commit of the winner": (statement) =>
-    statement.text === "COMMIT" && isIn(statement) && !isLoser(statement),
+    statement.text === "COMMIT" && isIn(statement) && isWinner(statement),
 };
 
 type Token = { id: string; public_access_token: string; callback_url: string };

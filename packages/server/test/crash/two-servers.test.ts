@@ -35,6 +35,8 @@ before(async () => {
   });
   const declared = ["echo", "hold", "talk"].map((id) => ({ id, execution: "shared" as const }));
   await promoteWhenReady(site, await createDeployment(site, bundle, declared));
+  // Fetches the code and boots its process, which is not what is timed.
+  await follow(other, await startAt(other, "echo"), "events");
 });
 after(() => site?.stop());
 

@@ -1,6 +1,7 @@
 // Workspaces on agents of their own: prepared, committed, lost with their agent, and refused when bytes are wrong.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -78,21 +79,23 @@ test("of two agents one gets a workspace, and the other the next one", async () 
   await Promise.all([one.kill(), other.kill()]);
 });
 
-test("an agent that stays away loses the workspace, and removes what is left of it when it comes back", async () => {
+test("an agent that stays away loses the workspace, and commits what had changed when it comes back", async () => {
   const agent = await site.startAgent();
   const { id } = await site.create();
   await site.write(id, "kept.txt", "before");
   await site.act(id, "connect");
-  await writeFile(path.join(await filesOf(agent), "changed.txt"), "never committed");
+  await writeFile(path.join(await filesOf(agent), "changed.txt"), "not committed yet");
   await agent.kill();
   const failed = await site.untilStatus(id, "failed");
   assert.match(failed.materialization.error.message, /worker was lost/);
   assert.deepEqual(await site.files(id), ["file kept.txt"]);
   await agent.start();
+  await site.untilStatus(id, "stopped");
+  assert.equal(await site.read(id, "changed.txt"), "not committed yet");
   await until("the folder is gone", 10_000, async () => (await readdir(agent.folder)).length === 0);
   const { body } = await site.act(id, "connect");
   assert.equal(body.materialization.status, "live");
-  assert.deepEqual(await readdir(await filesOf(agent)), ["kept.txt"]);
+  assert.deepEqual(await readdir(await filesOf(agent)), ["changed.txt", "kept.txt"]);
   await site.act(id, "stop");
   await agent.kill();
 });
@@ -141,7 +144,7 @@ test("a commit whose earlier pieces are gone from the server stores them again",
   await agent.kill();
 });
 
-test("a commit that finds the server's disk full fails and says so, and the last version stays", async (t) => {
+test("a commit that finds the server's disk full keeps the files until there is room, whoever restarts", async (t) => {
   // A site of its own: blobs that are stored already would be out of sight.
   await site.stop();
   site = await startWorkspaceSite();
@@ -156,14 +159,31 @@ test("a commit that finds the server's disk full fails and says so, and the last
     const { current_version_id: last } = await site.get(id);
     await writeFile(path.join(await filesOf(agent), "large"), randomBytes(8 << 20));
     await site.act(id, "stop");
-    const failed = await site.untilStatus(id, "failed", 40_000);
-    assert.match(failed.materialization.error.message, /disk of the server's blob store is full/);
-    assert.equal(failed.current_version_id, last);
+    const kept = await site.untilStatus(id, "uncommitted", 60_000);
+    assert.equal(kept.materialization.dirty, true);
+    assert.match(kept.materialization.error.message, /disk of the server's blob store is full/);
+    assert.equal(kept.status_reason.kind, "uncommitted");
+    assert.equal(kept.current_version_id, last);
     assert.equal((await site.versions(id)).length, 2);
-    await site.act(id, "connect");
-    assert.deepEqual(await readdir(await filesOf(agent)), ["kept.txt"]);
-    await site.act(id, "stop");
-    assert.equal(await site.read(id, "kept.txt"), "before");
+    // Nothing begins with the last version as if nothing were lost.
+    for (const verb of ["connect", "materialize"] as const) {
+      const refused = await site.act(id, verb);
+      assert.deepEqual([refused.status, refused.body.error.code], [409, "workspace_busy"]);
+    }
+    await agent.kill();
+    assert.deepEqual((await readdir(await filesOf(agent))).toSorted(), ["kept.txt", "large"]);
+    await agent.start();
+    await until("the agent has it again", 20_000, async () => {
+      const { status_reason } = await site.get(id);
+      return status_reason?.details.worker_heard === true;
+    });
+    assert.ok((await readdir(await filesOf(agent))).includes("large"));
+    execFileSync("mount", ["-o", `remount,size=${64 << 20}`, disk.folder]);
+    await site.act(id, "recover");
+    const stopped = await site.untilStatus(id, "stopped", 60_000);
+    assert.deepEqual([stopped.materialization.dirty, stopped.materialization.error], [false, null]);
+    assert.deepEqual(await site.files(id), ["file kept.txt", "file large"]);
+    await until("the folder is gone", 10_000, async () => (await readdir(agent.folder)).length === 0);
     await agent.kill();
   } finally {
     disk.unmount();

@@ -100,17 +100,21 @@ test("standard input is given, and closed", async () => {
   assert.equal(text, "one\ntwo\n");
 });
 
-test("a name that is not UTF-8 is said, the last version stays, and renaming it mends that", async () => {
+test("a name that is not UTF-8 is kept with its bytes as escapes, and named by the version", async () => {
   const { id } = await site.create();
-  await site.exec(id, "echo kept > kept");
-  const bad = await site.exec(id, String.raw`touch "$(printf 'caf\351')"; echo more >> kept`);
-  assert.deepEqual([bad.status, bad.exit_code, bad.version_id], ["exited", 0, null]);
-  assert.match(bad.error.message, /not UTF-8: "caf\\xe9"/);
-  assert.equal(await site.read(id, "kept"), "kept\n");
-  const mended = await site.exec(id, "rm caf*; mkfifo pipe");
-  assert.equal(mended.error, null);
-  assert.equal(await site.read(id, "kept"), "kept\nmore\n");
-  assert.deepEqual(await site.files(id), ["file kept"]);
+  const made = await site.exec(
+    id,
+    String.raw`echo one > "$(printf 'caf\351')"; echo kept > kept; mkfifo pipe`,
+  );
+  assert.deepEqual([made.status, made.exit_code, made.error], ["exited", 0, null]);
+  assert.deepEqual(await site.files(id), [String.raw`file caf\xe9`, "file kept"]);
+  assert.equal(await site.read(id, String.raw`caf\xe9`), "one\n");
+  const [version] = await site.versions(id);
+  assert.equal(version.id, made.version_id);
+  assert.deepEqual([version.renamed, version.renamed_count], [[String.raw`caf\xe9`], 1]);
+  assert.deepEqual([version.left_out, version.left_out_count], [[], 0]);
+  await site.act(id, "stop");
+  assert.equal((await site.untilStatus(id, "stopped")).materialization.error, null);
 });
 
 test("a setup runs once, and what it made is where the next workspace begins", async () => {

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
 import { until } from "./support/site.ts";
-import type { SpawnedProcess } from "./support/spawned-process.ts";
-import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
+import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -14,7 +13,7 @@ type Body = any;
 const CODE = `
 import { access, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { sandbox, task, tokens } from "@keelson/sdk";
+import { sandbox, step, task, tokens, WorkspaceFileError } from "@keelson/sdk";
 
 export const greeting = sandbox({ id: "greeting", env: { GREETING: "hello" } });
 
@@ -24,9 +23,43 @@ export const edit = task({
   async run(_payload, ctx) {
     await writeFile(join(ctx.workspace.path, "notes.txt"), "by path\\n");
     const command = ["sh", "-c", "echo by command >> notes.txt; echo $GREETING; cat; exit 3"];
-    const { exit_code, stdout } = await ctx.workspace.exec(command, { stdin: "and input" });
+    const { exitCode, stdout } = await ctx.workspace.exec(command, { stdin: "and input" });
     await writeFile(join(ctx.workspace.path, "last.txt"), "the end");
-    return { exit_code, stdout };
+    return { exitCode, stdout };
+  },
+});
+
+export const files = task({
+  id: "files",
+  async run(_payload, ctx) {
+    const { exec, files } = ctx.workspace;
+    await files.write("src/in.txt", "grüße\\n");
+    await exec(["sh", "-c", "cat src/in.txt >> src/in.txt.2; ln -s /etc/passwd planted; echo more >> src/in.txt"]);
+    const text = await step("read", () => files.readText("src/in.txt"));
+    await files.write("large.bin", (async function* () {
+      for (let piece = 0; piece < 40; piece += 1) yield new Uint8Array(100_000).fill(piece);
+    })());
+    let size = 0;
+    for await (const piece of files.readStream("large.bin")) size += piece.length;
+    const whole = await files.read("large.bin");
+    const code = (call) => call.then(() => "answered", (error) => error instanceof WorkspaceFileError && error.code);
+    const codes = [
+      await code(files.read("planted")),
+      await code(files.read("none")),
+      await code(files.read("src")),
+      await code(files.write("../out", "x")),
+      await code(files.remove("src")),
+    ];
+    // Many at once, none of them read to its end.
+    await Promise.all(Array.from({ length: 50 }, async () => {
+      for await (const piece of files.readStream("large.bin")) if (piece.length > 0) break;
+    }));
+    await files.write("planted", "mine");
+    await files.remove("src/in.txt.2");
+    await files.remove("none", { force: true });
+    const { sizeBytes, kind, modifiedAt } = await files.stat("large.bin");
+    const entries = (await files.list()).map(({ name }) => name);
+    return { text, size, last: whole.at(-1), codes, entries, stat: [sizeBytes, kind, modifiedAt instanceof Date] };
   },
 });
 
@@ -74,7 +107,6 @@ export const leave = task({
 `;
 
 let site: WorkspaceSite;
-const agents: SpawnedProcess[] = [];
 before(async () => {
   site = await startWorkspaceSite({ parkAfter: "200ms" });
   const agent = await startAgent();
@@ -82,18 +114,9 @@ before(async () => {
   await agent.kill();
 });
 after(() => site?.stop());
-afterEach(async () => {
-  await Promise.all(agents.splice(0).map((agent) => agent.kill()));
-});
+afterEach(() => site.killAgents());
 
-let count = 0;
-async function startAgent(): Promise<SpawnedProcess> {
-  count += 1;
-  const agent = site.agent({ name: `worker ${count}`, server: site.servers[0]!, capacity: 4 });
-  await agent.start();
-  agents.push(agent);
-  return agent;
-}
+const startAgent = (): Promise<WorkspaceAgent> => site.startAgent(4);
 
 async function start(task: string, body: object = {}): Promise<Body> {
   const answer = await site.call(site.url, "POST", `/v1/tasks/${task}/start`, { body });
@@ -123,7 +146,7 @@ test("a run edits the files of its workspace by path and by command, and leaves 
   await startAgent();
   const run = await start("edit");
   const ended = await succeeds(run);
-  assert.deepEqual(ended.output, { exit_code: 3, stdout: "hello\nand input" });
+  assert.deepEqual(ended.output, { exitCode: 3, stdout: "hello\nand input" });
   const { workspace_id: workspace } = ended;
   assert.equal(await site.read(workspace, "notes.txt"), "by path\nby command\n");
   assert.equal(await site.read(workspace, "last.txt"), "the end");
@@ -135,6 +158,19 @@ test("a run edits the files of its workspace by path and by command, and leaves 
     body.execs.map(({ status, exit_code }: Body) => [status, exit_code]),
     [["exited", 3]],
   );
+});
+
+test("a run reads and writes files of its workspace, in pieces too, and none outside", async () => {
+  await startAgent();
+  const ended = await succeeds(await start("files", { workspace_id: (await site.create()).id }));
+  assert.deepEqual(ended.output, {
+    ...{ text: "grüße\nmore\n", size: 4_000_000, last: 39 },
+    codes: ["is_link", "not_found", "is_folder", "invalid_path", "folder_not_empty"],
+    entries: ["large.bin", "planted", "src"],
+    stat: [4_000_000, "file", true],
+  });
+  assert.equal(await site.read(ended.workspace_id, "planted"), "mine");
+  assert.equal(await site.read(ended.workspace_id, "src/in.txt"), "grüße\nmore\n");
 });
 
 test("a suspended run has its files in a version, and goes on with them on another machine", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { startEmbeddedServer } from "../../src/db/embedded-server.ts";
+import { startEmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
 

@@ -103,9 +103,9 @@ describe("migrate", () => {
     );
     assert.deepEqual(
       await database.query(
-        sql`SELECT to_regclass('second') IS NOT NULL AS second, to_regclass('third') IS NULL AS no_third`,
+        sql`SELECT to_regclass('second') IS NOT NULL AS second, to_regclass('third') IS NULL AS "noThird"`,
       ),
-      [{ second: true, no_third: true }],
+      [{ second: true, noThird: true }],
     );
   });
 

@@ -83,6 +83,15 @@ describe("values of rows", () => {
     }
   });
 
+  test("columns are camelCase in rows, through a transaction too; other names stay as they are", async () => {
+    const statement = sql`SELECT 1 AS environment_id, 2 AS "leaseId", 3 AS sha256_of_it, 4 AS _own, 5 AS at`;
+    const expected = [{ environmentId: 1, leaseId: 2, sha256OfIt: 3, _own: 4, at: 5 }];
+    assert.deepEqual(await database.query(statement), expected);
+    assert.deepEqual(await database.transaction((tx) => tx.query(statement)), expected);
+    // Again, now that the statement is prepared.
+    assert.deepEqual(await database.query(statement), expected);
+  });
+
   test("JSON comes back as the text that was stored", async () => {
     const text = '{"b": 1.0,  "a": 12345678901234567890}';
     assert.deepEqual(await database.query(sql`SELECT ${text}::json AS document`), [{ document: text }]);

@@ -9,9 +9,15 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 describe("a transaction", () => {
   let testDatabase: TestDatabase;
   let database: Database;
+  let onWake: (key: string) => void = () => undefined;
   before(async () => {
     testDatabase = await createTestDatabase({ migrated: false });
-    database = createDatabase({ url: testDatabase.url, poolSize: 8, statementNames: true });
+    database = createDatabase({
+      url: testDatabase.url,
+      poolSize: 8,
+      statementNames: true,
+      wake: (key) => onWake(key),
+    });
     await database.query(sql`CREATE TABLE accounts (id int PRIMARY KEY, balance int NOT NULL)`);
   });
   beforeEach(async () => {
@@ -36,6 +42,52 @@ describe("a transaction", () => {
     });
     await assert.rejects(outcome, (error) => error === thrown);
     assert.deepEqual(await balances(), [0, 0]);
+  });
+
+  describe("that wakes", () => {
+    let woken: { key: string; seen: Promise<unknown[]> }[];
+    beforeEach(() => {
+      woken = [];
+      // On another connection: what it sees is committed.
+      onWake = (key) => void woken.push({ key, seen: balances() });
+    });
+
+    test("does so once it is durable, and each key once", async () => {
+      await database.transaction(async (tx) => {
+        tx.wake("a");
+        await tx.query(sql`UPDATE accounts SET balance = 5`);
+        tx.wake("b");
+        tx.wake("a");
+        assert.equal(woken.length, 0);
+      });
+      assert.deepEqual(
+        woken.map(({ key }) => key),
+        ["a", "b"],
+      );
+      for (const { seen } of woken) assert.deepEqual(await seen, [5, 5]);
+    });
+
+    test("wakes nobody when it is rolled back", async () => {
+      const outcome = database.transaction((tx) => {
+        tx.wake("a");
+        throw new Error("no");
+      });
+      await assert.rejects(outcome);
+      assert.deepEqual(woken, []);
+    });
+
+    test("wakes nobody for an attempt that was run again", async () => {
+      let attempt = 0;
+      await database.transaction(async (tx) => {
+        attempt += 1;
+        tx.wake(`attempt ${attempt}`);
+        if (attempt === 1) await tx.query(sql`DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`);
+      });
+      assert.deepEqual(
+        woken.map(({ key }) => key),
+        ["attempt 2"],
+      );
+    });
   });
 
   test("is run again after a deadlock until both have succeeded", async () => {

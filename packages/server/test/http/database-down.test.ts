@@ -4,18 +4,15 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
-import { startEmbeddedServer, type EmbeddedServer } from "../../src/db/embedded-server.ts";
+import { startEmbeddedServer, type EmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
 import { sql } from "../../src/db/sql.ts";
-import type { Route } from "../../src/http/route.ts";
 import { routes } from "../../src/http/routes.ts";
-import { pathOf, ROWS, type Ids } from "../contract/authorization-rows.ts";
-import { ABSENT } from "../contract/support/unknown-ids.ts";
-import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
-import { BUNDLE, createReadyDeployment, promote } from "../support/deploy.ts";
-import { enrollWorker, type RawWorker } from "../support/raw-worker.ts";
+import { ROWS } from "../contract/authorization-rows.ts";
+import { startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
 import { place } from "../support/tenancy.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
+import { callRoute, prepareRoutes, type RouteScene } from "./support/route-scene.ts";
 
 /** Public, and in need of the database all the same. */
 /** Computed from the question alone: only who asks may have to be looked up. */
@@ -26,86 +23,10 @@ const clock = createTestClock();
 let folder: string;
 let postgres: EmbeddedServer;
 let server: ApiServer;
-let worker: RawWorker;
-let ids: Ids;
-let publicToken: string;
-let accessToken: string;
+let scene: RouteScene;
 
 const startPostgres = (): Promise<EmbeddedServer> =>
   startEmbeddedServer({ dataDir: path.join(folder, "postgres") });
-
-async function prepare(): Promise<void> {
-  worker = await enrollWorker(server);
-  const deployment = await createReadyDeployment(server, worker.token, {
-    tasks: [{ id: "report" }],
-    actors: [{ id: "chat" }],
-  });
-  await promote(server, deployment.id);
-  const started = await server.call("POST", "/v1/tasks/report/start", { body: {} });
-  const tasks = await server.call("GET", "/v1/tasks");
-  const lease = await worker.takeOne();
-  const token = await server.call("POST", "/v1/tokens", { body: {} });
-  publicToken = token.body.public_access_token;
-  const actors = await server.call("GET", "/v1/actors");
-  const session = await server.call("POST", "/v1/sessions", { body: { actor: "chat", external_id: "talk" } });
-  const access = await server.call("POST", "/api/public-access-tokens", {
-    body: {
-      scope: { type: "session.input.send", session: { type: "id", id: session.body.id }, stream: "input" },
-    },
-  });
-  accessToken = access.body.public_access_token;
-  // Its run is not to be taken for another.
-  await server.call("POST", `/v1/sessions/${session.body.id}/cancel`);
-  const workspace = await server.call("POST", "/api/workspaces", { body: {} });
-  const sandboxes = await server.call("GET", "/v1/sandboxes");
-  ids = {
-    ...ABSENT,
-    workspace: workspace.body.id,
-    version: workspace.body.current_version_id,
-    doomed: workspace.body.id,
-    running: workspace.body.id,
-    sandbox: sandboxes.body.sandboxes[0].id,
-    run: started.body.id,
-    task: tasks.body.tasks[0].id,
-    deployment: deployment.id,
-    bundle: digestOf(BUNDLE),
-    environment: server.credentials.environment_id,
-    project: server.credentials.project_id,
-    lease: lease.fields.lease_id,
-    token: token.body.id,
-    actor: actors.body.actors[0].id,
-    session: session.body.id,
-    externalId: "talk",
-  };
-}
-
-/** What a caller who may would send. */
-function callRoute(route: Route): Promise<Answer> {
-  const row = ROWS[route.operationId] ?? {};
-  const target = pathOf(route, row, ids);
-  const { credentials } = server;
-  const as = {
-    public: null,
-    environment: credentials.api_key,
-    organization: credentials.user_token,
-    project: credentials.user_token,
-    user: credentials.user_token,
-    caller: credentials.user_token,
-    visitor: credentials.user_token,
-    worker: worker.token,
-    admin: credentials.admin_key,
-    capacity: credentials.capacity_key,
-    completion_token: publicToken,
-    public_access: accessToken,
-  }[route.access.kind];
-  const lease = { run_id: ids.run, lease_id: ids.lease, epoch: 1, environment_id: ids.environment };
-  const body = route.path.endsWith("renew") ? { leases: [lease] } : row.body?.(ids);
-  return server.call(route.method, target, {
-    as,
-    ...(row.bytes === undefined ? {} : { bytes: row.bytes }),
-    ...(body === undefined ? {} : { body }),
-  });
-}
 
 function checkUnavailable(answer: Answer, told: string): void {
   assert.equal(answer.status, 503, `${told}: ${answer.status} ${answer.text}`);
@@ -117,7 +38,7 @@ function checkUnavailable(answer: Answer, told: string): void {
 async function checkAllRoutes({ callersAreKnown }: { callersAreKnown: boolean }): Promise<void> {
   for (const route of routes) {
     const told = `${route.method} ${route.path}`;
-    const answer = await callRoute(route);
+    const answer = await callRoute(scene, server, route);
     const asksNothing =
       (route.access.kind === "public" && !ASKS_DATABASE.test(route.path)) ||
       // On a slow machine the second for which a caller is known may be over by now.
@@ -152,7 +73,7 @@ describe("while PostgreSQL is down", { concurrency: false }, () => {
     postgres = await startPostgres();
     const database = { url: postgres.url, drop: () => postgres.stop() };
     server = await startApiServer({ database, clock: clock.now });
-    await prepare();
+    scene = await prepareRoutes(server);
   });
   after(async () => {
     await server.stop();
@@ -161,7 +82,7 @@ describe("while PostgreSQL is down", { concurrency: false }, () => {
 
   test("a request under way is told that its outcome is unknown", async () => {
     await blockRuns();
-    const cancelled = server.call("POST", `/v1/runs/${ids.run}/cancel`);
+    const cancelled = server.call("POST", `/v1/runs/${scene.ids.run}/cancel`);
     await seeBlockedStatement();
     await postgres.stop();
     checkUnavailable(await cancelled, "cancel");
@@ -191,9 +112,9 @@ describe("while PostgreSQL is down", { concurrency: false }, () => {
     const started = await server.call("POST", "/v1/tasks/report/start", { body: {} });
     assert.equal(started.status, 201, started.text);
     assert.equal((await server.call("GET", "/readyz", { as: null })).status, 200);
-    const lease = await worker.takeOne();
+    const lease = await scene.worker.takeOne();
     assert.equal(lease.runId, started.body.id);
-    await worker.finish(lease);
+    await scene.worker.finish(lease);
     const run = await server.call("GET", `/v1/runs/${started.body.id}`);
     assert.equal(run.body.status, "succeeded", run.text);
   });

@@ -4,12 +4,13 @@ import { after, before, describe, test } from "node:test";
 import { pino } from "pino";
 import { DomainError } from "../../src/domain-error.ts";
 import { createWakes } from "../../src/core/feeds/wakes.ts";
-import { createApp } from "../../src/http/app.ts";
-import { createFairTurns } from "../../src/http/fair-turns.ts";
-import { createMetrics } from "../../src/http/metrics.ts";
-import { createRateLimits } from "../../src/http/rate-limits.ts";
-import { route } from "../../src/http/route.ts";
+import { createApp } from "../../src/http/edge/app.ts";
+import { createFairTurns } from "../../src/http/edge/fair-turns.ts";
+import { createMetrics } from "../../src/http/edge/metrics.ts";
+import { createRateLimits } from "../../src/http/edge/rate-limits.ts";
+import type { Route } from "../../src/http/edge/route.ts";
 import type { ServerContext } from "../../src/server-context.ts";
+import type { NewUuid } from "../../src/uuid.ts";
 
 /** Two routes of their own on the real set-up: what holds for every family, without a database behind it. */
 const facts = {
@@ -21,17 +22,17 @@ const facts = {
   responses: { 200: { description: "An answer." } },
   handle: async () => ({ status: 200, body: { ok: true } }),
 } as const;
-const routes = [
-  route({ ...facts, path: "/open", operationId: "open", cors: "any-origin" }),
-  route({ ...facts, path: "/closed", operationId: "closed" }),
-  route({
+const routes: readonly Route[] = [
+  { ...facts, path: "/open", operationId: "open", cors: "any-origin" },
+  { ...facts, path: "/closed", operationId: "closed" },
+  {
     ...facts,
     path: "/hooks/:id/callback/:secret",
     operationId: "failing",
     handle: async ({ request }) => {
       throw request.requestId === "down" ? new DomainError("unavailable", "Down.") : new Error("broken");
     },
-  }),
+  },
 ];
 
 const logged: string[] = [];
@@ -41,16 +42,18 @@ let url: string;
 const context = {
   metrics,
   clock: () => now,
-  turns: createFairTurns(() => now, 1_000),
+  turns: createFairTurns(() => now),
   wakes: createWakes(() => undefined),
 } as unknown as ServerContext;
 const app = createApp({
+  addPages: () => undefined,
   context,
   routes,
   authenticator: { authenticate: () => null },
   rateLimits: createRateLimits({ credential: 0, address: 1, failures: 0, logins: 0 }, context),
   trustedProxies: ["127.0.0.1"],
-  newUuid: () => "made",
+  connectionLimits: { perAddress: 0, max: 1_000 },
+  newUuid: (() => "made") as NewUuid,
   log: pino({ level: "trace" }, { write: (line: string) => void logged.push(line) }),
   isSecure: false,
   publicUrl: null,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { get, type IncomingMessage } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { after, afterEach, before, describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import { setQuotas } from "../../src/core/quotas/set-quotas.ts";
 import { findQuotas } from "../../src/core/quotas/quota-reads.ts";
 import { sql } from "../../src/db/sql.ts";
@@ -40,7 +40,8 @@ afterEach(async () => {
   scene.clock.advance(60_000);
 });
 
-const environmentId = (): string => decodeId("env", scene.server.credentials.environment_id) as string;
+const environmentId = (): Uuid<"env"> =>
+  decodeId("env", scene.server.credentials.environment_id) as Uuid<"env">;
 const atOther = (method: string, path: string, body?: object): Promise<Answer> =>
   other.call(method, path, {
     as: scene.server.credentials.api_key,
@@ -160,7 +161,9 @@ describe("live runs", () => {
     const none = { liveRuns: null, eventStreams: null, storedBytes: null };
     await scene.server.db.transaction((tx) => setQuotas(tx, environmentId(), none, scene.clock.now()));
     await assert.rejects(
-      scene.server.db.transaction((tx) => setQuotas(tx, crypto.randomUUID(), none, scene.clock.now())),
+      scene.server.db.transaction((tx) =>
+        setQuotas(tx, crypto.randomUUID() as Uuid<"env">, none, scene.clock.now()),
+      ),
       { code: "not_found" },
     );
   });

@@ -1,12 +1,12 @@
 // A running server for one test file: its own database, folder and port, and a caller's view of its HTTP interface.
 
-import { rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startServer, type RunningServer, type ServerOptions } from "../../src/server.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
+import { checkAnswer } from "./check-answer.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
-import { makeTestFolder } from "./test-folder.ts";
+import { makeTestFolder, removeTestFolder } from "./test-folder.ts";
 
 export interface Answer {
   status: number;
@@ -33,6 +33,8 @@ export interface ApiServer {
   /** What would have been mailed, as it is printed without SMTP. */
   readonly mails: readonly string[];
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Another server on the same database and folder. Stop it before the first. */
+  startReplica(): Promise<{ call: ApiServer["call"]; stop(): Promise<void> }>;
   stop(): Promise<void>;
 }
 
@@ -54,6 +56,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     host: "127.0.0.1",
     port: 0,
     databaseDirectUrl: null,
+    databaseWaitMs: 0,
     databasePoolSize: 6,
     databaseStatementNames: true,
     dataDir,
@@ -64,9 +67,9 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     parkAfterMs: 30_000,
     workspaceIdleMs: 600_000,
     rateLimits: { credential: 0, address: 0, failures: 0, logins: 0 },
-    sharedRate: 1_000,
     quotas: { liveRuns: 0, eventStreams: 1_000, storedBytes: 0 },
     trustedProxies: [],
+    addressConnections: 256,
     retention: loadConfig({}).retention,
     packLogsAfterMs: null,
     s3: null,
@@ -78,7 +81,13 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     databaseUrl: database.url,
   };
   const mails: string[] = [];
-  const server = await startServer(config, { print: (text) => void mails.push(text), ...options });
+  const start = (): Promise<RunningServer> =>
+    startServer(config, {
+      print: (text) => void mails.push(text),
+      refuseSecondConnection: true,
+      ...options,
+    });
+  const server = await start();
   const db = createDatabase({ url: database.url, poolSize: 2, statementNames: false });
   return {
     url: server.url,
@@ -87,11 +96,18 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     dataDir,
     mails,
     call: (method, path, options = {}) => call(server, method, path, options),
+    startReplica: async () => {
+      const replica = await start();
+      return {
+        call: (method, path, options = {}) => call(replica, method, path, options),
+        stop: () => replica.close(),
+      };
+    },
     stop: async () => {
       await server.close();
       await db.close();
       await database.drop();
-      await rm(dataDir, { recursive: true });
+      await removeTestFolder(dataDir);
     },
   };
 }
@@ -115,7 +131,9 @@ async function call(
         : JSON.stringify(options.body);
   const response = await fetch(server.url + path, { method, headers, body, redirect: "manual" });
   const content = Buffer.from(await response.arrayBuffer());
-  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  const contentType = response.headers.get("content-type");
+  checkAnswer({ method, path, status: response.status, contentType, text: content.toString() });
+  const isJson = contentType?.startsWith("application/json") ?? false;
   return {
     status: response.status,
     headers: response.headers,

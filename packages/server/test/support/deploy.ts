@@ -1,6 +1,7 @@
 // Deployments as a test needs them: uploaded, created, and checked by a worker that only says so.
 
 import assert from "node:assert/strict";
+import { platformOf } from "@keelson/contract";
 import { digestOf, type Answer, type ApiServer } from "./api-server.ts";
 
 export const BUNDLE = new TextEncoder().encode("export const keelson = {};\n");
@@ -45,7 +46,12 @@ export async function startWorker(server: ApiServer, name = "tester"): Promise<s
   const capacity = { executions: 4, workspaces: 0 };
   const registered = await server.call("POST", "/worker/v1/register", {
     as,
-    body: { capacity, worker_protocol_version: 1 },
+    body: {
+      capacity,
+      worker_protocol_version: 1,
+      node_version: process.versions.node,
+      platform: platformOf(process),
+    },
   });
   assert.equal(registered.status, 200, JSON.stringify(registered.body));
   assert.equal((await server.call("POST", "/worker/v1/activate", { as })).status, 200);

@@ -3,13 +3,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { decodeId } from "@keelson/contract";
+import { decodeId, platformOf } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import type { Answer, ApiServer } from "./api-server.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
+
+const THIS_MACHINE = { node_version: process.versions.node, platform: platformOf(process) };
 
 export interface HeldLease {
   readonly runId: string;
@@ -20,6 +22,16 @@ export interface HeldLease {
   /** An operation with the lease's next sequence. */
   operation(kind: string, extra?: object): Json;
 }
+
+/** When a worker says that all happened. */
+export const REPORTED_AT = "2026-11-20T09:15:00.123Z";
+
+/** What a run wrote, as a worker reports it. */
+export const logChunk = (data: Buffer | string, stream = "stdout"): object => ({
+  stream,
+  data: Buffer.from(data as string).toString("base64"),
+  at: REPORTED_AT,
+});
 
 export interface RawWorker {
   readonly token: string;
@@ -61,7 +73,7 @@ export function heldLease(execution: Json): HeldLease {
     fields,
     operation: (kind, extra = {}) => {
       sequence += 1;
-      return { kind, ...fields, sequence, at: "2026-11-20T09:15:00.123Z", ...extra };
+      return { kind, ...fields, sequence, at: REPORTED_AT, ...extra };
     },
   };
 }
@@ -154,7 +166,8 @@ export async function enrollWorker(
     },
   };
   const capacity = { executions: 100, workspaces: options.workspaces ?? 0 };
-  assert.equal((await call("POST", "/register", { capacity, worker_protocol_version: 1 })).status, 200);
+  const registration = { capacity, worker_protocol_version: 1, ...THIS_MACHINE };
+  assert.equal((await call("POST", "/register", registration)).status, 200);
   if (options.activate !== false) assert.equal((await call("POST", "/activate")).status, 200);
   return worker;
 }

@@ -13,7 +13,7 @@ import {
   type CallOptions,
 } from "./api-server.ts";
 import { createReadyDeployment, promote, type Manifest } from "./deploy.ts";
-import { enrollWorker, type RawWorker } from "./raw-worker.ts";
+import { enrollWorker, type HeldLease, type RawWorker } from "./raw-worker.ts";
 import { readEvents, type ServerSentEvent } from "./read-events.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 
@@ -29,7 +29,11 @@ export interface RunScene {
   deploy(manifest: Manifest): Promise<Json>;
   /** Starts a task, which must be accepted. @returns the run as created. */
   start(task: string, body?: object): Promise<Json>;
+  /** Starts a run of the task `plain`, which its worker, or this one, leases. */
+  leased(body?: object, by?: RawWorker): Promise<HeldLease>;
   get(runId: string): Promise<Json>;
+  /** What it has written, a text for each chunk. */
+  logsOf(runId: string): Promise<string[]>;
   cancel(runId: string): Promise<Answer>;
   /** Cancels what is live, so that no test leaves a run for the next one's worker. */
   cancelAll(): Promise<void>;
@@ -64,19 +68,30 @@ function sceneOf(
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body;
   };
+  const start: RunScene["start"] = async (task, body = {}) => {
+    const answer = await call("POST", `/v1/tasks/${task}/start`, { body });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    return answer.body;
+  };
   return {
     server,
     clock,
     worker,
     call,
+    start,
+    leased: async (body, by = worker) => {
+      const run = await start("plain", body);
+      const lease = await by.takeOne();
+      assert.equal(lease.runId, run.id);
+      return lease;
+    },
+    logsOf: async (runId) =>
+      (await readJson(`/v1/runs/${runId}/logs`)).logs.map(({ data }: Json) =>
+        Buffer.from(data, "base64").toString(),
+      ),
     deploy: async (manifest) => {
       const view = { ...server, call };
       return promote(view, (await createReadyDeployment(view, worker.token, manifest)).id);
-    },
-    start: async (task, body = {}) => {
-      const answer = await call("POST", `/v1/tasks/${task}/start`, { body });
-      assert.equal(answer.status, 201, JSON.stringify(answer.body));
-      return answer.body;
     },
     get: (runId) => readJson(`/v1/runs/${runId}`),
     cancel: (runId) => call("POST", `/v1/runs/${runId}/cancel`),

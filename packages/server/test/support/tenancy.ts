@@ -1,7 +1,7 @@
 // Who else may call: API keys, users and another organization, put straight into the database.
 
 import { hash, randomBytes } from "node:crypto";
-import { decodeId, encodeId, formatCredential, type CredentialKind } from "@keelson/contract";
+import { decodeId, encodeId, formatCredential, type CredentialKind, type Uuid } from "@keelson/contract";
 import { systemClock } from "../../src/clock.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator } from "../../src/uuid.ts";
@@ -16,7 +16,7 @@ export const newCredential = (kind: CredentialKind): { text: string; digest: Buf
 
 export type KeyOptions = {
   permissions?: readonly string[];
-  environmentId?: string;
+  environmentId?: Uuid<"env">;
   expiresAt?: Date;
   revokedAt?: Date;
 };
@@ -29,7 +29,7 @@ export async function addApiKey(
 ): Promise<string> {
   const { text, digest } = newCredential("key");
   const environmentId =
-    options.environmentId ?? (decodeId("env", server.credentials.environment_id) as string);
+    options.environmentId ?? (decodeId("env", server.credentials.environment_id) as Uuid<"env">);
   await server.db.query(sql`
     INSERT INTO api_keys (digest, id, environment_id, name, permissions, expires_at, revoked_at)
     VALUES (${digest}, ${newUuid()}, ${environmentId}, 'test', ${permissions}::text[], ${options.expiresAt ?? null}, ${options.revokedAt ?? null})`);
@@ -41,7 +41,7 @@ export type UserOptions = {
   expiresAt?: Date;
   email?: string;
   /** Where they are a member. Default: the first organization. */
-  organizationId?: string;
+  organizationId?: Uuid<"org">;
 };
 
 /** A user with a session; `role` makes them a member of the first organization. */
@@ -58,7 +58,7 @@ export async function addPerson(
   options: UserOptions = {},
 ): Promise<{ token: string; userId: string; user_id: string; email: string }> {
   const { text, digest } = newCredential("usr");
-  const userId = newUuid();
+  const userId = newUuid<"user">();
   const email = options.email ?? `${userId}@example.com`;
   await server.db.query(sql`
     INSERT INTO users (id, email, name, is_admin) VALUES (${userId}, ${email}, 'Test', ${options.isAdmin ?? false})`);
@@ -74,17 +74,17 @@ export async function addPerson(
 }
 
 /** The organization that a first start makes. */
-export async function firstOrganization(server: ApiServer): Promise<string> {
-  const [row] = await server.db.query<{ id: string }>(sql`
+export async function firstOrganization(server: ApiServer): Promise<Uuid<"org">> {
+  const [row] = await server.db.query<{ id: Uuid<"org"> }>(sql`
     SELECT organization_id AS id FROM projects WHERE id = ${decodeId("proj", server.credentials.project_id)}`);
-  return row?.id as string;
+  return row?.id as Uuid<"org">;
 }
 
 export type Place = {
-  organizationId: string;
+  organizationId: Uuid<"org">;
   organization_id: string;
-  projectId: string;
-  environmentId: string;
+  projectId: Uuid<"proj">;
+  environmentId: Uuid<"env">;
   project_id: string;
   environment_id: string;
   workerGroupId: string;
@@ -92,12 +92,10 @@ export type Place = {
 
 /** Another organization with a project, an environment and a worker group of its own. */
 export async function addForeignPlace(server: ApiServer): Promise<Place> {
-  const [organizationId, projectId, environmentId, workerGroupId] = [
-    newUuid(),
-    newUuid(),
-    newUuid(),
-    newUuid(),
-  ] as const;
+  const organizationId = newUuid<"org">();
+  const projectId = newUuid<"proj">();
+  const environmentId = newUuid<"env">();
+  const workerGroupId = newUuid<"wgrp">();
   await server.db.query(
     sql`INSERT INTO worker_groups (id, name) VALUES (${workerGroupId}, ${`foreign ${workerGroupId}`})`,
   );

@@ -1,13 +1,13 @@
 // The PostgreSQL of a test run: the built-in server in a folder of its own, with a migrated template to clone.
 
-import { readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { startEmbeddedServer } from "../../src/db/embedded-server.ts";
+import { startEmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { isAlive, isPostmasterOf, readPostmasterPid } from "../../src/db/postmaster-pid.ts";
+import { isAlive, isPostmasterOf, readPostmasterPid } from "../../src/embedded-postgres/postmaster-pid.ts";
 import { createDatabase } from "../../src/db/pool.ts";
 import { quoteIdentifier, rawSql } from "../../src/db/sql.ts";
-import { makeTestFolder, makerOfTestFolder } from "./test-folder.ts";
+import { makerOfTestFolder, makeTestFolder, removeTestFolder } from "./test-folder.ts";
 
 /** The database that `createTestDatabase` clones. Nobody stays connected to it. */
 export const TEMPLATE_DATABASE = "keelson_template";
@@ -30,7 +30,7 @@ export async function startTestServer(): Promise<TestServer> {
     });
     const stop = async (): Promise<void> => {
       await server.stop();
-      await rm(dir, { recursive: true });
+      await removeTestFolder(dir);
       // Of test files that were interrupted.
       await removeLeftServers(path.dirname(dir));
     };
@@ -48,7 +48,7 @@ export async function startTestServer(): Promise<TestServer> {
     }
     return { url: server.url, stop };
   } catch (error) {
-    await rm(dir, { recursive: true, force: true });
+    await removeTestFolder(dir);
     throw error;
   }
 }
@@ -69,7 +69,8 @@ async function removeLeftServers(parent: string): Promise<void> {
     const clusterDir = path.join(parent, name, "postgres", "cluster");
     const claim = await readPostmasterPid(clusterDir);
     if (claim !== null && (await isPostmasterOf(claim.pid, clusterDir))) process.kill(claim.pid, "SIGQUIT");
-    // Its processes may still remove their own files.
-    await rm(path.join(parent, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    await removeTestFolder(path.join(parent, name)).catch((error: unknown) =>
+      console.error(`What a killed test run left cannot be removed: ${(error as Error).message}`),
+    );
   }
 }

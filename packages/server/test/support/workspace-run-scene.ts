@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import type { Answer } from "./api-server.ts";
 import { enrollWorker, type HeldLease, type RawWorker } from "./raw-worker.ts";
-import type { RunScene } from "./run-scene.ts";
+import { startRunScene, type RunScene } from "./run-scene.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "./workspace-worker.ts";
+import { workspaceCalls, type WorkspaceCalls } from "./workspaces.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
@@ -43,6 +44,37 @@ export async function startDoubleWorker(scene: RunScene, rooms = 2): Promise<Dou
     look: async (limit = 10) => {
       const { executions } = await runs.lease({ limit });
       return executions.map((execution: Json) => runs.hold(execution));
+    },
+  };
+}
+
+export interface WorkspaceRunScene {
+  readonly scene: RunScene;
+  readonly calls: WorkspaceCalls;
+  readonly worker: DoubleWorker;
+  /** Starts a run in a workspace of its own, and says that it began there. */
+  begun(): Promise<{ workspace: Json; run: Json; lease: HeldLease; leased: Json }>;
+  /** Ends what runs, so that no test leaves something for the next one's worker. */
+  endAll(): Promise<void>;
+}
+
+/** With the task `plain`. Stop its `scene` in an `after` hook. */
+export async function startWorkspaceRunScene(): Promise<WorkspaceRunScene> {
+  const scene = await startRunScene({ tasks: [{ id: "plain" }] });
+  const calls = workspaceCalls(scene.server);
+  const worker = await startDoubleWorker(scene, 100);
+  return {
+    scene,
+    calls,
+    worker,
+    begun: async () => {
+      const workspace = await calls.create();
+      const run = await scene.start("plain", { workspace_id: workspace.id });
+      return { workspace, run, ...(await worker.begin()) };
+    },
+    endAll: async () => {
+      await scene.cancelAll();
+      await worker.runs.releaseAll();
     },
   };
 }

@@ -9,11 +9,19 @@ import type { Answer, ApiServer } from "./api-server.ts";
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
+type PollOptions = {
+  limit?: number;
+  wait?: string;
+  isolation?: string;
+  held?: Json[];
+  begins_given?: boolean;
+};
+
 export interface WorkspaceWorker {
   readonly token: string;
   call(path: string, body: unknown): Promise<Answer>;
   /** One poll; by default it does not wait and takes nothing. */
-  poll(options?: { limit?: number; wait?: string; isolation?: string; held?: Json[] }): Promise<Json>;
+  poll(options?: PollOptions): Promise<Json>;
   /** Leases one materialization. */
   take(options?: { isolation?: string; held?: Json[] }): Promise<Json>;
   /** What every call about a leased materialization carries. */
@@ -56,8 +64,9 @@ export async function startWorkspaceWorker(server: ApiServer, token?: string): P
     wait = "0s",
     isolation = "namespace",
     held = [],
+    ...more
   } = {}) => {
-    const answer = await call("/workspaces/lease", { limit, wait, isolation, held });
+    const answer = await call("/workspaces/lease", { limit, wait, isolation, held, ...more });
     assert.equal(answer.status, 200, answer.text);
     return answer.body;
   };

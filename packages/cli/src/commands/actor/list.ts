@@ -9,7 +9,7 @@ export function addActorList(parent: Command, cli: Cli): void {
     .description("List the actors of the current deployment")
     .addHelpText("after", "\nExample:\n  $ keelson actor list --json | jq -r '.actors[].declared_id'\n")
     .action(async () => {
-      const list = cli.client().actors.list({ limit: 200 }, { signal: cli.host.signal });
+      const list = (await cli.client()).actors.list({ limit: 200 }, { signal: cli.host.signal });
       const { items: actors } = await collectPages(list, true);
       if (cli.isJson()) cli.printJson({ actors, next_cursor: null });
       else if (actors.length === 0) cli.notice("No actors in the current deployment.");
@@ -17,7 +17,7 @@ export function addActorList(parent: Command, cli: Cli): void {
         printTable(
           cli,
           ["ACTOR", "QUEUE", "DESCRIPTION"],
-          actors.map((actor) => [actor.declared_id, actor.queue ?? "", actor.description ?? ""]),
+          actors.map((actor) => [actor.declaredId, actor.queue ?? "", actor.description ?? ""]),
         );
     });
 }

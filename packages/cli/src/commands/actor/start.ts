@@ -34,13 +34,13 @@ function toOptions(cli: Cli, options: Options): StartActorOptions {
 export function addActorStart(parent: Command, cli: Cli): void {
   const command = parent
     .command("start")
-    .description("Make a session of an actor and start its first run")
+    .description("Create a session of an actor and start its first run")
     .argument("<actor>", "the actor's id, as declared")
     .argument("[source]", "- reads the input from standard input")
     .option("-i, --input <json>", "the first record of stream input")
     .option("--input-file <file>", "a file with that record; - is standard input")
-    .option("--external-id <id>", "a name of yours for the session, unique among open ones")
-    .option("--expires-at <time>", "when the session ends by itself (RFC 3339)");
+    .option("--external-id <id>", "your own id of the session, unique among open sessions")
+    .option("--expires-at <time>", "when the session ends on its own (RFC 3339)");
   addStartOptions(command, "first run")
     .addHelpText("after", EXAMPLES)
     .action(async (actor: string, argument: string | undefined, options: Options) => {
@@ -51,7 +51,7 @@ export function addActorStart(parent: Command, cli: Cli): void {
         json: options.input,
         file: options.inputFile,
       });
-      const started = await cli.client().actors.start(actor, input, toOptions(cli, options));
+      const started = await (await cli.client()).actors.start(actor, input, toOptions(cli, options));
       if (cli.isJson()) {
         cli.printJson(started);
         return;

@@ -1,4 +1,3 @@
-import type { AuditEvent } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { parseIntegerOption } from "../../parse-arguments.ts";
@@ -9,7 +8,7 @@ type Options = { organization?: string; action?: string; actor?: string; resourc
 export function addAuditList(parent: Command, cli: Cli): void {
   parent
     .command("list")
-    .description("List what was done, newest first")
+    .description("List audit events, newest first")
     .option("--organization <id>", "of this organization (default: what belongs to none)")
     .option("--action <action>", "only this, such as api_keys.revoke")
     .option("--actor <id>", "only by this user or key")
@@ -19,16 +18,21 @@ export function addAuditList(parent: Command, cli: Cli): void {
     .action(async ({ organization, action, actor, resource, limit }: Options) => {
       const page = await cli
         .admin()
-        .client.request<{ audit_events: AuditEvent[]; next_cursor: string | null }>({
-          method: "GET",
-          path: "/admin/api/v1/audit-events",
-          query: { organization_id: organization, action, actor_id: actor, resource_id: resource, limit },
-          signal: cli.host.signal,
-        });
-      if (cli.isJson()) cli.printJson(page);
-      else if (page.audit_events.length === 0) cli.notice("No events.");
+        .auditEvents.list(
+          {
+            organizationId: organization,
+            action,
+            actorId: actor,
+            resourceId: resource,
+            ...(limit !== undefined && { limit }),
+          },
+          { signal: cli.host.signal },
+        )
+        .page();
+      if (cli.isJson()) cli.printJson({ audit_events: page.items, next_cursor: page.nextCursor });
+      else if (page.items.length === 0) cli.notice("No events.");
       else {
-        const rows = page.audit_events.map((event) => [
+        const rows = page.items.map((event) => [
           event.at,
           event.action,
           event.actor.id ?? event.actor.kind,

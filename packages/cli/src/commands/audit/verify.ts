@@ -3,12 +3,11 @@ import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { EXIT, ExitError, usageError } from "../../exit-codes.ts";
-import { exportAuditEvents } from "../../export-audit-events.ts";
 import { verifyAuditEvents, type AuditHead } from "../../verify-audit-events.ts";
 
 const HELP = `
 It computes every digest here and believes the server nothing. Keep the head that it writes somewhere else: given next
-time, it tells whether the end was cut off and written anew meanwhile.
+time, it tells whether the end was cut off and written again meanwhile.
 
 Examples:
   $ keelson audit verify --organization org_01k… --head 4711:9f86d0…
@@ -28,9 +27,9 @@ const linesOf = (path: string): AsyncIterable<string> =>
 export function addAuditVerify(parent: Command, cli: Cli): void {
   parent
     .command("verify")
-    .description("Check that no event of a chain was changed, removed or put in another place")
+    .description("Check that no event of a chain was changed, removed or moved")
     .option("--organization <id>", "of this organization (default: what belongs to none)")
-    .option("--file <path>", "an export instead of the server")
+    .option("--file <path>", "read an export instead of the server")
     .option(
       "--head <sequence:digest>",
       "the newest event of an earlier time, which must still be there",
@@ -40,7 +39,9 @@ export function addAuditVerify(parent: Command, cli: Cli): void {
     .action(async (options: { organization?: string; file?: string; head?: AuditHead }) => {
       const lines =
         options.file === undefined
-          ? exportAuditEvents(cli.admin(), { organization_id: options.organization }, cli.host.signal)
+          ? cli
+              .admin()
+              .auditEvents.export({ organizationId: options.organization }, { signal: cli.host.signal })
           : linesOf(options.file);
       const { events, head, fault } = await verifyAuditEvents(lines, options.head ?? null);
       if (cli.isJson()) cli.printJson({ valid: fault === null, events, head, fault });

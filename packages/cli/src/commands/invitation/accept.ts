@@ -1,4 +1,3 @@
-import type { AcceptedInvitation } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { usageError } from "../../exit-codes.ts";
@@ -22,12 +21,9 @@ export function addInvitationAccept(parent: Command, cli: Cli): void {
       const url = serverOf(link) ?? cli.givenUrl() ?? findLogin(env, null)?.url;
       if (url === undefined) throw usageError("Give the whole link, or --url with the token");
       const login = findLogin(env, url);
-      const accepted = await cli.clientOf(url, login?.token ?? null).request<AcceptedInvitation>({
-        method: "POST",
-        path: "/api/invitations/accept",
-        body: { json: { token: tokenOf(link) } },
-        signal,
-      });
+      const accepted = await cli
+        .clientOf(url, login?.token ?? null)
+        .invitations.accept(tokenOf(link), { signal });
       const { organization, user, token } = accepted;
       if (token !== null) keepLogin(env, url, { token, email: user.email });
       if (cli.isJson()) cli.printJson({ url, organization, user });

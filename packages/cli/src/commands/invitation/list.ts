@@ -1,7 +1,6 @@
-import type { Invitation } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { listAll } from "../../list-all.ts";
+import { listAll, WHOLE } from "../../list-all.ts";
 import { printTable } from "../../table.ts";
 
 export function addInvitationList(parent: Command, cli: Cli): void {
@@ -12,13 +11,14 @@ export function addInvitationList(parent: Command, cli: Cli): void {
     .addHelpText("after", "\nExample:\n  $ keelson invitation list\n")
     .action(async ({ organization }: { organization?: string }) => {
       const { client } = cli.user();
-      const query = { organization_id: organization };
       const { signal } = cli.host;
-      const invitations = await listAll<Invitation>(client, "/api/invitations", "invitations", query, signal);
+      const invitations = await listAll(
+        client.invitations.list({ ...WHOLE, organizationId: organization }, { signal }),
+      );
       if (cli.isJson()) cli.printJson({ invitations, next_cursor: null });
       else if (invitations.length === 0) cli.notice("No invitations.");
       else {
-        const rows = invitations.map((one) => [one.id, one.email, one.role, one.status, one.expires_at]);
+        const rows = invitations.map((one) => [one.id, one.email, one.role, one.status, one.expiresAt]);
         printTable(cli, ["INVITATION", "EMAIL", "ROLE", "STATUS", "EXPIRES"], rows);
       }
     });

@@ -1,20 +1,22 @@
-import type { CreatedApiKey } from "@keelson/contract";
+import type { DurationInput, NewApiKey } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { findEnvironment, type PlaceOptions } from "../../find-place.ts";
 import { collect, parseDurationOption } from "../../parse-arguments.ts";
 
-type Options = PlaceOptions & { permission?: string[]; expiresIn?: string };
+/** The server says which permissions there are. */
+type Options = PlaceOptions & {
+  permission?: NonNullable<NewApiKey["permissions"]>;
+  expiresIn?: DurationInput;
+};
 
 export function addKeyCreate(parent: Command, cli: Cli): void {
   parent
     .command("create")
-    .description("Create an API key and write it, this once")
+    .description("Create an API key and print it, only this once")
     .argument("<name>", "what it is for")
     .option("--permission <permission>", "what it may do (repeatable; default: all)", collect)
-    .option("--expires-in <duration>", "how long it is good (default: for ever)", parseDurationOption)
-    .option("--project <project>", "its id or slug")
-    .option("--environment <environment>", "its id or slug")
+    .option("--expires-in <duration>", "how long the key is valid (default: forever)", parseDurationOption)
     .option("--organization <id>", "needed by a member of several")
     .addHelpText(
       "after",
@@ -22,18 +24,17 @@ export function addKeyCreate(parent: Command, cli: Cli): void {
     )
     .action(async (name: string, { permission, expiresIn, ...options }: Options) => {
       const user = cli.user();
-      const { id, project_id } = await findEnvironment(cli, user, options);
-      const key = await user.client.request<CreatedApiKey>({
-        method: "POST",
-        path: `/api/projects/${project_id}/environments/${id}/api-keys`,
-        body: { json: { name, permissions: permission, expires_in: expiresIn } },
-        signal: cli.host.signal,
-      });
+      const { id, projectId } = await findEnvironment(cli, user, options);
+      const key = await user.client.apiKeys.create(
+        { projectId, environmentId: id },
+        { name, permissions: permission, expiresIn },
+        { signal: cli.host.signal },
+      );
       if (cli.isJson()) {
         cli.printJson(key);
         return;
       }
       cli.notice(`${key.id}. Keep the key now: it is shown nowhere else.`);
-      cli.print(key.api_key);
+      cli.print(key.apiKey);
     });
 }

@@ -5,20 +5,15 @@ import { findEnvironment, type PlaceOptions } from "../../find-place.ts";
 export function addKeyRevoke(parent: Command, cli: Cli): void {
   parent
     .command("revoke")
-    .description("Make an API key worthless")
+    .description("Revoke an API key")
     .argument("<key>", "its id")
-    .option("--project <project>", "its id or slug")
-    .option("--environment <environment>", "its id or slug")
     .option("--organization <id>", "needed by a member of several")
     .addHelpText("after", "\nExample:\n  $ keelson key revoke key_01k…\n")
     .action(async (key: string, options: PlaceOptions) => {
       const user = cli.user();
-      const { id, project_id } = await findEnvironment(cli, user, options);
-      await user.client.request({
-        method: "DELETE",
-        path: `/api/projects/${project_id}/environments/${id}/api-keys/${encodeURIComponent(key)}`,
-        signal: cli.host.signal,
-      });
+      const { id, projectId } = await findEnvironment(cli, user, options);
+      const place = { projectId, environmentId: id };
+      await user.client.apiKeys.revoke(place, key, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson({ id: key });
       else cli.print(`${key} is revoked`);
     });

@@ -1,8 +1,7 @@
-import type { Member } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { listAll } from "../../list-all.ts";
-import { printTable } from "../../table.ts";
+import { listAll, WHOLE } from "../../list-all.ts";
+import { printTable, timeCell } from "../../table.ts";
 
 export function addMemberList(parent: Command, cli: Cli): void {
   parent
@@ -12,16 +11,17 @@ export function addMemberList(parent: Command, cli: Cli): void {
     .addHelpText("after", "\nExample:\n  $ keelson member list\n")
     .action(async ({ organization }: { organization?: string }) => {
       const { client } = cli.user();
-      const query = { organization_id: organization };
-      const members = await listAll<Member>(client, "/api/members", "members", query, cli.host.signal);
+      const members = await listAll(
+        client.members.list({ ...WHOLE, organizationId: organization }, { signal: cli.host.signal }),
+      );
       if (cli.isJson()) cli.printJson({ members, next_cursor: null });
       else {
         const rows = members.map((member) => [
-          member.user_id,
+          member.userId,
           member.email,
           member.role,
           member.name ?? "",
-          member.created_at,
+          timeCell(cli, member.createdAt),
         ]);
         printTable(cli, ["USER", "EMAIL", "ROLE", "NAME", "SINCE"], rows);
       }

@@ -12,12 +12,8 @@ export function addMemberRemove(parent: Command, cli: Cli): void {
     .action(async (named: string, { organization }: { organization?: string }) => {
       const user = cli.user();
       const member = await findMember(cli, user, named, organization);
-      await user.client.request({
-        method: "DELETE",
-        path: `/api/members/${member.user_id}`,
-        query: { organization_id: organization },
-        signal: cli.host.signal,
-      });
+      const { signal } = cli.host;
+      await user.client.members.remove(member.userId, { organizationId: organization, signal });
       if (cli.isJson()) cli.printJson(member);
       else cli.print(`${member.email} is no member any more`);
     });

@@ -1,4 +1,3 @@
-import type { Project } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 
@@ -11,12 +10,9 @@ export function addProjectCreate(parent: Command, cli: Cli): void {
     .option("--organization <id>", "needed by a member of several")
     .addHelpText("after", '\nExample:\n  $ keelson project create "Reports"\n')
     .action(async (name: string, { slug, organization }: { slug?: string; organization?: string }) => {
-      const project = await cli.user().client.request<Project>({
-        method: "POST",
-        path: "/api/projects",
-        body: { json: { name, slug, organization_id: organization } },
-        signal: cli.host.signal,
-      });
+      const project = await cli
+        .user()
+        .client.projects.create({ name, slug, organizationId: organization }, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson(project);
       else cli.print(`${project.id} ${project.slug}`);
     });

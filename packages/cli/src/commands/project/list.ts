@@ -1,7 +1,6 @@
-import type { Project } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { listAll } from "../../list-all.ts";
+import { listAll, WHOLE } from "../../list-all.ts";
 import { printTable } from "../../table.ts";
 
 export function addProjectList(parent: Command, cli: Cli): void {
@@ -12,12 +11,13 @@ export function addProjectList(parent: Command, cli: Cli): void {
     .addHelpText("after", "\nExample:\n  $ keelson project list\n")
     .action(async ({ organization }: { organization?: string }) => {
       const { client } = cli.user();
-      const query = { organization_id: organization };
-      const projects = await listAll<Project>(client, "/api/projects", "projects", query, cli.host.signal);
+      const projects = await listAll(
+        client.projects.list({ ...WHOLE, organizationId: organization }, { signal: cli.host.signal }),
+      );
       if (cli.isJson()) cli.printJson({ projects, next_cursor: null });
       else if (projects.length === 0) cli.notice("No projects.");
       else {
-        const rows = projects.map((project) => [project.id, project.slug, project.name, project.created_at]);
+        const rows = projects.map((project) => [project.id, project.slug, project.name, project.createdAt]);
         printTable(cli, ["PROJECT", "SLUG", "NAME", "CREATED"], rows);
       }
     });

@@ -1,4 +1,3 @@
-import type { Project } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { findProject } from "../../find-place.ts";
@@ -8,7 +7,7 @@ type Options = { name?: string; slug?: string; organization?: string };
 export function addProjectUpdate(parent: Command, cli: Cli): void {
   parent
     .command("update")
-    .description("Give a project another name or slug")
+    .description("Rename a project or change its slug")
     .argument("<project>", "its id or slug")
     .option("--name <name>", "what it is called")
     .option("--slug <slug>", "its name in commands")
@@ -17,12 +16,7 @@ export function addProjectUpdate(parent: Command, cli: Cli): void {
     .action(async (project: string, { name, slug, ...options }: Options) => {
       const user = cli.user();
       const { id } = await findProject(cli, user, { ...options, project });
-      const updated = await user.client.request<Project>({
-        method: "PATCH",
-        path: `/api/projects/${id}`,
-        body: { json: { name, slug } },
-        signal: cli.host.signal,
-      });
+      const updated = await user.client.projects.update(id, { name, slug }, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson(updated);
       else cli.print(`${updated.id} ${updated.slug}`);
     });

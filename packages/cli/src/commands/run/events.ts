@@ -5,14 +5,14 @@ import { describeEvent } from "../../table.ts";
 export function addRunEvents(parent: Command, cli: Cli): void {
   parent
     .command("events")
-    .description("Write what happened to a run, oldest first")
+    .description("Print the events of a run, oldest first")
     .argument("<run>", "its id")
-    .option("-f, --follow", "go on until the run has ended")
+    .option("-f, --follow", "follow until the run has ended")
     .option("--cursor <n>", "only what comes after this event")
     .addHelpText("after", "\nExample:\n  $ keelson run events run_01k… --follow --json\n")
     .action(async (id: string, options: { follow?: boolean; cursor?: string }) => {
       const { signal, stdout } = cli.host;
-      for await (const event of cli.client().runs.events(id, { ...options, signal })) {
+      for await (const event of (await cli.client()).runs.events(id, { ...options, signal })) {
         if (cli.isJson()) cli.printJson(event);
         else
           cli.print(

@@ -9,7 +9,7 @@ export function addRunGet(parent: Command, cli: Cli): void {
     .argument("<run>", "its id")
     .addHelpText("after", "\nExample:\n  $ keelson run get run_01k… --json | jq .output\n")
     .action(async (id: string) => {
-      const run = await cli.client().runs.get(id, { signal: cli.host.signal });
+      const run = await (await cli.client()).runs.get(id, { signal: cli.host.signal });
       if (cli.isJson()) {
         cli.printJson(run);
         return;
@@ -18,16 +18,16 @@ export function addRunGet(parent: Command, cli: Cli): void {
         run: run.id,
         task: run.task,
         status: run.status,
-        why: run.status_reason?.message,
-        attempt: run.attempt_number === null ? null : `${run.attempt_number} of ${run.max_attempts}`,
+        why: run.statusReason?.message,
+        attempt: run.attemptNumber === null ? null : `${run.attemptNumber} of ${run.maxAttempts}`,
         failure: run.failure === null ? null : `${run.failure.kind}: ${run.failure.message}`,
         queue: run.queue,
         tags: run.tags.join(", "),
         metadata: Object.keys(run.metadata).length === 0 ? null : run.metadata,
-        deployment: run.deployment_version,
-        created: run.created_at,
-        started: run.started_at,
-        finished: run.finished_at,
+        deployment: run.deploymentVersion,
+        created: run.createdAt,
+        started: run.startedAt,
+        finished: run.finishedAt,
         payload: run.payload,
         output: run.output,
       });

@@ -4,12 +4,13 @@ import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { collectPages } from "../../pages.ts";
 import { collectWord, parseIntegerOption } from "../../parse-arguments.ts";
-import { printTable, statusCell } from "../../table.ts";
+import { printRuns } from "../../print-runs.ts";
 
 type Options = {
   status?: RunStatus[];
   task?: string;
   tag?: string;
+  priority?: number;
   limit: number;
   cursor?: string;
   all?: boolean;
@@ -22,32 +23,23 @@ export function addRunList(parent: Command, cli: Cli): void {
     .option("--status <status>", "only runs in this status (repeatable)", collectWord(RUN_STATUSES))
     .option("--task <id>", "only runs of this task")
     .option("--tag <tag>", "only runs with this tag")
+    .option("--priority <n>", "only runs of this priority", parseIntegerOption(-100, 100))
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
-    .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
-    .option("--all", "every one, not the first --limit")
+    .option("--cursor <cursor>", "continue from next_cursor of an earlier list")
+    .option("--all", "all of them, not only the first --limit")
     .addHelpText("after", "\nExample:\n  $ keelson run list --status failed --task repository-report\n")
     .action(async ({ all = false, limit, ...query }: Options) => {
-      const list = cli
-        .client()
-        .runs.list({ ...query, limit: all ? 200 : limit }, { signal: cli.host.signal });
-      const { items: runs, next_cursor: next } = await collectPages<Run>(list, all);
+      const list = (await cli.client()).runs.list(
+        { ...query, limit: all ? 200 : limit },
+        { signal: cli.host.signal },
+      );
+      const { items: runs, nextCursor: next } = await collectPages<Run>(list, all);
       if (cli.isJson()) {
         cli.printJson({ runs, next_cursor: next });
         return;
       }
       if (runs.length === 0) cli.notice("No runs.");
-      else
-        printTable(
-          cli,
-          ["RUN", "TASK", "STATUS", "ATTEMPT", "CREATED"],
-          runs.map((run) => [
-            run.id,
-            run.task ?? run.actor ?? "",
-            statusCell(run.status),
-            run.attempt_number === null ? "" : `${run.attempt_number}/${run.max_attempts}`,
-            run.created_at,
-          ]),
-        );
+      else printRuns(cli, runs);
       if (next !== null) cli.notice(`More: --cursor ${next}`);
     });
 }

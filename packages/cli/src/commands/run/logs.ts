@@ -5,9 +5,9 @@ import { writeLogs } from "../../follow-run.ts";
 export function addRunLogs(parent: Command, cli: Cli): void {
   parent
     .command("logs")
-    .description("Write a run's stdout to stdout and its stderr to stderr")
+    .description("Print a run's stdout and stderr")
     .argument("<run>", "its id")
-    .option("-f, --follow", "go on until the run has ended")
+    .option("-f, --follow", "follow until the run has ended")
     .option("--cursor <n>", "only what comes after this chunk")
     .addHelpText("after", "\nExample:\n  $ keelson run logs run_01k… --follow\n")
     .action((id: string, { follow = false, cursor }: { follow?: boolean; cursor?: string }) =>

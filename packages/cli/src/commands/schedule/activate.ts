@@ -5,11 +5,11 @@ import { describeSchedule } from "../../describe-schedule.ts";
 export function addScheduleActivate(parent: Command, cli: Cli): void {
   parent
     .command("activate")
-    .description("Let a schedule start runs again, from now on")
+    .description("Activate a schedule: it starts runs again from now on")
     .argument("<schedule>", "its id")
     .addHelpText("after", "\nExample:\n  $ keelson schedule activate sched_01k…\n")
     .action(async (id: string) => {
-      const schedule = await cli.client().schedules.activate(id, { signal: cli.host.signal });
+      const schedule = await (await cli.client()).schedules.activate(id, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson(schedule);
       else cli.print(describeSchedule(schedule));
     });

@@ -44,24 +44,26 @@ Example:
 export function addScheduleCreate(parent: Command, cli: Cli): void {
   parent
     .command("create")
-    .description("Start runs of a task at given times")
+    .description("Create a schedule that starts runs of a task")
     .requiredOption("--key <key>", "names the schedule in its environment")
     .requiredOption("--task <id>", "the task to start")
     .requiredOption("--cron <expression>", "minute, hour, day of month, month, day of week; six with seconds")
     .option("--timezone <name>", "an IANA time zone (default: UTC)")
     .option("--external-id <id>", "your own id for it")
-    .option("--inactive", "make it without letting it start anything")
-    .option("--queue <name>", "another queue than the task's own")
+    .option("--inactive", "create the schedule inactive")
+    .option("--queue <name>", "override the task's queue")
     .option("--concurrency-key <key>", "runs with one key wait for each other")
-    .option("--priority <n>", "-100 to 100, higher first", parseIntegerOption(-100, 100))
-    .option("--ttl <duration>", "expire runs not begun after this long", parseDurationOption)
-    .option("--max-duration <duration>", "end an attempt after this long", parseDurationOption)
+    .option("--priority <n>", "-100 to 100, higher starts first", parseIntegerOption(-100, 100))
+    .option("--ttl <duration>", "expire runs that have not started after this time", parseDurationOption)
+    .option("--max-duration <duration>", "stop an attempt after this time", parseDurationOption)
     .option("--max-attempts <n>", "attempts in all", parseIntegerOption(1, 100))
     .option("--tag <tag>", "a tag of the runs (repeatable)", collect)
     .addHelpText("after", EXAMPLE)
     .action(async (options: Options) => {
       const { key, task, cron, timezone, externalId, inactive } = options;
-      const schedule = await cli.client().schedules.put(
+      const schedule = await (
+        await cli.client()
+      ).schedules.put(
         {
           ...{ deduplicationKey: key, task, cron, active: inactive !== true },
           ...(timezone !== undefined && { timezone }),

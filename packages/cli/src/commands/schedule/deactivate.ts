@@ -5,11 +5,11 @@ import { describeSchedule } from "../../describe-schedule.ts";
 export function addScheduleDeactivate(parent: Command, cli: Cli): void {
   parent
     .command("deactivate")
-    .description("Let a schedule start no more runs until it is activated")
+    .description("Deactivate a schedule: it starts no runs until it is activated")
     .argument("<schedule>", "its id")
     .addHelpText("after", "\nExample:\n  $ keelson schedule deactivate sched_01k…\n")
     .action(async (id: string) => {
-      const schedule = await cli.client().schedules.deactivate(id, { signal: cli.host.signal });
+      const schedule = await (await cli.client()).schedules.deactivate(id, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson(schedule);
       else cli.print(describeSchedule(schedule));
     });

@@ -9,24 +9,24 @@ export function addScheduleGet(parent: Command, cli: Cli): void {
     .argument("<schedule>", "its id")
     .addHelpText("after", "\nExample:\n  $ keelson schedule get sched_01k…\n")
     .action(async (id: string) => {
-      const schedule = await cli.client().schedules.get(id, { signal: cli.host.signal });
+      const schedule = await (await cli.client()).schedules.get(id, { signal: cli.host.signal });
       if (cli.isJson()) {
         cli.printJson(schedule);
         return;
       }
       printFields(cli, {
         schedule: schedule.id,
-        key: schedule.deduplication_key,
+        key: schedule.deduplicationKey,
         type: schedule.type,
         status: schedule.status,
-        why: schedule.last_error?.message,
+        why: schedule.lastError?.message,
         task: schedule.task,
         cron: `${schedule.cron} (${schedule.timezone})`,
         options: Object.keys(schedule.options).length === 0 ? null : schedule.options,
-        next: schedule.next_run_at,
-        last: schedule.last_run_at,
-        run: schedule.last_run_id,
-        created: schedule.created_at,
+        next: schedule.nextRunAt,
+        last: schedule.lastRunAt,
+        run: schedule.lastRunId,
+        created: schedule.createdAt,
       });
     });
 }

@@ -8,7 +8,7 @@ export function addSecretDelete(parent: Command, cli: Cli): void {
     .argument("<name>", "the secret's name")
     .addHelpText("after", "\nExample:\n  $ keelson secret delete MAIL_PASSWORD\n")
     .action(async (name: string) => {
-      await cli.client().secrets.delete(name, { signal: cli.host.signal });
+      await (await cli.client()).secrets.delete(name, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson({ name, deleted: true });
       else cli.notice(`Deleted ${name}`);
     });

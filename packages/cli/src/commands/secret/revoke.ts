@@ -8,10 +8,8 @@ export function addSecretRevoke(parent: Command, cli: Cli): void {
     .argument("<name>", "the secret's name")
     .addHelpText("after", "\nExample:\n  $ keelson secret revoke MAIL_PASSWORD\n")
     .action(async (name: string) => {
-      const { signal } = cli.host;
-      const { secrets } = cli.client();
-      const { id } = await secrets.get(name, { signal });
-      const secret = await secrets.revoke(id, { signal });
+      const client = await cli.client();
+      const secret = await client.secrets.revoke({ name }, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson(secret);
       else cli.print(`${secret.name} revoked`);
     });

@@ -3,6 +3,7 @@ import type { Cli } from "../../cli.ts";
 import { EXIT, ExitError } from "../../exit-codes.ts";
 import { describeStartFailure } from "../../up/describe-start-failure.ts";
 import { startDatabase } from "../../up/start-database.ts";
+import { countOf } from "../../terminal/count-of.ts";
 
 const EXPLANATION = `
 Stop all servers first. The key in master.key of the data folder is replaced by a new one. With the key in
@@ -50,7 +51,7 @@ export function addSecretRewrap(parent: Command, cli: Cli): void {
         throw describeStartFailure(error);
       });
       if (cli.isJson()) cli.printJson({ rewrapped: count });
-      else cli.print(`${count} values are encrypted under the new master key`);
+      else cli.print(`Encrypted ${countOf(count, "value")} under the new master key`);
       if (keys !== null) cli.notice("Start the servers with the new key in KEELSON_MASTER_KEY");
     });
 }

@@ -12,16 +12,17 @@ Example:
 export function addSecretRotate(parent: Command, cli: Cli): void {
   parent
     .command("rotate")
-    .description("Give a secret that is there a new value")
+    .description("Rotate a secret: add a version with a new value")
     .argument("<name>", "the secret's name")
     .option("--from-file <file>", "the file's content, as it is")
     .addHelpText("after", EXAMPLES)
     .action(async (name: string, options: { fromFile?: string }) => {
       const { signal } = cli.host;
-      const { secrets } = cli.client();
-      const { id } = await secrets.get(name, { signal });
+      const client = await cli.client();
+      // A name that is not there is told before a value is typed.
+      await client.secrets.get(name, { signal });
       const value = await readSecret(cli, name, options.fromFile);
-      const secret = await secrets.rotate(id, value, { signal });
+      const secret = await client.secrets.rotate({ name }, value, { signal });
       if (cli.isJson()) cli.printJson(secret);
       else cli.print(`${secret.name} version ${secret.version}`);
     });

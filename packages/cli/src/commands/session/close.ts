@@ -4,14 +4,14 @@ import { addSessionArgument, openSession, type SessionFlags } from "../../sessio
 import { describeSession } from "../../table.ts";
 
 export function addSessionClose(parent: Command, cli: Cli): void {
-  addSessionArgument(
-    parent.command("close").description("End a session's input; a run that is under way finishes"),
-  )
+  addSessionArgument(parent.command("close").description("Close a session; a running turn finishes"))
     .option("--reason <text>", "why")
     .addHelpText("after", "\nExample:\n  $ keelson session close sess_01k… --reason solved\n")
     .action(async (id: string, { reason, ...flags }: SessionFlags & { reason?: string }) => {
       const { signal } = cli.host;
-      const session = await openSession(cli, id, flags).close({
+      const session = await (
+        await openSession(cli, id, flags)
+      ).close({
         signal,
         ...(reason !== undefined && { reason }),
       });

@@ -7,26 +7,26 @@ export function addSessionGet(parent: Command, cli: Cli): void {
   addSessionArgument(parent.command("get").description("Show a session"))
     .addHelpText("after", "\nExample:\n  $ keelson session get --external-id ticket-17\n")
     .action(async (id: string, flags: SessionFlags) => {
-      const session = await openSession(cli, id, flags).get({ signal: cli.host.signal });
+      const session = await (await openSession(cli, id, flags)).get({ signal: cli.host.signal });
       if (cli.isJson()) {
         cli.printJson(session);
         return;
       }
       printFields(cli, {
         session: session.id,
-        "external id": session.external_id,
+        "external id": session.externalId,
         task: session.task,
         actor: session.actor,
         status: session.status,
-        why: session.status_reason?.message ?? session.close_reason,
+        why: session.statusReason?.message ?? session.closeReason,
         activity: session.status === "open" ? session.activity : null,
-        run: `${session.current_run_id} (turn ${session.turn})`,
-        workspace: session.workspace_id,
+        run: `${session.currentRunId} (turn ${session.turn})`,
+        workspace: session.workspaceId,
         tags: session.tags.join(", "),
         metadata: Object.keys(session.metadata).length === 0 ? null : session.metadata,
-        created: session.created_at,
-        expires: session.expires_at,
-        closed: session.closed_at,
+        created: session.createdAt,
+        expires: session.expiresAt,
+        closed: session.closedAt,
       });
     });
 }

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { collect, collectWord, parseIntegerOption } from "../../parse-arguments.ts";
 import { collectPages } from "../../pages.ts";
-import { printTable, statusCell } from "../../table.ts";
+import { printTable, statusCell, timeCell } from "../../table.ts";
 
 type Options = {
   externalId?: string;
@@ -27,16 +27,17 @@ export function addSessionList(parent: Command, cli: Cli): void {
     .option("--tag <tag>", "only sessions with this tag (repeatable: with all of them)", collect)
     .option("--external-id <id>", "only the sessions of this external id")
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
-    .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
-    .option("--all", "every one, not the first --limit")
+    .option("--cursor <cursor>", "continue from next_cursor of an earlier list")
+    .option("--all", "all of them, not only the first --limit")
     .addHelpText("after", "\nExample:\n  $ keelson session list --status open --actor chat\n")
     .action(async ({ all = false, limit, ...query }: Options) => {
-      const list = cli
-        .client()
-        .sessions.list({ ...query, limit: all ? 200 : limit }, { signal: cli.host.signal });
-      const { items: sessions, next_cursor } = await collectPages<Session>(list, all);
+      const list = (await cli.client()).sessions.list(
+        { ...query, limit: all ? 200 : limit },
+        { signal: cli.host.signal },
+      );
+      const { items: sessions, nextCursor } = await collectPages<Session>(list, all);
       if (cli.isJson()) {
-        cli.printJson({ sessions, next_cursor });
+        cli.printJson({ sessions, next_cursor: nextCursor });
         return;
       }
       if (sessions.length === 0) cli.notice("No sessions.");
@@ -49,10 +50,10 @@ export function addSessionList(parent: Command, cli: Cli): void {
             session.actor ?? session.task ?? "",
             statusCell(session.status),
             session.status === "open" ? session.activity : "",
-            session.external_id ?? "",
-            session.created_at,
+            session.externalId ?? "",
+            timeCell(cli, session.createdAt),
           ]),
         );
-      if (next_cursor !== null) cli.notice(`More: --cursor ${next_cursor}`);
+      if (nextCursor !== null) cli.notice(`More: --cursor ${nextCursor}`);
     });
 }

@@ -25,13 +25,13 @@ Examples:
 async function writeRecord(cli: Cli, record: StreamRecord): Promise<void> {
   const { stdout } = cli.host;
   const value = cli.isJson() ? record : record.data;
-  const line = typeof value === "string" ? value : JSON.stringify(value);
+  const line = typeof value === "string" ? value : cli.wire.text(value);
   if (!stdout.write(`${line}\n`)) await new Promise((resolve) => stdout.once("drain", resolve));
 }
 
 async function readSession(cli: Cli, id: string, options: Options): Promise<void> {
   const { input = false, follow = false, cursor, correlationId, timeout } = options;
-  const session = openSession(cli, id, options);
+  const session = await openSession(cli, id, options);
   const limit = timeout === undefined ? null : AbortSignal.timeout(timeout);
   const signal = limit === null ? cli.host.signal : AbortSignal.any([cli.host.signal, limit]);
   const read = {
@@ -52,14 +52,14 @@ async function readSession(cli: Cli, id: string, options: Options): Promise<void
 
 export function addSessionRead(parent: Command, cli: Cli): void {
   addSessionArgument(
-    parent.command("read").description("Write the records of a session's stream, oldest first"),
+    parent.command("read").description("Print the records of a session's stream, oldest first"),
   )
     .option("--stream <name>", "another stream than output (or, with --input, than input)")
     .option("--input", "an input stream")
-    .option("-f, --follow", "go on until the session has ended")
+    .option("-f, --follow", "follow until the session has ended")
     .option("--cursor <sequence>", "only what comes after this record")
     .option("--correlation-id <id>", "only the records of this exchange")
-    .option("--timeout <duration>", "give up after this long with exit code 124", parseMillisecondsOption)
+    .option("--timeout <duration>", "give up after this time with exit code 124", parseMillisecondsOption)
     .addHelpText("after", EXAMPLES)
     .action((id: string, options: Options) => readSession(cli, id, options));
 }

@@ -41,11 +41,13 @@ export function addSessionSend(parent: Command, cli: Cli): void {
     .option("--stream <name>", "another input stream than input")
     .option("--correlation-id <id>", "ties the records of one exchange together")
     .option("--content-type <type>", "says how the data is meant")
-    .option("--idempotency-key <key>", "a repeat with this key gives the same record")
+    .option("--idempotency-key <key>", "a repeat with this key returns the same record")
     .addHelpText("after", EXAMPLES)
     .action(async (id: string, argument: string | undefined, options: Options) => {
       const { stream, correlationId, contentType, idempotencyKey } = options;
-      const record = await openSession(cli, id, options).send(await readData(cli, argument, options), {
+      const record = await (
+        await openSession(cli, id, options)
+      ).send(await readData(cli, argument, options), {
         signal: cli.host.signal,
         ...(stream !== undefined && { stream }),
         ...(correlationId !== undefined && { correlationId }),

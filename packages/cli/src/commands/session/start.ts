@@ -58,23 +58,25 @@ async function toSession(cli: Cli, argument: string | undefined, options: Option
 export function addSessionStart(parent: Command, cli: Cli): void {
   const command = parent
     .command("start")
-    .description("Make a session and start its first run; with the external id of an open one, give that one")
+    .description("Create a session and start its first run, or return the open session with that external id")
     .argument("[source]", "- reads the input from standard input")
     .option("--task <id>", "the task it runs")
     .option("--actor <id>", "the actor it runs")
     .option("-p, --payload <json>", "the payload of the first run; - is standard input")
     .option("-i, --input <json>", "the first record of stream input")
     .option("--input-file <file>", "a file with that record; - is standard input")
-    .option("--external-id <id>", "a name of yours, unique among open sessions")
-    .option("--expires-at <time>", "when it ends by itself (RFC 3339)");
+    .option("--external-id <id>", "your own id, unique among open sessions")
+    .option("--expires-at <time>", "when it ends on its own (RFC 3339)");
   addStartOptions(addWaitOptions(command), "session")
     .addHelpText("after", EXAMPLES)
     .action(async (argument: string | undefined, options: Options) => {
       const { signal } = cli.host;
-      const session = await cli.client().sessions.create(await toSession(cli, argument, options), { signal });
+      const session = await (
+        await cli.client()
+      ).sessions.create(await toSession(cli, argument, options), { signal });
       if (options.wait === true || options.follow === true) {
-        cli.notice(`Started ${session.id}, ${session.current_run_id}`);
-        await followAndReport(cli, session.current_run_id, options);
+        cli.notice(`Started ${session.id}, ${session.currentRunId}`);
+        await followAndReport(cli, session.currentRunId, options);
       } else if (cli.isJson()) cli.printJson(session);
       else cli.print(session.id);
     });

@@ -10,7 +10,7 @@ export function addTaskList(parent: Command, cli: Cli): void {
     .addHelpText("after", "\nExample:\n  $ keelson task list --json | jq -r '.tasks[].declared_id'\n")
     .action(async () => {
       const tasks: TaskResource[] = [];
-      for await (const task of cli.client().tasks.list({ limit: 200 }, { signal: cli.host.signal }))
+      for await (const task of (await cli.client()).tasks.list({ limit: 200 }, { signal: cli.host.signal }))
         tasks.push(task);
       if (cli.isJson()) cli.printJson({ tasks, next_cursor: null });
       else if (tasks.length === 0) cli.notice("No tasks: nothing is deployed yet. `keelson deploy` does it.");
@@ -18,7 +18,7 @@ export function addTaskList(parent: Command, cli: Cli): void {
         printTable(
           cli,
           ["TASK", "QUEUE", "DESCRIPTION"],
-          tasks.map((task) => [task.declared_id, task.queue ?? "", task.description ?? ""]),
+          tasks.map((task) => [task.declaredId, task.queue ?? "", task.description ?? ""]),
         );
     });
 }

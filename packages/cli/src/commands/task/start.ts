@@ -31,9 +31,9 @@ export function addTaskStart(parent: Command, cli: Cli): void {
         json: options.payload,
         file: options.payloadFile,
       });
-      const run = await cli
-        .client()
-        .tasks.start(task, payload, { ...toStartOptions(options), signal: cli.host.signal });
+      const run = await (
+        await cli.client()
+      ).tasks.start(task, payload, { ...toStartOptions(options), signal: cli.host.signal });
       if (options.wait === true || options.follow === true) {
         cli.notice(`Started ${run.id}`);
         await followAndReport(cli, run.id, options);

@@ -27,7 +27,7 @@ export function addTokenComplete(parent: Command, cli: Cli): void {
         json: options.data,
         file: options.file,
       });
-      const completion = await cli.client().tokens.complete(id, data, { signal: cli.host.signal });
+      const completion = await (await cli.client()).tokens.complete(id, data, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson(completion);
       else cli.print(completion.status);
     });

@@ -19,22 +19,24 @@ Example:
 export function addTokenCreate(parent: Command, cli: Cli): void {
   parent
     .command("create")
-    .description("Make a completion token; its secrets are shown only here")
+    .description("Create a completion token; its secrets are shown only once")
     .option("--timeout <duration>", "until it expires (default 24h, at most 30d)", parseDurationOption)
     .option("--metadata <json>", "a JSON object", parseObjectOption)
     .option("--tag <tag>", "a tag (repeatable)", collect)
-    .option("--idempotency-key <key>", "a repeat with this key gives the same token")
+    .option("--idempotency-key <key>", "a repeat with this key returns the same token")
     .addHelpText("after", EXAMPLES)
     .action(async ({ tag, ...options }: Options) => {
       const { signal } = cli.host;
-      const token = await cli.client().tokens.create({ ...options, ...(tag && { tags: tag }) }, { signal });
+      const token = await (
+        await cli.client()
+      ).tokens.create({ ...options, ...(tag && { tags: tag }) }, { signal });
       if (cli.isJson()) cli.printJson(token);
       else
         printFields(cli, {
           token: token.id,
-          expires: token.timeout_at,
-          "public access token": token.public_access_token,
-          "callback url": token.callback_url,
+          expires: token.timeoutAt,
+          "public access token": token.publicAccessToken,
+          "callback url": token.callbackUrl,
         });
     });
 }

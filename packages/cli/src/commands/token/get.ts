@@ -9,21 +9,21 @@ export function addTokenGet(parent: Command, cli: Cli): void {
     .argument("<token>", "its id")
     .addHelpText("after", "\nExample:\n  $ keelson token get tok_01k… --json | jq .data\n")
     .action(async (id: string) => {
-      const token = await cli.client().tokens.get(id, { signal: cli.host.signal });
+      const token = await (await cli.client()).tokens.get(id, { signal: cli.host.signal });
       if (cli.isJson()) {
         cli.printJson(token);
         return;
       }
-      const by = token.completed_by;
+      const by = token.completedBy;
       printFields(cli, {
         token: token.id,
         status: token.status,
-        run: token.run_id,
+        run: token.runId,
         tags: token.tags.join(", "),
         metadata: Object.keys(token.metadata).length === 0 ? null : token.metadata,
-        created: token.created_at,
-        expires: token.timeout_at,
-        completed: token.completed_at,
+        created: token.createdAt,
+        expires: token.timeoutAt,
+        completed: token.completedAt,
         by: by === null ? null : [by.kind, by.id].filter((part) => part !== null).join(" "),
         data: token.data,
       });

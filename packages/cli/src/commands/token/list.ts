@@ -4,7 +4,7 @@ import { Option, type Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { collectPages } from "../../pages.ts";
 import { collect, collectWord, parseIntegerOption } from "../../parse-arguments.ts";
-import { printTable, statusCell } from "../../table.ts";
+import { printTable, statusCell, timeCell } from "../../table.ts";
 
 type Options = {
   status?: TokenStatus[];
@@ -23,16 +23,17 @@ export function addTokenList(parent: Command, cli: Cli): void {
     .option("--tag <tag>", "only tokens with this tag (repeatable: with all of them)", collect)
     .addOption(new Option("--order <order>", "which stand first").choices(["newest", "oldest"]))
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
-    .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
-    .option("--all", "every one, not the first --limit")
+    .option("--cursor <cursor>", "continue from next_cursor of an earlier list")
+    .option("--all", "all of them, not only the first --limit")
     .addHelpText("after", "\nExample:\n  $ keelson token list --status pending\n")
     .action(async ({ all = false, limit, ...query }: Options) => {
-      const list = cli
-        .client()
-        .tokens.list({ ...query, limit: all ? 200 : limit }, { signal: cli.host.signal });
-      const { items: tokens, next_cursor } = await collectPages<Token>(list, all);
+      const list = (await cli.client()).tokens.list(
+        { ...query, limit: all ? 200 : limit },
+        { signal: cli.host.signal },
+      );
+      const { items: tokens, nextCursor } = await collectPages<Token>(list, all);
       if (cli.isJson()) {
-        cli.printJson({ tokens, next_cursor });
+        cli.printJson({ tokens, next_cursor: nextCursor });
         return;
       }
       if (tokens.length === 0) cli.notice("No tokens.");
@@ -43,11 +44,11 @@ export function addTokenList(parent: Command, cli: Cli): void {
           tokens.map((token) => [
             token.id,
             statusCell(token.status),
-            token.run_id ?? "",
-            token.timeout_at,
-            token.created_at,
+            token.runId ?? "",
+            timeCell(cli, token.timeoutAt),
+            timeCell(cli, token.createdAt),
           ]),
         );
-      if (next_cursor !== null) cli.notice(`More: --cursor ${next_cursor}`);
+      if (nextCursor !== null) cli.notice(`More: --cursor ${nextCursor}`);
     });
 }

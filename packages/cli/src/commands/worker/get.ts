@@ -1,4 +1,3 @@
-import type { Worker } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { printFields } from "../../table.ts";
@@ -10,12 +9,8 @@ export function addWorkerGet(parent: Command, cli: Cli): void {
     .argument("<worker>", "its id")
     .addHelpText("after", "\nExample:\n  $ keelson worker get wkr_01k…\n")
     .action(async (id: string) => {
-      const worker = await cli.admin().client.request<Worker>({
-        method: "GET",
-        path: `/admin/api/v1/workers/${encodeURIComponent(id)}`,
-        signal: cli.host.signal,
-      });
+      const worker = await cli.admin().workers.get(id, { signal: cli.host.signal });
       if (cli.isJson()) cli.printJson(worker);
-      else printFields(cli, worker);
+      else printFields(cli, cli.wire.of(worker) as Record<string, unknown>);
     });
 }

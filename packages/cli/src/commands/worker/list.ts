@@ -1,8 +1,7 @@
-import type { Worker } from "@keelson/contract";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { listAll } from "../../list-all.ts";
-import { printTable, statusCell } from "../../table.ts";
+import { listAll, WHOLE } from "../../list-all.ts";
+import { printTable, statusCell, timeCell } from "../../table.ts";
 
 export function addWorkerList(parent: Command, cli: Cli): void {
   parent
@@ -12,9 +11,8 @@ export function addWorkerList(parent: Command, cli: Cli): void {
     .option("--group <id>", "only of this worker group")
     .addHelpText("after", "\nExample:\n  $ keelson worker list --status active\n")
     .action(async ({ status, group }: { status?: string; group?: string }) => {
-      const query = { status, worker_group_id: group };
-      const path = "/admin/api/v1/workers";
-      const workers = await listAll<Worker>(cli.admin().client, path, "workers", query, cli.host.signal);
+      const query = { ...WHOLE, status, workerGroupId: group };
+      const workers = await listAll(cli.admin().workers.list(query, { signal: cli.host.signal }));
       if (cli.isJson()) cli.printJson({ workers, next_cursor: null });
       else if (workers.length === 0) cli.notice("No workers.");
       else {
@@ -22,10 +20,16 @@ export function addWorkerList(parent: Command, cli: Cli): void {
           worker.id,
           worker.name,
           statusCell(worker.status),
-          `${worker.in_use.executions}/${worker.capacity.executions}`,
-          worker.last_seen_at ?? "never",
+          `${worker.inUse.executions}/${worker.capacity.executions}`,
+          worker.isolation ?? "–",
+          timeCell(cli, worker.lastSeenAt, "never"),
         ]);
-        printTable(cli, ["WORKER", "NAME", "STATUS", "RUNS", "LAST SEEN"], rows);
+        printTable(cli, ["WORKER", "NAME", "STATUS", "RUNS", "ISOLATION", "LAST SEEN"], rows);
+        for (const { name, isolationProblem: problem } of workers)
+          if (problem !== null) cli.notice(`Worker ${name} has no namespace isolation. ${problem}`);
+        for (const { name, isolationProblem: same, taskIsolationProblem: problem } of workers)
+          if (problem !== null && problem !== same)
+            cli.notice(`Worker ${name} runs no tasks with namespace isolation. ${problem}`);
       }
     });
 }

@@ -9,7 +9,7 @@ export function addWorkspaceCat(parent: Command, cli: Cli): void {
   addWorkspaceArgument(
     parent
       .command("cat")
-      .description("Write a file's bytes; with --json its entry and its content in base64"),
+      .description("Print a file's bytes; with --json its entry and its content in base64"),
   )
     .argument("<path>", "from the workspace's root")
     .option("--at <version>", "of this version instead of the current one")

@@ -18,12 +18,12 @@ Examples:
 export function addWorkspaceCreate(parent: Command, cli: Cli): void {
   const command = parent
     .command("create")
-    .description("Make a workspace and write its id")
+    .description("Create a workspace and print its id")
     .option("--sandbox <id>", "the declared id of the sandbox it is made from (default: default)");
   addNewWorkspaceOptions(command)
     .addHelpText("after", EXAMPLES)
     .action(async ({ sandbox, ...flags }: Options) => {
       const workspace = { ...toNewWorkspace(flags), ...(sandbox !== undefined && { sandbox }) };
-      reportMade(cli, await cli.client().workspaces.create(workspace, { signal: cli.host.signal }));
+      reportMade(cli, await (await cli.client()).workspaces.create(workspace, { signal: cli.host.signal }));
     });
 }

@@ -26,12 +26,12 @@ export function addWorkspaceDiff(parent: Command, cli: Cli): void {
       ),
   )
     .argument("[version]", "by default the current one")
-    .option("--base <version>", "compare with this version, not with the one that it was made from")
+    .option("--base <version>", "compare with this version instead of the previous one")
     .addHelpText("after", EXAMPLES)
     .action(async (id: string, version: string | undefined, { base, ...flags }: Options) => {
       const { signal } = cli.host;
       const workspace = await openWorkspace(cli, id, flags);
-      const of = version ?? (await workspace.get({ signal })).current_version_id;
+      const of = version ?? (await workspace.get({ signal })).currentVersionId;
       const options = { limit: 500, signal, ...(base !== undefined && { base }) };
       for await (const change of workspace.versions.diff(of, options)) {
         const { mark, style } = MARKS[change.change];

@@ -1,8 +1,8 @@
 import { constants } from "node:os";
 import { addAbortSignal } from "node:stream";
 import { ConflictError, type Exec, type ExecHandle, type ProcessOutput } from "@keelson/sdk";
-import type { Duration } from "@keelson/contract/plain";
-import { InvalidArgumentError, type Command } from "commander";
+import { ON_LOST, type Duration, type OnLost } from "@keelson/contract/plain";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { EXIT, ExitError } from "../../exit-codes.ts";
 import { noticeWaiting } from "../../notice-waiting.ts";
@@ -15,6 +15,7 @@ type Options = WorkspaceFlags & {
   env?: Record<string, string>;
   timeout?: Duration;
   stdin: boolean;
+  onLost?: OnLost;
 };
 
 const HELP = `
@@ -82,7 +83,7 @@ function passInterruption(cli: Cli, exec: ExecHandle, signal: AbortSignal): Prom
 }
 
 function leave(cli: Cli, exec: Exec): void {
-  const { status, exit_code: code, signal, timed_out: isTimedOut, error } = exec;
+  const { status, exitCode: code, signal, timedOut: isTimedOut, error } = exec;
   if (cli.isJson()) cli.printJson(exec);
   if (status !== "exited")
     throw new ExitError(EXIT.runFailed, `${exec.id} ${status}${error === null ? "" : `: ${error.message}`}`);
@@ -92,13 +93,16 @@ function leave(cli: Cli, exec: Exec): void {
 }
 
 async function execInWorkspace(cli: Cli, id: string, command: string[], flags: Options): Promise<void> {
-  const { cwd, env, timeout, stdin } = flags;
+  const { cwd, env, timeout, onLost } = flags;
+  // What may run again has all of its input from the beginning.
+  const stdin = flags.stdin && onLost !== "rerun";
   const workspace = await openWorkspace(cli, id, flags);
   const exec = await workspace.exec(command, {
     signal: cli.host.signal,
     ...(cwd !== undefined && { cwd }),
     ...(env !== undefined && { env }),
     ...(timeout !== undefined && { timeout }),
+    ...(onLost !== undefined && { onLost }),
     ...(!stdin && { stdin: "" }),
   });
   const ended = new AbortController();
@@ -122,8 +126,17 @@ export function addWorkspaceExec(parent: Command, cli: Cli): void {
     .argument("<command...>", "the program and its arguments, after --; no shell is between")
     .option("--cwd <path>", "a folder of the workspace")
     .option("-e, --env <name=value>", "an environment variable (repeatable)", collectVariable)
-    .option("--timeout <duration>", "kill it after this long", parseDurationOption)
+    .option("--timeout <duration>", "kill the command after this time", parseDurationOption)
     .option("-n, --no-stdin", "give it no input")
+    .addOption(
+      new Option(
+        "--on-lost <what>",
+        "when its machine is lost: end as lost, or run again without input",
+      ).choices([...ON_LOST]),
+    )
+    .showHelpAfterError(
+      "Options of the program go after --, so that they are not read as options of keelson:\n  $ keelson workspace exec ws_01k… -- ls -la",
+    )
     .addHelpText("after", HELP)
     .action((id: string, command: string[], options: Options) => execInWorkspace(cli, id, command, options));
 }

@@ -12,7 +12,7 @@ Examples:
   $ keelson workspace files ws_01k… src --at wsv_01k…
 `;
 
-function nameOf({ name, kind, link_target: target }: FileEntry): string {
+function nameOf({ name, kind, linkTarget: target }: FileEntry): string {
   if (kind === "directory") return `${name}/`;
   return kind === "symlink" ? `${name} -> ${target}` : name;
 }
@@ -37,7 +37,7 @@ export function addWorkspaceFiles(parent: Command, cli: Cli): void {
         printTable(
           cli,
           ["MODE", "SIZE", "MODIFIED", "NAME"],
-          files.map((entry) => [entry.mode, String(entry.size_bytes), entry.modified_at, nameOf(entry)]),
+          files.map((entry) => [entry.mode, String(entry.sizeBytes), entry.modifiedAt, nameOf(entry)]),
         );
     });
 }

@@ -16,15 +16,15 @@ type Options = NewWorkspaceFlags & WorkspaceFlags & { at?: string };
 
 export function addWorkspaceFork(parent: Command, cli: Cli): void {
   const command = addWorkspaceArgument(
-    parent.command("fork").description("Make a workspace that begins with another's files, and write its id"),
+    parent.command("fork").description("Fork a workspace and print the new id"),
   ).option("--at <version>", "with the files of this version instead of the current ones");
   addNewWorkspaceOptions(command)
     .addHelpText("after", "\nExample:\n  $ keelson workspace fork ws_01k… --name experiment\n")
     .action(async (id: string, { at, ...flags }: Options) => {
       const { signal } = cli.host;
       const fromVersionId =
-        at ?? (await (await openWorkspace(cli, id, flags)).get({ signal })).current_version_id;
+        at ?? (await (await openWorkspace(cli, id, flags)).get({ signal })).currentVersionId;
       const workspace = { ...toNewWorkspace(flags), fromVersionId };
-      reportMade(cli, await cli.client().workspaces.create(workspace, { signal }));
+      reportMade(cli, await (await cli.client()).workspaces.create(workspace, { signal }));
     });
 }

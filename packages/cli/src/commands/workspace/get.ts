@@ -16,21 +16,21 @@ export function addWorkspaceGet(parent: Command, cli: Cli): void {
       const { materialization } = workspace;
       printFields(cli, {
         workspace: workspace.id,
-        "external id": workspace.external_id,
+        "external id": workspace.externalId,
         sandbox: workspace.sandbox,
         status: workspace.status,
         machine:
           materialization === null
             ? null
-            : [materialization.status, materialization.isolation, materialization.worker_id]
+            : [materialization.status, materialization.isolation, materialization.workerId]
                 .filter((part) => part !== null)
                 .join(", "),
-        why: materialization?.error?.message ?? workspace.status_reason?.message,
-        version: workspace.current_version_id,
+        why: materialization?.error?.message ?? workspace.statusReason?.message,
+        version: workspace.currentVersionId,
         tags: workspace.tags.join(", "),
         metadata: Object.keys(workspace.metadata).length === 0 ? null : workspace.metadata,
-        created: workspace.created_at,
-        "last used": workspace.last_activity_at,
+        created: workspace.createdAt,
+        "last used": workspace.lastActivityAt,
       });
     });
 }

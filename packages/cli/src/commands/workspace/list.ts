@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { collectPages } from "../../pages.ts";
 import { collect, parseIntegerOption } from "../../parse-arguments.ts";
-import { printTable, statusCell } from "../../table.ts";
+import { printTable, statusCell, timeCell } from "../../table.ts";
 
 type Options = { sandbox?: string; tag?: string[]; limit: number; cursor?: string; all?: boolean };
 
@@ -14,16 +14,17 @@ export function addWorkspaceList(parent: Command, cli: Cli): void {
     .option("--sandbox <id>", "only workspaces of this sandbox")
     .option("--tag <tag>", "only workspaces with this tag (repeatable: with all of them)", collect)
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
-    .option("--cursor <cursor>", "go on from next_cursor of an earlier list")
-    .option("--all", "every one, not the first --limit")
+    .option("--cursor <cursor>", "continue from next_cursor of an earlier list")
+    .option("--all", "all of them, not only the first --limit")
     .addHelpText("after", "\nExample:\n  $ keelson workspace list --tag support\n")
     .action(async ({ all = false, limit, ...query }: Options) => {
-      const list = cli
-        .client()
-        .workspaces.list({ ...query, limit: all ? 200 : limit }, { signal: cli.host.signal });
-      const { items: workspaces, next_cursor } = await collectPages<Workspace>(list, all);
+      const list = (await cli.client()).workspaces.list(
+        { ...query, limit: all ? 200 : limit },
+        { signal: cli.host.signal },
+      );
+      const { items: workspaces, nextCursor } = await collectPages<Workspace>(list, all);
       if (cli.isJson()) {
-        cli.printJson({ workspaces, next_cursor });
+        cli.printJson({ workspaces, next_cursor: nextCursor });
         return;
       }
       if (workspaces.length === 0) cli.notice("No workspaces.");
@@ -36,10 +37,10 @@ export function addWorkspaceList(parent: Command, cli: Cli): void {
             workspace.sandbox,
             statusCell(workspace.status),
             workspace.materialization?.status ?? "",
-            workspace.external_id ?? "",
-            workspace.last_activity_at,
+            workspace.externalId ?? "",
+            timeCell(cli, workspace.lastActivityAt),
           ]),
         );
-      if (next_cursor !== null) cli.notice(`More: --cursor ${next_cursor}`);
+      if (nextCursor !== null) cli.notice(`More: --cursor ${nextCursor}`);
     });
 }

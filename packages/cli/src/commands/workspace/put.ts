@@ -44,6 +44,6 @@ export function addWorkspacePut(parent: Command, cli: Cli): void {
         ...(mode !== undefined && { mode }),
       });
       if (cli.isJson()) cli.printJson(written);
-      else cli.print(written.version_id);
+      else cli.print(written.versionId);
     });
 }

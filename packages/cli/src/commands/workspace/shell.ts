@@ -10,7 +10,7 @@ type Options = WorkspaceFlags & { cwd?: string; env?: Record<string, string> };
 
 const HELP = `
 All keys go to the program, Ctrl-C too. Leave with ~. at the start of a line (~~ there is one ~): the program is hung up
-then, as when it is interrupted by SIGTERM. A connection that is lost comes back by itself. The exit code is the
+then, as when it is interrupted by SIGTERM. A connection that is lost comes back on its own. The exit code is the
 program's; 0 when you left.
 
 Examples:
@@ -58,7 +58,7 @@ async function openShell(cli: Cli, id: string, command: string[], flags: Options
   }
   const ended = await pty.get({ signal });
   if (cli.isJson()) cli.printJson(ended);
-  const { status, exit_code: code, error } = ended;
+  const { status, exitCode: code, error } = ended;
   if (status === "lost" || error !== null)
     throw new ExitError(EXIT.runFailed, `${pty.id} ${status}${error === null ? "" : `: ${error.message}`}`);
   if (code !== null && code !== 0) throw new ExitError(code);

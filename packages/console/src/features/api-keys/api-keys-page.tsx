@@ -4,6 +4,8 @@ import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useChange } from "../../api/use-action.ts";
 import { useRows } from "../../api/use-rows.ts";
+import { at } from "../../api/route.ts";
+import { listApiKeys, revokeApiKey } from "../../api/routes/api-keys.ts";
 import { ConfirmButton } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -11,18 +13,13 @@ import { Status } from "../../ui/status.tsx";
 import { ListTable, type Column } from "../../ui/table.tsx";
 import { Time, useNow } from "../../ui/time.tsx";
 import { CreateApiKey } from "./create-api-key.tsx";
-import { useApiKeysPath } from "./use-api-keys-path.ts";
 
 /** Keys of programs. Each is bound to this environment and may do no more than its permissions say. */
 export function ApiKeysPage(): ReactNode {
   const place = usePlace();
-  const list = useRows<ApiKey>(["e", place.environment_id], useApiKeysPath(), "api_keys", {});
+  const list = useRows(["e", place.environment_id], at(listApiKeys, place), {});
   return (
-    <Page
-      title="API keys"
-      subtitle="For programs: each is bound to this environment."
-      actions={<CreateApiKey />}
-    >
+    <Page title="API keys" subtitle="API keys let programs call this environment." actions={<CreateApiKey />}>
       <ListTable
         label="API keys"
         columns={COLUMNS}
@@ -66,16 +63,19 @@ function Permissions({ permissions }: { permissions: readonly string[] }): React
 
 function RevokeApiKey({ apiKey }: { apiKey: ApiKey }): ReactNode {
   const place = usePlace();
-  const path = useApiKeysPath();
-  const revoke = useChange(["e", place.environment_id], () => send("DELETE", `${path}/${apiKey.id}`), {
-    done: `${apiKey.name} is revoked.`,
-    isShownInPlace: true,
-  });
+  const revoke = useChange(
+    ["e", place.environment_id],
+    () => send(at(revokeApiKey, { ...place, id: apiKey.id })),
+    {
+      done: `${apiKey.name} is revoked.`,
+      isShownInPlace: true,
+    },
+  );
   if (apiKey.revoked_at !== null) return null;
   return (
     <ConfirmButton
       title={`Revoke ${apiKey.name}?`}
-      description="Whoever uses it is refused from now on. It cannot be brought back."
+      description="Keelson refuses this credential at once. You cannot undo this."
       name={apiKey.name}
       verb="Revoke"
       onConfirm={() => revoke.mutateAsync()}

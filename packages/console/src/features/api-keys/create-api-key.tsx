@@ -1,15 +1,16 @@
-import type { CreatedApiKey } from "@keelson/contract";
-import { ENVIRONMENT_PERMISSIONS } from "@keelson/contract/plain";
+import type { CreateApiKey as CreateApiKeyBody } from "@keelson/contract";
+import { ENVIRONMENT_PERMISSIONS, type EnvironmentPermission } from "@keelson/contract/plain";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useChange } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { createApiKey } from "../../api/routes/api-keys.ts";
 import { CheckField, SelectField, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import type { FormValues } from "../../ui/form-values.ts";
 import { ShownOnce } from "../../ui/shown-once.tsx";
-import { useApiKeysPath } from "./use-api-keys-path.ts";
 
 const LIFETIMES = [
   ["", "Never"],
@@ -21,17 +22,16 @@ const LIFETIMES = [
 
 export function CreateApiKey(): ReactNode {
   const place = usePlace();
-  const path = useApiKeysPath();
   const create = useChange(
     ["e", place.environment_id],
-    (body: object) => send<CreatedApiKey>("POST", path, { body }),
+    (body: CreateApiKeyBody) => send(at(createApiKey, place), { body }),
     { isShownInPlace: true },
   );
   const submit = async (values: FormValues): Promise<ReactNode> => {
     const expiresIn = values.text("expires_in");
     const { api_key: text } = await create.mutateAsync({
       name: values.text("name"),
-      permissions: values.all("permissions"),
+      permissions: values.all("permissions") as EnvironmentPermission[],
       ...(expiresIn !== "" && { expires_in: expiresIn }),
     });
     return <ShownOnce what="The API key" text={text} use={`export KEELSON_API_KEY=${text}`} />;

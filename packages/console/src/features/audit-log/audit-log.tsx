@@ -3,6 +3,9 @@ import type { QueryKey } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { useRows } from "../../api/use-rows.ts";
+import type { InOrganization } from "../../api/route.ts";
+import type { adminListAuditEvents } from "../../api/routes/admin-audit-log.ts";
+import type { listAuditEvents } from "../../api/routes/audit-log.ts";
 import { Button } from "../../ui/button.tsx";
 import { Id } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -18,16 +21,16 @@ import { Time } from "../../ui/time.tsx";
 /** Who did what to which resource, the newest first. Each event carries the digest of the one before. */
 export function AuditLog({
   cacheKey,
-  path,
+  route,
   scope,
 }: {
   cacheKey: QueryKey;
-  path: string;
-  scope: Record<string, string>;
+  route: typeof listAuditEvents | typeof adminListAuditEvents;
+  scope: InOrganization;
 }): ReactNode {
   const filter = auditFilter(useSearch({ strict: false }));
   const [shown, setShown] = useState<AuditEvent | null>(null);
-  const list = useRows<AuditEvent>(cacheKey, path, "audit_events", scope, { query: filter });
+  const list = useRows(cacheKey, route, { ...scope, ...filter });
   return (
     <>
       <FilterForm />
@@ -46,7 +49,7 @@ export function AuditLog({
         ]}
         rowKey={({ id }) => id}
         list={list}
-        empty={<Empty title="No such events" />}
+        empty={<Empty title="No events match these filters" />}
       />
       {shown !== null && <EventDialog event={shown} onClose={() => setShown(null)} />}
     </>

@@ -7,7 +7,7 @@ const TONES: Record<Change["what"], Tone> = { added: "good", removed: "bad", cha
 /** What is declared otherwise. */
 export function ChangeList({ changes }: { changes: readonly Change[] }): ReactNode {
   if (changes.length === 0)
-    return <p className="text-quiet">Both declare the same; only the code in them may differ.</p>;
+    return <p className="text-quiet">Both versions declare the same. Only the code differs.</p>;
   return (
     <ul className="flex flex-col gap-2">
       {changes.map((change) => (

@@ -3,6 +3,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
 import { useList } from "../../api/use-list.ts";
+import { at } from "../../api/route.ts";
+import { getDeployment, listDeployments } from "../../api/routes/deployments.ts";
 import { Async } from "../../ui/async.tsx";
 import { SelectField } from "../../ui/field.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -15,7 +17,7 @@ const MAX_CHOICES = 100;
 export function Compared({ deployment }: { deployment: Deployment }): ReactNode {
   const { from } = useSearch({ strict: false });
   const navigate = useNavigate();
-  const list = useList<Deployment>("/api/deployments", "deployments", { limit: MAX_CHOICES });
+  const list = useList(listDeployments, { limit: MAX_CHOICES });
   const others = list.rows.filter(({ id }) => id !== deployment.id);
   const before = others.find(
     ({ version, status }) => status === "ready" && isOlder(version, deployment.version),
@@ -23,7 +25,7 @@ export function Compared({ deployment }: { deployment: Deployment }): ReactNode 
   const chosen = from ?? before?.id;
   if (chosen === undefined) return null;
   return (
-    <Section title="What it changes">
+    <Section title="Changes">
       <div className="max-w-xs">
         <SelectField
           label="Compared with"
@@ -43,6 +45,6 @@ export function Compared({ deployment }: { deployment: Deployment }): ReactNode 
 }
 
 function Changes({ fromId, to }: { fromId: string; to: Deployment }): ReactNode {
-  const from = useItem<Deployment>(`/api/deployments/${fromId}`);
+  const from = useItem(at(getDeployment, { id: fromId }));
   return <Async result={from}>{(shown) => <ChangeList changes={diffDeployments(shown, to)} />}</Async>;
 }

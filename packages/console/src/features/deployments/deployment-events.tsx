@@ -3,6 +3,8 @@ import { useState, type ReactNode } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { usePlace } from "../../api/place.ts";
 import { useFollow } from "../../api/use-follow.ts";
+import { at } from "../../api/route.ts";
+import { listDeploymentEvents } from "../../api/routes/deployments.ts";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -11,7 +13,7 @@ export function DeploymentEvents({ deploymentId }: { deploymentId: string }): Re
   const [events, setEvents] = useState<readonly DeploymentEvent[]>([]);
   const { environment_id: environmentId } = usePlace();
   const queries = useQueryClient();
-  const { state, error } = useFollow(`/api/deployments/${deploymentId}/events`, {
+  const { state, error } = useFollow(at(listDeploymentEvents, { id: deploymentId }), {
     onEvents: (came) => {
       const more = came.flatMap(({ event, data }) =>
         event === "deployment_event" ? [data as DeploymentEvent] : [],
@@ -33,7 +35,7 @@ export function DeploymentEvents({ deploymentId }: { deploymentId: string }): Re
           <span className="text-quiet">{message}</span>
         </li>
       ))}
-      {events.length === 0 && <li className="text-quiet">Nothing has happened yet.</li>}
+      {events.length === 0 && <li className="text-quiet">No events yet.</li>}
     </ol>
   );
 }

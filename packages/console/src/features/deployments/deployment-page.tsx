@@ -1,8 +1,11 @@
-import type { Deployment, Run } from "@keelson/contract";
+import type { Deployment } from "@keelson/contract";
 import { RUN_STATUSES, isTerminalRunStatus } from "@keelson/contract/plain";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { getDeployment } from "../../api/routes/deployments.ts";
+import { listRuns } from "../../api/routes/runs.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { ItemAsync } from "../../app/item-async.tsx";
 import { RunTable } from "../../app/run-table.tsx";
@@ -22,7 +25,7 @@ const REFETCH_MS = 2000;
 
 export function DeploymentPage(): ReactNode {
   const { deploymentId } = useParams({ strict: false });
-  const deployment = useItem<Deployment>(`/api/deployments/${deploymentId}`, { refetchMs: REFETCH_MS });
+  const deployment = useItem(at(getDeployment, { id: deploymentId ?? "" }), { refetchMs: REFETCH_MS });
   return (
     <ItemAsync result={deployment}>
       {(shown) => <DeploymentDetails key={shown.id} deployment={shown} />}
@@ -65,7 +68,7 @@ function DeploymentDetails({ deployment }: { deployment: Deployment }): ReactNod
         </Card>
       </Section>
       <LiveRuns deploymentId={id} />
-      <Section title="What happened to it">
+      <Section title="Events">
         <Card>
           <DeploymentEvents deploymentId={id} />
         </Card>
@@ -103,7 +106,7 @@ const SHOWN_RUNS = 20;
 /** Runs stay in the version that they were started in: it is needed until they have ended. */
 function LiveRuns({ deploymentId }: { deploymentId: string }): ReactNode {
   const query = { deployment_id: deploymentId, status: LIVE };
-  const live = useItem<{ runs: Run[]; next_cursor: string | null }>("/api/runs", {
+  const live = useItem(listRuns, {
     query: { ...query, limit: SHOWN_RUNS },
     refetchMs: REFETCH_MS,
   });
@@ -119,7 +122,7 @@ function LiveRuns({ deploymentId }: { deploymentId: string }): ReactNode {
       <Async result={live}>
         {({ runs, next_cursor: more }) =>
           runs.length === 0 ? (
-            <p className="text-quiet">No run is live in this version.</p>
+            <p className="text-quiet">This version has no live runs.</p>
           ) : (
             <>
               <p>

@@ -1,6 +1,7 @@
 import type { Deployment } from "@keelson/contract";
 import type { ReactNode } from "react";
 import { useList } from "../../api/use-list.ts";
+import { listDeployments } from "../../api/routes/deployments.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -33,16 +34,19 @@ const COLUMNS: readonly Column<Deployment>[] = [
 const REFETCH_MS = 2000;
 
 export function DeploymentsPage(): ReactNode {
-  const list = useList<Deployment>("/api/deployments", "deployments", { refetchMs: REFETCH_MS });
+  const list = useList(listDeployments, { refetchMs: REFETCH_MS });
   return (
-    <Page title="Deployments" subtitle="Versions of the code. New runs start in the current one.">
+    <Page
+      title="Deployments"
+      subtitle="A deployment is a version of your code. New runs start on the current one."
+    >
       <ListTable
         label="Deployments"
         columns={COLUMNS}
         rowKey={({ id }) => id}
         list={list}
         empty={
-          <Empty title="Nothing has been deployed" command={`keelson deploy --url ${location.origin}`}>
+          <Empty title="No deployments yet" command={`keelson deploy --url ${location.origin}`}>
             A deployment brings the tasks and actors of a project to the workers.
           </Empty>
         }

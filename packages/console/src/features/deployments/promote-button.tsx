@@ -3,6 +3,8 @@ import { Rocket, Undo2 } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { promoteDeployment } from "../../api/routes/deployments.ts";
 import { Button } from "../../ui/button.tsx";
 import { ChangeList } from "./change-list.tsx";
 import { diffDeployments, isOlder } from "./diff-deployments.ts";
@@ -20,10 +22,10 @@ export function PromoteButton({
   const [isAsking, setIsAsking] = useState(false);
   const { id, version } = deployment;
   const isRollback = current !== null && isOlder(version, current.version);
-  const promote = useAction(
-    (place) => send<Deployment>("POST", `/api/deployments/${id}/promote`, { body: place }),
-    { isShownInPlace: true, done: `${version} is the current deployment` },
-  );
+  const promote = useAction((place) => send(at(promoteDeployment, { id }), { body: place }), {
+    isShownInPlace: true,
+    done: `${version} is the current deployment`,
+  });
   const Icon = isRollback ? Undo2 : Rocket;
   return (
     <>
@@ -38,8 +40,8 @@ export function PromoteButton({
               <div className="flex flex-col gap-3 text-text">
                 <p>
                   {current === null
-                    ? "It becomes the first current deployment."
-                    : `It takes the place of ${current.version}.`}{" "}
+                    ? "This becomes the first current deployment."
+                    : `This replaces ${current.version}.`}{" "}
                   Runs that have started stay in their version.
                 </p>
                 {current !== null && <ChangeList changes={diffDeployments(current, deployment)} />}

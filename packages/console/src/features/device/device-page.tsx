@@ -2,6 +2,7 @@ import type { DeviceAuthorization } from "@keelson/contract";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useState, type ReactNode } from "react";
 import { get, send } from "../../api/client.ts";
+import { approveDevice, denyDevice, getDeviceStatus } from "../../api/routes/signing-in.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { TextField } from "../../ui/field.tsx";
@@ -25,7 +26,7 @@ export function DevicePage(): ReactNode {
 
 function Authorization(): ReactNode {
   const find = useMutation({
-    mutationFn: (code: string) => get<DeviceAuthorization>("/api/auth/device/status", { user_code: code }),
+    mutationFn: (code: string) => get(getDeviceStatus, { user_code: code }),
   });
   const findByAddress = useEffectEvent(() => {
     if (codeOfAddress() !== "") find.mutate(codeOfAddress());
@@ -37,7 +38,7 @@ function Authorization(): ReactNode {
   return (
     <form className="flex flex-col gap-4" onSubmit={(event) => find.mutate(formValues(event).text("code"))}>
       <TextField
-        label="Code that the device shows"
+        label="Code shown on the device"
         name="code"
         autoComplete="off"
         placeholder="XXXX-XXXX"
@@ -54,15 +55,15 @@ function Authorization(): ReactNode {
 }
 
 const TOLD = {
-  approve: "Approved. The device goes on by itself; you can close this page.",
-  deny: "Denied. The device does not get in.",
+  approve: "Approved. The device continues automatically; you can close this page.",
+  deny: "Denied. The device is not signed in.",
 };
 
 function Answer({ device }: { device: DeviceAuthorization }): ReactNode {
   const [told, setTold] = useState<string | null>(null);
   const answer = useMutation({
     mutationFn: async (verb: "approve" | "deny") => {
-      await send("POST", `/api/auth/device/${verb}`, { body: { user_code: device.user_code } });
+      await send(verb === "approve" ? approveDevice : denyDevice, { body: { user_code: device.user_code } });
       setTold(TOLD[verb]);
     },
   });

@@ -3,12 +3,13 @@ import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { getAll } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { itemKey } from "../../api/use-item.ts";
+import { listActors } from "../../api/routes/actors.ts";
+import { listTasks } from "../../api/routes/tasks.ts";
 
 /** Tasks and actors are declared, listed and started alike. */
 export type EntrypointKind = "task" | "actor";
 export type Entrypoint = Task | Actor;
 
-const PATHS = { task: "/api/tasks", actor: "/api/actors" } as const;
 const REFETCH_MS = 10_000;
 
 /** The page, and its part of the address. */
@@ -18,9 +19,11 @@ export const pageOf = (kind: EntrypointKind): string => (kind === "task" ? "task
 export function useEntrypoints(kind: EntrypointKind): UseQueryResult<Entrypoint[]> {
   const place = usePlace();
   return useQuery<Entrypoint[]>({
-    queryKey: itemKey(place.environment_id, PATHS[kind], { all: 1 }),
+    queryKey: itemKey(place.environment_id, kind === "task" ? listTasks : listActors, { all: 1 }),
     queryFn: async () => {
-      const rows = await getAll<Entrypoint>(PATHS[kind], pageOf(kind), place);
+      const rows: Entrypoint[] = await (kind === "task"
+        ? getAll(listTasks, place)
+        : getAll(listActors, place));
       return rows.toSorted((one, other) => (one.declared_id < other.declared_id ? -1 : 1));
     },
     refetchInterval: REFETCH_MS,

@@ -1,7 +1,7 @@
-import type { Run } from "@keelson/contract";
 import { Play } from "lucide-react";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { listRuns } from "../../api/routes/runs.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { RunTable } from "../../app/run-table.tsx";
 import { Async } from "../../ui/async.tsx";
@@ -39,9 +39,9 @@ function EntrypointFacts({ kind, entrypoint }: { kind: EntrypointKind; entrypoin
         <Facts rows={factsOf(kind, entrypoint)} />
       </Card>
       <RecentRuns kind={kind} declaredId={declaredId} />
-      <Section title="Schema of its payload">
+      <Section title="Payload schema">
         {schema === null ? (
-          <p className="text-quiet">None is declared: it takes any JSON.</p>
+          <p className="text-quiet">No schema is declared. Any JSON is accepted.</p>
         ) : (
           <JsonView label="schema" value={schema} />
         )}
@@ -49,6 +49,13 @@ function EntrypointFacts({ kind, entrypoint }: { kind: EntrypointKind; entrypoin
     </Page>
   );
 }
+
+const describeFolders = (folders: Entrypoint["folders"]): string =>
+  folders.length === 0
+    ? "none"
+    : folders
+        .map(({ path, writable }) => `${path} (${writable === true ? "writable" : "read-only"})`)
+        .join(", ");
 
 function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNode][] {
   const { retry, sandbox } = entrypoint;
@@ -58,6 +65,8 @@ function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNo
     ["Maximum duration", entrypoint.max_duration ?? "none"],
     ["Time to live", entrypoint.ttl ?? "none"],
     ["Execution", entrypoint.execution],
+    ["Minimum isolation", entrypoint.isolation],
+    ["Worker folders", describeFolders(entrypoint.folders)],
     ["Memory", entrypoint.memory_mb === null ? "as the worker's default" : `${entrypoint.memory_mb} MiB`],
     [
       "Sandbox",
@@ -95,7 +104,7 @@ const COUNTED_RUNS = 50;
 const SHOWN_RUNS = 10;
 
 function RecentRuns({ kind, declaredId }: { kind: EntrypointKind; declaredId: string }): ReactNode {
-  const recent = useItem<{ runs: Run[] }>("/api/runs", {
+  const recent = useItem(listRuns, {
     query: { [kind]: declaredId, limit: COUNTED_RUNS },
     refetchMs: REFETCH_MS,
   });
@@ -104,13 +113,13 @@ function RecentRuns({ kind, declaredId }: { kind: EntrypointKind; declaredId: st
       title="Recent runs"
       actions={
         <EnvironmentLink to="runs" search={{ [kind]: declaredId }}>
-          All its runs
+          All runs of this schedule
         </EnvironmentLink>
       }
     >
       <Async result={recent}>
         {({ runs }) => {
-          if (runs.length === 0) return <Empty title="It has not run yet" />;
+          if (runs.length === 0) return <Empty title="No runs yet" />;
           const rate = successRate(runs);
           return (
             <>

@@ -45,8 +45,8 @@ function Entrypoints({ kind }: { kind: EntrypointKind }): ReactNode {
       title={kind === "task" ? "Tasks" : "Actors"}
       subtitle={
         kind === "task"
-          ? "What the current deployment can run."
-          : "What holds sessions: code that takes input for as long as a conversation lasts."
+          ? "Tasks that the current deployment can run."
+          : "An actor is code that holds a session: it takes input for as long as the conversation lasts."
       }
     >
       <Async result={useEntrypoints(kind)}>

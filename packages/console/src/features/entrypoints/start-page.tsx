@@ -1,9 +1,19 @@
-import type { Actor, Run, StartedActor, Task } from "@keelson/contract";
+import type {
+  Actor,
+  Run,
+  StartActor as StartActorBody,
+  StartedActor,
+  StartTask as StartTaskBody,
+  Task,
+} from "@keelson/contract";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { startActor } from "../../api/routes/actors.ts";
+import { startTask } from "../../api/routes/tasks.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Page } from "../../ui/page.tsx";
 import { StartForm, type Part } from "../start/start-form.tsx";
@@ -31,9 +41,7 @@ function StartTask({
   const payload = useDraft("payload", schema ?? ANYTHING);
   const start = useAction<Record<string, unknown>, Run>(
     (place, body) =>
-      send<Run>("POST", `/api/tasks/${encodeURIComponent(declaredId)}/start`, {
-        body: { ...place, ...body },
-      }),
+      send(at(startTask, { declaredID: declaredId }), { body: { ...place, ...(body as StartTaskBody) } }),
     {
       isShownInPlace: true,
       done: "The run is created",
@@ -70,9 +78,7 @@ function StartActor({
   ];
   const start = useAction<Record<string, unknown>, StartedActor>(
     (place, body) =>
-      send<StartedActor>("POST", `/api/actors/${encodeURIComponent(declaredId)}/start`, {
-        body: { ...place, ...body },
-      }),
+      send(at(startActor, { declaredID: declaredId }), { body: { ...place, ...(body as StartActorBody) } }),
     {
       isShownInPlace: true,
       done: "The session is open",

@@ -1,9 +1,9 @@
-import type { AcceptedInvitation } from "@keelson/contract";
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
+import { acceptInvitation } from "../../api/routes/people.ts";
 import { meQuery } from "../../app/session.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
@@ -27,7 +27,7 @@ export function InvitationPage(): ReactNode {
   const [token] = useState(takeToken);
   return (
     <LonePage title="Join an organization">
-      {token === null ? <p>Open the link of the invitation's mail.</p> : <Accept token={token} />}
+      {token === null ? <p>Open the link in the invitation mail.</p> : <Accept token={token} />}
     </LonePage>
   );
 }
@@ -38,8 +38,7 @@ function Accept({ token }: { token: string }): ReactNode {
     mutationFn: async () => {
       // A member signs in first, whose requests by cookie then carry the token of `GET /api/me`.
       await queries.query({ ...meQuery, retry: false }).catch(unlessSignedOut);
-      const body = { token, session: "cookie" };
-      const accepted = await send<AcceptedInvitation>("POST", "/api/invitations/accept", { body });
+      const accepted = await send(acceptInvitation, { body: { token, session: "cookie" } });
       localStorage.removeItem(STORE);
       queries.clear();
       return accepted.organization;
@@ -56,10 +55,10 @@ function Accept({ token }: { token: string }): ReactNode {
         </Link>
       </>
     );
-  const mustSignIn = accept.error instanceof KeelsonError && accept.error.status === 401;
+  const mustSignIn = accept.error instanceof ApiError && accept.error.status === 401;
   return (
     <>
-      <p>You were invited. Accept, and you are a member.</p>
+      <p>You are invited. Accept to become a member.</p>
       {accept.error !== null && <ErrorPanel error={accept.error} />}
       {mustSignIn ? (
         <SignIn returnTo={PAGE} />
@@ -73,5 +72,5 @@ function Accept({ token }: { token: string }): ReactNode {
 }
 
 function unlessSignedOut(error: unknown): void {
-  if (!(error instanceof KeelsonError) || error.status !== 401) throw error;
+  if (!(error instanceof ApiError) || error.status !== 401) throw error;
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { send } from "../../api/client.ts";
+import { hrefOf, send } from "../../api/client.ts";
+import { startGithub, startMagicLink } from "../../api/routes/signing-in.ts";
 import { signInByToken } from "../../app/login-link.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
@@ -22,7 +23,7 @@ function ByMail({ returnTo }: { returnTo: string }): ReactNode {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const start = useMutation({
     mutationFn: async (email: string) => {
-      await send("POST", "/api/auth/magic-link/start", { body: { email, return_to: returnTo } });
+      await send(startMagicLink, { body: { email, return_to: returnTo } });
       setSentTo(email);
     },
   });
@@ -46,7 +47,7 @@ function ByMail({ returnTo }: { returnTo: string }): ReactNode {
 
 /** Shown where it is set up: there the start is a redirect, which is not followed to find out. */
 function ByGitHub({ returnTo }: { returnTo: string }): ReactNode {
-  const href = `/api/auth/github/start?${new URLSearchParams({ return_to: returnTo }).toString()}`;
+  const href = hrefOf(startGithub, { return_to: returnTo });
   const { data: isSetUp } = useQuery({
     queryKey: ["github"],
     queryFn: async () => {
@@ -73,7 +74,7 @@ function ByToken({ returnTo }: { returnTo: string }): ReactNode {
   });
   return (
     <details>
-      <summary className="text-quiet">Sign in by a user token</summary>
+      <summary className="text-quiet">Sign in with a user token</summary>
       <form
         className="mt-3 flex flex-col gap-3"
         onSubmit={(event) => signIn.mutate(formValues(event).text("token"))}
@@ -83,7 +84,7 @@ function ByToken({ returnTo }: { returnTo: string }): ReactNode {
           name="token"
           type="password"
           autoComplete="off"
-          hint="The user_token of the server's credentials.json, or what keelson login kept."
+          hint="Use user_token from the server's credentials.json, or the token that keelson login stored."
           required
         />
         {signIn.error !== null && <ErrorPanel error={signIn.error} />}

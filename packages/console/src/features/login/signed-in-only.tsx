@@ -1,4 +1,4 @@
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { meQuery } from "../../app/session.ts";
@@ -8,7 +8,7 @@ import { SignIn } from "./sign-in.tsx";
 /** On pages without the shell: who is not signed in does so first, and comes back to `returnTo`. */
 export function SignedInOnly({ returnTo, children }: { returnTo: string; children: ReactNode }): ReactNode {
   const me = useQuery(meQuery);
-  if (me.error instanceof KeelsonError && me.error.status === 401)
+  if (me.error instanceof ApiError && me.error.status === 401)
     return (
       <>
         <p>Sign in first.</p>

@@ -3,6 +3,8 @@ import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
 import { useRows } from "../../api/use-rows.ts";
+import { at } from "../../api/route.ts";
+import { listInvitations, revokeInvitation } from "../../api/routes/people.ts";
 import { ConfirmButton } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Status } from "../../ui/status.tsx";
@@ -24,12 +26,7 @@ const COLUMNS: readonly Column<Invitation>[] = [
 export function InvitationsPage(): ReactNode {
   const organization = useOrganization();
   const scope = { organization_id: organization.id };
-  const list = useRows<Invitation>(
-    organizationKey(organization.id),
-    "/api/invitations",
-    "invitations",
-    scope,
-  );
+  const list = useRows(organizationKey(organization.id), listInvitations, scope);
   return (
     <OrganizationPage title="Invitations" actions={mayManage(organization) && <InviteButton />}>
       <ListTable
@@ -39,7 +36,7 @@ export function InvitationsPage(): ReactNode {
         list={list}
         empty={
           <Empty
-            title="Nobody is invited"
+            title="No pending invitations"
             command="keelson invitation create ada@example.com --role developer"
           >
             Whoever is invited gets a link by mail.
@@ -55,7 +52,7 @@ function RevokeInvitation({ invitation }: { invitation: Invitation }): ReactNode
   const revoke = useChange(
     organizationKey(organization.id),
     () =>
-      send("DELETE", `/api/invitations/${invitation.id}`, {
+      send(at(revokeInvitation, { id: invitation.id }), {
         query: { organization_id: organization.id },
       }),
     { done: `The invitation of ${invitation.email} is revoked.`, isShownInPlace: true },
@@ -64,7 +61,7 @@ function RevokeInvitation({ invitation }: { invitation: Invitation }): ReactNode
   return (
     <ConfirmButton
       title={`Revoke the invitation of ${invitation.email}?`}
-      description="Its link is good for nothing from now on. They can be invited again."
+      description="The invitation link stops working. They can be invited again."
       verb="Revoke"
       onConfirm={() => revoke.mutateAsync()}
     >

@@ -1,9 +1,9 @@
-import type { Invitation } from "@keelson/contract";
-import { ROLES } from "@keelson/contract/plain";
+import { ROLES, type Role } from "@keelson/contract/plain";
 import { UserPlus } from "lucide-react";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
+import { createInvitation } from "../../api/routes/people.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { organizationKey, useOrganization } from "./use-organization.ts";
@@ -19,8 +19,8 @@ export function InviteButton(): ReactNode {
   const { id } = useOrganization();
   const invite = useChange(
     organizationKey(id),
-    (body: { email: string; role: string }) =>
-      send<Invitation>("POST", "/api/invitations", { body: { organization_id: id, ...body } }),
+    (body: { email: string; role: Role }) =>
+      send(createInvitation, { body: { organization_id: id, ...body } }),
     { done: ({ email }) => `${email} is invited.`, isShownInPlace: true },
   );
   return (
@@ -29,10 +29,10 @@ export function InviteButton(): ReactNode {
       icon={<UserPlus size={15} aria-hidden />}
       kind="primary"
       title="Invite a member"
-      description="They get a mail with a link that is good for 7 days. Without a mail server it stands where the server writes its output."
+      description="Keelson mails a link that expires after 7 days. Without a mail server, the server writes the mail to its output."
       verb="Invite"
       onSubmit={async (values) =>
-        void (await invite.mutateAsync({ email: values.text("email"), role: values.text("role") }))
+        void (await invite.mutateAsync({ email: values.text("email"), role: values.text("role") as Role }))
       }
     >
       <TextField label="Mail address" name="email" type="email" autoComplete="off" required />

@@ -4,6 +4,8 @@ import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
 import { useRows } from "../../api/use-rows.ts";
+import { at } from "../../api/route.ts";
+import { listMembers, removeMember, updateMember } from "../../api/routes/people.ts";
 import { useUser } from "../../app/session.ts";
 import { ConfirmButton } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -17,7 +19,7 @@ import { mayManage, organizationKey, useOrganization } from "./use-organization.
 export function MembersPage(): ReactNode {
   const organization = useOrganization();
   const scope = { organization_id: organization.id };
-  const list = useRows<Member>(organizationKey(organization.id), "/api/members", "members", scope);
+  const list = useRows(organizationKey(organization.id), listMembers, scope);
   return (
     <OrganizationPage title="Members" actions={mayManage(organization) && <InviteButton />}>
       <ListTable
@@ -50,7 +52,7 @@ function RoleOf({ member }: { member: Member }): ReactNode {
   const change = useChange(
     organizationKey(organization.id),
     (role: Role) =>
-      send<Member>("PATCH", `/api/members/${member.user_id}`, {
+      send(at(updateMember, { user_id: member.user_id }), {
         body: { organization_id: organization.id, role },
       }),
     { done: ({ email, role }) => `${email} is ${role}.` },
@@ -76,14 +78,15 @@ function RemoveMember({ member }: { member: Member }): ReactNode {
   const isSelf = user.id === member.user_id;
   const remove = useChange(
     organizationKey(organization.id),
-    () => send("DELETE", `/api/members/${member.user_id}`, { query: { organization_id: organization.id } }),
+    () =>
+      send(at(removeMember, { user_id: member.user_id }), { query: { organization_id: organization.id } }),
     { done: `${member.email} is no longer a member.`, isShownInPlace: true },
   );
   if (!mayManage(organization) && !isSelf) return null;
   return (
     <ConfirmButton
       title={isSelf ? `Leave ${organization.name}?` : `Remove ${member.email}?`}
-      description="They can see and do nothing here from now on, until they are invited again. Keys they made stay."
+      description="This person loses access at once and can be invited again. API keys that they created stay."
       name={member.email}
       verb={isSelf ? "Leave" : "Remove"}
       onConfirm={() => remove.mutateAsync()}

@@ -44,7 +44,7 @@ export function NameDialog({
         name="slug"
         defaultValue={of?.slug}
         autoComplete="off"
-        hint="What commands call it. Made from the name when it is left empty."
+        hint="The short name that commands use. Leave empty to derive it from the name."
       />
     </FormDialog>
   );

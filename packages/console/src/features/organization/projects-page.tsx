@@ -1,4 +1,4 @@
-import type { Environment, Project } from "@keelson/contract";
+import type { CreateNamed, Environment, Project } from "@keelson/contract";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { FolderPlus, Pencil, Plus } from "lucide-react";
@@ -6,6 +6,9 @@ import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
 import { useRows } from "../../api/use-rows.ts";
+import { at } from "../../api/route.ts";
+import { createEnvironment, updateEnvironment } from "../../api/routes/environments.ts";
+import { createProject, listProjects, updateProject } from "../../api/routes/projects.ts";
 import { pageAddress } from "../../app/navigation.ts";
 import { placesQuery } from "../../app/session.ts";
 import { Loading } from "../../ui/async.tsx";
@@ -23,11 +26,14 @@ const PLACES = placesQuery.queryKey;
 export function ProjectsPage(): ReactNode {
   const organization = useOrganization();
   const scope = { organization_id: organization.id };
-  const list = useRows<Project>(PLACES, "/api/projects", "projects", scope);
+  const list = useRows(PLACES, listProjects, scope);
   const create = useChange(
     PLACES,
-    (names: object) => send<Project>("POST", "/api/projects", { body: { ...scope, ...names } }),
-    { done: ({ name }) => `${name} is there.`, isShownInPlace: true },
+    (names: CreateNamed) => send(createProject, { body: { ...scope, ...names } }),
+    {
+      done: ({ name }) => `${name} is there.`,
+      isShownInPlace: true,
+    },
   );
   return (
     <OrganizationPage
@@ -58,16 +64,19 @@ export function ProjectsPage(): ReactNode {
 
 function ProjectCard({ project }: { project: Project }): ReactNode {
   const isManager = mayManage(useOrganization());
-  const path = `/api/projects/${project.id}`;
+  const params = { project_id: project.id };
   const { data: places } = useSuspenseQuery(placesQuery);
   const environments = places.filter((place) => place.project.id === project.id);
-  const rename = useChange(PLACES, (names: object) => send("PATCH", path, { body: names }), {
+  const rename = useChange(PLACES, (names: CreateNamed) => send(at(updateProject, params), { body: names }), {
     isShownInPlace: true,
   });
   const create = useChange(
     PLACES,
-    (names: object) => send<Environment>("POST", `${path}/environments`, { body: names }),
-    { done: ({ name }) => `${project.name} has the environment ${name}.`, isShownInPlace: true },
+    (names: CreateNamed) => send(at(createEnvironment, params), { body: names }),
+    {
+      done: ({ name }) => `${project.name} has the environment ${name}.`,
+      isShownInPlace: true,
+    },
   );
   return (
     <Card>
@@ -113,10 +122,14 @@ function EnvironmentRow({
   environment: Environment;
   isManager: boolean;
 }): ReactNode {
-  const path = `/api/projects/${environment.project_id}/environments/${environment.id}`;
-  const rename = useChange(PLACES, (names: object) => send("PATCH", path, { body: names }), {
-    isShownInPlace: true,
-  });
+  const params = { project_id: environment.project_id, environment_id: environment.id };
+  const rename = useChange(
+    PLACES,
+    (names: CreateNamed) => send(at(updateEnvironment, params), { body: names }),
+    {
+      isShownInPlace: true,
+    },
+  );
   return (
     <li className="flex flex-wrap items-center justify-between gap-2 py-2">
       <div className="min-w-0">

@@ -37,8 +37,8 @@ export function ActivityPlot({ minutes }: { minutes: readonly RunActivityMinute[
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-quiet">
-        <Key className="bg-accent" text={`Created, at most ${top} a minute`} />
-        <Key className="bg-bad" text={`Failed, at most ${bottom} a minute`} />
+        <Key className="bg-accent" text={`Created (up to ${top} per minute)`} />
+        <Key className="bg-bad" text={`Failed (up to ${bottom} per minute)`} />
         <span className="ml-auto text-text tabular-nums">{said}</span>
       </div>
       <div

@@ -1,6 +1,7 @@
-import type { Deployment, RunActivity, Token } from "@keelson/contract";
+import type { Deployment, RunActivity } from "@keelson/contract";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { listTokens } from "../../api/routes/tokens.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { cx } from "../../ui/class-names.ts";
 import { Time } from "../../ui/time.tsx";
@@ -86,7 +87,7 @@ function describeWorkers({ online, draining, lost }: RunActivity["workers"]): st
 }
 
 function PendingTokens(): ReactNode {
-  const { data } = useItem<{ tokens: Token[]; next_cursor: string | null }>("/api/tokens", {
+  const { data } = useItem(listTokens, {
     query: { status: "pending", limit: MAX_COUNTED },
     refetchMs: REFETCH_MS,
   });

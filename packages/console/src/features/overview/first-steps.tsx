@@ -28,7 +28,7 @@ export function FirstSteps({ isDeployed }: { isDeployed: boolean }): ReactNode {
                 <CopyText text={`keelson deploy --url ${location.origin} --api-key YOUR_KEY`} />
                 <p className="mt-1 text-quiet">
                   <EnvironmentLink to="api-keys" className={TEXT_LINK}>
-                    Make an API key
+                    Create an API key
                   </EnvironmentLink>
                   , or see the{" "}
                   <EnvironmentLink to="deployments" className={TEXT_LINK}>

@@ -1,6 +1,6 @@
-import type { Run, RunActivity } from "@keelson/contract";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { getRunActivity, listRuns } from "../../api/routes/runs.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Async } from "../../ui/async.tsx";
 import { Card, Page, Section } from "../../ui/page.tsx";
@@ -15,9 +15,9 @@ const REFETCH_MS = 2000;
 const QUIET_REFETCH_MS = 10_000;
 
 export function OverviewPage(): ReactNode {
-  const activity = useItem<RunActivity>("/api/runs/activity", { refetchMs: REFETCH_MS });
+  const activity = useItem(getRunActivity, { refetchMs: REFETCH_MS });
   const deployment = useCurrentDeployment(QUIET_REFETCH_MS);
-  const newest = useItem<{ runs: Run[] }>("/api/runs", { query: { limit: 1 }, refetchMs: QUIET_REFETCH_MS });
+  const newest = useItem(listRuns, { query: { limit: 1 }, refetchMs: QUIET_REFETCH_MS });
   const hasRuns = newest.data === undefined || newest.data.runs.length > 0;
   return (
     <Page title="Overview">
@@ -26,13 +26,13 @@ export function OverviewPage(): ReactNode {
         {(shown) => (
           <>
             <Figures activity={shown} deployment={deployment.data} />
-            <Section title="Runs of the last hour">
+            <Section title="Runs in the last hour">
               <Card>
                 <ActivityPlot minutes={shown.minutes} />
               </Card>
             </Section>
             {shown.stuck.length > 0 && (
-              <Section title="Waiting for something to change">
+              <Section title="Waiting for changes">
                 <StuckRuns runs={shown.stuck} />
               </Section>
             )}

@@ -28,14 +28,12 @@ export function QueueTable({
   queues: readonly QueueActivity[];
   isComplete: boolean;
 }): ReactNode {
-  if (queues.length === 0) return <Empty title="No run is live, and no queue has a limit" />;
+  if (queues.length === 0) return <Empty title="No queue has live runs or a limit" />;
   return (
     <>
       <Table label="Queue by queue" columns={COLUMNS} rows={queues} rowKey={({ queue }) => queue} />
       {!isComplete && (
-        <p className="text-xs text-quiet">
-          There is more than is counted here: these are the oldest live runs.
-        </p>
+        <p className="text-xs text-quiet">This table counts only the oldest live runs. There are more.</p>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 import type { Run, StuckRun } from "@keelson/contract";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { listRuns } from "../../api/routes/runs.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Async } from "../../ui/async.tsx";
 import { Badge } from "../../ui/badge.tsx";
@@ -46,21 +47,21 @@ const FAILED_COLUMNS: readonly Column<Run>[] = [
   {
     heading: "Failure",
     cell: ({ failure }) => (
-      <span className="line-clamp-2 break-words">{failure?.message ?? "It was not started in time."}</span>
+      <span className="line-clamp-2 break-words">{failure?.message ?? "The run did not start in time."}</span>
     ),
   },
   { heading: "Ended", cell: ({ finished_at }) => <Time at={finished_at} /> },
 ];
 
-const FAILURES = { status: ["failed", "system_failed", "expired"], limit: 5 };
+const FAILURES = { status: ["failed", "system_failed", "expired"], limit: 5 } as const;
 
 export function FailedRuns({ refetchMs }: { refetchMs: number }): ReactNode {
-  const failed = useItem<{ runs: Run[] }>("/api/runs", { query: FAILURES, refetchMs });
+  const failed = useItem(listRuns, { query: FAILURES, refetchMs });
   return (
     <Async result={failed}>
       {({ runs }) =>
         runs.length === 0 ? (
-          <p className="text-quiet">No run has failed.</p>
+          <p className="text-quiet">No failed runs.</p>
         ) : (
           <Table label="Failed runs" columns={FAILED_COLUMNS} rows={runs} rowKey={({ id }) => id} />
         )

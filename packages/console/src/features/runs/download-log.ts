@@ -1,9 +1,10 @@
 import type { RunLogChunk } from "@keelson/contract";
-import { client } from "../../api/client.ts";
+import { follow } from "../../api/client.ts";
 import type { Place } from "../../api/place.ts";
+import { at } from "../../api/route.ts";
+import { getRunLogs } from "../../api/routes/runs.ts";
 import { fromBase64 } from "./log-chunks.ts";
 import type { LogStream } from "./line-store.ts";
-import { logPath } from "./use-run-log.ts";
 
 /** So many chunks become one blob, which the browser may keep outside its memory. */
 const CHUNKS_PER_BLOB = 256;
@@ -18,11 +19,9 @@ export async function downloadLog(
   const blobs: Blob[] = [];
   let parts: Uint8Array<ArrayBuffer>[] = [];
   if (until > 0)
-    for await (const { event, data } of client.follow(
-      logPath(runId),
-      { ...place, follow: 1 },
-      { onGap: () => undefined },
-    )) {
+    for await (const { event, data } of follow(at(getRunLogs, { id: runId }), place, {
+      onGap: () => undefined,
+    })) {
       if (event !== "run_log") break;
       const chunk = data as RunLogChunk;
       if (stream === null || chunk.stream === stream) parts.push(fromBase64(chunk.data));

@@ -32,7 +32,7 @@ export function EventList({ events, search, onChange }: EventListProps): ReactNo
     <div className="flex h-full min-h-80 flex-col gap-2">
       <EventFilters events={events} shown={shown.length} search={search} onChange={onChange} />
       {shown.length === 0 ? (
-        <Empty title={events.all.length === 0 ? "No events yet" : "No event fits these filters"} />
+        <Empty title={events.all.length === 0 ? "No events yet" : "No events match these filters"} />
       ) : (
         <VirtualList
           label="Events"

@@ -33,7 +33,7 @@ export const MAX_LINE_CHARACTERS = 4096;
 const BLOCK_LINES = 1024;
 const DEFAULT_MAX_CHARACTERS = 128 * 1024 * 1024;
 const DEFAULT_MAX_LINES = 2_000_000;
-/** Past what is kept, so much is left: the oldest go in large steps, since whoever counts lines counts them anew. */
+/** Past what is kept, so much is left: the oldest go in large steps, since whoever counts lines counts them again. */
 const LEFT_SHARE = 7 / 8;
 
 const STDERR = 1;
@@ -99,7 +99,7 @@ type State = {
 
 function blockOf({ blocks, firstBlock }: State, line: number): Block {
   const block = blocks[Math.floor(line / BLOCK_LINES) - firstBlock];
-  if (block === undefined) throw new RangeError(`Line ${line} is not kept.`);
+  if (block === undefined) throw new RangeError(`Line ${line} is not stored.`);
   return block;
 }
 

@@ -52,7 +52,7 @@ export function LogView({ run, search, onChange }: LogViewProps): ReactNode {
   if (log.lines.end === 0) {
     if (follow.state === "connecting") return <Loading />;
     return (
-      <Empty title={follow.state === "ended" ? "The run wrote nothing" : "Nothing was written yet"}>
+      <Empty title={follow.state === "ended" ? "The run wrote no output" : "No output yet"}>
         What the task writes to stdout and stderr, such as by console.log, appears here as it is written.
       </Empty>
     );

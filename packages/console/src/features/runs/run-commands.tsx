@@ -16,7 +16,7 @@ export function RunCommands({ commands }: { commands: () => Commands }): ReactNo
       {shown !== null && (
         <Dialog
           title="As a command"
-          description="What you see, for a terminal. KEELSON_API_KEY is an API key of this environment."
+          description="The same list as a command. KEELSON_API_KEY is an API key of this environment."
           isOpen
           onClose={() => setShown(null)}
         >

@@ -63,7 +63,7 @@ const Text = ({ text }: { text: string }): ReactNode => (
   <bdi className="max-w-40 truncate">{visibleText(text)}</bdi>
 );
 
-/** Why it is not running, or how it failed. */
+/** Reason, or how it failed. */
 export function RunNotices({ run, follow }: { run: Run; follow: Follow }): ReactNode {
   const { status_reason: reason, failure } = run;
   return (

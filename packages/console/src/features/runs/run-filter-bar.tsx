@@ -1,10 +1,10 @@
-import type { Actor, Task } from "@keelson/contract";
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { getAll } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
-import { itemKey } from "../../api/use-item.ts";
+import { listActors } from "../../api/routes/actors.ts";
+import { listTasks } from "../../api/routes/tasks.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { inputClass } from "../../ui/field.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
@@ -60,12 +60,9 @@ export function RunFilterBar({ filters, onChange }: BarProps): ReactNode {
 function EntrypointFilter({ filters, onChange }: BarProps): ReactNode {
   const place = usePlace();
   const { data } = useQuery({
-    queryKey: itemKey(place.environment_id, "entrypoint names"),
+    queryKey: ["e", place.environment_id, "entrypoint names"],
     queryFn: async () => {
-      const [tasks, actors] = await Promise.all([
-        getAll<Task>("/api/tasks", "tasks", place),
-        getAll<Actor>("/api/actors", "actors", place),
-      ]);
+      const [tasks, actors] = await Promise.all([getAll(listTasks, place), getAll(listActors, place)]);
       return {
         task: tasks.map(({ declared_id }) => declared_id),
         actor: actors.map(({ declared_id }) => declared_id),

@@ -54,7 +54,7 @@ export function readRunFilters(search: Record<string, unknown>): RunFilters {
   return filters;
 }
 
-export type RunQuery = Record<string, string | readonly string[] | undefined>;
+export type RunQuery = Omit<RunFilters, "last">;
 
 /** The filters as the routes take them. A range ends when the list is left, and begins `nowMs` minus its length. */
 export function toRunQuery({ last, ...filters }: RunFilters, nowMs: number): RunQuery {

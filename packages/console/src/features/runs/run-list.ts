@@ -36,7 +36,7 @@ const toRow = (run: Run): RunRow => ({
   finished_at: run.finished_at,
 });
 
-/** Somebody who looks at old runs for long begins anew with the newest. */
+/** Somebody who looks at old runs for long begins again with the newest. */
 const MAX_WAITING = 1000;
 
 /** Everything else of a row is as it was created. */
@@ -76,7 +76,7 @@ type State = {
   /** Of the newest page. */
   newest: Set<string>;
   cursor: string | null | undefined;
-  /** The newest page when nothing of it was known: to begin anew with. */
+  /** The newest page when nothing of it was known: to begin again with. */
   gapPage: RunPage | null;
 };
 

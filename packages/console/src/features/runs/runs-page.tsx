@@ -35,12 +35,12 @@ export function RunsPage(): ReactNode {
         <RunRows key={JSON.stringify(filters)} {...loaded} statuses={filters.status} />
       ) : hasFilters(filters) ? (
         <Empty
-          title="No run fits these filters"
+          title="No runs match these filters"
           action={<Button onClick={() => change({})}>Show all runs</Button>}
         />
       ) : (
         <Empty title="No runs yet" command="keelson task start <task>">
-          A run is one execution of a task, or of an actor’s turn. Start one, and it appears here by itself.
+          A run is one execution of a task, or of an actor’s turn. Start one, and it appears here on its own.
         </Empty>
       )}
     </Page>

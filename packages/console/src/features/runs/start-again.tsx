@@ -5,6 +5,9 @@ import { useMemo, useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { startActor } from "../../api/routes/actors.ts";
+import { startTask } from "../../api/routes/tasks.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyText } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -38,11 +41,9 @@ function useStart(run: Run, onClose: () => void): UseMutationResult<Run, Error, 
     async (place, { payload, isSame }) => {
       const body = { ...place, ...(isSame && options) };
       if (run.task !== null)
-        return send<Run>("POST", `/api/tasks/${run.task}/start`, {
-          body: { ...body, payload },
-        });
-      const path = `/api/actors/${run.actor ?? ""}/start`;
-      return (await send<{ run: Run }>("POST", path, { body: { ...body, input: payload } })).run;
+        return send(at(startTask, { declaredID: run.task }), { body: { ...body, payload } });
+      const actor = at(startActor, { declaredID: run.actor ?? "" });
+      return (await send(actor, { body: { ...body, input: payload } })).run;
     },
     {
       done: "Started",
@@ -70,8 +71,8 @@ export function StartAgain({ run, onClose }: { run: Run; onClose: () => void }):
       title={`Start ${run.task ?? run.actor ?? ""} again`}
       description={
         run.task === null
-          ? "Starts a new session of the actor, by the current deployment."
-          : "Starts a new run of the task, by the current deployment. This one stays as it is."
+          ? "Starts a new session of the actor on the current deployment."
+          : "Starts a new run of the task on the current deployment. This run does not change."
       }
       isOpen
       onClose={onClose}

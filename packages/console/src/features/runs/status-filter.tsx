@@ -1,7 +1,7 @@
-import type { RunCounts } from "@keelson/contract";
 import { RUN_STATUSES, type RunStatus } from "@keelson/contract/plain";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { countRuns } from "../../api/routes/runs.ts";
 import { cx } from "../../ui/class-names.ts";
 import { Status } from "../../ui/status.tsx";
 import type { RunFilters } from "./run-filters.ts";
@@ -17,7 +17,7 @@ export function StatusFilter({
   filters: RunFilters;
   onChange: (filters: RunFilters) => void;
 }): ReactNode {
-  const { data } = useItem<RunCounts>("/api/runs/counts", { refetchMs: 2000 });
+  const { data } = useItem(countRuns, { refetchMs: 2000 });
   const { status: chosen = [], ...others } = filters;
   const toggle = (status: RunStatus): void => {
     const next = chosen.includes(status) ? chosen.filter((one) => one !== status) : [...chosen, status];
@@ -27,7 +27,7 @@ export function StatusFilter({
   return (
     <div
       role="group"
-      aria-label="Status, with the runs of the whole environment"
+      aria-label="Status (counts of the whole environment)"
       className="flex shrink-0 gap-1.5 max-sm:-m-1 max-sm:overflow-x-auto max-sm:p-1 sm:flex-wrap"
     >
       <button

@@ -5,6 +5,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, useState, type ReactNode } from "react";
 import { usePlace } from "../../api/place.ts";
 import { useItem } from "../../api/use-item.ts";
+import { listRuns } from "../../api/routes/runs.ts";
 import { Loading } from "../../ui/async.tsx";
 import type { Tone } from "../../ui/badge.tsx";
 import { cx } from "../../ui/class-names.ts";
@@ -14,7 +15,6 @@ import { useNow } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { layOutTimeline, type Bar, type BarKind } from "./lay-out-timeline.ts";
 import type { RunEvents } from "./run-events.ts";
-import type { RunPage } from "./run-list.ts";
 import type { RunSearch } from "./run-search.ts";
 import { axisOf, idleStretches, placeOf, type Axis, type Stretch } from "./time-axis.ts";
 import { clock, FoldMarks, percent, TIMELINE_GRID, TimelineAxis } from "./timeline-axis.tsx";
@@ -53,7 +53,7 @@ export function Timeline({
 }): ReactNode {
   const { environment_id } = usePlace();
   const isLive = !isTerminalRunStatus(run.status);
-  const { data: page } = useItem<RunPage>("/api/runs", {
+  const { data: page } = useItem(listRuns, {
     query: { parent_run_id: run.id, limit: CHILDREN },
     refetchMs: isLive || run.finished_at === null ? 2000 : undefined,
   });
@@ -85,8 +85,8 @@ export function Timeline({
           className="shrink-0 text-sm text-accent hover:underline"
         >
           {page?.next_cursor === null
-            ? "Its child runs as a list"
-            : `All child runs; the newest ${CHILDREN} are shown`}
+            ? "Show child runs as a list"
+            : `All child runs (newest ${CHILDREN} shown)`}
         </Link>
       )}
     </div>

@@ -1,14 +1,14 @@
-import type { Run } from "@keelson/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { get } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { isNotFound } from "../../api/use-follow.ts";
 import { itemKey, useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { getRun, listRuns } from "../../api/routes/runs.ts";
 import { toRunQuery, type RunFilters, type RunQuery } from "./run-filters.ts";
-import { createRunList, type RunList, type RunPage } from "./run-list.ts";
+import { createRunList, type RunList } from "./run-list.ts";
 
-const PATH = "/api/runs";
 const NEWEST_ROWS = 100;
 const OLDER_ROWS = 200;
 const REFETCH_MS = 2000;
@@ -39,7 +39,7 @@ export function useRunList(filters: RunFilters): LoadedRuns {
   const key = JSON.stringify(filters);
   const { query, list } = useMemo(() => openList(JSON.parse(key) as RunFilters), [key]);
   useSyncExternalStore(list.subscribe, list.version);
-  const newest = useItem<RunPage>(PATH, {
+  const newest = useItem(listRuns, {
     query: { ...query, limit: NEWEST_ROWS },
     refetchMs: REFETCH_MS,
   });
@@ -55,7 +55,7 @@ export function useRunList(filters: RunFilters): LoadedRuns {
     loading.current = list;
     const read = async (): Promise<void> => {
       try {
-        list.addOlder(await get<RunPage>(PATH, { ...place, ...query, limit: OLDER_ROWS, cursor }), cursor);
+        list.addOlder(await get(listRuns, { ...place, ...query, limit: OLDER_ROWS, cursor }), cursor);
         setOlderError(null);
       } catch (error) {
         setOlderError(error);
@@ -80,18 +80,18 @@ export function useRunList(filters: RunFilters): LoadedRuns {
 
 type Seen = { from: number; to: number };
 
-/** Reads the seen rows that live one by one: the list with its filters would not tell what became of them. */
+/** Reads the seen rows that live one by one: the list with its filters would not tell their outcomes. */
 function useSeenRows(list: RunList): (from: number, to: number) => void {
   const place = usePlace();
   const seen = useRef<Seen>({ from: 0, to: 0 });
   const { data } = useQuery({
-    queryKey: [...itemKey(place.environment_id, PATH), "seen"],
+    queryKey: [...itemKey(place.environment_id, listRuns), "seen"],
     queryFn: async ({ signal }) => {
       const { from, to } = seen.current;
       const ids = list.liveIds(from, Math.min(to, from + MAX_SEEN));
       const runs = await Promise.all(
         ids.map((id) =>
-          get<Run>(`${PATH}/${id}`, place, signal).catch((error: unknown) => {
+          get(at(getRun, { id }), place, signal).catch((error: unknown) => {
             // It was dropped: its row stays as it was.
             if (isNotFound(error)) return null;
             throw error;

@@ -5,6 +5,8 @@ import { useState, useSyncExternalStore } from "react";
 import { usePlace } from "../../api/place.ts";
 import { useFollow, type Follow } from "../../api/use-follow.ts";
 import { itemKey, useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { getRun, listRunEvents } from "../../api/routes/runs.ts";
 import { createRunEvents, type RunEvents } from "./run-events.ts";
 
 /** While it lives, why it is not running may change without an event. */
@@ -16,15 +18,15 @@ const CHANGES = /^(run|lease)\./;
 export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEvents; follow: Follow } {
   const place = usePlace();
   const queries = useQueryClient();
-  const path = `/api/runs/${encodeURIComponent(runId)}`;
-  const queryKey = itemKey(place.environment_id, path);
+  const route = at(getRun, { id: runId });
+  const queryKey = itemKey(place.environment_id, route);
   const known = queries.getQueryData<Run>(queryKey);
-  const run = useItem<Run>(path, {
+  const run = useItem(route, {
     refetchMs: known !== undefined && isTerminalRunStatus(known.status) ? undefined : REFETCH_MS,
   });
   const [events] = useState(() => createRunEvents());
   useSyncExternalStore(events.subscribe, events.version);
-  const follow = useFollow(`${path}/events`, {
+  const follow = useFollow(at(listRunEvents, { id: runId }), {
     onEvents: (batch) => {
       const heard = batch.filter(({ event }) => event === "run_event").map(({ data }) => data as RunEvent);
       if (heard.length > 0) events.add(heard);

@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { getAll } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { itemKey } from "../../api/use-item.ts";
+import { listSandboxes } from "../../api/routes/sandboxes.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { ItemAsync } from "../../app/item-async.tsx";
 import { NotFound } from "../../app/not-found.tsx";
@@ -13,12 +14,13 @@ import { CopyText, Id } from "../../ui/copy-button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Card, Facts, Page, Section } from "../../ui/page.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
+import { countOf } from "../../ui/count-of.ts";
 
 function useSandboxes(): UseQueryResult<Sandbox[]> {
   const place = usePlace();
   return useQuery<Sandbox[]>({
-    queryKey: itemKey(place.environment_id, "/api/sandboxes", { all: 1 }),
-    queryFn: () => getAll<Sandbox>("/api/sandboxes", "sandboxes", place),
+    queryKey: itemKey(place.environment_id, listSandboxes, { all: 1 }),
+    queryFn: () => getAll(listSandboxes, place),
   });
 }
 
@@ -39,12 +41,15 @@ const COLUMNS: readonly Column<Sandbox>[] = [
   { heading: "Network", cell: ({ network }) => network },
   { heading: "Processor", isOptional: true, cell: describeCpu },
   { heading: "Memory", isOptional: true, cell: describeMemory },
-  { heading: "Set-up", isOptional: true, cell: ({ setup }) => `${setup.length} commands` },
+  { heading: "Set-up", isOptional: true, cell: ({ setup }) => countOf(setup.length, "command") },
 ];
 
 export function SandboxesPage(): ReactNode {
   return (
-    <Page title="Sandboxes" subtitle="What workspaces are like inside. There is always one named default.">
+    <Page
+      title="Sandboxes"
+      subtitle="A sandbox defines what a workspace contains and may use. The sandbox named default always exists."
+    >
       <Async result={useSandboxes()}>
         {(rows) => <Table label="Sandboxes" columns={COLUMNS} rows={rows} rowKey={({ id }) => id} />}
       </Async>
@@ -77,7 +82,7 @@ function SandboxDetails({ sandbox }: { sandbox: Sandbox }): ReactNode {
       <Card>
         <Facts
           rows={[
-            ["Isolation, at least", sandbox.isolation],
+            ["Minimum isolation", sandbox.isolation],
             ["Network", sandbox.network],
             ["Processor", describeCpu(sandbox)],
             ["Memory", describeMemory(sandbox)],
@@ -88,7 +93,7 @@ function SandboxDetails({ sandbox }: { sandbox: Sandbox }): ReactNode {
       </Card>
       <Section title="Set-up">
         {setup.length === 0 ? (
-          <p className="text-quiet">Its workspaces begin empty.</p>
+          <p className="text-quiet">Workspaces of this sandbox start empty.</p>
         ) : (
           <CopyText text={setup.join("\n")} />
         )}

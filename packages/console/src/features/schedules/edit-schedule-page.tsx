@@ -1,23 +1,26 @@
-import type { Schedule } from "@keelson/contract";
+import type { PutSchedule, ReplaceSchedule, Schedule } from "@keelson/contract";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useMemo, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { getSchedule, putSchedule, replaceSchedule } from "../../api/routes/schedules.ts";
 import { ItemAsync } from "../../app/item-async.tsx";
 import { Async } from "../../ui/async.tsx";
 import { Page } from "../../ui/page.tsx";
 import { useEntrypoints, type Entrypoint } from "../entrypoints/entrypoint-kind.ts";
 import { ScheduleForm } from "./schedule-form.tsx";
 
+/** What the form makes by the schema that it shows. */
 type Body = Record<string, unknown>;
 
 const namesOf = (tasks: readonly Entrypoint[]): string[] => tasks.map(({ declared_id: id }) => id);
 
 export function NewSchedulePage(): ReactNode {
   const tasks = useEntrypoints("task");
-  const save = useSave((place, body) => send("POST", "/api/schedules", { body: { ...place, ...body } }));
+  const save = useSave((place, body) => send(putSchedule, { body: { ...place, ...(body as PutSchedule) } }));
   return (
     <Page title="New schedule">
       <Async result={tasks}>{(rows) => <Form tasks={rows} onSend={save} />}</Async>
@@ -27,16 +30,18 @@ export function NewSchedulePage(): ReactNode {
 
 export function EditSchedulePage(): ReactNode {
   const { scheduleId } = useParams({ strict: false });
-  const path = `/api/schedules/${scheduleId}`;
-  const schedule = useItem<Schedule>(path);
+  const params = { id: scheduleId ?? "" };
+  const schedule = useItem(at(getSchedule, params));
   const tasks = useEntrypoints("task");
-  const save = useSave((place, body) => send("PUT", path, { body: { ...place, ...body } }));
+  const save = useSave((place, body) =>
+    send(at(replaceSchedule, params), { body: { ...place, ...(body as ReplaceSchedule) } }),
+  );
   return (
     <ItemAsync result={schedule}>
       {(shown) => (
         <Page title={`Edit ${shown.deduplication_key}`}>
           {shown.type === "declarative" ? (
-            <p>The deployed code declares this schedule: change it there and deploy.</p>
+            <p>Your code declares this schedule. Change the code and deploy it.</p>
           ) : (
             <Async result={tasks}>{(rows) => <Form tasks={rows} schedule={shown} onSend={save} />}</Async>
           )}
@@ -53,7 +58,7 @@ function useSave(
   const navigate = useNavigate();
   const { mutateAsync } = useAction<Body, Schedule>(work, {
     isShownInPlace: true,
-    done: "The schedule is saved",
+    done: "Schedule saved",
     onDone: ({ id }) => void navigate({ to: `/e/${environmentId}/schedules/${id}` }),
   });
   return mutateAsync;

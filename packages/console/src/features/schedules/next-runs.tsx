@@ -1,6 +1,6 @@
-import type { NextRuns as NextRunsAnswer } from "@keelson/contract";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { listNextRuns } from "../../api/routes/schedules.ts";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -23,7 +23,7 @@ function formatIn(timezone: string): (at: string) => string {
 
 /** When the expression comes due next, where the schedule is and where the viewer is. */
 export function NextRuns({ cron, timezone }: { cron: string; timezone: string }): ReactNode {
-  const { data, error } = useItem<NextRunsAnswer>("/api/schedules/next-runs", {
+  const { data, error } = useItem(listNextRuns, {
     query: { cron, timezone, limit: 5 },
     refetchMs: REFETCH_MS,
   });
@@ -34,7 +34,7 @@ export function NextRuns({ cron, timezone }: { cron: string; timezone: string })
       </p>
     );
   if (data === undefined) return <p className="text-quiet">…</p>;
-  if (data.next_runs.length === 0) return <p className="text-quiet">It comes due at no time to come.</p>;
+  if (data.next_runs.length === 0) return <p className="text-quiet">This schedule has no future due time.</p>;
   const there = formatIn(timezone);
   const here = formatIn(VIEWER_ZONE);
   const columns: Column<string>[] = [DUE, { heading: `In ${timezone}`, cell: there }];

@@ -5,6 +5,8 @@ import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { activateSchedule, deactivateSchedule, deleteSchedule } from "../../api/routes/schedules.ts";
 import { EnvironmentLink, TEXT_LINK } from "../../app/environment-link.tsx";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/dialog.tsx";
@@ -15,19 +17,18 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }): ReactNode
   const { environment_id: environmentId } = usePlace();
   const navigate = useNavigate();
   const setActive = useAction<boolean>(
-    (place, isActive) =>
-      send("POST", `/api/schedules/${id}/${isActive ? "activate" : "deactivate"}`, { body: place }),
+    (place, isActive) => send(at(isActive ? activateSchedule : deactivateSchedule, { id }), { body: place }),
     { done: active ? "It is paused" : "It is active" },
   );
-  const remove = useAction((place) => send("DELETE", `/api/schedules/${id}`, { query: place }), {
+  const remove = useAction((place) => send(at(deleteSchedule, { id }), { query: place }), {
     isShownInPlace: true,
-    done: "The schedule is deleted",
+    done: "Schedule deleted",
     onDone: () => void navigate({ to: `/e/${environmentId}/schedules`, replace: true }),
   });
   if (type === "declarative")
     return (
       <p className="max-w-sm text-sm text-quiet">
-        The deployed code declares this schedule: change it there and deploy, or see the{" "}
+        Your code declares this schedule. Change the code and deploy it, or see the{" "}
         <EnvironmentLink to="deployments" className={TEXT_LINK}>
           deployments
         </EnvironmentLink>
@@ -49,7 +50,7 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }): ReactNode
       <ConfirmButton
         icon={<Trash2 size={15} aria-hidden />}
         title="Delete the schedule"
-        description="It goes with all it knows of its due times. Runs that it started stay. This cannot be undone."
+        description="This deletes the schedule and the history of its due times. Runs that it started stay. You cannot undo this."
         name={key}
         verb="Delete"
         onConfirm={() => remove.mutateAsync()}

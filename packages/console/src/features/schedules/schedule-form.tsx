@@ -56,7 +56,7 @@ export function ScheduleForm({
             </section>
           )}
           <details className="rounded-lg border border-line bg-surface p-4">
-            <summary className="font-semibold">Options of its runs</summary>
+            <summary className="font-semibold">Run options</summary>
             <div className="mt-3 flex flex-col gap-3">
               <DraftFields draft={options} {...shared} />
             </div>

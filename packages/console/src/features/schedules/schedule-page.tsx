@@ -1,7 +1,10 @@
-import type { Run, Schedule } from "@keelson/contract";
+import type { Schedule } from "@keelson/contract";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { listRuns } from "../../api/routes/runs.ts";
+import { getSchedule } from "../../api/routes/schedules.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { ItemAsync } from "../../app/item-async.tsx";
 import { RunTable } from "../../app/run-table.tsx";
@@ -21,7 +24,7 @@ const REFETCH_MS = 2000;
 
 export function SchedulePage(): ReactNode {
   const { scheduleId } = useParams({ strict: false });
-  const schedule = useItem<Schedule>(`/api/schedules/${scheduleId}`, { refetchMs: REFETCH_MS });
+  const schedule = useItem(at(getSchedule, { id: scheduleId ?? "" }), { refetchMs: REFETCH_MS });
   return <ItemAsync result={schedule}>{(shown) => <ScheduleDetails schedule={shown} />}</ItemAsync>;
 }
 
@@ -41,14 +44,14 @@ function ScheduleDetails({ schedule }: { schedule: Schedule }): ReactNode {
         {schedule.active ? (
           <NextRuns cron={cron} timezone={timezone} />
         ) : (
-          <p className="text-quiet">None while it is not active.</p>
+          <p className="text-quiet">Inactive schedules do not run.</p>
         )}
       </Section>
-      <Section title="What became of each due time">
+      <Section title="Past due times">
         <SlotLedger scheduleId={id} />
       </Section>
       {Object.keys(options).length > 0 && (
-        <Section title="Options of its runs">
+        <Section title="Run options">
           <JsonView label="options" value={options} />
         </Section>
       )}
@@ -85,7 +88,7 @@ const factsOf = (schedule: Schedule): [string, ReactNode][] => [
 const SHOWN_RUNS = 10;
 
 function ScheduleRuns({ scheduleId }: { scheduleId: string }): ReactNode {
-  const recent = useItem<{ runs: Run[] }>("/api/runs", {
+  const recent = useItem(listRuns, {
     query: { schedule_id: scheduleId, limit: SHOWN_RUNS },
     refetchMs: REFETCH_MS,
   });
@@ -94,14 +97,14 @@ function ScheduleRuns({ scheduleId }: { scheduleId: string }): ReactNode {
       title="Recent runs"
       actions={
         <EnvironmentLink to="runs" search={{ schedule_id: scheduleId }}>
-          All its runs
+          All runs of this schedule
         </EnvironmentLink>
       }
     >
       <Async result={recent}>
         {({ runs }) =>
           runs.length === 0 ? (
-            <p className="text-quiet">It has started none yet.</p>
+            <p className="text-quiet">This schedule has started no runs yet.</p>
           ) : (
             <RunTable label="Runs" runs={runs} />
           )

@@ -2,6 +2,7 @@ import type { Schedule } from "@keelson/contract";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { useList } from "../../api/use-list.ts";
+import { listSchedules } from "../../api/routes/schedules.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { buttonClass } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -41,14 +42,14 @@ const COLUMNS: readonly Column<Schedule>[] = [
 const REFETCH_MS = 2000;
 
 export function SchedulesPage(): ReactNode {
-  const list = useList<Schedule>("/api/schedules", "schedules", { refetchMs: REFETCH_MS });
+  const list = useList(listSchedules, { refetchMs: REFETCH_MS });
   const create = (
     <EnvironmentLink to="schedules/new" className={buttonClass("primary")}>
       <Plus size={15} aria-hidden /> New schedule
     </EnvironmentLink>
   );
   return (
-    <Page title="Schedules" subtitle="Runs of tasks at given times." actions={create}>
+    <Page title="Schedules" subtitle="A schedule starts runs of a task at given times." actions={create}>
       <ListTable
         label="Schedules"
         columns={COLUMNS}
@@ -56,10 +57,10 @@ export function SchedulesPage(): ReactNode {
         list={list}
         empty={
           <Empty
-            title="There is no schedule"
+            title="No schedules yet"
             command="keelson schedule create --key nightly --task TASK --cron '0 7 * * *'"
           >
-            Make one here, by the command line, or declare it beside its task in the code.
+            Create a schedule here or with the command line, or declare one beside its task in the code.
           </Empty>
         }
       />

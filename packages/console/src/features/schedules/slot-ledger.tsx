@@ -3,6 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { usePlace } from "../../api/place.ts";
 import { useList } from "../../api/use-list.ts";
+import { at } from "../../api/route.ts";
+import { listScheduleOccurrences } from "../../api/routes/schedules.ts";
 import { pageAddress } from "../../app/navigation.ts";
 import { Loading } from "../../ui/async.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -18,7 +20,7 @@ const MARK = "block h-6 w-3 rounded-sm";
 
 /** Every due time as a mark, the newest at the right: one that started a run leads to it, one that did not says why. */
 export function SlotLedger({ scheduleId }: { scheduleId: string }): ReactNode {
-  const list = useList<ScheduleOccurrence>(`/api/schedules/${scheduleId}/occurrences`, "occurrences", {
+  const list = useList(at(listScheduleOccurrences, { id: scheduleId }), {
     refetchMs: REFETCH_MS,
     limit: 60,
   });
@@ -26,7 +28,7 @@ export function SlotLedger({ scheduleId }: { scheduleId: string }): ReactNode {
   if (list.error !== null) return <ErrorPanel error={list.error} onRetry={list.refetch} />;
   if (list.isPending) return <Loading />;
   const [newest] = list.rows;
-  if (newest === undefined) return <p className="text-quiet">No time has come due yet.</p>;
+  if (newest === undefined) return <p className="text-quiet">No due time has passed yet.</p>;
   const shown = list.rows.find(({ scheduled_at: at }) => at === chosen) ?? newest;
   return (
     <div className="flex flex-col gap-2">
@@ -47,7 +49,7 @@ export function SlotLedger({ scheduleId }: { scheduleId: string }): ReactNode {
         </span>
         {list.hasMore && (
           <Button onClick={list.loadMore} isBusy={list.isLoadingMore}>
-            Show earlier ones
+            Show earlier due times
           </Button>
         )}
       </div>

@@ -4,6 +4,8 @@ import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useList } from "../../api/use-list.ts";
+import { at } from "../../api/route.ts";
+import { deleteSecret, listSecrets, putSecret } from "../../api/routes/secrets.ts";
 import { ConfirmButton } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { TextAreaField, TextField } from "../../ui/field.tsx";
@@ -14,15 +16,13 @@ import { Status } from "../../ui/status.tsx";
 import { ListTable, type Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 
-const pathOf = (name: string): string => `/api/secrets/${encodeURIComponent(name)}`;
-
 /** Values go in and never come out: only names, versions and times are shown. */
 export function SecretsPage(): ReactNode {
-  const list = useList<Secret>("/api/secrets", "secrets");
+  const list = useList(listSecrets);
   return (
     <Page
       title="Secrets"
-      subtitle="Given to the tasks that declare them. A value is never shown again."
+      subtitle="Keelson gives secrets to the tasks that declare them. Values are never shown again."
       actions={<SetSecret />}
     >
       <ListTable
@@ -56,7 +56,7 @@ function ValueField(): ReactNode {
 const usePutSecret = () =>
   useAction(
     (place, { name, value }: { name: string; value: string }) =>
-      send<Secret>("PUT", pathOf(name), { body: { ...place, value } }),
+      send(at(putSecret, { name }), { body: { ...place, value } }),
     { done: ({ name, version }) => `${name} has version ${version}.`, isShownInPlace: true },
   );
 
@@ -72,7 +72,7 @@ function SetSecret(): ReactNode {
       icon={<Plus size={15} aria-hidden />}
       kind="primary"
       title="Set a secret"
-      description="A name that exists gets a new version; attempts that run keep theirs."
+      description="If the name exists, the secret gets a new version. Running attempts keep the old value."
       verb="Set"
       onSubmit={submit}
     >
@@ -81,7 +81,7 @@ function SetSecret(): ReactNode {
         name="name"
         autoComplete="off"
         pattern="[A-Za-z_][A-Za-z0-9_]{0,127}"
-        hint="Letters, digits and _, a digit not first. Tasks that declare it find it in ctx.secrets."
+        hint="Use letters, digits and _, and start with no digit. Tasks that declare the secret read it from ctx.secrets."
         required
       />
       <ValueField />
@@ -92,7 +92,7 @@ function SetSecret(): ReactNode {
 function SecretActions({ secret }: { secret: Secret }): ReactNode {
   const { name } = secret;
   const put = usePutSecret();
-  const remove = useAction((place) => send("DELETE", pathOf(name), { query: place }), {
+  const remove = useAction((place) => send(at(deleteSecret, { name }), { query: place }), {
     done: `${name} is deleted.`,
     isShownInPlace: true,
   });
@@ -102,7 +102,7 @@ function SecretActions({ secret }: { secret: Secret }): ReactNode {
         label="New value"
         icon={<RotateCw size={14} aria-hidden />}
         title={`New value for ${name}`}
-        description="Attempts that run keep the value they started with."
+        description="Running attempts keep the old value."
         verb="Set"
         onSubmit={async (values) =>
           void (await put.mutateAsync({ name, value: values.all("value")[0] ?? "" }))
@@ -112,7 +112,7 @@ function SecretActions({ secret }: { secret: Secret }): ReactNode {
       </FormDialog>
       <ConfirmButton
         title={`Delete ${name}?`}
-        description="Its values are destroyed and cannot be brought back. Runs that need it fail when a worker would take them."
+        description="Keelson destroys all values of this secret. Runs that need it fail when a worker leases them. You cannot undo this."
         name={name}
         verb="Delete"
         onConfirm={() => remove.mutateAsync()}

@@ -11,7 +11,7 @@ import { useComposer, type Composing } from "./use-composer.ts";
 
 const MAX_ROWS = 8;
 
-/** Sends input: Enter sends, Shift+Enter begins a new line. */
+/** Sends input: Press Enter to send and Shift+Enter for a new line. */
 export function Composer({
   session,
   streams,
@@ -113,7 +113,7 @@ function Choices({
         value={draft.correlation}
         onChange={({ target }) => change({ correlation: target.value })}
       />
-      <span className="max-sm:hidden">Enter sends, Shift+Enter begins a new line.</span>
+      <span className="max-sm:hidden">Press Enter to send and Shift+Enter for a new line.</span>
     </div>
   );
 }

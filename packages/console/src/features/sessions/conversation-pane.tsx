@@ -4,6 +4,8 @@ import { Plus } from "lucide-react";
 import { useCallback, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { usePlace } from "../../api/place.ts";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { listSessionStreams } from "../../api/routes/sessions.ts";
 import { definedFields } from "../../app/search-text.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -23,8 +25,10 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
   const navigate = useNavigate({ from: "/e/$environmentId/sessions/$sessionId" });
   const [conversation] = useState(createConversation);
   const view = useSyncExternalStore(conversation.subscribe, conversation.view);
-  const path = `/api/sessions/${encodeURIComponent(session.id)}/streams`;
-  const listed = useItem<{ streams: Stream[] }>(path, { query: { limit: 200 }, refetchMs: 2000 });
+  const listed = useItem(at(listSessionStreams, { id: session.id }), {
+    query: { limit: 200 },
+    refetchMs: 2000,
+  });
   const streams = listed.data?.streams ?? NONE;
   const { correlation, stream } = search;
   const rows = useMemo(
@@ -55,7 +59,7 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
       listed.data !== undefined &&
       streams.every(({ last_sequence: last }) => last === 0) ? (
         <div className="min-h-0 flex-1 p-4">
-          <Empty title="Nothing was said yet">Send the first input below.</Empty>
+          <Empty title="No messages yet">Send the first input below.</Empty>
         </div>
       ) : (
         <MessageList

@@ -69,7 +69,7 @@ export function createConversation(): Conversation {
   const take = (added: readonly Entry[]): void => {
     const before = entries.length;
     const from = mergeEntries(entries, added);
-    // Usually they belong to the end; else rows may begin elsewhere, and all are made anew.
+    // Usually they belong to the end; else rows may begin elsewhere, and all are made again.
     if (from < before) joined = nothingJoined();
     joinEntries(joined, from < before ? entries : added);
     publish();

@@ -1,9 +1,11 @@
-import type { Actor, Session } from "@keelson/contract";
+import type { CreateSession, Session } from "@keelson/contract";
 import { useNavigate } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useItem } from "../../api/use-item.ts";
+import { listActors } from "../../api/routes/actors.ts";
+import { createSession } from "../../api/routes/sessions.ts";
 import { Async } from "../../ui/async.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -14,13 +16,13 @@ import { INPUT_FORM_LABELS, INPUT_FORMS, toInputData, type InputForm } from "./i
 
 /** Asks for an actor and what is said first, makes the session and goes to it. */
 export function NewSession({ actor, onClose }: { actor: string; onClose: () => void }): ReactNode {
-  const actors = useItem<{ actors: Actor[] }>("/api/actors", { query: { limit: 200 } });
+  const actors = useItem(listActors, { query: { limit: 200 } });
   return (
     <Dialog title="New session" isOpen onClose={onClose}>
       <Async result={actors}>
         {({ actors: rows }) =>
           rows.length === 0 ? (
-            <Empty title="No actor is deployed" command="keelson deploy">
+            <Empty title="No actors deployed" command="keelson deploy">
               A session is a conversation with an actor of the current deployment.
             </Empty>
           ) : (
@@ -49,7 +51,7 @@ function NewSessionForm({ ids, actor }: { ids: string[]; actor: string }): React
   const input = draft.input === "" ? null : toInputData(draft.form, draft.input);
   const problem = input !== null && "problem" in input ? input.problem : null;
   const start = useAction<void, Session>(
-    (place) => send("POST", "/api/sessions", { body: { ...place, ...toBody(draft), idempotency_key: key } }),
+    (place) => send(createSession, { body: { ...place, ...toBody(draft), idempotency_key: key } }),
     {
       isShownInPlace: true,
       onDone: ({ id, environment_id }) =>
@@ -77,7 +79,7 @@ function NewSessionForm({ ids, actor }: { ids: string[]; actor: string }): React
       <TextField
         label="External id"
         value={draft.externalId}
-        hint="Your own name of the conversation. An open session that has it is shown instead."
+        hint="Your own id of the conversation. If an open session has this id, you see that session."
         onChange={({ target }) => change({ externalId: target.value })}
       />
       <TextField
@@ -112,7 +114,7 @@ function FirstInput({
         rows={3}
         value={draft.input}
         error={problem}
-        hint="The first record of the stream input. Empty: the actor starts without one."
+        hint="The first record of the input stream. Leave empty to start without input."
         onChange={({ target }) => change({ input: target.value })}
       />
       <SelectField
@@ -127,7 +129,7 @@ function FirstInput({
   );
 }
 
-function toBody({ actor, form, input, externalId, tags }: Draft): Record<string, unknown> {
+function toBody({ actor, form, input, externalId, tags }: Draft): CreateSession {
   const first = input === "" ? {} : toInputData(form, input);
   const list = tags.split(",").map((tag) => tag.trim());
   const named = list.filter((tag) => tag !== "");

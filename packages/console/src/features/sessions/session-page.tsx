@@ -1,7 +1,8 @@
-import type { Session } from "@keelson/contract";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { getSession } from "../../api/routes/sessions.ts";
 import { Loading } from "../../ui/async.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -13,7 +14,7 @@ import { SessionStatus } from "./session-status.tsx";
 
 export function SessionPage(): ReactNode {
   const { sessionId } = useParams({ from: "/signed-in/e/$environmentId/sessions/$sessionId" });
-  const { data, error, refetch } = useItem<Session>(`/api/sessions/${encodeURIComponent(sessionId)}`, {
+  const { data, error, refetch } = useItem(at(getSession, { id: sessionId }), {
     refetchMs: 2000,
   });
   if (data === undefined)

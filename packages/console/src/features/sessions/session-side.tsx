@@ -1,7 +1,9 @@
-import type { Run, Session } from "@keelson/contract";
+import type { Session } from "@keelson/contract";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useList } from "../../api/use-list.ts";
+import { at } from "../../api/route.ts";
+import { listSessionRuns } from "../../api/routes/sessions.ts";
 import { pageAddress } from "../../app/navigation.ts";
 import { Id } from "../../ui/copy-button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
@@ -23,8 +25,7 @@ export function SessionSide({ session }: { session: Session }): ReactNode {
 }
 
 function Turns({ session }: { session: Session }): ReactNode {
-  const path = `/api/sessions/${encodeURIComponent(session.id)}/runs`;
-  const runs = useList<Run>(path, "runs", { limit: 20, refetchMs: 2000 });
+  const runs = useList(at(listSessionRuns, { id: session.id }), { limit: 20, refetchMs: 2000 });
   return (
     <Section title="Turns">
       {runs.error !== null && <ErrorPanel error={runs.error} onRetry={runs.refetch} />}
@@ -71,7 +72,7 @@ function About({ session }: { session: Session }): ReactNode {
   ];
   if (external_id !== null)
     rows.push(["External id", <Id key="external" value={visibleText(external_id)} />]);
-  if (status_reason !== null) rows.push(["Why it is not running", visibleText(status_reason.message)]);
+  if (status_reason !== null) rows.push(["Reason", visibleText(status_reason.message)]);
   if (close_reason !== null) rows.push(["Why it ended", visibleText(close_reason)]);
   if (session.tags.length > 0) rows.push(["Tags", <Tags key="tags" tags={session.tags} />]);
   rows.push(["Created", <Time key="created" at={session.created_at} />]);

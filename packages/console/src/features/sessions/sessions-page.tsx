@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { useList } from "../../api/use-list.ts";
+import { listSessions } from "../../api/routes/sessions.ts";
 import { definedFields } from "../../app/search-text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -49,7 +50,7 @@ export function SessionsPage(): ReactNode {
   const navigate = useNavigate({ from: "/e/$environmentId/sessions" });
   const change = (changes: { [Name in keyof SessionsSearch]: SessionsSearch[Name] | undefined }): void =>
     void navigate({ search: (before) => definedFields({ ...before, ...changes }) });
-  const list = useList<Session>("/api/sessions", "sessions", { query: filters, refetchMs: 2000 });
+  const list = useList(listSessions, { query: filters, refetchMs: 2000 });
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <Page
@@ -83,7 +84,7 @@ export function SessionsPage(): ReactNode {
         list={list}
         empty={
           isFiltered ? (
-            <Empty title="No session is like that">Change the filters to see others.</Empty>
+            <Empty title="No sessions match these filters">Change the filters to see more.</Empty>
           ) : (
             <Empty title="No conversations yet" command="keelson session start <actor>">
               A session is a conversation with an actor: it keeps its streams while runs come and go.

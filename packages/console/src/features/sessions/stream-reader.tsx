@@ -1,10 +1,17 @@
-import type { RecordPage, Session, Stream, StreamRecord } from "@keelson/contract";
-import { KeelsonError } from "@keelson/sdk/browser";
+import type { Session, Stream, StreamRecord } from "@keelson/contract";
+import { ApiError } from "@keelson/sdk/browser";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { get } from "../../api/client.ts";
 import { usePlace, type Place } from "../../api/place.ts";
 import { useFollow } from "../../api/use-follow.ts";
+import { at } from "../../api/route.ts";
+import {
+  listSessionInputs,
+  listSessionOutputs,
+  readSessionInputs,
+  readSessionOutputs,
+} from "../../api/routes/streams.ts";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { useIsSeen } from "../../ui/use-is-seen.ts";
 import type { Conversation } from "./conversation.ts";
@@ -19,8 +26,11 @@ const MAX_FOLLOWED = 2;
 const PAGE_LIMIT = 200;
 const RETRY_MS = 2000;
 
-export const streamPath = (sessionId: string, { name, direction }: Stream): string =>
-  `/api/sessions/${encodeURIComponent(sessionId)}/${direction}s/${encodeURIComponent(name)}`;
+const recordsOf = (sessionId: string, { name, direction }: Stream) =>
+  at(direction === "input" ? listSessionInputs : listSessionOutputs, { id: sessionId, stream: name });
+
+const followed = (sessionId: string, { name, direction }: Stream) =>
+  at(direction === "input" ? readSessionInputs : readSessionOutputs, { id: sessionId, stream: name });
 
 /** Reads all streams of the session into the conversation while it is there, those that are made meanwhile too. */
 export function StreamReaders({
@@ -48,7 +58,7 @@ const readOnAfter = (stream: Stream, conversation: Conversation): number =>
   conversation.lastOf(stream) ?? Math.max(0, stream.last_sequence - TAIL_RECORDS);
 
 function FollowedStream({ session, stream, conversation }: ReaderProps): ReactNode {
-  const { state, error } = useFollow(`${streamPath(session.id, stream)}/read`, {
+  const { state, error } = useFollow(followed(session.id, stream), {
     cursor: String(readOnAfter(stream, conversation)),
     onEvents: (events) => {
       const records = events.filter(({ event }) => event === "record");
@@ -65,7 +75,7 @@ function FollowedStream({ session, stream, conversation }: ReaderProps): ReactNo
 function PolledStream({ session, stream, conversation }: ReaderProps): ReactNode {
   const place = usePlace();
   const { error } = useQuery({
-    queryKey: ["e", place.environment_id, streamPath(session.id, stream), "read", stream.last_sequence],
+    queryKey: ["e", place.environment_id, recordsOf(session.id, stream).path, "read", stream.last_sequence],
     queryFn: async ({ signal }) => {
       const after = readOnAfter(stream, conversation);
       for await (const records of readRange(place, session.id, stream, after, conversation, signal)) {
@@ -91,8 +101,8 @@ async function* readRange(
   let cursor = after;
   for (;;) {
     try {
-      const query = { ...place, cursor, limit: PAGE_LIMIT };
-      const { records } = await get<RecordPage>(streamPath(sessionId, stream), query, signal);
+      const query = { ...place, cursor: String(cursor), limit: PAGE_LIMIT };
+      const { records } = await get(recordsOf(sessionId, stream), query, signal);
       const last = records.at(-1);
       if (last === undefined) return;
       cursor = last.sequence;
@@ -107,8 +117,8 @@ async function* readRange(
 }
 
 const earliestOf = (error: unknown): number | null =>
-  error instanceof KeelsonError && error.code === "cursor_expired"
-    ? Number(error.details?.["earliest_cursor"] ?? 0)
+  error instanceof ApiError && error.code === "cursor_expired"
+    ? Number(error.details?.["earliestCursor"] ?? 0)
     : null;
 
 /** Reads what came before what is there, of each stream that has such. */

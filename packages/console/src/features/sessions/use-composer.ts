@@ -1,9 +1,11 @@
-import type { Session, StreamRecord } from "@keelson/contract";
+import type { Session } from "@keelson/contract";
 import { DEFAULT_INPUT_STREAM } from "@keelson/contract/plain";
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import { useRef, useState } from "react";
 import { send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at, type AnswerOf, type BodyOf, type Filled } from "../../api/route.ts";
+import { appendSessionInput } from "../../api/routes/streams.ts";
 import { formOfData, toInputData, type InputForm } from "./input-message.ts";
 import type { Row } from "./join-records.ts";
 
@@ -37,10 +39,10 @@ export function useComposer(session: Session, rows: readonly Row[], onSent: () =
   const { typed, stream, correlation } = draft;
   const lastSent = rows.findLast((row) => row.direction === "input" && row.stream === stream);
   const form = draft.form ?? (lastSent === undefined ? "text" : formOfData(lastSent.first.data));
-  const path = `/api/sessions/${encodeURIComponent(session.id)}/inputs/${encodeURIComponent(stream)}`;
-  const action = useAction<{ data: unknown; key: string }, StreamRecord>(
+  const route = at(appendSessionInput, { id: session.id, stream });
+  const action = useAction<{ data: unknown; key: string }>(
     (place, { data, key }) =>
-      sendTwice(path, {
+      sendTwice(route, {
         ...place,
         data,
         ...(correlation !== "" && { correlation_id: correlation }),
@@ -68,12 +70,14 @@ export function useComposer(session: Session, rows: readonly Row[], onSent: () =
   return { draft, change, form, problem, error: action.error, isSending: action.isPending, submit };
 }
 
+type InputRoute = Filled<typeof appendSessionInput>;
+
 /** A lost answer is asked for once more: with its key the request has one effect. */
-async function sendTwice(path: string, body: Record<string, unknown>): Promise<StreamRecord> {
+async function sendTwice(route: InputRoute, body: BodyOf<InputRoute>): Promise<AnswerOf<InputRoute>> {
   try {
-    return await send<StreamRecord>("POST", path, { body });
+    return await send(route, { body });
   } catch (error) {
-    if (!(error instanceof KeelsonError) || !error.outcomeUnknown) throw error;
-    return send<StreamRecord>("POST", path, { body });
+    if (!(error instanceof ApiError) || !error.outcomeUnknown) throw error;
+    return send(route, { body });
   }
 }

@@ -17,7 +17,7 @@ const text = (description: string, maxLength: number): Schema => ({
 
 const tags: Schema = {
   type: "array",
-  description: "Words to find it by.",
+  description: "Words to filter runs by.",
   maxItems: LIMITS.tags,
   uniqueItems: true,
   items: { type: "string", minLength: 1, maxLength: LIMITS.tagCharacters, pattern: PRINTABLE_PATTERN },
@@ -29,31 +29,28 @@ const RUN_OPTIONS = {
     type: "integer",
     minimum: -100,
     maximum: 100,
-    description: "Higher ones run first; 0 if not given.",
+    description: "Runs with a higher priority start first. The default is 0.",
   },
   queue: {
     type: "string",
     pattern: QUEUE_NAME_PATTERN,
     maxLength: 128,
-    description: "Another queue than the declared one.",
+    description: "Overrides the queue that the task declares.",
   },
-  concurrency_key: text("Runs of one key take turns.", 256),
-  ttl: duration("It expires if it was not started by then."),
-  max_duration: duration("It is stopped when it has run this long."),
+  concurrency_key: text("Runs with the same key wait for each other.", 256),
+  ttl: duration("The run expires if it has not started within this time."),
+  max_duration: duration("The run is stopped after this time."),
 };
 
 export const START_OPTIONS: Schema = {
   type: "object",
   properties: {
     tags,
-    delay: duration("It starts this much later."),
+    delay: duration("Delays the start by this time."),
     ...RUN_OPTIONS,
-    deployment_version: text("Another version of the code than the current one, such as 20261120.1.", 64),
-    workspace_id: text("The workspace it works in.", 64),
-    idempotency_key: text(
-      "A start with a key that was used lately answers with the run of the first one.",
-      100,
-    ),
+    deployment_version: text("Runs another version of the code, such as 20261120.1.", 64),
+    workspace_id: text("The workspace that the run works in.", 64),
+    idempotency_key: text("A repeated start with the same key returns the first run.", 100),
   },
 };
 
@@ -64,11 +61,11 @@ export const SESSION_FIELDS: Schema = {
   type: "object",
   properties: {
     external_id: {
-      ...text("Your own name for it. An open session of this name is gone on with.", 100),
+      ...text("Your own id of the session. If an open session has this id, it continues.", 100),
       pattern: PRINTABLE_PATTERN,
     },
     tags,
-    metadata: { type: "object", description: "What you want to know about it later." },
+    metadata: { type: "object", description: "Any JSON that you want to find on the run later." },
   },
 };
 

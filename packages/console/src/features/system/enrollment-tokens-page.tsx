@@ -1,8 +1,15 @@
-import type { CreatedEnrollmentToken, EnrollmentToken, WorkerGroup } from "@keelson/contract";
+import type { CreateEnrollmentToken, EnrollmentToken } from "@keelson/contract";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import {
+  adminCreateEnrollmentToken,
+  adminListEnrollmentTokens,
+  adminListWorkerGroups,
+  adminRevokeEnrollmentToken,
+} from "../../api/routes/admin-workers.ts";
 import { ConfirmButton } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
@@ -12,10 +19,8 @@ import { ShownOnce } from "../../ui/shown-once.tsx";
 import { Status } from "../../ui/status.tsx";
 import { ListTable, type Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
+import { SYSTEM_KEY, SystemPage } from "./system-page.tsx";
 import { useSystemList } from "./use-system-list.ts";
-
-const PATH = `${ADMIN}/enrollment-tokens`;
 
 const COLUMNS: readonly Column<EnrollmentToken>[] = [
   { heading: "Token", cell: ({ name }) => name },
@@ -29,7 +34,7 @@ const COLUMNS: readonly Column<EnrollmentToken>[] = [
 ];
 
 export function EnrollmentTokensPage(): ReactNode {
-  const list = useSystemList<EnrollmentToken>("enrollment-tokens");
+  const list = useSystemList(adminListEnrollmentTokens);
   return (
     <SystemPage title="Enrollment tokens" actions={<CreateToken />}>
       <ListTable
@@ -37,17 +42,19 @@ export function EnrollmentTokensPage(): ReactNode {
         columns={COLUMNS}
         rowKey={({ id }) => id}
         list={list}
-        empty={<Empty title="No enrollment tokens">By one an agent becomes a worker of a group.</Empty>}
+        empty={
+          <Empty title="No enrollment tokens">An enrollment token lets an agent join a worker group.</Empty>
+        }
       />
     </SystemPage>
   );
 }
 
 function CreateToken(): ReactNode {
-  const groups = useSystemList<WorkerGroup>("worker-groups", { limit: 200 });
+  const groups = useSystemList(adminListWorkerGroups, { limit: 200 });
   const create = useChange(
     SYSTEM_KEY,
-    (body: object) => send<CreatedEnrollmentToken>("POST", PATH, { body }),
+    (body: CreateEnrollmentToken) => send(adminCreateEnrollmentToken, { body }),
     { isShownInPlace: true },
   );
   const submit = async (values: FormValues): Promise<ReactNode> => {
@@ -56,7 +63,7 @@ function CreateToken(): ReactNode {
       worker_group_id: values.text("group"),
     });
     const use = `KEELSON_ENROLLMENT_TOKEN=${text} keelson agent`;
-    return <ShownOnce what="The enrollment token" text={text} use={use} />;
+    return <ShownOnce what="Enrollment token" text={text} use={use} />;
   };
   return (
     <FormDialog
@@ -78,7 +85,7 @@ function CreateToken(): ReactNode {
 }
 
 function RevokeToken({ token }: { token: EnrollmentToken }): ReactNode {
-  const revoke = useChange(SYSTEM_KEY, () => send("DELETE", `${PATH}/${token.id}`), {
+  const revoke = useChange(SYSTEM_KEY, () => send(at(adminRevokeEnrollmentToken, { id: token.id })), {
     done: `${token.name} is revoked.`,
     isShownInPlace: true,
   });
@@ -86,7 +93,7 @@ function RevokeToken({ token }: { token: EnrollmentToken }): ReactNode {
   return (
     <ConfirmButton
       title={`Revoke ${token.name}?`}
-      description="No agent can enroll by it any more. Workers that did so stay."
+      description="Agents can no longer enroll with this token. Enrolled workers stay."
       verb="Revoke"
       onConfirm={() => revoke.mutateAsync()}
     >

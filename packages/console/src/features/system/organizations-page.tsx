@@ -1,15 +1,16 @@
-import type { AdminOrganization } from "@keelson/contract";
+import type { AdminOrganization, CreateOrganization as CreateOrganizationBody } from "@keelson/contract";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
+import { adminCreateOrganization, adminListOrganizations } from "../../api/routes/admin-organizations.ts";
 import { Id } from "../../ui/copy-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { ListTable, type Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
+import { SYSTEM_KEY, SystemPage } from "./system-page.tsx";
 import { useSystemList } from "./use-system-list.ts";
 
 const COLUMNS: readonly Column<AdminOrganization>[] = [
@@ -21,7 +22,7 @@ const COLUMNS: readonly Column<AdminOrganization>[] = [
 ];
 
 export function OrganizationsPage(): ReactNode {
-  const list = useSystemList<AdminOrganization>("organizations");
+  const list = useSystemList(adminListOrganizations);
   return (
     <SystemPage title="Organizations" actions={<CreateOrganization />}>
       <ListTable
@@ -38,7 +39,7 @@ export function OrganizationsPage(): ReactNode {
 function CreateOrganization(): ReactNode {
   const create = useChange(
     SYSTEM_KEY,
-    (body: object) => send<AdminOrganization>("POST", `${ADMIN}/organizations`, { body }),
+    (body: CreateOrganizationBody) => send(adminCreateOrganization, { body }),
     { done: ({ name }) => `${name} is there.`, isShownInPlace: true },
   );
   return (
@@ -54,10 +55,10 @@ function CreateOrganization(): ReactNode {
     >
       <TextField label="Name" name="name" maxLength={128} autoComplete="off" required />
       <TextField
-        label="Mail address of its first owner"
+        label="Mail address of the first owner"
         name="owner"
         type="email"
-        hint="Someone without an account gets one, and signs in by a link to this address."
+        hint="If this person has no account, Keelson creates one and mails a sign-in link to this address."
         required
       />
     </FormDialog>

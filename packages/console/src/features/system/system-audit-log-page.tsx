@@ -2,24 +2,31 @@ import type { AuditVerification } from "@keelson/contract";
 import { useMutation } from "@tanstack/react-query";
 import { Download, ShieldCheck } from "lucide-react";
 import type { ReactNode } from "react";
-import { get } from "../../api/client.ts";
+import { get, hrefOf } from "../../api/client.ts";
+import {
+  adminExportAuditEvents,
+  adminListAuditEvents,
+  adminVerifyAuditEvents,
+} from "../../api/routes/admin-audit-log.ts";
 import { Button, buttonClass } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Card } from "../../ui/page.tsx";
 import { AuditLog } from "../audit-log/audit-log.tsx";
-import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
-
-const PATH = `${ADMIN}/audit-events`;
+import { SYSTEM_KEY, SystemPage } from "./system-page.tsx";
 
 /** The installation's own chain: what concerns no organization. */
 export function SystemAuditLogPage(): ReactNode {
-  const verify = useMutation({ mutationFn: () => get<AuditVerification>(`${PATH}/verify`) });
+  const verify = useMutation({ mutationFn: () => get(adminVerifyAuditEvents, {}) });
   return (
     <SystemPage
       title="Audit log"
       actions={
         <>
-          <a href={`${PATH}/export`} download="audit-events.jsonl" className={buttonClass()}>
+          <a
+            href={hrefOf(adminExportAuditEvents, {})}
+            download="audit-events.jsonl"
+            className={buttonClass()}
+          >
             <Download size={15} aria-hidden /> Export
           </a>
           <Button
@@ -34,7 +41,7 @@ export function SystemAuditLogPage(): ReactNode {
     >
       {verify.error !== null && <ErrorPanel error={verify.error} />}
       {verify.data !== undefined && <Verification verification={verify.data} />}
-      <AuditLog cacheKey={SYSTEM_KEY} path={PATH} scope={{}} />
+      <AuditLog cacheKey={SYSTEM_KEY} route={adminListAuditEvents} scope={{}} />
     </SystemPage>
   );
 }
@@ -46,7 +53,7 @@ function Verification({ verification }: { verification: AuditVerification }): Re
       <p role="status">
         {valid
           ? `${events.toLocaleString()} events are as they were written, in their order.`
-          : `Event ${fault?.sequence ?? "?"} is not as it should be: ${fault?.message ?? ""}`}
+          : `Event ${fault?.sequence ?? "?"} is invalid: ${fault?.message ?? ""}`}
       </p>
     </Card>
   );

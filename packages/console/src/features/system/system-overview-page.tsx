@@ -2,19 +2,20 @@ import type { System } from "@keelson/contract";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { get } from "../../api/client.ts";
+import { adminGetSystem } from "../../api/routes/admin-system.ts";
 import { Async } from "../../ui/async.tsx";
 import { describeBytes } from "../../ui/describe-bytes.ts";
 import { Card, Facts, Section } from "../../ui/page.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
+import { SYSTEM_KEY, SystemPage } from "./system-page.tsx";
 
 const REFETCH_MS = 10_000;
 
 export function SystemOverviewPage(): ReactNode {
   const system = useQuery({
     queryKey: [...SYSTEM_KEY, "system"],
-    queryFn: ({ signal }) => get<System>(`${ADMIN}/system`, {}, signal),
+    queryFn: ({ signal }) => get(adminGetSystem, {}, signal),
     refetchInterval: REFETCH_MS,
   });
   return (
@@ -40,7 +41,7 @@ function Overview({ system }: { system: System }): ReactNode {
             ["fsync", database.fsync],
             ["Full page writes", database.full_page_writes],
             ["Synchronous commit", database.synchronous_commit],
-            ["Connections at most", database.max_connections],
+            ["Connection limit", database.max_connections],
             ["Bundles", `${blobs.bundles.count}, ${describeBytes(blobs.bundles.size_bytes)}`],
             ["Workspace blobs", `${blobs.workspaces.count}, ${describeBytes(blobs.workspaces.size_bytes)}`],
           ]}
@@ -48,7 +49,7 @@ function Overview({ system }: { system: System }): ReactNode {
       </Card>
       <Section title="Largest tables">
         <Table
-          label="Tables by their size"
+          label="Tables by size"
           columns={[
             { heading: "Table", cell: ({ name }) => <code className="font-mono text-xs">{name}</code> },
             { heading: "Rows, about", isNumber: true, cell: ({ rows }) => rows.toLocaleString() },
@@ -58,19 +59,19 @@ function Overview({ system }: { system: System }): ReactNode {
           rowKey={({ name }) => name}
         />
       </Section>
-      <Section title="How long what has ended is kept">
+      <Section title="Retention">
         <Card>
           <Facts
             rows={Object.entries(system.retention).map(([kind, age]) => [
               kind.replaceAll("_", " "),
-              age ?? "for ever",
+              age ?? "forever",
             ])}
           />
         </Card>
       </Section>
       <Section title="Migrations">
         <Table
-          label="Migrations by their time"
+          label="Migrations, newest first"
           columns={[
             { heading: "Migration", cell: ({ name }) => <code className="font-mono text-xs">{name}</code> },
             { heading: "Applied", cell: ({ applied_at }) => <Time at={applied_at} /> },

@@ -5,7 +5,6 @@ import { SubNavigation } from "../../ui/sub-navigation.tsx";
 
 /** What is read of the installation, to be read again when it changed. */
 export const SYSTEM_KEY = ["s"] as const;
-export const ADMIN = "/admin/api/v1";
 
 /** A page of the installation, with the way to its others. */
 export function SystemPage({
@@ -18,7 +17,7 @@ export function SystemPage({
   children: ReactNode;
 }): ReactNode {
   return (
-    <Page title={title} subtitle="The whole installation, for its admins." actions={actions}>
+    <Page title={title} subtitle="State of the whole installation, for admins." actions={actions}>
       <SubNavigation label="System" base="/system" pages={SYSTEM_PAGES} />
       {children}
     </Page>

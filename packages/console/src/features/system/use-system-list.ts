@@ -1,7 +1,10 @@
+import type { ListRoute } from "../../api/client.ts";
+import type { QueryOf, RowOf } from "../../api/route.ts";
 import { useRows, type List, type ListOptions } from "../../api/use-rows.ts";
-import { ADMIN, SYSTEM_KEY } from "./system-page.tsx";
+import { SYSTEM_KEY } from "./system-page.tsx";
 
-/** A list of the installation: `useSystemList<Worker>("workers")`. */
-export function useSystemList<Row>(resource: string, options: ListOptions = {}): List<Row> {
-  return useRows<Row>(SYSTEM_KEY, `${ADMIN}/${resource}`, resource.replaceAll("-", "_"), {}, options);
-}
+/** A list of the installation: `useSystemList(adminListWorkers)`. */
+export const useSystemList = <R extends ListRoute>(
+  route: R,
+  { query, ...options }: ListOptions & { query?: QueryOf<R> } = {},
+): List<RowOf<R>> => useRows(SYSTEM_KEY, route, query ?? ({} as QueryOf<R>), options);

@@ -3,6 +3,8 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { adminListUsers, adminUpdateUser } from "../../api/routes/admin-users.ts";
 import { useUser } from "../../app/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/dialog.tsx";
@@ -12,7 +14,7 @@ import { formValues } from "../../ui/form-values.ts";
 import { Status } from "../../ui/status.tsx";
 import { ListTable, type Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
+import { SYSTEM_KEY, SystemPage } from "./system-page.tsx";
 import { useSystemList } from "./use-system-list.ts";
 
 const COLUMNS: readonly Column<AdminUser>[] = [
@@ -30,7 +32,7 @@ const COLUMNS: readonly Column<AdminUser>[] = [
 export function UsersPage(): ReactNode {
   const { email } = useSearch({ from: "/signed-in/system/users" });
   const navigate = useNavigate({ from: "/system/users" });
-  const list = useSystemList<AdminUser>("users", email === undefined ? {} : { query: { email } });
+  const list = useSystemList(adminListUsers, email === undefined ? {} : { query: { email } });
   return (
     <SystemPage title="Users">
       <form
@@ -54,7 +56,7 @@ export function UsersPage(): ReactNode {
         columns={COLUMNS}
         rowKey={({ id }) => id}
         list={list}
-        empty={<Empty title="Nobody has this mail address" />}
+        empty={<Empty title="No user has this mail address" />}
       />
     </SystemPage>
   );
@@ -65,7 +67,7 @@ function UserActions({ user }: { user: AdminUser }): ReactNode {
   const change = useChange(
     SYSTEM_KEY,
     (body: { suspended?: boolean; is_admin?: boolean }) =>
-      send<AdminUser>("PATCH", `${ADMIN}/users/${user.id}`, { body }),
+      send(at(adminUpdateUser, { id: user.id }), { body }),
     { done: `${user.email} is changed.`, isShownInPlace: true },
   );
   if (user.id === self.id) return <span className="text-quiet">you</span>;
@@ -73,11 +75,11 @@ function UserActions({ user }: { user: AdminUser }): ReactNode {
   return (
     <div className="flex gap-2">
       <ConfirmButton
-        title={isSuspended ? `Let ${user.email} in again?` : `Suspend ${user.email}?`}
+        title={isSuspended ? `Restore access for ${user.email}?` : `Suspend ${user.email}?`}
         description={
           isSuspended
-            ? "They can sign in again."
-            : "Their sessions are refused and they cannot sign in, until you let them in again."
+            ? "This person can sign in again."
+            : "Keelson ends this person's sessions and refuses new sign-ins until you restore access."
         }
         verb={isSuspended ? "Let in" : "Suspend"}
         onConfirm={() => change.mutateAsync({ suspended: !isSuspended })}

@@ -1,24 +1,23 @@
-import type { WorkerGroup } from "@keelson/contract";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useChange } from "../../api/use-action.ts";
+import { adminCreateWorkerGroup, adminListWorkerGroups } from "../../api/routes/admin-workers.ts";
 import { Id } from "../../ui/copy-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { ADMIN, SYSTEM_KEY, SystemPage } from "./system-page.tsx";
+import { SYSTEM_KEY, SystemPage } from "./system-page.tsx";
 import { useSystemList } from "./use-system-list.ts";
 
 export function WorkerGroupsPage(): ReactNode {
-  const list = useSystemList<WorkerGroup>("worker-groups");
-  const create = useChange(
-    SYSTEM_KEY,
-    (name: string) => send<WorkerGroup>("POST", `${ADMIN}/worker-groups`, { body: { name } }),
-    { done: ({ name }) => `${name} is there.`, isShownInPlace: true },
-  );
+  const list = useSystemList(adminListWorkerGroups);
+  const create = useChange(SYSTEM_KEY, (name: string) => send(adminCreateWorkerGroup, { body: { name } }), {
+    done: ({ name }) => `${name} is there.`,
+    isShownInPlace: true,
+  });
   return (
     <SystemPage
       title="Worker groups"
@@ -28,7 +27,7 @@ export function WorkerGroupsPage(): ReactNode {
           icon={<Plus size={15} aria-hidden />}
           kind="primary"
           title="Create a worker group"
-          description="Workers of a group run the environments that belong to it, and no others."
+          description="Workers of a group run only the environments that belong to the group."
           verb="Create"
           onSubmit={async (values) => void (await create.mutateAsync(values.text("name")))}
         >

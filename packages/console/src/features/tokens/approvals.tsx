@@ -1,7 +1,10 @@
-import type { Run, Session, Token } from "@keelson/contract";
+import type { Session, Token } from "@keelson/contract";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { getRun } from "../../api/routes/runs.ts";
+import { getToken, listTokens } from "../../api/routes/tokens.ts";
 import { CompleteToken } from "./complete-token.tsx";
 import { Overtaken } from "./outcome.tsx";
 import { Countdown, purposeText } from "./token-parts.tsx";
@@ -12,14 +15,14 @@ const MAX_SHOWN = 5;
 export function Approvals({ session }: { session: Session }): ReactNode {
   const { current_run_id: runId } = session;
   const [overtaken, setOvertaken] = useState<Token | null>(null);
-  const run = useItem<Run>(`/api/runs/${encodeURIComponent(runId)}`, { refetchMs: 2000 });
-  const made = useItem<{ tokens: Token[] }>("/api/tokens", {
+  const run = useItem(at(getRun, { id: runId }), { refetchMs: 2000 });
+  const made = useItem(listTokens, {
     query: { status: "pending", run_id: runId, order: "oldest", limit: MAX_SHOWN },
     refetchMs: 2000,
   });
   const awaitedId = run.data?.pending_wait?.token_id ?? null;
   const isMadeHere = made.data?.tokens.some(({ id }) => id === awaitedId) === true;
-  const awaited = useItem<Token>(`/api/tokens/${encodeURIComponent(awaitedId ?? "")}`, {
+  const awaited = useItem(at(getToken, { id: awaitedId ?? "" }), {
     enabled: awaitedId !== null && made.data !== undefined && !isMadeHere,
   });
   const elsewhere = awaited.data?.status === "pending" && awaited.data.id === awaitedId ? [awaited.data] : [];

@@ -1,10 +1,12 @@
 import type { Token, TokenCompletion } from "@keelson/contract";
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import type { UseMutationResult } from "@tanstack/react-query";
 import { Check, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { get, send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at, type BodyOf } from "../../api/route.ts";
+import { completeToken, getToken } from "../../api/routes/tokens.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { completionForm } from "./completion-form.ts";
@@ -15,16 +17,17 @@ export type Completing = UseMutationResult<Completed>;
 
 /** A refusal that says the token has ended otherwise. */
 const isOvertaken = (error: unknown): boolean =>
-  error instanceof KeelsonError &&
+  error instanceof ApiError &&
   ["token_completion_conflict", "token_cancelled", "token_expired"].includes(error.code);
 
 /** Completing has one effect, so that a lost answer is asked for again. */
-async function complete(path: string, body: Record<string, unknown>): Promise<TokenCompletion> {
+async function complete(id: string, body: BodyOf<typeof completeToken>): Promise<TokenCompletion> {
+  const route = at(completeToken, { id });
   try {
-    return await send<TokenCompletion>("POST", `${path}/complete`, { body });
+    return await send(route, { body });
   } catch (error) {
-    if (!(error instanceof KeelsonError) || !error.outcomeUnknown) throw error;
-    return send<TokenCompletion>("POST", `${path}/complete`, { body });
+    if (!(error instanceof ApiError) || !error.outcomeUnknown) throw error;
+    return send(route, { body });
   }
 }
 
@@ -39,14 +42,14 @@ export function CompleteToken({
   isBrief?: boolean;
   onOvertaken: (token: Token) => void;
 }): ReactNode {
-  const path = `/api/tokens/${encodeURIComponent(token.id)}`;
+  const { id } = token;
   const completing: Completing = useAction<unknown, Completed>(
     async (place, data) => {
       try {
-        return { completion: await complete(path, { ...place, data }) };
+        return { completion: await complete(id, { ...place, data }) };
       } catch (error) {
         if (!isOvertaken(error)) throw error;
-        return { overtakenBy: await get<Token>(path, place) };
+        return { overtakenBy: await get(at(getToken, { id }), place) };
       }
     },
     {
@@ -64,7 +67,7 @@ export function CompleteToken({
       {form.kind === "json" && <JsonForm completing={completing} />}
       {form.kind !== "json" && !isBrief && (
         <details>
-          <summary className="text-xs text-quiet">Complete with other JSON</summary>
+          <summary className="text-xs text-quiet">Complete with custom JSON</summary>
           <div className="mt-2">
             <JsonForm completing={completing} />
           </div>

@@ -64,6 +64,8 @@ export function describeCompleter(by: Token["completed_by"], userId: string): st
       return by.id === userId ? "you" : `user ${by.id ?? ""}`.trim();
     case "api_key":
       return `API key ${by.id ?? ""}`.trim();
+    case "run":
+      return `run ${by.id ?? ""}`.trim();
     case "public":
       return "a browser with the token's public access token";
     case "callback":

@@ -23,7 +23,7 @@ export function JsonForm({ completing }: { completing: Completing }): ReactNode 
         <JsonEditor
           draft={draft}
           label="Data"
-          help="Any JSON; empty is null. Whoever waits for the token receives it."
+          help="Any JSON. Empty means null. The waiting run receives this value."
           {...shared}
         />
       )}

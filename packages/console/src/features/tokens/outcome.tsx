@@ -7,7 +7,7 @@ import { JsonView } from "../../ui/json-view.tsx";
 import { Time } from "../../ui/time.tsx";
 import { describeCompleter } from "./completion-form.ts";
 
-/** What became of a token. */
+/** The outcome of a token. */
 export function Outcome({ token }: { token: Token }): ReactNode {
   const user = useUser();
   switch (token.status) {

@@ -4,6 +4,8 @@ import { useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { cancelToken, getToken } from "../../api/routes/tokens.ts";
 import { Loading } from "../../ui/async.tsx";
 import { Id } from "../../ui/copy-button.tsx";
 import { ConfirmButton } from "../../ui/dialog.tsx";
@@ -19,7 +21,7 @@ import { Countdown, purposeText, Waiter } from "./token-parts.tsx";
 
 export function TokenPage(): ReactNode {
   const { tokenId } = useParams({ from: "/signed-in/e/$environmentId/tokens/$tokenId" });
-  const { data, error, refetch } = useItem<Token>(`/api/tokens/${encodeURIComponent(tokenId)}`, {
+  const { data, error, refetch } = useItem(at(getToken, { id: tokenId }), {
     refetchMs: 2000,
   });
   if (data === undefined)
@@ -65,7 +67,7 @@ function TokenView({ token }: { token: Token }): ReactNode {
           <JsonView value={token.metadata} label="the metadata" />
         </Section>
       )}
-      <Section title="Other ways to complete it">
+      <Section title="Other ways to complete this token">
         <p className="max-w-3xl text-quiet">
           The token has a public access token for a browser and a callback URL (
           <code className="font-mono text-xs break-all">
@@ -80,14 +82,14 @@ function TokenView({ token }: { token: Token }): ReactNode {
 }
 
 function CancelToken({ token }: { token: Token }): ReactNode {
-  const cancel = useAction(
-    (place) => send("POST", `/api/tokens/${encodeURIComponent(token.id)}/cancel`, { body: place }),
-    { done: "The token is cancelled.", isShownInPlace: true },
-  );
+  const cancel = useAction((place) => send(at(cancelToken, { id: token.id }), { body: place }), {
+    done: "Token cancelled.",
+    isShownInPlace: true,
+  });
   return (
     <ConfirmButton
       title="Cancel this token?"
-      description="Nobody can complete it any more. Whoever waits for it is told that it was cancelled."
+      description="Nobody can complete a cancelled token. The run that waits for it is told that it was cancelled."
       verb="Cancel the token"
       onConfirm={() => cancel.mutateAsync()}
     >

@@ -1,8 +1,10 @@
-import type { Run, Token } from "@keelson/contract";
+import type { Token } from "@keelson/contract";
 import { Link, useParams } from "@tanstack/react-router";
 import { Hourglass } from "lucide-react";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
+import { at } from "../../api/route.ts";
+import { getRun } from "../../api/routes/runs.ts";
 import { pageAddress } from "../../app/navigation.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { describeAge } from "../../ui/describe-time.ts";
@@ -31,10 +33,10 @@ export function Countdown({ at }: { at: string }): ReactNode {
 /** The run that made the token and waits for it, with its task and its session. */
 export function Waiter({ token }: { token: Token }): ReactNode {
   const { environmentId } = useParams({ from: "/signed-in/e/$environmentId" });
-  const { data: run } = useItem<Run>(`/api/runs/${encodeURIComponent(token.run_id ?? "")}`, {
+  const { data: run } = useItem(at(getRun, { id: token.run_id ?? "" }), {
     enabled: token.run_id !== null,
   });
-  if (token.run_id === null) return <span>Made by an API call</span>;
+  if (token.run_id === null) return <span>Created through the API</span>;
   const link = "text-accent hover:underline";
   return (
     <span className="inline-flex flex-wrap gap-x-2">

@@ -2,6 +2,7 @@ import type { Token } from "@keelson/contract";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { useList, type List } from "../../api/use-list.ts";
+import { listTokens } from "../../api/routes/tokens.ts";
 import { definedFields } from "../../app/search-text.ts";
 import { Loading } from "../../ui/async.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -22,13 +23,13 @@ export function TokensPage(): ReactNode {
   const [overtaken, setOvertaken] = useState<Token | null>(null);
   const { status = "pending", tag, run_id } = search;
   const order = search.order ?? (status === "pending" ? "oldest" : "newest");
-  const list = useList<Token>("/api/tokens", "tokens", {
+  const list = useList(listTokens, {
     query: { status: status === "all" ? undefined : status, order, tag, run_id },
     refetchMs: 2000,
     limit: 25,
   });
   return (
-    <Page title="Tokens" subtitle="What waits for somebody's decision, or for an answer from elsewhere.">
+    <Page title="Tokens" subtitle="A token lets a run wait for a person or another system.">
       <div role="search" aria-label="Filters" className="flex flex-wrap gap-2">
         <FilterSelect
           label="Status"
@@ -53,9 +54,9 @@ export function TokensPage(): ReactNode {
         onOvertaken={setOvertaken}
         empty={
           tag !== undefined || run_id !== undefined || status !== "pending" ? (
-            <Empty title="No token is like that">Change the filters to see others.</Empty>
+            <Empty title="No tokens match these filters">Change the filters to see more.</Empty>
           ) : (
-            <Empty title="Nothing waits for you" command="keelson token create --tag approval">
+            <Empty title="Nothing is waiting for you" command="keelson token create --tag approval">
               A run that asks for a decision makes a token and waits. It is shown here until somebody
               completes it.{" "}
               <Link

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
+import { createWorkspace } from "../../api/routes/workspaces.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
@@ -30,7 +31,7 @@ export function CreateWorkspace({
   const navigate = useNavigate();
   const [fields, setFields] = useState<Fields>({ sandbox: "", externalId: "", tags: "", fromVersionId });
   const create = useAction<Fields, Workspace>(
-    (place, input) => send("POST", "/api/workspaces", { body: { ...place, ...toBody(input) } }),
+    (place, input) => send(createWorkspace, { body: { ...place, ...toBody(input) } }),
     {
       isShownInPlace: true,
       onDone: ({ id, environment_id: environmentId }) =>
@@ -51,8 +52,8 @@ export function CreateWorkspace({
       title={isFork ? "Fork into a new workspace" : "New workspace"}
       description={
         isFork
-          ? "It begins with the files of the version. Neither changes the other afterwards."
-          : "It begins with what its sandbox's setup makes, or empty. It is on no machine before something needs it."
+          ? "The new workspace starts with the files of this version. Later changes do not affect the other workspace."
+          : "The workspace starts with the files that the sandbox's setup creates, or empty. A worker gets it when a command or run needs it."
       }
       isOpen
       onClose={onClose}
@@ -66,16 +67,14 @@ export function CreateWorkspace({
       >
         <TextField
           label="Sandbox"
-          hint={
-            isFork ? "Empty: that of the forked workspace." : "Of the current deployment. Empty: default."
-          }
+          hint={isFork ? "Leave empty for the sandbox of the source." : "Leave empty for the default."}
           {...field("sandbox")}
         />
-        <TextField label="External id" hint="What your own system calls it." {...field("externalId")} />
+        <TextField label="External id" hint="The id that your own system uses." {...field("externalId")} />
         <TextField label="Tags" hint="Separated by spaces." {...field("tags")} />
         <TextField
           label="Fork of version"
-          hint="A version of any workspace here, wsv_…"
+          hint="A version of any workspace in this environment: wsv_…"
           {...field("fromVersionId")}
         />
         {create.error !== null && <ErrorPanel error={create.error} />}

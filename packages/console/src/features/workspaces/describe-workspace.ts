@@ -11,7 +11,7 @@ const CAUSES: Record<WorkspaceVersion["cause"]["kind"], string> = {
   pty: "Terminal",
   run: "Run",
   stop: "Stopped",
-  write: "Written by a caller",
+  write: "Written through the API",
 };
 
 /** What made a version, in a word or two. */

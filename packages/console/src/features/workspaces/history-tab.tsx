@@ -5,6 +5,8 @@ import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { restoreWorkspaceVersion } from "../../api/routes/workspaces.ts";
 import { Loading } from "../../ui/async.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -15,7 +17,8 @@ import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { causeName } from "./describe-workspace.ts";
 import { useWorkspaceSearch } from "./use-workspace-search.ts";
-import { isOnMachine, useVersions, versionPath } from "./workspace-data.ts";
+import { isOnMachine, useVersions } from "./workspace-data.ts";
+import { countOf } from "../../ui/count-of.ts";
 
 /** The versions as a line, the current one first: what made each, and what can be done with it. */
 export function HistoryTab({ workspace }: { workspace: Workspace }): ReactNode {
@@ -59,7 +62,7 @@ function VersionItem({ version, workspace }: { version: WorkspaceVersion; worksp
         </p>
         <p className="flex flex-wrap items-center gap-x-3 text-sm text-quiet">
           <Id value={version.id} />
-          {describeBytes(version.size_bytes)} in {version.file_count.toLocaleString("en")} files
+          {describeBytes(version.size_bytes)} in {countOf(version.file_count, "file")}
         </p>
       </div>
       <VersionActions version={version} workspace={workspace} isCurrent={isCurrent} />
@@ -144,7 +147,10 @@ function VersionActions({
 
 function Restore({ version, workspace }: { version: WorkspaceVersion; workspace: Workspace }): ReactNode {
   const restore = useAction(
-    (place) => send("POST", versionPath(workspace.id, version.id, "/restore"), { body: place }),
+    (place) =>
+      send(at(restoreWorkspaceVersion, { workspace_id: workspace.id, version_id: version.id }), {
+        body: place,
+      }),
     { isShownInPlace: true, done: `The files of #${version.number} are the current ones.` },
   );
   return (
@@ -153,8 +159,8 @@ function Restore({ version, workspace }: { version: WorkspaceVersion; workspace:
       title={`Restore version #${version.number}`}
       description={
         isOnMachine(workspace)
-          ? "The workspace is on a machine: stop it first, or this is refused."
-          : "Its files become the current ones, as a new version. Nothing of the history is lost."
+          ? "The workspace is live. Stop it first."
+          : "Restoring creates a new version with these files. The history stays."
       }
       verb="Restore"
       onConfirm={() => restore.mutateAsync()}

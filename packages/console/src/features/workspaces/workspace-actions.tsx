@@ -4,20 +4,22 @@ import { Play, Square, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
+import { at } from "../../api/route.ts";
+import { deleteWorkspace, materializeWorkspace, stopWorkspace } from "../../api/routes/workspaces.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmButton } from "../../ui/dialog.tsx";
 import { workspaceName } from "./describe-workspace.ts";
-import { isOnMachine, workspacePath } from "./workspace-data.ts";
+import { isOnMachine } from "./workspace-data.ts";
 
 /** Puts it on a machine, takes it off, deletes it. */
 export function WorkspaceActions({ workspace }: { workspace: Workspace }): ReactNode {
-  const { id } = workspace;
+  const params = { workspace_id: workspace.id };
   const navigate = useNavigate();
-  const start = useAction((place) => send("POST", workspacePath(id, "/materialize"), { body: place }));
-  const stop = useAction((place) => send("POST", workspacePath(id, "/stop"), { body: place }));
-  const remove = useAction((place) => send("DELETE", workspacePath(id), { query: place }), {
+  const start = useAction((place) => send(at(materializeWorkspace, params), { body: place }));
+  const stop = useAction((place) => send(at(stopWorkspace, params), { body: place }));
+  const remove = useAction((place) => send(at(deleteWorkspace, params), { query: place }), {
     isShownInPlace: true,
-    done: "The workspace is deleted.",
+    done: "Workspace deleted.",
     onDone: () =>
       void navigate({
         to: "/e/$environmentId/workspaces",
@@ -28,11 +30,11 @@ export function WorkspaceActions({ workspace }: { workspace: Workspace }): React
   if (workspace.status !== "active") return null;
   return (
     <>
-      {isOnMachine(workspace) ? (
+      {workspace.materialization?.status === "uncommitted" ? null : isOnMachine(workspace) ? (
         <Button
           icon={<Square size={14} aria-hidden />}
           isBusy={stop.isPending || workspace.materialization?.status === "stopping"}
-          title="Ends what runs in it and commits what changed"
+          title="Ends all commands and terminals and commits the changes"
           onClick={() => stop.mutate()}
         >
           Stop and commit
@@ -41,7 +43,7 @@ export function WorkspaceActions({ workspace }: { workspace: Workspace }): React
         <Button
           icon={<Play size={14} aria-hidden />}
           isBusy={start.isPending}
-          title="Puts it on a machine; commands and terminals do so by themselves"
+          title="Starts the workspace on a worker. Commands and terminals also start it"
           onClick={() => start.mutate()}
         >
           Start
@@ -50,7 +52,7 @@ export function WorkspaceActions({ workspace }: { workspace: Workspace }): React
       <ConfirmButton
         icon={<Trash2 size={14} aria-hidden />}
         title="Delete the workspace"
-        description="Ends what runs in it and deletes all its versions. This cannot be undone. Forks keep their files."
+        description="This ends all commands and terminals and deletes all versions. Forks keep their files. You cannot undo this."
         name={workspaceName(workspace)}
         verb="Delete"
         onConfirm={() => remove.mutateAsync()}

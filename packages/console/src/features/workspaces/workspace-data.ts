@@ -5,15 +5,11 @@ import { get } from "../../api/client.ts";
 import { usePlace } from "../../api/place.ts";
 import { useItem } from "../../api/use-item.ts";
 import { useList, type List } from "../../api/use-list.ts";
-
-export const workspacePath = (id: string, rest = ""): string =>
-  `/api/workspaces/${encodeURIComponent(id)}${rest}`;
-
-export const versionPath = (workspaceId: string, versionId: string, rest = ""): string =>
-  workspacePath(workspaceId, `/versions/${encodeURIComponent(versionId)}${rest}`);
+import { at } from "../../api/route.ts";
+import { getWorkspace, getWorkspaceVersion, listWorkspaceVersions } from "../../api/routes/workspaces.ts";
 
 export const useWorkspace = (id: string): UseQueryResult<Workspace> =>
-  useItem<Workspace>(workspacePath(id), { refetchMs: 2000 });
+  useItem(at(getWorkspace, { workspace_id: id }), { refetchMs: 2000 });
 
 /** Of what never changes, such as what is in a version: kept, and not read again when something else was done. */
 export const immutableKey = (environmentId: string, ...parts: unknown[]): unknown[] => [
@@ -24,17 +20,17 @@ export const immutableKey = (environmentId: string, ...parts: unknown[]): unknow
 
 export function useVersion(workspaceId: string, versionId: string): UseQueryResult<WorkspaceVersion> {
   const place = usePlace();
-  const path = versionPath(workspaceId, versionId);
+  const route = at(getWorkspaceVersion, { workspace_id: workspaceId, version_id: versionId });
   return useQuery<WorkspaceVersion>({
-    queryKey: immutableKey(place.environment_id, path),
-    queryFn: ({ signal }) => get<WorkspaceVersion>(path, place, signal),
+    queryKey: immutableKey(place.environment_id, route.path),
+    queryFn: ({ signal }) => get(route, place, signal),
     staleTime: "static",
   });
 }
 
 /** Newest first; read again when another version has become the current one. */
 export function useVersions({ id, current_version_id: current }: Workspace): List<WorkspaceVersion> {
-  const list = useList<WorkspaceVersion>(workspacePath(id, "/versions"), "versions", { limit: 200 });
+  const list = useList(at(listWorkspaceVersions, { workspace_id: id }), { limit: 200 });
   const { refetch, isPending } = list;
   const isKnown = list.rows.some((version) => version.id === current);
   useEffect(() => {

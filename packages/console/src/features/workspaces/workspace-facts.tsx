@@ -8,7 +8,9 @@ import { Status } from "../../ui/status.tsx";
 import { Time } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { liveState } from "./describe-workspace.ts";
+import { Uncommitted } from "./uncommitted.tsx";
 import { useVersion } from "./workspace-data.ts";
+import { countOf } from "../../ui/count-of.ts";
 
 /** How it is now, in a line or two. */
 export function WorkspaceFacts({ workspace }: { workspace: Workspace }): ReactNode {
@@ -18,7 +20,9 @@ export function WorkspaceFacts({ workspace }: { workspace: Workspace }): ReactNo
     <div className="flex flex-col gap-2 text-sm">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <Status value={liveState(workspace)} />
-        {materialization?.dirty === true && <Badge tone="warn">Uncommitted changes</Badge>}
+        {materialization?.dirty === true && materialization.status !== "uncommitted" && (
+          <Badge tone="warn">Uncommitted changes</Badge>
+        )}
         <Id value={workspace.id} />
         <span className="text-quiet">
           Sandbox <span className="text-text">{workspace.sandbox}</span>
@@ -26,7 +30,7 @@ export function WorkspaceFacts({ workspace }: { workspace: Workspace }): ReactNo
         {version !== undefined && (
           <span className="text-quiet">
             Version <span className="text-text">#{version.number}</span>, {describeBytes(version.size_bytes)}{" "}
-            in {version.file_count.toLocaleString("en")} files
+            in {countOf(version.file_count, "file")}
           </span>
         )}
         {materialization !== null && materialization.status === "live" && (
@@ -50,14 +54,15 @@ export function WorkspaceFacts({ workspace }: { workspace: Workspace }): ReactNo
           </div>
         </details>
       )}
-      {reason !== null && (
+      <Uncommitted workspace={workspace} />
+      {reason !== null && reason.kind !== "uncommitted" && (
         <p role="status" className="rounded-md bg-warn-ground px-3 py-2 text-warn">
-          Waiting for a machine: {reason.message}
+          Waiting for a worker: {reason.message}
         </p>
       )}
       {materialization?.status === "failed" && materialization.error !== null && (
         <p role="alert" className="rounded-md bg-bad-ground px-3 py-2 break-words text-bad">
-          It could not be kept on a machine: {visibleText(materialization.error.message)}
+          The worker failed: {visibleText(materialization.error.message)}
         </p>
       )}
     </div>

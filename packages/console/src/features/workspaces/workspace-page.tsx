@@ -56,17 +56,17 @@ function WorkspaceParts({ workspace }: { workspace: Workspace }): ReactNode {
     return (
       <Empty
         title={
-          workspace.status === "deleted" ? "This workspace was deleted" : "This workspace is being deleted"
+          workspace.status === "deleted" ? "This workspace was deleted" : "Keelson is deleting this workspace"
         }
       >
-        Its versions are gone. Workspaces that were forked from it keep their files.
+        The versions of this workspace are deleted. Forked workspaces keep their files.
       </Empty>
     );
   return (
     <>
       <WorkspaceFacts workspace={workspace} />
       <Tabs
-        label="Parts of the workspace"
+        label="Workspace sections"
         value={tab}
         onChange={(id) => change({ tab: id as WorkspaceTab })}
         tabs={WORKSPACE_TABS.map((id) => {

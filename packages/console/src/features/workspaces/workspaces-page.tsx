@@ -4,6 +4,7 @@ import { Plus } from "lucide-react";
 import { lazy, Suspense, type ReactNode } from "react";
 import { usePlace } from "../../api/place.ts";
 import { useList } from "../../api/use-list.ts";
+import { listWorkspaces } from "../../api/routes/workspaces.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { describeBytes } from "../../ui/describe-bytes.ts";
@@ -54,7 +55,7 @@ export function WorkspacesPage(): ReactNode {
   const navigate = route.useNavigate();
   const { create, sandbox, tag } = search;
   const query = { ...(sandbox !== undefined && { sandbox }), ...(tag !== undefined && { tag: [tag] }) };
-  const list = useList<Workspace>("/api/workspaces", "workspaces", { query, refetchMs: 2000 });
+  const list = useList(listWorkspaces, { query, refetchMs: 2000 });
   const show = (next: ListSearch): void => void navigate({ search: next, resetScroll: false });
   const open = (): void => show({ ...search, create: "new" });
   const isFiltered = sandbox !== undefined || tag !== undefined;
@@ -76,7 +77,7 @@ export function WorkspacesPage(): ReactNode {
         empty={
           isFiltered ? (
             <Empty
-              title="No workspace is like that"
+              title="No workspaces match these filters"
               action={<Button onClick={() => show({})}>Show all</Button>}
             />
           ) : (
@@ -124,6 +125,11 @@ function WorkspaceLink({ workspace }: { workspace: Workspace }): ReactNode {
 const LiveState = ({ workspace }: { workspace: Workspace }): ReactNode => (
   <span title={workspace.status_reason?.message}>
     <Status value={liveState(workspace)} />
+    {workspace.materialization?.status === "uncommitted" && (
+      <span className="mt-1 line-clamp-2 max-w-80 min-w-40 text-xs break-words whitespace-normal text-warn">
+        {visibleText(workspace.materialization.error?.message ?? "")}
+      </span>
+    )}
   </span>
 );
 

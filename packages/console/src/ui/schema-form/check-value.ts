@@ -94,7 +94,7 @@ function checkList(schema: Schema, value: readonly unknown[], path: string, inne
   if (most !== null && value.length > most)
     issues.push({ path, message: `must have at most ${most} ${most === 1 ? "item" : "items"}` });
   if (schema["uniqueItems"] === true && new Set(value.map(canonical)).size < value.length)
-    issues.push({ path, message: "must not have an item twice" });
+    issues.push({ path, message: "must not contain duplicates" });
   const prefix = listOf(schema, "prefixItems");
   const rest = schema["items"];
   value.forEach((item, index) => {
@@ -125,7 +125,7 @@ function checkObject(schema: Schema, value: Schema, path: string, inner: Inner):
     const at = `${path}.${name}`;
     if (part !== undefined) issues.push(...inner(part, value[name], at));
     else if (Object.hasOwn(schema, "patternProperties")) continue;
-    else if (others === false) issues.push({ path: at, message: "is not in the declared schema; remove it" });
+    else if (others === false) issues.push({ path: at, message: "is not in the declared schema. Remove it" });
     else if (isObject(others)) issues.push(...inner(others, value[name], at));
   }
   return issues;
@@ -143,7 +143,7 @@ function checkVariants(
     if (found.length === 0 || all.made > MAX_CHECKS) return [];
     const fitting = found.filter((issues) => issues.length === 0).length;
     if (fitting === 1 || (fitting > 1 && keyword === "anyOf")) return [];
-    if (fitting > 1) return [{ path, message: "fits more than one of the choices" }];
+    if (fitting > 1) return [{ path, message: "matches more than one choice" }];
     return found[closestOf(found, path)] ?? [];
   });
 }

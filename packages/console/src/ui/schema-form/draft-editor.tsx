@@ -83,7 +83,7 @@ export function JsonEditor({
   draft: { name, value, setValue, issues },
   refused,
   label = `${name} as JSON`,
-  help = "Nothing at all is left out.",
+  help = "Shows every field.",
 }: EditorProps & { label?: string; help?: string }): ReactNode {
   const [text, setText] = useState(() => textOfJson(value));
   const amiss = value instanceof Unparsed ? value.message : null;
@@ -93,7 +93,7 @@ export function JsonEditor({
       label={label}
       hint={
         amiss === null && hint !== undefined
-          ? visibleText(`It does not seem to fit: ${hint.path} ${hint.message}.`)
+          ? visibleText(`This may not match the schema: ${hint.path} ${hint.message}.`)
           : help
       }
       error={amiss ?? refused.get(name)}

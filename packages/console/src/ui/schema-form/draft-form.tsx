@@ -1,4 +1,4 @@
-import { KeelsonError } from "@keelson/sdk/browser";
+import { ApiError } from "@keelson/sdk/browser";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Button } from "../button.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
@@ -59,7 +59,7 @@ export function DraftForm({
   const form = useRef<HTMLFormElement>(null);
   const refused = useMemo(
     () =>
-      error instanceof KeelsonError
+      error instanceof ApiError
         ? new Map(error.issues.map(({ path, message }) => [formPathOf(path), message]))
         : NOTHING,
     [error, formPathOf],
@@ -114,7 +114,7 @@ function Amiss({ drafts }: { drafts: readonly Draft[] }): ReactNode {
   if (issues.length === 0) return null;
   return (
     <div role="alert" className="rounded-lg border border-line bg-bad-ground p-4 text-bad">
-      <p className="font-medium">This does not fit yet:</p>
+      <p className="font-medium">Please correct:</p>
       <ul className="list-disc pl-5">
         {issues.map(({ path, message }) => (
           <li key={`${path} ${message}`}>

@@ -70,10 +70,12 @@ export function Members({
           onChange={(member) => onChange(withMember(object, name, member))}
         />
       ))}
-      {shape.fields.length === 0 && others.length === 0 && <p className="text-quiet">It has no members.</p>}
+      {shape.fields.length === 0 && others.length === 0 && (
+        <p className="text-quiet">This object has no fields.</p>
+      )}
       {others.length > 0 && (
         <p className="text-xs text-quiet">
-          It also has {others.map(visibleText).join(", ")}, written as JSON.{" "}
+          This object also has {others.map(visibleText).join(", ")}, written as JSON.{" "}
           <Button
             kind="bare"
             onClick={() => onChange(fromMembers(Object.entries(object).filter(([name]) => known.has(name))))}

@@ -10,7 +10,7 @@ import { useCommon } from "./plain-fields.tsx";
 
 const NONE = -1;
 
-/** One of several forms of a value. Another choice begins anew. */
+/** One of several forms of a value. Another choice begins again. */
 export function VariantsField(props: ShapeProps): ReactNode {
   const { shape, label, path, value, onChange, isRequired } = props;
   const { root, Field } = useFormState();

@@ -9,20 +9,26 @@ import type {
 } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
 import { RefusedError, StepError } from "../../durable-errors.ts";
-import { readRetryAdvice, RETRY_ADVICE } from "../../task-errors.ts";
+import { checkText } from "../../json-text.ts";
+import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
-import { Deliveries } from "./deliveries.ts";
+import { Calls } from "./calls.ts";
 import { Outbox, type EffectCall } from "./outbox.ts";
-import { createReplay, NondeterministicReplayError, type Known, type Replay } from "./replay.ts";
+import { NondeterministicReplayError, type Claim } from "./replay.ts";
+import { stepKey } from "./step-key.ts";
+import { UsageError } from "../../keelson-error.ts";
 
-/** What became of a step's function: JSON text, or the error that the step has failed with and what was thrown. */
+/** The outcome of a step's function: JSON text, or the error that the step has failed with and what was thrown. */
 export type StepOutcome = { text: string; sent(): void } | { error: DurableError; thrown: unknown };
 
 /** A wait's fields on the wire, without those that a position gives it. */
 export type WaitFields = Omit<NewWait, "position" | "name">;
 
-type Waiting = { name: string; resolve(state: WaitState): void };
+type Waiting = { name: string; place: number | null; resolve(state: WaitState): void };
 type Settle<T> = { resolve(value: T): void; reject(error: Error): void };
+
+/** As fields of what is sent: a call of a journal without places goes on without one. */
+const placed = (place: number | null): { place?: number } => (place === null ? {} : { place });
 
 const never = new Promise<never>(() => undefined);
 
@@ -45,12 +51,10 @@ export class DurableRun {
   /** Resolves when the execution ends before its code does: suspended, or failed for what the code cannot handle. */
   readonly interrupted: Promise<ExecuteResult>;
   readonly #interrupt: (result: ExecuteResult) => void;
-  readonly #replay: Replay;
-  readonly #deliveries: Deliveries;
+  readonly #calls: Calls;
   readonly #outbox: Outbox;
   #state: "running" | "ended" | "suspended" = "running";
   #fatal: Error | null = null;
-  #position = 1;
   /** Calls whose outcome the code does not have and that are no pending waits: while there are any, the run works. */
   readonly #working = new Set<number>();
   readonly #waiting = new Map<number, Waiting>();
@@ -64,12 +68,11 @@ export class DurableRun {
     const { promise, resolve } = Promise.withResolvers<ExecuteResult>();
     this.interrupted = promise;
     this.#interrupt = resolve;
-    this.#replay = createReplay(input.journal, input.waits);
-    const order = input.journal.filter(({ kind }) => kind !== "value").map(({ position }) => position);
-    this.#deliveries = new Deliveries(order, () => this.#outbox.touch());
+    const { journal, waits } = input;
+    this.#calls = new Calls({ journal, waits, onStalled: (error) => this.#interruptBy(error) });
     this.#outbox = new Outbox({
       host: input.host,
-      deliveries: this.#deliveries,
+      deliveries: this.#calls.deliveries,
       isIdle: () => this.#isIdle(),
       onSettled: (waits) => this.#settle(waits),
       onRefused: (error) => this.#refused(error),
@@ -82,9 +85,19 @@ export class DurableRun {
     else signal.addEventListener("abort", () => this.#rejectAll(signal.reason as Error), { once: true });
   }
 
+  /** The code begins when this resolves. */
+  begin(): Promise<void> {
+    return this.#calls.begin();
+  }
+
   /** The code is where an earlier execution has been before. */
   get replaying(): boolean {
-    return this.#replay.reaches(this.#position);
+    return this.#calls.replaying;
+  }
+
+  /** Nothing that its code does counts any more: it has ended, was suspended, or has failed for good. */
+  get over(): boolean {
+    return this.#state !== "running" || this.#fatal !== null;
   }
 
   get signal(): AbortSignal {
@@ -95,10 +108,11 @@ export class DurableRun {
   value<T>(name: string, draw: () => T): T {
     // Left-over code of a run that has ended draws for nobody.
     if (this.#state !== "running" || this.signal.aborted) return draw();
-    const { position, known } = this.#take("value", name);
+    this.#checkCall("value", name);
+    const { position, place, known } = this.#orInterrupt(() => this.#calls.makeNow("value", name));
     if (known !== null && "entry" in known) return known.entry.value as T;
     const value = draw();
-    this.#outbox.value({ position, kind: "value", name, value });
+    this.#outbox.value({ position, ...placed(place), kind: "value", name, value });
     return value;
   }
 
@@ -108,12 +122,15 @@ export class DurableRun {
       kind,
       name,
       ({ value, error }, { resolve, reject }) => (error === null ? resolve(value) : reject(toError(error))),
-      (position, deliver) => this.#outbox.call(makeCall(position), deliver),
+      ({ position, place }, deliver) =>
+        this.#outbox.call({ ...makeCall(position), ...placed(place) }, deliver),
     );
   }
 
-  /** A step: `work` runs once everything before it is durable, and never rejects. */
-  step<T>(name: string, work: () => Promise<StepOutcome>): Promise<T> {
+  /**
+   * A step: `work` runs once everything before it is durable, and never rejects. `key` gives the step's idempotency key.
+   */
+  step<T>(name: string, work: (key: () => string) => Promise<StepOutcome>): Promise<T> {
     return this.#begin<T>(
       "step",
       name,
@@ -121,13 +138,14 @@ export class DurableRun {
         error === null
           ? resolve(value as T)
           : reject(new StepError(name, toError(error), { retryable: false })),
-      (position, _deliver, settle) => {
+      ({ position, place }, _deliver, settle) => {
+        const at = { position, ...placed(place) };
         const done = (): void => this.#done(position);
         const finished = (outcome: StepOutcome): void => {
           if ("text" in outcome) {
             const value = JSON.parse(outcome.text) as unknown;
             return this.#outbox.outcome({
-              entry: { position, kind: "step", name, value },
+              entry: { ...at, kind: "step", name, value },
               bytes: outcome.text.length,
               deliver: () => settle.resolve(JSON.parse(outcome.text) as T),
               done,
@@ -138,7 +156,7 @@ export class DurableRun {
           const { error, thrown } = outcome;
           const failure = new StepError(name, toError(error), readRetryAdvice(thrown));
           this.#outbox.outcome({
-            entry: { position, kind: "step", name, error },
+            entry: { ...at, kind: "step", name, error },
             bytes: error.message.length,
             deliver: () => settle.reject(failure),
             done,
@@ -147,8 +165,10 @@ export class DurableRun {
             },
           });
         };
+        // Only a journal without places has a call without one, and that call is known.
+        const key = (): string => stepKey(this.input.run.id, name, place ?? position);
         void this.#outbox.durable().then(async () => {
-          if (!this.signal.aborted && this.#state === "running") finished(await work());
+          if (!this.signal.aborted && this.#state === "running") finished(await work(key));
         });
       },
     );
@@ -160,12 +180,12 @@ export class DurableRun {
       "wait",
       name,
       (outcome, { resolve }) => resolve(outcome.value as WaitState),
-      (position, _deliver, settle, known) => {
-        this.#waiting.set(position, { name, resolve: settle.resolve });
+      ({ position, place, known }, _deliver, settle) => {
+        this.#waiting.set(position, { name, place, resolve: settle.resolve });
         this.#working.delete(position);
         const settled = this.#settled.get(position);
         if (settled !== undefined) this.#accept(settled);
-        else if (known === null) this.#outbox.wait({ position, name, ...fields });
+        else if (known === null) this.#outbox.wait({ position, ...placed(place), name, ...fields });
         else this.#outbox.touch();
       },
     );
@@ -189,29 +209,32 @@ export class DurableRun {
     if (this.#state === "suspended" || this.#fatal !== null) return this.interrupted;
     if (ending.outcome === "succeeded") {
       try {
-        this.#replay.checkAllAsked(this.#position);
+        await Promise.race([this.#calls.allAsked(this.signal), this.interrupted]);
       } catch (error) {
         this.#interruptBy(error as Error);
         return this.interrupted;
       }
+      if (this.#fatal !== null) return this.interrupted;
     }
     this.#state = "ended";
-    this.#deliveries.close();
+    this.#calls.close();
     await Promise.race([this.#outbox.finish(ending.outcome === "succeeded"), this.interrupted]);
     return this.#fatal === null ? ending : this.interrupted;
   }
 
-  /** Gives the call its position, and throws when it cannot be made. */
-  #take(kind: JournalKind, name: string): { position: number; known: Known } {
+  /** Throws when the call cannot be made. */
+  #checkCall(kind: JournalKind, name: string): void {
     this.#checkUsable(`${kind} "${name}"`);
     if (name === "" || name.length > LIMITS.durableNameCharacters)
-      throw new RangeError(
+      throw new UsageError(
         `The name of a ${kind} has 1 to ${LIMITS.durableNameCharacters} characters, not ${name.length}`,
       );
-    const position = this.#position;
-    this.#position += 1;
+    checkText(name, `the name of a ${kind}`);
+  }
+
+  #orInterrupt<T>(make: () => T): T {
     try {
-      return { position, known: this.#replay.find(position, kind, name) };
+      return make();
     } catch (error) {
       this.#interruptBy(error as Error);
       throw error;
@@ -220,7 +243,8 @@ export class DurableRun {
 
   #checkUsable(what: string): void {
     if (this.#fatal !== null) throw this.#fatal;
-    if (this.#state === "ended") throw new Error(`${what} was asked for after the code of the run had ended`);
+    if (this.#state === "ended")
+      throw new UsageError(`${what} was asked for after the code of the run had ended`);
   }
 
   /**
@@ -231,26 +255,23 @@ export class DurableRun {
     kind: JournalKind,
     name: string,
     read: (outcome: EffectResult, settle: Settle<T>) => void,
-    start: (
-      position: number,
-      deliver: (outcome: EffectResult) => void,
-      settle: Settle<T>,
-      known: Known,
-    ) => void,
+    start: (claim: Claim, deliver: (outcome: EffectResult) => void, settle: Settle<T>) => void,
   ): Promise<T> {
     if (this.#state === "suspended") return never;
     const { promise, settle } = this.#open<T>();
     try {
       this.signal.throwIfAborted();
-      const { position, known } = this.#take(kind, name);
-      const done = (): void => this.#done(position);
-      this.#working.add(position);
-      if (known !== null && "entry" in known) {
-        const { entry } = known;
-        this.#deliveries.recorded(position, () => read(entry, settle), done);
-      } else {
-        start(position, (outcome) => this.#deliveries.live(() => read(outcome, settle), done), settle, known);
-      }
+      this.#checkCall(kind, name);
+      const { deliveries } = this.#calls;
+      const made = (claim: Claim): void => {
+        const { position, known } = claim;
+        const done = (): void => this.#done(position);
+        this.#working.add(position);
+        if (known !== null && "entry" in known)
+          deliveries.recorded(position, () => read(known.entry, settle), done);
+        else start(claim, (outcome) => deliveries.live(() => read(outcome, settle), done), settle);
+      };
+      this.#orInterrupt(() => this.#calls.make(kind, name, made));
     } catch (error) {
       settle.reject(error as Error);
     }
@@ -277,10 +298,8 @@ export class DurableRun {
   }
 
   #isIdle(): boolean {
-    if (this.#state !== "running" || this.#waiting.size === 0 || this.#working.size > 0) return false;
-    if (!this.#deliveries.replaying) return true;
-    this.#deliveries.watchForStall();
-    return false;
+    const waits = this.#waiting.size > 0 && this.#working.size === 0;
+    return waits && this.#state === "running" && !this.#calls.replaying;
   }
 
   #settle(waits: readonly WaitState[]): void {
@@ -296,11 +315,11 @@ export class DurableRun {
   /** The journal gets that the code saw it, and then the code does. */
   #accept(wait: WaitState): void {
     const { position } = wait;
-    const { name, resolve } = this.#waiting.get(position) as Waiting;
+    const { name, place, resolve } = this.#waiting.get(position) as Waiting;
     this.#waiting.delete(position);
     this.#working.add(position);
     this.#outbox.outcome({
-      entry: { position, kind: "wait", name },
+      entry: { position, ...placed(place), kind: "wait", name },
       bytes: 0,
       deliver: () => resolve(wait),
       done: () => this.#done(position),
@@ -340,7 +359,7 @@ export class DurableRun {
   }
 
   #close(): void {
-    this.#deliveries.close();
+    this.#calls.close();
     this.#outbox.close();
   }
 

@@ -3,16 +3,22 @@ import { LIMITS } from "@keelson/contract/plain";
 import { currentTimeMs, sleep } from "../../client/clock.ts";
 import { randomFraction } from "../../client/random.ts";
 import { runInside } from "../../current-run.ts";
-import { toMilliseconds } from "../../duration-input.ts";
+import { StepTimeoutError } from "../../durable-errors.ts";
+import { toMilliseconds, type DurationInput } from "../../duration-input.ts";
 import type { RetryOptions } from "../../retry-options.ts";
-import { NonRetryableError, readRetryAdvice } from "../../task-errors.ts";
+import { readRetryAdvice } from "../../retry-advice.ts";
+import { NonRetryableError } from "../../task-errors.ts";
 import { toDurableError } from "../failure.ts";
+import type { StepContext, StepOptions } from "../../step.ts";
 import { encodeJson } from "../output.ts";
 import type { DurableRun, StepOutcome } from "./durable-run.ts";
+import { UsageError } from "../../keelson-error.ts";
 
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
 type Policy = {
+  /** Of one try; null without a limit. */
+  timeoutMs: number | null;
   maxAttempts: number;
   initialDelayMs: number;
   maxDelayMs: number;
@@ -20,9 +26,10 @@ type Policy = {
   jitter: boolean;
 };
 
-/** Throws a RangeError for options that make no sense. */
-function readPolicy(retry: RetryOptions | undefined): Policy {
+/** Throws a UsageError for options that make no sense. */
+function readPolicy(timeout: DurationInput | undefined, retry: RetryOptions | undefined): Policy {
   const policy: Policy = {
+    timeoutMs: timeout === undefined ? null : toMilliseconds(timeout, "timeout"),
     maxAttempts: retry === undefined ? 1 : (retry.maxAttempts ?? 3),
     initialDelayMs: toMilliseconds(retry?.initialDelay ?? "1s", "retry.initialDelay"),
     maxDelayMs: toMilliseconds(retry?.maxDelay ?? "1m", "retry.maxDelay"),
@@ -30,9 +37,9 @@ function readPolicy(retry: RetryOptions | undefined): Policy {
     jitter: retry?.jitter ?? true,
   };
   if (!Number.isInteger(policy.maxAttempts) || policy.maxAttempts < 1)
-    throw new RangeError(`retry.maxAttempts must be a whole number from 1, not ${policy.maxAttempts}`);
+    throw new UsageError(`retry.maxAttempts must be a whole number from 1, not ${policy.maxAttempts}`);
   if (!Number.isFinite(policy.factor) || policy.factor < 1)
-    throw new RangeError(`retry.factor must be a number from 1, not ${policy.factor}`);
+    throw new UsageError(`retry.factor must be a number from 1, not ${policy.factor}`);
   return policy;
 }
 
@@ -41,29 +48,72 @@ function delayMs(policy: Policy, failedTries: number): number {
   return policy.jitter ? full * (0.5 + randomFraction() / 2) : full;
 }
 
+/** Timers of JavaScript have no longer time. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Gives `fn` a signal, and rejects when the time of a try is over, whatever `fn` makes of the signal. */
+async function withinTimeout<T>(
+  run: DurableRun,
+  name: string,
+  timeoutMs: number | null,
+  fn: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (timeoutMs === null || timeoutMs > MAX_TIMER_MS) return fn(run.signal);
+  const over = new AbortController();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new StepTimeoutError(name, timeoutMs);
+    reject(error);
+    over.abort(error);
+  }, timeoutMs);
+  try {
+    return await Promise.race([fn(AbortSignal.any([run.signal, over.signal])), promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What a step runs, and how. */
+export type StepWork = StepOptions & {
+  fn: (context: StepContext) => unknown;
+  /** Gives the step's idempotency key. */
+  key: () => string;
+};
+
 /** The result's JSON text. Throws what fails the step without another try. */
-async function runOnce(run: DurableRun, name: string, fn: () => unknown): Promise<string> {
-  const value: unknown = await runInside({ run, step: name }, async () => fn());
+async function runOnce(
+  run: DurableRun,
+  name: string,
+  { fn, key }: StepWork,
+  attempt: number,
+  timeoutMs: number | null,
+): Promise<string> {
+  const call = async (signal: AbortSignal): Promise<unknown> =>
+    fn({
+      signal,
+      attempt,
+      get idempotencyKey() {
+        return key();
+      },
+    });
+  const value: unknown = await runInside({ run, step: name }, () =>
+    withinTimeout(run, name, timeoutMs, call),
+  );
   const encoded = encodeJson(value, "result", LIMITS.journalValueBytes);
   if ("problem" in encoded) throw new NonRetryableError(`The result of step "${name}" ${encoded.problem}`);
   return encoded.text ?? "null";
 }
 
 /** Runs a step's function until it succeeds or has no tries left. Tells of each in the run's events; never rejects. */
-export async function runTries(
-  run: DurableRun,
-  name: string,
-  fn: () => unknown,
-  retry: RetryOptions | undefined,
-): Promise<StepOutcome> {
+export async function runTries(run: DurableRun, name: string, work: StepWork): Promise<StepOutcome> {
   const { host } = run.input;
   let last: unknown;
   try {
-    const policy = readPolicy(retry);
+    const policy = readPolicy(work.timeout, work.retry);
     for (let number = 1; ; number += 1) {
       const startedAt = currentTimeMs();
       try {
-        const text = await runOnce(run, name, fn);
+        const text = await runOnce(run, name, work, number, policy.timeoutMs);
         const attributes: RunEventAttributes["step.completed"] = {
           step: name,
           try: number,

@@ -20,7 +20,7 @@ export async function appendAuditEvent(
 ): Promise<void> {
   const chainId = chainOf(organizationId);
   const { sequence, previousDigest } = await takePlace(tx, chainId);
-  const id = newUuid();
+  const id = newUuid<"aud">();
   const event: AuditContent = {
     ...facts,
     id: encodeId("aud", id),

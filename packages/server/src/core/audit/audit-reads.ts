@@ -1,9 +1,10 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql } from "../../db/sql.ts";
 import type { AuditPlace, AuditRow } from "./audit.ts";
 
 const COLUMNS = rawSql(
-  `sequence, id, action, actor_id AS "actorId", resource_id AS "resourceId", content, encode(digest, 'hex') AS digest`,
+  `sequence, id, action, actor_id, resource_id, content, encode(digest, 'hex') AS digest`,
 );
 
 /** Null leaves a condition out. */
@@ -38,13 +39,17 @@ export function listAuditEventsAfter(
 }
 
 /** Of any chain: administrators see all of them. */
-export async function findAuditEvent(db: Queryable, id: string): Promise<AuditRow | null> {
+export async function findAuditEvent(db: Queryable, id: Uuid<"aud">): Promise<AuditRow | null> {
   const [row] = await db.query<AuditRow>(sql`SELECT ${COLUMNS} FROM audit_events WHERE id = ${id}`);
   return row ?? null;
 }
 
 /** Of one chain alone. */
-export async function findChainEvent(db: Queryable, chainId: string, id: string): Promise<AuditRow | null> {
+export async function findChainEvent(
+  db: Queryable,
+  chainId: string,
+  id: Uuid<"aud">,
+): Promise<AuditRow | null> {
   const [row] = await db.query<AuditRow>(
     sql`SELECT ${COLUMNS} FROM audit_events WHERE chain_id = ${chainId} AND id = ${id}`,
   );

@@ -13,7 +13,7 @@ export async function takePlace(
   const [row] = await tx.query<{ sequence: number; previousDigest: string | null }>(sql`
     INSERT INTO audit_chains AS c (chain_id, sequence, digest) VALUES (${chainId}, 1, ${Buffer.alloc(32)})
     ON CONFLICT (chain_id) DO UPDATE SET sequence = c.sequence + 1
-    RETURNING sequence, CASE WHEN sequence > 1 THEN encode(digest, 'hex') END AS "previousDigest"`);
+    RETURNING sequence, CASE WHEN sequence > 1 THEN encode(digest, 'hex') END AS previous_digest`);
   if (row === undefined) throw new Error("An audit chain gave no place.");
   return row;
 }

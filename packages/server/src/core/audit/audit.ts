@@ -1,4 +1,4 @@
-import type { AuditEvent, AuditFault } from "@keelson/contract";
+import type { AuditEvent, AuditFault, Uuid } from "@keelson/contract";
 
 /**
  * The audit log.
@@ -30,14 +30,14 @@ export type AuditFacts = Pick<
   | "address"
   | "request_id"
   | "details"
-> & { organizationId: string | null };
+> & { organizationId: Uuid<"org"> | null };
 
-export const chainOf = (organizationId: string | null): string => organizationId ?? INSTALLATION_CHAIN;
+export const chainOf = (organizationId: Uuid<"org"> | null): string => organizationId ?? INSTALLATION_CHAIN;
 
 /** An event as it is stored; `digest` is in hexadecimal digits. */
 export type AuditRow = {
   sequence: number;
-  id: string;
+  id: Uuid<"aud">;
   action: string;
   actorId: string | null;
   resourceId: string | null;

@@ -1,4 +1,4 @@
-import { encodeId, type AuditFault } from "@keelson/contract";
+import { encodeId, type AuditFault, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import { contentDigest } from "./append-audit-event.ts";
@@ -22,7 +22,7 @@ const PAGE = 500;
  */
 export async function verifyChain(
   tx: Tx,
-  organizationId: string | null,
+  organizationId: Uuid<"org"> | null,
   signal: AbortSignal,
 ): Promise<ChainReport> {
   const chainId = chainOf(organizationId);

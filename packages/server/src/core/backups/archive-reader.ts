@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
+import { once, type EventEmitter } from "node:events";
 import { open, type FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
-import { digestOf } from "./archive-writer.ts";
+import { extract, pack, type Extract, type Pack } from "tar-stream";
+import { addEntry, digestOf } from "./archive-writer.ts";
 import {
   DamagedBackupError,
   MANIFEST_DIGEST_NAME,
@@ -11,7 +14,6 @@ import {
   type BackupPart,
   type BackupProgress,
 } from "./backup.ts";
-import { BLOCK_BYTES, paddedBytes, readTarHeader } from "./tar-header.ts";
 
 /** An archive of which every byte was found to be as it was written. */
 export type Archive = {
@@ -20,6 +22,9 @@ export type Archive = {
   read(name: string): Promise<Buffer>;
   close(): Promise<void>;
 };
+
+/** Of an entry; names are too short for a second one. */
+const HEADER_BYTES = 512;
 
 const decompress = promisify(zstdDecompress);
 
@@ -47,7 +52,10 @@ export async function openArchive(file: string, tell: (progress: BackupProgress)
   }
 }
 
-/** Where each file of the archive is, with its digest. */
+/**
+ * Where each file of the archive is, with its digest. The entries are packed once more: what they become is the archive to
+ * the last bit, or something is changed that no digest of a part covers.
+ */
 async function readPlaces(
   handle: FileHandle,
   file: string,
@@ -55,31 +63,64 @@ async function readPlaces(
 ): Promise<Map<string, Place>> {
   const { size } = await handle.stat();
   const places = new Map<string, Place>();
-  let position = 0;
   let last = "its beginning";
-  const damaged = (what: string): DamagedBackupError =>
-    new DamagedBackupError(`${file} is damaged: ${what} after ${last}. Use another backup.`);
-  for (;;) {
-    if (position + BLOCK_BYTES > size) throw damaged("it ends");
-    const block = await readBytes(handle, position, BLOCK_BYTES);
-    if (isZero(block)) break;
-    const entry = readTarHeader(block);
-    if (entry === null || places.has(entry.name)) throw damaged("the header");
-    const padded = paddedBytes(entry.sizeBytes);
-    position += BLOCK_BYTES;
-    if (position + padded > size) throw damaged("it ends");
-    const bytes = await readBytes(handle, position, padded);
-    const content = bytes.subarray(0, entry.sizeBytes);
-    last = entry.name;
-    if (!isZero(bytes.subarray(entry.sizeBytes))) throw damaged("what follows");
-    places.set(entry.name, { sizeBytes: entry.sizeBytes, position, sha256: digestOf(content) });
-    position += padded;
-    tell({ what: "verifying", done: position, of: size });
+  const damaged = (what: string, cause?: unknown): DamagedBackupError =>
+    new DamagedBackupError(`${file} is damaged: ${what} after ${last}. Use another backup.`, { cause });
+  const again = pack();
+  const packedAgain = digestOfStream(again);
+  const entries = extract();
+  const asIs = feed(handle, entries);
+  asIs.catch((error: Error) => entries.destroy(error));
+  try {
+    for await (const entry of entries) {
+      const { name, mtime } = entry.header;
+      if (places.has(name)) throw damaged("the header");
+      const content = await bufferOf(entry);
+      await addEntry(again, name, mtime, content);
+      const position = entry.offset + HEADER_BYTES;
+      places.set(name, { sizeBytes: content.length, position, sha256: digestOf(content) });
+      last = name;
+      tell({ what: "verifying", done: position + content.length, of: size });
+    }
+  } catch (error) {
+    // What the disk says has a code, what the library says of an archive has none.
+    throw error instanceof DamagedBackupError || hasCode(error)
+      ? error
+      : damaged("the archive cannot be read", error);
   }
-  if (size - position !== 2 * BLOCK_BYTES || !isZero(await readBytes(handle, position, size - position)))
-    throw damaged("what follows");
+  again.finalize();
+  if ((await asIs) !== (await packedAgain))
+    throw damaged("something between its parts has changed, or follows");
   return places;
 }
+
+/** @returns the digest of all bytes, when the last one is read. */
+async function feed(handle: FileHandle, entries: Extract): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const bytes of handle.createReadStream({
+    start: 0,
+    autoClose: false,
+  }) as AsyncIterable<Buffer>) {
+    hash.update(bytes);
+    if (!entries.write(bytes)) await once(entries as unknown as EventEmitter, "drain");
+  }
+  entries.end(null);
+  return hash.digest("hex");
+}
+
+async function digestOfStream(stream: Pack): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const bytes of stream as AsyncIterable<Uint8Array>) hash.update(bytes);
+  return hash.digest("hex");
+}
+
+async function bufferOf(chunks: AsyncIterable<unknown>): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  for await (const bytes of chunks) all.push(bytes as Uint8Array);
+  return Buffer.concat(all);
+}
+
+const hasCode = (error: unknown): boolean => error instanceof Error && "code" in error;
 
 async function readManifest(
   handle: FileHandle,
@@ -145,5 +186,3 @@ async function readBytes(handle: FileHandle, position: number, length: number): 
   }
   return bytes;
 }
-
-const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);

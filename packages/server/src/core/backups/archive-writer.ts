@@ -3,8 +3,8 @@ import { open, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
+import { pack, type Pack } from "tar-stream";
 import { BackupError, MANIFEST_DIGEST_NAME, MANIFEST_NAME, type BackupPart } from "./backup.ts";
-import { BLOCK_BYTES, paddedBytes, writeTarHeader } from "./tar-header.ts";
 
 /** Writes one archive: whole under its name, or not at all. */
 export type ArchiveWriter = {
@@ -26,17 +26,21 @@ export async function createArchive(file: string, now: number): Promise<ArchiveW
   const temporary = `${file}.${process.pid}.partial`;
   const handle = await open(temporary, "wx", 0o600);
   const parts: BackupPart[] = [];
+  const archive = pack();
   let written = 0;
-  const write = async (bytes: Uint8Array): Promise<void> => {
-    await handle.writeFile(bytes);
-    written += bytes.byteLength;
-  };
-  const addFile = async (name: string, bytes: Uint8Array): Promise<void> => {
-    const sizeBytes = bytes.byteLength;
-    await write(writeTarHeader({ name, sizeBytes }, now));
-    await write(bytes);
-    await write(Buffer.alloc(paddedBytes(sizeBytes) - sizeBytes));
-  };
+  const storing = (async () => {
+    for await (const bytes of archive as AsyncIterable<Uint8Array>) {
+      await handle.writeFile(bytes);
+      written += bytes.byteLength;
+    }
+  })();
+  // Awaited below: a disk that is full ends the archive, and is the reason that is told.
+  storing.catch(() => undefined);
+  const addFile = (name: string, bytes: Buffer): Promise<void> =>
+    addEntry(archive, name, new Date(now), bytes).catch(async (error: unknown) => {
+      await storing;
+      throw error;
+    });
   return {
     parts,
     add: async (name, raw) => {
@@ -48,18 +52,27 @@ export async function createArchive(file: string, now: number): Promise<ArchiveW
       const bytes = Buffer.from(manifest);
       await addFile(MANIFEST_NAME, bytes);
       await addFile(MANIFEST_DIGEST_NAME, Buffer.from(`${digestOf(bytes)}  ${MANIFEST_NAME}\n`));
-      await write(Buffer.alloc(2 * BLOCK_BYTES));
+      archive.finalize();
+      await storing;
       await handle.sync();
       await handle.close();
       await rename(temporary, file);
       await syncFolder(path.dirname(file));
       return written;
     },
-    discard: () => discard(handle, temporary),
+    discard: () => discard(archive, handle, temporary),
   };
 }
 
-async function discard(handle: FileHandle, temporary: string): Promise<void> {
+/** Resolves when the bytes are on their way to the disk. Reading an archive makes its entries again, so they have nothing else. */
+export const addEntry = (archive: Pack, name: string, mtime: Date, bytes: Buffer): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const isDone = (error?: Error | null): void => (error ? reject(error) : resolve());
+    archive.entry({ name, mode: 0o600, mtime, size: bytes.length }, bytes, isDone);
+  });
+
+async function discard(archive: Pack, handle: FileHandle, temporary: string): Promise<void> {
+  archive.destroy();
   // Closed already when it was finished.
   if (handle.fd !== -1) await handle.close();
   await rm(temporary, { force: true });

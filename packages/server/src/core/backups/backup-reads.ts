@@ -1,6 +1,7 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
-import type { BackupManifest } from "./backup.ts";
+import { sql, type Sql } from "../../db/sql.ts";
+import type { Affected, BackupManifest, MissingBlob } from "./backup.ts";
 
 /** Whether any Keelson has used the database. */
 export async function hasTables(db: Queryable): Promise<boolean> {
@@ -46,7 +47,28 @@ export async function listBundleDigests(db: Queryable): Promise<string[]> {
 }
 
 /** All blobs that are there: also those that nobody needs yet, because their rows say that they are. */
-export const listStoredBlobs = (db: Queryable): Promise<{ environmentId: string; digest: string }[]> =>
+export const listStoredBlobs = (db: Queryable): Promise<{ environmentId: Uuid<"env">; digest: string }[]> =>
   db.query(sql`
-    SELECT environment_id AS "environmentId", encode(digest, 'hex') AS digest FROM blobs
+    SELECT environment_id, encode(digest, 'hex') AS digest FROM blobs
     WHERE size_bytes IS NOT NULL AND removing_since IS NULL ORDER BY environment_id, digest`);
+
+/** What needs a missing blob: workspaces by any of their versions, deployments by their bundle, runs by their logs. */
+export async function findAffected(db: Queryable, blob: MissingBlob): Promise<Affected> {
+  const digest = Buffer.from(blob.digest, "hex");
+  const { environment_id: environmentId } = blob;
+  const idsOf = async (statement: Sql): Promise<string[]> =>
+    (await db.query<{ id: string }>(statement)).map(({ id }) => id);
+  if (environmentId === null) {
+    const deployments = await idsOf(
+      sql`SELECT id FROM deployments WHERE bundle_digest = ${digest} ORDER BY id`,
+    );
+    return { ...blob, workspaces: [], runs: [], deployments };
+  }
+  const workspaces = await idsOf(sql`
+    SELECT workspace_id AS id FROM workspace_blobs
+    WHERE environment_id = ${environmentId} AND digest = ${digest} ORDER BY workspace_id`);
+  const runs = await idsOf(sql`
+    SELECT DISTINCT run_id AS id FROM run_log_packs
+    WHERE environment_id = ${environmentId} AND digest = ${digest} ORDER BY run_id`);
+  return { ...blob, workspaces, runs, deployments: [] };
+}

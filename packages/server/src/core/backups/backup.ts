@@ -1,10 +1,12 @@
+import { parseUuid, type Uuid } from "@keelson/contract";
+
 /**
  * A backup is one archive: the rows of all tables as one moment saw them, and the blobs that those rows name. Its parts
  * come first and its manifest last, so that an archive that was cut off has none. It is written once and never changed.
  */
 
 export const BACKUP_FORMAT = "keelson-backup";
-export const BACKUP_FORMAT_VERSION = 1;
+export const BACKUP_FORMAT_VERSION = 2;
 export const MANIFEST_NAME = "manifest.json";
 /** The manifest's own digest, in the form that `sha256sum --check` reads. */
 export const MANIFEST_DIGEST_NAME = "manifest.json.sha256";
@@ -35,15 +37,27 @@ export type BackupManifest = {
   /** In the order in which they can be written. */
   tables: BackupTable[];
   blobs: { count: number; bytes: number };
+  /** Absent: none. */
+  missing_blobs?: MissingBlob[];
   parts: BackupPart[];
 };
 
+/** A blob that the rows name, and whose bytes the backup does not have. */
+export type MissingBlob = {
+  /** Null: a bundle, of all environments. */
+  environment_id: string | null;
+  digest: string;
+  problem: "missing" | "damaged";
+};
+
+/** What of a restored installation lacks a missing blob, as ids. */
+export type Affected = MissingBlob & { workspaces: string[]; deployments: string[]; runs: string[] };
+
 /** Whose blobs: bundles of all environments, or the workspaces and logs of one. */
-export type BlobHome = { kind: "bundles" } | { kind: "environment"; environmentId: string };
+export type BlobHome = { kind: "bundles" } | { kind: "environment"; environmentId: Uuid<"env"> };
 
 const BUNDLE_PART = /^bundles\/([0-9a-f]{64})\.zst$/;
-const BLOB_PART =
-  /^environments\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/([0-9a-f]{64})\.zst$/;
+const BLOB_PART = /^environments\/([0-9a-f-]{36})\/([0-9a-f]{64})\.zst$/;
 
 export const blobPartName = (home: BlobHome, digest: string): string =>
   home.kind === "bundles" ? `bundles/${digest}.zst` : `environments/${home.environmentId}/${digest}.zst`;
@@ -52,8 +66,10 @@ export const blobPartName = (home: BlobHome, digest: string): string =>
 export function readBlobPartName(name: string): { home: BlobHome; digest: string } | null {
   const bundle = BUNDLE_PART.exec(name)?.[1];
   if (bundle !== undefined) return { home: { kind: "bundles" }, digest: bundle };
-  const [, environmentId, digest] = BLOB_PART.exec(name) ?? [];
-  if (environmentId === undefined || digest === undefined) return null;
+  const [, environment, digest] = BLOB_PART.exec(name) ?? [];
+  if (environment === undefined || digest === undefined) return null;
+  const environmentId = parseUuid<"env">(environment);
+  if (environmentId === null) return null;
   return { home: { kind: "environment", environmentId }, digest };
 }
 
@@ -106,7 +122,7 @@ export function decideMigrations(of: readonly Migration[], own: readonly Migrati
     if (file === undefined || file.number !== migration.number)
       return `The backup is of a newer or another Keelson: it has had the migration ${migration.name}, which is missing here. Restore it with that Keelson or a newer one.`;
     if (file.checksum !== migration.checksum)
-      return `The migration ${migration.name} is not the one that the backup has had. Restore it with the Keelson that wrote it.`;
+      return `The migration ${migration.name} differs from the one in the backup. Restore it with the version of Keelson that wrote it.`;
   }
   return null;
 }

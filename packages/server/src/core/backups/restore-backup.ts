@@ -10,14 +10,16 @@ import {
   decideMigrations,
   NotEmptyError,
   readBlobPartName,
+  type Affected,
   type BackupProgress,
   type BackupTable,
 } from "./backup.ts";
-import { hasTables, isInUse, readOrigin } from "./backup-reads.ts";
+import { findAffected, hasTables, isInUse, readOrigin } from "./backup-reads.ts";
 import {
   analyzeTables,
   endDeploymentChecks,
   endExecutionLeases,
+  markBlobsLost,
   endMaterializationLeases,
   forgetWorkers,
 } from "./backup-writes.ts";
@@ -31,6 +33,8 @@ export type RestoreContext = {
   signal: AbortSignal;
   tell: (progress: BackupProgress) => void;
 };
+
+export type RestoredRows = { heldRuns: number; affected: Affected[] };
 
 /** @throws BackupError when this program cannot bring the backup's tables to its own. */
 export async function requireKnownMigrations({ manifest }: Archive): Promise<void> {
@@ -63,12 +67,12 @@ async function* chunkOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
  * The rows are there all or not at all. Leases of the world that was backed up end: runs that were held are found lost.
  *
  * @param databaseUrl past any pooler.
- * @returns how many runs a worker held.
+ * @returns how many runs a worker held, and what lacks a blob that the backup does not have.
  * @throws NotEmptyError when the database is in use.
  */
-export async function restoreRows(context: RestoreContext, databaseUrl: string): Promise<number> {
+export async function restoreRows(context: RestoreContext, databaseUrl: string): Promise<RestoredRows> {
   const { archive, now } = context;
-  const { migrations, tables } = archive.manifest;
+  const { migrations, tables, missing_blobs: missing = [] } = archive.manifest;
   const session = await openCopySession(databaseUrl);
   try {
     await requireEmpty(session, migrations.length);
@@ -88,10 +92,13 @@ export async function restoreRows(context: RestoreContext, databaseUrl: string):
       await endMaterializationLeases(session, now);
       await endDeploymentChecks(session, now);
       await forgetWorkers(session);
+      await markBlobsLost(session, missing);
       return count;
     });
     await analyzeTables(session);
-    return held;
+    const affected: Affected[] = [];
+    for (const blob of missing) affected.push(await findAffected(session, blob));
+    return { heldRuns: held, affected };
   } finally {
     await session.close();
   }

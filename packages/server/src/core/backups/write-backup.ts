@@ -10,8 +10,10 @@ import {
   type BackupProgress,
   type BackupTable,
   type BlobHome,
+  type MissingBlob,
 } from "./backup.ts";
-import { preventRemovals } from "../blobs/removal-lock.ts";
+import { preventRemovals } from "../blobs/removal-lock-reads.ts";
+import { markBlobsLost } from "./backup-writes.ts";
 import { hasTables, listBundleDigests, listStoredBlobs, readOrigin } from "./backup-reads.ts";
 
 export type BackupOptions = {
@@ -34,7 +36,10 @@ const PART_BYTES = 8 * 1024 * 1024;
  * Writes a backup of everything while servers go on working. All rows are those of one snapshot; the blobs that it names
  * are copied afterwards, which is the same: a blob never changes, and until the backup is written none is removed.
  *
- * @throws BackupError when there is nothing to back up, or a blob is missing or damaged.
+ * A blob that is missing or damaged is named in the manifest, and its row says from now on that it is not stored, so that
+ * the next commit of that content stores it again.
+ *
+ * @throws BackupError when there is nothing to back up.
  */
 export async function writeBackup(
   options: BackupOptions,
@@ -52,7 +57,8 @@ export async function writeBackup(
       for (const table of await session.listTables()) copied.push(await addTable(options, archive, table));
       return { origin: begun, tables: copied, needed: await listBlobs(session) };
     });
-    const blobs = await addBlobs(options, archive, needed);
+    const { blobs, missing } = await addBlobs(options, archive, needed);
+    await markBlobsLost(session, missing);
     for (const { name, bytes } of keys) await archive.add(`keys/${name}`, bytes);
     const manifest: BackupManifest = {
       format: BACKUP_FORMAT,
@@ -62,6 +68,7 @@ export async function writeBackup(
       includes_keys: keys.length > 0,
       tables,
       blobs,
+      ...(missing.length === 0 ? {} : { missing_blobs: missing }),
       parts: [...archive.parts],
     };
     return { manifest, sizeBytes: await archive.finish(JSON.stringify(manifest)) };
@@ -120,19 +127,20 @@ async function addBlobs(
   { stores, signal, tell }: BackupOptions,
   archive: ArchiveWriter,
   needed: readonly NeededBlob[],
-): Promise<BackupManifest["blobs"]> {
+): Promise<{ blobs: BackupManifest["blobs"]; missing: MissingBlob[] }> {
+  const missing: MissingBlob[] = [];
   let bytes = 0;
   for (const [index, { home, digest }] of needed.entries()) {
     signal.throwIfAborted();
     const raw = await storeOf(stores, home).load(digest);
-    const where = home.kind === "bundles" ? "of bundles" : `of the environment ${home.environmentId}`;
-    if (raw === null)
-      throw new BackupError(`The blob ${digest} ${where} is missing. The backup was not written.`);
-    if (digestOf(raw) !== digest)
-      throw new BackupError(`The blob ${digest} ${where} is damaged. The backup was not written.`);
-    await archive.add(blobPartName(home, digest), raw);
-    bytes += raw.length;
+    if (raw === null || digestOf(raw) !== digest) {
+      const environmentId = home.kind === "bundles" ? null : home.environmentId;
+      missing.push({ environment_id: environmentId, digest, problem: raw === null ? "missing" : "damaged" });
+    } else {
+      await archive.add(blobPartName(home, digest), raw);
+      bytes += raw.length;
+    }
     tell({ what: "blobs", done: index + 1, of: needed.length });
   }
-  return { count: needed.length, bytes };
+  return { blobs: { count: needed.length - missing.length, bytes }, missing };
 }

@@ -1,5 +1,9 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
+import type { DueItems } from "../loop-failures/loop-failure.ts";
 
 /**
  * Announces an upload, so that the blob is not removed meanwhile. Null while its former bytes are being removed.
@@ -8,51 +12,55 @@ import { sql } from "../../db/sql.ts";
  */
 export async function announceBlob(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   digest: Buffer,
   now: number,
 ): Promise<{ isStored: boolean } | null> {
   const [row] = await db.query<{ isStored: boolean }>(sql`
     INSERT INTO blobs AS b (environment_id, digest, touched_at)
-    VALUES (${environmentId}, ${digest}, to_timestamp(${now}::float8 / 1000))
+    VALUES (${environmentId}, ${digest}, ${timestamp(now)})
     ON CONFLICT (environment_id, digest)
       DO UPDATE SET touched_at = greatest(b.touched_at, excluded.touched_at) WHERE b.removing_since IS NULL
-    RETURNING b.size_bytes IS NOT NULL AS "isStored"`);
+    RETURNING b.size_bytes IS NOT NULL AS is_stored`);
   return row ?? null;
 }
 
 /** False when the row went meanwhile: the upload took longer than anything is kept that nobody needs. */
 export async function markBlobStored(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   digest: Buffer,
   sizeBytes: number,
   now: number,
 ): Promise<boolean> {
   const rows = await db.query(sql`
-    UPDATE blobs SET size_bytes = ${sizeBytes}, touched_at = greatest(touched_at, to_timestamp(${now}::float8 / 1000))
+    UPDATE blobs SET size_bytes = ${sizeBytes}, touched_at = greatest(touched_at, ${timestamp(now)})
     WHERE environment_id = ${environmentId} AND digest = ${digest} AND removing_since IS NULL
     RETURNING 1 AS stored`);
   return rows.length === 1;
 }
 
 /**
- * Says that a workspace needs the blobs, and returns those of them that are not there.
+ * Says that a workspace needs the blobs, and returns those of them that are not there. `checksKnown`: also those that it
+ * needs already, which may have been found to be missing since.
  *
  * The rows are locked before they are believed: a removal that has begun is waited for, and then the row is seen to be
  * going; one that begins later waits for this transaction and then finds the need.
  */
 export async function insertWorkspaceBlobs(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   digests: readonly Buffer[],
+  checksKnown: boolean,
 ): Promise<Buffer[]> {
   const rows = await tx.query<{ digest: Buffer }>(sql`
     WITH named AS (
       SELECT DISTINCT digest FROM unnest(${digests}::bytea[]) AS d (digest)
     ), needed AS (
-      SELECT n.digest, w.digest IS NOT NULL AS is_known
+      SELECT n.digest, w.digest IS NOT NULL AND (NOT ${checksKnown}::boolean OR NOT EXISTS (
+        SELECT FROM blobs l WHERE l.environment_id = ${environmentId} AND l.digest = n.digest AND l.size_bytes IS NULL
+      )) AS is_known
       FROM named n LEFT JOIN workspace_blobs w
         ON w.environment_id = ${environmentId} AND w.workspace_id = ${workspaceId} AND w.digest = n.digest
     ), held AS (
@@ -62,6 +70,7 @@ export async function insertWorkspaceBlobs(
     ), inserted AS (
       INSERT INTO workspace_blobs (environment_id, workspace_id, digest)
       SELECT ${environmentId}::uuid, ${workspaceId}::uuid, digest FROM held
+      ON CONFLICT DO NOTHING
     )
     SELECT n.digest FROM needed n WHERE NOT n.is_known AND NOT EXISTS (SELECT 1 FROM held h WHERE h.digest = n.digest)`);
   return rows.map(({ digest }) => digest);
@@ -70,8 +79,8 @@ export async function insertWorkspaceBlobs(
 /** What a workspace, or some of its versions that are gone, needed may be needed by nobody now. Null: all of it. */
 export async function deleteWorkspaceBlobs(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   digests: readonly Buffer[] | null,
   now: number,
 ): Promise<void> {
@@ -84,19 +93,24 @@ export async function deleteWorkspaceBlobs(
       SELECT b.digest FROM blobs b JOIN gone g ON g.digest = b.digest
       WHERE b.environment_id = ${environmentId} ORDER BY b.digest FOR NO KEY UPDATE OF b
     )
-    UPDATE blobs b SET candidate = true, touched_at = greatest(b.touched_at, to_timestamp(${now}::float8 / 1000))
+    UPDATE blobs b SET candidate = true, touched_at = greatest(b.touched_at, ${timestamp(now)})
     FROM locked l WHERE b.environment_id = ${environmentId} AND b.digest = l.digest`);
 }
 
-export type BlobKey = { environmentId: string; digest: Buffer };
+export type BlobKey = { environmentId: Uuid<"env">; digest: Buffer };
 
 /** Locks blobs that nobody touched since, and may need; those that others have locked are left for the next round. */
-export function lockCandidates(tx: Tx, touchedBefore: number, limit: number): Promise<BlobKey[]> {
+export function lockCandidates(
+  tx: Tx,
+  touchedBefore: number,
+  { loop, limit, now }: DueItems,
+): Promise<BlobKey[]> {
   return tx.query<BlobKey>(sql`
-    SELECT environment_id AS "environmentId", digest FROM blobs
-    WHERE candidate AND touched_at < to_timestamp(${touchedBefore}::float8 / 1000) AND removing_since IS NULL
-    ORDER BY touched_at LIMIT ${limit}
-    FOR UPDATE SKIP LOCKED`);
+    SELECT b.environment_id, b.digest FROM blobs b
+    WHERE b.candidate AND b.touched_at < ${timestamp(touchedBefore)} AND b.removing_since IS NULL
+      AND ${isNotSetAside(loop, sql`b.environment_id`, sql`encode(b.digest, 'hex')`, now)}
+    ORDER BY b.touched_at LIMIT ${limit}
+    FOR UPDATE OF b SKIP LOCKED`);
 }
 
 /**
@@ -114,23 +128,20 @@ export function markCandidates(tx: Tx, locked: readonly BlobKey[], now: number):
       FROM unnest(${locked.map((b) => b.environmentId)}::uuid[], ${locked.map((b) => b.digest)}::bytea[]) AS c (environment_id, digest)
     ), marked AS (
       UPDATE blobs b SET candidate = NOT c.is_needed,
-        removing_since = CASE WHEN c.is_needed THEN NULL ELSE to_timestamp(${now}::float8 / 1000) END
+        removing_since = CASE WHEN c.is_needed THEN NULL ELSE ${timestamp(now)} END
       FROM checked c WHERE b.environment_id = c.environment_id AND b.digest = c.digest
       RETURNING b.environment_id, b.digest, b.removing_since
     )
-    SELECT environment_id AS "environmentId", digest FROM marked WHERE removing_since IS NOT NULL`);
+    SELECT environment_id, digest FROM marked WHERE removing_since IS NOT NULL`);
 }
 
-/** Takes over removals that a process began and did not end. */
-export function takeAbandonedRemovals(db: Queryable, begunBefore: number, now: number): Promise<BlobKey[]> {
+/** Removals that were begun and not ended. */
+export function listRemovals(db: Queryable, { loop, limit, now }: DueItems): Promise<BlobKey[]> {
   return db.query<BlobKey>(sql`
-    UPDATE blobs b SET removing_since = to_timestamp(${now}::float8 / 1000)
-    FROM (
-      SELECT environment_id, digest FROM blobs
-      WHERE candidate AND removing_since < to_timestamp(${begunBefore}::float8 / 1000) LIMIT 200 FOR UPDATE SKIP LOCKED
-    ) old
-    WHERE b.environment_id = old.environment_id AND b.digest = old.digest
-    RETURNING b.environment_id AS "environmentId", b.digest`);
+    SELECT b.environment_id, b.digest FROM blobs b
+    WHERE b.candidate AND b.removing_since IS NOT NULL
+      AND ${isNotSetAside(loop, sql`b.environment_id`, sql`encode(b.digest, 'hex')`, now)}
+    ORDER BY b.touched_at LIMIT ${limit}`);
 }
 
 /** The bytes are gone. */

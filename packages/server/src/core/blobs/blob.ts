@@ -1,3 +1,5 @@
+import type { Uuid } from "@keelson/contract";
+
 /**
  * Bytes under their SHA-256. A blob is written once and never changed; it is there whole or not at all.
  * The bytes are in a folder or in object storage; the database says who may see them.
@@ -7,10 +9,11 @@ export type Blob = { sizeBytes: number; bytes: AsyncIterable<Uint8Array> };
 export type BlobStore = {
   /**
    * Stores the bytes under their digest and returns how many they are. Durable when it resolves; a repeat is harmless.
+   * A chunk is not used any more once the next one is asked for.
    *
    * @param digest SHA-256, lower-case hexadecimal; what the bytes must be.
    * @throws DomainError `invalid_request` when they have another digest, `payload_too_large` past `maxBytes`,
-   * `unavailable` with `disk_full` when there is no room.
+   * `storage_full` when there is no room.
    */
   put(digest: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<number>;
   has(digest: string): Promise<boolean>;
@@ -27,4 +30,4 @@ export type BlobStore = {
 };
 
 /** The stores of an installation: of bundles, and of each environment's own blobs. */
-export type Blobs = { bundles: BlobStore; ofEnvironment: (environmentId: string) => BlobStore };
+export type Blobs = { bundles: BlobStore; ofEnvironment: (environmentId: Uuid<"env">) => BlobStore };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { BlobSink, BlobSource } from "@keelson/workspace-tree";
-import { LIMITS } from "@keelson/contract";
+import { passing, type BlobSink, type BlobSource } from "@keelson/workspace-tree";
+import { LIMITS, type Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
@@ -11,7 +11,7 @@ export type BlobContext = {
   db: Database;
   clock: Clock;
   /** The store of an environment's workspaces. */
-  workspaceBlobs: (environmentId: string) => BlobStore;
+  workspaceBlobs: (environmentId: Uuid<"env">) => BlobStore;
 };
 
 /** A removal under way is over in milliseconds, unless its process died. */
@@ -22,11 +22,19 @@ const REMOVAL_PAUSE_MS = 50;
  * Stores bytes for an environment: announced first, so that they are not removed as unneeded, then stored, then known.
  * Until a version names them they are kept for the grace of the collection.
  *
+ * @param bytes of an upload, whose memory nobody else uses: it is given back.
  * @throws DomainError `invalid_request` when they have another digest, `payload_too_large`, `unavailable`.
  */
-export async function storeBlob(
+export const storeBlob = (
+  context: BlobContext,
+  environmentId: Uuid<"env">,
+  digest: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<{ sizeBytes: number }> => store(context, environmentId, digest, passing(bytes));
+
+async function store(
   { db, clock, workspaceBlobs }: BlobContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   digest: string,
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<{ sizeBytes: number }> {
@@ -40,7 +48,7 @@ export async function storeBlob(
 async function announce(
   db: Database,
   clock: Clock,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   key: Buffer,
 ): Promise<{ isStored: boolean }> {
   for (let check = 0; check < REMOVAL_CHECKS; check += 1) {
@@ -55,7 +63,7 @@ const beingRemoved = (): DomainError =>
   new DomainError("unavailable", "The blob is just being removed as unneeded; store it again.");
 
 /** For what the server itself writes: what is there already is not written again. */
-export function blobSink(context: BlobContext, environmentId: string): BlobSink {
+export function blobSink(context: BlobContext, environmentId: Uuid<"env">): BlobSink {
   return {
     put: async (digest, bytes) => {
       const { isStored } = await announce(
@@ -64,13 +72,13 @@ export function blobSink(context: BlobContext, environmentId: string): BlobSink 
         environmentId,
         Buffer.from(digest, "hex"),
       );
-      if (!isStored) await storeBlob(context, environmentId, digest, chunksOf(bytes));
+      if (!isStored) await store(context, environmentId, digest, chunksOf(bytes));
     },
   };
 }
 
 /** Unchecked: the tree engine checks the digest of all it reads. */
-export const blobSource = (context: BlobContext, environmentId: string): BlobSource => ({
+export const blobSource = (context: BlobContext, environmentId: Uuid<"env">): BlobSource => ({
   get: (digest) => context.workspaceBlobs(environmentId).load(digest),
 });
 

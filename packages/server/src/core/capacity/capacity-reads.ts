@@ -1,11 +1,13 @@
-import type { WorkerStatus } from "@keelson/contract";
+import type { WorkerStatus, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import { LOST_AFTER_MS } from "../workers/worker.ts";
 import { QUEUED_MAXIMUM, type GroupLoad } from "./capacity.ts";
 
 /** Which groups: one, or all after `before`, newest first. */
-export type GroupChoice = { groupId: string | null; before: string | null; limit: number };
+export type GroupChoice = { groupId: Uuid<"wgrp"> | null; before: string | null; limit: number };
 
 type Row = Omit<GroupLoad, "workers" | "slots" | "taken" | "size"> & {
   [Status in WorkerStatus as `${Status}Workers`]: number;
@@ -32,36 +34,36 @@ export async function listGroupLoads(
   now: number,
 ): Promise<GroupLoad[]> {
   const rows = await db.query<Row>(sql`
-    SELECT g.id, g.name, q.queued, q."oldestQueuedAt", coalesce(w.running, 0)::int8 AS running,
-      (SELECT count(*) FROM materializations m WHERE m.worker_group_id = g.id AND m.status = 'requested') AS "workspacesRequested",
-      coalesce(w.workspaces, 0)::int8 AS "workspacesLive",
+    SELECT g.id, g.name, q.queued, q.oldest_queued_at, coalesce(w.running, 0)::int8 AS running,
+      (SELECT count(*) FROM materializations m WHERE m.worker_group_id = g.id AND m.status = 'requested') AS workspaces_requested,
+      coalesce(w.workspaces, 0)::int8 AS workspaces_live,
       (SELECT count(*) FROM deployments d JOIN environments v ON v.id = d.environment_id
-       WHERE d.status = 'pending' AND d.check_count < ${maxChecks} AND v.worker_group_id = g.id) AS "deploymentsPending",
-      w."registeredWorkers", w."activeWorkers", w."drainingWorkers", w."drainedWorkers", w."lostWorkers",
-      coalesce(w."slotsExecutions", 0)::int8 AS "slotsExecutions", coalesce(w."slotsWorkspaces", 0)::int8 AS "slotsWorkspaces",
-      coalesce(w."takenExecutions", 0)::int8 AS "takenExecutions", coalesce(w."takenWorkspaces", 0)::int8 AS "takenWorkspaces",
-      coalesce(w.size, s.executions, 0)::int8 AS "sizeExecutions", coalesce(w."workspaceSize", s.workspaces, 0)::int8 AS "sizeWorkspaces"
+       WHERE d.status = 'pending' AND d.check_count < ${maxChecks} AND v.worker_group_id = g.id) AS deployments_pending,
+      w.registered_workers, w.active_workers, w.draining_workers, w.drained_workers, w.lost_workers,
+      coalesce(w.slots_executions, 0)::int8 AS slots_executions, coalesce(w.slots_workspaces, 0)::int8 AS slots_workspaces,
+      coalesce(w.taken_executions, 0)::int8 AS taken_executions, coalesce(w.taken_workspaces, 0)::int8 AS taken_workspaces,
+      coalesce(w.size, s.executions, 0)::int8 AS size_executions, coalesce(w.workspace_size, s.workspaces, 0)::int8 AS size_workspaces
     FROM worker_groups g
     CROSS JOIN LATERAL (
-      SELECT count(*) AS queued, min(r.updated_at) AS "oldestQueuedAt"
+      SELECT count(*) AS queued, min(r.updated_at) AS oldest_queued_at
       FROM (SELECT e.updated_at FROM executions e WHERE e.worker_group_id = g.id AND e.ready LIMIT ${QUEUED_MAXIMUM}) r
     ) q
     CROSS JOIN LATERAL (
-      SELECT count(*) FILTER (WHERE k.status = 'registered') AS "registeredWorkers",
-        count(*) FILTER (WHERE k.status = 'active') AS "activeWorkers",
-        count(*) FILTER (WHERE k.status = 'draining') AS "drainingWorkers",
-        count(*) FILTER (WHERE k.status = 'drained') AS "drainedWorkers",
-        count(*) FILTER (WHERE k.status = 'lost') AS "lostWorkers",
+      SELECT count(*) FILTER (WHERE k.status = 'registered') AS registered_workers,
+        count(*) FILTER (WHERE k.status = 'active') AS active_workers,
+        count(*) FILTER (WHERE k.status = 'draining') AS draining_workers,
+        count(*) FILTER (WHERE k.status = 'drained') AS drained_workers,
+        count(*) FILTER (WHERE k.status = 'lost') AS lost_workers,
         sum(k.running) AS running, sum(k.workspaces) AS workspaces,
         round(avg(k.capacity_executions) FILTER (WHERE k.status = 'active')) AS size,
-        round(avg(k.capacity_workspaces) FILTER (WHERE k.status = 'active')) AS "workspaceSize",
-        sum(k.capacity_executions) FILTER (WHERE k.status = 'active') AS "slotsExecutions",
-        sum(k.capacity_workspaces) FILTER (WHERE k.status = 'active') AS "slotsWorkspaces",
-        sum(k.running) FILTER (WHERE k.status = 'active') AS "takenExecutions",
-        sum(k.workspaces) FILTER (WHERE k.status = 'active') AS "takenWorkspaces"
+        round(avg(k.capacity_workspaces) FILTER (WHERE k.status = 'active')) AS workspace_size,
+        sum(k.capacity_executions) FILTER (WHERE k.status = 'active') AS slots_executions,
+        sum(k.capacity_workspaces) FILTER (WHERE k.status = 'active') AS slots_workspaces,
+        sum(k.running) FILTER (WHERE k.status = 'active') AS taken_executions,
+        sum(k.workspaces) FILTER (WHERE k.status = 'active') AS taken_workspaces
       FROM (
         SELECT o.capacity_executions, o.capacity_workspaces,
-          CASE WHEN o.status <> 'drained' AND o.last_seen_at < to_timestamp(${now - LOST_AFTER_MS}::float8 / 1000)
+          CASE WHEN o.status <> 'drained' AND o.last_seen_at < ${timestamp(now - LOST_AFTER_MS)}
             THEN 'lost' ELSE o.status END AS status,
           (SELECT count(*) FROM executions e
            WHERE e.worker_id = o.id AND e.status IN ('running', 'cancel_requested')) AS running,
@@ -75,7 +77,7 @@ export async function listGroupLoads(
       FROM (SELECT o.capacity_executions, o.capacity_workspaces FROM workers o
             WHERE o.worker_group_id = g.id AND o.capacity_executions > 0 ORDER BY o.id DESC LIMIT 10) n
     ) s
-    WHERE (${groupId}::uuid IS NULL OR g.id = ${groupId}::uuid) AND (${before}::uuid IS NULL OR g.id < ${before}::uuid)
+    WHERE (${groupId}::uuid IS NULL OR g.id = ${groupId}::uuid) AND ${isBefore(sql`g.id`, before)}
     ORDER BY g.id DESC LIMIT ${limit}`);
   return rows.map(toLoad);
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Uuid } from "@keelson/contract";
 import { freeSlots, recommendWorkers, type GroupLoad } from "./capacity.ts";
 
 const IDLE: GroupLoad = {
-  id: "",
+  id: "" as Uuid<"wgrp">,
   name: "",
   queued: 0,
   running: 0,

@@ -1,4 +1,4 @@
-import type { WorkerStatus } from "@keelson/contract";
+import type { WorkerStatus, Uuid } from "@keelson/contract";
 
 /**
  * How much a group of workers has to do, and how much it can hold.
@@ -9,7 +9,7 @@ import type { WorkerStatus } from "@keelson/contract";
 export type Slots = { executions: number; workspaces: number };
 
 export type GroupLoad = {
-  id: string;
+  id: Uuid<"wgrp">;
   name: string;
   /** At most `QUEUED_MAXIMUM`. */
   queued: number;

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Principal } from "./principal.ts";
 
 /** When credentials were last used, kept in memory until a loop writes it. */
@@ -10,11 +11,14 @@ export type CredentialUse = {
   putBack(taken: TakenUse): void;
 };
 
-export type TakenUse = { apiKeys: ReadonlyMap<string, number>; sessions: ReadonlyMap<string, number> };
+export type TakenUse = {
+  apiKeys: ReadonlyMap<Uuid<"key">, number>;
+  sessions: ReadonlyMap<Uuid<"usess">, number>;
+};
 
 export function createCredentialUse(): CredentialUse {
-  let apiKeys = new Map<string, number>();
-  let sessions = new Map<string, number>();
+  let apiKeys = new Map<Uuid<"key">, number>();
+  let sessions = new Map<Uuid<"usess">, number>();
   return {
     note: (principal, now) => {
       if (principal.kind === "api_key") apiKeys.set(principal.id, now);

@@ -1,10 +1,12 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** When each key was last used. A key's row is written at most once a minute, however many servers noted it. */
-export async function updateLastUsed(db: Queryable, usedAt: ReadonlyMap<string, number>): Promise<void> {
+export async function updateLastUsed(db: Queryable, usedAt: ReadonlyMap<Uuid<"key">, number>): Promise<void> {
   await db.query(sql`
     UPDATE api_keys k SET last_used_at = to_timestamp(used.at / 1000)
     FROM unnest(${[...usedAt.keys()]}::uuid[], ${[...usedAt.values()]}::float8[]) AS used (id, at)
@@ -14,13 +16,13 @@ export async function updateLastUsed(db: Queryable, usedAt: ReadonlyMap<string, 
 /** Sessions that were used end their time later. A session's row is written at most once an hour. */
 export async function extendSessions(
   db: Queryable,
-  sessionIds: readonly string[],
+  sessionIds: readonly Uuid<"usess">[],
   sessionMs: number,
   now: number,
 ): Promise<void> {
   await db.query(sql`
-    UPDATE user_sessions SET expires_at = to_timestamp(${now + sessionMs}::float8 / 1000)
+    UPDATE user_sessions SET expires_at = ${timestamp(now + sessionMs)}
     WHERE id = ANY(${sessionIds}::uuid[]) AND revoked_at IS NULL
-      AND expires_at > to_timestamp(${now}::float8 / 1000)
-      AND expires_at < to_timestamp(${now + sessionMs - HOUR_MS}::float8 / 1000)`);
+      AND expires_at > ${timestamp(now)}
+      AND expires_at < ${timestamp(now + sessionMs - HOUR_MS)}`);
 }

@@ -45,7 +45,7 @@ async function ensureKeyFile(dataDir: string, name: string): Promise<MasterKey> 
   const path = join(dataDir, name);
   const present = await readKeyFile(path);
   if (present !== null) return present;
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
   await writeFile(temporary, `${randomBytes(KEY_BYTES).toString("base64")}\n`, { mode: 0o600, flush: true });
   try {

@@ -1,24 +1,25 @@
-import type { Role } from "@keelson/contract";
+import type { Role, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { PublicAccess } from "../public-access/public-access.ts";
 import type { Principal } from "./principal.ts";
+import type { RunLease } from "./run-token.ts";
 
 /** A principal and until when its credential is good; null for ever. Revoked credentials are not found. */
 export type FoundPrincipal = { principal: Principal; expiresAt: number | null };
 
 export async function findApiKey(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
   const [row] = await db.query<{
-    id: string;
-    organizationId: string;
-    projectId: string;
-    environmentId: string;
-    workerGroupId: string;
+    id: Uuid<"key">;
+    organizationId: Uuid<"org">;
+    projectId: Uuid<"proj">;
+    environmentId: Uuid<"env">;
+    workerGroupId: Uuid<"wgrp">;
     permissions: string[];
     expiresAt: number | null;
   }>(sql`
-    SELECT k.id, p.organization_id AS "organizationId", p.id AS "projectId", v.id AS "environmentId",
-      v.worker_group_id AS "workerGroupId", k.permissions, k.expires_at AS "expiresAt"
+    SELECT k.id, p.organization_id, p.id AS project_id, v.id AS environment_id,
+      v.worker_group_id, k.permissions, k.expires_at
     FROM api_keys k
     JOIN environments v ON v.id = k.environment_id
     JOIN projects p ON p.id = v.project_id
@@ -29,8 +30,13 @@ export async function findApiKey(db: Queryable, digest: Buffer): Promise<FoundPr
 }
 
 export async function findUserSession(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
-  const [row] = await db.query<{ id: string; isAdmin: boolean; sessionId: string; expiresAt: number }>(sql`
-    SELECT u.id, u.is_admin AS "isAdmin", s.id AS "sessionId", s.expires_at AS "expiresAt"
+  const [row] = await db.query<{
+    id: Uuid<"user">;
+    isAdmin: boolean;
+    sessionId: Uuid<"usess">;
+    expiresAt: number;
+  }>(sql`
+    SELECT u.id, u.is_admin, s.id AS session_id, s.expires_at
     FROM user_sessions s JOIN users u ON u.id = s.user_id
     WHERE s.digest = ${digest} AND s.revoked_at IS NULL AND u.suspended_at IS NULL`);
   if (row === undefined) return null;
@@ -39,8 +45,8 @@ export async function findUserSession(db: Queryable, digest: Buffer): Promise<Fo
 }
 
 export async function findWorkerToken(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
-  const [row] = await db.query<{ workerId: string; workerGroupId: string; expiresAt: number }>(sql`
-    SELECT w.id AS "workerId", w.worker_group_id AS "workerGroupId", t.expires_at AS "expiresAt"
+  const [row] = await db.query<{ workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp">; expiresAt: number }>(sql`
+    SELECT w.id AS worker_id, w.worker_group_id, t.expires_at
     FROM worker_tokens t JOIN workers w ON w.id = t.worker_id
     WHERE t.digest = ${digest} AND t.revoked_at IS NULL`);
   if (row === undefined) return null;
@@ -52,16 +58,16 @@ export async function findWorkerToken(db: Queryable, digest: Buffer): Promise<Fo
 
 /** Good for as long as its token is: a completion that comes too late is told so. */
 export async function findCompletionToken(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
-  const [row] = await db.query<{ id: string; environmentId: string }>(sql`
-    SELECT id, environment_id AS "environmentId" FROM tokens WHERE public_digest = ${digest}`);
+  const [row] = await db.query<{ id: Uuid<"tok">; environmentId: Uuid<"env"> }>(sql`
+    SELECT id, environment_id FROM tokens WHERE public_digest = ${digest}`);
   return row === undefined ? null : { principal: { kind: "completion_token", ...row }, expiresAt: null };
 }
 
 /** What a token covers never changes; its uses are counted where they are used. */
 export async function findPublicAccess(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
   const [row] = await db.query<PublicAccess & { expiresAt: number }>(sql`
-    SELECT id, environment_id AS "environmentId", permission, session_id AS "sessionId", stream_id AS "streamId",
-      correlation_id AS "correlationId", max_uses AS "maxUses", expires_at AS "expiresAt"
+    SELECT id, environment_id, permission, session_id, stream_id,
+      correlation_id, max_uses, expires_at
     FROM public_access_tokens WHERE digest = ${digest}`);
   if (row === undefined) return null;
   const { expiresAt, ...access } = row;
@@ -69,29 +75,33 @@ export async function findPublicAccess(db: Queryable, digest: Buffer): Promise<F
 }
 
 export async function findServiceKey(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
-  const [row] = await db.query<{ id: string; kind: "admin" | "capacity"; expiresAt: number | null }>(sql`
-    SELECT id, kind, expires_at AS "expiresAt" FROM service_keys WHERE digest = ${digest} AND revoked_at IS NULL`);
+  const [row] = await db.query<{
+    id: Uuid<"skey">;
+    kind: "admin" | "capacity";
+    expiresAt: number | null;
+  }>(sql`
+    SELECT id, kind, expires_at FROM service_keys WHERE digest = ${digest} AND revoked_at IS NULL`);
   return row === undefined ? null : { principal: { kind: row.kind, id: row.id }, expiresAt: row.expiresAt };
 }
 
 export type UserEnvironment = {
-  organizationId: string;
-  projectId: string;
-  environmentId: string;
-  workerGroupId: string;
+  organizationId: Uuid<"org">;
+  projectId: Uuid<"proj">;
+  environmentId: Uuid<"env">;
+  workerGroupId: Uuid<"wgrp">;
   role: Role;
 };
 
 /** An environment that the user is a member for; null when it does not exist, or is not theirs. */
 export async function findUserEnvironment(
   db: Queryable,
-  userId: string,
-  projectId: string,
-  environmentId: string,
+  userId: Uuid<"user">,
+  projectId: Uuid<"proj">,
+  environmentId: Uuid<"env">,
 ): Promise<UserEnvironment | null> {
   const [row] = await db.query<UserEnvironment>(sql`
-    SELECT p.organization_id AS "organizationId", p.id AS "projectId", v.id AS "environmentId",
-      v.worker_group_id AS "workerGroupId", m.role
+    SELECT p.organization_id, p.id AS project_id, v.id AS environment_id,
+      v.worker_group_id, m.role
     FROM members m
     JOIN projects p ON p.organization_id = m.organization_id
     JOIN environments v ON v.project_id = p.id
@@ -101,22 +111,22 @@ export async function findUserEnvironment(
 
 /** A project, or one of its environments, of which the user is a member. */
 export type UserProject = {
-  organizationId: string;
-  projectId: string;
+  organizationId: Uuid<"org">;
+  projectId: Uuid<"proj">;
   /** Null where none was asked for. */
-  environmentId: string | null;
+  environmentId: Uuid<"env"> | null;
   role: Role;
 };
 
 /** The project as its member sees it; null when it does not exist, or is not theirs, or has no such environment. */
 export async function findUserProject(
   db: Queryable,
-  userId: string,
-  projectId: string,
-  environmentId: string | null,
+  userId: Uuid<"user">,
+  projectId: Uuid<"proj">,
+  environmentId: Uuid<"env"> | null,
 ): Promise<UserProject | null> {
   const [row] = await db.query<UserProject>(sql`
-    SELECT p.organization_id AS "organizationId", p.id AS "projectId", v.id AS "environmentId", m.role
+    SELECT p.organization_id, p.id AS project_id, v.id AS environment_id, m.role
     FROM members m
     JOIN projects p ON p.organization_id = m.organization_id
     LEFT JOIN environments v ON v.project_id = p.id AND v.id = ${environmentId}::uuid
@@ -128,11 +138,39 @@ export async function findUserProject(
 /** The user's part in organizations: in the one asked for, else in the first few of all. */
 export function findUserOrganizations(
   db: Queryable,
-  userId: string,
-  organizationId: string | null,
-): Promise<{ organizationId: string; role: Role }[]> {
-  return db.query<{ organizationId: string; role: Role }>(sql`
-    SELECT organization_id AS "organizationId", role FROM members
-    WHERE user_id = ${userId} AND (${organizationId}::uuid IS NULL OR organization_id = ${organizationId}::uuid)
-    ORDER BY organization_id LIMIT 2`);
+  userId: Uuid<"user">,
+  organizationId: Uuid<"org"> | null,
+): Promise<{ organizationId: Uuid<"org">; role: Role }[]> {
+  const asked = organizationId === null ? sql`` : sql` AND organization_id = ${organizationId}`;
+  return db.query<{ organizationId: Uuid<"org">; role: Role }>(sql`
+    SELECT organization_id, role FROM members WHERE user_id = ${userId}${asked} ORDER BY organization_id LIMIT 2`);
+}
+
+type LeasedRun = {
+  id: Uuid<"run">;
+  attemptNumber: number;
+  organizationId: Uuid<"org">;
+  projectId: Uuid<"proj">;
+  environmentId: Uuid<"env">;
+  workerGroupId: Uuid<"wgrp">;
+  entrypointKind: "task" | "actor";
+  entrypoint: string;
+  deploymentId: Uuid<"dep">;
+};
+
+/** Validity is the equality of the epoch and that somebody holds the lease; time only decides who may take it over. */
+export async function findLeasedRun(
+  db: Queryable,
+  { environmentId, runId, epoch }: RunLease,
+): Promise<LeasedRun | null> {
+  const [row] = await db.query<LeasedRun>(sql`
+    SELECT r.id, e.attempt_number, p.organization_id, p.id AS project_id,
+      v.id AS environment_id, v.worker_group_id, r.entrypoint_kind, r.entrypoint,
+      r.deployment_id
+    FROM executions e
+    JOIN runs r ON r.environment_id = e.environment_id AND r.id = e.run_id
+    JOIN environments v ON v.id = e.environment_id
+    JOIN projects p ON p.id = v.project_id
+    WHERE e.environment_id = ${environmentId} AND e.run_id = ${runId} AND e.epoch = ${epoch} AND e.worker_id IS NOT NULL`);
+  return row ?? null;
 }

@@ -1,25 +1,43 @@
-import { ORGANIZATION_PERMISSIONS, PERMISSIONS, type Permission, type Role } from "@keelson/contract";
+import {
+  ORGANIZATION_PERMISSIONS,
+  PERMISSIONS,
+  ROLES,
+  type Permission,
+  type Role,
+  type Uuid,
+} from "@keelson/contract";
 import type { PublicAccess } from "../public-access/public-access.ts";
 
 /** Whom a credential stands for. */
 export type Principal =
   | {
       kind: "api_key";
-      id: string;
-      organizationId: string;
-      projectId: string;
-      environmentId: string;
-      workerGroupId: string;
+      id: Uuid<"key">;
+      organizationId: Uuid<"org">;
+      projectId: Uuid<"proj">;
+      environmentId: Uuid<"env">;
+      workerGroupId: Uuid<"wgrp">;
       permissions: ReadonlySet<string>;
     }
-  | { kind: "user"; id: string; isAdmin: boolean; sessionId: string }
-  | { kind: "worker"; workerId: string; workerGroupId: string }
+  /** The code of a run, while a worker holds the run's lease. */
+  | {
+      kind: "run";
+      id: Uuid<"run">;
+      attemptNumber: number;
+      organizationId: Uuid<"org">;
+      projectId: Uuid<"proj">;
+      environmentId: Uuid<"env">;
+      workerGroupId: Uuid<"wgrp">;
+      permissions: ReadonlySet<string>;
+    }
+  | { kind: "user"; id: Uuid<"user">; isAdmin: boolean; sessionId: Uuid<"usess"> }
+  | { kind: "worker"; workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp"> }
   /** Whoever was given the public token of the completion token `id`. */
-  | { kind: "completion_token"; id: string; environmentId: string }
+  | { kind: "completion_token"; id: Uuid<"tok">; environmentId: Uuid<"env"> }
   /** Whoever was given a public access token. */
   | ({ kind: "public_access" } & PublicAccess)
-  | { kind: "admin"; id: string }
-  | { kind: "capacity"; id: string };
+  | { kind: "admin"; id: Uuid<"skey"> }
+  | { kind: "capacity"; id: Uuid<"skey"> };
 
 const ORGANIZATION: ReadonlySet<string> = new Set(ORGANIZATION_PERMISSIONS);
 
@@ -45,3 +63,10 @@ const isOpen = (permission: Permission): boolean =>
 
 export const permissionsOf = (role: Role): Permission[] =>
   PERMISSIONS.filter((permission) => roleHolds(role, permission));
+
+const HELD: ReadonlyMap<Role, ReadonlySet<Permission>> = new Map(
+  ROLES.map((role) => [role, new Set(permissionsOf(role))]),
+);
+
+/** The same as a set, which is made once for each role. */
+export const permissionSetOf = (role: Role): ReadonlySet<Permission> => HELD.get(role) ?? new Set();

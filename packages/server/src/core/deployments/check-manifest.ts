@@ -1,7 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import {
-  BUNDLE_FORMAT_VERSION,
+  BUNDLE_FORMAT_VERSIONS,
   DEFAULT_SANDBOX,
+  isBundleFormatVersion,
+  listIsolationProblems,
   WORKER_PROTOCOL_VERSION,
   type CreateDeployment,
   type DeploymentManifest,
@@ -40,12 +42,12 @@ export async function checkManifest(request: CreateDeployment): Promise<void> {
 const MAX_ISSUES = 20;
 
 const bundleFormatIssues = (version: number): ErrorIssue[] =>
-  version === BUNDLE_FORMAT_VERSION
+  isBundleFormatVersion(version)
     ? []
     : [
         {
           path: "bundle_format_version",
-          message: `must be ${BUNDLE_FORMAT_VERSION}, which is what this server and its workers can run`,
+          message: `must be ${BUNDLE_FORMAT_VERSIONS.join(" or ")}, which is what this server and its workers can run`,
         },
       ];
 
@@ -58,6 +60,8 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
     for (const [index, entrypoint] of entrypoints.entries()) {
       const path = `manifest.${kind}.${index}`;
       issues.push(...durationIssues(entrypoint, path));
+      for (const problem of listIsolationProblems(entrypoint))
+        issues.push({ path: `${path}.${problem.path}`, message: problem.message });
       if (!entrypoint.payload_schema) continue;
       issues.push(...payloadSchemaIssues(entrypoint.payload_schema, `${path}.payload_schema`));
       // Other requests have their turn between two compilations.

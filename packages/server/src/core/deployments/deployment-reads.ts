@@ -1,12 +1,15 @@
-import type { DeploymentEventKind, DeploymentStatus } from "@keelson/contract";
+import type { DeploymentEventKind, DeploymentStatus, Uuid } from "@keelson/contract";
+import { firstOf, isBefore, NEWEST_FIRST } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { joinSql, rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 
 /** A deployment and whether its environment points at it. JSON is text, times are milliseconds. */
 export type DeploymentRow = {
-  id: string;
-  environmentId: string;
-  projectId: string;
+  id: Uuid<"dep">;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
   version: string;
   status: DeploymentStatus;
   isCurrent: boolean;
@@ -19,6 +22,8 @@ export type DeploymentRow = {
   workerProtocolVersion: number;
   bundleDigest: Buffer;
   bundleSizeBytes: number;
+  nodeVersion: string | null;
+  platform: string | null;
   manifest: string;
   git: string | null;
   error: string | null;
@@ -27,19 +32,20 @@ export type DeploymentRow = {
 };
 
 const COLUMNS = rawSql(`
-  d.id, d.environment_id AS "environmentId", d.project_id AS "projectId", d.version, d.status,
-  v.current_deployment_id IS NOT DISTINCT FROM d.id AS "isCurrent", d.promoted_at AS "promotedAt", d.api_version AS "apiVersion",
-  d.cli_version AS "cliVersion", d.sdk_version AS "sdkVersion", d.client_version AS "clientVersion",
-  d.bundle_format_version AS "bundleFormatVersion", d.worker_protocol_version AS "workerProtocolVersion",
-  d.bundle_digest AS "bundleDigest", d.bundle_size_bytes AS "bundleSizeBytes", d.manifest, d.git, d.error,
-  d.created_at AS "createdAt", d.updated_at AS "updatedAt"`);
+  d.id, d.environment_id, d.project_id, d.version, d.status,
+  v.current_deployment_id IS NOT DISTINCT FROM d.id AS is_current, d.promoted_at, d.api_version,
+  d.cli_version, d.sdk_version, d.client_version,
+  d.bundle_format_version, d.worker_protocol_version,
+  d.bundle_digest, d.bundle_size_bytes,
+  d.node_version, d.platform, d.manifest, d.git, d.error,
+  d.created_at, d.updated_at`);
 
 const JOINED = rawSql("deployments d JOIN environments v ON v.id = d.environment_id");
 
 export async function findDeployment(
   db: Queryable,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
 ): Promise<DeploymentRow | null> {
   const [row] = await db.query<DeploymentRow>(sql`
     SELECT ${COLUMNS} FROM ${JOINED} WHERE d.environment_id = ${environmentId} AND d.id = ${deploymentId}`);
@@ -48,7 +54,7 @@ export async function findDeployment(
 
 export async function findCurrentDeployment(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
 ): Promise<DeploymentRow | null> {
   const [row] = await db.query<DeploymentRow>(sql`
     SELECT ${COLUMNS} FROM ${JOINED} WHERE d.environment_id = ${environmentId} AND d.id = v.current_deployment_id`);
@@ -58,16 +64,20 @@ export async function findCurrentDeployment(
 /** Newest first, after the deployment `before`. Ids are UUIDv7, so the key is the order of creation. */
 export function listDeployments(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   statuses: readonly DeploymentStatus[],
   before: string | null,
   limit: number,
 ): Promise<DeploymentRow[]> {
-  const conditions = [sql`d.environment_id = ${environmentId}`];
-  if (before !== null) conditions.push(sql`d.id < ${before}`);
-  if (statuses.length > 0) conditions.push(sql`d.status = ANY(${statuses}::text[])`);
+  const ids = (more: Sql): Sql => sql`
+    SELECT id FROM deployments
+    WHERE environment_id = ${environmentId} AND ${isBefore(sql`id`, before)}${more} ORDER BY id DESC LIMIT ${limit}`;
+  // Each status is found by the index in the list's order.
+  const branches = [...new Set(statuses)].map((status) => ids(sql` AND status = ${status}`));
+  const page = branches.length === 0 ? ids(sql``) : firstOf(branches, NEWEST_FIRST, limit);
   return db.query<DeploymentRow>(sql`
-    SELECT ${COLUMNS} FROM ${JOINED} WHERE ${joinSql(conditions, " AND ")} ORDER BY d.id DESC LIMIT ${limit}`);
+    SELECT ${COLUMNS} FROM (${page}) page, ${JOINED}
+    WHERE d.environment_id = ${environmentId} AND d.id = page.id ORDER BY page.id DESC`);
 }
 
 export type DeploymentEventRow = {
@@ -81,8 +91,8 @@ export type DeploymentEventRow = {
 /** Events after the cursor, oldest first. */
 export function listDeploymentEvents(
   db: Queryable,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
   after: number,
   limit: number,
 ): Promise<DeploymentEventRow[]> {
@@ -94,8 +104,8 @@ export function listDeploymentEvents(
 
 export async function findDeploymentStatus(
   db: Queryable,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
 ): Promise<DeploymentStatus | null> {
   const [row] = await db.query<{ status: DeploymentStatus }>(sql`
     SELECT status FROM deployments WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
@@ -103,7 +113,7 @@ export async function findDeploymentStatus(
 }
 
 export type LockedDeployment = {
-  projectId: string;
+  projectId: Uuid<"proj">;
   status: DeploymentStatus;
   version: string;
   manifest: string;
@@ -111,11 +121,11 @@ export type LockedDeployment = {
 
 export async function lockDeployment(
   tx: Tx,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
 ): Promise<LockedDeployment | null> {
   const [row] = await tx.query<LockedDeployment>(sql`
-    SELECT project_id AS "projectId", status, version, manifest FROM deployments
+    SELECT project_id, status, version, manifest FROM deployments
     WHERE environment_id = ${environmentId} AND id = ${deploymentId} FOR NO KEY UPDATE`);
   return row ?? null;
 }
@@ -126,20 +136,21 @@ export async function lockDeployment(
  */
 export async function lockCurrentDeployment(
   tx: Tx,
-  environmentId: string,
-): Promise<{ currentDeploymentId: string | null; workerGroupId: string } | null> {
-  const [row] = await tx.query<{ currentDeploymentId: string | null; workerGroupId: string }>(sql`
-    SELECT current_deployment_id AS "currentDeploymentId", worker_group_id AS "workerGroupId"
+  environmentId: Uuid<"env">,
+): Promise<{ currentDeploymentId: Uuid<"dep"> | null; workerGroupId: Uuid<"wgrp"> } | null> {
+  const [row] = await tx.query<{ currentDeploymentId: Uuid<"dep"> | null; workerGroupId: Uuid<"wgrp"> }>(sql`
+    SELECT current_deployment_id, worker_group_id
     FROM environments WHERE id = ${environmentId} FOR NO KEY UPDATE`);
   return row ?? null;
 }
 
 export type CheckedDeployment = {
-  environmentId: string;
+  environmentId: Uuid<"env">;
   status: DeploymentStatus;
   manifest: string;
   checkId: string | null;
-  checkWorkerId: string | null;
+  checkWorkerId: Uuid<"wkr"> | null;
+  checkCount: number;
 };
 
 /**
@@ -148,11 +159,12 @@ export type CheckedDeployment = {
  */
 export async function lockCheckedDeployment(
   tx: Tx,
-  workerGroupId: string,
-  deploymentId: string,
+  workerGroupId: Uuid<"wgrp">,
+  deploymentId: Uuid<"dep">,
 ): Promise<CheckedDeployment | null> {
   const [row] = await tx.query<CheckedDeployment>(sql`
-    SELECT d.environment_id AS "environmentId", d.status, d.manifest, d.check_id AS "checkId", d.check_worker_id AS "checkWorkerId"
+    SELECT d.environment_id, d.status, d.manifest, d.check_id, d.check_worker_id,
+      d.check_count
     FROM environments v JOIN deployments d ON d.environment_id = v.id
     WHERE v.worker_group_id = ${workerGroupId} AND d.id = ${deploymentId}
     FOR NO KEY UPDATE OF d`);
@@ -160,11 +172,11 @@ export async function lockCheckedDeployment(
 }
 
 /** Worker groups with a deployment whose check was not answered in its time. */
-export async function listGroupsWithExpiredChecks(db: Queryable, now: number): Promise<string[]> {
-  const rows = await db.query<{ workerGroupId: string }>(sql`
-    SELECT DISTINCT v.worker_group_id AS "workerGroupId"
+export async function listGroupsWithExpiredChecks(db: Queryable, now: number): Promise<Uuid<"wgrp">[]> {
+  const rows = await db.query<{ workerGroupId: Uuid<"wgrp"> }>(sql`
+    SELECT DISTINCT v.worker_group_id
     FROM deployments d JOIN environments v ON v.id = d.environment_id
-    WHERE d.status = 'pending' AND d.check_expires_at <= to_timestamp(${now}::float8 / 1000)`);
+    WHERE d.status = 'pending' AND d.check_expires_at <= ${timestamp(now)}`);
   return rows.map((row) => row.workerGroupId);
 }
 
@@ -173,10 +185,12 @@ export function lockUncheckedDeployments(
   tx: Tx,
   now: number,
   maxChecks: number,
-): Promise<{ environmentId: string; id: string }[]> {
+  limit: number,
+): Promise<{ environmentId: Uuid<"env">; id: Uuid<"dep"> }[]> {
   return tx.query(sql`
-    SELECT environment_id AS "environmentId", id FROM deployments
-    WHERE status = 'pending' AND check_count >= ${maxChecks} AND check_expires_at <= to_timestamp(${now}::float8 / 1000)
-    ORDER BY created_at LIMIT 100
+    SELECT d.environment_id, d.id FROM deployments d
+    WHERE d.status = 'pending' AND d.check_count >= ${maxChecks} AND d.check_expires_at <= ${timestamp(now)}
+      AND ${isNotSetAside("offer-expired-checks", sql`d.environment_id`, sql`d.id`, now)}
+    ORDER BY d.created_at LIMIT ${limit}
     FOR UPDATE SKIP LOCKED`);
 }

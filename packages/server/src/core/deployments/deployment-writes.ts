@@ -1,9 +1,12 @@
-import type { Tx } from "../../db/queryable.ts";
+import type { Uuid } from "@keelson/contract";
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { sql } from "../../db/sql.ts";
-import type { DecidedDeploymentEvent, DeploymentError } from "./deployment.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { MAX_CHECKS, type DecidedDeploymentEvent, type DeploymentError } from "./deployment.ts";
 
 /** Counts one more deployment of the environment. The row's lock makes creations follow one another. */
-export async function countDeployment(tx: Tx, environmentId: string): Promise<number> {
+export async function countDeployment(tx: Tx, environmentId: Uuid<"env">): Promise<number> {
   const [row] = await tx.query<{ count: number }>(sql`
     UPDATE environments SET deployment_count = deployment_count + 1 WHERE id = ${environmentId}
     RETURNING deployment_count AS count`);
@@ -12,9 +15,9 @@ export async function countDeployment(tx: Tx, environmentId: string): Promise<nu
 }
 
 export type DeploymentInsert = {
-  environmentId: string;
-  id: string;
-  projectId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"dep">;
+  projectId: Uuid<"proj">;
   version: string;
   apiVersion: string;
   cliVersion: string | null;
@@ -24,6 +27,13 @@ export type DeploymentInsert = {
   workerProtocolVersion: number;
   bundleDigest: Buffer;
   bundleSizeBytes: number;
+  nodeVersion: string | null;
+  /** What a worker must meet to run it; null: any worker can. */
+  requirement: string | null;
+  /** JSON text; why it cannot be checked yet. */
+  error: string | null;
+  /** JSON text. */
+  platform: string | null;
   /** JSON text. */
   manifest: string;
   git: string | null;
@@ -33,18 +43,19 @@ export type DeploymentInsert = {
 export async function insertDeployment(tx: Tx, row: DeploymentInsert): Promise<void> {
   await tx.query(sql`
     INSERT INTO deployments (environment_id, id, project_id, version, status, api_version, cli_version, sdk_version, client_version,
-      bundle_format_version, worker_protocol_version, bundle_digest, bundle_size_bytes, manifest, git, created_at, updated_at)
+      bundle_format_version, worker_protocol_version, bundle_digest, bundle_size_bytes, node_version, platform, requirement, error, manifest, git,
+      created_at, updated_at)
     VALUES (${row.environmentId}, ${row.id}, ${row.projectId}, ${row.version}, 'pending', ${row.apiVersion}, ${row.cliVersion},
       ${row.sdkVersion}, ${row.clientVersion}, ${row.bundleFormatVersion}, ${row.workerProtocolVersion}, ${row.bundleDigest},
-      ${row.bundleSizeBytes}, ${row.manifest}, ${row.git}, to_timestamp(${row.createdAt}::float8 / 1000),
-      to_timestamp(${row.createdAt}::float8 / 1000))`);
+      ${row.bundleSizeBytes}, ${row.nodeVersion}, ${row.platform}, ${row.requirement}, ${row.error}, ${row.manifest}, ${row.git}, ${timestamp(row.createdAt)},
+      ${timestamp(row.createdAt)})`);
 }
 
 /** Appends an event under the deployment's own counter, which this statement's row lock advances. */
 export async function appendDeploymentEvent(
   tx: Tx,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
   event: DecidedDeploymentEvent,
   at: number,
 ): Promise<void> {
@@ -55,45 +66,115 @@ export async function appendDeploymentEvent(
     )
     INSERT INTO deployment_events (environment_id, deployment_id, sequence, kind, message, attributes, at)
     SELECT ${environmentId}::uuid, ${deploymentId}::uuid, event_sequence, ${event.kind}::text, ${event.message}::text,
-      ${JSON.stringify(event.attributes ?? {})}::json, to_timestamp(${at}::float8 / 1000)
+      ${JSON.stringify(event.attributes ?? {})}::json, ${timestamp(at)}
     FROM counted`);
+  tx.wake(wakeKeys.deployment(deploymentId));
 }
 
 export async function markDeploymentReady(
   tx: Tx,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
   at: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE deployments SET status = 'ready', check_expires_at = NULL, updated_at = to_timestamp(${at}::float8 / 1000)
+    UPDATE deployments SET status = 'ready', error = NULL, check_expires_at = NULL, updated_at = ${timestamp(at)}
+    WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
+}
+
+/** The deployment stays pending, says why, and is offered again from `againAt` on. */
+export async function markCheckInterrupted(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
+  error: DeploymentError,
+  againAt: number,
+  at: number,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE deployments SET error = ${JSON.stringify(error)}, check_expires_at = ${timestamp(againAt)},
+      updated_at = ${timestamp(at)}
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
 
 export async function markDeploymentFailed(
   tx: Tx,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
   error: DeploymentError,
   at: number,
 ): Promise<void> {
   await tx.query(sql`
     UPDATE deployments SET status = 'failed', error = ${JSON.stringify(error)}, check_expires_at = NULL,
-      updated_at = to_timestamp(${at}::float8 / 1000)
+      updated_at = ${timestamp(at)}
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
 
 /** Points the environment at the deployment. */
 export async function markDeploymentPromoted(
   tx: Tx,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
   at: number,
 ): Promise<void> {
   await tx.query(sql`
     WITH pointer AS (
       UPDATE environments SET current_deployment_id = ${deploymentId} WHERE id = ${environmentId}
     )
-    UPDATE deployments SET promoted_at = to_timestamp(${at}::float8 / 1000), updated_at = to_timestamp(${at}::float8 / 1000)
+    UPDATE deployments SET promoted_at = ${timestamp(at)}, updated_at = ${timestamp(at)}
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
+
+/** It was current until now: how long it is kept is counted from here. */
+export async function markDeploymentDemoted(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
+  at: number,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE deployments SET updated_at = ${timestamp(at)}
+    WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
+}
+
+/** From here on workers are compared with it. */
+export async function noteRequirement(tx: Tx, requirement: string): Promise<void> {
+  await tx.query(sql`INSERT INTO requirements (requirement) VALUES (${requirement}) ON CONFLICT DO NOTHING`);
+}
+
+export type CheckLease = {
+  workerId: Uuid<"wkr">;
+  workerGroupId: Uuid<"wgrp">;
+  meets: readonly string[];
+  now: number;
+  limit: number;
+};
+
+export type LeasedCheck = {
+  id: Uuid<"dep">;
+  environmentId: Uuid<"env">;
+  checkId: string;
+  bundleDigest: Buffer;
+  bundleFormatVersion: number;
+};
+
+/** Oldest first; rows that another worker is being given are skipped. */
+export const claimChecks = (
+  db: Queryable,
+  { workerId, workerGroupId, meets, now, limit }: CheckLease,
+  durationMs: number,
+): Promise<LeasedCheck[]> =>
+  db.query<LeasedCheck>(sql`
+    UPDATE deployments d
+    SET check_count = check_count + 1, check_id = gen_random_uuid(), check_worker_id = ${workerId},
+      check_expires_at = ${timestamp(now + durationMs)}
+    FROM (
+      SELECT p.environment_id, p.id
+      FROM deployments p JOIN environments v ON v.id = p.environment_id
+      WHERE p.status = 'pending' AND p.check_count < ${MAX_CHECKS} AND (p.check_expires_at IS NULL OR p.check_expires_at <= ${timestamp(now)})
+        AND v.worker_group_id = ${workerGroupId} AND (p.requirement IS NULL OR p.requirement = ANY(${meets}::text[]))
+      ORDER BY p.created_at LIMIT ${limit}
+      FOR UPDATE OF p SKIP LOCKED
+    ) free
+    WHERE d.environment_id = free.environment_id AND d.id = free.id
+    RETURNING d.id, d.environment_id, d.check_id, d.bundle_digest, d.bundle_format_version`);

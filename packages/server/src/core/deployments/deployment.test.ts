@@ -21,11 +21,14 @@ describe("a deployment's decisions", () => {
     { status: "ready", entrypoints: both },
     { status: "ready", entrypoints: [] },
     { status: "failed", error: { message: "no", stack: null } },
+    { status: "interrupted", error: { message: "killed", stack: null } },
   ];
   for (const status of DEPLOYMENT_STATUSES) {
     for (const answer of answers) {
       test(`a check that ends ${answer.status} moves a ${status} deployment along an edge or not at all`, () => {
-        const decision = decideCheck(status, manifest, answer);
+        const decision = decideCheck(status, manifest, answer, 3);
+        assert.notEqual(decision.kind, "again");
+        if (decision.kind === "again") return;
         if (decision.kind === "none") return assert.notEqual(status, "pending");
         assert.ok(DEPLOYMENT_EDGES.some((edge) => edge.from === status && edge.to === decision.kind));
         assert.equal(decision.event.kind, `deployment.${decision.kind}`);
@@ -36,12 +39,26 @@ describe("a deployment's decisions", () => {
     });
   }
 
+  test("a check that infrastructure interrupts is made again, later each time, and the third fails it and says so", () => {
+    const answer = { status: "interrupted", error: { message: "SIGKILL.", stack: null } } as const;
+    const decisions = [1, 2, 3].map((checks) => decideCheck("pending", manifest, answer, checks));
+    assert.deepEqual(
+      decisions.map((decision) => (decision.kind === "again" ? decision.delayMs : decision.kind)),
+      [2_000, 8_000, "failed"],
+    );
+    const [, , last] = decisions;
+    assert.ok(last?.kind === "failed");
+    assert.match(last.error.message, /All 3 checks .* interrupted by infrastructure.*SIGKILL/);
+    for (const status of ["ready", "failed"] as const)
+      assert.equal(decideCheck(status, manifest, answer, 1).kind, "none");
+  });
+
   test("promoting the current deployment changes nothing", () => {
     assert.deepEqual(decidePromote("ready", true), { kind: "none" });
   });
 
   test("an actor does not stand in for a task of the same id", () => {
-    const decision = decideCheck("pending", manifest, { status: "ready", entrypoints: [both[1]] });
+    const decision = decideCheck("pending", manifest, { status: "ready", entrypoints: [both[1]] }, 1);
     assert.ok(decision.kind === "failed");
     assert.match(decision.error.message, /task "a"/);
     assert.doesNotMatch(decision.error.message, /actor/);
@@ -49,7 +66,7 @@ describe("a deployment's decisions", () => {
 
   test("many missing entrypoints are named up to twenty", () => {
     const tasks = Array.from({ length: 50 }, (_, index) => ({ id: `t${index}` }));
-    const decision = decideCheck("pending", { tasks }, { status: "ready", entrypoints: [] });
+    const decision = decideCheck("pending", { tasks }, { status: "ready", entrypoints: [] }, 1);
     assert.ok(decision.kind === "failed");
     assert.match(decision.error.message, /task "t19" and 30 more/);
   });

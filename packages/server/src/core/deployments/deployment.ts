@@ -28,22 +28,36 @@ export type DecidedDeploymentEvent = {
 /** What a worker found. `entrypoints` are what the bundle registered. */
 export type CheckAnswer =
   | { status: "ready"; entrypoints: readonly { kind: "task" | "actor"; declaredId: string }[] }
-  | { status: "failed"; error: DeploymentError };
+  | { status: "failed"; error: DeploymentError }
+  /** Infrastructure ended the check: nothing is known of the bundle. */
+  | { status: "interrupted"; error: DeploymentError };
 
 export type CheckDecision =
   | { kind: "none" }
+  /** It stays pending, and is checked again. */
+  | { kind: "again"; error: DeploymentError; delayMs: number }
   | { kind: "ready"; event: DecidedDeploymentEvent }
   | { kind: "failed"; error: DeploymentError; event: DecidedDeploymentEvent };
 
-/** The newest check of a deployment is answered. A settled deployment keeps its state, so a repeat changes nothing. */
+/** A bundle that so many checks gave no answer for is not offered to another worker. */
+export const MAX_CHECKS = 3;
+
+const AGAIN_AFTER_MS = 2_000;
+
+/** After the check of that number, 1 for the first: 2 s, 8 s. */
+const checkDelayMs = (checks: number): number => AGAIN_AFTER_MS * 4 ** (checks - 1);
+
+/** The newest check of a deployment, the `checks`-th, is answered. A settled deployment keeps its state, so a repeat changes nothing. */
 export function decideCheck(
   status: DeploymentStatus,
   manifest: DeploymentManifest,
   answer: CheckAnswer,
+  checks: number,
 ): CheckDecision {
   switch (status) {
     case "pending": {
       if (answer.status === "failed") return failed(answer.error);
+      if (answer.status === "interrupted") return interrupted(answer.error, checks);
       const missing = missingEntrypoints(manifest, answer.entrypoints);
       if (missing.length > 0) return failed({ message: missingMessage(missing), stack: null });
       return {
@@ -55,6 +69,15 @@ export function decideCheck(
     case "failed":
       return { kind: "none" };
   }
+}
+
+function interrupted(error: DeploymentError, checks: number): CheckDecision {
+  if (checks < MAX_CHECKS) {
+    const message = `Check ${checks} of ${MAX_CHECKS} was interrupted, and the bundle is checked again: ${error.message}`;
+    return { kind: "again", error: { ...error, message }, delayMs: checkDelayMs(checks) };
+  }
+  const message = `All ${checks} checks of the bundle were interrupted by infrastructure, so nothing is known of the bundle. The last time: ${error.message} Look at the workers, then deploy again.`;
+  return failed({ ...error, message });
 }
 
 const failed = (error: DeploymentError): CheckDecision => ({

@@ -1,23 +1,28 @@
-import type { DeploymentManifest, DeploymentStatus } from "@keelson/contract";
+import type { DeploymentManifest, DeploymentStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { decideCheck, type CheckAnswer } from "./deployment.ts";
 import { lockCheckedDeployment } from "./deployment-reads.ts";
-import { appendDeploymentEvent, markDeploymentFailed, markDeploymentReady } from "./deployment-writes.ts";
+import {
+  appendDeploymentEvent,
+  markCheckInterrupted,
+  markDeploymentFailed,
+  markDeploymentReady,
+} from "./deployment-writes.ts";
 
 export type CheckToSettle = {
-  workerId: string;
-  workerGroupId: string;
-  deploymentId: string;
+  workerId: Uuid<"wkr">;
+  workerGroupId: Uuid<"wgrp">;
+  deploymentId: Uuid<"dep">;
   checkId: string;
   answer: CheckAnswer;
   now: number;
 };
 
-export type SettledCheck = { environmentId: string; status: DeploymentStatus };
+export type SettledCheck = { environmentId: Uuid<"env">; status: DeploymentStatus };
 
 /**
- * Makes a deployment ready or failed by what a worker found. A repeat of the answer changes nothing.
+ * Makes a deployment ready or failed by what a worker found, or lets it be checked again. A repeat of the answer changes nothing.
  *
  * @throws DomainError `not_found`, or `invalid_state` when another check has replaced this one.
  */
@@ -39,9 +44,20 @@ export async function settleCheck(tx: Tx, check: CheckToSettle): Promise<Settled
     deployment.status,
     JSON.parse(deployment.manifest) as DeploymentManifest,
     check.answer,
+    deployment.checkCount,
   );
   switch (decision.kind) {
     case "none":
+      return { environmentId, status: deployment.status };
+    case "again":
+      await markCheckInterrupted(
+        tx,
+        environmentId,
+        deploymentId,
+        decision.error,
+        now + decision.delayMs,
+        now,
+      );
       return { environmentId, status: deployment.status };
     case "ready":
       await markDeploymentReady(tx, environmentId, deploymentId, now);

@@ -4,6 +4,7 @@ import type {
   EntrypointDeclaration,
   QueueDeclaration,
   SandboxDeclaration,
+  Uuid,
 } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
@@ -22,14 +23,16 @@ export type CachedEntrypoint = {
 };
 
 export type CachedDeployment = {
-  id: string;
-  environmentId: string;
-  projectId: string;
-  workerGroupId: string;
+  id: Uuid<"dep">;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
+  workerGroupId: Uuid<"wgrp">;
   version: string;
   status: DeploymentStatus;
   /** Lower-case hexadecimal. */
   bundleDigest: string;
+  bundleFormatVersion: number;
+  requirement: string | null;
   /** By declared id. */
   tasks: ReadonlyMap<string, CachedEntrypoint>;
   /** By declared id. */
@@ -45,12 +48,12 @@ export type CachedDeployment = {
  * is looked up again after a second, and whoever inserts a run against it checks the pointer in the same statement.
  */
 export type DeploymentCache = {
-  current(environmentId: string): Promise<CachedDeployment | null>;
+  current(environmentId: Uuid<"env">): Promise<CachedDeployment | null>;
   /** Null when there is none of that version, or it is not ready. */
-  byVersion(environmentId: string, version: string): Promise<CachedDeployment | null>;
-  byId(environmentId: string, deploymentId: string): Promise<CachedDeployment | null>;
+  byVersion(environmentId: Uuid<"env">, version: string): Promise<CachedDeployment | null>;
+  byId(environmentId: Uuid<"env">, deploymentId: Uuid<"dep">): Promise<CachedDeployment | null>;
   /** Drops the pointer of an environment: its current deployment has changed. */
-  forget(environmentId: string): void;
+  forget(environmentId: Uuid<"env">): void;
   /** The same deployments for an open transaction, which reads the pointer, and what is not held, by itself. */
   within(tx: Tx): DeploymentLookups;
 };
@@ -100,7 +103,10 @@ export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): De
 
 function createLookups(db: Queryable, held: HeldDeployments): DeploymentLookups {
   const byId = createFindById(db, held);
-  const find = (environmentId: string, deploymentId: string | null): Promise<CachedDeployment | null> =>
+  const find = (
+    environmentId: Uuid<"env">,
+    deploymentId: Uuid<"dep"> | null,
+  ): Promise<CachedDeployment | null> =>
     deploymentId === null ? Promise.resolve(null) : byId(environmentId, deploymentId);
   return {
     byId,
@@ -116,8 +122,8 @@ function createFindById(db: Queryable, held: HeldDeployments): FindById {
 
   const read = async (
     key: string,
-    environmentId: string,
-    deploymentId: string,
+    environmentId: Uuid<"env">,
+    deploymentId: Uuid<"dep">,
   ): Promise<CachedDeployment | null> => {
     try {
       const row = await findDeclaredDeployment(db, environmentId, deploymentId);
@@ -178,6 +184,8 @@ function toCached(row: DeclaredDeployment): CachedDeployment {
     version: row.version,
     status: row.status,
     bundleDigest: row.bundleDigest.toString("hex"),
+    bundleFormatVersion: row.bundleFormatVersion,
+    requirement: row.requirement,
     tasks: byDeclaredId(manifest.tasks),
     actors: byDeclaredId(manifest.actors ?? []),
     queues: new Map((manifest.queues ?? []).map((queue) => [queue.name, queue])),

@@ -1,4 +1,5 @@
-import type { DeploymentStatus } from "@keelson/contract";
+import type { DeploymentStatus, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -9,12 +10,12 @@ export type EntrypointRow = { id: string; declaredId: string; createdAt: number 
 
 export async function findEntrypoint(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   kind: EntrypointKind,
   entrypointId: string,
 ): Promise<EntrypointRow | null> {
   const [row] = await db.query<EntrypointRow>(sql`
-    SELECT id, declared_id AS "declaredId", created_at AS "createdAt" FROM entrypoints
+    SELECT id, declared_id, created_at FROM entrypoints
     WHERE environment_id = ${environmentId} AND kind = ${kind} AND id = ${entrypointId}`);
   return row ?? null;
 }
@@ -22,56 +23,61 @@ export async function findEntrypoint(
 /** Those of the declared ids, newest first, after the entrypoint `before`. */
 export function listEntrypoints(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   kind: EntrypointKind,
   declaredIds: readonly string[],
   before: string | null,
   limit: number,
 ): Promise<EntrypointRow[]> {
   return db.query<EntrypointRow>(sql`
-    SELECT id, declared_id AS "declaredId", created_at AS "createdAt" FROM entrypoints
+    SELECT id, declared_id, created_at FROM entrypoints
     WHERE environment_id = ${environmentId} AND kind = ${kind} AND declared_id = ANY(${declaredIds}::text[])
-      AND (${before}::uuid IS NULL OR id < ${before}::uuid)
+      AND ${isBefore(sql`id`, before)}
     ORDER BY id DESC LIMIT ${limit}`);
 }
 
 /** What starting runs needs of a deployment. `manifest` is JSON text. */
 export type DeclaredDeployment = {
-  id: string;
-  environmentId: string;
-  projectId: string;
-  workerGroupId: string;
+  id: Uuid<"dep">;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
+  workerGroupId: Uuid<"wgrp">;
   version: string;
   status: DeploymentStatus;
   bundleDigest: Buffer;
+  bundleFormatVersion: number;
+  requirement: string | null;
   manifest: string;
 };
 
 export async function findDeclaredDeployment(
   db: Queryable,
-  environmentId: string,
-  deploymentId: string,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep">,
 ): Promise<DeclaredDeployment | null> {
   const [row] = await db.query<DeclaredDeployment>(sql`
-    SELECT d.id, d.environment_id AS "environmentId", d.project_id AS "projectId", v.worker_group_id AS "workerGroupId", d.version,
-      d.status, d.bundle_digest AS "bundleDigest", d.manifest
+    SELECT d.id, d.environment_id, d.project_id, v.worker_group_id, d.version,
+      d.status, d.bundle_digest, d.bundle_format_version, d.requirement, d.manifest
     FROM deployments d JOIN environments v ON v.id = d.environment_id
     WHERE d.environment_id = ${environmentId} AND d.id = ${deploymentId}`);
   return row ?? null;
 }
 
-export async function findCurrentDeploymentId(db: Queryable, environmentId: string): Promise<string | null> {
-  const [row] = await db.query<{ id: string | null }>(sql`
+export async function findCurrentDeploymentId(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+): Promise<Uuid<"dep"> | null> {
+  const [row] = await db.query<{ id: Uuid<"dep"> | null }>(sql`
     SELECT current_deployment_id AS id FROM environments WHERE id = ${environmentId}`);
   return row?.id ?? null;
 }
 
 export async function findReadyDeploymentId(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   version: string,
-): Promise<string | null> {
-  const [row] = await db.query<{ id: string }>(sql`
+): Promise<Uuid<"dep"> | null> {
+  const [row] = await db.query<{ id: Uuid<"dep"> }>(sql`
     SELECT id FROM deployments WHERE environment_id = ${environmentId} AND version = ${version} AND status = 'ready'`);
   return row?.id ?? null;
 }

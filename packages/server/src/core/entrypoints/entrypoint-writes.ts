@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { EntrypointKind } from "./entrypoint-reads.ts";
@@ -7,7 +8,7 @@ export type EntrypointInsert = { id: string; kind: EntrypointKind; declaredId: s
 /** Gives an id to each declared id that has none yet; the others keep theirs. */
 export async function insertEntrypoints(
   tx: Tx,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   entrypoints: readonly EntrypointInsert[],
 ): Promise<void> {
   await tx.query(sql`

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { EntrypointKind } from "./entrypoint-reads.ts";
@@ -7,7 +8,7 @@ import { insertEntrypoints } from "./entrypoint-writes.ts";
 export async function registerEntrypoints(
   tx: Tx,
   newUuid: NewUuid,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   entrypoints: readonly { kind: EntrypointKind; declaredId: string }[],
 ): Promise<void> {
   if (entrypoints.length === 0) return;

@@ -1,15 +1,18 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { RunLinks } from "../runs/new-run.ts";
+import { canIsolate } from "../workers/isolation-reads.ts";
 
 /** A leased run with what its process needs. JSON is text. */
 export type LeasedExecution = {
-  leaseId: string;
+  leaseId: Uuid<"lease">;
   epoch: number;
   leaseExpiresAt: number;
-  environmentId: string;
-  projectId: string;
-  runId: string;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
+  runId: Uuid<"run">;
   entrypointKind: "task" | "actor";
   entrypoint: string;
   attemptNumber: number;
@@ -20,7 +23,7 @@ export type LeasedExecution = {
   tags: string[] | null;
   queue: string;
   createdAt: number;
-  deploymentId: string;
+  deploymentId: Uuid<"dep">;
   deploymentVersion: string;
   /** Entries of its journal: with none there is nothing to replay. */
   journalSequence: number;
@@ -33,66 +36,101 @@ export type LeasedExecution = {
 } & RunLinks;
 
 const LEASED_COLUMNS = rawSql(`
-  c.lease_id AS "leaseId", c.epoch, c.lease_expires_at AS "leaseExpiresAt", c.environment_id AS "environmentId",
-  r.project_id AS "projectId", c.run_id AS "runId", r.entrypoint_kind AS "entrypointKind", r.entrypoint,
-  c.attempt_number AS "attemptNumber", r.retry, c.max_duration_ms AS "maxDurationMs", r.payload,
-  coalesce(c.metadata, r.metadata) AS metadata, r.tags, r.queue, r.created_at AS "createdAt",
-  r.deployment_id AS "deploymentId", r.deployment_version AS "deploymentVersion", c.journal_sequence AS "journalSequence",
-  c.wait_count AS "waitCount", c.limited, c.active_ms AS "activeMs", r.session_id AS "sessionId", r.turn, r.workspace_id AS "workspaceId",
-  r.schedule_id AS "scheduleId", r.parent_run_id AS "parentRunId"`);
+  c.lease_id, c.epoch, c.lease_expires_at, c.environment_id,
+  r.project_id, c.run_id, r.entrypoint_kind, r.entrypoint,
+  c.attempt_number, r.retry, c.max_duration_ms, r.payload,
+  coalesce(c.metadata, r.metadata) AS metadata, r.tags, r.queue, r.created_at,
+  r.deployment_id, r.deployment_version, c.journal_sequence,
+  c.wait_count, c.limited, c.active_ms, r.session_id, r.turn, r.workspace_id,
+  r.schedule_id, r.parent_run_id`);
 
 export type Claim = {
-  workerId: string;
-  workerGroupId: string;
+  workerId: Uuid<"wkr">;
+  workerGroupId: Uuid<"wgrp">;
   leaseRequestId: string;
   limit: number;
   /** As many as `limit`. */
-  leaseIds: string[];
+  leaseIds: Uuid<"lease">[];
   now: number;
   leaseExpiresAt: number;
+  /** The requirements of deployments that the worker meets. */
+  meets: readonly string[];
 };
+
+/**
+ * Of a run `e`: the worker can run its deployment. A worker that meets whatever was ever asked, as nearly all do, is not
+ * compared with each run.
+ */
+export const canRun = (meets: readonly string[]): Sql => sql`(
+  NOT EXISTS (SELECT FROM requirements q WHERE q.requirement <> ALL(${meets}::text[]))
+  OR NOT EXISTS (
+    SELECT FROM runs r JOIN deployments d ON d.environment_id = r.environment_id AND d.id = r.deployment_id
+    WHERE r.environment_id = e.environment_id AND r.id = e.run_id AND d.requirement <> ALL(${meets}::text[])))`;
 
 /**
  * Claims ready runs for an active worker, in one statement: the runs, their events and counts, and what the worker
  * was given for this request.
  *
  * `environments_ready` walks the index from environment to environment (a loose scan), so that an environment with a
- * long backlog does not delay the others: each gets its share of the claim. Who comes first is drawn anew by the claim's
- * first lease id, because a busy worker claims one run at a time and a fixed order would give all of them to one
- * environment. SKIP LOCKED lets two claims run side by side. Runs in workspaces are claimed by a statement of their own.
+ * long backlog does not delay the others: each gets its share of the claim. Within one and its priority, runs that have begun
+ * before and runs that have not get a half each: thousands that are resumed at once are older than whatever is started
+ * then, and would keep it waiting. Who comes first is drawn anew by the claim's first lease id, because a busy worker claims
+ * one run at a time and a fixed order would give all of them to one side. SKIP LOCKED lets two claims run side by side.
+ * Runs in workspaces are claimed by a statement of their own.
  */
-export function claimExecutions(db: Queryable, claim: Claim): Promise<LeasedExecution[]> {
-  return db.query<LeasedExecution>(sql`
+const claimOf = (claim: Claim, { among, worker }: { among: Sql; worker: Sql }): Sql => sql`
     WITH RECURSIVE environments_ready AS (
-      (SELECT environment_id FROM executions WHERE worker_group_id = ${claim.workerGroupId} AND ready AND workspace_id IS NULL
+      (SELECT environment_id FROM executions WHERE worker_group_id = ${claim.workerGroupId} AND ready AND ${among}
        ORDER BY environment_id LIMIT 1)
       UNION ALL
       SELECT (SELECT e.environment_id FROM executions e
-              WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND e.workspace_id IS NULL AND e.environment_id > p.environment_id
+              WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND ${among} AND e.environment_id > p.environment_id
               ORDER BY e.environment_id LIMIT 1)
       FROM environments_ready p WHERE p.environment_id IS NOT NULL
     ), candidates AS (
       SELECT c.*
       FROM environments_ready v
+      CROSS JOIN (VALUES (0), (1)) AS b (begun)
       CROSS JOIN LATERAL (
-        SELECT e.environment_id, e.run_id, e.priority FROM executions e
-        WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND e.workspace_id IS NULL AND e.environment_id = v.environment_id
-          AND (e.expires_at IS NULL OR e.expires_at > to_timestamp(${claim.now}::float8 / 1000))
+        SELECT e.environment_id, e.run_id, e.priority, b.begun FROM executions e
+        WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND ${among} AND e.environment_id = v.environment_id
+          AND least(e.attempt_number, 1) = b.begun
+          AND (e.expires_at IS NULL OR e.expires_at > ${timestamp(claim.now)})
+          AND ${canRun(claim.meets)}
         ORDER BY e.priority DESC, e.run_id
         LIMIT ${claim.limit}
         FOR UPDATE SKIP LOCKED
       ) c
-      WHERE EXISTS (SELECT FROM workers w WHERE w.id = ${claim.workerId} AND w.status = 'active')
+      WHERE EXISTS (SELECT FROM workers w WHERE w.id = ${claim.workerId} AND ${worker})
+    ), shares AS (
+      SELECT *, row_number() OVER (PARTITION BY environment_id, priority, begun ORDER BY run_id) AS share FROM candidates
     ), ranked AS (
       SELECT environment_id, run_id,
-        row_number() OVER (PARTITION BY environment_id ORDER BY priority DESC, run_id) AS turn
-      FROM candidates
+        row_number() OVER (PARTITION BY environment_id
+          ORDER BY priority DESC, share, begun = get_byte(uuid_send((${claim.leaseIds}::uuid[])[1]), 15) % 2) AS turn
+      FROM shares
     ), picked AS (
       SELECT environment_id, run_id, row_number() OVER (ORDER BY turn, draw, environment_id) AS place
       FROM (SELECT *, md5(environment_id::text || (${claim.leaseIds}::uuid[])[1]) AS draw FROM ranked) r
       ORDER BY turn, draw, environment_id LIMIT ${claim.limit}
-    ), ${takePicked(claim)}`);
-}
+    ), ${takePicked(claim)}`;
+
+/** As in the predicates of their indexes. */
+const ANYWHERE = {
+  among: sql`workspace_id IS NULL AND required_isolation IS NULL`,
+  worker: sql`w.status = 'active'`,
+};
+const ISOLATED = {
+  among: sql`workspace_id IS NULL AND required_isolation IS NOT NULL`,
+  worker: sql`w.status = 'active' AND ${canIsolate(sql`w.task_isolation`, sql`'namespace'`)}`,
+};
+
+export const claimExecutions = (db: Queryable, claim: Claim): Promise<LeasedExecution[]> =>
+  db.query<LeasedExecution>(claimOf(claim, ANYWHERE));
+
+/** The same for runs of tasks that need the namespace tier. */
+export const claimIsolatedExecutions = (db: Queryable, claim: Claim): Promise<LeasedExecution[]> =>
+  db.query<LeasedExecution>(claimOf(claim, ISOLATED));
 
 /**
  * The rest of a claim's statement, over its CTE `picked` of (environment_id, run_id, place): the runs are leased, with
@@ -108,7 +146,7 @@ export const takePicked = (claim: Claim): Sql => sql`
       -- each of them, or read the whole table for each.
       UPDATE executions e SET status = 'running', ready = false, epoch = e.epoch + 1,
         lease_id = (${claim.leaseIds}::uuid[])[array_position((SELECT run_ids FROM picks), e.run_id)], worker_id = ${claim.workerId},
-        lease_expires_at = to_timestamp(${claim.leaseExpiresAt}::float8 / 1000),
+        lease_expires_at = ${timestamp(claim.leaseExpiresAt)},
         attempt_number = e.attempt_number + CASE WHEN e.attempt_number = 0 OR e.attempt_started_at IS NOT NULL THEN 1 ELSE 0 END,
         active_ms = CASE WHEN e.attempt_started_at IS NOT NULL THEN 0 ELSE e.active_ms END,
         attempt_started_at = NULL, resumed_at = NULL, deadline_at = NULL, expires_at = NULL, applied_sequence = 0, recovering = false,
@@ -131,7 +169,7 @@ export const takePicked = (claim: Claim): Sql => sql`
       GROUP BY environment_id, status ORDER BY environment_id, status
       ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
     ), request AS (
-      UPDATE workers SET lease_request_id = ${claim.leaseRequestId}, last_seen_at = to_timestamp(${claim.now}::float8 / 1000),
+      UPDATE workers SET lease_request_id = ${claim.leaseRequestId}, last_seen_at = ${timestamp(claim.now)},
         leased_lease_ids = CASE WHEN lease_request_id = ${claim.leaseRequestId} THEN leased_lease_ids ELSE '{}' END
           || coalesce((SELECT array_agg(lease_id) FROM claimed), '{}')
       WHERE id = ${claim.workerId}
@@ -143,8 +181,8 @@ export const takePicked = (claim: Claim): Sql => sql`
 /** The leases that an earlier answer to the same request gave, as far as the worker still holds them. */
 export function listLeasedExecutions(
   db: Queryable,
-  workerId: string,
-  leaseIds: readonly string[],
+  workerId: Uuid<"wkr">,
+  leaseIds: readonly Uuid<"lease">[],
 ): Promise<LeasedExecution[]> {
   return db.query<LeasedExecution>(sql`
     SELECT ${LEASED_COLUMNS}

@@ -1,17 +1,20 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { Execution, ExecutionKey } from "./execution.ts";
 
 const COLUMNS = rawSql(`
-  e.environment_id AS "environmentId", e.run_id AS "runId", e.worker_group_id AS "workerGroupId", e.status, e.ready, e.queue,
-  e.concurrency_key AS "concurrencyKey", e.limited, e.admitted, e.available_at AS "availableAt", e.expires_at AS "expiresAt",
-  e.attempt_number AS "attemptNumber", e.attempt_started_at AS "attemptStartedAt", e.started_at AS "startedAt",
-  e.deadline_at AS "deadlineAt", e.max_duration_ms AS "maxDurationMs", e.epoch, e.lease_id AS "leaseId",
-  e.worker_id AS "workerId", e.lease_expires_at AS "leaseExpiresAt", e.applied_sequence AS "appliedSequence", e.recovering,
-  e.cancel_requested_at AS "cancelRequestedAt", e.event_sequence AS "eventSequence", e.log_sequence AS "logSequence",
-  e.stdout_bytes AS "stdoutBytes", e.stderr_bytes AS "stderrBytes", e.metadata,
-  e.end_awaited AS "endAwaited", e.journal_sequence AS "journalSequence", e.journal_bytes AS "journalBytes",
-  e.wait_count AS "waitCount", e.active_ms AS "activeMs", e.resumed_at AS "resumedAt"`);
+  e.environment_id, e.run_id, e.worker_group_id, e.status, e.ready, e.queue,
+  e.concurrency_key, e.limited, e.admitted, e.available_at, e.expires_at,
+  e.attempt_number, e.attempt_started_at, e.started_at,
+  e.deadline_at, e.max_duration_ms, e.epoch, e.lease_id,
+  e.worker_id, e.lease_expires_at, e.applied_sequence, e.recovering,
+  e.cancel_requested_at, e.event_sequence, e.log_sequence,
+  e.stdout_bytes, e.stderr_bytes, e.metadata,
+  e.end_awaited, e.journal_sequence, e.journal_bytes,
+  e.wait_count, e.active_ms, e.resumed_at, e.setbacks`);
 
 /**
  * Locks live rows in key order, which every transaction that locks several keeps, so that two never wait for each other.
@@ -38,17 +41,22 @@ export const amongRuns = (keys: readonly ExecutionKey[]): Sql => sql`
 /** What a loop takes at once; rows that another transaction holds are left for the next round. */
 export const SWEEP_LIMIT = 500;
 
+const ofSweep = (loop: string, now: number): Sql =>
+  isNotSetAside(loop, sql`e.environment_id`, sql`e.run_id`, now);
+
 /** Leased runs whose worker has not renewed in time, or whose attempt is over its time by more than the grace. */
 const overdue = (now: number, overrunGraceMs: number): Sql => sql`
   e.worker_id IS NOT NULL
-  AND (e.lease_expires_at <= to_timestamp(${now}::float8 / 1000)
-    OR e.deadline_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000)
-    OR e.cancel_requested_at <= to_timestamp(${now - overrunGraceMs}::float8 / 1000))`;
+  AND (e.lease_expires_at <= ${timestamp(now)}
+    OR e.deadline_at <= ${timestamp(now - overrunGraceMs)}
+    OR e.cancel_requested_at <= ${timestamp(now - overrunGraceMs)})
+  AND ${ofSweep("sweep-leases", now)}`;
 
-const due = (now: number): Sql => sql`e.available_at <= to_timestamp(${now}::float8 / 1000)`;
+const due = (now: number): Sql => sql`e.available_at <= ${timestamp(now)} AND ${ofSweep("sweep-due", now)}`;
 
-const expired = (now: number): Sql =>
-  sql`e.expires_at <= to_timestamp(${now}::float8 / 1000) AND e.worker_id IS NULL`;
+const expired = (now: number): Sql => sql`
+  e.expires_at <= ${timestamp(now)} AND e.worker_id IS NULL
+  AND ${ofSweep("sweep-expired", now)}`;
 
 /** Conditions: whether there is anything for the sweep of that name. */
 export const hasOverdue = (now: number, overrunGraceMs: number): Sql =>
@@ -57,34 +65,39 @@ export const hasDue = (now: number): Sql => sql`EXISTS (SELECT FROM executions e
 export const hasExpired = (now: number): Sql => sql`EXISTS (SELECT FROM executions e WHERE ${expired(now)})`;
 
 /** In the order of the index of leased rows: the primary key's would read every queued run too. */
-export function lockOverdueExecutions(tx: Tx, now: number, overrunGraceMs: number): Promise<Execution[]> {
+export function lockOverdueExecutions(
+  tx: Tx,
+  now: number,
+  overrunGraceMs: number,
+  limit: number,
+): Promise<Execution[]> {
   return tx.query<Execution>(sql`
     SELECT ${COLUMNS} FROM executions e WHERE ${overdue(now, overrunGraceMs)}
-    ORDER BY e.worker_id LIMIT ${SWEEP_LIMIT}
+    ORDER BY e.worker_id LIMIT ${limit}
     FOR UPDATE SKIP LOCKED`);
 }
 
 /** Delayed starts and retries whose time has come. */
-export function lockDueExecutions(tx: Tx, now: number): Promise<Execution[]> {
+export function lockDueExecutions(tx: Tx, now: number, limit: number): Promise<Execution[]> {
   return tx.query<Execution>(sql`
     SELECT ${COLUMNS} FROM executions e WHERE ${due(now)}
-    ORDER BY e.available_at LIMIT ${SWEEP_LIMIT}
+    ORDER BY e.available_at LIMIT ${limit}
     FOR UPDATE SKIP LOCKED`);
 }
 
 /** Runs that no worker took within their time to live. */
-export function lockExpiredExecutions(tx: Tx, now: number): Promise<Execution[]> {
+export function lockExpiredExecutions(tx: Tx, now: number, limit: number): Promise<Execution[]> {
   return tx.query<Execution>(sql`
     SELECT ${COLUMNS} FROM executions e WHERE ${expired(now)}
-    ORDER BY e.expires_at LIMIT ${SWEEP_LIMIT}
+    ORDER BY e.expires_at LIMIT ${limit}
     FOR UPDATE SKIP LOCKED`);
 }
 
 /** Whether a worker has a run that works in the workspace. */
 export async function hasRunsInWorkspace(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<boolean> {
   const rows = await db.query(sql`
     SELECT 1 AS found FROM executions
@@ -92,8 +105,20 @@ export async function hasRunsInWorkspace(
   return rows.length === 1;
 }
 
+/** Whether a run of the workspace has not ended yet, wherever it is. */
+export async function hasUnendedRuns(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 AS found FROM executions
+    WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId} LIMIT 1`);
+  return rows.length === 1;
+}
+
 /** How a worker's call names a lease of an execution. */
-export type HeldKey = ExecutionKey & { workerId: string; leaseId: string; epoch: number };
+export type HeldKey = ExecutionKey & { workerId: Uuid<"wkr">; leaseId: Uuid<"lease">; epoch: number };
 
 /** Locks a live row for a call of the worker that has it; false when its lease is another's, or over. */
 export async function lockHeldExecution(tx: Tx, key: HeldKey): Promise<boolean> {
@@ -107,17 +132,17 @@ export async function lockHeldExecution(tx: Tx, key: HeldKey): Promise<boolean> 
 
 /** What of a leased run says where it works. */
 export type HeldRun = {
-  projectId: string;
-  workspaceId: string | null;
-  deploymentId: string;
+  projectId: Uuid<"proj">;
+  workspaceId: Uuid<"ws"> | null;
+  deploymentId: Uuid<"dep">;
   entrypointKind: "task" | "actor";
   entrypoint: string;
 };
 
 export async function findHeldRun(db: Queryable, key: HeldKey): Promise<HeldRun | null> {
   const [row] = await db.query<HeldRun>(sql`
-    SELECT r.project_id AS "projectId", e.workspace_id AS "workspaceId", r.deployment_id AS "deploymentId",
-      r.entrypoint_kind AS "entrypointKind", r.entrypoint
+    SELECT r.project_id, e.workspace_id, r.deployment_id,
+      r.entrypoint_kind, r.entrypoint
     FROM executions e JOIN runs r ON r.environment_id = e.environment_id AND r.id = e.run_id
     WHERE e.environment_id = ${key.environmentId} AND e.run_id = ${key.runId} AND e.lease_id = ${key.leaseId}
       AND e.epoch = ${key.epoch} AND e.worker_id = ${key.workerId}`);
@@ -129,18 +154,22 @@ export type RunPolicy = ExecutionKey & { retry: string; metadata: string | null 
 /** The immutable facts that some decisions need: the retry policy and the metadata at the start. */
 export function findRunPolicies(db: Queryable, keys: readonly ExecutionKey[]): Promise<RunPolicy[]> {
   return db.query<RunPolicy>(sql`
-    SELECT r.environment_id AS "environmentId", r.id AS "runId", r.retry, r.metadata
+    SELECT r.environment_id, r.id AS run_id, r.retry, r.metadata
     FROM runs r
     JOIN unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
       ON r.environment_id = k.environment_id AND r.id = k.run_id`);
 }
 
-export type EndedLease = ExecutionKey & { leaseId: string | null; epoch: number; appliedSequence: number };
+export type EndedLease = ExecutionKey & {
+  leaseId: Uuid<"lease"> | null;
+  epoch: number;
+  appliedSequence: number;
+};
 
 /** Which lease ended these runs, and how far it was applied: a report repeated after the end is recognised by it. */
 export function findEndedLeases(db: Queryable, keys: readonly ExecutionKey[]): Promise<EndedLease[]> {
   return db.query<EndedLease>(sql`
-    SELECT x.environment_id AS "environmentId", x.run_id AS "runId", x.lease_id AS "leaseId", x.epoch, x.applied_sequence AS "appliedSequence"
+    SELECT x.environment_id, x.run_id, x.lease_id, x.epoch, x.applied_sequence
     FROM run_results x
     JOIN unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
       ON x.environment_id = k.environment_id AND x.run_id = k.run_id`);
@@ -149,9 +178,22 @@ export function findEndedLeases(db: Queryable, keys: readonly ExecutionKey[]): P
 /** Runs of a worker whose end was asked for. */
 export function listCancellations(
   db: Queryable,
-  workerId: string,
-): Promise<{ runId: string; leaseId: string; epoch: number }[]> {
+  workerId: Uuid<"wkr">,
+): Promise<{ runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[]> {
   return db.query(sql`
-    SELECT run_id AS "runId", lease_id AS "leaseId", epoch
+    SELECT run_id, lease_id, epoch
     FROM executions WHERE worker_id = ${workerId} AND status = 'cancel_requested'`);
+}
+
+/** A run and all that it has started. Runs that ended are passed through to those that they had started. */
+export async function listTree(tx: Tx, { environmentId, runId }: ExecutionKey): Promise<Uuid<"run">[]> {
+  const tree = [runId];
+  for (let parents = tree; parents.length > 0;) {
+    const children = await tx.query<{ runId: Uuid<"run"> }>(sql`
+      SELECT id AS run_id FROM runs
+      WHERE environment_id = ${environmentId} AND parent_run_id = ANY(${parents}::uuid[])`);
+    parents = children.map((child) => child.runId);
+    tree.push(...parents);
+  }
+  return tree;
 }

@@ -1,27 +1,15 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../../db/sql.ts";
-import type { LogStream } from "@keelson/contract";
-import type { Change, Execution, NewJournalEntry } from "./execution.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import type { Added, Change, Execution, NewJournalEntry, NewLogChunk } from "./execution.ts";
 import { amongRuns } from "./execution-reads.ts";
 
-export type NewLogChunk = {
-  environmentId: string;
-  runId: string;
-  sequence: number;
-  attemptNumber: number;
-  stream: LogStream;
-  data: Buffer;
-  at: number;
-};
-
-/** Rows that operations add besides what they change. */
-export type Added = { logs?: readonly NewLogChunk[]; journal?: readonly NewJournalEntry[] };
-
-type CountDelta = { environmentId: string; status: string; delta: number };
+type CountDelta = { environmentId: Uuid<"env">; status: string; delta: number };
 
 function countDeltas(changes: readonly Change[]): CountDelta[] {
   const deltas = new Map<string, CountDelta>();
-  const add = (environmentId: string, status: string, delta: number): void => {
+  const add = (environmentId: Uuid<"env">, status: string, delta: number): void => {
     const key = `${environmentId} ${status}`;
     const entry = deltas.get(key);
     if (entry === undefined) deltas.set(key, { environmentId, status, delta });
@@ -68,17 +56,18 @@ const hasEnded = (change: Change): change is EndedChange => change.ending !== nu
 
 const NOTHING: Sql = sql``;
 
-/** Columns that only runs with durable calls change: what is assigned, the values, and their names. */
+/** Columns that only runs with durable calls or setbacks change: what is assigned, the values, and their names. */
 type MoreColumns = { assignments: Sql; values: Sql; names: Sql };
 const NO_MORE: MoreColumns = { assignments: NOTHING, values: NOTHING, names: NOTHING };
 
 const durableColumns = (live: readonly Execution[]): MoreColumns => ({
   assignments: sql`, end_awaited = u.end_awaited, journal_sequence = u.journal_sequence, journal_bytes = u.journal_bytes,
-      wait_count = u.wait_count, active_ms = u.active_ms, resumed_at = to_timestamp(u.resumed_at / 1000)`,
+      wait_count = u.wait_count, active_ms = u.active_ms, resumed_at = to_timestamp(u.resumed_at / 1000), setbacks = u.setbacks`,
   values: sql`, ${live.map((e) => e.endAwaited)}::boolean[], ${live.map((e) => e.journalSequence)}::integer[],
       ${live.map((e) => e.journalBytes)}::integer[], ${live.map((e) => e.waitCount)}::integer[],
-      ${live.map((e) => e.activeMs)}::bigint[], ${live.map((e) => e.resumedAt)}::float8[]`,
-  names: sql`, end_awaited, journal_sequence, journal_bytes, wait_count, active_ms, resumed_at`,
+      ${live.map((e) => e.activeMs)}::bigint[], ${live.map((e) => e.resumedAt)}::float8[],
+      ${live.map((e) => e.setbacks)}::smallint[]`,
+  names: sql`, end_awaited, journal_sequence, journal_bytes, wait_count, active_ms, resumed_at, setbacks`,
 });
 
 /**
@@ -176,14 +165,14 @@ export async function insertJournal(tx: Tx, journal: readonly NewJournalEntry[])
 
 const journalPart = (journal: readonly NewJournalEntry[]): Sql => sql`
   journaled AS (
-    INSERT INTO run_journal (environment_id, run_id, sequence, position, kind, name, value, error, attempt_number, at)
-    SELECT environment_id, run_id, sequence, position, kind, name, value, error, attempt_number, to_timestamp(at / 1000)
+    INSERT INTO run_journal (environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, at)
+    SELECT environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, to_timestamp(at / 1000)
     FROM unnest(
       ${journal.map((j) => j.environmentId)}::uuid[], ${journal.map((j) => j.runId)}::uuid[], ${journal.map((j) => j.sequence)}::integer[],
-      ${journal.map((j) => j.position)}::integer[], ${journal.map((j) => j.kind)}::text[], ${journal.map((j) => j.name)}::text[],
+      ${journal.map((j) => j.position)}::integer[], ${journal.map((j) => j.place)}::integer[], ${journal.map((j) => j.kind)}::text[], ${journal.map((j) => j.name)}::text[],
       ${journal.map((j) => j.value)}::text[], ${journal.map((j) => j.error)}::text[], ${journal.map((j) => j.attemptNumber)}::integer[],
       ${journal.map((j) => j.at)}::float8[]
-    ) AS j (environment_id, run_id, sequence, position, kind, name, value, error, attempt_number, at)
+    ) AS j (environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, at)
     ON CONFLICT (environment_id, run_id, position) DO NOTHING
   )`;
 
@@ -222,10 +211,15 @@ const addCounts = (deltas: readonly CountDelta[]): Sql => sql`
  */
 export function renewLeases(
   db: Queryable,
-  workerId: string,
-  leases: readonly { environmentId: string; runId: string; leaseId: string; epoch: number }[],
+  workerId: Uuid<"wkr">,
+  leases: readonly {
+    environmentId: Uuid<"env">;
+    runId: Uuid<"run">;
+    leaseId: Uuid<"lease">;
+    epoch: number;
+  }[],
   expiresAt: number,
-): Promise<{ leaseId: string }[]> {
+): Promise<{ leaseId: Uuid<"lease"> }[]> {
   return db.query(sql`
     WITH held AS (
       SELECT e.environment_id, e.run_id
@@ -239,8 +233,8 @@ export function renewLeases(
       ORDER BY e.environment_id, e.run_id
       FOR UPDATE OF e
     )
-    UPDATE executions e SET lease_expires_at = to_timestamp(${expiresAt}::float8 / 1000)
+    UPDATE executions e SET lease_expires_at = ${timestamp(expiresAt)}
     FROM held h
     WHERE e.environment_id = h.environment_id AND e.run_id = h.run_id AND ${amongRuns(leases)}
-    RETURNING e.lease_id AS "leaseId"`);
+    RETURNING e.lease_id`);
 }

@@ -1,18 +1,18 @@
-import type { JournalKind, LiveRunStatus } from "@keelson/contract";
+import type { JournalKind, LiveRunStatus, LogStream, Uuid } from "@keelson/contract";
 import type { Decision, Ending, LiveRun } from "../runs/run.ts";
 import { toStoredEvent, type StoredEvent } from "../run-events/run-event.ts";
 
 /** A run within its environment. */
-export type ExecutionKey = { environmentId: string; runId: string };
+export type ExecutionKey = { environmentId: Uuid<"env">; runId: Uuid<"run"> };
 
 /**
  * The live row of a run, locked and held in memory while a transaction's operations are decided. Operations change
  * this copy; one statement a table then writes all copies back. Times are milliseconds since the epoch.
  */
 export type Execution = {
-  environmentId: string;
-  runId: string;
-  workerGroupId: string;
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
+  workerGroupId: Uuid<"wgrp">;
   status: LiveRunStatus;
   ready: boolean;
   queue: string;
@@ -27,8 +27,8 @@ export type Execution = {
   deadlineAt: number | null;
   maxDurationMs: number | null;
   epoch: number;
-  leaseId: string | null;
-  workerId: string | null;
+  leaseId: Uuid<"lease"> | null;
+  workerId: Uuid<"wkr"> | null;
   leaseExpiresAt: number | null;
   appliedSequence: number;
   recovering: boolean;
@@ -40,7 +40,7 @@ export type Execution = {
   metadata: string | null;
 } & DurableState;
 
-/** What only runs with durable calls use; written back when one of a transaction's changes says so. */
+/** What only runs with durable calls, or with setbacks, use; written back when one of a transaction's changes says so. */
 export type DurableState = {
   /** The session of the run, or a run that waits for it, is to be told of its end. */
   endAwaited: boolean;
@@ -51,14 +51,18 @@ export type DurableState = {
   activeMs: number;
   /** When it went on in memory after its last wait. */
   resumedAt: number | null;
+  /** How often in a row infrastructure kept its code from beginning. */
+  setbacks: number;
 };
 
 /** A new entry of a run's journal. JSON is text; of a wait, the value stands in the wait itself. */
 export type NewJournalEntry = {
-  environmentId: string;
-  runId: string;
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
   sequence: number;
   position: number;
+  /** Where the run's SDK made the call; null when it keeps no places. */
+  place: number | null;
   kind: JournalKind;
   name: string;
   value: string | null;
@@ -96,6 +100,7 @@ export const liveRun = ({ execution }: Pick<Change, "execution">): LiveRun => ({
   attemptStarted: execution.attemptStartedAt !== null,
   held: execution.workerId !== null,
   resumed: execution.activeMs > 0,
+  setbacks: execution.setbacks,
 });
 
 /** Carries a decision out on the copy. The refusals are the caller's to answer. */
@@ -116,8 +121,11 @@ export function applyDecision(
   switch (decision.to) {
     case "queued":
       leaveWorker(execution);
-      execution.availableAt = null;
-      execution.ready = !execution.limited || execution.admitted;
+      if (decision.setback === true) noteSetback(change);
+      execution.availableAt = decision.retryDelayMs === undefined ? null : now + decision.retryDelayMs;
+      // Whoever waits for a time holds no slot of a queue meanwhile.
+      if (execution.availableAt !== null) execution.admitted = false;
+      execution.ready = execution.availableAt === null && (!execution.limited || execution.admitted);
       break;
     case "retry_delayed":
       leaveWorker(execution);
@@ -137,6 +145,12 @@ export function applyDecision(
       break;
   }
   execution.status = decision.to;
+}
+
+function noteSetback(change: Change): void {
+  change.execution.setbacks += 1;
+  change.execution.recovering = true;
+  change.durable = true;
 }
 
 /** The attempt goes on later, with its number and the rest of its time. */
@@ -177,3 +191,16 @@ function leaveWorker(execution: Execution): void {
   execution.leaseExpiresAt = null;
   execution.deadlineAt = null;
 }
+
+export type NewLogChunk = {
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
+  sequence: number;
+  attemptNumber: number;
+  stream: LogStream;
+  data: Buffer;
+  at: number;
+};
+
+/** Rows that operations add besides what they change. */
+export type Added = { logs?: readonly NewLogChunk[]; journal?: readonly NewJournalEntry[] };

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { LeasedExecution } from "./claim-executions.ts";
 
 /**
@@ -5,10 +6,13 @@ import type { LeasedExecution } from "./claim-executions.ts";
  * to its worker ("born leased"): no queue row is claimed, and the worker has the run as soon as the commit is done.
  */
 export type LeasePoll = {
-  readonly workerId: string;
-  readonly workerGroupId: string;
+  readonly workerId: Uuid<"wkr">;
+  readonly workerGroupId: Uuid<"wgrp">;
+  readonly leaseRequestId: string;
   /** Free slots of the worker. */
   readonly free: number;
+  /** The requirements of deployments that the worker meets. */
+  readonly meets: readonly string[];
   /** Answers the poll; once. */
   deliver(executions: LeasedExecution[]): void;
 };
@@ -17,8 +21,8 @@ export type LeasePolls = {
   open(poll: LeasePoll): void;
   /** Withdraws a poll that ends by itself; false when a start has taken it and will deliver. */
   close(poll: LeasePoll): boolean;
-  /** Takes the longest-waiting poll of the group away, if there is one. */
-  take(workerGroupId: string): LeasePoll | undefined;
+  /** Takes the longest-waiting poll of the group away whose worker can run the deployment, if there is one. */
+  take(workerGroupId: Uuid<"wgrp">, requirement: string | null): LeasePoll | undefined;
 };
 
 export function createLeasePolls(): LeasePolls {
@@ -30,11 +34,14 @@ export function createLeasePolls(): LeasePolls {
       byGroup.set(poll.workerGroupId, polls);
     },
     close: (poll) => byGroup.get(poll.workerGroupId)?.delete(poll) ?? false,
-    take: (workerGroupId) => {
+    take: (workerGroupId, requirement) => {
       const polls = byGroup.get(workerGroupId);
-      const [first] = polls ?? [];
-      if (first !== undefined) polls?.delete(first);
-      return first;
+      for (const poll of polls ?? []) {
+        if (requirement !== null && !poll.meets.includes(requirement)) continue;
+        polls?.delete(poll);
+        return poll;
+      }
+      return undefined;
     },
   };
 }

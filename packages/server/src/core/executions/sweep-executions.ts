@@ -1,4 +1,6 @@
 import type { Tx } from "../../db/queryable.ts";
+import type { ItemContext } from "../loop-failures/failed-items.ts";
+import { processInBatches } from "../loop-failures/process-items.ts";
 import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
 import { decideDue, decideExpiry, decideLeaseLost, decideRelease, type Decision } from "../runs/run.ts";
 import { applyDecision, changeOf, liveRun, type Change, type Execution } from "./execution.ts";
@@ -7,8 +9,9 @@ import {
   lockDueExecutions,
   lockExpiredExecutions,
   lockOverdueExecutions,
+  SWEEP_LIMIT,
 } from "./execution-reads.ts";
-import { settleChanges, type Settled } from "./settle-changes.ts";
+import { settleChanges } from "./settle-changes.ts";
 
 /**
  * A worker ends a timed-out or cancelled attempt itself; only one that still holds the lease this long after it should
@@ -29,9 +32,12 @@ function decideAll(
   });
 }
 
-/** Takes runs back whose worker fell silent or overran. Rows that a report holds right now are left to it. */
-export async function sweepLeases(tx: Tx, now: number, random: () => number): Promise<Settled> {
-  const executions = await lockOverdueExecutions(tx, now, OVERRUN_GRACE_MS);
+async function settleOverdue(
+  tx: Tx,
+  executions: readonly Execution[],
+  now: number,
+  random: () => number,
+): Promise<void> {
   const policies = new Map(
     (await findRunPolicies(tx, executions)).map((policy) => [
       policy.runId,
@@ -65,22 +71,11 @@ export async function sweepLeases(tx: Tx, now: number, random: () => number): Pr
     );
   });
   for (const { execution } of changes) execution.recovering = execution.status === "queued";
-  return settleChanges(tx, changes);
+  await settleChanges(tx, changes);
 }
 
-/** Makes delayed starts and retries ready whose time has come. */
-export async function sweepDue(tx: Tx, now: number): Promise<Settled> {
-  return settleChanges(
-    tx,
-    decideAll(await lockDueExecutions(tx, now), now, (execution) => decideDue(execution.status)),
-  );
-}
-
-/** Ends runs that no worker took within their time to live. */
-export async function sweepExpired(tx: Tx, now: number): Promise<Settled> {
-  const changes = decideAll(await lockExpiredExecutions(tx, now), now, (execution) =>
-    decideExpiry(liveRun({ execution })),
-  );
+async function settleExpired(tx: Tx, executions: readonly Execution[], now: number): Promise<void> {
+  const changes = decideAll(executions, now, (execution) => decideExpiry(liveRun({ execution })));
   for (const change of changes) {
     // A run that a worker once took and handed back has no time to live any more.
     if (change.ending === null) {
@@ -88,5 +83,47 @@ export async function sweepExpired(tx: Tx, now: number): Promise<Settled> {
       change.dirty = true;
     }
   }
-  return settleChanges(tx, changes);
+  await settleChanges(tx, changes);
 }
+
+export type SweepContext = ItemContext & { random: () => number };
+
+// A full batch means that there may be more: the sweep goes on at once, so that a mass of due runs does not trickle.
+const sweep = (
+  context: ItemContext,
+  loop: string,
+  lock: (tx: Tx, now: number, limit: number) => Promise<Execution[]>,
+  apply: (tx: Tx, executions: readonly Execution[], now: number) => Promise<void>,
+): Promise<void> =>
+  processInBatches(context, {
+    loop,
+    limit: SWEEP_LIMIT,
+    itemOf: ({ environmentId, runId }) => ({ environmentId, itemId: runId }),
+    take: async (tx, limit, now) => {
+      const rows = await lock(tx, now, limit);
+      return { rows, more: rows.length === limit };
+    },
+    apply,
+  });
+
+/** Takes runs back whose worker fell silent or overran. Rows that a report holds right now are left to it. */
+export const sweepLeases = (context: SweepContext): Promise<void> =>
+  sweep(
+    context,
+    "sweep-leases",
+    (tx, now, limit) => lockOverdueExecutions(tx, now, OVERRUN_GRACE_MS, limit),
+    (tx, executions, now) => settleOverdue(tx, executions, now, context.random),
+  );
+
+/** Makes delayed starts and retries ready whose time has come. */
+export const sweepDue = (context: ItemContext): Promise<void> =>
+  sweep(context, "sweep-due", lockDueExecutions, (tx, executions, now) =>
+    settleChanges(
+      tx,
+      decideAll(executions, now, ({ status }) => decideDue(status)),
+    ),
+  );
+
+/** Ends runs that no worker took within their time to live. */
+export const sweepExpired = (context: ItemContext): Promise<void> =>
+  sweep(context, "sweep-expired", lockExpiredExecutions, settleExpired);

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/queryable.ts";
+import type { Database } from "../../db/pool.ts";
 import { sql } from "../../db/sql.ts";
 
 const MIN_DEAD_ROWS = 5_000;
@@ -11,10 +11,10 @@ const DEAD_SHARE = 0.1;
  *
  * @returns whether it vacuumed.
  */
-export async function vacuumExecutions(db: Queryable): Promise<boolean> {
+export async function vacuumExecutions(db: Pick<Database, "query" | "maintain">): Promise<boolean> {
   const [stats] = await db.query<{ live: number; dead: number }>(sql`
     SELECT pg_stat_get_live_tuples(t) AS live, pg_stat_get_dead_tuples(t) AS dead FROM to_regclass('executions') AS t`);
   if (stats === undefined || stats.dead < Math.max(MIN_DEAD_ROWS, stats.live * DEAD_SHARE)) return false;
-  await db.query(sql`VACUUM (SKIP_LOCKED, TRUNCATE false, PARALLEL 0) executions`);
+  await db.maintain(sql`VACUUM (SKIP_LOCKED, TRUNCATE false, PARALLEL 0) executions`);
   return true;
 }

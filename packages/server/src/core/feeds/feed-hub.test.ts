@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import type { Uuid } from "@keelson/contract";
 import { createFeedHub } from "./feed-hub.ts";
+import type { FeedWatch } from "./feed-watch.ts";
 import type { Feed, FeedPage, Sink } from "./feed.ts";
 import { createWakes, type Wakes } from "./wakes.ts";
 
 const PAGE = 3;
+/** No wake is lost but where a test says so. */
+const NO_WATCH: FeedWatch = { watch: () => () => undefined };
 
 /** A feed of the numbers 1, 2, … as far as they were appended, in pages of three. */
 function numbers(wakes: Wakes) {
   const state = { length: 0, isOver: false, reads: 0, failure: null as Error | null };
   const feed: Feed<number[]> = {
     key: "numbers",
+    source: { kind: "stream", environmentId: "e" as Uuid<"env">, id: "n" },
     wakeKey: "n",
     read: async (after): Promise<FeedPage<number[]>> => {
       state.reads += 1;
@@ -66,7 +71,12 @@ after(() => over.abort());
 
 function scene() {
   const wakes = createWakes(() => undefined);
-  return { wakes, hub: createFeedHub<number[]>(wakes), never: over.signal, ...numbers(wakes) };
+  return {
+    wakes,
+    hub: createFeedHub<number[]>({ wakes, watch: NO_WATCH }),
+    never: over.signal,
+    ...numbers(wakes),
+  };
 }
 
 describe("followers of a feed", () => {

@@ -1,5 +1,6 @@
 import type { Feed, FeedEnd, FeedPage, Sink } from "./feed.ts";
 import { FeedTip, type Left } from "./feed-tip.ts";
+import type { FeedWatch } from "./feed-watch.ts";
 import { createSharedReads } from "./shared-reads.ts";
 import type { Wakes } from "./wakes.ts";
 
@@ -22,14 +23,14 @@ export type FeedHub<Batch> = {
   offer(feedKey: string, from: number, to: number, makeBatch: () => Batch): void;
 };
 
-export function createFeedHub<Batch>(wakes: Wakes): FeedHub<Batch> {
+export function createFeedHub<Batch>(context: { wakes: Wakes; watch: FeedWatch }): FeedHub<Batch> {
   const shareRead = createSharedReads<FeedPage<Batch>>();
   const tips = new Map<string, FeedTip<Batch>>();
 
   const joinTip = (feed: Feed<Batch>, at: number, sink: Sink<Batch>, signal: AbortSignal): Promise<Left> => {
     const known = tips.get(feed.key);
     if (known !== undefined) return known.join(at, sink, signal);
-    const tip = new FeedTip(wakes, feed, at, () => tips.delete(feed.key));
+    const tip = new FeedTip(context, feed, at, () => tips.delete(feed.key));
     tips.set(feed.key, tip);
     const left = tip.join(at, sink, signal);
     void tip.run();

@@ -1,4 +1,5 @@
 import type { Feed, FeedPage, Sink } from "./feed.ts";
+import type { FeedWatch } from "./feed-watch.ts";
 import type { Listener, Wakes } from "./wakes.ts";
 
 /** Why a follower leaves; `cursor` is where it is now. */
@@ -9,9 +10,6 @@ type Follower<Batch> = {
   leave(why: Omit<Left, "cursor">): void;
   fail(error: unknown): void;
 };
-
-/** The tip looks by itself this often: the repair of a wake that was lost between replicas. */
-const SAFETY_READ_MS = 2_000;
 
 const ELSEWHERE = { isFull: false, end: undefined };
 const FULL = { isFull: true, end: undefined };
@@ -32,11 +30,20 @@ export class FeedTip<Batch> {
   /** Ends when followers whose turn is later were given what is before the cursor; nothing after it is written until then. */
   #written: Promise<unknown> | null = null;
 
+  readonly #endWatch: () => void;
+
   /** @param onEmpty is called once, when nobody follows any more; the tip must not be joined after it. */
-  constructor(wakes: Wakes, feed: Feed<Batch>, cursor: number, onEmpty: () => void) {
+  constructor(
+    { wakes, watch }: { wakes: Wakes; watch: FeedWatch },
+    feed: Feed<Batch>,
+    cursor: number,
+    onEmpty: () => void,
+  ) {
     this.#feed = feed;
     // Heard from before the first read on: what is appended during a read causes the next.
-    this.#listener = wakes.listen(feed.wakeKey);
+    const listener = wakes.listen(feed.wakeKey);
+    this.#listener = listener;
+    this.#endWatch = watch.watch(feed.source, () => listener.wake());
     this.#cursor = cursor;
     this.#onEmpty = onEmpty;
   }
@@ -98,6 +105,7 @@ export class FeedTip<Batch> {
       for (const follower of this.#followers) follower.fail(error);
     } finally {
       for (const resolve of this.#overtaken.splice(0)) resolve();
+      this.#endWatch();
       this.#listener.close();
       this.#onEmpty();
     }
@@ -126,7 +134,7 @@ export class FeedTip<Batch> {
   /** Resolves when there may be something to read. */
   async #news(): Promise<void> {
     while (this.#followers.size > 0) {
-      const upTo = await this.#listener.next(SAFETY_READ_MS);
+      const upTo = await this.#listener.next();
       // Whoever stored it is about to offer it.
       if (upTo !== Number.POSITIVE_INFINITY) await new Promise(setImmediate);
       if (upTo > this.#cursor) return;

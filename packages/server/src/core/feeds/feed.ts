@@ -1,3 +1,5 @@
+import type { Uuid } from "@keelson/contract";
+
 /**
  * A feed is what grows at its end and is read by cursor: events and logs of a run, records of a stream, output of a
  * process. It is over when its source has ended and everything has been read.
@@ -5,10 +7,19 @@
 export type Feed<Batch> = {
   /** Feeds with the same key give the same pages. */
   key: string;
+  /** What it is a feed of: it is looked at now and then, should a wake be lost. */
+  source: FeedSource;
   /** What wakes a follower of this feed. */
   wakeKey: string;
   /** One read: what came after the cursor, in order. */
   read(after: number): Promise<FeedPage<Batch>>;
+};
+
+/** Of a stream also its session's state counts, and the session alone while it has no such stream; of a run its logs, too. */
+export type FeedSource = {
+  kind: "run" | "stream" | "session" | "process" | "deployment";
+  environmentId: Uuid<"env">;
+  id: string;
 };
 
 /** `batch`: null when nothing came after the cursor. `end`: the final state, once everything has been read. */

@@ -7,6 +7,7 @@ export type WakeNotifier = {
   add(key: string): void;
   /** What a notification from any replica says: the keys to wake, or null for everything; own ones are skipped. */
   read(payload: string): string[] | null;
+  /** Sends what is collected. */
   stop(): Promise<void>;
 };
 
@@ -31,6 +32,7 @@ export function createWakeNotifier(options: WakeNotifierOptions): WakeNotifier {
 
   const send = async (): Promise<void> => {
     timer = undefined;
+    if (keys.size === 0) return;
     const joined = [...keys].join(" ");
     keys.clear();
     const body = joined.length > MAX_PAYLOAD_BYTES - options.replicaId.length ? EVERYTHING : joined;
@@ -55,7 +57,7 @@ export function createWakeNotifier(options: WakeNotifierOptions): WakeNotifier {
     },
     stop: async () => {
       clearTimeout(timer);
-      await sending;
+      await (sending = sending.then(send));
     },
   };
 }

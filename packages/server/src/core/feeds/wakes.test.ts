@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createWakes, wakeKeys } from "./wakes.ts";
+import type { Uuid } from "@keelson/contract";
+import { wakeKeys } from "./wake-keys.ts";
+import { createWakes } from "./wakes.ts";
 
 describe("wakes", () => {
   it("resolve every waiter of the key and tell the other replicas", async () => {
@@ -25,10 +27,10 @@ describe("wakes", () => {
 
   it("remember a worker's own wake until it waits again, and no other key's", async () => {
     const wakes = createWakes(() => undefined);
-    wakes.wakeLocal(wakeKeys.worker("w1"));
-    wakes.wakeLocal(wakeKeys.run("r1"));
-    assert.equal(await wakes.wait(wakeKeys.worker("w1"), 10_000), true);
-    assert.equal(await wakes.wait(wakeKeys.worker("w1"), 1), false);
-    assert.equal(await wakes.wait(wakeKeys.run("r1"), 1), false);
+    wakes.wakeLocal(wakeKeys.worker("w1" as Uuid<"wkr">));
+    wakes.wakeLocal(wakeKeys.run("r1" as Uuid<"run">));
+    assert.equal(await wakes.wait(wakeKeys.worker("w1" as Uuid<"wkr">), 10_000), true);
+    assert.equal(await wakes.wait(wakeKeys.worker("w1" as Uuid<"wkr">), 1), false);
+    assert.equal(await wakes.wait(wakeKeys.run("r1" as Uuid<"run">), 1), false);
   });
 });

@@ -1,3 +1,5 @@
+import { isOfThisServer, WORKER_PREFIX } from "./wake-keys.ts";
+
 /**
  * Who waits for what inside one replica: long polls, SSE readers, loops. A wake is a hint that something may be new;
  * whoever is woken reads the database. Wakes can be lost with the process, never the data.
@@ -11,11 +13,11 @@ export type Wakes = {
   /** Hears every wake of the key until it is closed: for one who waits for it again and again. */
   listen(key: string): Listener;
   /**
-   * Wakes local waiters and, through `onWake`, other replicas. `upTo` is the cursor of what is new when nothing else is:
+   * Wakes local waiters and, through `onWake`, other servers, unless the key is of this one alone. `upTo` is the cursor of what is new when nothing else is:
    * a listener that has it already need not look.
    */
   wake(key: string, upTo?: number): void;
-  /** Wakes local waiters only: what another replica told. */
+  /** Wakes local waiters only: what another server told. */
   wakeLocal(key: string): void;
   /** Wakes everyone: after a gap in what other replicas told. */
   wakeAll(): void;
@@ -24,10 +26,10 @@ export type Wakes = {
 
 export type Listener = {
   /**
-   * Resolves at the next wake, at once when there was one since the last call, and after the timeout.
+   * Resolves at the next wake, at once when there was one since the last call, and after the timeout when one is given.
    * @returns the cursor up to which there is something to look for; infinity when anything may be new.
    */
-  next(timeoutMs: number): Promise<number>;
+  next(timeoutMs?: number): Promise<number>;
   /** As a wake, for this listener alone. */
   wake(upTo?: number): void;
   close(): void;
@@ -35,7 +37,6 @@ export type Listener = {
 
 type Waiter = (woken: boolean) => void;
 
-const WORKER_PREFIX = "w:";
 /** A wake that is not remembered is repaired by the worker's next renewal. */
 const MAX_REMEMBERED = 10_000;
 
@@ -88,7 +89,7 @@ export function createWakes(onWake: (key: string) => void): Wakes {
     },
     wake: (key, upTo) => {
       wakeLocal(key, upTo);
-      onWake(key);
+      if (!isOfThisServer(key)) onWake(key);
     },
     wakeLocal: (key) => wakeLocal(key),
     wakeAll: () => {
@@ -110,7 +111,8 @@ function createListener(close: () => void): Listener {
           resume = null;
           resolve(upTo);
         };
-        const timer = setTimeout(done, timeoutMs, Number.POSITIVE_INFINITY);
+        const timer =
+          timeoutMs === undefined ? undefined : setTimeout(done, timeoutMs, Number.POSITIVE_INFINITY);
         resume = done;
         if (news !== null) done(news);
       }),
@@ -121,31 +123,3 @@ function createListener(close: () => void): Listener {
     close,
   };
 }
-
-/** Keys of what can be waited for. */
-export const wakeKeys = {
-  run: (runId: string): string => `r:${runId}`,
-  /** Records of a stream, and the end of its session. */
-  stream: (streamId: string): string => `s:${streamId}`,
-  deployment: (deploymentId: string): string => `d:${deploymentId}`,
-  /** A workspace, its materialization or its current version changed. */
-  workspace: (workspaceId: string): string => `ws:${workspaceId}`,
-  /** Work for the workers of a group: ready executions or deployments to check. */
-  work: (workerGroupId: string): string => `g:${workerGroupId}`,
-  /** A process of a workspace: its output or its state. */
-  process: (processId: string): string => `p:${processId}`,
-  /** Workspaces that workers of a group may put on their machines. */
-  workspaceWork: (workerGroupId: string): string => `gw:${workerGroupId}`,
-  /** Something for what a worker has of workspaces: a stop, a process, input. It has a poll of its own. */
-  workerWorkspaces: (workerId: string): string => `${WORKER_PREFIX}ws:${workerId}`,
-  /** Ends that somebody is to be told of. */
-  endings: "endings",
-  /** A wait was created that is due soon. */
-  timers: "timers",
-  /** Another server should hear at once what this one has counted. Of this server alone. */
-  rates: "rates",
-  /** The same of open event streams. */
-  eventStreams: "event-streams",
-  /** Something for one worker: a cancellation, or a wait that has settled. */
-  worker: (workerId: string): string => WORKER_PREFIX + workerId,
-};

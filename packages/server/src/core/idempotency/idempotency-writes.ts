@@ -1,8 +1,10 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type KeyToReserve = {
-  environmentId: string;
+  environmentId: Uuid<"env">;
   scope: string;
   key: string;
   requestDigest: Buffer;
@@ -22,11 +24,11 @@ export async function reserveKey(
 ): Promise<boolean> {
   const rows = await tx.query(sql`
     INSERT INTO idempotency_keys AS t (environment_id, scope, key, request_digest, response_status, response_body, expires_at)
-    VALUES (${environmentId}, ${scope}, ${key}, ${requestDigest}, 0, '', to_timestamp(${expiresAt}::float8 / 1000))
+    VALUES (${environmentId}, ${scope}, ${key}, ${requestDigest}, 0, '', ${timestamp(expiresAt)})
     ON CONFLICT (environment_id, scope, key) DO UPDATE
       SET request_digest = excluded.request_digest, resource_id = NULL, response_status = 0, response_body = '',
         expires_at = excluded.expires_at
-      WHERE t.expires_at <= to_timestamp(${now}::float8 / 1000)
+      WHERE t.expires_at <= ${timestamp(now)}
     RETURNING 1 AS taken`);
   return rows.length === 1;
 }
@@ -50,12 +52,12 @@ export async function reserveKeys(
     ON CONFLICT (environment_id, scope, key) DO UPDATE
       SET request_digest = excluded.request_digest, resource_id = NULL, response_status = 0, response_body = '',
         expires_at = excluded.expires_at
-      WHERE t.expires_at <= to_timestamp(${now}::float8 / 1000)
-    RETURNING environment_id AS "environmentId", scope, key`);
+      WHERE t.expires_at <= ${timestamp(now)}
+    RETURNING environment_id, scope, key`);
   return new Set(rows.map(keyId));
 }
 
-export type KeyName = { environmentId: string; scope: string; key: string };
+export type KeyName = { environmentId: Uuid<"env">; scope: string; key: string };
 
 export const keyId = ({ environmentId, scope, key }: KeyName): string => `${environmentId}\n${scope}\n${key}`;
 
@@ -81,7 +83,7 @@ export async function settleKeys(
 
 export async function storeAnswer(
   tx: Tx,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   scope: string,
   key: string,
   answer: { status: number; body: string },
@@ -99,7 +101,7 @@ export async function deleteExpiredKeys(tx: Tx, now: number): Promise<boolean> {
     DELETE FROM idempotency_keys t
     USING (
       SELECT environment_id, scope, key FROM idempotency_keys
-      WHERE expires_at <= to_timestamp(${now}::float8 / 1000) ORDER BY expires_at LIMIT ${PURGE_LIMIT}
+      WHERE expires_at <= ${timestamp(now)} ORDER BY expires_at LIMIT ${PURGE_LIMIT}
       FOR UPDATE SKIP LOCKED
     ) old
     WHERE t.environment_id = old.environment_id AND t.scope = old.scope AND t.key = old.key

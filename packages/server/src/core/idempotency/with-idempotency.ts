@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import { canonicalDigest } from "./canonical-json.ts";
@@ -5,7 +6,7 @@ import { findStoredAnswer } from "./idempotency-reads.ts";
 import { reserveKey, storeAnswer } from "./idempotency-writes.ts";
 
 export type KeyedRequest = {
-  environmentId: string;
+  environmentId: Uuid<"env">;
   /** The operation and its target, such as `deployments.create`. */
   scope: string;
   /** Null when the request has none: the effect simply happens. */

@@ -1,7 +1,8 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { credentialDigest } from "../credentials/digest.ts";
-import { startSession, type LoginContext, type StartedSession } from "../logins/start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "./start-session.ts";
 import { decideAccept, type Actor } from "./identity.ts";
 import { lockInvitationByToken, type InvitationRow } from "./invitation-reads.ts";
 import { markInvitationAccepted } from "./invitation-writes.ts";
@@ -11,7 +12,7 @@ import { findUser, findUserByEmail, type UserRow } from "./user-reads.ts";
 import { insertUser } from "./user-writes.ts";
 
 export type AcceptedInvitation = {
-  invitationId: string;
+  invitationId: Uuid<"inv">;
   organization: OrganizationRow;
   user: UserRow;
   /** Of someone new; null for a caller who was signed in. */
@@ -61,8 +62,8 @@ async function addUser(
   { email }: InvitationRow,
   known: UserRow | null,
   { newUuid, now }: LoginContext,
-): Promise<string> {
-  const id = newUuid();
+): Promise<Uuid<"user">> {
+  const id = newUuid<"user">();
   if (known === null && (await insertUser(tx, { id, email, name: null, now }))) return id;
   throw new DomainError(
     "unauthenticated",

@@ -1,11 +1,13 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type NewOrganization = {
-  id: string;
+  id: Uuid<"org">;
   name: string;
   slug: string;
-  workerGroupId: string | null;
+  workerGroupId: Uuid<"wgrp"> | null;
   now: number;
 };
 
@@ -15,7 +17,7 @@ export async function insertOrganization(tx: Tx, organization: NewOrganization):
     INSERT INTO organizations (id, name, slug, worker_group_id, created_at, updated_at)
     SELECT ${organization.id}::uuid, ${organization.name}::text, ${organization.slug}::text,
       ${organization.workerGroupId}::uuid, at, at
-    FROM to_timestamp(${organization.now}::float8 / 1000) AS at
+    FROM ${timestamp(organization.now)} AS at
     ON CONFLICT (slug) DO NOTHING RETURNING id`);
   return rows.length > 0;
 }
@@ -23,14 +25,14 @@ export async function insertOrganization(tx: Tx, organization: NewOrganization):
 /** Null leaves a value as it is. One who is suspended already keeps the time of it. */
 export async function updateUser(
   tx: Tx,
-  userId: string,
+  userId: Uuid<"user">,
   change: { isAdmin: boolean | null; suspended: boolean | null; now: number },
 ): Promise<void> {
   const { isAdmin, suspended, now } = change;
   await tx.query(sql`
     UPDATE users SET is_admin = coalesce(${isAdmin}::boolean, is_admin),
-      suspended_at = CASE ${suspended}::boolean WHEN true THEN coalesce(suspended_at, to_timestamp(${now}::float8 / 1000))
+      suspended_at = CASE ${suspended}::boolean WHEN true THEN coalesce(suspended_at, ${timestamp(now)})
         WHEN false THEN NULL ELSE suspended_at END,
-      updated_at = to_timestamp(${now}::float8 / 1000)
+      updated_at = ${timestamp(now)}
     WHERE id = ${userId}`);
 }

@@ -1,10 +1,12 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type NewApiKey = {
-  id: string;
+  id: Uuid<"key">;
   digest: Buffer;
-  environmentId: string;
+  environmentId: Uuid<"env">;
   name: string;
   permissions: readonly string[];
   createdBy: string;
@@ -16,18 +18,18 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<void> {
   await tx.query(sql`
     INSERT INTO api_keys (digest, id, environment_id, name, permissions, created_by, created_at, expires_at)
     VALUES (${key.digest}, ${key.id}, ${key.environmentId}, ${key.name}, ${key.permissions}::text[], ${key.createdBy},
-      to_timestamp(${key.now}::float8 / 1000), to_timestamp(${key.expiresAt}::float8 / 1000))`);
+      ${timestamp(key.now)}, ${timestamp(key.expiresAt)})`);
 }
 
 /** False when it was revoked before. */
 export async function markApiKeyRevoked(
   tx: Tx,
-  environmentId: string,
-  keyId: string,
+  environmentId: Uuid<"env">,
+  keyId: Uuid<"key">,
   now: number,
 ): Promise<boolean> {
   const rows = await tx.query(sql`
-    UPDATE api_keys SET revoked_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE api_keys SET revoked_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${keyId} AND revoked_at IS NULL RETURNING id`);
   return rows.length > 0;
 }

@@ -1,6 +1,7 @@
-import type { Role } from "@keelson/contract";
+import type { Role, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
+import { notifyRevoked } from "../credentials/credential-cache.ts";
 import { decideMemberChange, type Actor, type MemberDecision } from "./identity.ts";
 import { countOwners, findMember, type MemberRow } from "./member-reads.ts";
 import { deleteMember, updateMemberRole } from "./member-writes.ts";
@@ -8,7 +9,8 @@ import { lockOrganization } from "./tenancy-reads.ts";
 
 /**
  * Gives a member another role, or removes them (`to` null). Under the organization's lock: of two owners who demote each
- * other at once, one finds themselves no owner any more. Their sessions stay; what they may do is asked with every request.
+ * other at once, one finds themselves no owner any more. Their sessions stay; what they may do is asked with every request, and
+ * of streams that they have open on any server as soon as it hears of the commit.
  *
  * @returns the member as they were left; as they were before, when they were removed; and the role they had
  * @throws DomainError `not_found`, `forbidden`, `invalid_state` for the last owner
@@ -16,7 +18,7 @@ import { lockOrganization } from "./tenancy-reads.ts";
 export async function changeMember(
   tx: Tx,
   actor: Actor,
-  { organizationId, userId }: { organizationId: string; userId: string },
+  { organizationId, userId }: { organizationId: Uuid<"org">; userId: Uuid<"user"> },
   to: Role | null,
   now: number,
 ): Promise<{ member: MemberRow; from: Role; changed: boolean }> {
@@ -29,6 +31,7 @@ export async function changeMember(
   throwRefusal(decision);
   const from = member.role;
   if (decision.kind === "none") return { member, from, changed: false };
+  await notifyRevoked(tx, { kind: "user", id: userId });
   if (to === null) {
     await deleteMember(tx, organizationId, userId);
     return { member, from, changed: true };
@@ -38,7 +41,7 @@ export async function changeMember(
 }
 
 /** The actor's role as it is under the lock: what the request was let in with may have changed since. */
-export async function requireChanger(tx: Tx, organizationId: string, actor: Actor): Promise<Role> {
+export async function requireChanger(tx: Tx, organizationId: Uuid<"org">, actor: Actor): Promise<Role> {
   const member = await findMember(tx, organizationId, actor.userId);
   if (member === null) throw notFound();
   if (member.role === "owner" || member.role === "admin") return member.role;

@@ -3,6 +3,7 @@ import {
   ENVIRONMENT_PERMISSIONS,
   parseDuration,
   type CreateApiKey,
+  type Uuid,
 } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest } from "../../domain-error.ts";
@@ -23,7 +24,7 @@ const MAX_LIFE_MS = 3_650 * 86_400_000;
 export async function createApiKey(
   tx: Tx,
   actor: Actor,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   { name, permissions, expires_in: expiresIn }: CreateApiKey,
   context: { newUuid: NewUuid; makeCredential: MakeCredential; now: number },
 ): Promise<{ text: string; key: ApiKeyRow }> {
@@ -32,7 +33,7 @@ export async function createApiKey(
   if (lifeMs !== null && (lifeMs <= 0 || lifeMs > MAX_LIFE_MS))
     throw invalidRequest([{ path: "expires_in", message: "must be over 0 and at most 3650d" }]);
   const { text, digest } = makeCredential(CREDENTIAL_KINDS.apiKey);
-  const id = newUuid();
+  const id = newUuid<"key">();
   await insertApiKey(tx, {
     id,
     digest,

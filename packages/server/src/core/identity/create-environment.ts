@@ -1,4 +1,4 @@
-import type { CreateNamed } from "@keelson/contract";
+import type { CreateNamed, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { Actor } from "./identity.ts";
@@ -16,7 +16,7 @@ type Context = { newUuid: NewUuid; now: number };
 export async function createEnvironment(
   tx: Tx,
   _actor: Actor,
-  place: { organizationId: string; projectId: string },
+  place: { organizationId: Uuid<"org">; projectId: Uuid<"proj"> },
   named: CreateNamed,
   context: Context,
 ): Promise<EnvironmentRow> {
@@ -31,14 +31,14 @@ export async function createEnvironment(
 /** Adds it to a project that nobody else changes meanwhile, and gives its id. */
 export async function addEnvironment(
   tx: Tx,
-  organizationId: string,
-  projectId: string,
+  organizationId: Uuid<"org">,
+  projectId: Uuid<"proj">,
   { name, slug }: CreateNamed,
   { newUuid, now }: Context,
-): Promise<string> {
+): Promise<Uuid<"env">> {
   const workerGroupId = await findWorkerGroupFor(tx, organizationId);
   if (workerGroupId === null) throw new Error("There is no worker group; the first start makes one.");
-  const id = newUuid();
+  const id = newUuid<"env">();
   const chosen = chooseSlug(name, slug);
   if (!(await insertEnvironment(tx, { id, projectId, name, slug: chosen, workerGroupId, now })))
     throw slugTaken("environment", chosen);

@@ -1,4 +1,4 @@
-import { CREDENTIAL_KINDS, type CreateInvitation } from "@keelson/contract";
+import { CREDENTIAL_KINDS, type CreateInvitation, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
@@ -21,7 +21,7 @@ export type NewInvitation = { token: string; invitation: InvitationRow; organiza
 export async function createInvitation(
   tx: Tx,
   actor: Actor,
-  organizationId: string,
+  organizationId: Uuid<"org">,
   { email, role }: CreateInvitation,
   context: { newUuid: NewUuid; makeCredential: MakeCredential; now: number },
 ): Promise<NewInvitation> {
@@ -35,7 +35,7 @@ export async function createInvitation(
   }
   await markAddressRevoked(tx, organizationId, email, now);
   const { text, digest } = makeCredential(CREDENTIAL_KINDS.invitation);
-  const id = newUuid();
+  const id = newUuid<"inv">();
   await insertInvitation(tx, {
     id,
     digest,

@@ -1,4 +1,4 @@
-import { decodeId, type CreateOrganization } from "@keelson/contract";
+import { decodeId, type CreateOrganization, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
@@ -20,16 +20,16 @@ export async function createOrganization(
   tx: Tx,
   { name, slug, owner_email: email, worker_group_id: group }: CreateOrganization,
   { newUuid, now }: { newUuid: NewUuid; now: number },
-): Promise<{ organization: AdminOrganizationRow; ownerId: string }> {
+): Promise<{ organization: AdminOrganizationRow; ownerId: Uuid<"user"> }> {
   const workerGroupId = group === undefined ? null : decodeId("wgrp", group);
   if (workerGroupId !== null && (await findWorkerGroup(tx, workerGroupId)) === null)
     throw invalidRequest([{ path: "worker_group_id", message: "there is no such worker group" }]);
-  const id = newUuid();
+  const id = newUuid<"org">();
   const chosen = chooseSlug(name, slug);
   if (!(await insertOrganization(tx, { id, name, slug: chosen, workerGroupId, now })))
     throw new DomainError(
       "already_exists",
-      `There is an organization with the slug ${chosen}. Give another slug.`,
+      `There is an organization with the slug ${chosen}. Choose another slug.`,
       { slug: chosen },
     );
   // Two who make the same user at once make one.

@@ -1,4 +1,4 @@
-import type { CreateNamed } from "@keelson/contract";
+import type { CreateNamed, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { addEnvironment } from "./create-environment.ts";
@@ -18,12 +18,12 @@ const FIRST_ENVIRONMENTS = ["Development", "Production"] as const;
 export async function createProject(
   tx: Tx,
   _actor: Actor,
-  organizationId: string,
+  organizationId: Uuid<"org">,
   { name, slug }: CreateNamed,
   { newUuid, now }: { newUuid: NewUuid; now: number },
 ): Promise<ProjectRow> {
   await lockOrganization(tx, organizationId);
-  const id = newUuid();
+  const id = newUuid<"proj">();
   const chosen = chooseSlug(name, slug);
   if (!(await insertProject(tx, { id, organizationId, name, slug: chosen, now })))
     throw slugTaken("project", chosen);

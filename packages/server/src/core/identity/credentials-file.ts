@@ -12,6 +12,7 @@ import {
 } from "./bootstrap-credentials.ts";
 import {
   ensureTenancy,
+  type FirstProject,
   findEnrollment,
   storeBootstrapCredentials,
   type Tenancy,
@@ -31,7 +32,7 @@ async function readCredentials(path: string): Promise<Credentials | null> {
 
 /** Written beside and renamed, so that a reader never sees half of it. */
 async function writeCredentials(path: string, credentials: Credentials): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o711 });
   const temporary = `${path}.${process.pid}.tmp`;
   await writeFile(temporary, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   await chmod(temporary, 0o600);
@@ -53,12 +54,13 @@ export async function ensureCredentials(
   db: Database,
   path: string,
   url: string,
+  firstProject: FirstProject,
   newUuid: NewUuid,
   now: number,
 ): Promise<Credentials> {
   const present = await readCredentials(path);
   const credentials = await db.transaction(async (tx) => {
-    const tenancy = await ensureTenancy(tx, newUuid);
+    const tenancy = await ensureTenancy(tx, newUuid, firstProject);
     if (present !== null && (await findEnrollment(tx, present.enrollment_token)) === "valid")
       return { ...present, url };
     const made = makeBootstrapCredentials(makeCredential);
@@ -77,11 +79,12 @@ export const ensureGivenCredentials = (
   db: Database,
   given: BootstrapCredentials,
   url: string,
+  firstProject: FirstProject,
   newUuid: NewUuid,
   now: number,
 ): Promise<Credentials> =>
   db.transaction(async (tx) => {
-    const tenancy = await ensureTenancy(tx, newUuid);
+    const tenancy = await ensureTenancy(tx, newUuid, firstProject);
     if ((await findEnrollment(tx, given.enrollmentToken)) === "absent")
       await storeBootstrapCredentials(tx, tenancy, given, newUuid, now);
     return toCredentials(url, tenancy, toBootstrapFields(given));

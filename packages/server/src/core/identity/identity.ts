@@ -1,4 +1,4 @@
-import type { ErrorCode, InvitationStatus, Role } from "@keelson/contract";
+import type { ErrorCode, InvitationStatus, Role, Uuid } from "@keelson/contract";
 
 /**
  * People and what is theirs.
@@ -19,7 +19,7 @@ export const INVITATION_EDGES = [
 export const INVITATION_MS = 7 * 86_400_000;
 
 /** Who changes something, and by which session. */
-export type Actor = { userId: string; sessionId: string };
+export type Actor = { userId: Uuid<"user">; sessionId: Uuid<"usess"> };
 
 type Refusal = { kind: "refuse"; code: ErrorCode; message: string };
 export type MemberDecision = { kind: "none" } | { kind: "change" } | Refusal;
@@ -31,7 +31,7 @@ export type InvitationDecision =
 const ONLY_OWNERS: Refusal = {
   kind: "refuse",
   code: "forbidden",
-  message: "Only an owner of the organization makes, changes or removes owners. Ask one of them.",
+  message: "Only an owner of the organization can add, change or remove owners. Ask an owner.",
 };
 
 /** A member is given another role, or none (null): they leave. `owners` counts the organization's owners. */

@@ -1,11 +1,13 @@
-import type { Role } from "@keelson/contract";
+import type { Role, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { StoredInvitationStatus } from "./identity.ts";
 
 export type InvitationRow = {
-  id: string;
-  organizationId: string;
+  id: Uuid<"inv">;
+  organizationId: Uuid<"org">;
   email: string;
   role: Role;
   status: StoredInvitationStatus;
@@ -16,27 +18,27 @@ export type InvitationRow = {
 };
 
 const COLUMNS = rawSql(
-  `id, organization_id AS "organizationId", email, role, status, invited_by AS "invitedBy", created_at AS "createdAt",
-   expires_at AS "expiresAt", accepted_at AS "acceptedAt"`,
+  `id, organization_id, email, role, status, invited_by, created_at,
+   expires_at, accepted_at`,
 );
 
 /** Newest first, after `before`. */
 export function listInvitations(
   db: Queryable,
-  organizationId: string,
+  organizationId: Uuid<"org">,
   before: string | null,
   limit: number,
 ): Promise<InvitationRow[]> {
   return db.query<InvitationRow>(sql`
     SELECT ${COLUMNS} FROM invitations
-    WHERE organization_id = ${organizationId} AND (${before}::uuid IS NULL OR id < ${before}::uuid)
+    WHERE organization_id = ${organizationId} AND ${isBefore(sql`id`, before)}
     ORDER BY id DESC LIMIT ${limit}`);
 }
 
 export async function findInvitation(
   db: Queryable,
-  organizationId: string,
-  invitationId: string,
+  organizationId: Uuid<"org">,
+  invitationId: Uuid<"inv">,
 ): Promise<InvitationRow | null> {
   const [row] = await db.query<InvitationRow>(sql`
     SELECT ${COLUMNS} FROM invitations WHERE organization_id = ${organizationId} AND id = ${invitationId}`);
@@ -46,8 +48,8 @@ export async function findInvitation(
 /** Whoever accepts or revokes it meanwhile waits. */
 export async function lockInvitation(
   tx: Tx,
-  organizationId: string,
-  invitationId: string,
+  organizationId: Uuid<"org">,
+  invitationId: Uuid<"inv">,
 ): Promise<InvitationRow | null> {
   const [row] = await tx.query<InvitationRow>(sql`
     SELECT ${COLUMNS} FROM invitations WHERE organization_id = ${organizationId} AND id = ${invitationId} FOR UPDATE`);
@@ -66,6 +68,6 @@ export async function lockInvitationByToken(tx: Tx, digest: Buffer): Promise<Inv
 export async function isInvited(db: Queryable, email: string, now: number): Promise<boolean> {
   const rows = await db.query(sql`
     SELECT 1 FROM invitations
-    WHERE lower(email) = lower(${email}) AND status = 'open' AND expires_at > to_timestamp(${now}::float8 / 1000) LIMIT 1`);
+    WHERE lower(email) = lower(${email}) AND status = 'open' AND expires_at > ${timestamp(now)} LIMIT 1`);
   return rows.length > 0;
 }

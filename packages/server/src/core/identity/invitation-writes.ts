@@ -1,11 +1,12 @@
-import type { Role } from "@keelson/contract";
+import type { Role, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type NewInvitation = {
-  id: string;
+  id: Uuid<"inv">;
   digest: Buffer;
-  organizationId: string;
+  organizationId: Uuid<"org">;
   email: string;
   role: Role;
   invitedBy: string;
@@ -17,35 +18,35 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promi
   await tx.query(sql`
     INSERT INTO invitations (digest, id, organization_id, email, role, invited_by, expires_at, created_at, updated_at)
     SELECT ${invitation.digest}::bytea, ${invitation.id}::uuid, ${invitation.organizationId}::uuid, ${invitation.email}::text,
-      ${invitation.role}::text, ${invitation.invitedBy}::uuid, to_timestamp(${invitation.expiresAt}::float8 / 1000), at, at
-    FROM to_timestamp(${invitation.now}::float8 / 1000) AS at`);
+      ${invitation.role}::text, ${invitation.invitedBy}::uuid, ${timestamp(invitation.expiresAt)}, at, at
+    FROM ${timestamp(invitation.now)} AS at`);
 }
 
 /** Revokes the open invitation of an address, if there is one. */
 export async function markAddressRevoked(
   tx: Tx,
-  organizationId: string,
+  organizationId: Uuid<"org">,
   email: string,
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE invitations SET status = 'revoked', updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE invitations SET status = 'revoked', updated_at = ${timestamp(now)}
     WHERE organization_id = ${organizationId} AND lower(email) = lower(${email}) AND status = 'open'`);
 }
 
-export async function markInvitationRevoked(tx: Tx, invitationId: string, now: number): Promise<void> {
+export async function markInvitationRevoked(tx: Tx, invitationId: Uuid<"inv">, now: number): Promise<void> {
   await tx.query(sql`
-    UPDATE invitations SET status = 'revoked', updated_at = to_timestamp(${now}::float8 / 1000) WHERE id = ${invitationId}`);
+    UPDATE invitations SET status = 'revoked', updated_at = ${timestamp(now)} WHERE id = ${invitationId}`);
 }
 
 export async function markInvitationAccepted(
   tx: Tx,
-  invitationId: string,
-  userId: string,
+  invitationId: Uuid<"inv">,
+  userId: Uuid<"user">,
   now: number,
 ): Promise<void> {
   await tx.query(sql`
     UPDATE invitations SET status = 'accepted', accepted_by = ${userId}, accepted_at = at, updated_at = at
-    FROM to_timestamp(${now}::float8 / 1000) AS at
+    FROM ${timestamp(now)} AS at
     WHERE id = ${invitationId}`);
 }

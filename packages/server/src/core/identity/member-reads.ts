@@ -1,10 +1,11 @@
-import type { Role } from "@keelson/contract";
+import type { Role, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 
 export type MemberRow = {
-  userId: string;
-  organizationId: string;
+  userId: Uuid<"user">;
+  organizationId: Uuid<"org">;
   email: string;
   name: string | null;
   role: Role;
@@ -13,27 +14,27 @@ export type MemberRow = {
 };
 
 const COLUMNS = rawSql(
-  `m.user_id AS "userId", m.organization_id AS "organizationId", u.email, u.name, m.role,
-   m.created_at AS "createdAt", m.updated_at AS "updatedAt"`,
+  `m.user_id, m.organization_id, u.email, u.name, m.role,
+   m.created_at, m.updated_at`,
 );
 
 /** The newest users first, after `before`. */
 export function listMembers(
   db: Queryable,
-  organizationId: string,
+  organizationId: Uuid<"org">,
   before: string | null,
   limit: number,
 ): Promise<MemberRow[]> {
   return db.query<MemberRow>(sql`
     SELECT ${COLUMNS} FROM members m JOIN users u ON u.id = m.user_id
-    WHERE m.organization_id = ${organizationId} AND (${before}::uuid IS NULL OR m.user_id < ${before}::uuid)
+    WHERE m.organization_id = ${organizationId} AND ${isBefore(sql`m.user_id`, before)}
     ORDER BY m.user_id DESC LIMIT ${limit}`);
 }
 
 export async function findMember(
   db: Queryable,
-  organizationId: string,
-  userId: string,
+  organizationId: Uuid<"org">,
+  userId: Uuid<"user">,
 ): Promise<MemberRow | null> {
   const [row] = await db.query<MemberRow>(sql`
     SELECT ${COLUMNS} FROM members m JOIN users u ON u.id = m.user_id
@@ -43,7 +44,7 @@ export async function findMember(
 
 export async function isMemberAddress(
   db: Queryable,
-  organizationId: string,
+  organizationId: Uuid<"org">,
   email: string,
 ): Promise<boolean> {
   const rows = await db.query(sql`
@@ -52,7 +53,7 @@ export async function isMemberAddress(
   return rows.length > 0;
 }
 
-export async function countOwners(db: Queryable, organizationId: string): Promise<number> {
+export async function countOwners(db: Queryable, organizationId: Uuid<"org">): Promise<number> {
   const [row] = await db.query<{ owners: number }>(sql`
     SELECT count(*) AS owners FROM members WHERE organization_id = ${organizationId} AND role = 'owner'`);
   return row?.owners ?? 0;

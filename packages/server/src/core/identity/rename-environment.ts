@@ -1,4 +1,4 @@
-import type { UpdateNamed } from "@keelson/contract";
+import type { UpdateNamed, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { notFound } from "../../domain-error.ts";
 import type { Actor } from "./identity.ts";
@@ -14,7 +14,7 @@ import { updateEnvironment } from "./tenancy-writes.ts";
 export async function renameEnvironment(
   tx: Tx,
   _actor: Actor,
-  { projectId, environmentId }: { projectId: string; environmentId: string },
+  { projectId, environmentId }: { projectId: Uuid<"proj">; environmentId: Uuid<"env"> },
   { name, slug }: UpdateNamed,
   now: number,
 ): Promise<EnvironmentRow> {

@@ -1,4 +1,4 @@
-import type { UpdateNamed } from "@keelson/contract";
+import type { UpdateNamed, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { notFound } from "../../domain-error.ts";
 import type { Actor } from "./identity.ts";
@@ -14,7 +14,7 @@ import { updateProject } from "./tenancy-writes.ts";
 export async function renameProject(
   tx: Tx,
   _actor: Actor,
-  { organizationId, projectId }: { organizationId: string; projectId: string },
+  { organizationId, projectId }: { organizationId: Uuid<"org">; projectId: Uuid<"proj"> },
   { name, slug }: UpdateNamed,
   now: number,
 ): Promise<ProjectRow> {

@@ -1,11 +1,13 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { notFound } from "../../domain-error.ts";
+import { notifyRevoked } from "../credentials/credential-cache.ts";
 import { findApiKeyRow } from "./api-key-reads.ts";
 import { markApiKeyRevoked } from "./api-key-writes.ts";
 import type { Actor } from "./identity.ts";
 
 /**
- * Makes an API key worthless, on every server within a second. Revoking it again changes nothing.
+ * Revokes an API key: all servers refuse it as soon as they hear of the commit. Revoking it again changes nothing.
  *
  * @returns whether this call revoked it
  * @throws DomainError `not_found`
@@ -13,10 +15,12 @@ import type { Actor } from "./identity.ts";
 export async function revokeApiKey(
   tx: Tx,
   _actor: Actor,
-  environmentId: string,
-  keyId: string,
+  environmentId: Uuid<"env">,
+  keyId: Uuid<"key">,
   now: number,
 ): Promise<boolean> {
   if ((await findApiKeyRow(tx, environmentId, keyId)) === null) throw notFound();
-  return markApiKeyRevoked(tx, environmentId, keyId, now);
+  const revoked = await markApiKeyRevoked(tx, environmentId, keyId, now);
+  if (revoked) await notifyRevoked(tx, { kind: "api_key", id: keyId });
+  return revoked;
 }

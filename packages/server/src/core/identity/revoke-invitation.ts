@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { decideRevoke, type Actor } from "./identity.ts";
@@ -13,7 +14,7 @@ import { markInvitationRevoked } from "./invitation-writes.ts";
 export async function revokeInvitation(
   tx: Tx,
   _actor: Actor,
-  { organizationId, invitationId }: { organizationId: string; invitationId: string },
+  { organizationId, invitationId }: { organizationId: Uuid<"org">; invitationId: Uuid<"inv"> },
   now: number,
 ): Promise<boolean> {
   const invitation = await lockInvitation(tx, organizationId, invitationId);

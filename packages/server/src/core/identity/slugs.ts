@@ -10,4 +10,4 @@ export function chooseSlug(name: string, slug: string | undefined): string {
 }
 
 export const slugTaken = (what: "project" | "environment", slug: string): DomainError =>
-  new DomainError("already_exists", `There is a ${what} with the slug ${slug}. Give another slug.`, { slug });
+  new DomainError("already_exists", `A ${what} with the slug ${slug} exists. Choose another slug.`, { slug });

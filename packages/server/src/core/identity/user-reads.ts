@@ -1,8 +1,9 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 
 export type UserRow = {
-  id: string;
+  id: Uuid<"user">;
   email: string;
   name: string | null;
   isAdmin: boolean;
@@ -10,11 +11,9 @@ export type UserRow = {
   updatedAt: number;
 };
 
-const COLUMNS = rawSql(
-  `id, email, name, is_admin AS "isAdmin", created_at AS "createdAt", updated_at AS "updatedAt"`,
-);
+const COLUMNS = rawSql(`id, email, name, is_admin, created_at, updated_at`);
 
-export async function findUser(db: Queryable, userId: string): Promise<UserRow | null> {
+export async function findUser(db: Queryable, userId: Uuid<"user">): Promise<UserRow | null> {
   const [row] = await db.query<UserRow>(sql`SELECT ${COLUMNS} FROM users WHERE id = ${userId}`);
   return row ?? null;
 }
@@ -26,7 +25,7 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
   return row ?? null;
 }
 
-export async function isSuspended(db: Queryable, userId: string): Promise<boolean> {
+export async function isSuspended(db: Queryable, userId: Uuid<"user">): Promise<boolean> {
   const rows = await db.query(
     sql`SELECT 1 AS found FROM users WHERE id = ${userId} AND suspended_at IS NOT NULL`,
   );

@@ -1,11 +1,13 @@
 import type { ExecutionKey } from "../executions/execution.ts";
-import type { JournalKind } from "@keelson/contract";
+import type { JournalKind, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
 /** An entry of a run's journal. JSON is text; the value of a `wait` stands in the wait. */
 export type JournalRow = ExecutionKey & {
   position: number;
+  /** Null: the SDK that made the call kept none. */
+  place: number | null;
   kind: JournalKind;
   name: string;
   value: string | null;
@@ -17,8 +19,8 @@ export type JournalRow = ExecutionKey & {
 export async function listJournals(db: Queryable, keys: readonly ExecutionKey[]): Promise<JournalRow[]> {
   if (keys.length === 0) return [];
   return db.query<JournalRow>(sql`
-    SELECT j.environment_id AS "environmentId", j.run_id AS "runId", j.position, j.kind, j.name, j.value, j.error,
-      j.attempt_number AS "attemptNumber"
+    SELECT j.environment_id, j.run_id, j.position, j.place, j.kind, j.name, j.value, j.error,
+      j.attempt_number
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
     JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id
     ORDER BY j.environment_id, j.run_id, j.sequence`);
@@ -33,8 +35,8 @@ export async function listJournalEntries(
 ): Promise<JournalRow[]> {
   if (positions.length === 0) return [];
   return db.query<JournalRow>(sql`
-    SELECT j.environment_id AS "environmentId", j.run_id AS "runId", j.position, j.kind, j.name, j.value, j.error,
-      j.attempt_number AS "attemptNumber"
+    SELECT j.environment_id, j.run_id, j.position, j.place, j.kind, j.name, j.value, j.error,
+      j.attempt_number
     FROM unnest(${positions.map((p) => p.environmentId)}::uuid[], ${positions.map((p) => p.runId)}::uuid[],
       ${positions.map((p) => p.position)}::integer[]) AS k (environment_id, run_id, position)
     JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id AND j.position = k.position`);
@@ -44,9 +46,9 @@ export async function listJournalEntries(
 export function listExecEntries(
   db: Queryable,
   keys: readonly ExecutionKey[],
-): Promise<{ environmentId: string; runId: string; value: string }[]> {
+): Promise<{ environmentId: Uuid<"env">; runId: Uuid<"run">; value: string }[]> {
   return db.query(sql`
-    SELECT j.environment_id AS "environmentId", j.run_id AS "runId", j.value
+    SELECT j.environment_id, j.run_id, j.value
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
     JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id
     WHERE j.kind = 'exec' AND j.value IS NOT NULL`);

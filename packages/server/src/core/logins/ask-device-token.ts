@@ -5,7 +5,7 @@ import { findUser, type UserRow } from "../identity/user-reads.ts";
 import { decideAsk, isEarlyPoll, slowedInterval } from "./login.ts";
 import { lockDevice } from "./device-reads.ts";
 import { markDevice, touchDevice } from "./device-writes.ts";
-import { startSession, type LoginContext, type StartedSession } from "./start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "../identity/start-session.ts";
 
 /** A refusal is an outcome here and no exception: that the device asked is written all the same. */
 export type DeviceAnswer =

@@ -1,13 +1,14 @@
-import type { DeviceStatus } from "@keelson/contract";
+import type { DeviceStatus, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type DeviceRow = {
   digest: Buffer;
   userCode: string;
   clientId: string | null;
   status: DeviceStatus;
-  userId: string | null;
+  userId: Uuid<"user"> | null;
   intervalSeconds: number;
   lastPolledAt: number | null;
   createdAt: number;
@@ -15,8 +16,8 @@ export type DeviceRow = {
 };
 
 const COLUMNS = rawSql(
-  `digest, user_code AS "userCode", client_id AS "clientId", status, user_id AS "userId", interval_seconds AS "intervalSeconds",
-   last_polled_at AS "lastPolledAt", created_at AS "createdAt", expires_at AS "expiresAt"`,
+  `digest, user_code, client_id, status, user_id, interval_seconds,
+   last_polled_at, created_at, expires_at`,
 );
 
 /** By the device's code. Of two that ask at once, one gets the session. */
@@ -31,14 +32,14 @@ export async function lockDevice(tx: Tx, digest: Buffer): Promise<DeviceRow | nu
 export async function lockDeviceByUserCode(tx: Tx, userCode: string, now: number): Promise<DeviceRow | null> {
   const [row] = await tx.query<DeviceRow>(sql`
     SELECT ${COLUMNS} FROM device_authorizations
-    WHERE user_code = ${userCode} AND expires_at > to_timestamp(${now}::float8 / 1000) FOR UPDATE`);
+    WHERE user_code = ${userCode} AND expires_at > ${timestamp(now)} FOR UPDATE`);
   return row ?? null;
 }
 
 /** Wrong codes that the user typed in the present window. */
-export async function countCodeFailures(db: Queryable, userId: string, now: number): Promise<number> {
+export async function countCodeFailures(db: Queryable, userId: Uuid<"user">, now: number): Promise<number> {
   const [row] = await db.query<{ failures: number }>(sql`
     SELECT failures FROM user_code_failures
-    WHERE user_id = ${userId} AND window_ends_at > to_timestamp(${now}::float8 / 1000)`);
+    WHERE user_id = ${userId} AND window_ends_at > ${timestamp(now)}`);
   return row?.failures ?? 0;
 }

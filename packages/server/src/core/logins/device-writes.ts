@@ -1,6 +1,7 @@
-import type { DeviceStatus } from "@keelson/contract";
+import type { DeviceStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type NewDevice = {
   digest: Buffer;
@@ -16,7 +17,7 @@ export async function insertDevice(tx: Tx, device: NewDevice): Promise<boolean> 
   const rows = await tx.query(sql`
     INSERT INTO device_authorizations (digest, user_code, client_id, interval_seconds, created_at, expires_at)
     VALUES (${device.digest}, ${device.userCode}, ${device.clientId}, ${device.intervalSeconds},
-      to_timestamp(${device.now}::float8 / 1000), to_timestamp(${device.expiresAt}::float8 / 1000))
+      ${timestamp(device.now)}, ${timestamp(device.expiresAt)})
     ON CONFLICT (user_code) DO NOTHING RETURNING digest`);
   return rows.length > 0;
 }
@@ -25,7 +26,7 @@ export async function markDevice(
   tx: Tx,
   digest: Buffer,
   status: DeviceStatus,
-  userId: string,
+  userId: Uuid<"user">,
 ): Promise<void> {
   await tx.query(sql`
     UPDATE device_authorizations SET status = ${status}, user_id = ${userId} WHERE digest = ${digest}`);
@@ -40,18 +41,23 @@ export async function touchDevice(
 ): Promise<void> {
   await tx.query(sql`
     UPDATE device_authorizations
-    SET interval_seconds = ${intervalSeconds}, last_polled_at = to_timestamp(${now}::float8 / 1000)
+    SET interval_seconds = ${intervalSeconds}, last_polled_at = ${timestamp(now)}
     WHERE digest = ${digest}`);
 }
 
 /** Counts a wrong code; a window begins with its first one. */
-export async function addCodeFailure(tx: Tx, userId: string, windowMs: number, now: number): Promise<void> {
+export async function addCodeFailure(
+  tx: Tx,
+  userId: Uuid<"user">,
+  windowMs: number,
+  now: number,
+): Promise<void> {
   await tx.query(sql`
     INSERT INTO user_code_failures (user_id, failures, window_ends_at)
-    VALUES (${userId}, 1, to_timestamp(${now + windowMs}::float8 / 1000))
+    VALUES (${userId}, 1, ${timestamp(now + windowMs)})
     ON CONFLICT (user_id) DO UPDATE SET
-      failures = CASE WHEN user_code_failures.window_ends_at > to_timestamp(${now}::float8 / 1000)
+      failures = CASE WHEN user_code_failures.window_ends_at > ${timestamp(now)}
         THEN user_code_failures.failures + 1 ELSE 1 END,
-      window_ends_at = CASE WHEN user_code_failures.window_ends_at > to_timestamp(${now}::float8 / 1000)
+      window_ends_at = CASE WHEN user_code_failures.window_ends_at > ${timestamp(now)}
         THEN user_code_failures.window_ends_at ELSE excluded.window_ends_at END`);
 }

@@ -5,7 +5,7 @@ import { findUser, type UserRow } from "../identity/user-reads.ts";
 import { admitUser } from "../identity/admit-user.ts";
 import { findLinkedUser } from "./identity-link-reads.ts";
 import { insertIdentityLink } from "./identity-link-writes.ts";
-import { startSession, type LoginContext, type StartedSession } from "./start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "../identity/start-session.ts";
 
 /**
  * Signs in whoever GitHub says has come: the user that the account was linked to, else the one whose address GitHub has

@@ -5,7 +5,7 @@ import type { UserRow } from "../identity/user-reads.ts";
 import { admitUser } from "../identity/admit-user.ts";
 import { lockMagicLink } from "./magic-link-reads.ts";
 import { markLinkUsed } from "./magic-link-writes.ts";
-import { startSession, type LoginContext, type StartedSession } from "./start-session.ts";
+import { startSession, type LoginContext, type StartedSession } from "../identity/start-session.ts";
 
 export type FinishedLink = { user: UserRow; session: StartedSession; returnTo: string | null };
 
@@ -37,7 +37,10 @@ export async function finishMagicLink(
   await markLinkUsed(tx, digest, context.now);
   const user = await admitUser(tx, link.email, null, context);
   if (user === null) {
-    throw new DomainError("unauthenticated", "The address has no account any more. Ask to be invited again.");
+    throw new DomainError(
+      "unauthenticated",
+      "The address no longer has an account. Ask for a new invitation.",
+    );
   }
   return { user, session: await startSession(tx, user.id, "magic_link", context), returnTo: link.returnTo };
 }

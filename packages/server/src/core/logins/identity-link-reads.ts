@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -6,8 +7,8 @@ export async function findLinkedUser(
   db: Queryable,
   provider: "github",
   subject: string,
-): Promise<string | null> {
-  const [row] = await db.query<{ userId: string }>(sql`
-    SELECT user_id AS "userId" FROM user_identities WHERE provider = ${provider} AND subject = ${subject}`);
+): Promise<Uuid<"user"> | null> {
+  const [row] = await db.query<{ userId: Uuid<"user"> }>(sql`
+    SELECT user_id FROM user_identities WHERE provider = ${provider} AND subject = ${subject}`);
   return row?.userId ?? null;
 }

@@ -14,8 +14,6 @@ export type LoginMethod = (typeof LOGIN_METHODS)[number];
 
 export const USER_SESSION_MS = 30 * 86_400_000;
 export const MAGIC_LINK_MS = 15 * 60_000;
-/** More than these for an address in the life of one are not sent: nobody's mailbox is to be filled by a stranger. */
-export const MAX_OPEN_LINKS = 10;
 
 export const DEVICE_CODE_MS = 15 * 60_000;
 export const DEVICE_INTERVAL_SECONDS = 5;
@@ -53,7 +51,7 @@ export function decideAsk(status: DeviceStatus, isExpired: boolean, isEarly: boo
         ? {
             kind: "refuse",
             code: "slow_down",
-            message: "Ask less often: add 5 seconds to the interval and go on.",
+            message: "Too many polls. Add 5 seconds to the interval and continue.",
           }
         : {
             kind: "refuse",

@@ -9,10 +9,10 @@ import {
 /** An ended session is kept this long, for whoever asks what it was. */
 const SESSION_KEPT_MS = 7 * 86_400_000;
 
-/** Removes what has expired, a bounded number at a time: the next round takes the rest. */
+/** Removes what has expired, a bounded number at a time and until there is no more: strangers may have made a lot of it. */
 export async function purgeLogins(db: Queryable, now: number): Promise<void> {
-  await deleteExpiredLinks(db, now);
-  await deleteExpiredDevices(db, now);
-  await deleteExpiredFailures(db, now);
-  await deleteExpiredSessions(db, now - SESSION_KEPT_MS);
+  while (await deleteExpiredLinks(db, now));
+  while (await deleteExpiredDevices(db, now));
+  while (await deleteExpiredFailures(db, now));
+  while (await deleteExpiredSessions(db, now - SESSION_KEPT_MS));
 }

@@ -4,8 +4,8 @@ import { credentialDigest } from "../credentials/digest.ts";
 import type { MakeCredential } from "../credentials/make-credential.ts";
 import { isInvited } from "../identity/invitation-reads.ts";
 import { findUserByEmail } from "../identity/user-reads.ts";
-import { MAGIC_LINK_MS, MAX_OPEN_LINKS } from "./login.ts";
-import { countOpenLinks } from "./magic-link-reads.ts";
+import { takeLink, type LinkAsker } from "./link-budgets.ts";
+import { MAGIC_LINK_MS } from "./login.ts";
 import { insertMagicLink } from "./magic-link-writes.ts";
 
 export type StartedLink = {
@@ -25,13 +25,15 @@ export async function startMagicLink(
   tx: Tx,
   { email, return_to: returnTo }: StartMagicLink,
   nonce: string,
+  asker: LinkAsker,
   { makeCredential, now }: { makeCredential: MakeCredential; now: number },
 ): Promise<StartedLink> {
   const user = await findUserByEmail(tx, email);
   const invited = await isInvited(tx, email, now);
-  const open = await countOpenLinks(tx, email, now);
+  const isSent = await takeLink(tx, email, asker, now);
   const { text: token, digest } = makeCredential(CREDENTIAL_KINDS.magicLink);
   const expiresAt = now + MAGIC_LINK_MS;
+  if (!isSent) return { token, expiresAt, to: null };
   await insertMagicLink(tx, {
     digest,
     nonceDigest: credentialDigest(nonce),
@@ -40,6 +42,5 @@ export async function startMagicLink(
     expiresAt,
     now,
   });
-  const known = user?.email ?? (invited ? email : null);
-  return { token, expiresAt, to: open < MAX_OPEN_LINKS ? known : null };
+  return { token, expiresAt, to: user?.email ?? (invited ? email : null) };
 }

@@ -1,10 +1,11 @@
-import { decodeId, type AttachWorkspace, type SandboxSpec } from "@keelson/contract";
+import type { SandboxSpec, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { findHeldRun, lockHeldExecution, type HeldKey, type HeldRun } from "../executions/execution-reads.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { sandboxSpec } from "../sandboxes/sandbox.ts";
-import { findWorkerIsolation } from "../workers/find-worker-isolation.ts";
+import { findWorkerIsolation } from "../workers/isolation-reads.ts";
 import {
   createWorkspace,
   sandboxOrigin,
@@ -12,11 +13,12 @@ import {
   type WorkspaceOrigin,
 } from "../workspaces/create-workspace.ts";
 import { noteActivity } from "../workspaces/note-activity.ts";
+import { noteHeldUse } from "../workspaces/note-use.ts";
 import { requireUsable } from "../workspaces/require-workspace.ts";
 import { findWorkspace, lockWorkspace, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
 import { decideAttach, isolates } from "./materialization.ts";
 import { listMaterializationFacts, type MaterializationFacts } from "./materialization-reads.ts";
-import { markLeased, touchMaterialization } from "./materialization-writes.ts";
+import { markLeased } from "./materialization-writes.ts";
 import { createMaterialization } from "./request-materialization.ts";
 
 export type AttachContext = OriginContext & { newUuid: NewUuid; leaseDurationMs: number };
@@ -30,15 +32,14 @@ const busy = (message: string): DomainError => new DomainError("workspace_busy",
  * Puts the workspace of a leased run on the worker that has the run, under the execution's lease. A workspace that the
  * run's task declares by a sandbox is made now; one that is live there already is shared with what works in it.
  *
+ * @param key null for a lease that cannot be.
  * @throws DomainError `lease_lost`; `workspace_busy` when another worker has it, when it is being stopped, or when it needs
  * a stronger isolation; `invalid_state` when it was deleted, or the run has none.
  */
 export async function attachWorkspace(
   context: AttachContext,
-  workerId: string,
-  request: AttachWorkspace,
+  key: HeldKey | null,
 ): Promise<MaterializationFacts> {
-  const key = decodeKey(workerId, request);
   const run = key === null ? null : await findHeldRun(context.db, key);
   if (key === null || run === null) throw lost();
   const { workspaceId } = run;
@@ -50,14 +51,6 @@ export async function attachWorkspace(
   );
   if (attached instanceof DomainError) throw attached;
   return attached;
-}
-
-function decodeKey(workerId: string, request: AttachWorkspace): HeldKey | null {
-  const environmentId = decodeId("env", request.environment_id);
-  const runId = decodeId("run", request.run_id);
-  const leaseId = decodeId("lease", request.lease_id);
-  if (environmentId === null || runId === null || leaseId === null) return null;
-  return { workerId, environmentId, runId, leaseId, epoch: request.epoch };
 }
 
 /** What the sandbox that the run's own deployment declares for it begins with. */
@@ -80,7 +73,7 @@ async function attach(
   tx: Tx,
   { newUuid, clock, leaseDurationMs }: AttachContext,
   key: HeldKey,
-  run: HeldRun & { workspaceId: string },
+  run: HeldRun & { workspaceId: Uuid<"ws"> },
   origin: WorkspaceOrigin | null,
 ): Promise<MaterializationFacts | DomainError> {
   const { environmentId, workerId } = key;
@@ -102,18 +95,19 @@ async function attach(
   if (decision.kind === "create") await createMaterialization(tx, newUuid, workspace, now);
   const id = (await findWorkspace(tx, environmentId, workspaceId))?.materializationId ?? null;
   if (id === null) throw new Error("A workspace has no materialization after it was asked for.");
-  if (decision.kind === "join") await touchMaterialization(tx, environmentId, id, now);
+  if (decision.kind === "join") await noteHeldUse(tx, environmentId, id, now);
   else await markLeased(tx, environmentId, id, { workerId, now, leaseExpiresAt: now + leaseDurationMs });
   await noteActivity(tx, environmentId, workspaceId, now);
   const [facts] = await listMaterializationFacts(tx, [{ environmentId, id }]);
   if (facts === undefined) throw new Error("A materialization is not there after it was leased.");
+  tx.wake(wakeKeys.workspace(workspaceId));
   return facts;
 }
 
 /** A worker is not given what it could only answer with failed. */
 async function tooWeak(
   tx: Tx,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   { sandboxSpec: text }: WorkspaceRow,
 ): Promise<DomainError | null> {
   const { isolation } = JSON.parse(text) as SandboxSpec;

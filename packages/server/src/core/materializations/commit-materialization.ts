@@ -1,19 +1,22 @@
-import { decodeId, encodeId, type CommitWorkspace } from "@keelson/contract";
+import { decodeId, encodeId, type CommitWorkspace, type Uuid } from "@keelson/contract";
 import { TreeError } from "@keelson/workspace-tree";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { keepBase } from "../sandboxes/keep-base.ts";
 import { toStoredTree } from "../versions/store-tree.ts";
 import type { TreeCache } from "../versions/tree-cache.ts";
 import type { StoredTree } from "../versions/version.ts";
+import { endCommitted } from "../processes/report-process.ts";
 import { findCommit, type VersionRow } from "../versions/version-reads.ts";
+import { leaseLost } from "../workspaces/lease-lost.ts";
 import { commitVersion } from "../workspaces/commit-version.ts";
 import { endSetup } from "../workspaces/end-setup.ts";
 import type { WorkspaceRow } from "../workspaces/workspace-reads.ts";
-import { leaseLost, lockHeldMaterialization, requireHeld } from "./lock-held-materialization.ts";
+import { lockHeldMaterialization, requireHeld } from "./lock-held-materialization.ts";
 import { decideCommit } from "./materialization.ts";
 import { findMaterialization } from "./materialization-reads.ts";
 import { markCommitted } from "./materialization-writes.ts";
@@ -32,7 +35,7 @@ export type Committed = { version: VersionRow; created: boolean };
  */
 export async function commitMaterialization(
   context: CommitContext,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   request: CommitWorkspace,
 ): Promise<Committed> {
   const environmentId = decodeId("env", request.environment_id);
@@ -45,7 +48,11 @@ export async function commitMaterialization(
   return context.db.transaction((tx) => commitTree(tx, context, workerId, request, tree));
 }
 
-async function loadManifest(trees: TreeCache, environmentId: string, digest: string): Promise<StoredTree> {
+async function loadManifest(
+  trees: TreeCache,
+  environmentId: Uuid<"env">,
+  digest: string,
+): Promise<StoredTree> {
   try {
     const { tree, blobs } = await trees.load(environmentId, digest);
     return toStoredTree(tree, digest, blobs);
@@ -66,7 +73,7 @@ async function loadManifest(trees: TreeCache, environmentId: string, digest: str
 async function commitTree(
   tx: Tx,
   { newUuid, clock }: CommitContext,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   request: CommitWorkspace,
   tree: StoredTree,
 ): Promise<Committed> {
@@ -74,13 +81,18 @@ async function commitTree(
   const { materialization, workspace } = await lockHeldMaterialization(tx, workerId, request);
   requireHeld(decideCommit(materialization.status));
   const { environmentId } = workspace;
+  tx.wake(wakeKeys.workspace(workspace.id));
   const first = await findCommit(tx, environmentId, workspace.id, request.commit_id);
   if (first !== null) return { version: first, created: true };
   requireParent(workspace, request.parent_version_id);
   const cause = { kind: request.cause.kind, id: request.cause.id ?? null };
   const commitId = request.commit_id;
-  const committed = await commitVersion(tx, newUuid, { workspace, tree, cause, commitId, now });
+  const notes = request.notes ?? null;
+  const committed = await commitVersion(tx, newUuid, { workspace, tree, cause, commitId, notes, now });
   await markCommitted(tx, environmentId, materialization.id, now);
+  const place = { materialization_id: request.materialization_id, environment_id: request.environment_id };
+  const ended = (request.ended ?? []).map((end) => ({ ...end, ...place, epoch: request.epoch }));
+  await endCommitted(tx, workerId, ended, committed.version.id, now);
   if (workspace.setupDigest !== null && request.setup_digest === workspace.setupDigest.toString("hex")) {
     await endSetup(tx, environmentId, workspace.id);
     await keepBase(tx, environmentId, workspace.setupDigest, committed.version.id, now);

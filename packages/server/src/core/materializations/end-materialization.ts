@@ -1,7 +1,8 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { releaseProcesses } from "../processes/release-processes.ts";
-import { releaseWorkspace } from "../workspaces/release-workspace.ts";
+import { releaseWorkspace } from "./release-workspace.ts";
 import { lockWorkspace } from "../workspaces/workspace-reads.ts";
 import { findMaterialization } from "./materialization-reads.ts";
 import { markMaterialization } from "./materialization-writes.ts";
@@ -14,9 +15,11 @@ import { createMaterialization } from "./request-materialization.ts";
 export async function endMaterialization(
   tx: Tx,
   newUuid: NewUuid,
-  environmentId: string,
-  materializationId: string,
-  ending: { status: "stopped" } | { status: "failed"; error: string },
+  environmentId: Uuid<"env">,
+  materializationId: Uuid<"mat">,
+  ending:
+    | { status: "stopped"; discarded?: boolean }
+    | { status: "failed"; error: string; lostVersionId?: Uuid<"wsv"> },
   now: number,
 ): Promise<void> {
   const materialization = await findMaterialization(tx, environmentId, materializationId);

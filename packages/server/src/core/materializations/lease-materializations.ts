@@ -1,28 +1,43 @@
-import { encodeId, type Isolation, type WorkspaceLeaseRequest } from "@keelson/contract";
+import { setTimeout as sleep } from "node:timers/promises";
+import { decodeId, encodeId, type Isolation, type WorkspaceLeaseRequest, type Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
-import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
-import { lookForProcesses, type ProcessWork } from "../processes/look-for-processes.ts";
-import { findLeaseState, type LeaseState } from "../workers/find-lease-state.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { Wakes } from "../feeds/wakes.ts";
+import { lookForProcesses, type LiveProcess, type ProcessWork } from "../processes/look-for-processes.ts";
+import { listWaitingFor } from "../processes/process-reads.ts";
+import { findLeaseState } from "../workers/lease-state-reads.ts";
+import type { LivePlace, WorkspacePoll, WorkspacePolls } from "../processes/workspace-polls.ts";
 import { noteIsolation } from "../workers/note-isolation.ts";
-import { claimMaterializations } from "./materialization-writes.ts";
+import { adoptUncommitted, claimMaterializations } from "./materialization-writes.ts";
 import {
+  listDiscarded,
   listHeldMaterializations,
   listMaterializationFacts,
   type MaterializationFacts,
   type MaterializationRow,
 } from "./materialization-reads.ts";
+import { takeBackLost } from "./take-back-lost.ts";
 
-export type WorkspaceLeaseContext = { db: Database; clock: Clock; wakes: Wakes; leaseDurationMs: number };
+export type WorkspaceLeaseContext = {
+  db: Database;
+  clock: Clock;
+  wakes: Wakes;
+  workspacePolls: WorkspacePolls;
+  leaseDurationMs: number;
+};
 
 export type WorkspaceLeaseCall = {
-  workerId: string;
-  workerGroupId: string;
+  workerId: Uuid<"wkr">;
+  workerGroupId: Uuid<"wgrp">;
   limit: number;
   isolation: Isolation;
   waitMs: number;
   held: WorkspaceLeaseRequest["held"];
+  quarantined: NonNullable<WorkspaceLeaseRequest["quarantined"]>;
+  /** It begins what it is given without asking. */
+  beginsGiven: boolean;
 };
 
 export type WorkspaceLeaseAnswer = {
@@ -30,19 +45,35 @@ export type WorkspaceLeaseAnswer = {
   stops: MaterializationFacts[];
   /** As the worker wrote them. */
   lost: string[];
+  /** As the worker wrote them. */
+  discarded: string[];
   processes: ProcessWork;
+};
+
+type Look = WorkspaceLeaseAnswer & {
+  /** What the worker has live, and knows that it has. */
+  live: LivePlace[];
 };
 
 /** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
 const SAFETY_POLL_MS = 5_000;
 
+/** After it a worker has begun what it was given, and its first bytes are on their way. */
+const LOOK_LATER_MS = 15;
+
+const NOTHING: WorkspaceLeaseAnswer = {
+  ...{ materializations: [], stops: [], lost: [], discarded: [] },
+  processes: { starts: [], inputs: [], controls: [] },
+};
+
 const isEmpty = (answer: WorkspaceLeaseAnswer): boolean =>
-  answer.materializations.length + answer.stops.length + answer.lost.length === 0 &&
+  answer.materializations.length + answer.stops.length + answer.lost.length + answer.discarded.length === 0 &&
   answer.processes.starts.length + answer.processes.inputs.length + answer.processes.controls.length === 0;
 
 /**
  * Tells a worker what it lacks: materializations that it does not know of, stops, what is no longer its. Waits up to
- * `waitMs` for the first of them. Nothing is remembered of what was told: the worker says what it has.
+ * `waitMs` for the first of them. Nothing is remembered of what was told: the worker says what it has. A process that is
+ * created on this server meanwhile is told as it was stored, and what else there may be with the next poll.
  *
  * @throws DomainError `invalid_state` when the worker has not been activated.
  */
@@ -52,7 +83,37 @@ export async function leaseMaterializations(
   signal: AbortSignal,
 ): Promise<WorkspaceLeaseAnswer> {
   const deadline = context.clock() + call.waitMs;
-  await noteIsolation(context.db, call.workerId, call.isolation);
+  const poll = context.workspacePolls.open(call.workerId);
+  let isGivenAlone = false;
+  try {
+    const given = poll.isFollowUp ? await giveFirst(poll, signal) : [];
+    isGivenAlone = given.length > 0;
+    if (isGivenAlone) return withStarts(NOTHING, given);
+    await noteIsolation(context.db, call.workerId, call.isolation);
+    const { isFound, answer } = await pollUntil(deadline, poll, context, call, signal);
+    isGivenAlone = !isFound && !isEmpty(answer);
+    return answer;
+  } finally {
+    poll.close(isGivenAlone);
+  }
+}
+
+/**
+ * The worker has just begun what it was given last, somebody waits for the first byte of that, and a look at the database
+ * would be in its way.
+ */
+async function giveFirst(poll: WorkspacePoll, signal: AbortSignal): Promise<LiveProcess[]> {
+  await Promise.race([poll.given(), sleep(LOOK_LATER_MS, undefined, { signal }).catch(() => undefined)]);
+  return poll.take();
+}
+
+async function pollUntil(
+  deadline: number,
+  poll: WorkspacePoll,
+  context: WorkspaceLeaseContext,
+  call: WorkspaceLeaseCall,
+  signal: AbortSignal,
+): Promise<{ isFound: boolean; answer: WorkspaceLeaseAnswer }> {
   for (;;) {
     const remainingMs = Math.max(0, deadline - context.clock());
     const ended = new AbortController();
@@ -64,52 +125,96 @@ export async function leaseMaterializations(
       context.wakes.wait(wakeKeys.workerWorkspaces(call.workerId), pauseMs, until),
     ]);
     try {
-      const answer = await look(context, call);
-      if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return answer;
-      await woken;
+      const { live, ...found } = await look(context, call);
+      const answer = withStarts(found, poll.take());
+      if (call.beginsGiven) poll.beginsIn(live);
+      if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return { isFound: true, answer };
+      await Promise.race([woken, poll.given()]);
+      const given = withStarts(answer, poll.take());
+      if (!isEmpty(given)) return { isFound: false, answer: given };
     } finally {
       ended.abort();
     }
   }
 }
 
-async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: string): Promise<LeaseState> {
+async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: Uuid<"wkr">): Promise<void> {
   const worker = await findLeaseState(db, workerId);
   if (worker === null || worker.status === "registered")
     throw new DomainError("invalid_state", "The worker is not active; call activate first.");
-  return worker;
 }
 
-async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): Promise<WorkspaceLeaseAnswer> {
+/** Statements go beside each other where none needs what another gives: somebody waits for the answer. */
+async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): Promise<Look> {
   const { db, clock, leaseDurationMs } = context;
-  const { workerId, workerGroupId, isolation } = call;
-  // Beside each other: a command waits for the answer. What is said of a process is checked by the epoch when it is begun.
-  const [worker, processes] = await Promise.all([
-    requireActiveWorker(context, workerId),
-    lookForProcesses(db, workerId, call.held),
-  ]);
+  const { workerId, workerGroupId, isolation, limit } = call;
   const now = clock();
-  const limit = worker.status === "active" ? call.limit : 0;
   const claim = { workerId, workerGroupId, isolation, limit, now, leaseExpiresAt: now + leaseDurationMs };
-  // One statement, which is a transaction of its own.
-  if (limit > 0) await claimMaterializations(db, claim);
-  const rows = await listHeldMaterializations(db, workerId);
+  const quarantined = decodeAll(call.quarantined);
+  if (quarantined.length > 0) {
+    await requireActiveWorker(context, workerId);
+    await adoptUncommitted(db, { workerId, workerGroupId }, quarantined, now);
+    await takeBackLost(context, { workerId, workerGroupId }, quarantined, claim);
+  }
+  const [, processes, claimed, rows] = await Promise.all([
+    requireActiveWorker(context, workerId),
+    // What is said of a process is checked by the epoch when it is begun.
+    lookForProcesses(db, workerId, call.held),
+    // One statement, which is a transaction of its own.
+    limit > 0 ? claimMaterializations(db, claim) : [],
+    listHeldMaterializations(db, workerId),
+  ]);
   const known = new Map(call.held.map((item) => [keyOf(item.materialization_id, item.epoch), item]));
   const isKnown = (row: MaterializationRow) => known.get(keyOf(encodeId("mat", row.id), row.epoch));
-  const unknown = rows.filter((row) => isKnown(row) === undefined);
   const stops = rows.filter((row) => row.status === "stopping" && isKnown(row)?.stopping === false);
-  const untold = [...unknown, ...stops];
-  const facts = untold.length === 0 ? [] : await listMaterializationFacts(db, untold);
-  const isUnknown = new Set(unknown.map(({ id }) => id));
+  // Those that were claimed beside it, the list may have or not.
+  const given = new Map(
+    [...rows.filter((row) => isKnown(row) === undefined), ...claimed].map((row) => [row.id, row]),
+  );
   const held = new Set(rows.map((row) => keyOf(encodeId("mat", row.id), row.epoch)));
+  const lost = call.held.filter((item) => !held.has(keyOf(item.materialization_id, item.epoch)));
+  const gone = [...decodeAll(lost), ...quarantined];
+  const [facts, waiting, unwanted] = await Promise.all([
+    given.size + stops.length === 0 ? [] : listMaterializationFacts(db, [...given.values(), ...stops]),
+    given.size === 0 ? [] : listWaitingFor(db, [...given.values()]),
+    gone.length === 0 ? [] : listDiscarded(db, workerGroupId, gone),
+  ]);
+  const discarded = new Set(unwanted.map(({ id }) => encodeId("mat", id)));
+  const materializations = facts.filter(({ id }) => given.has(id));
+  const inAnswer = new Set(materializations.map(({ id }) => id));
   return {
-    materializations: facts.filter(({ id }) => isUnknown.has(id)),
-    stops: facts.filter(({ id }) => !isUnknown.has(id)),
-    lost: call.held
-      .filter((item) => !held.has(keyOf(item.materialization_id, item.epoch)))
-      .map((item) => item.materialization_id),
-    processes,
+    live: rows.filter((row) => row.status === "live" && isKnown(row)?.stopping === false),
+    materializations,
+    stops: facts.filter(({ id }) => !given.has(id)),
+    lost: lost.map((item) => item.materialization_id).filter((id) => !discarded.has(id)),
+    discarded: [...discarded],
+    processes: addStarts(
+      processes,
+      waiting.filter(({ liveIn }) => inAnswer.has(liveIn)),
+    ),
   };
+}
+
+const withStarts = (answer: WorkspaceLeaseAnswer, starts: readonly LiveProcess[]): WorkspaceLeaseAnswer => ({
+  ...answer,
+  processes: addStarts(answer.processes, starts),
+});
+
+/** What was found beside it may be named by both. */
+function addStarts(work: ProcessWork, starts: readonly LiveProcess[]): ProcessWork {
+  const ids = new Set(work.starts.map(({ id }) => id));
+  return { ...work, starts: [...work.starts, ...starts.filter(({ id }) => !ids.has(id))] };
+}
+
+/** Those of which there can be one. */
+function decodeAll(
+  items: WorkspaceLeaseCall["quarantined"],
+): { environmentId: Uuid<"env">; id: Uuid<"mat">; epoch: number }[] {
+  return items.flatMap(({ environment_id, materialization_id, epoch }) => {
+    const environmentId = decodeId("env", environment_id);
+    const id = decodeId("mat", materialization_id);
+    return environmentId === null || id === null ? [] : [{ environmentId, id, epoch }];
+  });
 }
 
 const keyOf = (id: string, epoch: number): string => `${id} ${epoch}`;

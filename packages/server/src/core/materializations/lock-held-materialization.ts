@@ -1,18 +1,13 @@
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
+import { leaseLost } from "../workspaces/lease-lost.ts";
 import { lockWorkspace, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
 import type { MaterializationDecision } from "./materialization.ts";
 import { findMaterialization, type MaterializationRow } from "./materialization-reads.ts";
 
 /** What a worker's call about a materialization carries. */
 export type HeldFields = { environment_id: string; materialization_id: string; epoch: number };
-
-export const leaseLost = (): DomainError =>
-  new DomainError(
-    "lease_lost",
-    "The materialization has another owner now, or none. End its processes, drop its folder and commit nothing.",
-  );
 
 /**
  * Locks a materialization for a call of the worker that has it. Only the equality of the epoch under the lock makes the
@@ -22,7 +17,7 @@ export const leaseLost = (): DomainError =>
  */
 export async function lockHeldMaterialization(
   tx: Tx,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   fields: HeldFields,
 ): Promise<{ materialization: MaterializationRow; workspace: WorkspaceRow }> {
   const environmentId = decodeId("env", fields.environment_id);

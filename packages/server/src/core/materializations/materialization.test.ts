@@ -4,12 +4,16 @@ import { MATERIALIZATION_STATUSES, type MaterializationStatus } from "@keelson/c
 import {
   decideAttach,
   decideCommit,
+  decideDiscard,
   decideFailed,
   decideLive,
   decideLost,
+  decideRecover,
   decideRequest,
   decideStop,
   decideStopped,
+  decideTakeBack,
+  decideUncommitted,
   isolates,
   MATERIALIZATION_EDGES,
   MAX_LOST_LEASES,
@@ -21,9 +25,15 @@ const COMMANDS: Record<string, (status: MaterializationStatus) => Materializatio
   live: decideLive,
   stopped: decideStopped,
   failed: decideFailed,
-  "lost for the first time": (status) => decideLost(status, 0),
-  "lost for the last time": (status) => decideLost(status, MAX_LOST_LEASES - 1),
+  "lost for the first time": (status) => decideLost(status, 0, false),
+  "lost for the last time": (status) => decideLost(status, MAX_LOST_LEASES - 1, false),
+  "lost after it was kept": (status) => decideLost(status, 0, true),
+  uncommitted: decideUncommitted,
+  recover: decideRecover,
+  discard: (status) => decideDiscard(status, false),
+  "discard of what was kept": (status) => decideDiscard(status, true),
   commit: decideCommit,
+  "taken back": (status) => decideTakeBack(status, true),
 };
 
 describe("a materialization's decisions", () => {
@@ -44,19 +54,46 @@ describe("a materialization's decisions", () => {
   });
   test("a worker commits only what it holds", () => {
     const allowed = MATERIALIZATION_STATUSES.filter((status) => decideCommit(status).kind === "none");
-    assert.deepEqual(allowed, ["preparing", "live", "stopping"]);
+    assert.deepEqual(allowed, ["preparing", "live", "stopping", "uncommitted"]);
   });
   test("a request makes one where there is none, and another where one is stopping", () => {
     assert.deepEqual(
       [null, ...MATERIALIZATION_STATUSES].map((status) => decideRequest(status).kind),
-      ["create", "none", "none", "none", "again", "create", "create"],
+      ["create", "none", "none", "none", "again", "refuse", "create", "create"],
     );
   });
   test("a run joins what its worker has, takes what nobody has, and is refused what is another's", () => {
     const kinds = (isMine: boolean) =>
       [null, ...MATERIALIZATION_STATUSES].map((status) => decideAttach(status, isMine).kind);
-    assert.deepEqual(kinds(true), ["create", "lease", "join", "join", "refuse", "create", "create"]);
-    assert.deepEqual(kinds(false), ["create", "lease", "refuse", "refuse", "refuse", "create", "create"]);
+    assert.deepEqual(kinds(true), [
+      "create",
+      "lease",
+      "join",
+      "join",
+      "refuse",
+      "refuse",
+      "create",
+      "create",
+    ]);
+    assert.deepEqual(kinds(false), [
+      "create",
+      "lease",
+      "refuse",
+      "refuse",
+      "refuse",
+      "refuse",
+      "create",
+      "create",
+    ]);
+  });
+  test("what a worker keeps is ended by no silence", () => {
+    assert.equal(decideLost("uncommitted", MAX_LOST_LEASES, true).kind, "none");
+    assert.deepEqual(decideLost("stopping", 0, true), { kind: "move", to: "uncommitted" });
+    assert.deepEqual(decideLost("stopping", 0, false), { kind: "move", to: "failed" });
+  });
+  test("what was lost is taken back from nobody who went on without it", () => {
+    const kinds = MATERIALIZATION_STATUSES.map((status) => decideTakeBack(status, false).kind);
+    assert.deepEqual(new Set(kinds), new Set(["none"]));
   });
   test("only namespaces are good enough for namespaces", () => {
     assert.deepEqual(

@@ -7,7 +7,12 @@ import type { Isolation, MaterializationStatus } from "@keelson/contract";
  * and a strong enough isolation leases it; preparing while that worker writes the files out; live until it is to stop:
  * asked for, idle, or because its worker drains. Stopping, its worker commits what changed and lets go. A worker that
  * falls silent before it is live loses the lease to another; afterwards only that worker had the changes, so the
- * materialization has failed and the next one begins with the last committed version.
+ * materialization has failed and the next one begins with the last committed version. If that worker comes back with its
+ * files before anything has gone on without them, they are uncommitted.
+ *
+ * What a worker could not commit it keeps: the materialization is uncommitted, for as long as it takes, until a version has
+ * everything or somebody says that the files are not wanted. Silence of the worker ends nothing then, and nobody else gets
+ * the workspace meanwhile.
  */
 export const MATERIALIZATION_EDGES = [
   { from: "requested", on: "leased by a worker", to: "preparing" },
@@ -20,8 +25,14 @@ export const MATERIALIZATION_EDGES = [
   { from: "live", on: "stop, or idle for long", to: "stopping" },
   { from: "live", on: "the worker drains", to: "stopped" },
   { from: "live", on: "the worker is lost, or cannot go on", to: "failed" },
+  { from: "live", on: "the worker lets go, and cannot commit", to: "uncommitted" },
   { from: "stopping", on: "the worker has let go", to: "stopped" },
-  { from: "stopping", on: "the worker is lost, or cannot commit", to: "failed" },
+  { from: "stopping", on: "the worker is lost", to: "failed" },
+  { from: "stopping", on: "the worker cannot commit, or is silent after recover", to: "uncommitted" },
+  { from: "uncommitted", on: "recover", to: "stopping" },
+  { from: "uncommitted", on: "committed, discarded, or its workspace is deleted", to: "stopped" },
+  { from: "uncommitted", on: "the worker has nothing left of it", to: "failed" },
+  { from: "failed", on: "the lost worker is back with its files", to: "uncommitted" },
 ] as const satisfies readonly { from: MaterializationStatus; on: string; to: MaterializationStatus }[];
 
 export type MaterializationDecision =
@@ -39,7 +50,15 @@ const over = (status: MaterializationStatus): MaterializationDecision => ({
 /** How often a workspace is given to another worker before it is said that it cannot be prepared. */
 export const MAX_LOST_LEASES = 3;
 
-export type RequestDecision = { kind: "none" } | { kind: "create" } | { kind: "again" };
+/** For callers of a workspace whose worker has files that no version has. */
+export const UNCOMMITTED_MESSAGE =
+  "A worker holds files of the workspace that it could not commit; `materialization.error` says why. Recover them (`keelson workspace recover`), or discard them (`keelson workspace discard`) to continue with the last version.";
+
+export type RequestDecision =
+  | { kind: "none" }
+  | { kind: "create" }
+  | { kind: "again" }
+  | { kind: "refuse"; message: string };
 
 /** Somebody needs the workspace live; null is a workspace that never was. */
 export function decideRequest(status: MaterializationStatus | null): RequestDecision {
@@ -54,6 +73,8 @@ export function decideRequest(status: MaterializationStatus | null): RequestDeci
       return { kind: "none" };
     case "stopping":
       return { kind: "again" };
+    case "uncommitted":
+      return { kind: "refuse", message: UNCOMMITTED_MESSAGE };
   }
 }
 
@@ -75,6 +96,11 @@ export function decideAttach(status: MaterializationStatus | null, isMine: boole
         : { kind: "refuse", message: "Another worker has the workspace; hand the run back as rejected." };
     case "stopping":
       return { kind: "refuse", message: "The workspace is being stopped; hand the run back as rejected." };
+    case "uncommitted":
+      return {
+        kind: "refuse",
+        message: "A worker holds uncommitted files of the workspace; hand the run back as rejected.",
+      };
   }
 }
 
@@ -87,10 +113,45 @@ export function decideStop(status: MaterializationStatus): MaterializationDecisi
     case "live":
       return move("stopping");
     case "stopping":
+    case "uncommitted":
     case "stopped":
     case "failed":
       return NONE;
   }
+}
+
+/** Somebody wants what could not be committed to be committed now. */
+export function decideRecover(status: MaterializationStatus): MaterializationDecision {
+  switch (status) {
+    case "uncommitted":
+      return move("stopping");
+    case "stopping":
+      return NONE;
+    case "requested":
+    case "preparing":
+    case "live":
+    case "stopped":
+    case "failed":
+      return { kind: "refuse", message: "No worker holds uncommitted files of the workspace." };
+  }
+}
+
+/** Somebody gives up what could not be committed. `isKept`: it was uncommitted before it was to be recovered. */
+export function decideDiscard(status: MaterializationStatus, isKept: boolean): MaterializationDecision {
+  switch (status) {
+    case "uncommitted":
+      return move("stopped");
+    case "stopping":
+      if (isKept) return move("stopped");
+      break;
+    case "requested":
+    case "preparing":
+    case "live":
+    case "stopped":
+    case "failed":
+      break;
+  }
+  return { kind: "refuse", message: "No worker holds uncommitted files of the workspace." };
 }
 
 /** Its worker has it ready. One that is to stop meanwhile stays so. */
@@ -102,6 +163,7 @@ export function decideLive(status: MaterializationStatus): MaterializationDecisi
     case "stopping":
       return NONE;
     case "requested":
+    case "uncommitted":
     case "stopped":
     case "failed":
       return over(status);
@@ -114,10 +176,27 @@ export function decideStopped(status: MaterializationStatus): MaterializationDec
     case "preparing":
     case "live":
     case "stopping":
+    case "uncommitted":
       return move("stopped");
     case "stopped":
       return NONE;
     case "requested":
+    case "failed":
+      return over(status);
+  }
+}
+
+/** Its worker has ended what ran there, has files that it could not commit, and keeps them. */
+export function decideUncommitted(status: MaterializationStatus): MaterializationDecision {
+  switch (status) {
+    case "live":
+    case "stopping":
+      return move("uncommitted");
+    case "uncommitted":
+      return NONE;
+    case "requested":
+    case "preparing":
+    case "stopped":
     case "failed":
       return over(status);
   }
@@ -129,6 +208,7 @@ export function decideFailed(status: MaterializationStatus): MaterializationDeci
     case "preparing":
     case "live":
     case "stopping":
+    case "uncommitted":
       return move("failed");
     case "failed":
       return NONE;
@@ -138,19 +218,36 @@ export function decideFailed(status: MaterializationStatus): MaterializationDeci
   }
 }
 
-/** Its lease ran out. `lostCount`: leases that were lost before. */
-export function decideLost(status: MaterializationStatus, lostCount: number): MaterializationDecision {
+/**
+ * Its lease ran out. `lostCount`: leases that were lost before. `isKept`: its worker had said that it keeps what it could not
+ * commit.
+ */
+export function decideLost(
+  status: MaterializationStatus,
+  lostCount: number,
+  isKept: boolean,
+): MaterializationDecision {
   switch (status) {
     case "preparing":
       return move(lostCount + 1 < MAX_LOST_LEASES ? "requested" : "failed");
     case "live":
-    case "stopping":
       return move("failed");
+    case "stopping":
+      return move(isKept ? "uncommitted" : "failed");
     case "requested":
+    case "uncommitted":
     case "stopped":
     case "failed":
       return NONE;
   }
+}
+
+/**
+ * A worker is back with the files of what was lost with it. `isNewest`: nobody has asked for the workspace since, and its files
+ * are as they were then.
+ */
+export function decideTakeBack(status: MaterializationStatus, isNewest: boolean): MaterializationDecision {
+  return status === "failed" && isNewest ? move("uncommitted") : NONE;
 }
 
 /** Its worker commits: the setup while it prepares, and what changed from then on. */
@@ -159,6 +256,7 @@ export function decideCommit(status: MaterializationStatus): MaterializationDeci
     case "preparing":
     case "live":
     case "stopping":
+    case "uncommitted":
       return NONE;
     case "requested":
     case "stopped":

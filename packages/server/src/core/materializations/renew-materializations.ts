@@ -1,4 +1,4 @@
-import { decodeId, encodeId, type RenewMaterializations } from "@keelson/contract";
+import { decodeId, encodeId, type RenewMaterializations, type Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { renewLeases, type RenewedLease } from "./materialization-writes.ts";
@@ -17,7 +17,7 @@ export type MaterializationRenewal = {
  */
 export async function renewMaterializations(
   context: { db: Database; clock: Clock; leaseDurationMs: number },
-  workerId: string,
+  workerId: Uuid<"wkr">,
   request: RenewMaterializations["materializations"],
 ): Promise<MaterializationRenewal> {
   const now = context.clock();

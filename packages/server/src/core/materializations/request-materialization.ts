@@ -1,39 +1,54 @@
-import type { SandboxSpec } from "@keelson/contract";
+import type { SandboxSpec, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
+import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { noteActivity } from "../workspaces/note-activity.ts";
+import { noteHeldUse } from "../workspaces/note-use.ts";
 import { lockActiveWorkspace } from "../workspaces/require-workspace.ts";
 import { findWorkspace, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
 import { decideRequest } from "./materialization.ts";
 import { findLastEpoch } from "./materialization-reads.ts";
-import { insertMaterialization, markWantedAgain, touchMaterialization } from "./materialization-writes.ts";
+import { insertMaterialization, markWantedAgain } from "./materialization-writes.ts";
+
+/** A workspace, and the group whose workers may put it on their machines. */
+export type RequestedPlace = {
+  environmentId: Uuid<"env">;
+  workspaceId: Uuid<"ws">;
+  workerGroupId: Uuid<"wgrp">;
+};
 
 /**
- * Somebody needs the workspace live: a materialization is requested unless there is one. One that is stopping is followed
- * by another.
+ * Somebody needs the workspace live: a materialization is requested unless there is one, and workers are told. One that is
+ * stopping is followed by another.
  *
  * @returns the workspace with its materialization.
- * @throws DomainError `not_found`, `invalid_state` when it is being deleted.
+ * @throws DomainError `not_found`, `invalid_state` when it is being deleted, `workspace_busy` while a worker holds files of it
+ * that it could not commit: they would be lost to whatever begins with the last version.
  */
 export async function requestMaterialization(
   tx: Tx,
   newUuid: NewUuid,
-  environmentId: string,
-  workspaceId: string,
+  { environmentId, workspaceId, workerGroupId }: RequestedPlace,
   now: number,
 ): Promise<WorkspaceRow> {
   const workspace = await lockActiveWorkspace(tx, environmentId, workspaceId);
   await noteActivity(tx, environmentId, workspaceId, now);
   const decision = decideRequest(workspace.materializationStatus);
+  if (workspace.materializationStatus !== "live") tx.wake(wakeKeys.workspaceWork(workerGroupId));
   switch (decision.kind) {
     case "create":
       await createMaterialization(tx, newUuid, workspace, now);
       break;
+    case "refuse":
+      throw new DomainError("workspace_busy", decision.message, {
+        materialization_status: workspace.materializationStatus,
+      });
     case "again":
-      await markWantedAgain(tx, environmentId, workspace.materializationId as string, now);
+      await markWantedAgain(tx, environmentId, workspace.materializationId as Uuid<"mat">, true, now);
       break;
     case "none":
-      await touchMaterialization(tx, environmentId, workspace.materializationId as string, now);
+      await noteHeldUse(tx, environmentId, workspace.materializationId as Uuid<"mat">, now);
       // Read under the lock, and nothing else of it has changed.
       return { ...workspace, lastActivityAt: Math.max(workspace.lastActivityAt, now) };
   }

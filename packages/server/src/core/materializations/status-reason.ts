@@ -1,5 +1,21 @@
-import type { Workspace } from "@keelson/contract";
+import { encodeId, type Workspace } from "@keelson/contract";
+import type { WorkspaceRow } from "../workspaces/workspace-reads.ts";
 import type { RequestFacts } from "./materialization-reads.ts";
+
+/** Why a workspace goes on nowhere: its worker holds what it could not commit. `isHeard`: that worker was heard lately. */
+export function uncommittedReason(
+  { error, workerId }: Pick<WorkspaceRow, "error" | "workerId">,
+  isHeard: boolean,
+): Workspace["status_reason"] {
+  const next = isHeard
+    ? "It retries automatically. Recover the files to retry at once, or discard them to continue with the last version."
+    : "The worker has not reported since. Start its agent again on the same data folder, or discard the files to continue with the last version.";
+  return {
+    kind: "uncommitted",
+    message: `A worker holds files that it could not commit: ${error ?? "it gave no reason"} ${next}`,
+    details: { worker_id: workerId === null ? null : encodeId("wkr", workerId), worker_heard: isHeard },
+  };
+}
 
 /** Why a requested materialization has not been leased yet. */
 export function requestReason(facts: RequestFacts): Workspace["status_reason"] {
@@ -18,7 +34,7 @@ export function requestReason(facts: RequestFacts): Workspace["status_reason"] {
   if (isolating === 0) {
     return {
       kind: "isolation",
-      message: `The sandbox needs the isolation ${requiredIsolation}, which no active worker can give. Install bubblewrap where the agent runs, or ask for less.`,
+      message: `The sandbox needs the isolation ${requiredIsolation}, which no active worker can give. \`keelson worker list\` shows why. Install bubblewrap where the agent runs, or ask for less.`,
       details,
     };
   }

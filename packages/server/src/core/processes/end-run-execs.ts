@@ -1,18 +1,14 @@
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import { listExecEntries } from "../journal/journal-reads.ts";
 import { controlProcess } from "./control-process.ts";
 
-export type EndedRun = { environmentId: string; runId: string; workspaceId: string };
+export type EndedRun = { environmentId: Uuid<"env">; runId: Uuid<"run">; workspaceId: Uuid<"ws"> };
 
-/**
- * Runs have ended: what they started in their workspaces and is still running is ended with them.
- *
- * @returns the workers to tell.
- */
-export async function endRunExecs(tx: Tx, runs: readonly EndedRun[], now: number): Promise<string[]> {
-  if (runs.length === 0) return [];
+/** Runs have ended: what they started in their workspaces and is still running is ended with them. */
+export async function endRunExecs(tx: Tx, runs: readonly EndedRun[], now: number): Promise<void> {
+  if (runs.length === 0) return;
   const entries = await listExecEntries(tx, runs);
   const workspaces = new Map(runs.map(({ runId, workspaceId }) => [runId, workspaceId]));
   const started = entries.flatMap(({ environmentId, runId, value }) => {
@@ -21,17 +17,15 @@ export async function endRunExecs(tx: Tx, runs: readonly EndedRun[], now: number
     return id === null || workspaceId === undefined ? [] : [{ environmentId, workspaceId, id }];
   });
   const inOrder = started.sort((a, b) => (`${a.workspaceId} ${a.id}` < `${b.workspaceId} ${b.id}` ? -1 : 1));
-  const workerIds: (string | null)[] = [];
-  for (const key of inOrder) workerIds.push(await end(tx, { ...key, kind: "exec" }, now));
-  return [...new Set(workerIds)].filter((id) => id !== null);
+  for (const key of inOrder) await end(tx, { ...key, kind: "exec" }, now);
 }
 
-async function end(tx: Tx, key: Parameters<typeof controlProcess>[1], now: number): Promise<string | null> {
+async function end(tx: Tx, key: Parameters<typeof controlProcess>[1], now: number): Promise<void> {
   try {
-    return (await controlProcess(tx, key, { kind: "signal", signal: "SIGKILL" }, now)).workerId;
+    await controlProcess(tx, key, { kind: "signal", signal: "SIGKILL" }, now);
   } catch (error) {
     // It has ended by itself, as most have, or its workspace was deleted.
-    if (error instanceof DomainError && ["invalid_state", "not_found"].includes(error.code)) return null;
+    if (error instanceof DomainError && ["invalid_state", "not_found"].includes(error.code)) return;
     throw error;
   }
 }

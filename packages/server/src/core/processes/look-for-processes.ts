@@ -1,4 +1,4 @@
-import { encodeId, type WorkspaceLeaseRequest } from "@keelson/contract";
+import { encodeId, type WorkspaceLeaseRequest, type Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import {
   listActiveProcesses,
@@ -13,7 +13,7 @@ import { forgetTaken } from "./process-writes.ts";
 /** Input for one process in one answer. */
 const INPUT_BYTES = 256 * 1024;
 
-export type LiveProcess = ProcessRow & { liveIn: string };
+export type LiveProcess = ProcessRow & { liveIn: Uuid<"mat"> };
 
 export type ProcessWork = {
   starts: LiveProcess[];
@@ -24,7 +24,7 @@ export type ProcessWork = {
 /** What a worker lacks of the processes in what it has live, given what it says it has. */
 export async function lookForProcesses(
   db: Database,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   held: WorkspaceLeaseRequest["held"],
 ): Promise<ProcessWork> {
   const work: ProcessWork = { starts: [], inputs: [], controls: [] };

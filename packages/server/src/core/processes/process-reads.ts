@@ -1,16 +1,17 @@
-import type { ProcessStream } from "@keelson/contract";
+import type { OnLost, ProcessStream, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 import type { ProcessKind, ProcessStatus } from "./processes.ts";
 
 /** JSON is text, times are milliseconds. */
 export type ProcessRow = {
-  environmentId: string;
-  id: string;
-  workspaceId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"exec" | "pty">;
+  workspaceId: Uuid<"ws">;
   kind: ProcessKind;
   status: ProcessStatus;
-  materializationId: string | null;
+  materializationId: Uuid<"mat"> | null;
   command: string | null;
   cwd: string;
   envNames: string[];
@@ -21,6 +22,8 @@ export type ProcessRow = {
   inputBytes: number;
   inputTaken: number;
   inputClosed: boolean;
+  /** Its close was taken: it takes nothing else. */
+  closing: boolean;
   controlSequence: number;
   stdoutBytes: number;
   stdoutFirst: number;
@@ -30,23 +33,40 @@ export type ProcessRow = {
   signal: string | null;
   timedOut: boolean;
   error: string | null;
-  versionId: string | null;
+  versionId: Uuid<"wsv"> | null;
   startedAt: number | null;
   finishedAt: number | null;
   createdAt: number;
   updatedAt: number;
+  onLost: OnLost;
+  reruns: number;
+  /** It counts as started since it was created, because the poll of its worker waited for it. */
+  given: boolean;
+  runId: Uuid<"run"> | null;
+  /** It is to run again once its run asks for it. */
+  awaitsRun: boolean;
+  /** Where the output of the present try begins. */
+  stdoutBase: number;
+  stderrBase: number;
 };
 
 export const PROCESS_COLUMNS = rawSql(`
-  p.environment_id AS "environmentId", p.id, p.workspace_id AS "workspaceId", p.kind, p.status,
-  p.materialization_id AS "materializationId", p.command, p.cwd, p.env_names AS "envNames", p.env, p.timeout_ms AS "timeoutMs",
-  p.cols, p.rows, p.input_bytes AS "inputBytes", p.input_taken AS "inputTaken", p.input_closed AS "inputClosed",
-  p.control_sequence AS "controlSequence", p.stdout_bytes AS "stdoutBytes", p.stdout_first AS "stdoutFirst",
-  p.stderr_bytes AS "stderrBytes", p.stderr_first AS "stderrFirst", p.exit_code AS "exitCode", p.signal,
-  p.timed_out AS "timedOut", p.error, p.version_id AS "versionId", p.started_at AS "startedAt", p.finished_at AS "finishedAt",
-  p.created_at AS "createdAt", p.updated_at AS "updatedAt"`);
+  p.environment_id, p.id, p.workspace_id, p.kind, p.status,
+  p.materialization_id, p.command, p.cwd, p.env_names, p.env, p.timeout_ms,
+  p.cols, p.rows, p.input_bytes, p.input_taken, p.input_closed, p.closing,
+  p.control_sequence, p.stdout_bytes, p.stdout_first,
+  p.stderr_bytes, p.stderr_first, p.exit_code, p.signal,
+  p.timed_out, p.error, p.version_id, p.started_at, p.finished_at,
+  p.created_at, p.updated_at,
+  p.on_lost, p.reruns, p.given, p.run_id, p.awaits_run, p.stdout_base,
+  p.stderr_base`);
 
-export type ProcessKey = { environmentId: string; workspaceId: string; kind: ProcessKind; id: string };
+export type ProcessKey = {
+  environmentId: Uuid<"env">;
+  workspaceId: Uuid<"ws">;
+  kind: ProcessKind;
+  id: Uuid<"exec" | "pty">;
+};
 
 export async function findProcess(db: Queryable, key: ProcessKey): Promise<ProcessRow | null> {
   const [row] = await db.query<ProcessRow>(sql`
@@ -74,25 +94,28 @@ export function listProcesses(
   return db.query<ProcessRow>(sql`
     SELECT ${PROCESS_COLUMNS} FROM processes p
     WHERE p.environment_id = ${key.environmentId} AND p.workspace_id = ${key.workspaceId} AND p.kind = ${key.kind}
-      AND (${before}::uuid IS NULL OR p.id < ${before}::uuid)
+      AND ${isBefore(sql`p.id`, before)}
     ORDER BY p.id DESC LIMIT ${limit}`);
 }
 
 export type HeldKey = {
-  workerId: string;
-  environmentId: string;
-  materializationId: string;
+  workerId: Uuid<"wkr">;
+  environmentId: Uuid<"env">;
+  materializationId: Uuid<"mat">;
   epoch: number;
-  processId: string;
+  processId: Uuid<"exec" | "pty">;
 };
 
 /**
  * Locks a process for a call of the worker that has its workspace; null when that is not so. The materialization is
  * locked with it, so that it cannot be taken from the worker meanwhile.
  */
-export async function lockHeldProcess(tx: Tx, key: HeldKey): Promise<ProcessRow | null> {
-  const [row] = await tx.query<ProcessRow>(sql`
-    SELECT ${PROCESS_COLUMNS} FROM materializations m
+export async function lockHeldProcess(
+  tx: Tx,
+  key: HeldKey,
+): Promise<(ProcessRow & { isStopping: boolean }) | null> {
+  const [row] = await tx.query<ProcessRow & { isStopping: boolean }>(sql`
+    SELECT ${PROCESS_COLUMNS}, m.status = 'stopping' AS is_stopping FROM materializations m
     JOIN processes p ON p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id
     WHERE m.environment_id = ${key.environmentId} AND m.id = ${key.materializationId} AND m.epoch = ${key.epoch}
       AND m.worker_id = ${key.workerId} AND m.status IN ('live', 'stopping') AND p.id = ${key.processId}
@@ -104,21 +127,54 @@ export async function lockHeldProcess(tx: Tx, key: HeldKey): Promise<ProcessRow 
 /** The active processes of the live workspaces that a worker has, with where they are. */
 export function listActiveProcesses(
   db: Queryable,
-  workerId: string,
-): Promise<(ProcessRow & { liveIn: string })[]> {
-  return db.query<ProcessRow & { liveIn: string }>(sql`
-    SELECT ${PROCESS_COLUMNS}, m.id AS "liveIn" FROM materializations m
+  workerId: Uuid<"wkr">,
+): Promise<(ProcessRow & { liveIn: Uuid<"mat"> })[]> {
+  return db.query<ProcessRow & { liveIn: Uuid<"mat"> }>(sql`
+    SELECT ${PROCESS_COLUMNS}, m.id AS live_in FROM materializations m
     JOIN processes p ON p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id
-    WHERE m.worker_id = ${workerId} AND p.status IN ('pending', 'running')
+    WHERE m.worker_id = ${workerId} AND p.status IN ('pending', 'running') AND NOT p.awaits_run
       AND (m.status = 'live' OR (m.status = 'stopping' AND p.status = 'running'))
       AND (p.materialization_id IS NULL OR p.materialization_id = m.id)
     ORDER BY p.id`);
 }
 
+/** What waits for workspaces that are being prepared, with where it is to begin. */
+export function listWaitingFor(
+  db: Queryable,
+  materializations: readonly { environmentId: Uuid<"env">; id: Uuid<"mat"> }[],
+): Promise<(ProcessRow & { liveIn: Uuid<"mat"> })[]> {
+  return db.query<ProcessRow & { liveIn: Uuid<"mat"> }>(sql`
+    SELECT ${PROCESS_COLUMNS}, m.id AS live_in
+    FROM unnest(${materializations.map((m) => m.environmentId)}::uuid[], ${materializations.map((m) => m.id)}::uuid[])
+      AS i (environment_id, id)
+    JOIN materializations m ON m.environment_id = i.environment_id AND m.id = i.id
+    JOIN processes p ON p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id
+    WHERE m.status = 'preparing' AND p.status = 'pending' AND NOT p.awaits_run
+      AND (p.materialization_id IS NULL OR p.materialization_id = m.id)
+    ORDER BY p.id`);
+}
+
+/** Locks those of a workspace's processes that are nobody else's. */
+export function lockWaiting(
+  tx: Tx,
+  {
+    environmentId,
+    id,
+    workspaceId,
+  }: { environmentId: Uuid<"env">; id: Uuid<"mat">; workspaceId: Uuid<"ws"> },
+  processIds: readonly Uuid<"exec" | "pty">[],
+): Promise<ProcessRow[]> {
+  return tx.query<ProcessRow>(sql`
+    SELECT ${PROCESS_COLUMNS} FROM processes p
+    WHERE p.environment_id = ${environmentId} AND p.workspace_id = ${workspaceId} AND p.id = ANY(${processIds}::uuid[])
+      AND NOT p.awaits_run AND (p.materialization_id IS NULL OR p.materialization_id = ${id})
+    ORDER BY p.id FOR NO KEY UPDATE`);
+}
+
 export function listActiveInWorkspace(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<ProcessRow[]> {
   return db.query<ProcessRow>(sql`
     SELECT ${PROCESS_COLUMNS} FROM processes p
@@ -128,8 +184,8 @@ export function listActiveInWorkspace(
 
 export async function hasActiveProcesses(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<boolean> {
   const rows = await db.query(sql`
     SELECT 1 AS found FROM processes
@@ -142,8 +198,8 @@ export type InputRow = { position: number; data: Buffer };
 /** Input from a position on, at most about `maxBytes` of it. */
 export async function listInputs(
   db: Queryable,
-  environmentId: string,
-  processId: string,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
   from: number,
   maxBytes: number,
 ): Promise<InputRow[]> {
@@ -165,8 +221,8 @@ export type ControlRow = {
 
 export function listControls(
   db: Queryable,
-  environmentId: string,
-  processId: string,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
   after: number,
 ): Promise<ControlRow[]> {
   return db.query<ControlRow>(sql`
@@ -181,22 +237,21 @@ export type StoredStream = Exclude<ProcessStream, "output">;
 /** Output after a position: at most `limit` chunks and about `maxBytes`, the first cut to where the position is. */
 export async function listOutputs(
   db: Queryable,
-  process: { environmentId: string; id: string },
+  process: { environmentId: Uuid<"env">; id: Uuid<"exec" | "pty"> },
   stream: StoredStream,
   after: number,
   limit: number,
   maxBytes: number,
 ): Promise<OutputRow[]> {
   const rows = await db.query<OutputRow>(sql`
-    WITH start AS (
-      SELECT coalesce(max(position), 0) AS position FROM process_outputs
-      WHERE environment_id = ${process.environmentId} AND process_id = ${process.id} AND stream = ${stream}
-        AND position <= ${after}
-    )
-    SELECT o.position, o.data, o.at FROM process_outputs o, start s
-    WHERE o.environment_id = ${process.environmentId} AND o.process_id = ${process.id} AND o.stream = ${stream}
-      AND o.position >= s.position
-    ORDER BY o.position LIMIT ${limit + 1}`);
+    SELECT position, data, at FROM process_outputs
+    WHERE environment_id = ${process.environmentId} AND process_id = ${process.id} AND stream = ${stream}
+      AND position >= coalesce((
+        SELECT max(position) FROM process_outputs
+        WHERE environment_id = ${process.environmentId} AND process_id = ${process.id} AND stream = ${stream}
+          AND position <= ${after}
+      ), 0)
+    ORDER BY position LIMIT ${limit + 1}`);
   const page: OutputRow[] = [];
   let bytes = 0;
   for (const row of rows) {

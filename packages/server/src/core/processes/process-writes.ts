@@ -1,12 +1,14 @@
+import type { OnLost, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { NewControl, ProcessKind, ProcessStatus } from "./processes.ts";
 import { PROCESS_COLUMNS, type ProcessRow, type StoredStream } from "./process-reads.ts";
 
 export type ProcessInsert = {
-  environmentId: string;
-  id: string;
-  workspaceId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"exec" | "pty">;
+  workspaceId: Uuid<"ws">;
   kind: ProcessKind;
   /** JSON text; null for the login shell. */
   command: string | null;
@@ -17,6 +19,9 @@ export type ProcessInsert = {
   rows: number | null;
   /** All of its input, when that is given at once. */
   input: Buffer | null;
+  onLost: OnLost;
+  /** The run that starts it. */
+  runId: Uuid<"run"> | null;
   createdAt: number;
 };
 
@@ -24,11 +29,11 @@ export async function insertProcess(tx: Tx, row: ProcessInsert): Promise<Process
   const names = Object.keys(row.env);
   const [inserted] = await tx.query<ProcessRow>(sql`
     INSERT INTO processes AS p (environment_id, id, workspace_id, kind, command, cwd, env_names, env, timeout_ms, cols, rows,
-      input_bytes, input_closed, created_at, updated_at)
+      input_bytes, input_closed, on_lost, run_id, created_at, updated_at)
     SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.workspaceId}::uuid, ${row.kind}::text, ${row.command}::text,
       ${row.cwd}::text, ${names}::text[], ${names.length === 0 ? null : JSON.stringify(row.env)}::text, ${row.timeoutMs}::bigint,
-      ${row.cols}::smallint, ${row.rows}::smallint, ${row.input?.length ?? 0}::bigint, ${row.input !== null}::boolean, at, at
-    FROM to_timestamp(${row.createdAt}::float8 / 1000) AS at
+      ${row.cols}::smallint, ${row.rows}::smallint, ${row.input?.length ?? 0}::bigint, ${row.input !== null}::boolean, ${row.onLost}::text, ${row.runId}::uuid, at, at
+    FROM ${timestamp(row.createdAt)} AS at
     RETURNING ${PROCESS_COLUMNS}`);
   if (inserted === undefined) throw new Error("A process is not there after its insert.");
   if (row.input !== null && row.input.length > 0)
@@ -38,8 +43,8 @@ export async function insertProcess(tx: Tx, row: ProcessInsert): Promise<Process
 
 async function insertInput(
   tx: Tx,
-  environmentId: string,
-  processId: string,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
   position: number,
   data: Buffer,
 ): Promise<void> {
@@ -51,7 +56,7 @@ async function insertInput(
 /** Appends input to a locked process. */
 export async function appendInput(
   tx: Tx,
-  process: { environmentId: string; id: string; inputBytes: number },
+  process: { environmentId: Uuid<"env">; id: Uuid<"exec" | "pty">; inputBytes: number },
   data: Buffer,
 ): Promise<void> {
   const { environmentId, id, inputBytes } = process;
@@ -61,7 +66,11 @@ export async function appendInput(
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
 
-export async function closeInput(tx: Tx, environmentId: string, processId: string): Promise<void> {
+export async function closeInput(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
+): Promise<void> {
   await tx.query(sql`
     UPDATE processes SET input_closed = true WHERE environment_id = ${environmentId} AND id = ${processId}`);
 }
@@ -69,15 +78,17 @@ export async function closeInput(tx: Tx, environmentId: string, processId: strin
 /** The worker has input and controls up to here: they are not needed again. */
 export async function forgetTaken(
   db: Queryable,
-  taken: readonly { environmentId: string; id: string; input: number; control: number }[],
+  taken: readonly { environmentId: Uuid<"env">; id: Uuid<"exec" | "pty">; input: number; control: number }[],
 ): Promise<void> {
   await db.query(sql`
     WITH t AS (
       SELECT * FROM unnest(${taken.map((t) => t.environmentId)}::uuid[], ${taken.map((t) => t.id)}::uuid[],
         ${taken.map((t) => t.input)}::bigint[], ${taken.map((t) => t.control)}::integer[]) AS t (environment_id, id, input, control)
     ), inputs AS (
-      DELETE FROM process_inputs i USING t
+      -- What may run again is given all of its input again.
+      DELETE FROM process_inputs i USING t JOIN processes o ON o.environment_id = t.environment_id AND o.id = t.id
       WHERE i.environment_id = t.environment_id AND i.process_id = t.id AND i.position + length(i.data) <= t.input
+        AND o.on_lost = 'reject'
     ), controls AS (
       DELETE FROM process_controls c USING t
       WHERE c.environment_id = t.environment_id AND c.process_id = t.id AND c.sequence <= t.control
@@ -88,15 +99,15 @@ export async function forgetTaken(
 
 export async function insertControl(
   tx: Tx,
-  environmentId: string,
-  processId: string,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
   control: NewControl,
 ): Promise<void> {
   const signal = control.kind === "signal" ? control.signal : null;
   const [cols, rows] = control.kind === "resize" ? [control.cols, control.rows] : [null, null];
   await tx.query(sql`
     WITH counted AS (
-      UPDATE processes SET control_sequence = control_sequence + 1, cols = coalesce(${cols}::smallint, cols),
+      UPDATE processes SET control_sequence = control_sequence + 1, closing = closing OR ${control.kind}::text = 'close', cols = coalesce(${cols}::smallint, cols),
         rows = coalesce(${rows}::smallint, rows)
       WHERE environment_id = ${environmentId} AND id = ${processId} RETURNING control_sequence
     )
@@ -107,14 +118,14 @@ export async function insertControl(
 
 export async function markRunning(
   tx: Tx,
-  environmentId: string,
-  processId: string,
-  materializationId: string,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
+  materializationId: Uuid<"mat">,
   now: number,
 ): Promise<void> {
   await tx.query(sql`
     UPDATE processes SET status = 'running', materialization_id = ${materializationId},
-      started_at = to_timestamp(${now}::float8 / 1000), updated_at = to_timestamp(${now}::float8 / 1000)
+      started_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${processId}`);
 }
 
@@ -124,7 +135,7 @@ export type ProcessEnding = {
   signal: string | null;
   timedOut: boolean;
   error: string | null;
-  versionId: string | null;
+  versionId: Uuid<"wsv"> | null;
 };
 
 /** Of a process that never said how it ended. */
@@ -133,8 +144,8 @@ export const NO_ENDING = { exitCode: null, signal: null, timedOut: false, error:
 /** What it was still to be given is dropped, and the values of its environment with it. */
 export async function markEnded(
   tx: Tx,
-  environmentId: string,
-  processId: string,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
   ending: ProcessEnding,
   now: number,
 ): Promise<void> {
@@ -144,10 +155,46 @@ export async function markEnded(
     ), controls AS (
       DELETE FROM process_controls WHERE environment_id = ${environmentId} AND process_id = ${processId}
     )
-    UPDATE processes SET status = ${ending.status}, exit_code = ${ending.exitCode}, signal = ${ending.signal},
+    UPDATE processes SET status = ${ending.status}, awaits_run = false, exit_code = ${ending.exitCode}, signal = ${ending.signal},
       timed_out = ${ending.timedOut}, error = ${ending.error}, version_id = ${ending.versionId}, env = NULL, input_closed = true,
-      finished_at = to_timestamp(${now}::float8 / 1000), updated_at = to_timestamp(${now}::float8 / 1000)
+      finished_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${processId}`);
+}
+
+/** It is started anew, with the input it had. What the lost try wrote is dropped; offsets go on. */
+export async function markRerun(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  processId: Uuid<"exec" | "pty">,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    WITH outputs AS (
+      DELETE FROM process_outputs WHERE environment_id = ${environmentId} AND process_id = ${processId}
+    )
+    UPDATE processes SET status = 'pending', given = false, materialization_id = NULL, started_at = NULL, reruns = reruns + 1,
+      awaits_run = run_id IS NOT NULL, input_taken = 0, stdout_base = stdout_bytes, stdout_first = stdout_bytes,
+      stderr_base = stderr_bytes, stderr_first = stderr_bytes, updated_at = ${timestamp(now)}
+    WHERE environment_id = ${environmentId} AND id = ${processId}`);
+}
+
+/** A command that waits for its run may be started, where its workspace is live on that worker. False: not now. */
+export async function markResumed(
+  db: Queryable,
+  key: {
+    environmentId: Uuid<"env">;
+    processId: Uuid<"exec" | "pty">;
+    runId: Uuid<"run">;
+    workerId: Uuid<"wkr">;
+  },
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    UPDATE processes p SET awaits_run = false FROM materializations m
+    WHERE p.environment_id = ${key.environmentId} AND p.id = ${key.processId} AND p.run_id = ${key.runId} AND p.awaits_run
+      AND m.environment_id = p.environment_id AND m.workspace_id = p.workspace_id AND m.status = 'live'
+      AND m.worker_id = ${key.workerId}
+    RETURNING p.id`);
+  return rows.length === 1;
 }
 
 export type NewOutput = { stream: StoredStream; position: number; data: Buffer; at: number };
@@ -155,7 +202,7 @@ export type NewOutput = { stream: StoredStream; position: number; data: Buffer; 
 /** Appends output to a locked process, whose counts it sets. */
 export async function appendOutputs(
   tx: Tx,
-  process: { environmentId: string; id: string },
+  process: { environmentId: Uuid<"env">; id: Uuid<"exec" | "pty"> },
   outputs: readonly NewOutput[],
   ends: Record<StoredStream, number>,
 ): Promise<void> {
@@ -173,7 +220,7 @@ export async function appendOutputs(
 /** Drops the oldest output of a stream, keeping at least the last `keptBytes`. */
 export async function dropOldOutput(
   tx: Tx,
-  process: { environmentId: string; id: string },
+  process: { environmentId: Uuid<"env">; id: Uuid<"exec" | "pty"> },
   stream: StoredStream,
   keptFrom: number,
 ): Promise<void> {
@@ -195,7 +242,11 @@ export async function dropOldOutput(
 }
 
 /** The workspace is deleted. */
-export async function deleteProcesses(tx: Tx, environmentId: string, workspaceId: string): Promise<void> {
+export async function deleteProcesses(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
+): Promise<void> {
   await tx.query(sql`
     WITH gone AS (
       DELETE FROM processes WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId} RETURNING id

@@ -1,10 +1,11 @@
-import type { ExecStatus, PtyStatus } from "@keelson/contract";
+import type { ExecStatus, OnLost, PtyStatus } from "@keelson/contract";
 
 /**
  * The life of a process in a workspace: an exec or a PTY.
  *
  * It waits until its workspace is live, and runs there. It ends by itself, because it is told to, or with its machine: then
- * it is lost, which is never taken for an end of its own. What has ended never changes again.
+ * it is lost, which is never taken for an end of its own. One that was asked for with `on_lost: rerun` is not lost then, but
+ * waits to be started again. What has ended never changes again.
  */
 export type ProcessKind = "exec" | "pty";
 export type ProcessStatus = ExecStatus | PtyStatus;
@@ -13,11 +14,12 @@ export const EXEC_EDGES = [
   { from: "pending", on: "started by the worker", to: "running" },
   { from: "pending", on: "ended before it began", to: "cancelled" },
   { from: "pending", on: "cannot be started, or its workspace cannot be live", to: "failed" },
-  { from: "pending", on: "the worker does not know what became of it", to: "lost" },
+  { from: "pending", on: "the worker does not know the outcome", to: "lost" },
   { from: "running", on: "exits, or is ended by a signal", to: "exited" },
   { from: "running", on: "cannot be started", to: "failed" },
   { from: "running", on: "ended with its workspace", to: "cancelled" },
   { from: "running", on: "the machine is lost", to: "lost" },
+  { from: "running", on: "the machine is lost, and on_lost is rerun", to: "pending" },
 ] as const satisfies readonly { from: ExecStatus; on: string; to: ExecStatus }[];
 
 export const PTY_EDGES = [
@@ -25,7 +27,7 @@ export const PTY_EDGES = [
   { from: "pending", on: "closed before it began", to: "closed" },
   { from: "pending", on: "cannot be started, or its workspace cannot be live", to: "lost" },
   { from: "running", on: "its program exits", to: "exited" },
-  { from: "running", on: "close, or its workspace stops", to: "closed" },
+  { from: "running", on: "close, its workspace stops, or the machine is lost after its close", to: "closed" },
   { from: "running", on: "the machine is lost", to: "lost" },
 ] as const satisfies readonly { from: PtyStatus; on: string; to: PtyStatus }[];
 
@@ -47,6 +49,13 @@ export type ProcessDecision =
 
 const NONE: ProcessDecision = { kind: "none" };
 
+/** Who loses its machine so often may be what takes it down. */
+export const MAX_RERUNS = 5;
+
+/** Whether a command may be started again. One that was sent a signal may not: somebody wanted to change its course. */
+export const mayRerun = (process: { onLost: OnLost; reruns: number; controlSequence: number }): boolean =>
+  process.onLost === "rerun" && process.reruns < MAX_RERUNS && process.controlSequence === 0;
+
 /** Its worker has started it. */
 export function decideStarted(status: ProcessStatus): ProcessDecision {
   switch (status) {
@@ -63,19 +72,32 @@ export function decideStarted(status: ProcessStatus): ProcessDecision {
   }
 }
 
+/** How a process that is lost goes on: `rerun` again, `close` as somebody wanted it to end, null not at all. */
+export type AfterLoss = "rerun" | "close" | null;
+
+export const afterLoss = (process: Parameters<typeof mayRerun>[0] & { closing: boolean }): AfterLoss =>
+  process.closing ? "close" : mayRerun(process) ? "rerun" : null;
+
 /** Its worker says that it has ended. What has ended keeps its end, so that a repeat changes nothing. */
 export function decideEnded(
   kind: ProcessKind,
   status: ProcessStatus,
   outcome: ProcessOutcome,
+  after: AfterLoss,
 ): ProcessDecision {
   if (isOver(status)) return NONE;
+  if (outcome === "lost" && after !== null) return decideLoss(after);
   const to = kind === "exec" ? execEnd(outcome) : ptyEnd(outcome);
   // It cannot have run to an end that nobody saw begin.
   return status === "pending" && to === "exited"
     ? { kind: "refuse", message: "The process has not been started; answer started first." }
     : { kind: "move", to };
 }
+
+const decideLoss = (after: "rerun" | "close"): ProcessDecision => ({
+  kind: "move",
+  to: after === "rerun" ? "pending" : "closed",
+});
 
 function execEnd(outcome: ProcessOutcome): ExecStatus {
   return outcome === "closed" ? "cancelled" : outcome;
@@ -104,7 +126,9 @@ export function decideReleased(
   kind: ProcessKind,
   status: ProcessStatus,
   ending: "stopped" | "failed" | "deleted",
+  after: AfterLoss,
 ): ProcessDecision {
+  if (status === "running" && ending === "failed" && after !== null) return decideLoss(after);
   if (status === "running") return { kind: "move", to: ending === "failed" ? "lost" : endByStop(kind) };
   if (status !== "pending") return NONE;
   switch (ending) {

@@ -1,9 +1,10 @@
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
-import { noteUse } from "../materializations/note-use.ts";
-import { isOver } from "./processes.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import { noteUse } from "../workspaces/note-use.ts";
 import { lockProcess, type ProcessKey, type ProcessRow } from "./process-reads.ts";
 import { appendInput, closeInput } from "./process-writes.ts";
+import { requireTaking } from "./require-taking.ts";
 
 /** Input that the process has not taken is kept up to this; its sender is to wait then. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
@@ -12,7 +13,7 @@ const MAX_WAITING_BYTES = 4 * 1024 * 1024;
  * Appends to the input of a process, or ends it.
  *
  * @param offset where the bytes are to begin; null for the end.
- * @returns the bytes taken so far, and the worker to tell.
+ * @returns the bytes taken so far.
  * @throws DomainError `not_found`, `invalid_state` for a process or an input that has ended, `offset_mismatch`,
  * `rate_limited` when too much waits to be read.
  */
@@ -21,14 +22,15 @@ export async function sendInput(
   key: ProcessKey,
   input: { data: Buffer; offset: number | null } | "close",
   now: number,
-): Promise<{ offset: number; workerId: string | null }> {
+): Promise<{ offset: number }> {
   // The materialization before the process, as everywhere.
   const workerId = await noteUse(tx, key, now);
   const process = await lockProcess(tx, key);
   if (process === null) throw notFound();
+  if (workerId !== null) tx.wake(wakeKeys.workerWorkspaces(workerId));
   if (input === "close") {
     if (!process.inputClosed) await closeInput(tx, process.environmentId, process.id);
-    return { offset: process.inputBytes, workerId };
+    return { offset: process.inputBytes };
   }
   requireOpen(process);
   const { data, offset } = input;
@@ -45,14 +47,11 @@ export async function sendInput(
     });
   }
   if (data.length > 0) await appendInput(tx, process, data);
-  return { offset: process.inputBytes + data.length, workerId };
+  return { offset: process.inputBytes + data.length };
 }
 
-function requireOpen({ status, inputClosed }: ProcessRow): void {
-  if (!isOver(status) && !inputClosed) return;
-  throw new DomainError(
-    "invalid_state",
-    isOver(status) ? `The process is ${status} and takes no input.` : "The input has been closed.",
-    { status },
-  );
+function requireOpen(process: ProcessRow): void {
+  requireTaking(process);
+  if (process.inputClosed)
+    throw new DomainError("invalid_state", "The input has been closed.", { status: process.status });
 }

@@ -1,4 +1,4 @@
-import { parseDuration, type PublicPermission } from "@keelson/contract";
+import { parseDuration, type PublicPermission, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
@@ -9,7 +9,7 @@ import { directionOf } from "./public-access.ts";
 import { insertPublicAccess } from "./public-access-writes.ts";
 
 /** Follows from the id, so that a repeated creation is answered with it although only its digest is stored. */
-export const derivePublicAccessToken = (masterKey: MasterKey, id: string): string =>
+export const derivePublicAccessToken = (masterKey: MasterKey, id: Uuid<"pat">): string =>
   deriveCredential(masterKey, "pub", "access", id);
 
 const DEFAULT_LIFE_MS = 15 * 60_000;
@@ -27,9 +27,9 @@ export function publicAccessLifeMs(expiresIn: string | undefined): number {
 }
 
 export type PublicAccessCreation = {
-  id: string;
-  environmentId: string;
-  sessionId: string;
+  id: Uuid<"pat">;
+  environmentId: Uuid<"env">;
+  sessionId: Uuid<"sess">;
   permission: PublicPermission;
   /** The stream's name. */
   stream: string;

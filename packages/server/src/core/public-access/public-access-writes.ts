@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { PublicAccess } from "./public-access.ts";
 
 export type NewPublicAccess = PublicAccess & { digest: Buffer; expiresAt: number; createdAt: number };
@@ -9,8 +10,8 @@ export async function insertPublicAccess(tx: Tx, access: NewPublicAccess): Promi
     INSERT INTO public_access_tokens (digest, environment_id, id, permission, session_id, stream_id, correlation_id, expires_at,
       max_uses, created_at)
     VALUES (${access.digest}, ${access.environmentId}, ${access.id}, ${access.permission}, ${access.sessionId}, ${access.streamId},
-      ${access.correlationId}, to_timestamp(${access.expiresAt}::float8 / 1000), ${access.maxUses},
-      to_timestamp(${access.createdAt}::float8 / 1000))`);
+      ${access.correlationId}, ${timestamp(access.expiresAt)}, ${access.maxUses},
+      ${timestamp(access.createdAt)})`);
 }
 
 /**
@@ -39,7 +40,7 @@ export async function deleteExpiredPublicAccess(tx: Tx, now: number): Promise<bo
     DELETE FROM public_access_tokens t
     USING (
       SELECT digest FROM public_access_tokens
-      WHERE expires_at <= to_timestamp(${now}::float8 / 1000) ORDER BY expires_at LIMIT ${PURGE_LIMIT}
+      WHERE expires_at <= ${timestamp(now)} ORDER BY expires_at LIMIT ${PURGE_LIMIT}
       FOR UPDATE SKIP LOCKED
     ) old
     WHERE t.digest = old.digest

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PUBLIC_PERMISSIONS } from "@keelson/contract";
+import { PUBLIC_PERMISSIONS, type Uuid } from "@keelson/contract";
 import { decideUse, directionOf, type PublicAccess, type WantedUse } from "./public-access.ts";
 
 for (const permission of PUBLIC_PERMISSIONS) {
   const access: PublicAccess = {
-    id: "pat",
-    environmentId: "env",
+    id: "pat" as Uuid<"pat">,
+    environmentId: "env" as Uuid<"env">,
     permission,
-    sessionId: "session",
-    streamId: "stream",
+    sessionId: "session" as Uuid<"sess">,
+    streamId: "stream" as Uuid<"strm">,
     correlationId: null,
     maxUses: 1,
   };
-  const stream = { id: "stream", sessionId: "session", direction: directionOf(permission) };
+  const stream = { id: access.streamId, sessionId: access.sessionId, direction: directionOf(permission) };
   const wanted: WantedUse = { permission, stream, correlationIds: [null] };
   const bound = { ...access, correlationId: "one" };
   const other = PUBLIC_PERMISSIONS.find((name) => name !== permission) ?? permission;
@@ -24,8 +24,13 @@ for (const permission of PUBLIC_PERMISSIONS) {
       ["its stream with a correlation id", access, { ...wanted, correlationIds: ["a", "b"] }, "allow"],
       ["the other permission", access, { ...wanted, permission: other }, "refuse"],
       ["no stream", access, { ...wanted, stream: null }, "refuse"],
-      ["another stream", access, { ...wanted, stream: { ...stream, id: "other" } }, "refuse"],
-      ["another session", access, { ...wanted, stream: { ...stream, sessionId: "other" } }, "refuse"],
+      ["another stream", access, { ...wanted, stream: { ...stream, id: "other" as Uuid<"strm"> } }, "refuse"],
+      [
+        "another session",
+        access,
+        { ...wanted, stream: { ...stream, sessionId: "other" as Uuid<"sess"> } },
+        "refuse",
+      ],
       [
         "the other direction",
         access,

@@ -1,4 +1,4 @@
-import type { PublicPermission, StreamDirection } from "@keelson/contract";
+import type { PublicPermission, StreamDirection, Uuid } from "@keelson/contract";
 
 /**
  * A public access token lets whoever holds it do one thing to one stream: send input, or read output, on request only of
@@ -8,11 +8,11 @@ import type { PublicPermission, StreamDirection } from "@keelson/contract";
  * It is good until it expires or, if its uses are counted, is spent. A use is counted when everything else is in order.
  */
 export type PublicAccess = {
-  id: string;
-  environmentId: string;
+  id: Uuid<"pat">;
+  environmentId: Uuid<"env">;
   permission: PublicPermission;
-  sessionId: string;
-  streamId: string;
+  sessionId: Uuid<"sess">;
+  streamId: Uuid<"strm">;
   /** Null: every exchange. */
   correlationId: string | null;
   /** Null: its uses are not counted. */
@@ -33,7 +33,7 @@ export function directionOf(permission: PublicPermission): StreamDirection {
 export type WantedUse = {
   permission: PublicPermission;
   /** Null when there is no such session or stream. */
-  stream: { id: string; sessionId: string; direction: StreamDirection } | null;
+  stream: { id: Uuid<"strm">; sessionId: Uuid<"sess">; direction: StreamDirection } | null;
   /** Of each record that is sent, or the one that is asked for; null for none. */
   correlationIds: readonly (string | null)[];
 };
@@ -52,10 +52,7 @@ export function decideUse(access: PublicAccess, wanted: WantedUse): UseDecision 
     stream.id === access.streamId &&
     stream.sessionId === access.sessionId &&
     stream.direction === directionOf(access.permission);
-  if (!isBound)
-    return refuse(
-      "This public access token is for one stream of one session, and not for the one that was named.",
-    );
+  if (!isBound) return refuse("This public access token is for another stream or session.");
   if (access.correlationId !== null && wanted.correlationIds.some((id) => id !== access.correlationId))
     return refuse("This public access token is for one correlation_id; send it with every record.");
   return { kind: "allow" };

@@ -1,81 +1,64 @@
 import type { Tx } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { admitByKey, admitInOrder, admitKeyByKey, MOST_AT_ONCE } from "./admission-writes.ts";
+import { lockLimits, type Limits } from "./queue-reads.ts";
+import { insertQueues } from "./queue-writes.ts";
+import { keysOf, queuesOf, type Queue, type Slot } from "./slot.ts";
+
+/** How many runs of used-up keys are passed over at the front of a queue, before it is gone through key by key. */
+const LOOKS = [8, 500];
 
 /**
- * Gives free slots of a limited queue to the runs that wait for one, highest priority first. Called whenever a limited
- * run enters its queue or gives its slot back, in that transaction.
+ * Gives free slots of limited queues to the runs that wait for one, highest priority first. Called whenever limited runs
+ * enter their queues or give their slots back, in that transaction. The locks of the queues' rows make the admissions of one
+ * queue follow one another.
  *
- * The queue's row lock makes admissions of one queue follow one another; who holds a slot is counted from the live rows
- * under that lock, so there is no counter that could drift from the truth.
+ * Where only concurrency keys limit a queue, a slot can go to a run of its own key alone. Where the queue has a limit in
+ * all, it goes to the first run whose key is not used up: it is nearly always among the first.
  *
  * @returns the number of runs that became ready.
  */
-export async function admitLimitedRuns(tx: Tx, environmentId: string, queue: string): Promise<number> {
-  const limits = await lockQueue(tx, environmentId, queue);
-  const held = await tx.query<{ key: string | null; held: number }>(sql`
-    SELECT concurrency_key AS key, count(*) AS held FROM executions
-    WHERE environment_id = ${environmentId} AND queue = ${queue} AND limited AND admitted GROUP BY concurrency_key`);
-  const heldByKey = new Map(held.map((row) => [row.key, row.held]));
-  let free =
-    (limits.total ?? MAX_ADMITTED_AT_ONCE) -
-    (limits.total === null ? 0 : held.reduce((sum, row) => sum + row.held, 0));
+export async function admitQueues(tx: Tx, slots: readonly Slot[]): Promise<number> {
+  const limits = await lockQueues(tx, queuesOf(slots));
+  const byKeyAlone = new Set(limits.filter(({ total }) => total === null).map(idOf));
+  const isByKey = (slot: Slot): boolean => slot.concurrencyKey !== null && byKeyAlone.has(idOf(slot));
+  const keys = keysOf(slots.filter(isByKey));
+  const inOrder = queuesOf(slots.filter((slot) => !isByKey(slot)));
+  return (await untilFew(keys.length, () => admitByKey(tx, keys))) + (await admitFirst(tx, inOrder));
+}
+
+/** The same for all that waits in a queue whose limits have changed. */
+export async function admitQueue(tx: Tx, queue: Queue): Promise<number> {
+  await lockQueues(tx, [queue]);
+  return await untilFew(1, () => admitKeyByKey(tx, queue));
+}
+
+const idOf = ({ environmentId, queue }: Queue): string => `${environmentId} ${queue}`;
+
+/** Makes the rows of queues that nobody has declared. */
+async function lockQueues(tx: Tx, queues: readonly Queue[]): Promise<Limits[]> {
+  const limits = await lockLimits(tx, queues);
+  if (limits.length === queues.length) return limits;
+  await insertQueues(tx, queues);
+  return await lockLimits(tx, queues);
+}
+
+async function admitFirst(tx: Tx, queues: readonly Queue[]): Promise<number> {
   let admitted = 0;
-  while (free > 0) {
-    const picked = await pickNext(
-      tx,
-      environmentId,
-      queue,
-      limits.perKey,
-      heldByKey,
-      Math.min(free, MAX_ADMITTED_AT_ONCE),
-    );
-    if (picked.length === 0) break;
-    await tx.query(sql`
-      UPDATE executions SET admitted = true, ready = true, updated_at = now()
-      WHERE environment_id = ${environmentId} AND run_id = ANY(${picked}::uuid[])`);
-    admitted += picked.length;
-    free -= picked.length;
+  let left = queues;
+  for (const look of LOOKS) {
+    if (left.length === 0) return admitted;
+    const admissions = await admitInOrder(tx, left, look);
+    for (const admission of admissions) admitted += admission.admitted;
+    left = admissions.filter(({ isLeft }) => isLeft);
   }
+  for (const queue of left) admitted += await untilFew(1, () => admitKeyByKey(tx, queue));
   return admitted;
 }
 
-/** Bounds one statement's work; the loop goes on until slots or runs are used up. */
-const MAX_ADMITTED_AT_ONCE = 500;
-
-type Limits = { total: number | null; perKey: number };
-
-async function lockQueue(tx: Tx, environmentId: string, queue: string): Promise<Limits> {
-  await tx.query(sql`
-    INSERT INTO queues (environment_id, name) VALUES (${environmentId}, ${queue}) ON CONFLICT (environment_id, name) DO NOTHING`);
-  const [row] = await tx.query<Limits>(sql`
-    SELECT concurrency_limit AS total, concurrency_key_limit AS "perKey" FROM queues
-    WHERE environment_id = ${environmentId} AND name = ${queue} FOR UPDATE`);
-  if (row === undefined) throw new Error("A queue vanished while it was being locked.");
-  return row;
-}
-
-/** The next runs of keys that are not used up. Adds what it picks to `heldByKey`. */
-async function pickNext(
-  tx: Tx,
-  environmentId: string,
-  queue: string,
-  perKey: number,
-  heldByKey: Map<string | null, number>,
-  limit: number,
-): Promise<string[]> {
-  const usedUp = [...heldByKey].filter(([key, count]) => key !== null && count >= perKey).map(([key]) => key);
-  const candidates = await tx.query<{ runId: string; key: string | null }>(sql`
-    SELECT run_id AS "runId", concurrency_key AS key FROM executions
-    WHERE environment_id = ${environmentId} AND queue = ${queue} AND limited AND NOT admitted AND status = 'queued' AND available_at IS NULL
-      AND (concurrency_key IS NULL OR concurrency_key <> ALL(${usedUp}::text[]))
-    ORDER BY priority DESC, run_id LIMIT ${limit}
-    FOR UPDATE`);
-  const picked: string[] = [];
-  for (const { runId, key } of candidates) {
-    const count = heldByKey.get(key) ?? 0;
-    if (key !== null && count >= perKey) continue;
-    heldByKey.set(key, count + 1);
-    picked.push(runId);
-  }
-  return picked;
+/** Repeats what gives a bounded number of slots until it gave fewer. */
+async function untilFew(count: number, admit: () => Promise<number>): Promise<number> {
+  let admitted = 0;
+  for (let last = count === 0 ? 0 : MOST_AT_ONCE; last >= MOST_AT_ONCE; admitted += last)
+    last = await admit();
+  return admitted;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Queryable } from "../../db/queryable.ts";
-import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { Wakes } from "../feeds/wakes.ts";
 import { createEventStreamQuota, type EventStreamQuota } from "./event-stream-quota.ts";
 import type { Quotas } from "./quota.ts";
 import { createRunQuota, type RunQuota } from "./run-quota.ts";

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import { createBatcher } from "../../db/batcher.ts";
 import type { Queryable } from "../../db/queryable.ts";
@@ -15,7 +16,7 @@ export type EventStreamQuota = {
    * @returns what is to be called when the stream has ended.
    * @throws DomainError `rate_limited`
    */
-  enter(environmentId: string | null): Promise<() => void>;
+  enter(environmentId: Uuid<"env"> | null): Promise<() => void>;
   /** Exchanges counts with the other servers. */
   exchange(): Promise<void>;
 };
@@ -38,9 +39,9 @@ export type EventStreamContext = {
 
 export function createEventStreamQuota(context: EventStreamContext): EventStreamQuota {
   const { clock, limitByDefault, onUrgent } = context;
-  const here = new Map<string, Here>();
+  const here = new Map<Uuid<"env">, Here>();
 
-  const batcher = createBatcher<string, void>({
+  const batcher = createBatcher<Uuid<"env">, void>({
     maxItems: 500,
     maxInFlight: 1,
     run: async (environmentIds) => {
@@ -49,7 +50,7 @@ export function createEventStreamQuota(context: EventStreamContext): EventStream
     },
   });
 
-  const entryOf = (environmentId: string): Here => {
+  const entryOf = (environmentId: Uuid<"env">): Here => {
     const entry = here.get(environmentId) ?? {
       ...{ open: 0, limit: limitByDefault, others: 0, saidAt: Number.NEGATIVE_INFINITY, said: 0 },
     };
@@ -97,8 +98,8 @@ const isUrgent = ({ limit, open, said, others }: Here): boolean =>
 
 async function exchangeWith(
   { db, clock, serverId, limitByDefault }: EventStreamContext,
-  here: Map<string, Here>,
-  environmentIds: readonly string[],
+  here: Map<Uuid<"env">, Here>,
+  environmentIds: readonly Uuid<"env">[],
 ): Promise<void> {
   const open = new Map(environmentIds.map((id) => [id, here.get(id)?.open ?? 0]));
   const saidAt = clock();

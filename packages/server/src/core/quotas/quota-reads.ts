@@ -1,17 +1,18 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import type { QuotaOverrides } from "./quota.ts";
 
-export type RunUse = { environmentId: string; limit: number | null; used: number };
+export type RunUse = { environmentId: Uuid<"env">; limit: number | null; used: number };
 
 /** Live runs of environments, from the counts that every change of a run keeps. What has no limit is not added up. */
 export function listRunUses(
   db: Queryable,
-  environmentIds: readonly string[],
+  environmentIds: readonly Uuid<"env">[],
   limitByDefault: number,
 ): Promise<RunUse[]> {
   return db.query<RunUse>(sql`
-    SELECT e.id AS "environmentId", q.live_runs AS limit, coalesce((
+    SELECT e.id AS environment_id, q.live_runs AS limit, coalesce((
       SELECT sum(c.count) FROM run_counts c WHERE c.environment_id = e.id
         AND coalesce(q.live_runs, ${limitByDefault}::integer) > 0
         AND c.status IN ('queued', 'running', 'waiting', 'retry_delayed', 'cancel_requested')
@@ -20,16 +21,16 @@ export function listRunUses(
     LEFT JOIN environment_quotas q ON q.environment_id = e.id`);
 }
 
-export type StorageUse = { environmentId: string; limit: number | null; used: number };
+export type StorageUse = { environmentId: Uuid<"env">; limit: number | null; used: number };
 
 /** Bytes of environments: their blobs and bundles, and what was counted of records and logs. */
 export function listStorageUses(
   db: Queryable,
-  environmentIds: readonly string[],
+  environmentIds: readonly Uuid<"env">[],
   limitByDefault: number,
 ): Promise<StorageUse[]> {
   return db.query<StorageUse>(sql`
-    SELECT e.id AS "environmentId", q.stored_bytes AS limit,
+    SELECT e.id AS environment_id, q.stored_bytes AS limit,
       CASE WHEN coalesce(q.stored_bytes, ${limitByDefault}::bigint) = 0 THEN 0 ELSE
         coalesce((SELECT sum(b.size_bytes) FROM blobs b WHERE b.environment_id = e.id), 0)::bigint
         + coalesce((SELECT sum(b.size_bytes) FROM bundles b WHERE b.environment_id = e.id), 0)::bigint
@@ -39,9 +40,9 @@ export function listStorageUses(
     LEFT JOIN environment_quotas q ON q.environment_id = e.id`);
 }
 
-export async function findQuotas(db: Queryable, environmentId: string): Promise<QuotaOverrides | null> {
+export async function findQuotas(db: Queryable, environmentId: Uuid<"env">): Promise<QuotaOverrides | null> {
   const [row] = await db.query<QuotaOverrides>(sql`
-    SELECT q.live_runs AS "liveRuns", q.event_streams AS "eventStreams", q.stored_bytes AS "storedBytes"
+    SELECT q.live_runs, q.event_streams, q.stored_bytes
     FROM environments v LEFT JOIN environment_quotas q ON q.environment_id = v.id
     WHERE v.id = ${environmentId}`);
   return row ?? null;

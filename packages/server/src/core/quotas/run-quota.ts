@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { tooManyRuns } from "./quota-refusals.ts";
@@ -5,7 +6,7 @@ import { listRunUses } from "./quota-reads.ts";
 import { createSharedUses } from "./shared-uses.ts";
 
 /** Throws DomainError `rate_limited`, or rejects with it, when an environment has as many live runs as it may. */
-export type AdmitRun = (environmentId: string) => void | Promise<void>;
+export type AdmitRun = (environmentId: Uuid<"env">) => void | Promise<void>;
 
 export type RunQuota = {
   admit: AdmitRun;
@@ -13,17 +14,17 @@ export type RunQuota = {
   within(tx: Tx): AdmitRun;
   /** For a start that says by `end` when its run is stored, or will not be. */
   begin: AdmitRun;
-  end(environmentId: string): void;
+  end(environmentId: Uuid<"env">): void;
 };
 
 const TRUSTED_MS = 1_000;
 
 export function createRunQuota(db: Queryable, clock: Clock, limitByDefault: number): RunQuota {
   const uses = createSharedUses({ db, clock, limitByDefault, trustedMs: TRUSTED_MS, list: listRunUses });
-  const check = (environmentId: string, taken: boolean): void => {
+  const check = (environmentId: Uuid<"env">, taken: boolean): void => {
     if (!taken) throw tooManyRuns(uses.known(environmentId).limit);
   };
-  const settle = (environmentId: string, taken: boolean | Promise<boolean>): void | Promise<void> =>
+  const settle = (environmentId: Uuid<"env">, taken: boolean | Promise<boolean>): void | Promise<void> =>
     typeof taken === "boolean"
       ? check(environmentId, taken)
       : taken.then((settled) => check(environmentId, settled));

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { notFound } from "../../domain-error.ts";
 import type { QuotaOverrides } from "./quota.ts";
@@ -11,7 +12,7 @@ import { upsertQuotas } from "./quota-writes.ts";
  */
 export async function setQuotas(
   tx: Tx,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   quotas: QuotaOverrides,
   now: number,
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import { createBatcher } from "../../db/batcher.ts";
 import type { Queryable } from "../../db/queryable.ts";
@@ -6,15 +7,15 @@ import { hasRoom } from "./quota.ts";
 /** What environments have of something that a quota limits: one read for many requests, and what came since it. */
 export type SharedUses = {
   /** Whether there is room for `more`, which is then counted. A promise when the database must be asked. */
-  take(environmentId: string, more: Taken): boolean | Promise<boolean>;
+  take(environmentId: Uuid<"env">, more: Taken): boolean | Promise<boolean>;
   /** The same in an open transaction, which reads by itself: it waits for no other connection. */
-  takeWithin(db: Queryable, environmentId: string, more: Taken): boolean | Promise<boolean>;
+  takeWithin(db: Queryable, environmentId: Uuid<"env">, more: Taken): boolean | Promise<boolean>;
   /** What was taken as `pending` is stored now, or will not be. */
-  settle(environmentId: string): void;
+  settle(environmentId: Uuid<"env">): void;
   /** Counts what has come or gone, whether or not there is room. */
-  note(environmentId: string, count: number): void;
+  note(environmentId: Uuid<"env">, count: number): void;
   /** What is known at the moment. */
-  known(environmentId: string): { limit: number; used: number };
+  known(environmentId: Uuid<"env">): { limit: number; used: number };
 };
 
 /**
@@ -24,7 +25,7 @@ export type SharedUses = {
  */
 export type Taken = "pending" | "stored" | "nothing";
 
-type Use = { environmentId: string; limit: number | null; used: number };
+type Use = { environmentId: Uuid<"env">; limit: number | null; used: number };
 
 export type SharedUsesOptions = {
   db: Queryable;
@@ -32,7 +33,7 @@ export type SharedUsesOptions = {
   limitByDefault: number;
   /** How long a read is good. Then it is made again beside the requests, and a while later before them. */
   trustedMs: number;
-  list(db: Queryable, environmentIds: readonly string[], limitByDefault: number): Promise<Use[]>;
+  list(db: Queryable, environmentIds: readonly Uuid<"env">[], limitByDefault: number): Promise<Use[]>;
 };
 
 type Known = {
@@ -53,9 +54,9 @@ const REFUSAL_TRUSTED_MS = 100;
 
 export function createSharedUses(options: SharedUsesOptions): SharedUses {
   const { clock, limitByDefault, trustedMs } = options;
-  const entries = new Map<string, Known>();
+  const entries = new Map<Uuid<"env">, Known>();
 
-  const batcher = createBatcher<string, void>({
+  const batcher = createBatcher<Uuid<"env">, void>({
     maxItems: 500,
     maxInFlight: 1,
     run: async (environmentIds) => {
@@ -64,7 +65,7 @@ export function createSharedUses(options: SharedUsesOptions): SharedUses {
     },
   });
 
-  const refreshBeside = (environmentId: string, entry: Known): void => {
+  const refreshBeside = (environmentId: Uuid<"env">, entry: Known): void => {
     if (entry.refreshing) return;
     entry.refreshing = true;
     // What cannot be read now is read before a later request, which is then told why.
@@ -74,7 +75,7 @@ export function createSharedUses(options: SharedUsesOptions): SharedUses {
   };
 
   /** Null when the database must be asked. */
-  const takeKnown = (environmentId: string, more: Taken): boolean | null => {
+  const takeKnown = (environmentId: Uuid<"env">, more: Taken): boolean | null => {
     const entry = entries.get(environmentId);
     if (entry === undefined) return null;
     const age = clock() - entry.readAt;
@@ -85,7 +86,7 @@ export function createSharedUses(options: SharedUsesOptions): SharedUses {
     return age > REFUSAL_TRUSTED_MS || hasRoom(entry.limit, entry.used) ? null : false;
   };
 
-  const takeRead = (environmentId: string, more: Taken): boolean => {
+  const takeRead = (environmentId: Uuid<"env">, more: Taken): boolean => {
     const entry = entries.get(environmentId);
     return entry === undefined || count(entry, more);
   };
@@ -128,9 +129,9 @@ function count(entry: Known, more: Taken): boolean {
 /** What was stored before the read began is in it. */
 async function readUses(
   { clock, limitByDefault, list }: SharedUsesOptions,
-  entries: Map<string, Known>,
+  entries: Map<Uuid<"env">, Known>,
   db: Queryable,
-  environmentIds: readonly string[],
+  environmentIds: readonly Uuid<"env">[],
 ): Promise<void> {
   const readAt = clock();
   const before = new Map(environmentIds.map((id) => [id, entries.get(id)?.since ?? 0]));

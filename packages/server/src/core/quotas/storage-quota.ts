@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { tooManyBytes } from "./quota-refusals.ts";
@@ -8,11 +9,11 @@ import { createSharedUses } from "./shared-uses.ts";
 /** Stored bytes: whoever brings more is asked before, and what live runs write is counted, never refused. */
 export type StorageQuota = {
   /** @throws DomainError `payload_too_large` when the environment stores as much as it may. */
-  admit(environmentId: string): Promise<void>;
+  admit(environmentId: Uuid<"env">): Promise<void>;
   /** Bytes of records or logs that were stored, or removed when they are less than none. */
-  noteAppended(environmentId: string, bytes: number): void;
+  noteAppended(environmentId: Uuid<"env">, bytes: number): void;
   /** Bytes of a blob or bundle that was stored. */
-  noteStored(environmentId: string, bytes: number): void;
+  noteStored(environmentId: Uuid<"env">, bytes: number): void;
   /** Writes what was noted of records and logs. */
   flush(db: Queryable): Promise<void>;
 };
@@ -22,7 +23,7 @@ const TRUSTED_MS = 10_000;
 
 export function createStorageQuota(db: Queryable, clock: Clock, limitByDefault: number): StorageQuota {
   const uses = createSharedUses({ db, clock, limitByDefault, trustedMs: TRUSTED_MS, list: listStorageUses });
-  let appended = new Map<string, number>();
+  let appended = new Map<Uuid<"env">, number>();
   return {
     admit: async (environmentId) => {
       if (await uses.take(environmentId, "nothing")) return;

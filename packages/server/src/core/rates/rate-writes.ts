@@ -1,5 +1,6 @@
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type RateDelta = { name: string; endsAt: number; count: number };
 
@@ -12,7 +13,7 @@ export async function addRateCounts(db: Queryable, deltas: readonly RateDelta[])
       ${deltas.map(({ count }) => count)}::integer[]) AS d (name, ends_at, count)
     ORDER BY name, ends_at
     ON CONFLICT (name, ends_at) DO UPDATE SET count = c.count + excluded.count
-    RETURNING name, ends_at AS "endsAt", count`);
+    RETURNING name, ends_at, count`);
   const totals = new Map(rows.map((row) => [`${row.name} ${row.endsAt}`, row.count]));
   return deltas.map(({ name, endsAt, count }) => totals.get(`${name} ${endsAt}`) ?? count);
 }
@@ -29,7 +30,7 @@ export async function countOne(
   limit: number,
 ): Promise<number | null> {
   const [row] = await db.query<{ count: number }>(sql`
-    INSERT INTO rate_counts AS c (name, ends_at, count) VALUES (${name}, to_timestamp(${endsAt}::float8 / 1000), 1)
+    INSERT INTO rate_counts AS c (name, ends_at, count) VALUES (${name}, ${timestamp(endsAt)}, 1)
     ON CONFLICT (name, ends_at) DO UPDATE SET count = c.count + 1 WHERE c.count < ${limit}
     RETURNING count`);
   return row?.count ?? null;
@@ -39,6 +40,6 @@ export async function countOne(
 export async function deleteEndedRates(db: Queryable, now: number): Promise<void> {
   await db.query(sql`
     DELETE FROM rate_counts WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM rate_counts WHERE ends_at < to_timestamp(${now}::float8 / 1000) LIMIT 20000
+      SELECT ctid FROM rate_counts WHERE ends_at < ${timestamp(now)} LIMIT 20000
     ))`);
 }

@@ -4,11 +4,14 @@
  */
 export type RatePolicy = {
   /** Tells its counts from those of other policies. */
-  name: "credential" | "address" | "failure" | "login" | "poll" | "mint";
+  name: "credential" | "address" | "failure" | "login" | "poll" | "mint" | LinkBudget;
   /** Of one window. */
   limit: number;
   windowMs: number;
 };
+
+/** Of links that are mailed to one person: see core/logins/link-budgets.ts. */
+type LinkBudget = "link browser" | "link address" | "link person" | "late link";
 
 /** What may be set; 0 is unlimited. */
 export type RateSettings = {

@@ -1,8 +1,12 @@
-import type { Clock } from "../../clock.ts";
-import type { Database } from "../../db/pool.ts";
+import type { IdPrefix, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
+import { BACKGROUND_LIMIT_MS } from "../../db/session-settings.ts";
 import { firstUuidOf } from "../../uuid.ts";
-import { FIRST_KEY, soonerOf, type DroppedKind, type RetentionPolicy, type Swept } from "./retention.ts";
+import type { ItemContext } from "../loop-failures/failed-items.ts";
+import type { LoopItem } from "../loop-failures/loop-failure.ts";
+import { omitSetAside } from "../loop-failures/loop-failure-reads.ts";
+import { processInBatches, type Taken } from "../loop-failures/process-items.ts";
+import { FIRST_KEY, soonerOf, type DroppedKind, type RetentionPolicy } from "./retention.ts";
 import {
   listEndedRuns,
   listEndedTokens,
@@ -25,11 +29,14 @@ import {
   deleteSessions,
   deleteTokens,
   dropRecords,
+  lockEmptySessions,
+  lockSessionsWithRecords,
+  type EndedSession,
 } from "./retention-writes.ts";
+import { deleteDeployments, lockDeployments } from "./deployment-retention-writes.ts";
+import { listOldDeployments } from "./deployment-retention-reads.ts";
 
-export type RetentionContext = {
-  db: Database;
-  clock: Clock;
+export type RetentionContext = ItemContext & {
   retention: RetentionPolicy;
   /** Told what went, for the metrics. */
   countDropped: (kind: DroppedKind, count: number) => void;
@@ -40,8 +47,13 @@ const PAGE = 500;
 const SESSIONS = 20;
 const PIECE_RECORDS = 500;
 
-type List = (tx: Tx, sweep: Sweep) => Promise<Candidate[]>;
-type Drop = (tx: Tx, environmentId: string, ids: readonly string[], now: number) => Promise<number>;
+type List<Prefix extends IdPrefix> = (tx: Tx, sweep: Sweep) => Promise<Candidate<Prefix>[]>;
+type Drop<Prefix extends IdPrefix> = (
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  ids: readonly Uuid<Prefix>[],
+  now: number,
+) => Promise<number>;
 
 /** Drops, of everything that is kept for a time, what is older. What another server is dropping is left to it. */
 export async function dropEnded(context: RetentionContext): Promise<void> {
@@ -50,95 +62,166 @@ export async function dropEnded(context: RetentionContext): Promise<void> {
   if (recordsMs !== null) await dropEndedRecords(context, recordsMs);
   if (retention.sessionsMs !== null) await dropEndedSessions(context, retention.sessionsMs);
   for (const environmentId of await listEnvironmentIds(context.db)) {
-    const sweep = (kind: DroppedKind, keptMs: number | null, list: List, drop: Drop): Promise<void> =>
-      keptMs === null ? Promise.resolve() : sweepKeys(context, environmentId, kind, keptMs, list, drop);
+    const sweep = <Prefix extends IdPrefix>(
+      kind: DroppedKind,
+      keptMs: number | null,
+      list: List<Prefix>,
+      dropOf: Drop<Prefix>,
+    ): Promise<void> =>
+      keptMs === null ? Promise.resolve() : sweepKeys(context, environmentId, kind, keptMs, list, dropOf);
     await sweep("runs", retention.runsMs, listEndedRuns, dropRuns);
     await sweep("run_events", retention.eventsMs, listRunsWithEvents, deleteRunEvents);
     await sweep("run_logs", retention.logsMs, listRunsWithLogs, deleteRunLogs);
     await sweep("run_logs", retention.logsMs, listRunsWithLogPacks, deleteRunLogs);
     await sweep("tokens", retention.tokensMs, listEndedTokens, deleteTokens);
     await sweep("process_outputs", retention.outputMs, listProcessesWithOutput, deleteOutputs);
+    await dropDeployments(context, environmentId, retention.deploymentsMs);
     if (retention.occurrencesMs !== null)
       await dropOccurrences(context, environmentId, retention.occurrencesMs);
   }
 }
 
+/** A start that pins one, and a promotion, lock it before they believe in it. */
+function dropDeployments(
+  context: RetentionContext,
+  environmentId: Uuid<"env">,
+  keptMs: number | null,
+): Promise<void> {
+  if (keptMs === null) return Promise.resolve();
+  const endedBefore = context.clock() - keptMs;
+  const dropOf: Drop<"dep"> = async (tx, _, ids, now) => {
+    const locked = await lockDeployments(tx, environmentId, ids);
+    return locked.length === 0 ? 0 : deleteDeployments(tx, environmentId, locked, endedBefore, now);
+  };
+  return sweepKeys(context, environmentId, "deployments", keptMs, listOldDeployments, dropOf);
+}
+
 async function dropRuns(
   tx: Tx,
-  environmentId: string,
-  runIds: readonly string[],
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
   now: number,
 ): Promise<number> {
   await deleteRunLogs(tx, environmentId, runIds, now);
   return deleteRuns(tx, environmentId, runIds);
 }
 
-/**
- * Repeats a step, a transaction each, until it says that it has seen all. A crash of PostgreSQL may undo the last ones,
- * and the next round does them again.
- */
-async function repeat(
-  { db, countDropped }: RetentionContext,
-  kind: DroppedKind,
-  step: (tx: Tx, after: string) => Promise<Swept>,
-): Promise<void> {
-  for (let after: string | null = FIRST_KEY; after !== null;) {
-    const from: string = after;
-    const swept: Swept = await db.transaction(
-      async (tx) => ((await takeRetentionLock(tx)) ? step(tx, from) : { dropped: 0, after: null }),
-      { durability: "relaxed" },
-    );
-    countDropped(kind, swept.dropped);
-    after = swept.after;
-  }
-}
+type DropWork<Row> = {
+  kind: DroppedKind;
+  limit: number;
+  itemOf: (row: Row) => LoopItem;
+  take: (tx: Tx, limit: number, now: number) => Promise<Taken<Row>>;
+  drop: (tx: Tx, rows: Row[], now: number) => Promise<number>;
+  /** After a transaction whose rows went. */
+  advance?: (dropped: number) => void;
+};
+
+/** A crash of PostgreSQL may undo the last transactions, and the next round does them again. */
+const drop = <Row>(
+  context: RetentionContext,
+  { kind, take, drop: apply, advance, ...work }: DropWork<Row>,
+): Promise<void> =>
+  processInBatches<Row, number>(context, {
+    ...work,
+    loop: `drop-${kind}`,
+    options: { durability: "relaxed", limitMs: BACKGROUND_LIMIT_MS },
+    // A piece may go at a time.
+    stateOf: () => null,
+    take: async (tx, limit, now) =>
+      (await takeRetentionLock(tx)) ? take(tx, limit, now) : { rows: [], more: false },
+    apply,
+    done: (dropped) => {
+      context.countDropped(kind, dropped ?? 0);
+      advance?.(dropped ?? 0);
+    },
+  });
 
 /**
  * Goes through the keys that were made before the time in question: what ended before it was made before it too. Those
  * that are not due are passed over, which are few, or gone with the next round.
  */
-function sweepKeys(
+async function sweepKeys<Prefix extends IdPrefix>(
   context: RetentionContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   kind: DroppedKind,
   keptMs: number,
-  list: List,
-  drop: Drop,
+  list: List<Prefix>,
+  dropOf: Drop<Prefix>,
 ): Promise<void> {
-  const now = context.clock();
-  const endedBefore = now - keptMs;
+  const endedBefore = context.clock() - keptMs;
   const horizon = firstUuidOf(endedBefore);
-  return repeat(context, kind, async (tx, after) => {
-    const candidates = await list(tx, { environmentId, after, horizon, endedBefore, limit: PAGE });
-    const due = candidates.filter(({ isDue }) => isDue).map(({ id }) => id);
-    const dropped = due.length === 0 ? 0 : await drop(tx, environmentId, due, now);
-    // A page of rows may be of fewer keys: only an empty one is known to be the last.
-    return { dropped, after: candidates.at(-1)?.id ?? null };
+  let after = FIRST_KEY;
+  let last: string | null = null;
+  await drop<Uuid<Prefix>>(context, {
+    kind,
+    limit: PAGE,
+    itemOf: (itemId) => ({ environmentId, itemId }),
+    take: async (tx, limit, now) => {
+      const candidates = await list(tx, { environmentId, after, horizon, endedBefore, limit });
+      last = candidates.at(-1)?.id ?? null;
+      const due = candidates.filter(({ isDue }) => isDue).map(({ id }) => id);
+      const rows = await omitSetAside(tx, `drop-${kind}`, environmentId, due, now);
+      // A page of rows may be of fewer keys: only an empty one is known to be the last.
+      return { rows, more: last !== null };
+    },
+    drop: (tx, ids, now) => dropOf(tx, environmentId, ids, now),
+    advance: () => {
+      after = last ?? after;
+    },
   });
 }
 
-function dropOccurrences(context: RetentionContext, environmentId: string, keptMs: number): Promise<void> {
+async function dropOccurrences(
+  context: RetentionContext,
+  environmentId: Uuid<"env">,
+  keptMs: number,
+): Promise<void> {
   const before = context.clock() - keptMs;
-  return repeat(context, "occurrences", async (tx, after) => {
-    const ids = await listScheduleIds(tx, { environmentId, after, limit: PAGE });
-    if (ids.length === 0) return { dropped: 0, after: null };
-    const dropped = await deleteOccurrences(tx, environmentId, ids, before, PAGE);
-    return { dropped, after: dropped === PAGE ? after : (ids.at(-1) ?? null) };
+  let after = FIRST_KEY;
+  let last: string | null = null;
+  await drop<Uuid<"sched">>(context, {
+    kind: "occurrences",
+    limit: PAGE,
+    itemOf: (itemId) => ({ environmentId, itemId }),
+    take: async (tx, limit, now) => {
+      const ids = await listScheduleIds(tx, { environmentId, after, limit });
+      last = ids.at(-1) ?? null;
+      const rows = await omitSetAside(tx, "drop-occurrences", environmentId, ids, now);
+      return { rows, more: last !== null };
+    },
+    drop: (tx, ids) => deleteOccurrences(tx, environmentId, ids, before, PAGE),
+    advance: (dropped) => {
+      if (dropped < PAGE) after = last ?? after;
+    },
   });
 }
+
+const sessionItem = ({ environmentId, id }: EndedSession): LoopItem => ({ environmentId, itemId: id });
 
 function dropEndedRecords(context: RetentionContext, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
-  return repeat(context, "records", async (tx, after) => {
-    const { dropped, looked } = await dropRecords(tx, before, SESSIONS, PIECE_RECORDS);
-    return { dropped, after: looked === 0 ? null : after };
+  return drop<EndedSession>(context, {
+    kind: "records",
+    limit: SESSIONS,
+    itemOf: sessionItem,
+    take: async (tx, limit, now) => {
+      const rows = await lockSessionsWithRecords(tx, before, now, limit);
+      return { rows, more: rows.length > 0 };
+    },
+    drop: (tx, sessions) => dropRecords(tx, sessions, SESSIONS, PIECE_RECORDS),
   });
 }
 
 function dropEndedSessions(context: RetentionContext, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
-  return repeat(context, "sessions", async (tx, after) => {
-    const dropped = await deleteSessions(tx, before, PAGE);
-    return { dropped, after: dropped < PAGE ? null : after };
+  return drop<EndedSession>(context, {
+    kind: "sessions",
+    limit: PAGE,
+    itemOf: sessionItem,
+    take: async (tx, limit, now) => {
+      const rows = await lockEmptySessions(tx, before, now, limit);
+      return { rows, more: rows.length === limit };
+    },
+    drop: deleteSessions,
   });
 }

@@ -1,5 +1,7 @@
+import type { IdPrefix, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 const RETENTION_LOCK = 7_233_101_880;
 
@@ -11,33 +13,33 @@ export async function takeRetentionLock(tx: Tx): Promise<boolean> {
   return row?.taken === true;
 }
 
-export async function listEnvironmentIds(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(sql`SELECT id FROM environments ORDER BY id`);
+export async function listEnvironmentIds(db: Queryable): Promise<Uuid<"env">[]> {
+  const rows = await db.query<{ id: Uuid<"env"> }>(sql`SELECT id FROM environments ORDER BY id`);
   return rows.map(({ id }) => id);
 }
 
 /** Where a sweep of an environment is: keys after `after` and before `horizon`, which were made long enough ago. */
 export type Sweep = {
-  environmentId: string;
+  environmentId: Uuid<"env">;
   after: string;
   horizon: string;
   endedBefore: number;
   limit: number;
 };
 
-export type Candidate = { id: string; isDue: boolean };
+export type Candidate<Prefix extends IdPrefix> = { id: Uuid<Prefix>; isDue: boolean };
 
 /**
  * Ended runs. Not due are those of a session that is there, those whose end somebody is still to be told of, and those
  * that a living caller may still ask for.
  */
-export const listEndedRuns = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
-  tx.query<Candidate>(sql`
-    SELECT p.run_id AS id, p.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000)
+export const listEndedRuns = (tx: Tx, sweep: Sweep): Promise<Candidate<"run">[]> =>
+  tx.query<Candidate<"run">>(sql`
+    SELECT p.run_id AS id, p.finished_at < ${timestamp(sweep.endedBefore)}
       AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.environment_id = ${sweep.environmentId} AND s.id = r.session_id)
       AND NOT EXISTS (SELECT 1 FROM awaited_endings a WHERE a.environment_id = ${sweep.environmentId} AND a.run_id = p.run_id)
       AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = ${sweep.environmentId} AND e.run_id = r.parent_run_id)
-      AS "isDue"
+      AS is_due
     FROM (
       SELECT run_id, finished_at FROM run_results
       WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
@@ -53,10 +55,10 @@ export const listEndedRuns = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
  */
 const listRunsWith =
   (rows: Sql, without: boolean) =>
-  (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
-    tx.query<Candidate>(sql`
+  (tx: Tx, sweep: Sweep): Promise<Candidate<"run">[]> =>
+    tx.query<Candidate<"run">>(sql`
     SELECT p.run_id AS id,
-      coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), ${without}::boolean) AS "isDue"
+      coalesce(x.finished_at < ${timestamp(sweep.endedBefore)}, ${without}::boolean) AS is_due
     FROM (
       SELECT DISTINCT run_id FROM (
         SELECT run_id FROM ${rows}
@@ -73,8 +75,8 @@ export const listRunsWithLogs = listRunsWith(sql`run_logs`, false);
 export const listRunsWithLogPacks = listRunsWith(sql`run_log_packs`, true);
 
 /** Tokens that have ended. Not due are those of a living run, and those that one has not taken note of. */
-export const listEndedTokens = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
-  tx.query<Candidate>(sql`
+export const listEndedTokens = (tx: Tx, sweep: Sweep): Promise<Candidate<"tok">[]> =>
+  tx.query<Candidate<"tok">>(sql`
     WITH page AS (
       SELECT id, run_id, status, updated_at FROM tokens
       WHERE environment_id = ${sweep.environmentId} AND id > ${sweep.after} AND id < ${sweep.horizon}
@@ -85,16 +87,16 @@ export const listEndedTokens = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
       WHERE e.environment_id = ${sweep.environmentId} AND w.token_id IS NOT NULL AND NOT w.accepted
         AND EXISTS (SELECT 1 FROM page)
     )
-    SELECT p.id, p.status <> 'pending' AND p.updated_at < to_timestamp(${sweep.endedBefore}::float8 / 1000)
+    SELECT p.id, p.status <> 'pending' AND p.updated_at < ${timestamp(sweep.endedBefore)}
       AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = ${sweep.environmentId} AND e.run_id = p.run_id)
-      AND NOT EXISTS (SELECT 1 FROM held h WHERE h.token_id = p.id) AS "isDue"
+      AND NOT EXISTS (SELECT 1 FROM held h WHERE h.token_id = p.id) AS is_due
     FROM page p ORDER BY p.id`);
 
 /** Ended processes that have output. */
-export const listProcessesWithOutput = (tx: Tx, sweep: Sweep): Promise<Candidate[]> =>
-  tx.query<Candidate>(sql`
+export const listProcessesWithOutput = (tx: Tx, sweep: Sweep): Promise<Candidate<"exec" | "pty">[]> =>
+  tx.query<Candidate<"exec" | "pty">>(sql`
     SELECT p.process_id AS id,
-      x.id IS NULL OR coalesce(x.finished_at < to_timestamp(${sweep.endedBefore}::float8 / 1000), false) AS "isDue"
+      x.id IS NULL OR coalesce(x.finished_at < ${timestamp(sweep.endedBefore)}, false) AS is_due
     FROM (
       SELECT DISTINCT process_id FROM (
         SELECT process_id FROM process_outputs
@@ -108,8 +110,8 @@ export const listProcessesWithOutput = (tx: Tx, sweep: Sweep): Promise<Candidate
 export async function listScheduleIds(
   tx: Tx,
   sweep: Omit<Sweep, "endedBefore" | "horizon">,
-): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(sql`
+): Promise<Uuid<"sched">[]> {
+  const rows = await tx.query<{ id: Uuid<"sched"> }>(sql`
     SELECT id FROM schedules WHERE environment_id = ${sweep.environmentId} AND id > ${sweep.after}
     ORDER BY id LIMIT ${sweep.limit}`);
   return rows.map(({ id }) => id);

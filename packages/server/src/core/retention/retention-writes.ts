@@ -1,12 +1,19 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 
 type Count = { dropped: number };
 
 const countOf = ([row]: Count[]): number => row?.dropped ?? 0;
 
 /** Drops ended runs and all of them that is in rows, and takes them off the counts. */
-export async function deleteRuns(tx: Tx, environmentId: string, runIds: readonly string[]): Promise<number> {
+export async function deleteRuns(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
+): Promise<number> {
   return countOf(
     await tx.query<Count>(sql`
     WITH ended AS (
@@ -14,6 +21,10 @@ export async function deleteRuns(tx: Tx, environmentId: string, runIds: readonly
       RETURNING status
     ), asked AS (
       DELETE FROM runs WHERE environment_id = ${environmentId} AND id = ANY(${runIds}::uuid[])
+      RETURNING id, tags
+    ), untagged AS (
+      DELETE FROM run_tags t USING (SELECT id, unnest(tags) AS tag FROM asked) a
+      WHERE t.environment_id = ${environmentId} AND t.tag = a.tag AND t.run_id = a.id
     ), events AS (
       DELETE FROM run_events WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), journal AS (
@@ -34,8 +45,8 @@ export async function deleteRuns(tx: Tx, environmentId: string, runIds: readonly
 
 export async function deleteRunEvents(
   tx: Tx,
-  environmentId: string,
-  runIds: readonly string[],
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
 ): Promise<number> {
   return countOf(
     await tx.query<Count>(sql`
@@ -52,8 +63,8 @@ export async function deleteRunEvents(
  */
 export async function deleteRunLogs(
   tx: Tx,
-  environmentId: string,
-  runIds: readonly string[],
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
   now: number,
 ): Promise<number> {
   return countOf(
@@ -73,7 +84,7 @@ export async function deleteRunLogs(
       WHERE b.environment_id = ${environmentId} AND b.digest IN (SELECT digest FROM packs)
       ORDER BY b.digest FOR NO KEY UPDATE OF b
     ), released AS (
-      UPDATE blobs b SET candidate = true, touched_at = greatest(b.touched_at, to_timestamp(${now}::float8 / 1000))
+      UPDATE blobs b SET candidate = true, touched_at = greatest(b.touched_at, ${timestamp(now)})
       FROM locked l WHERE b.environment_id = ${environmentId} AND b.digest = l.digest
     )
     SELECT (SELECT count(*) FROM gone) + (SELECT coalesce(sum(chunks), 0)::bigint FROM packs) AS dropped`),
@@ -82,14 +93,17 @@ export async function deleteRunLogs(
 
 export async function deleteTokens(
   tx: Tx,
-  environmentId: string,
-  tokenIds: readonly string[],
+  environmentId: Uuid<"env">,
+  tokenIds: readonly Uuid<"tok">[],
 ): Promise<number> {
   return countOf(
     await tx.query<Count>(sql`
     WITH gone AS (
       DELETE FROM tokens WHERE environment_id = ${environmentId} AND id = ANY(${tokenIds}::uuid[]) AND status <> 'pending'
-      RETURNING 1
+      RETURNING id, tags
+    ), untagged AS (
+      DELETE FROM token_tags t USING (SELECT id, unnest(tags) AS tag FROM gone) g
+      WHERE t.environment_id = ${environmentId} AND t.tag = g.tag AND t.token_id = g.id
     )
     SELECT count(*) AS dropped FROM gone`),
   );
@@ -98,8 +112,8 @@ export async function deleteTokens(
 /** Drops the output of ended processes. What is asked for afterwards begins at its end. */
 export async function deleteOutputs(
   tx: Tx,
-  environmentId: string,
-  processIds: readonly string[],
+  environmentId: Uuid<"env">,
+  processIds: readonly Uuid<"exec" | "pty">[],
 ): Promise<number> {
   return countOf(
     await tx.query<Count>(sql`
@@ -117,8 +131,8 @@ export async function deleteOutputs(
 /** Drops slots of schedules from long ago, of each the oldest first. The schedule itself knows its newest. */
 export async function deleteOccurrences(
   tx: Tx,
-  environmentId: string,
-  scheduleIds: readonly string[],
+  environmentId: Uuid<"env">,
+  scheduleIds: readonly Uuid<"sched">[],
   before: number,
   limit: number,
 ): Promise<number> {
@@ -130,7 +144,7 @@ export async function deleteOccurrences(
       CROSS JOIN LATERAL (
         SELECT schedule_id, scheduled_at FROM schedule_occurrences
         WHERE environment_id = ${environmentId} AND schedule_id = s.id
-          AND scheduled_at < to_timestamp(${before}::float8 / 1000)
+          AND scheduled_at < ${timestamp(before)}
         ORDER BY scheduled_at LIMIT ${limit}
       ) o
       LIMIT ${limit}
@@ -143,29 +157,50 @@ export async function deleteOccurrences(
   );
 }
 
+/** A session that has ended. */
+export type EndedSession = { environmentId: Uuid<"env">; id: Uuid<"sess"> };
+
+const keysOf = (sessions: readonly EndedSession[]): Sql => sql`
+  SELECT environment_id, id
+  FROM unnest(${sessions.map((one) => one.environmentId)}::uuid[], ${sessions.map((one) => one.id)}::uuid[]) AS k (environment_id, id)`;
+
+/** Of a session `s`; its last run may still be ending. */
+const endedBefore = (closedBefore: number): Sql => sql`
+  s.status <> 'open' AND s.closed_at < ${timestamp(closedBefore)}
+  AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = s.environment_id AND e.run_id = s.current_run_id)`;
+
+/** Sessions that ended before, with records, the oldest first; those in other hands wait for the next round. */
+export const lockSessionsWithRecords = (
+  tx: Tx,
+  closedBefore: number,
+  now: number,
+  limit: number,
+): Promise<EndedSession[]> =>
+  tx.query<EndedSession>(sql`
+    SELECT s.environment_id, s.id FROM sessions s
+    WHERE ${endedBefore(closedBefore)} AND NOT s.records_dropped
+      AND ${isNotSetAside("drop-records", sql`s.environment_id`, sql`s.id`, now)}
+    ORDER BY s.closed_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`);
+
 /**
- * Drops records of sessions that have ended, the oldest first, a piece of each stream at a time; a session whose streams
- * are all empty is marked. Sessions are locked before streams; those in other hands wait for the next round.
- *
- * @returns also how many sessions were looked at: none means that all is done.
+ * Drops records of locked sessions, a piece of each stream at a time; a session whose streams are all empty is marked.
+ * Sessions are locked before streams. @returns how many records.
  */
 export async function dropRecords(
   tx: Tx,
-  closedBefore: number,
-  sessions: number,
+  sessions: readonly EndedSession[],
+  streams: number,
   pieceRecords: number,
-): Promise<{ dropped: number; looked: number }> {
-  const [row] = await tx.query<{ dropped: number; looked: number }>(sql`
+): Promise<number> {
+  return countOf(
+    await tx.query<Count>(sql`
     WITH due AS (
-      SELECT environment_id, id FROM sessions s
-      WHERE status <> 'open' AND NOT records_dropped AND closed_at < to_timestamp(${closedBefore}::float8 / 1000)
-        AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = s.environment_id AND e.run_id = s.current_run_id)
-      ORDER BY closed_at LIMIT ${sessions} FOR NO KEY UPDATE SKIP LOCKED
+      ${keysOf(sessions)}
     ), pieces AS (
       SELECT t.environment_id, t.id, least(t.last_sequence, t.kept_after + ${pieceRecords}) AS up_to
       FROM due d JOIN streams t ON t.environment_id = d.environment_id AND t.session_id = d.id
       WHERE t.kept_after < t.last_sequence
-      ORDER BY t.environment_id, t.id LIMIT ${sessions} FOR NO KEY UPDATE OF t
+      ORDER BY t.environment_id, t.id LIMIT ${streams} FOR NO KEY UPDATE OF t
     ), gone AS (
       DELETE FROM stream_records r USING pieces p
       WHERE r.environment_id = p.environment_id AND r.stream_id = p.id AND r.sequence <= p.up_to
@@ -187,24 +222,38 @@ export async function dropRecords(
         SELECT 1 FROM streams t
         WHERE t.environment_id = d.environment_id AND t.session_id = d.id AND t.kept_after < t.last_sequence)
     )
-    SELECT (SELECT count(*) FROM gone) AS dropped, (SELECT count(*) FROM due) AS looked`);
-  return row ?? { dropped: 0, looked: 0 };
+    SELECT count(*) AS dropped FROM gone`),
+  );
 }
 
-/** Drops ended sessions without records. Their runs are dropped as others are. */
-export async function deleteSessions(tx: Tx, closedBefore: number, limit: number): Promise<number> {
+/** Sessions that ended before, without records and without anything that still asks for them. */
+export const lockEmptySessions = (
+  tx: Tx,
+  closedBefore: number,
+  now: number,
+  limit: number,
+): Promise<EndedSession[]> =>
+  tx.query<EndedSession>(sql`
+    SELECT s.environment_id, s.id FROM sessions s
+    WHERE ${endedBefore(closedBefore)} AND s.records_dropped
+      AND NOT EXISTS (SELECT 1 FROM awaited_endings a WHERE a.environment_id = s.environment_id AND a.run_id = s.current_run_id)
+      AND ${isNotSetAside("drop-sessions", sql`s.environment_id`, sql`s.id`, now)}
+    ORDER BY s.closed_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`);
+
+/** Drops locked sessions. Their runs are dropped as others are. */
+export async function deleteSessions(tx: Tx, sessions: readonly EndedSession[]): Promise<number> {
   return countOf(
     await tx.query<Count>(sql`
     WITH due AS (
-      SELECT environment_id, id FROM sessions s
-      WHERE status <> 'open' AND records_dropped AND closed_at < to_timestamp(${closedBefore}::float8 / 1000)
-        AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = s.environment_id AND e.run_id = s.current_run_id)
-        AND NOT EXISTS (SELECT 1 FROM awaited_endings a WHERE a.environment_id = s.environment_id AND a.run_id = s.current_run_id)
-      ORDER BY closed_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ${keysOf(sessions)}
     ), streams AS (
       DELETE FROM streams t USING due d WHERE t.environment_id = d.environment_id AND t.session_id = d.id
     ), gone AS (
-      DELETE FROM sessions s USING due d WHERE s.environment_id = d.environment_id AND s.id = d.id RETURNING 1
+      DELETE FROM sessions s USING due d WHERE s.environment_id = d.environment_id AND s.id = d.id
+      RETURNING s.environment_id, s.id, s.tags
+    ), untagged AS (
+      DELETE FROM session_tags t USING (SELECT environment_id, id, unnest(tags) AS tag FROM gone) g
+      WHERE t.environment_id = g.environment_id AND t.tag = g.tag AND t.session_id = g.id
     )
     SELECT count(*) AS dropped FROM gone`),
   );

@@ -20,6 +20,8 @@ export type RetentionPolicy = {
   /** Versions of workspaces that are older than this and than the newest `versionCount`. */
   versionsMs: number | null;
   versionCount: number;
+  /** Deployments that are not current, the newest ones aside, and those that something is pinned to. */
+  deploymentsMs: number | null;
 };
 
 export const DROPPED_KINDS = [
@@ -32,6 +34,7 @@ export const DROPPED_KINDS = [
   "occurrences",
   "process_outputs",
   "versions",
+  "deployments",
 ] as const;
 
 export type DroppedKind = (typeof DROPPED_KINDS)[number];
@@ -39,8 +42,5 @@ export type DroppedKind = (typeof DROPPED_KINDS)[number];
 /** What goes with something else goes with it at the latest. */
 export const soonerOf = (a: number | null, b: number | null): number | null =>
   a === null ? b : b === null ? a : Math.min(a, b);
-
-/** The place of a sweep: everything after this key is still to be looked at. Null: all was. */
-export type Swept = { dropped: number; after: string | null };
 
 export const FIRST_KEY = "00000000-0000-0000-0000-000000000000";

@@ -1,9 +1,11 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type LogPackInsert = {
-  environmentId: string;
-  runId: string;
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
   firstSequence: number;
   lastSequence: number;
   digest: Buffer;
@@ -51,8 +53,8 @@ export async function claimPacking(
   untilMs: number,
 ): Promise<boolean> {
   const rows = await db.query(sql`
-    UPDATE log_packing SET claim_id = ${claimId}, claimed_until = to_timestamp(${untilMs}::float8 / 1000)
-    WHERE claim_id = ${claimId} OR claimed_until IS NULL OR claimed_until < to_timestamp(${now}::float8 / 1000)
+    UPDATE log_packing SET claim_id = ${claimId}, claimed_until = ${timestamp(untilMs)}
+    WHERE claim_id = ${claimId} OR claimed_until IS NULL OR claimed_until < ${timestamp(now)}
     RETURNING 1 AS claimed`);
   return rows.length === 1;
 }
@@ -63,7 +65,11 @@ export async function releasePacking(db: Queryable, claimId: string): Promise<vo
 }
 
 /** The run's logs are packed: the next are those that ended after it. */
-export async function advancePacking(db: Queryable, environmentId: string, runId: string): Promise<void> {
+export async function advancePacking(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
+): Promise<void> {
   await db.query(sql`
     UPDATE log_packing p SET finished_at = x.finished_at, environment_id = x.environment_id, run_id = x.run_id
     FROM run_results x

@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
+import type { Uuid } from "@keelson/contract";
 import type { NewUuid } from "../../uuid.ts";
 import { blobSink, type BlobContext } from "../blobs/store-blob.ts";
+import type { ItemContext } from "../loop-failures/failed-items.ts";
+import type { LoopItem } from "../loop-failures/loop-failure.ts";
+import { listFailedItems } from "../loop-failures/loop-failure-reads.ts";
+import { processEach } from "../loop-failures/process-items.ts";
 import { writeLogPack } from "./log-pack.ts";
 import { listRunsToPack } from "./log-pack-reads.ts";
 import {
@@ -12,16 +17,18 @@ import {
 } from "./log-pack-writes.ts";
 import { listLogChunks } from "./run-log-reads.ts";
 
-export type PackContext = BlobContext & {
-  newUuid: NewUuid;
-  /** How long after its end a run's logs stay rows; null: for ever. */
-  packLogsAfterMs: number | null;
-};
+export type PackContext = BlobContext &
+  ItemContext & {
+    newUuid: NewUuid;
+    /** How long after its end a run's logs stay rows; null: for ever. */
+    packLogsAfterMs: number | null;
+  };
 
 /** What a pack holds before it is compressed: a page of logs at most, so that no page reads much more than it shows. */
 const PACK_BYTES = 1024 * 1024;
 const PACK_CHUNKS = 5_000;
 const RUNS = 50;
+const LOOP = "pack-logs";
 const CLAIM_MS = 5 * 60_000;
 
 /**
@@ -33,12 +40,21 @@ export async function packLogs(context: PackContext, packBytes: number = PACK_BY
   if (packLogsAfterMs === null) return;
   const claimId = newUuid();
   const claim = (): Promise<boolean> => claimPacking(db, claimId, clock(), clock() + CLAIM_MS);
+  const pack = (runs: readonly LoopItem<Uuid<"run">>[]): Promise<number> =>
+    processEach(
+      context,
+      LOOP,
+      runs,
+      (run) => run,
+      ({ environmentId, itemId: runId }) => packRun(context, environmentId, runId, packBytes),
+    );
+  // Packing goes on behind those that failed: they are retried beside it.
+  if (await claim()) await pack(await listFailedItems<Uuid<"run">>(db, LOOP));
   while (await claim()) {
     const runs = await listRunsToPack(db, clock() - packLogsAfterMs, RUNS);
-    for (const { environmentId, runId } of runs) {
-      await packRun(context, environmentId, runId, packBytes);
-      await advancePacking(db, environmentId, runId);
-    }
+    await pack(runs.map(({ environmentId, runId }) => ({ environmentId, itemId: runId })));
+    const last = runs.at(-1);
+    if (last !== undefined) await advancePacking(db, last.environmentId, last.runId);
     if (runs.length < RUNS) break;
   }
   await releasePacking(db, claimId);
@@ -46,8 +62,8 @@ export async function packLogs(context: PackContext, packBytes: number = PACK_BY
 
 async function packRun(
   context: PackContext,
-  environmentId: string,
-  runId: string,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
   packBytes: number,
 ): Promise<void> {
   for (;;) {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { LogStream } from "@keelson/contract";
+import type { LogStream, Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { BlobStore } from "../blobs/blob.ts";
 import { readLogPack } from "./log-pack.ts";
 import { findLogPackAfter, findLogPackBefore, type LogPackRow } from "./log-pack-reads.ts";
 import { listLogChunks, listTailChunks, type LogChunkRow } from "./run-log-reads.ts";
 
-export type LogContext = { db: Database; workspaceBlobs: (environmentId: string) => BlobStore };
+export type LogContext = { db: Database; workspaceBlobs: (environmentId: Uuid<"env">) => BlobStore };
 
 /**
  * Chunks after the cursor, oldest first, in rows or in a pack: at most `limit`, and no more after the one that reaches
@@ -15,8 +15,8 @@ export type LogContext = { db: Database; workspaceBlobs: (environmentId: string)
  */
 export async function readLogChunks(
   context: LogContext,
-  environmentId: string,
-  runId: string,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
   after: number,
   limit: number,
   maxBytes: number,
@@ -39,8 +39,8 @@ export async function readLogChunks(
 /** The last `bytes` bytes of one stream up to chunk `upTo`, read from the end: first rows, then packs. */
 export async function readLogTail(
   context: LogContext,
-  environmentId: string,
-  runId: string,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
   stream: LogStream,
   upTo: number,
   bytes: number,
@@ -74,7 +74,7 @@ export async function readLogTail(
 
 async function openPack(
   { workspaceBlobs }: LogContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   { digest }: LogPackRow,
 ): Promise<LogChunkRow[]> {
   const name = digest.toString("hex");

@@ -1,4 +1,4 @@
-import type { LogStream } from "@keelson/contract";
+import type { LogStream, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -13,14 +13,14 @@ export type LogChunkRow = {
 /** Chunks in rows after the cursor, oldest first: at most `limit`, and no more after the one that reaches `maxBytes`. */
 export function listLogChunks(
   db: Queryable,
-  environmentId: string,
-  runId: string,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
   after: number,
   limit: number,
   maxBytes: number,
 ): Promise<LogChunkRow[]> {
   return db.query<LogChunkRow>(sql`
-    SELECT sequence, attempt_number AS "attemptNumber", stream, data, at
+    SELECT sequence, attempt_number, stream, data, at
     FROM (
       SELECT *, sum(octet_length(data)) OVER (ORDER BY sequence) - octet_length(data) AS bytes_before
       FROM (
@@ -37,12 +37,12 @@ export type LogTotals = { logSequence: number; stdoutBytes: number; stderrBytes:
 
 export async function findLogTotals(
   db: Queryable,
-  environmentId: string,
-  runId: string,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
 ): Promise<LogTotals | null> {
   const [row] = await db.query<LogTotals>(sql`
-    SELECT coalesce(x.log_sequence, e.log_sequence) AS "logSequence", coalesce(x.stdout_bytes, e.stdout_bytes) AS "stdoutBytes",
-      coalesce(x.stderr_bytes, e.stderr_bytes) AS "stderrBytes"
+    SELECT coalesce(x.log_sequence, e.log_sequence) AS log_sequence, coalesce(x.stdout_bytes, e.stdout_bytes) AS stdout_bytes,
+      coalesce(x.stderr_bytes, e.stderr_bytes) AS stderr_bytes
     FROM runs r
     LEFT JOIN executions e ON e.environment_id = r.environment_id AND e.run_id = r.id
     LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id
@@ -56,8 +56,8 @@ const TAIL_PAGE = 64;
 /** Chunks of one stream before the sequence, newest first. */
 export async function listTailChunks(
   db: Queryable,
-  environmentId: string,
-  runId: string,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
   stream: LogStream,
   before: number,
 ): Promise<{ rows: { sequence: number; data: Buffer }[]; isLast: boolean }> {

@@ -1,13 +1,14 @@
+import type { Uuid } from "@keelson/contract";
 import type { ResolvedRetry } from "./retry-policy.ts";
 
 /** What else a run belongs to; most runs belong to nothing. */
 export type RunLinks = {
-  sessionId: string | null;
+  sessionId: Uuid<"sess"> | null;
   /** 1 for the first run of its session. */
   turn: number | null;
-  workspaceId: string | null;
-  scheduleId: string | null;
-  parentRunId: string | null;
+  workspaceId: Uuid<"ws"> | null;
+  scheduleId: Uuid<"sched"> | null;
+  parentRunId: Uuid<"run"> | null;
 };
 
 export const NO_LINKS: RunLinks = {
@@ -29,14 +30,16 @@ export const endIsAwaited = (links: RunLinks): boolean =>
  * deployment it belongs to. Times are milliseconds since the epoch; JSON is text.
  */
 export type NewRun = {
-  id: string;
-  environmentId: string;
-  projectId: string;
-  workerGroupId: string;
+  id: Uuid<"run">;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
+  workerGroupId: Uuid<"wgrp">;
   entrypointKind: "task" | "actor";
   entrypoint: string;
-  deploymentId: string;
+  deploymentId: Uuid<"dep">;
   deploymentVersion: string;
+  /** What a worker must meet to run it; null: any worker can. */
+  requirement: string | null;
   /** The caller chose the version; otherwise the insert checks that it still is the current one. */
   pinned: boolean;
   payload: string | null;
@@ -51,6 +54,8 @@ export type NewRun = {
   maxDurationMs: number | null;
   startAt: number | null;
   expiresAt: number | null;
+  /** What only some workers can give; null: any worker may run it. What the deployment declares of the entrypoint. */
+  requiredIsolation: "namespace" | null;
   /** Its queue has a limit or it has a concurrency key: it needs a slot before a worker may take it. */
   limited: boolean;
   clientVersion: string | null;
@@ -68,14 +73,20 @@ export const isPlain = (run: NewRun): boolean =>
   run.tags.length === 0 &&
   run.concurrencyKey === null &&
   run.startAt === null &&
-  run.expiresAt === null;
+  run.expiresAt === null &&
+  run.requiredIsolation === null;
 
 /** A lease given together with the insert to a worker whose long poll was waiting. */
-export type BornLease = { leaseId: string; workerId: string; expiresAt: number };
+export type BornLease = {
+  leaseId: Uuid<"lease">;
+  workerId: Uuid<"wkr">;
+  leaseRequestId: string;
+  expiresAt: number;
+};
 
-/** One that works in a workspace goes where that is, so it is not given to whoever waits. */
+/** One that works in a workspace goes where that is, and one that is isolated where it can be: not to whoever waits. */
 export const mayBeBornLeased = (run: NewRun): boolean =>
-  isReadyAtBirth(run) && run.links.workspaceId === null;
+  isReadyAtBirth(run) && run.links.workspaceId === null && run.requiredIsolation === null;
 
 export const isReadyAtBirth = (run: NewRun): boolean =>
   !run.limited && (run.startAt === null || run.startAt <= run.createdAt);

@@ -1,4 +1,4 @@
-import { decodeId, LIMITS, parseDuration, type StartTask } from "@keelson/contract";
+import { decodeId, LIMITS, parseDuration, type StartTask, type Uuid } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type {
@@ -15,10 +15,10 @@ import { MAX_DELAY_MS, resolveRetry, type ResolvedRetry } from "./retry-policy.t
 
 /** Who starts, with what, and when: everything but the deployment. */
 export type StartRequest = {
-  organizationId: string;
-  projectId: string;
-  environmentId: string;
-  workerGroupId: string;
+  organizationId: Uuid<"org">;
+  projectId: Uuid<"proj">;
+  environmentId: Uuid<"env">;
+  workerGroupId: Uuid<"wgrp">;
   kind: EntrypointKind;
   /** The declared id. */
   entrypoint: string;
@@ -31,7 +31,9 @@ export type StartRequest = {
 };
 
 /** What a start is resolved from: a later turn of a session has no caller who brings the place's facts. */
-type ResolvableStart = Omit<StartRequest, "organizationId" | "workerGroupId"> & { workerGroupId?: string };
+type ResolvableStart = Omit<StartRequest, "organizationId" | "workerGroupId"> & {
+  workerGroupId?: Uuid<"wgrp">;
+};
 
 /** Where what is declared is looked up, and who says whether there may be another run. */
 export type StartSources = { deployments: DeploymentLookups; admit: AdmitRun };
@@ -84,6 +86,7 @@ export async function resolveStart(
     entrypoint: request.entrypoint,
     deploymentId: deployment.id,
     deploymentVersion: deployment.version,
+    requirement: deployment.requirement,
     pinned: body.deployment_version !== undefined,
     payload,
     metadata,
@@ -96,6 +99,7 @@ export async function resolveStart(
     maxDurationMs,
     startAt,
     expiresAt,
+    requiredIsolation: declaration.isolation === "namespace" ? "namespace" : null,
     limited: concurrencyKey !== null || (deployment.queues.get(queue)?.concurrency_limit ?? null) !== null,
     clientVersion: request.clientVersion,
     cliVersion: request.cliVersion,

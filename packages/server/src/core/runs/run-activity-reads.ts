@@ -1,10 +1,27 @@
-import type { LiveRunStatus } from "@keelson/contract";
+import type { LiveRunStatus, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import { LOST_AFTER_MS } from "../workers/worker.ts";
 import type { RunCountSample, RunTotals } from "./run-activity.ts";
 
-type TotalsRow = RunTotals & { at: number | null };
+type TotalsRow = Omit<RunTotals, "system_failed"> & { systemFailed: number; at: number | null };
+
+const toTotals = ({
+  created,
+  succeeded,
+  failed,
+  cancelled,
+  expired,
+  systemFailed,
+}: TotalsRow): RunTotals => ({
+  created,
+  succeeded,
+  failed,
+  cancelled,
+  expired,
+  system_failed: systemFailed,
+});
 
 /**
  * An environment's samples since a time, with the newest from before it, and the totals as they are: of one moment, so
@@ -12,15 +29,15 @@ type TotalsRow = RunTotals & { at: number | null };
  */
 export async function readRunTotals(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   since: number,
 ): Promise<{ samples: RunCountSample[]; totals: RunTotals }> {
   const rows = await db.query<TotalsRow>(sql`
     (SELECT at, created, succeeded, failed, cancelled, expired, system_failed FROM run_count_samples
-     WHERE environment_id = ${environmentId} AND at <= to_timestamp(${since}::float8 / 1000) ORDER BY at DESC LIMIT 1)
+     WHERE environment_id = ${environmentId} AND at <= ${timestamp(since)} ORDER BY at DESC LIMIT 1)
     UNION ALL
     (SELECT at, created, succeeded, failed, cancelled, expired, system_failed FROM run_count_samples
-     WHERE environment_id = ${environmentId} AND at > to_timestamp(${since}::float8 / 1000) ORDER BY at)
+     WHERE environment_id = ${environmentId} AND at > ${timestamp(since)} ORDER BY at)
     UNION ALL
     SELECT NULL, coalesce(sum(count), 0)::bigint,
       coalesce(sum(count) FILTER (WHERE status = 'succeeded'), 0)::bigint,
@@ -29,10 +46,10 @@ export async function readRunTotals(
       coalesce(sum(count) FILTER (WHERE status = 'expired'), 0)::bigint,
       coalesce(sum(count) FILTER (WHERE status = 'system_failed'), 0)::bigint
     FROM run_counts WHERE environment_id = ${environmentId} AND shard >= 0`);
-  const isSample = (row: TotalsRow): row is RunCountSample => row.at !== null;
-  const totals = rows.find((row) => !isSample(row));
+  const totals = rows.find(({ at }) => at === null);
   if (totals === undefined) throw new Error("A sum without a row.");
-  return { samples: rows.filter(isSample).toSorted((a, b) => a.at - b.at), totals };
+  const samples = rows.flatMap((row) => (row.at === null ? [] : [{ at: row.at, ...toTotals(row) }]));
+  return { samples: samples.toSorted((a, b) => a.at - b.at), totals: toTotals(totals) };
 }
 
 /** Times are milliseconds. */
@@ -48,7 +65,7 @@ export type QueueLoad = {
 };
 
 export type QueuedRun = {
-  runId: string;
+  runId: Uuid<"run">;
   entrypointKind: "task" | "actor";
   entrypoint: string;
   status: LiveRunStatus;
@@ -65,7 +82,7 @@ export type LiveActivity = { liveRuns: number; queues: QueueLoad[]; longestQueue
  */
 export async function readLiveActivity(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   { maximum, queues, runs }: { maximum: number; queues: number; runs: number },
 ): Promise<LiveActivity> {
   const [row] = await db.query<{ liveRuns: number; queues: string; longestQueued: string }>(sql`
@@ -95,7 +112,7 @@ export async function readLiveActivity(
       FROM (SELECT * FROM live WHERE kind = 'queued' ORDER BY updated_at, run_id LIMIT ${runs}) l
       JOIN runs r ON r.environment_id = ${environmentId} AND r.id = l.run_id
     )
-    SELECT (SELECT count(*) FROM live) AS "liveRuns",
+    SELECT (SELECT count(*) FROM live) AS live_runs,
       (SELECT coalesce(json_agg(json_build_object('queue', queue, 'queued', queued, 'delayed', delayed, 'running', running,
           'waiting', waiting, 'oldestQueuedAt', floor(extract(epoch FROM oldest) * 1000),
           'concurrencyLimit', concurrency_limit, 'concurrencyKeyLimit', concurrency_key_limit)
@@ -103,7 +120,7 @@ export async function readLiveActivity(
       (SELECT coalesce(json_agg(json_build_object('runId', run_id, 'entrypointKind', entrypoint_kind, 'entrypoint', entrypoint,
           'status', status, 'queue', queue, 'queuedAt', floor(extract(epoch FROM updated_at) * 1000),
           'createdAt', floor(extract(epoch FROM created_at) * 1000))
-        ORDER BY updated_at, run_id), '[]') FROM longest) AS "longestQueued"`);
+        ORDER BY updated_at, run_id), '[]') FROM longest) AS longest_queued`);
   if (row === undefined) throw new Error("A sum without a row.");
   return {
     liveRuns: row.liveRuns,
@@ -115,7 +132,11 @@ export async function readLiveActivity(
 export type WorkerLoad = { online: number; draining: number; lost: number; slots: number; taken: number };
 
 /** Of a group, from rows and not from what workers said: a run that was leased a moment ago counts. */
-export async function readWorkerLoad(db: Queryable, workerGroupId: string, now: number): Promise<WorkerLoad> {
+export async function readWorkerLoad(
+  db: Queryable,
+  workerGroupId: Uuid<"wgrp">,
+  now: number,
+): Promise<WorkerLoad> {
   const [row] = await db.query<WorkerLoad>(sql`
     SELECT count(*) FILTER (WHERE k.status = 'active' AND k.heard) AS online,
       count(*) FILTER (WHERE k.status = 'draining' AND k.heard) AS draining,
@@ -126,7 +147,7 @@ export async function readWorkerLoad(db: Queryable, workerGroupId: string, now: 
       )) FILTER (WHERE k.status = 'active' AND k.heard), 0)::bigint AS taken
     FROM (
       SELECT w.id, w.status, w.capacity_executions,
-        w.last_seen_at >= to_timestamp(${now - LOST_AFTER_MS}::float8 / 1000) AS heard
+        w.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)} AS heard
       FROM workers w WHERE w.worker_group_id = ${workerGroupId}
     ) k`);
   if (row === undefined) throw new Error("A sum without a row.");

@@ -1,5 +1,6 @@
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 /** `runs` in ASCII. */
 const SAMPLE_LOCK = 0x72756e73;
@@ -41,10 +42,10 @@ export async function sampleRunCounts(tx: Tx, minute: number, keptSince: number)
       DELETE FROM run_count_samples s USING changed c
       WHERE s.environment_id = c.environment_id AND s.at < (
         SELECT max(k.at) FROM run_count_samples k
-        WHERE k.environment_id = c.environment_id AND k.at <= to_timestamp(${keptSince}::float8 / 1000))
+        WHERE k.environment_id = c.environment_id AND k.at <= ${timestamp(keptSince)})
     )
     INSERT INTO run_count_samples (environment_id, at, created, succeeded, failed, cancelled, expired, system_failed)
-    SELECT environment_id, to_timestamp(${minute}::float8 / 1000), created, succeeded, failed, cancelled, expired, system_failed
+    SELECT environment_id, ${timestamp(minute)}, created, succeeded, failed, cancelled, expired, system_failed
     FROM changed
     ON CONFLICT (environment_id, at) DO NOTHING`);
 }

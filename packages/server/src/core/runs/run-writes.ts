@@ -1,5 +1,7 @@
+import type { Uuid } from "@keelson/contract";
 import { binaryTextArray } from "../../db/binary-text-array.ts";
 import { sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { groupInserts, type GroupedInserts, type RunInsert } from "./group-inserts.ts";
 import { endIsAwaited, isPlain, isReadyAtBirth, type NewRun } from "./new-run.ts";
@@ -20,14 +22,14 @@ const LEASED_EVENTS = birthEvents(
 /**
  * Inserts runs with their live rows, first events, counts and idempotency keys in one statement, and returns the ids
  * that were inserted. An id that is missing was refused by the statement itself: the deployment is no longer the
- * environment's current one, or its idempotency key is taken (a later look tells which).
+ * environment's current one, or the one that it pins was dropped, or its idempotency key is taken (a later look tells which).
  *
  * The join with `environments` stands for a foreign key: it also reads the pointer in the same snapshot.
  */
 export async function insertRuns(db: Queryable, inserts: readonly RunInsert[]): Promise<Set<string>> {
   const batch = groupInserts(inserts);
   if (inserts.some(({ run }) => run.idempotency !== null)) {
-    const rows = await db.query<{ id: string }>(insertKeyedStatement(batch));
+    const rows = await db.query<{ id: Uuid<"run"> }>(insertKeyedStatement(batch));
     return new Set(rows.map((row) => row.id));
   }
   const rows = await db.query<{ first: number; last: number }>(insertStatement(batch));
@@ -40,10 +42,32 @@ export async function insertRuns(db: Queryable, inserts: readonly RunInsert[]): 
 const tagsLiteral = (tags: string[]): string | null =>
   tags.length === 0 ? null : `{${tags.map((tag) => `"${tag.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 
+/**
+ * Deployments that runs are pinned to, locked against removal before they are believed. The current one needs no lock: it is
+ * not dropped before it was another for longer than any statement takes.
+ */
+const heldOf = (pinned: readonly NewRun[]): Sql => sql`
+  held AS MATERIALIZED (
+    SELECT d.environment_id, d.id
+    FROM (
+      SELECT DISTINCT environment_id, deployment_id
+      FROM unnest(${pinned.map((run) => run.environmentId)}::uuid[], ${pinned.map((run) => run.deploymentId)}::uuid[])
+        AS k (environment_id, deployment_id)
+    ) p
+    JOIN environments v ON v.id = p.environment_id AND v.current_deployment_id IS DISTINCT FROM p.deployment_id
+    JOIN deployments d ON d.environment_id = p.environment_id AND d.id = p.deployment_id
+    ORDER BY d.environment_id, d.id FOR KEY SHARE OF d
+  ), `;
+
 /** What the runs of a group share is sent and read once; `first` and `last` are where the group is in the other arrays. */
 const groupsOf = ({ groups }: GroupedInserts) => {
   const shared = <T>(pick: (run: NewRun) => T): T[] => groups.map(({ model }) => pick(model));
-  return sql`
+  const pinned = groups.map(({ model }) => model).filter((run) => run.pinned);
+  const isHeld =
+    pinned.length === 0
+      ? sql`false`
+      : sql`g.pinned AND EXISTS (SELECT 1 FROM held h WHERE h.environment_id = g.environment_id AND h.id = g.deployment_id)`;
+  return sql`${pinned.length === 0 ? sql`` : heldOf(pinned)}
   groups AS MATERIALIZED (
     SELECT g.*, v.project_id, v.worker_group_id
     FROM unnest(
@@ -58,7 +82,7 @@ const groupsOf = ({ groups }: GroupedInserts) => {
       ${shared((run) => run.sdkVersion)}::text[]
     ) AS g (first, last, environment_id, entrypoint_kind, entrypoint, deployment_id, deployment_version, pinned, queue, priority,
       retry, max_duration_ms, limited, ready, client_version, cli_version, sdk_version)
-    JOIN environments v ON v.id = g.environment_id AND (g.pinned OR v.current_deployment_id = g.deployment_id)
+    JOIN environments v ON v.id = g.environment_id AND (v.current_deployment_id = g.deployment_id OR ${isHeld})
   )`;
 };
 
@@ -76,10 +100,11 @@ const rareOf = (inserts: readonly RunInsert[]): Sql =>
       unnest((${picked(inserts, (run) => run.links.workspaceId)}::uuid[])[g.first:g.last]) AS workspace_id,
       unnest((${picked(inserts, (run) => run.links.scheduleId)}::uuid[])[g.first:g.last]) AS schedule_id,
       unnest((${picked(inserts, (run) => run.links.parentRunId)}::uuid[])[g.first:g.last]) AS parent_run_id,
-      unnest((${picked(inserts, (run) => endIsAwaited(run.links))}::boolean[])[g.first:g.last]) AS end_awaited`
+      unnest((${picked(inserts, (run) => endIsAwaited(run.links))}::boolean[])[g.first:g.last]) AS end_awaited,
+      unnest((${picked(inserts, (run) => run.requiredIsolation)}::text[])[g.first:g.last]) AS required_isolation`
     : sql`NULL::text AS metadata, NULL::text AS tags, NULL::text AS concurrency_key, NULL::float8 AS start_at,
       NULL::float8 AS expires_at, NULL::uuid AS session_id, NULL::integer AS turn, NULL::uuid AS workspace_id, NULL::uuid AS schedule_id,
-      NULL::uuid AS parent_run_id, false AS end_awaited`;
+      NULL::uuid AS parent_run_id, false AS end_awaited, NULL::text AS required_isolation`;
 
 const hasLease = ({ lease }: RunInsert): boolean => lease !== null;
 
@@ -88,8 +113,9 @@ const leasesOf = (inserts: readonly RunInsert[]): Sql =>
     ? sql`
       unnest((${inserts.map(({ lease }) => lease?.leaseId ?? null)}::uuid[])[g.first:g.last]) AS lease_id,
       unnest((${inserts.map(({ lease }) => lease?.workerId ?? null)}::uuid[])[g.first:g.last]) AS worker_id,
+      unnest((${inserts.map(({ lease }) => lease?.leaseRequestId ?? null)}::text[])[g.first:g.last]) AS lease_request_id,
       unnest((${inserts.map(({ lease }) => lease?.expiresAt ?? null)}::float8[])[g.first:g.last]) AS lease_expires_at`
-    : sql`NULL::uuid AS lease_id, NULL::uuid AS worker_id, NULL::float8 AS lease_expires_at`;
+    : sql`NULL::uuid AS lease_id, NULL::uuid AS worker_id, NULL::text AS lease_request_id, NULL::float8 AS lease_expires_at`;
 
 /**
  * The runs of the groups. An array that is unnested in the list of columns is read as it goes; in FROM each of them would
@@ -118,14 +144,14 @@ const EFFECTS = sql`
   ), new_executions AS (
     INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, concurrency_key, limited,
       admitted, available_at, expires_at, attempt_number, max_duration_ms, epoch, lease_id, worker_id, lease_expires_at,
-      event_sequence, end_awaited, workspace_id, updated_at)
+      event_sequence, end_awaited, workspace_id, required_isolation, updated_at)
     SELECT environment_id, id, worker_group_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END,
       ready AND worker_id IS NULL, priority, queue, concurrency_key, limited, false,
       CASE WHEN start_at > created_at THEN to_timestamp(start_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN to_timestamp(expires_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END, max_duration_ms, CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END,
       lease_id, worker_id, to_timestamp(lease_expires_at / 1000), CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
-      end_awaited, workspace_id, to_timestamp(created_at::float8 / 1000)
+      end_awaited, workspace_id, required_isolation, to_timestamp(created_at::float8 / 1000)
     FROM accepted
   ), new_events AS (
     INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
@@ -133,6 +159,16 @@ const EFFECTS = sql`
       replace(CASE WHEN worker_id IS NULL THEN ${QUEUED_EVENTS}::text ELSE ${LEASED_EVENTS}::text END, '"t":0', '"t":' || created_at)
     FROM accepted
   )`;
+
+/** A row for each tag of each run. Most batches have no tags, and their statement is without it. */
+const NEW_TAGS = sql`, new_tags AS (
+    INSERT INTO run_tags (environment_id, tag, run_id)
+    SELECT environment_id, unnest(tags::text[]), id FROM accepted WHERE tags IS NOT NULL
+    ON CONFLICT DO NOTHING
+  )`;
+
+const effectsOf = ({ inserts }: GroupedInserts): Sql =>
+  inserts.some(({ run }) => run.tags.length > 0) ? sql`${EFFECTS}${NEW_TAGS}` : EFFECTS;
 
 /** Counts and polls of a batch in which each run may be queued, leased or refused. */
 const COUNTS_BY_RUN = sql`
@@ -142,9 +178,10 @@ const COUNTS_BY_RUN = sql`
     FROM accepted GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
   ), polls AS (
-    UPDATE workers w SET leased_lease_ids = l.lease_ids, last_seen_at = l.at
+    UPDATE workers w SET lease_request_id = l.request_id, leased_lease_ids = l.lease_ids, last_seen_at = l.at
     FROM (
-      SELECT worker_id, array_agg(lease_id) AS lease_ids, to_timestamp(max(created_at)::float8 / 1000) AS at
+      -- Of a worker with several calls at once one is remembered, as ever.
+      SELECT worker_id, max(lease_request_id) AS request_id, array_agg(lease_id) AS lease_ids, to_timestamp(max(created_at)::float8 / 1000) AS at
       FROM accepted WHERE worker_id IS NOT NULL GROUP BY worker_id
     ) l
     WHERE w.id = l.worker_id
@@ -160,7 +197,7 @@ const COUNTS_BY_GROUP = sql`
   )`;
 
 const insertStatement = (batch: GroupedInserts) => sql`
-  WITH ${groupsOf(batch)}, accepted AS NOT MATERIALIZED (${runsOf(batch)} FROM groups g), ${EFFECTS},
+  WITH ${groupsOf(batch)}, accepted AS NOT MATERIALIZED (${runsOf(batch)} FROM groups g), ${effectsOf(batch)},
   ${batch.inserts.some(hasLease) ? COUNTS_BY_RUN : COUNTS_BY_GROUP}
   SELECT first, last FROM groups`;
 
@@ -183,23 +220,30 @@ const insertKeyedStatement = (batch: GroupedInserts) => sql`
     ON CONFLICT (environment_id, scope, key) DO UPDATE
       SET request_digest = excluded.request_digest, resource_id = excluded.resource_id, response_status = 201,
         response_body = NULL, expires_at = excluded.expires_at
-      WHERE t.expires_at <= to_timestamp(${Math.min(...picked(batch.inserts, (run) => run.createdAt))}::float8 / 1000)
+      WHERE t.expires_at <= ${timestamp(Math.min(...picked(batch.inserts, (run) => run.createdAt)))}
     RETURNING resource_id
   ), accepted AS (
     SELECT v.* FROM valid v LEFT JOIN reserved r ON r.resource_id = v.id WHERE v.key IS NULL OR r.resource_id IS NOT NULL
-  ), ${EFFECTS}, ${COUNTS_BY_RUN}
+  ), ${effectsOf(batch)}, ${COUNTS_BY_RUN}
   SELECT id FROM accepted`;
 
 /** The runs that hold these idempotency keys, and the digests of the requests that made them. */
 export async function findKeyedRuns(
   db: Queryable,
-  keys: readonly { environmentId: string; scope: string; key: string }[],
+  keys: readonly { environmentId: Uuid<"env">; scope: string; key: string }[],
 ): Promise<
-  { environmentId: string; scope: string; key: string; runId: string; digest: Buffer; expiresAt: number }[]
+  {
+    environmentId: Uuid<"env">;
+    scope: string;
+    key: string;
+    runId: Uuid<"run">;
+    digest: Buffer;
+    expiresAt: number;
+  }[]
 > {
   return db.query(sql`
-    SELECT t.environment_id AS "environmentId", t.scope, t.key, t.resource_id AS "runId", t.request_digest AS digest,
-      t.expires_at AS "expiresAt"
+    SELECT t.environment_id, t.scope, t.key, t.resource_id AS run_id, t.request_digest AS digest,
+      t.expires_at
     FROM unnest(${keys.map((k) => k.environmentId)}::uuid[], ${keys.map((k) => k.scope)}::text[], ${keys.map((k) => k.key)}::text[])
       AS k (environment_id, scope, key)
     JOIN idempotency_keys t USING (environment_id, scope, key)

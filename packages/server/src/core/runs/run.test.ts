@@ -7,6 +7,7 @@ import {
   type LiveRunStatus,
   type RunStatus,
 } from "@keelson/contract";
+import { MAX_SETBACKS } from "../losses/losses.ts";
 import {
   decideCancel,
   decideDue,
@@ -30,6 +31,7 @@ const run = (status: LiveRunStatus, attemptNumber = 1, attemptStarted = true, he
   attemptStarted,
   held,
   resumed: false,
+  setbacks: 0,
 });
 
 /** Where a decision takes a run: its new status, `none` or `refuse`. */
@@ -40,7 +42,13 @@ function outcome(decision: Decision): string {
 }
 
 const failure = (
-  kind: "application_error" | "payload_invalid" | "bundle_error" | "nondeterministic_replay" | "timed_out",
+  kind:
+    | "application_error"
+    | "payload_invalid"
+    | "bundle_error"
+    | "nondeterministic_replay"
+    | "timed_out"
+    | "lease_lost",
   retryable = true,
 ) => ({ outcome: "failed", failure: { kind, message: "boom", stack: null, retryable } }) as const;
 
@@ -136,8 +144,70 @@ describe("a release", () => {
   });
   it("handed back before it began costs no attempt", () =>
     assert.equal(outcome(decideRelease(run("running", 3, false), { outcome: "rejected" }, 3, 0)), "queued"));
-  it("handed back in the last attempt after it began ends the run", () =>
-    assert.equal(outcome(decideRelease(run("running", 3), { outcome: "rejected" }, 3, 0)), "system_failed"));
+  it("handed back in the last attempt after it began gets an extra attempt, and ends the run without one", () => {
+    const handBack = (attempt: number): string =>
+      outcome(decideRelease(run("running", attempt), { outcome: "rejected" }, 3, 0));
+    assert.deepEqual([handBack(3), handBack(7), handBack(8)], ["queued", "queued", "system_failed"]);
+  });
+});
+
+describe("what infrastructure takes", () => {
+  const killed = "The process was killed from outside.";
+  const said: [string, Release][] = [
+    ["rejected with a reason", { outcome: "rejected", reason: killed }],
+    ["failed as lease_lost", failure("lease_lost")],
+  ];
+  for (const [how, release] of said) {
+    describe(`and a worker reports as ${how}`, () => {
+      for (const attempt of [1, 3, 8, 100]) {
+        it(`before the code began costs no attempt, not even in attempt ${attempt} of 3`, () => {
+          const decision = decideRelease(run("running", attempt, false), release, 3, 100);
+          assert.deepEqual(
+            [outcome(decision), decision.kind === "move" && decision.setback],
+            ["queued", true],
+          );
+        });
+      }
+      for (const [attempt, expected] of [
+        [1, "retry_delayed"],
+        [3, "retry_delayed"],
+        [7, "retry_delayed"],
+        [8, "system_failed"],
+      ] as const) {
+        it(`after it began leads attempt ${attempt} of 3 to ${expected}`, () => {
+          const decision = decideRelease(run("running", attempt), release, 3, 100);
+          assert.equal(outcome(decision), expected);
+          if (decision.kind === "move") assert.equal(decision.retryDelayMs, 100);
+        });
+      }
+      it("of a cancelled run cancels it", () =>
+        assert.equal(outcome(decideRelease(run("cancel_requested"), release, 3, 0)), "cancelled"));
+    });
+  }
+
+  it("does not give code that fails by its own fault another attempt", () =>
+    assert.equal(outcome(decideRelease(run("running", 4), failure("application_error"), 3, 0)), "failed"));
+
+  it("before the code began delays each next try longer, until there is none", () => {
+    const delays: (number | string | undefined)[] = [];
+    for (let setbacks = 0; setbacks < MAX_SETBACKS; setbacks += 1) {
+      const decision = decideLeaseLost({ ...run("running", 1, false), setbacks }, 3, killed);
+      delays.push(decision.kind === "move" ? (decision.retryDelayMs ?? 0) : outcome(decision));
+    }
+    const seconds = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256].map((delay) => delay * 1_000);
+    assert.deepEqual(delays, [...seconds, ...Array.from({ length: 9 }, () => 300_000), "system_failed"]);
+  });
+
+  it("names its last cause when it ends a run", () => {
+    const last = { ...run("running", 1, false), setbacks: MAX_SETBACKS - 1 };
+    for (const decision of [
+      decideLeaseLost(last, 3, killed),
+      decideLeaseLost(run("running", 8), 3, killed),
+    ]) {
+      assert.equal(decision.kind, "end");
+      assert.ok(decision.kind === "end" && decision.ending.failure?.message.includes(killed));
+    }
+  });
 });
 
 describe("a lost lease", () => {
@@ -154,8 +224,10 @@ describe("a lost lease", () => {
   }
   it("before the attempt began costs nothing, whatever is left", () =>
     assert.equal(outcome(decideLeaseLost(run("running", 3, false), 3, "silent")), "queued"));
-  it("in the last attempt ends the run as system_failed with lease_lost", () => {
-    const decision = decideLeaseLost(run("running", 3), 3, "silent");
+  it("in the last attempt gets an extra one", () =>
+    assert.equal(outcome(decideLeaseLost(run("running", 3), 3, "silent")), "queued"));
+  it("in the last extra attempt ends the run as system_failed with lease_lost", () => {
+    const decision = decideLeaseLost(run("running", 8), 3, "silent");
     assert.equal(outcome(decision), "system_failed");
     assert.equal(decision.kind === "end" ? decision.ending.failure?.kind : null, "lease_lost");
   });
@@ -219,12 +291,13 @@ describe("the declared edges", () => {
       note(status, decideWaitSettled(run(status)));
       note(status, decideWaitSettled({ ...run(status), held: false }));
       for (const started of [true, false]) {
-        for (const attempt of [1, 3]) {
+        for (const attempt of [1, 3, 8]) {
           note(status, decideStart(run(status, attempt, started)));
           note(status, decideLeaseLost(run(status, attempt, started), 3, "silent"));
           for (const release of [
             { outcome: "succeeded", output: null },
             failure("application_error"),
+            failure("lease_lost"),
             { outcome: "cancelled" },
             { outcome: "rejected" },
             { outcome: "suspended" },

@@ -7,13 +7,15 @@ import type {
   RunStatus,
   TerminalRunStatus,
 } from "@keelson/contract";
+import { decideLostAttempt, decideSetback } from "../losses/losses.ts";
 
 /**
  * The life of a run.
  *
  * A run is queued until a worker leases it, running until its lease is released or lost, and ends exactly once.
- * A failed or lost attempt is tried again while attempts are left. Cancelling a run that a worker holds only asks:
- * the run is `cancel_requested` until the worker confirms, or loses the lease.
+ * A failed or lost attempt is tried again while attempts are left. Infrastructure that fails before the code begins costs
+ * no attempt, and one that fails later does not end the run before extra attempts are spent too. Cancelling a run that a
+ * worker holds only asks: the run is `cancel_requested` until the worker confirms, or loses the lease.
  *
  * A run whose code only waits is waiting. At first its worker keeps it in memory ("parked"); later, or when the worker
  * goes, it is suspended: nobody holds it, and its journal says how to go on. Waiting costs no attempt.
@@ -27,9 +29,10 @@ export const RUN_EDGES = [
   { from: "running", on: "succeeded", to: "succeeded" },
   { from: "running", on: "failed, attempts left", to: "retry_delayed" },
   { from: "running", on: "failed, none left", to: "failed" },
-  { from: "running", on: "rejected by the worker", to: "queued" },
+  { from: "running", on: "rejected by the worker, or its code could not be begun", to: "queued" },
   { from: "running", on: "lease lost, attempts left", to: "queued" },
-  { from: "running", on: "lease lost, none left", to: "system_failed" },
+  { from: "running", on: "killed from outside, attempts left", to: "retry_delayed" },
+  { from: "running", on: "lease lost or killed from outside, no extra attempt left", to: "system_failed" },
   { from: "running", on: "cancel", to: "cancel_requested" },
   { from: "running", on: "waits", to: "waiting" },
   { from: "running", on: "suspended just as its wait settled", to: "queued" },
@@ -51,6 +54,8 @@ export type LiveRun = {
   held: boolean;
   /** The present attempt has run before it was suspended. */
   resumed: boolean;
+  /** How often in a row infrastructure kept its code from beginning. */
+  setbacks: number;
 };
 
 /** An event as it is decided: what its attributes hold goes with its kind. */
@@ -75,6 +80,8 @@ export type Decision =
       retryDelayMs?: number;
       /** The worker gives it up in the middle of its attempt, which goes on later. */
       suspended?: true;
+      /** Infrastructure kept the code from beginning. */
+      setback?: true;
       events: DecidedEvent[];
     }
   | { kind: "end"; ending: Ending; events: DecidedEvent[] };
@@ -144,7 +151,8 @@ export type Release =
   | { outcome: "succeeded"; output: string | null }
   | { outcome: "failed"; failure: AttemptFailure }
   | { outcome: "cancelled" }
-  | { outcome: "rejected" }
+  /** `reason`: infrastructure failed; without one the worker just does not want it now. */
+  | { outcome: "rejected"; reason?: string }
   | { outcome: "suspended" };
 
 /** Failures after which another attempt would meet the same wall. */
@@ -187,13 +195,16 @@ function decideReleaseOfRunning(
     case "succeeded":
       return end("succeeded", [{ kind: "run.succeeded" }], null, release.output);
     case "failed":
-      return decideFailure(run, release.failure, maxAttempts, delayMs);
+      return release.failure.kind === "lease_lost"
+        ? decideTakenBack(run, release.failure.message, maxAttempts, delayMs)
+        : decideFailure(run, release.failure, maxAttempts, delayMs);
     case "cancelled":
       // The worker stopped it by itself, without a request: an attempt that did not finish.
-      return decideLostAttempt(run, maxAttempts, "The worker ended the attempt before it finished.");
+      return decideLeaseLost(run, maxAttempts, "The worker ended the attempt before it finished.");
     case "rejected":
+      if (release.reason !== undefined) return decideTakenBack(run, release.reason, maxAttempts, delayMs);
       return run.attemptStarted
-        ? decideLostAttempt(run, maxAttempts, "The worker handed the run back before it finished.")
+        ? decideLostAttempt(run, maxAttempts, "The worker handed the run back before it finished.", null)
         : {
             kind: "move",
             to: "queued",
@@ -204,6 +215,16 @@ function decideReleaseOfRunning(
       return { kind: "move", to: "queued", suspended: true, events: [SUSPENDED, { kind: "run.queued" }] };
   }
 }
+
+/** The worker says that infrastructure ended the attempt, or kept it from beginning. */
+const decideTakenBack = (run: LiveRun, message: string, maxAttempts: number, delayMs: number): Decision =>
+  run.attemptStarted ? decideLostAttempt(run, maxAttempts, message, delayMs) : decideSetback(run, message);
+
+/** A run keeps the stack of its last failure alone; of the others the event has as much as shows where they came from. */
+const RETRIED_STACK_CHARACTERS = 2_048;
+
+const stackOf = ({ stack }: AttemptFailure): { stack?: string } =>
+  stack === null ? {} : { stack: stack.slice(0, RETRIED_STACK_CHARACTERS).toWellFormed() };
 
 function decideFailure(
   run: LiveRun,
@@ -230,7 +251,7 @@ function decideFailure(
         kind: "run.retry_delayed",
         severity: "warn",
         message: failure.message,
-        attributes: { ...attributes, delay_ms: wait },
+        attributes: { ...attributes, delay_ms: wait, ...stackOf(failure) },
       },
     ],
   };
@@ -240,7 +261,9 @@ function decideFailure(
 export function decideLeaseLost(run: LiveRun, maxAttempts: number, message: string): Decision {
   switch (run.status) {
     case "running":
-      return decideLostAttempt(run, maxAttempts, message);
+      return run.attemptStarted
+        ? decideLostAttempt(run, maxAttempts, message, null)
+        : decideSetback(run, message);
     case "cancel_requested":
       return end("cancelled", [{ kind: "lease.lost", severity: "warn", message }, CANCELLED]);
     case "waiting":
@@ -257,19 +280,6 @@ export function decideLeaseLost(run: LiveRun, maxAttempts: number, message: stri
     case "retry_delayed":
       return { kind: "none" };
   }
-}
-
-function decideLostAttempt(run: LiveRun, maxAttempts: number, message: string): Decision {
-  const lost: DecidedEvent = { kind: "lease.lost", severity: "warn", message };
-  if (!run.attemptStarted || run.attemptNumber < maxAttempts) {
-    return { kind: "move", to: "queued", events: [lost, { kind: "run.queued" }] };
-  }
-  return end("system_failed", [lost, { kind: "run.system_failed", severity: "error", message }], {
-    kind: "lease_lost",
-    message,
-    stack: null,
-    retryable: false,
-  });
 }
 
 /** The code does nothing but wait. One whose end was asked for is not parked: its worker is to stop it. */

@@ -1,7 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import type { NewRun } from "./new-run.ts";
 import { insertRuns } from "./run-writes.ts";
-import { admitQueues } from "./start-runs.ts";
+import { admitQueues } from "../queues/admit-limited-runs.ts";
 
 /**
  * Starts runs as part of a transaction that writes more than them; the caller wakes the workers after its commit.

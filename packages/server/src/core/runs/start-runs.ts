@@ -1,13 +1,14 @@
+import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import { createBatcher, type BatchOutcome } from "../../db/batcher.ts";
 import type { Database } from "../../db/pool.ts";
-import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { LeasedExecution } from "../executions/claim-executions.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
-import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
-import { admitLimitedRuns } from "../queues/admit-limited-runs.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { Wakes } from "../feeds/wakes.ts";
+import { admitQueues } from "../queues/admit-limited-runs.ts";
 import { mayBeBornLeased, type NewRun } from "./new-run.ts";
 import type { RunInsert } from "./group-inserts.ts";
 import { findKeyedRuns, insertRuns } from "./run-writes.ts";
@@ -22,7 +23,7 @@ export type StartContext = {
 };
 
 /** `stale`: the deployment that the run was resolved against is no longer current; resolve again. */
-export type StartOutcome = { kind: "created" } | { kind: "replayed"; runId: string } | { kind: "stale" };
+export type StartOutcome = { kind: "created" } | { kind: "replayed"; runId: Uuid<"run"> } | { kind: "stale" };
 
 /** Starts runs, concurrent callers sharing a statement. Resolves when the run is durable. */
 export type RunStarter = {
@@ -48,7 +49,7 @@ const keyOf = ({
   scope,
   key,
 }: {
-  environmentId: string;
+  environmentId: Uuid<"env">;
   scope: string;
   key: string;
 }): string => `${environmentId}\n${scope}\n${key}`;
@@ -100,40 +101,29 @@ async function insert(context: StartContext, inserts: readonly RunInsert[]): Pro
   });
 }
 
-/** Locks queues in name order, which every transaction that locks several keeps. */
-export async function admitQueues(
-  tx: Tx,
-  runs: readonly { environmentId: string; queue: string }[],
-): Promise<number> {
-  const queues = new Map(runs.map((run) => [`${run.environmentId} ${run.queue}`, run]));
-  let admitted = 0;
-  for (const [, run] of [...queues].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    admitted += await admitLimitedRuns(tx, run.environmentId, run.queue);
-  }
-  return admitted;
-}
-
 /** Takes waiting polls for the ready runs of a batch, and answers them when the insert is durable. */
 function lendPolls(context: StartContext, runs: readonly NewRun[]) {
   const lent = new Map<LeasePoll, RunInsert[]>();
   const current = new Map<string, { poll: LeasePoll; left: number } | null>();
-  const nextPoll = (group: string): LeasePoll | null => {
-    const entry = current.get(group);
+  const nextPoll = ({ workerGroupId: group, requirement }: NewRun): LeasePoll | null => {
+    const key = `${group} ${requirement ?? ""}`;
+    const entry = current.get(key);
     if (entry === null) return null;
     if (entry !== undefined && entry.left > 0) {
       entry.left -= 1;
       return entry.poll;
     }
-    const poll = context.leasePolls.take(group);
-    current.set(group, poll === undefined ? null : { poll, left: poll.free - 1 });
+    const poll = context.leasePolls.take(group, requirement);
+    current.set(key, poll === undefined ? null : { poll, left: poll.free - 1 });
     return poll ?? null;
   };
   const inserts = runs.map((run): RunInsert => {
-    const poll = mayBeBornLeased(run) ? nextPoll(run.workerGroupId) : null;
+    const poll = mayBeBornLeased(run) ? nextPoll(run) : null;
     if (poll === null) return { run, lease: null };
     const lease = {
-      leaseId: context.newUuid(),
+      leaseId: context.newUuid<"lease">(),
       workerId: poll.workerId,
+      leaseRequestId: poll.leaseRequestId,
       expiresAt: run.createdAt + context.leaseDurationMs,
     };
     const entry = { run, lease };

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
@@ -30,7 +31,7 @@ async function findFirstStart(
   db: Database,
   request: StartRequest,
   now: number,
-): Promise<{ kind: "replayed"; runId: string } | null> {
+): Promise<{ kind: "replayed"; runId: Uuid<"run"> } | null> {
   if (request.idempotencyKey === null) return null;
   const { scope, key, digest } = idempotencyOf(request, request.idempotencyKey, now);
   const [first] = await findKeyedRuns(db, [{ environmentId: request.environmentId, scope, key }]);
@@ -43,7 +44,7 @@ async function findFirstStart(
 export async function startTask(
   context: StartTaskContext,
   request: StartRequest,
-): Promise<{ kind: "created"; run: NewRun } | { kind: "replayed"; runId: string }> {
+): Promise<{ kind: "created"; run: NewRun } | { kind: "replayed"; runId: Uuid<"run"> }> {
   const sources = { deployments: context.deployments, admit: context.runQuota.begin };
   for (let attempt = 1; attempt <= MAX_STALE_ATTEMPTS; attempt += 1) {
     const now = context.clock();

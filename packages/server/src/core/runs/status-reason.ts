@@ -1,11 +1,16 @@
 import {
   encodeId,
+  type Isolation,
   type LiveRunStatus,
   type MaterializationStatus,
   type StatusReason,
+  type Uuid,
 } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { canIsolate } from "../workers/isolation-reads.ts";
+import { unableMessage } from "../workers/requirement-reads.ts";
 import { LOST_AFTER_MS } from "../workers/worker.ts";
 
 /** What decides why a live run is not running. */
@@ -16,26 +21,45 @@ export type StatusFacts = {
   limited: boolean;
   admitted: boolean;
   recovering: boolean;
+  setbacks: number;
   queue: string;
   concurrencyKey: string | null;
   workerGroup: string;
   activeWorkers: number;
+  /** Of those, the ones that take runs at all. */
+  runWorkers: number;
+  /** Of those, the ones that can run the run's deployment. */
+  ableWorkers: number;
+  /** What a worker must meet for that; null: any worker can. */
+  requirement: string | null;
   keyLimit: number;
   heldByKey: number;
   queueLimit: number | null;
-  workspaceId: string | null;
+  workspaceId: Uuid<"ws"> | null;
   /** Of the active workers, those that take workspaces. */
   workspaceWorkers: number;
+  /** Of those, the ones whose machine can give the workspace's sandbox the isolation that it needs. */
+  isolatingWorkers: number;
+  requiredIsolation: Isolation | null;
   /** Where the run's workspace is, or is being put; null while it is on no machine. */
   workspaceStatus: MaterializationStatus | null;
-  workspaceWorkerId: string | null;
+  workspaceWorkerId: Uuid<"wkr"> | null;
+  /** What the run's task needs of its worker; null: what every worker has. */
+  taskIsolation: Isolation | null;
+  /** Of the workers that take runs, those that can give it. */
+  taskIsolatingWorkers: number;
+  /** The worker that has the workspace can give it. */
+  workspaceWorkerIsolates: boolean;
 };
+
+/** A condition on a worker `k` and a run `e`: the worker can give what the run's task needs. */
+const CAN_RUN = canIsolate(sql`k.task_isolation`, sql`coalesce(e.required_isolation, 'process')`);
 
 /** Facts for one live run; null when it is not live. */
 export async function findStatusFacts(
   db: Queryable,
-  environmentId: string,
-  runId: string,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
   now: number,
 ): Promise<StatusFacts | null> {
   const [facts] = await listStatusFacts(db, environmentId, [runId], now);
@@ -45,28 +69,47 @@ export async function findStatusFacts(
 /** Facts for those of the runs that are live. */
 export function listStatusFacts(
   db: Queryable,
-  environmentId: string,
-  runIds: readonly string[],
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
   now: number,
-): Promise<(StatusFacts & { runId: string })[]> {
+): Promise<(StatusFacts & { runId: Uuid<"run"> })[]> {
   return db.query(sql`
-    SELECT e.run_id AS "runId", e.status, e.available_at AS "availableAt", e.ready, e.limited, e.admitted, e.recovering, e.queue,
-      e.concurrency_key AS "concurrencyKey", g.name AS "workerGroup",
+    SELECT e.run_id, e.status, e.available_at, e.ready, e.limited, e.admitted, e.recovering, e.setbacks, e.queue,
+      e.concurrency_key, g.name AS worker_group,
       (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
-        AND w.last_seen_at >= to_timestamp(${now - LOST_AFTER_MS}::float8 / 1000)) AS "activeWorkers",
-      coalesce(q.concurrency_key_limit, 1) AS "keyLimit", q.concurrency_limit AS "queueLimit",
+        AND w.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)}) AS active_workers,
+      (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
+        AND w.capacity_executions > 0
+        AND w.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)}) AS run_workers,
+      (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
+        AND w.capacity_executions > 0 AND (d.requirement IS NULL OR d.requirement = ANY(w.meets))
+        AND w.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)}) AS able_workers, d.requirement,
+      coalesce(q.concurrency_key_limit, 1) AS key_limit, q.concurrency_limit AS queue_limit,
       CASE WHEN e.limited AND e.concurrency_key IS NOT NULL THEN
         (SELECT count(*) FROM executions o WHERE o.environment_id = e.environment_id AND o.queue = e.queue
           AND o.concurrency_key = e.concurrency_key AND o.limited AND o.admitted)
-      ELSE 0 END AS "heldByKey",
-      e.workspace_id AS "workspaceId", CASE WHEN e.workspace_id IS NULL THEN 0 ELSE
+      ELSE 0 END AS held_by_key,
+      e.workspace_id, CASE WHEN e.workspace_id IS NULL THEN 0 ELSE
         (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
-          AND w.capacity_workspaces > 0 AND w.last_seen_at >= to_timestamp(${now - LOST_AFTER_MS}::float8 / 1000))
-      END AS "workspaceWorkers", m.status AS "workspaceStatus", m.worker_id AS "workspaceWorkerId"
+          AND w.capacity_workspaces > 0 AND w.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)})
+      END AS workspace_workers, CASE WHEN e.workspace_id IS NULL THEN 0 ELSE
+        (SELECT count(*) FROM workers k WHERE k.worker_group_id = e.worker_group_id AND k.status = 'active'
+          AND k.capacity_workspaces > 0 AND k.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)}
+          AND ${CAN_RUN}
+          AND (s.status IS DISTINCT FROM 'active' OR ${canIsolate(sql`k.isolation`, sql`s.sandbox_spec::json ->> 'isolation'`)}))
+      END AS isolating_workers, s.sandbox_spec::json ->> 'isolation' AS required_isolation, m.status AS workspace_status, m.worker_id AS workspace_worker_id,
+      e.required_isolation AS task_isolation, CASE WHEN e.required_isolation IS NULL THEN 0 ELSE
+        (SELECT count(*) FROM workers k WHERE k.worker_group_id = e.worker_group_id AND k.status = 'active'
+          AND k.capacity_executions > 0 AND k.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)} AND ${CAN_RUN})
+      END AS task_isolating_workers, e.required_isolation IS NULL OR coalesce(
+        (SELECT ${CAN_RUN} FROM workers k WHERE k.id = m.worker_id), false) AS workspace_worker_isolates
     FROM executions e
+    LEFT JOIN workspaces s ON s.environment_id = e.environment_id AND s.id = e.workspace_id
     LEFT JOIN materializations m ON m.environment_id = e.environment_id AND m.workspace_id = e.workspace_id
-      AND m.status IN ('requested', 'preparing', 'live', 'stopping')
+      AND m.status IN ('requested', 'preparing', 'live', 'stopping', 'uncommitted')
     JOIN worker_groups g ON g.id = e.worker_group_id
+    JOIN runs r ON r.environment_id = e.environment_id AND r.id = e.run_id
+    JOIN deployments d ON d.environment_id = r.environment_id AND d.id = r.deployment_id
     LEFT JOIN queues q ON q.environment_id = e.environment_id AND q.name = e.queue
     WHERE e.environment_id = ${environmentId} AND e.run_id = ANY(${runIds}::uuid[])`);
 }
@@ -80,7 +123,7 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
     case "cancel_requested":
       return null;
     case "waiting":
-      return { kind: "waiting", message: "The run waits; pending_wait says for what.", details: null };
+      return { kind: "waiting", message: "The run is waiting. See pending_wait.", details: null };
     case "retry_delayed":
       return {
         kind: "retry_delay",
@@ -93,8 +136,8 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
 }
 
 /** What of its workspace a run waits for; null when it waits for a worker's slot as any other. */
-function workspaceReason(facts: StatusFacts, workspaceId: string): StatusReason | null {
-  const { workspaceStatus, workspaceWorkerId, workspaceWorkers } = facts;
+function workspaceReason(facts: StatusFacts, workspaceId: Uuid<"ws">): StatusReason | null {
+  const { workspaceStatus, workspaceWorkerId, workspaceWorkers, isolatingWorkers, requiredIsolation } = facts;
   const details = {
     workspace_id: encodeId("ws", workspaceId),
     workspace_status: workspaceStatus,
@@ -107,6 +150,21 @@ function workspaceReason(facts: StatusFacts, workspaceId: string): StatusReason 
       details,
     };
   }
+  if (workspaceStatus === "uncommitted") {
+    return {
+      kind: "worker_busy",
+      message:
+        "A worker holds files of the run's workspace that it could not commit. Recover or discard them, and the run begins.",
+      details,
+    };
+  }
+  if ((workspaceStatus === "preparing" || workspaceStatus === "live") && !facts.workspaceWorkerIsolates) {
+    return {
+      kind: "worker_busy",
+      message: `The workspace is live on a worker that runs no tasks with the isolation ${facts.taskIsolation}. The run begins on another worker once the workspace is stopped.`,
+      details: { ...details, required_isolation: facts.taskIsolation },
+    };
+  }
   if (workspaceStatus === "preparing" || workspaceStatus === "live") {
     return {
       kind: "worker_busy",
@@ -114,7 +172,21 @@ function workspaceReason(facts: StatusFacts, workspaceId: string): StatusReason 
       details,
     };
   }
-  if (workspaceWorkers > 0) return null;
+  if (workspaceWorkers > 0 && isolatingWorkers > 0) return null;
+  if (workspaceWorkers > 0 && facts.taskIsolation !== null) {
+    return {
+      kind: "no_worker",
+      message: `No active worker of group ${facts.workerGroup} both runs tasks with the isolation ${facts.taskIsolation} and can take the run's workspace. \`keelson worker list\` shows what each worker has.`,
+      details: { ...details, required_isolation: facts.taskIsolation },
+    };
+  }
+  if (workspaceWorkers > 0) {
+    return {
+      kind: "no_worker",
+      message: `The sandbox needs the isolation ${requiredIsolation}, which no active worker of group ${facts.workerGroup} can give. \`keelson worker list\` shows why. Install bubblewrap where an agent runs, or declare the sandbox with less isolation.`,
+      details: { ...details, required_isolation: requiredIsolation },
+    };
+  }
   return {
     kind: "no_worker",
     message: "The active workers take no workspaces. Start an agent with room for workspaces.",
@@ -122,7 +194,40 @@ function workspaceReason(facts: StatusFacts, workspaceId: string): StatusReason 
   };
 }
 
+/** What the run's task needs, when no worker has it. */
+function isolationReason({
+  taskIsolation,
+  taskIsolatingWorkers,
+  workerGroup,
+}: StatusFacts): StatusReason | null {
+  if (taskIsolation === null || taskIsolatingWorkers > 0) return null;
+  return {
+    kind: "no_worker",
+    message: `The task needs the isolation ${taskIsolation}, which no active worker of group ${workerGroup} can give. \`keelson worker list\` shows why. Install bubblewrap where an agent runs, or declare the task with less isolation.`,
+    details: { worker_group: workerGroup, required_isolation: taskIsolation },
+  };
+}
+
+/** Every worker that may have the run is full. */
+function slotsReason({ activeWorkers, taskIsolation, taskIsolatingWorkers }: StatusFacts): StatusReason {
+  const details = { active_workers: activeWorkers };
+  if (taskIsolation === null)
+    return { kind: "worker_busy", message: "All workers' slots are in use.", details };
+  return {
+    kind: "worker_busy",
+    message: `All slots are in use on the workers that can give the isolation ${taskIsolation}.`,
+    details: { ...details, isolating_workers: taskIsolatingWorkers },
+  };
+}
+
 function queuedReason(facts: StatusFacts): StatusReason {
+  if (facts.availableAt !== null && facts.recovering) {
+    return {
+      kind: "lease_recovery",
+      message: `Workers could not begin the run ${facts.setbacks} times in a row; they try again at available_at. The run's lease.lost events say why.`,
+      details: { available_at: iso(facts.availableAt), tries: facts.setbacks },
+    };
+  }
   if (facts.availableAt !== null) {
     return {
       kind: "delayed",
@@ -151,6 +256,22 @@ function queuedReason(facts: StatusFacts): StatusReason {
       details: { worker_group: facts.workerGroup },
     };
   }
+  if (facts.runWorkers === 0) {
+    return {
+      kind: "no_worker",
+      message: `The active workers of group ${facts.workerGroup} take no runs. Start an agent with a capacity for runs.`,
+      details: { worker_group: facts.workerGroup },
+    };
+  }
+  if (facts.ableWorkers === 0 && facts.requirement !== null) {
+    return {
+      kind: "no_worker",
+      message: `${unableMessage(facts.requirement, facts.runWorkers)} Start an agent on such a machine, or deploy from a machine like the workers'.`,
+      details: { worker_group: facts.workerGroup, requirement: facts.requirement },
+    };
+  }
+  const noWorker = isolationReason(facts);
+  if (noWorker !== null) return noWorker;
   if (facts.recovering) {
     return {
       kind: "lease_recovery",
@@ -162,9 +283,5 @@ function queuedReason(facts: StatusFacts): StatusReason {
     const reason = workspaceReason(facts, facts.workspaceId);
     if (reason !== null) return reason;
   }
-  return {
-    kind: "worker_busy",
-    message: "All workers' slots are in use.",
-    details: { active_workers: facts.activeWorkers },
-  };
+  return slotsReason(facts);
 }

@@ -1,4 +1,4 @@
-import { DEFAULT_SANDBOX } from "@keelson/contract";
+import { DEFAULT_SANDBOX, type Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { listSandboxes } from "./sandbox-reads.ts";
@@ -8,11 +8,11 @@ import { insertSandboxes } from "./sandbox-writes.ts";
 export async function registerSandboxes(
   db: Queryable,
   newUuid: NewUuid,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   declaredIds: readonly string[],
 ): Promise<void> {
   if (declaredIds.length === 0) return;
-  const sandboxes = declaredIds.map((declaredId) => ({ declaredId, id: newUuid() }));
+  const sandboxes = declaredIds.map((declaredId) => ({ declaredId, id: newUuid<"sbx">() }));
   await insertSandboxes(db, environmentId, sandboxes);
 }
 
@@ -20,7 +20,7 @@ export async function registerSandboxes(
 export async function ensureDefaultSandbox(
   db: Queryable,
   newUuid: NewUuid,
-  environmentId: string,
+  environmentId: Uuid<"env">,
 ): Promise<void> {
   const [known] = await listSandboxes(db, environmentId, [DEFAULT_SANDBOX], null, 1);
   if (known === undefined) await registerSandboxes(db, newUuid, environmentId, [DEFAULT_SANDBOX]);

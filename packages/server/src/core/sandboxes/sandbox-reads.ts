@@ -1,16 +1,18 @@
+import type { Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
 /** The identity of a declared id; what it declares is the current deployment's. */
-export type SandboxRow = { id: string; declaredId: string; createdAt: number };
+export type SandboxRow = { id: Uuid<"sbx">; declaredId: string; createdAt: number };
 
 export async function findSandbox(
   db: Queryable,
-  environmentId: string,
-  sandboxId: string,
+  environmentId: Uuid<"env">,
+  sandboxId: Uuid<"sbx">,
 ): Promise<SandboxRow | null> {
   const [row] = await db.query<SandboxRow>(sql`
-    SELECT id, declared_id AS "declaredId", created_at AS "createdAt" FROM sandboxes
+    SELECT id, declared_id, created_at FROM sandboxes
     WHERE environment_id = ${environmentId} AND id = ${sandboxId}`);
   return row ?? null;
 }
@@ -18,26 +20,26 @@ export async function findSandbox(
 /** Those of the declared ids, newest first, after the sandbox `before`. */
 export function listSandboxes(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   declaredIds: readonly string[],
   before: string | null,
   limit: number,
 ): Promise<SandboxRow[]> {
   return db.query<SandboxRow>(sql`
-    SELECT id, declared_id AS "declaredId", created_at AS "createdAt" FROM sandboxes
+    SELECT id, declared_id, created_at FROM sandboxes
     WHERE environment_id = ${environmentId} AND declared_id = ANY(${declaredIds}::text[])
-      AND (${before}::uuid IS NULL OR id < ${before}::uuid)
+      AND ${isBefore(sql`id`, before)}
     ORDER BY id DESC LIMIT ${limit}`);
 }
 
 /** The version that the commands once made, when its workspace is still there. */
 export async function findSandboxBase(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   setupDigest: Buffer,
-): Promise<string | null> {
-  const [row] = await db.query<{ versionId: string }>(sql`
-    SELECT version_id AS "versionId" FROM sandbox_bases
+): Promise<Uuid<"wsv"> | null> {
+  const [row] = await db.query<{ versionId: Uuid<"wsv"> }>(sql`
+    SELECT version_id FROM sandbox_bases
     WHERE environment_id = ${environmentId} AND setup_digest = ${setupDigest}`);
   return row?.versionId ?? null;
 }

@@ -3,7 +3,7 @@ import type { Tx } from "../../db/queryable.ts";
 import { nextRunOf } from "./next-run.ts";
 import type { ScheduleRow } from "./schedule-reads.ts";
 import { insertOccurrences, updateDefinition, type Definition } from "./schedule-writes.ts";
-import { decideDueSlots, decideFirstSlot, skipped, type ScheduleFault } from "./schedule.ts";
+import { decideDueSlots, decideFirstSlot, hasSlots, skipped, type ScheduleStanding } from "./schedule.ts";
 
 /** Slots are overdue for as long as no server runs; a change that comes right after that leaves no more than these. */
 const MAX_OVERDUE_SLOTS = 10_000;
@@ -16,20 +16,18 @@ export async function changeDefinition(
   tx: Tx,
   schedule: ScheduleRow,
   definition: Definition & { type: ScheduleType },
-  fault: ScheduleFault | null,
+  standing: ScheduleStanding,
   now: number,
 ): Promise<void> {
-  const { cron, timezone, active } = definition;
+  const { cron, timezone } = definition;
+  const isActive = hasSlots(standing.status);
+  const wasRemoved = schedule.status === "removed";
   const keepsTimes =
-    active &&
-    schedule.nextRunAt !== null &&
-    cron === schedule.cron &&
-    timezone === schedule.timezone &&
-    schedule.removedAt === null;
+    isActive && schedule.nextRunAt !== null && cron === schedule.cron && timezone === schedule.timezone;
   const lastSlotAt = keepsTimes
     ? schedule.lastSlotAt
-    : await skipOverdueSlots(tx, schedule, active ? "changed" : "deactivated", now);
-  const nextRunAt = !active
+    : await skipOverdueSlots(tx, schedule, isActive ? "changed" : "deactivated", now);
+  const nextRunAt = !isActive
     ? null
     : keepsTimes
       ? schedule.nextRunAt
@@ -40,8 +38,8 @@ export async function changeDefinition(
     id: schedule.id,
     nextRunAt,
     lastSlotAt,
-    fault,
-    createdAt: schedule.removedAt === null ? schedule.createdAt : now,
+    ...standing,
+    createdAt: wasRemoved ? now : schedule.createdAt,
     now,
   });
 }

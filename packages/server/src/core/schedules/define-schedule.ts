@@ -1,4 +1,4 @@
-import type { PutSchedule, ReplaceSchedule } from "@keelson/contract";
+import type { PutSchedule, ReplaceSchedule, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
@@ -13,12 +13,19 @@ import {
   type ScheduleRow,
 } from "./schedule-reads.ts";
 import { deleteScheduleRow, insertSchedule, type Definition } from "./schedule-writes.ts";
-import { decideFirstSlot, taskNotFound, type ScheduleFault } from "./schedule.ts";
+import {
+  decideActivation,
+  decideDefined,
+  decideFirstSlot,
+  hasSlots,
+  taskNotFound,
+  type ScheduleFault,
+} from "./schedule.ts";
 
 /** What callers do to imperative schedules. */
 
 export type DefineContext = { deployments: DeploymentCache; newUuid: NewUuid };
-export type SchedulePlace = { environmentId: string; projectId: string };
+export type SchedulePlace = { environmentId: Uuid<"env">; projectId: Uuid<"proj"> };
 
 export const DEFAULT_TIME_ZONE = "UTC";
 
@@ -27,7 +34,7 @@ export const DEFAULT_TIME_ZONE = "UTC";
  *
  * @throws DomainError `invalid_cron`, or `invalid_request` for a duration out of bounds.
  */
-export function toDefinition(request: ReplaceSchedule): Definition {
+export function toDefinition(request: ReplaceSchedule): Definition & { active: boolean } {
   const { task, cron, timezone = DEFAULT_TIME_ZONE, active = true, options = {} } = request;
   checkScheduleTime(cron, timezone);
   const issues = durationIssues(options, "options");
@@ -47,24 +54,25 @@ export async function putSchedule(
   place: SchedulePlace,
   request: PutSchedule,
   now: number,
-): Promise<{ scheduleId: string; created: boolean }> {
+): Promise<{ scheduleId: Uuid<"sched">; created: boolean }> {
   const { environmentId, projectId } = place;
-  const definition = toDefinition(request);
+  const { active, ...definition } = toDefinition(request);
   const fault = await findFault(tx, context, environmentId, definition.task, now);
-  const id = context.newUuid();
+  const standing = decideDefined(active, fault);
+  const id = context.newUuid<"sched">();
   const deduplicationKey = request.deduplication_key;
-  const nextRunAt = definition.active
+  const nextRunAt = hasSlots(standing.status)
     ? decideFirstSlot(now, null, nextRunOf(definition.cron, definition.timezone))
     : null;
   const row = { id, environmentId, projectId, type: "imperative", deduplicationKey } as const;
-  if (await insertSchedule(tx, { ...row, ...definition, nextRunAt, fault, now }))
+  if (await insertSchedule(tx, { ...row, ...definition, ...standing, nextRunAt, now }))
     return { scheduleId: id, created: true };
   const existing = await lockScheduleOfKey(tx, environmentId, deduplicationKey);
   if (existing === null)
     throw new DomainError("unavailable", "The schedule of that key was deleted just now; send it again.");
-  const wasRemoved = existing.removedAt !== null;
+  const wasRemoved = existing.status === "removed";
   if (!wasRemoved) requireImperative(existing);
-  await changeDefinition(tx, existing, { ...definition, type: "imperative" }, fault, now);
+  await changeDefinition(tx, existing, { ...definition, type: "imperative" }, standing, now);
   return { scheduleId: existing.id, created: wasRemoved };
 }
 
@@ -72,15 +80,16 @@ export async function putSchedule(
 export async function replaceSchedule(
   tx: Tx,
   context: DefineContext,
-  environmentId: string,
-  scheduleId: string,
+  environmentId: Uuid<"env">,
+  scheduleId: Uuid<"sched">,
   request: ReplaceSchedule,
   now: number,
 ): Promise<void> {
-  const definition = toDefinition(request);
+  const { active, ...definition } = toDefinition(request);
   const fault = await findFault(tx, context, environmentId, definition.task, now);
   const schedule = await lockImperative(tx, environmentId, scheduleId);
-  await changeDefinition(tx, schedule, { ...definition, type: "imperative" }, fault, now);
+  const standing = decideDefined(active, fault);
+  await changeDefinition(tx, schedule, { ...definition, type: "imperative" }, standing, now);
 }
 
 /**
@@ -92,26 +101,34 @@ export async function replaceSchedule(
 export async function setScheduleActive(
   tx: Tx,
   context: DefineContext,
-  environmentId: string,
-  scheduleId: string,
+  environmentId: Uuid<"env">,
+  scheduleId: Uuid<"sched">,
   active: boolean,
   now: number,
 ): Promise<boolean> {
   const pointer = await lockDeploymentPointer(tx, environmentId);
   const schedule = await lockImperative(tx, environmentId, scheduleId);
-  if (schedule.active === active) return false;
-  const fault = await faultIn(context, environmentId, pointer, schedule.task, now);
-  await changeDefinition(tx, schedule, { ...schedule, active }, fault, now);
+  if (decideActivation(schedule.status, active) === "none") return false;
+  const fault = await faultIn(tx, context, environmentId, pointer, schedule.task, now);
+  await changeDefinition(tx, schedule, schedule, decideDefined(active, fault), now);
   return true;
 }
 
 /** With its ledger. @throws DomainError `not_found`, or `schedule_is_declarative`. */
-export async function deleteSchedule(tx: Tx, environmentId: string, scheduleId: string): Promise<void> {
+export async function deleteSchedule(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  scheduleId: Uuid<"sched">,
+): Promise<void> {
   await lockImperative(tx, environmentId, scheduleId);
   await deleteScheduleRow(tx, environmentId, scheduleId);
 }
 
-async function lockImperative(tx: Tx, environmentId: string, scheduleId: string): Promise<ScheduleRow> {
+async function lockImperative(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  scheduleId: Uuid<"sched">,
+): Promise<ScheduleRow> {
   const schedule = await lockSchedule(tx, environmentId, scheduleId);
   if (schedule === null) throw notFound();
   requireImperative(schedule);
@@ -131,20 +148,22 @@ function requireImperative({ type, deduplicationKey }: ScheduleRow): void {
 async function findFault(
   tx: Tx,
   context: DefineContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   task: string,
   now: number,
 ): Promise<ScheduleFault | null> {
-  return faultIn(context, environmentId, await lockDeploymentPointer(tx, environmentId), task, now);
+  return faultIn(tx, context, environmentId, await lockDeploymentPointer(tx, environmentId), task, now);
 }
 
 async function faultIn(
+  tx: Tx,
   { deployments }: DefineContext,
-  environmentId: string,
-  deploymentId: string | null,
+  environmentId: Uuid<"env">,
+  deploymentId: Uuid<"dep"> | null,
   task: string,
   now: number,
 ): Promise<ScheduleFault | null> {
-  const deployment = deploymentId === null ? null : await deployments.byId(environmentId, deploymentId);
+  const deployment =
+    deploymentId === null ? null : await deployments.within(tx).byId(environmentId, deploymentId);
   return deployment?.tasks.has(task) === true ? null : taskNotFound(task, deployment?.version ?? null, now);
 }

@@ -3,15 +3,19 @@ import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { ItemContext } from "../loop-failures/failed-items.ts";
+import { processInBatches } from "../loop-failures/process-items.ts";
 import type { RunQuota } from "../quotas/run-quota.ts";
 import { NO_LINKS, type NewRun } from "../runs/new-run.ts";
 import { resolveStart, type StartSources } from "../runs/resolve-start.ts";
 import { startRunsWithin } from "../runs/start-runs-within.ts";
 import { nextRunOf } from "./next-run.ts";
 import { lockDueSchedules, type DueSchedule } from "./schedule-reads.ts";
-import { recordSettled, type OccurrenceInsert, type Settled } from "./schedule-writes.ts";
+import { recordFired, type FiredSchedule, type OccurrenceInsert } from "./schedule-writes.ts";
 import {
   decideDueSlots,
+  decideFired,
   faultOf,
   scheduledPayload,
   skipped,
@@ -22,26 +26,45 @@ import {
 
 export type FireContext = { deployments: DeploymentCache; runQuota: RunQuota; newUuid: NewUuid };
 
-export type FiredRound = {
-  /** Schedules that were due and free to be taken. */
-  taken: number;
-  /** Groups whose workers have something to do. */
-  workerGroupIds: Set<string>;
-};
-
 /** What one transaction takes at once. Slots bound its time after an outage: the rest stays due for the next round. */
 const SCHEDULES_AT_ONCE = 100;
 const SLOTS_AT_ONCE = 1_000;
+
+/** Fires all due schedules that are free to be taken. @returns how many schedules there were. */
+export async function fireDueSchedules(context: FireContext & ItemContext): Promise<number> {
+  let taken = 0;
+  await processInBatches(context, {
+    loop: "fire-schedules",
+    limit: SCHEDULES_AT_ONCE,
+    take: async (tx, limit, now) => {
+      const rows = await lockDueSchedules(tx, now, limit);
+      // Also those whose backlog is longer than their share are due again.
+      return { rows, more: rows.length > 0 };
+    },
+    itemOf: ({ environmentId, id }) => ({ environmentId, itemId: id }),
+    stateOf: ({ nextRunAt }) => String(nextRunAt),
+    apply: async (tx, due, now) => {
+      await fireSchedules(context, tx, due, now);
+      return due.length;
+    },
+    done: (fired) => {
+      taken += fired ?? 0;
+    },
+  });
+  return taken;
+}
 
 /**
  * Settles due slots: the newest of each schedule starts its run, older ones were missed. The run, the ledger and the next
  * slot are written in one transaction under the schedule's lock, so a slot is settled once whoever fires it and wherever
  * a server dies.
  */
-export async function fireSchedules(context: FireContext, tx: Tx, now: number): Promise<FiredRound> {
-  const due = await lockDueSchedules(tx, now, SCHEDULES_AT_ONCE);
-  const workerGroupIds = new Set<string>();
-  if (due.length === 0) return { taken: 0, workerGroupIds };
+export async function fireSchedules(
+  context: FireContext,
+  tx: Tx,
+  due: readonly DueSchedule[],
+  now: number,
+): Promise<void> {
   // Each gets its share, so that one with a long backlog does not hold up the others.
   const limit = Math.max(1, Math.floor(SLOTS_AT_ONCE / due.length));
   // Read in this transaction: while it is open, no other connection is waited for.
@@ -62,15 +85,14 @@ export async function fireSchedules(context: FireContext, tx: Tx, now: number): 
     ({ start }) => start === null || "fault" in start || inserted.has(start.run.id),
   );
   if (settled.length > 0) {
-    await recordSettled(
+    await recordFired(
       tx,
       settled.flatMap(occurrencesOf),
-      settled.map((firing) => settledOf(firing, now)),
+      settled.map((firing) => firedOf(firing, now)),
       now,
     );
   }
-  for (const run of runs) if (inserted.has(run.id)) workerGroupIds.add(run.workerGroupId);
-  return { taken: due.length, workerGroupIds };
+  for (const run of runs) if (inserted.has(run.id)) tx.wake(wakeKeys.work(run.workerGroupId));
 }
 
 type Start = { run: NewRun } | { fault: ScheduleFault };
@@ -124,13 +146,18 @@ function occurrencesOf({ schedule, slots, start }: Firing): OccurrenceInsert[] {
   return occurrences.map((occurrence) => ({ ...occurrence, environmentId, scheduleId }));
 }
 
-function settledOf({ schedule, slots, start }: Firing, now: number): Settled {
-  const { environmentId, id, lastFiredSlotAt, lastRunAt, lastRunId } = schedule;
+function firedOf({ schedule, slots, start }: Firing, now: number): FiredSchedule {
+  const { environmentId, id, status, lastFiredSlotAt, lastRunAt, lastRunId } = schedule;
   const common = {
     ...{ environmentId, id, nextRunAt: slots.next },
     lastSlotAt: slots.newest ?? slots.missed.at(-1) ?? schedule.nextRunAt,
   };
   if (start !== null && "run" in start)
-    return { ...common, lastFiredSlotAt: slots.newest, lastRunAt: now, lastRunId: start.run.id, fault: null };
-  return { ...common, lastFiredSlotAt, lastRunAt, lastRunId, fault: start?.fault ?? faultOf(schedule) };
+    return {
+      ...common,
+      ...decideFired(status, null),
+      ...{ lastFiredSlotAt: slots.newest, lastRunAt: now, lastRunId: start.run.id },
+    };
+  const standing = start === null ? { status, fault: faultOf(schedule) } : decideFired(status, start.fault);
+  return { ...common, ...standing, lastFiredSlotAt, lastRunAt, lastRunId };
 }

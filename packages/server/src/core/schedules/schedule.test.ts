@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SCHEDULE_STATUSES } from "@keelson/contract";
-import { decideDueSlots, decideFirstSlot, SCHEDULE_EDGES, scheduleStatus, taskNotFound } from "./schedule.ts";
+import {
+  decideActivation,
+  decideDefined,
+  decideDeployed,
+  decideDueSlots,
+  decideFired,
+  decideFirstSlot,
+  decideUndeclared,
+  hasSlots,
+  SCHEDULE_EDGES,
+  SCHEDULE_STATES,
+  taskNotFound,
+  type ScheduleStanding,
+  type ScheduleState,
+} from "./schedule.ts";
 
 const everyTen = (after: number): number => Math.floor(after / 10) * 10 + 10;
 
@@ -29,16 +42,45 @@ describe("due slots", () => {
   });
 });
 
-describe("the status of a schedule", () => {
+describe("the state of a schedule", () => {
   const fault = taskNotFound("report", "20261120.1", 0);
+  const edges = new Set<string>(SCHEDULE_EDGES.map(({ from, to }) => `${from} ${to}`));
+  const seen = new Set<string>();
+  const note = (from: ScheduleState, standing: ScheduleStanding | null): ScheduleStanding | null => {
+    if (standing !== null && standing.status !== from) seen.add(`${from} ${standing.status}`);
+    return standing;
+  };
 
-  it("is what its owner says, unless it cannot start runs", () => {
-    assert.equal(scheduleStatus({ active: true, fault: null }), "active");
-    assert.equal(scheduleStatus({ active: true, fault }), "errored");
-    assert.equal(scheduleStatus({ active: false, fault }), "inactive");
-  });
+  for (const status of SCHEDULE_STATES) {
+    it(`${status} becomes what a definition says, unless its task cannot be started`, () => {
+      assert.deepEqual(note(status, decideDefined(true, null)), { status: "active", fault: null });
+      assert.deepEqual(note(status, decideDefined(true, fault)), { status: "errored", fault });
+      assert.deepEqual(note(status, decideDefined(false, fault)), { status: "inactive", fault });
+    });
 
-  it("can be left from every state", () => {
-    for (const status of SCHEDULE_STATUSES) assert.ok(SCHEDULE_EDGES.some(({ from }) => from === status));
+    it(`${status} ${hasSlots(status) ? "follows what became of its slot" : "has no slot that fires"}`, () => {
+      if (!hasSlots(status)) return assert.throws(() => decideFired(status, null), /fired/);
+      assert.deepEqual(note(status, decideFired(status, null)), { status: "active", fault: null });
+      assert.deepEqual(note(status, decideFired(status, fault)), { status: "errored", fault });
+    });
+
+    it(`${status} follows a promotion as far as it is there and active`, () => {
+      const gone = note(status, decideDeployed(status, fault));
+      const there = note(status, decideDeployed(status, null));
+      const expected = { active: "errored", errored: "errored", inactive: "inactive", removed: undefined };
+      assert.equal(gone?.status, expected[status]);
+      assert.equal(there?.status, { ...expected, active: "active", errored: "active" }[status]);
+      if (status !== "removed") assert.deepEqual([gone?.fault, there?.fault], [fault, null]);
+      if (decideUndeclared(status) === "remove") seen.add(`${status} removed`);
+    });
+
+    it(`${status} is changed by a caller who says otherwise`, () => {
+      assert.equal(decideActivation(status, true), hasSlots(status) ? "none" : "change");
+      assert.equal(decideActivation(status, false), hasSlots(status) ? "change" : "none");
+    });
+  }
+
+  it("moves along the edges that are told, and along each of them", () => {
+    assert.deepEqual([...seen].sort(), [...edges].sort());
   });
 });

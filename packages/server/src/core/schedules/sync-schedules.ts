@@ -1,18 +1,21 @@
-import type { DeploymentManifest, ScheduleDeclaration } from "@keelson/contract";
+import type { DeploymentManifest, ScheduleDeclaration, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { changeDefinition, skipOverdueSlots } from "./change-definition.ts";
 import { toDefinition, type SchedulePlace } from "./define-schedule.ts";
 import { nextRunOf } from "./next-run.ts";
-import { listMissingTasks, lockDeclaredSchedules, type ScheduleRow } from "./schedule-reads.ts";
+import { lockDeclaredSchedules, lockSchedulesToCheck, type ScheduleRow } from "./schedule-reads.ts";
+import { insertSchedule, markScheduleRemoved, recordStandings } from "./schedule-writes.ts";
 import {
-  clearScheduleFaults,
-  insertSchedule,
-  markScheduleFaults,
-  markScheduleRemoved,
-} from "./schedule-writes.ts";
-import { decideFirstSlot, faultOf, taskNotFound } from "./schedule.ts";
+  decideDefined,
+  decideDeployed,
+  decideFirstSlot,
+  decideUndeclared,
+  faultOf,
+  hasSlots,
+  taskNotFound,
+} from "./schedule.ts";
 
 /**
  * Puts the declared schedules in force: new ones begin now, changed ones change, those that are no longer declared stop.
@@ -40,18 +43,21 @@ export async function syncSchedules(
     else await changeDeclared(tx, schedule, declaration, now);
   }
   for (const schedule of existing) {
-    if (keys.includes(schedule.deduplicationKey)) continue;
+    if (keys.includes(schedule.deduplicationKey) || decideUndeclared(schedule.status) === "none") continue;
     const lastSlotAt = await skipOverdueSlots(tx, schedule, "removed", now);
     await markScheduleRemoved(tx, environmentId, schedule.id, lastSlotAt, now);
   }
   const tasks = deployment.manifest.tasks.map(({ id }) => id);
-  await clearScheduleFaults(tx, environmentId, tasks);
-  for (const task of await listMissingTasks(tx, environmentId, tasks))
-    await markScheduleFaults(tx, environmentId, task, taskNotFound(task, deployment.version, now));
+  const checked = (await lockSchedulesToCheck(tx, environmentId, tasks)).flatMap(({ id, task, status }) => {
+    const fault = tasks.includes(task) ? null : taskNotFound(task, deployment.version, now);
+    const standing = decideDeployed(status, fault);
+    return standing === null ? [] : [{ id, ...standing }];
+  });
+  await recordStandings(tx, environmentId, checked);
 }
 
 function refuseTakenKeys(existing: readonly ScheduleRow[]): void {
-  const taken = existing.find(({ type, removedAt }) => type === "imperative" && removedAt === null);
+  const taken = existing.find(({ type, status }) => type === "imperative" && status !== "removed");
   if (taken === undefined) return;
   throw new DomainError(
     "already_exists",
@@ -62,18 +68,19 @@ function refuseTakenKeys(existing: readonly ScheduleRow[]): void {
 
 async function insertDeclared(
   tx: Tx,
-  id: string,
+  id: Uuid<"sched">,
   place: SchedulePlace,
   declaration: ScheduleDeclaration,
   now: number,
 ): Promise<void> {
-  const definition = toDefinition(declaration);
-  const nextRunAt = definition.active
+  const { active, ...definition } = toDefinition(declaration);
+  const standing = decideDefined(active, null);
+  const nextRunAt = hasSlots(standing.status)
     ? decideFirstSlot(now, null, nextRunOf(definition.cron, definition.timezone))
     : null;
   const row = { id, ...place, type: "declarative", deduplicationKey: declaration.id } as const;
   // Whoever makes one waits for the environment's lock, which the promotion holds.
-  if (!(await insertSchedule(tx, { ...row, ...definition, nextRunAt, fault: null, now })))
+  if (!(await insertSchedule(tx, { ...row, ...definition, ...standing, nextRunAt, now })))
     throw new Error(`A schedule "${declaration.id}" was made during the promotion.`);
 }
 
@@ -83,10 +90,12 @@ async function changeDeclared(
   declaration: ScheduleDeclaration,
   now: number,
 ): Promise<void> {
-  const definition = { ...toDefinition(declaration), type: "declarative" } as const;
+  const { active, ...rest } = toDefinition(declaration);
+  const definition = { ...rest, type: "declarative" } as const;
   const isSame = (Object.keys(definition) as (keyof typeof definition)[]).every(
     (field) => definition[field] === schedule[field],
   );
-  if (!isSame || schedule.removedAt !== null)
-    await changeDefinition(tx, schedule, definition, faultOf(schedule), now);
+  const isInForce = schedule.status !== "removed" && hasSlots(schedule.status) === active;
+  if (!isSame || !isInForce)
+    await changeDefinition(tx, schedule, definition, decideDefined(active, faultOf(schedule)), now);
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
+import type { Uuid } from "@keelson/contract";
 import { decryptValue, encryptValue, masterKeyWrapper, rewrapKey } from "./envelope.ts";
 
-const place = { environmentId: "e", secretId: "s", version: 1 };
+const place = { environmentId: "e" as Uuid<"env">, secretId: "s" as Uuid<"sec">, version: 1 };
 const keys = masterKeyWrapper(randomBytes(32));
 
 describe("an encrypted value", () => {
@@ -20,7 +21,11 @@ describe("an encrypted value", () => {
 
   it("does not open elsewhere, under another key, or changed", () => {
     const sealed = encryptValue(keys, place, "swordfish");
-    for (const other of [{ environmentId: "f" }, { secretId: "t" }, { version: 2 }])
+    for (const other of [
+      { environmentId: "f" as Uuid<"env"> },
+      { secretId: "t" as Uuid<"sec"> },
+      { version: 2 },
+    ])
       assert.throws(() => decryptValue(keys, { ...place, ...other }, sealed));
     assert.throws(() => decryptValue(masterKeyWrapper(randomBytes(32)), place, sealed));
     for (const field of ["ciphertext", "wrappedKey"] as const) {

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { Uuid } from "@keelson/contract";
 import type { MasterKey } from "../credentials/master-key.ts";
 
 /**
@@ -12,7 +13,7 @@ export type KeyWrapper = {
 };
 
 /** What a value belongs to: the associated data of its encryption. */
-export type ValuePlace = { environmentId: string; secretId: string; version: number };
+export type ValuePlace = { environmentId: Uuid<"env">; secretId: Uuid<"sec">; version: number };
 
 export type Envelope = { wrappedKey: Buffer; ciphertext: Buffer };
 

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { MasterKey } from "../credentials/master-key.ts";
 import { decryptValue, masterKeyWrapper, type KeyWrapper } from "./envelope.ts";
@@ -7,14 +8,20 @@ import { missingSecretMessage } from "./secret.ts";
 
 /** An attempt that was leased, and the names that its entrypoint declares. */
 export type SecretNeed = {
-  environmentId: string;
-  runId: string;
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
   attemptNumber: number;
   names: readonly string[];
 };
 
-/** Values by name, or why the attempt cannot have all of them. */
-export type ResolvedSecrets = { values: Record<string, string> } | { problem: string };
+/** What one attempt is given, by name. */
+export type SecretSet = {
+  values: Record<string, string>;
+  versions: Record<string, { secretId: Uuid<"sec">; version: number }>;
+};
+
+/** The set, or why the attempt cannot have all of it. */
+export type ResolvedSecrets = SecretSet | { problem: string };
 
 /**
  * The secrets of leased attempts, by run. An attempt keeps the versions that it was first given.
@@ -44,12 +51,17 @@ export async function resolveSecrets(
 }
 
 function open(keys: KeyWrapper, pinned: readonly PinnedValue[]): ResolvedSecrets {
-  const values: Record<string, string> = {};
+  const given: SecretSet = { values: {}, versions: {} };
   for (const { environmentId, name, secretId, status, version, wrappedKey, ciphertext } of pinned) {
     if (secretId === null || version === null || wrappedKey === null || ciphertext === null)
       return { problem: missingSecretMessage(name, status) };
     try {
-      values[name] = decryptValue(keys, { environmentId, secretId, version }, { wrappedKey, ciphertext });
+      given.values[name] = decryptValue(
+        keys,
+        { environmentId, secretId, version },
+        { wrappedKey, ciphertext },
+      );
+      given.versions[name] = { secretId, version };
     } catch {
       // Said to whoever owns the run; what the cipher says would tell nobody anything.
       return {
@@ -57,5 +69,5 @@ function open(keys: KeyWrapper, pinned: readonly PinnedValue[]): ResolvedSecrets
       };
     }
   }
-  return { values };
+  return given;
 }

@@ -1,11 +1,12 @@
-import type { SecretStatus } from "@keelson/contract";
+import type { SecretStatus, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 
 export type SecretRow = {
-  id: string;
-  environmentId: string;
-  projectId: string;
+  id: Uuid<"sec">;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
   name: string;
   status: SecretStatus;
   version: number;
@@ -17,13 +18,13 @@ export type SecretRow = {
 };
 
 const COLUMNS = rawSql(`
-  s.id, s.environment_id AS "environmentId", s.project_id AS "projectId", s.name, s.status, s.version, s.rotated_at AS "rotatedAt",
-  s.revoked_at AS "revokedAt", s.last_used_at AS "lastUsedAt", s.created_at AS "createdAt", s.updated_at AS "updatedAt"`);
+  s.id, s.environment_id, s.project_id, s.name, s.status, s.version, s.rotated_at,
+  s.revoked_at, s.last_used_at, s.created_at, s.updated_at`);
 
 export async function findSecret(
   db: Queryable,
-  environmentId: string,
-  secretId: string,
+  environmentId: Uuid<"env">,
+  secretId: Uuid<"sec">,
 ): Promise<SecretRow | null> {
   const [row] = await db.query<SecretRow>(sql`
     SELECT ${COLUMNS} FROM secrets s WHERE s.environment_id = ${environmentId} AND s.id = ${secretId}`);
@@ -32,7 +33,7 @@ export async function findSecret(
 
 export async function findSecretByName(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   name: string,
 ): Promise<SecretRow | null> {
   const [row] = await db.query<SecretRow>(sql`
@@ -43,17 +44,21 @@ export async function findSecretByName(
 /** Newest first, after the secret `before`. */
 export function listSecrets(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   before: string | null,
   limit: number,
 ): Promise<SecretRow[]> {
   return db.query<SecretRow>(sql`
     SELECT ${COLUMNS} FROM secrets s
-    WHERE s.environment_id = ${environmentId} AND (${before}::uuid IS NULL OR s.id < ${before}::uuid)
+    WHERE s.environment_id = ${environmentId} AND ${isBefore(sql`s.id`, before)}
     ORDER BY s.id DESC LIMIT ${limit}`);
 }
 
-export async function lockSecret(tx: Tx, environmentId: string, secretId: string): Promise<SecretRow | null> {
+export async function lockSecret(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  secretId: Uuid<"sec">,
+): Promise<SecretRow | null> {
   const [row] = await tx.query<SecretRow>(sql`
     SELECT ${COLUMNS} FROM secrets s WHERE s.environment_id = ${environmentId} AND s.id = ${secretId} FOR UPDATE`);
   return row ?? null;
@@ -61,7 +66,7 @@ export async function lockSecret(tx: Tx, environmentId: string, secretId: string
 
 export async function lockSecretByName(
   tx: Tx,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   name: string,
 ): Promise<SecretRow | null> {
   const [row] = await tx.query<SecretRow>(sql`
@@ -71,22 +76,27 @@ export async function lockSecretByName(
 
 /** What an attempt is given of one name. Without a pin or a value it cannot run; `status` says why. */
 export type PinnedValue = {
-  environmentId: string;
-  runId: string;
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
   name: string;
-  secretId: string | null;
+  secretId: Uuid<"sec"> | null;
   status: SecretStatus | null;
   version: number | null;
   wrappedKey: Buffer | null;
   ciphertext: Buffer | null;
 };
 
-export type SecretAsk = { environmentId: string; runId: string; attemptNumber: number; name: string };
+export type SecretAsk = {
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
+  attemptNumber: number;
+  name: string;
+};
 
 export function listPinnedValues(db: Queryable, asks: readonly SecretAsk[]): Promise<PinnedValue[]> {
   return db.query<PinnedValue>(sql`
-    SELECT a.environment_id AS "environmentId", a.run_id AS "runId", a.name, p.secret_id AS "secretId", s.status, p.version,
-      v.wrapped_key AS "wrappedKey", v.ciphertext
+    SELECT a.environment_id, a.run_id, a.name, p.secret_id, s.status, p.version,
+      v.wrapped_key, v.ciphertext
     FROM unnest(${asks.map((ask) => ask.environmentId)}::uuid[], ${asks.map((ask) => ask.runId)}::uuid[],
       ${asks.map((ask) => ask.attemptNumber)}::integer[], ${asks.map((ask) => ask.name)}::text[])
       AS a (environment_id, run_id, attempt_number, name)
@@ -96,9 +106,26 @@ export function listPinnedValues(db: Queryable, asks: readonly SecretAsk[]): Pro
     LEFT JOIN secret_versions v ON v.environment_id = p.environment_id AND v.secret_id = p.secret_id AND v.version = p.version`);
 }
 
+export type HeldVersion = { environmentId: Uuid<"env">; secretId: Uuid<"sec">; version: number };
+
+/** Of these versions those that runs are given now, in environments of the worker group. */
+export function listCurrentVersions(
+  db: Queryable,
+  workerGroupId: Uuid<"wgrp">,
+  held: readonly HeldVersion[],
+): Promise<HeldVersion[]> {
+  return db.query<HeldVersion>(sql`
+    SELECT s.environment_id, s.id AS secret_id, s.version
+    FROM unnest(${held.map((row) => row.environmentId)}::uuid[], ${held.map((row) => row.secretId)}::uuid[],
+      ${held.map((row) => row.version)}::integer[]) AS h (environment_id, secret_id, version)
+    JOIN environments v ON v.id = h.environment_id AND v.worker_group_id = ${workerGroupId}
+    JOIN secrets s ON s.environment_id = h.environment_id AND s.id = h.secret_id AND s.version = h.version
+    WHERE s.status = 'active'`);
+}
+
 export type WrappedKeyRow = {
-  environmentId: string;
-  secretId: string;
+  environmentId: Uuid<"env">;
+  secretId: Uuid<"sec">;
   version: number;
   wrappedKey: Buffer;
 };
@@ -106,6 +133,6 @@ export type WrappedKeyRow = {
 /** Every wrapped key of the installation: for the change of the master key alone. */
 export function lockWrappedKeys(tx: Tx): Promise<WrappedKeyRow[]> {
   return tx.query<WrappedKeyRow>(sql`
-    SELECT environment_id AS "environmentId", secret_id AS "secretId", version, wrapped_key AS "wrappedKey"
+    SELECT environment_id, secret_id, version, wrapped_key
     FROM secret_versions ORDER BY environment_id, secret_id, version FOR UPDATE`);
 }

@@ -1,13 +1,14 @@
-import type { SecretStatus } from "@keelson/contract";
+import type { SecretStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { Envelope, ValuePlace } from "./envelope.ts";
 import type { SecretAsk, WrappedKeyRow } from "./secret-reads.ts";
 
 export type SecretInsert = {
-  environmentId: string;
-  id: string;
-  projectId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"sec">;
+  projectId: Uuid<"proj">;
   name: string;
   now: number;
 };
@@ -17,7 +18,7 @@ export async function insertSecret(tx: Tx, row: SecretInsert): Promise<boolean> 
   const rows = await tx.query(sql`
     INSERT INTO secrets (environment_id, id, project_id, name, status, version, created_at, updated_at)
     VALUES (${row.environmentId}, ${row.id}, ${row.projectId}, ${row.name}, 'active', 1,
-      to_timestamp(${row.now}::float8 / 1000), to_timestamp(${row.now}::float8 / 1000))
+      ${timestamp(row.now)}, ${timestamp(row.now)})
     ON CONFLICT (environment_id, name) DO NOTHING
     RETURNING 1 AS inserted`);
   return rows.length === 1;
@@ -31,7 +32,7 @@ export async function insertVersion(
 ): Promise<void> {
   await tx.query(sql`
     INSERT INTO secret_versions (environment_id, secret_id, version, wrapped_key, ciphertext, created_at)
-    VALUES (${environmentId}, ${secretId}, ${version}, ${wrappedKey}, ${ciphertext}, to_timestamp(${now}::float8 / 1000))`);
+    VALUES (${environmentId}, ${secretId}, ${version}, ${wrappedKey}, ${ciphertext}, ${timestamp(now)})`);
 }
 
 /** Of a secret that has a new version. */
@@ -41,16 +42,16 @@ export async function markSecretRotated(
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE secrets SET status = 'active' , version = ${version}, rotated_at = to_timestamp(${now}::float8 / 1000), revoked_at = NULL,
-      updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE secrets SET status = 'active' , version = ${version}, rotated_at = ${timestamp(now)}, revoked_at = NULL,
+      updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${secretId}`);
 }
 
 /** And drops every value it had. */
 export async function markSecretRevoked(
   tx: Tx,
-  environmentId: string,
-  secretId: string,
+  environmentId: Uuid<"env">,
+  secretId: Uuid<"sec">,
   now: number,
 ): Promise<void> {
   const status: SecretStatus = "revoked";
@@ -58,13 +59,17 @@ export async function markSecretRevoked(
     WITH dropped AS (
       DELETE FROM secret_versions WHERE environment_id = ${environmentId} AND secret_id = ${secretId}
     )
-    UPDATE secrets SET status = ${status}, revoked_at = to_timestamp(${now}::float8 / 1000), updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE secrets SET status = ${status}, revoked_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${secretId}`);
 }
 
 /** With its versions. False when there is none of the name. */
-export async function deleteSecretRow(tx: Tx, environmentId: string, name: string): Promise<string | null> {
-  const [row] = await tx.query<{ id: string }>(sql`
+export async function deleteSecretRow(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  name: string,
+): Promise<Uuid<"sec"> | null> {
+  const [row] = await tx.query<{ id: Uuid<"sec"> }>(sql`
     DELETE FROM secrets WHERE environment_id = ${environmentId} AND name = ${name} RETURNING id`);
   return row?.id ?? null;
 }
@@ -73,7 +78,7 @@ export async function deleteSecretRow(tx: Tx, environmentId: string, name: strin
 export async function insertPins(tx: Tx, asks: readonly SecretAsk[], now: number): Promise<void> {
   await tx.query(sql`
     INSERT INTO secret_pins (environment_id, run_id, attempt_number, name, secret_id, version, created_at)
-    SELECT a.environment_id, a.run_id, a.attempt_number, a.name, s.id, s.version, to_timestamp(${now}::float8 / 1000)
+    SELECT a.environment_id, a.run_id, a.attempt_number, a.name, s.id, s.version, ${timestamp(now)}
     FROM unnest(${asks.map((ask) => ask.environmentId)}::uuid[], ${asks.map((ask) => ask.runId)}::uuid[],
       ${asks.map((ask) => ask.attemptNumber)}::integer[], ${asks.map((ask) => ask.name)}::text[])
       AS a (environment_id, run_id, attempt_number, name)
@@ -85,16 +90,16 @@ export async function insertPins(tx: Tx, asks: readonly SecretAsk[], now: number
 /** To the minute, so that a busy secret is not one row that everybody updates; a row in other hands has just been. */
 export async function markSecretsUsed(
   tx: Tx,
-  used: readonly { environmentId: string; secretId: string }[],
+  used: readonly { environmentId: Uuid<"env">; secretId: Uuid<"sec"> }[],
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE secrets SET last_used_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE secrets SET last_used_at = ${timestamp(now)}
     WHERE (environment_id, id) IN (
       SELECT s.environment_id, s.id FROM secrets s
       JOIN unnest(${used.map((row) => row.environmentId)}::uuid[], ${used.map((row) => row.secretId)}::uuid[]) AS u (environment_id, id)
         ON s.environment_id = u.environment_id AND s.id = u.id
-      WHERE s.last_used_at IS NULL OR s.last_used_at <= to_timestamp(${now - USED_PRECISION_MS}::float8 / 1000)
+      WHERE s.last_used_at IS NULL OR s.last_used_at <= ${timestamp(now - USED_PRECISION_MS)}
       FOR UPDATE OF s SKIP LOCKED
     )`);
 }
@@ -109,14 +114,14 @@ export async function deleteUnusedVersions(tx: Tx, now: number): Promise<void> {
   const before = now - PIN_GRACE_MS;
   await tx.query(sql`
     DELETE FROM secret_pins p
-    WHERE p.created_at <= to_timestamp(${before}::float8 / 1000) AND NOT EXISTS (
+    WHERE p.created_at <= ${timestamp(before)} AND NOT EXISTS (
       SELECT FROM executions e
       WHERE e.environment_id = p.environment_id AND e.run_id = p.run_id AND e.attempt_number = p.attempt_number)`);
   await tx.query(sql`
     DELETE FROM secret_versions v
     USING secrets s
     WHERE s.environment_id = v.environment_id AND s.id = v.secret_id AND v.version < s.version
-      AND s.rotated_at <= to_timestamp(${before}::float8 / 1000)
+      AND s.rotated_at <= ${timestamp(before)}
       AND NOT EXISTS (
         SELECT FROM secret_pins p
         WHERE p.environment_id = v.environment_id AND p.secret_id = v.secret_id AND p.version = v.version)`);

@@ -1,4 +1,4 @@
-import { LIMITS } from "@keelson/contract";
+import { LIMITS, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
@@ -17,7 +17,7 @@ import { decideRevoke, decideRotate } from "./secret.ts";
 /** What callers do to secrets. */
 
 export type WriteContext = { masterKey: MasterKey; newUuid: NewUuid };
-export type NewSecret = { environmentId: string; projectId: string; name: string; value: string };
+export type NewSecret = { environmentId: Uuid<"env">; projectId: Uuid<"proj">; name: string; value: string };
 
 /** @throws DomainError `payload_too_large`. */
 function checkSize(value: string): void {
@@ -38,7 +38,7 @@ export async function createSecret(
   context: WriteContext,
   secret: NewSecret,
   now: number,
-): Promise<string> {
+): Promise<Uuid<"sec">> {
   checkSize(secret.value);
   const id = await tryInsert(tx, context, secret, now);
   if (id !== null) return id;
@@ -55,7 +55,7 @@ export async function putSecret(
   context: WriteContext,
   secret: NewSecret,
   now: number,
-): Promise<{ secretId: string; created: boolean }> {
+): Promise<{ secretId: Uuid<"sec">; created: boolean }> {
   checkSize(secret.value);
   const id = await tryInsert(tx, context, secret, now);
   if (id !== null) return { secretId: id, created: true };
@@ -70,8 +70,8 @@ export async function putSecret(
 export async function rotateSecret(
   tx: Tx,
   context: WriteContext,
-  environmentId: string,
-  secretId: string,
+  environmentId: Uuid<"env">,
+  secretId: Uuid<"sec">,
   value: string,
   now: number,
 ): Promise<void> {
@@ -92,8 +92,8 @@ export async function rotateSecret(
  */
 export async function revokeSecret(
   tx: Tx,
-  environmentId: string,
-  secretId: string,
+  environmentId: Uuid<"env">,
+  secretId: Uuid<"sec">,
   now: number,
 ): Promise<boolean> {
   const secret = await lockSecret(tx, environmentId, secretId);
@@ -104,7 +104,7 @@ export async function revokeSecret(
 }
 
 /** With its values. @returns the id it had. @throws DomainError `not_found`. */
-export async function deleteSecret(tx: Tx, environmentId: string, name: string): Promise<string> {
+export async function deleteSecret(tx: Tx, environmentId: Uuid<"env">, name: string): Promise<Uuid<"sec">> {
   const id = await deleteSecretRow(tx, environmentId, name);
   if (id === null) throw notFound();
   return id;
@@ -115,8 +115,8 @@ async function tryInsert(
   { masterKey, newUuid }: WriteContext,
   { environmentId, projectId, name, value }: NewSecret,
   now: number,
-): Promise<string | null> {
-  const id = newUuid();
+): Promise<Uuid<"sec"> | null> {
+  const id = newUuid<"sec">();
   if (!(await insertSecret(tx, { environmentId, id, projectId, name, now }))) return null;
   const place = { environmentId, secretId: id, version: 1 };
   await insertVersion(tx, place, encryptValue(masterKeyWrapper(masterKey), place, value), now);

@@ -1,6 +1,6 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
-import { NO_STREAM_EFFECTS, type StreamEffects } from "../streams/stream-effects.ts";
 import { endSessions } from "./end-sessions.ts";
 import { lockSession } from "./session-reads.ts";
 import { decideClose } from "./session.ts";
@@ -12,16 +12,16 @@ import { decideClose } from "./session.ts";
  */
 export async function closeSession(
   tx: Tx,
-  environmentId: string,
-  sessionId: string,
+  environmentId: Uuid<"env">,
+  sessionId: Uuid<"sess">,
   reason: string | null,
   now: number,
-): Promise<StreamEffects> {
+): Promise<void> {
   const session = await lockSession(tx, environmentId, sessionId);
   if (session === null) throw notFound();
   const decision = decideClose(session.status, reason);
   if (decision.kind === "refuse")
     throw new DomainError("invalid_state", decision.message, { status: session.status });
-  if (decision.kind === "none") return NO_STREAM_EFFECTS;
-  return endSessions(tx, [{ session, status: decision.status, reason: decision.reason }], now);
+  if (decision.kind === "none") return;
+  await endSessions(tx, [{ session, status: decision.status, reason: decision.reason }], now);
 }

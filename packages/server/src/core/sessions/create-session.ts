@@ -1,10 +1,11 @@
-import type { CreateSession } from "@keelson/contract";
+import type { CreateSession, Uuid } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { EntrypointKind } from "../entrypoints/entrypoint-reads.ts";
-import { wakeKeys, type Wakes } from "../feeds/wakes.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { Wakes } from "../feeds/wakes.ts";
 import { withIdempotency, type Answer } from "../idempotency/with-idempotency.ts";
 import type { NewRun } from "../runs/new-run.ts";
 import { resolveStart, type StartRequest } from "../runs/resolve-start.ts";
@@ -63,7 +64,7 @@ export async function createSession(
   const now = context.clock();
   const expiresAt = expiryOf(request.expiresAt, now);
   for (let attempt = 1; attempt <= MAX_STALE_ATTEMPTS; attempt += 1) {
-    const sessionId = context.newUuid();
+    const sessionId = context.newUuid<"sess">();
     const resolved = await tryResolve(context, request, sessionId, now);
     try {
       return await createResolved(context, request, { sessionId, resolved, expiresAt, now }, answer);
@@ -77,7 +78,7 @@ export async function createSession(
 
 type Resolved = { ok: true; run: NewRun } | { ok: false; error: DomainError };
 
-type Creation = { sessionId: string; resolved: Resolved; expiresAt: number | null; now: number };
+type Creation = { sessionId: Uuid<"sess">; resolved: Resolved; expiresAt: number | null; now: number };
 
 async function createResolved(
   context: CreateContext,
@@ -101,7 +102,7 @@ async function createResolved(
 async function tryResolve(
   context: CreateContext,
   request: SessionRequest,
-  sessionId: string,
+  sessionId: Uuid<"sess">,
   now: number,
 ): Promise<Resolved> {
   const links = {

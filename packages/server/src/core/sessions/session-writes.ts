@@ -1,23 +1,29 @@
-import type { SessionStatus } from "@keelson/contract";
+import type { SessionStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { StoredSession } from "./session-reads.ts";
 
 /** False when another open session has its external id; waits for a transaction that is inserting such a one. */
 export async function insertSession(tx: Tx, session: StoredSession): Promise<boolean> {
   const rows = await tx.query(sql`
-    INSERT INTO sessions (environment_id, id, project_id, external_id, entrypoint_kind, entrypoint, status, current_run_id,
+    WITH inserted AS (INSERT INTO sessions (environment_id, id, project_id, external_id, entrypoint_kind, entrypoint, status, current_run_id,
       turn, start_options, metadata, tags, workspace_id, expires_at, created_at, updated_at)
     VALUES (${session.environmentId}, ${session.id}, ${session.projectId}, ${session.externalId}, ${session.entrypointKind},
       ${session.entrypoint}, ${session.status}, ${session.currentRunId}, ${session.turn}, ${session.startOptions},
-      ${session.metadata}, ${session.tags}::text[], ${session.workspaceId}, to_timestamp(${session.expiresAt}::float8 / 1000),
-      to_timestamp(${session.createdAt}::float8 / 1000), to_timestamp(${session.updatedAt}::float8 / 1000))
+      ${session.metadata}, ${session.tags}::text[], ${session.workspaceId}, ${timestamp(session.expiresAt)},
+      ${timestamp(session.createdAt)}, ${timestamp(session.updatedAt)})
     ON CONFLICT (environment_id, external_id) WHERE external_id IS NOT NULL AND status = 'open' DO NOTHING
-    RETURNING 1 AS inserted`);
+    RETURNING environment_id, id, tags
+    ), tagged AS (
+      INSERT INTO session_tags (environment_id, tag, session_id)
+      SELECT environment_id, unnest(tags), id FROM inserted ON CONFLICT DO NOTHING
+    )
+    SELECT 1 AS inserted FROM inserted`);
   return rows.length === 1;
 }
 
-type Key = { environmentId: string; id: string };
+type Key = { environmentId: Uuid<"env">; id: Uuid<"sess"> };
 
 export async function markEnded(
   tx: Tx,
@@ -27,26 +33,26 @@ export async function markEnded(
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE sessions SET status = ${status}, close_reason = ${reason}, closed_at = to_timestamp(${now}::float8 / 1000),
-      updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE sessions SET status = ${status}, close_reason = ${reason}, closed_at = ${timestamp(now)},
+      updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
 
 export async function markTurn(
   tx: Tx,
   { environmentId, id }: Key,
-  turn: { runId: string; turn: number },
+  turn: { runId: Uuid<"run">; turn: number },
   now: number,
 ): Promise<void> {
   await tx.query(sql`
     UPDATE sessions SET current_run_id = ${turn.runId}, turn = ${turn.turn}, idle = false,
-      updated_at = to_timestamp(${now}::float8 / 1000)
+      updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
 
 export async function markIdle(tx: Tx, { environmentId, id }: Key, now: number): Promise<void> {
   await tx.query(sql`
-    UPDATE sessions SET idle = true, updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE sessions SET idle = true, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
 
@@ -63,11 +69,24 @@ export async function updateSessionFields(
   { metadata, tags, expiresAt }: SessionChanges,
   now: number,
 ): Promise<void> {
+  if (tags !== undefined) await replaceTags(tx, { environmentId, id }, tags);
   await tx.query(sql`
     UPDATE sessions SET
       metadata = CASE WHEN ${metadata !== undefined} THEN ${metadata ?? null} ELSE metadata END,
       tags = CASE WHEN ${tags !== undefined} THEN ${tags ?? null}::text[] ELSE tags END,
-      expires_at = CASE WHEN ${expiresAt !== undefined} THEN to_timestamp(${expiresAt ?? null}::float8 / 1000) ELSE expires_at END,
-      updated_at = to_timestamp(${now}::float8 / 1000)
+      expires_at = CASE WHEN ${expiresAt !== undefined} THEN ${timestamp(expiresAt ?? null)} ELSE expires_at END,
+      updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
+}
+
+/** Before they are replaced in the locked session itself. */
+async function replaceTags(tx: Tx, { environmentId, id }: Key, tags: readonly string[]): Promise<void> {
+  await tx.query(sql`
+    WITH gone AS (
+      DELETE FROM session_tags t
+      USING (SELECT unnest(tags) AS tag FROM sessions WHERE environment_id = ${environmentId} AND id = ${id}) o
+      WHERE t.environment_id = ${environmentId} AND t.tag = o.tag AND t.session_id = ${id} AND o.tag <> ALL(${tags}::text[])
+    )
+    INSERT INTO session_tags (environment_id, tag, session_id)
+    SELECT ${environmentId}::uuid, unnest(${tags}::text[]), ${id}::uuid ON CONFLICT DO NOTHING`);
 }

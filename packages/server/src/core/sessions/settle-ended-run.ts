@@ -1,9 +1,9 @@
-import type { TerminalRunStatus } from "@keelson/contract";
+import type { TerminalRunStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { ADMITTED } from "../quotas/run-quota.ts";
 import { listSessionStreamIds, lockSessionStreams } from "../streams/stream-reads.ts";
-import { NO_STREAM_EFFECTS, type StreamEffects } from "../streams/stream-effects.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 import { restStreams } from "../streams/rest-streams.ts";
 import { endSessions } from "./end-sessions.ts";
@@ -13,9 +13,9 @@ import { decideRunEnded } from "./session.ts";
 import { startTurn, type TurnContext } from "./start-turn.ts";
 
 export type EndedRun = {
-  environmentId: string;
-  runId: string;
-  sessionId: string;
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
+  sessionId: Uuid<"sess">;
   status: TerminalRunStatus;
   failureMessage: string | null;
 };
@@ -25,17 +25,17 @@ export type EndedRun = {
  * one that succeeded or was cancelled, input that came during the turn and that nobody received starts the next turn; otherwise the session
  * is idle, and the next input does. Until this has happened an input only waits, so it may come late; it may come twice,
  * and it does nothing when the session is already in another turn.
- *
- * @returns what to wake once the transaction is durable.
  */
-export async function settleEndedRun(tx: Tx, context: TurnContext, ended: EndedRun): Promise<StreamEffects> {
+export async function settleEndedRun(tx: Tx, context: TurnContext, ended: EndedRun): Promise<void> {
   const { environmentId, sessionId } = ended;
   const now = context.clock();
   const session = await lockSession(tx, environmentId, sessionId);
-  if (session === null || session.currentRunId !== ended.runId || session.idle) return NO_STREAM_EFFECTS;
+  if (session === null || session.currentRunId !== ended.runId || session.idle) return;
   if (session.status !== "open") {
     // Nothing can append any more: followers are to see the end.
-    return { ...NO_STREAM_EFFECTS, streamIds: await listSessionStreamIds(tx, environmentId, sessionId) };
+    for (const streamId of await listSessionStreamIds(tx, environmentId, sessionId))
+      tx.wake(wakeKeys.stream(streamId));
+    return;
   }
   const decision = decideRunEnded(session.status, ended.status, ended.failureMessage);
   if (decision.kind === "end")
@@ -58,11 +58,10 @@ async function continueOrRest(
   context: TurnContext,
   session: StoredSession,
   now: number,
-): Promise<StreamEffects> {
+): Promise<void> {
   try {
-    const settled = await startTurn(tx, { ...context, runQuota: ADMITTED }, session, now);
+    await startTurn(tx, { ...context, runQuota: ADMITTED }, session, now);
     await beginTurn(tx, session.environmentId, session.id);
-    return { ...NO_STREAM_EFFECTS, settled };
   } catch (error) {
     // The current deployment cannot run it. The input stays, and whoever sends the next one is told why.
     if (error instanceof DomainError && error.code !== "unavailable") return rest(tx, session, now);
@@ -70,8 +69,7 @@ async function continueOrRest(
   }
 }
 
-async function rest(tx: Tx, session: StoredSession, now: number): Promise<StreamEffects> {
+async function rest(tx: Tx, session: StoredSession, now: number): Promise<void> {
   await markIdle(tx, session, now);
   await restStreams(tx, session.environmentId, session.id);
-  return NO_STREAM_EFFECTS;
 }

@@ -4,7 +4,7 @@ import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
-import { NOTHING_SETTLED, type Settled } from "../executions/settle-changes.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { RunQuota } from "../quotas/run-quota.ts";
 import type { NewRun } from "../runs/new-run.ts";
 import { resolveStart } from "../runs/resolve-start.ts";
@@ -42,10 +42,10 @@ export async function startTurn(
   context: TurnContext,
   session: StoredSession,
   now: number,
-): Promise<Settled> {
+): Promise<void> {
   const run = await insertTurn(tx, context, session, now);
   await markTurn(tx, session, { runId: run.id, turn: session.turn + 1 }, now);
-  return { ...NOTHING_SETTLED, readyGroupIds: [run.workerGroupId] };
+  tx.wake(wakeKeys.work(run.workerGroupId));
 }
 
 async function insertTurn(

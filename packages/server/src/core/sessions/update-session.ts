@@ -1,4 +1,4 @@
-import type { UpdateSession } from "@keelson/contract";
+import type { UpdateSession, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { expiryOf, metadataText } from "./create-session.ts";
@@ -12,8 +12,8 @@ import { updateSessionFields } from "./session-writes.ts";
  */
 export async function updateSession(
   tx: Tx,
-  environmentId: string,
-  sessionId: string,
+  environmentId: Uuid<"env">,
+  sessionId: Uuid<"sess">,
   changes: UpdateSession,
   now: number,
 ): Promise<void> {

@@ -1,10 +1,12 @@
-import type { Tx } from "../../db/queryable.ts";
-import { NOTHING_SETTLED } from "../executions/settle-changes.ts";
+import type { Uuid } from "@keelson/contract";
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { Wakes } from "../feeds/wakes.ts";
 import type { Answer } from "../idempotency/with-idempotency.ts";
 import { keyIdOf, withKeys, type ManyKeys } from "../idempotency/with-keys.ts";
-import { afterInput } from "./after-input.ts";
+import { tellInputWaits } from "./tell-input-waits.ts";
+import { appendRecords } from "./append-records.ts";
 import type { Append, Appended } from "./stream.ts";
-import { joinEffects, type StreamEffects } from "./stream-effects.ts";
 import { insertRecords } from "./stream-writes.ts";
 
 /** The idempotency key of an append. */
@@ -16,7 +18,7 @@ export type KeyedAppend = { append: Append; key: AppendKey | null };
 export type BatchResult = { kind: "appended"; appended: Appended } | { kind: "keyed" } | { kind: "left" };
 
 /** Where a keyed append's records stand: a repeat is answered from the records themselves, which never change. */
-export type StoredAppend = { stream_id: string; first_sequence: number };
+export type StoredAppend = { stream_id: Uuid<"strm">; first_sequence: number };
 
 export const answerOf = ({ streamId, firstSequence }: Appended): Answer => ({
   status: 201,
@@ -37,11 +39,7 @@ export function keyOfAppend({ append, key }: KeyedAppend): { id: string; wanted:
  * Appends of many callers in one transaction: keys first, then all records in one statement, then the keys' answers and
  * whatever waits for the input. Of equal keys in a batch the first leads.
  */
-export function appendBatch(
-  tx: Tx,
-  batch: readonly KeyedAppend[],
-  now: number,
-): Promise<{ results: BatchResult[]; effects: StreamEffects }> {
+export function appendBatch(tx: Tx, batch: readonly KeyedAppend[], now: number): Promise<BatchResult[]> {
   const ids = new Map<KeyedAppend, string>();
   const leaders = new Map<string, { item: KeyedAppend; wanted: ManyKeys[number] }>();
   for (const item of batch) {
@@ -57,23 +55,23 @@ export function appendBatch(
       return id === undefined || (leaders.get(id)?.item === item && taken.has(id));
     };
     const items = batch.filter(goes);
-    const inserted = await insertRecords(
+    const inserted = await appendRecords(
       tx,
       items.map(({ append }) => append),
-      false,
+      "caller",
     );
     const placed = items.flatMap((item, index) => {
       const appended = inserted[index] ?? null;
       return appended === null ? [] : [{ item, appended }];
     });
-    const effects = await followUp(tx, placed, now);
+    await followUp(tx, placed, now);
     const answers = placed.flatMap(({ item, appended }): [string, Answer][] => {
       const id = ids.get(item);
       return id === undefined ? [] : [[id, answerOf(appended)]];
     });
     const byItem = new Map(placed.map(({ item, appended }) => [item, appended]));
     const results = batch.map((item) => resultOf(goes(item), byItem.get(item) ?? null));
-    return { result: { results, effects }, answers: new Map(answers) };
+    return { result: results, answers: new Map(answers) };
   });
 }
 
@@ -86,16 +84,41 @@ async function followUp(
   tx: Tx,
   placed: readonly { item: KeyedAppend; appended: Appended }[],
   now: number,
-): Promise<StreamEffects> {
-  const streamIds = new Set(placed.map(({ appended }) => appended.streamId));
+): Promise<void> {
   const inputs = Map.groupBy(
     placed.filter(({ item }) => item.append.direction === "input"),
     ({ item }) => item.append.environmentId,
   );
-  const effects: StreamEffects[] = [{ streamIds: [...streamIds], settled: NOTHING_SETTLED }];
   for (const [environmentId, appends] of [...inputs].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const ids = [...new Set(appends.map(({ appended }) => appended.streamId))];
-    effects.push({ streamIds: [], settled: await afterInput(tx, environmentId, ids, now) });
+    await tellInputWaits(tx, environmentId, ids, now);
   }
-  return joinEffects(effects);
+}
+
+/** Outputs without keys, in one statement: what it leaves is done under the session's lock. */
+export async function appendOutputs(
+  { db, wakes }: { db: Queryable; wakes: Wakes },
+  batch: readonly KeyedAppend[],
+): Promise<BatchResult[]> {
+  const inserted = await insertRecords(
+    db,
+    batch.map(({ append }) => append),
+    false,
+  );
+  for (const [streamId, upTo] of lastSequences(batch, inserted)) wakes.wake(wakeKeys.stream(streamId), upTo);
+  return inserted.map((appended) => (appended === null ? { kind: "left" } : { kind: "appended", appended }));
+}
+
+/** Where each stream ends after these appends. */
+function lastSequences(
+  batch: readonly KeyedAppend[],
+  inserted: readonly (Appended | null)[],
+): Map<Uuid<"strm">, number> {
+  const last = new Map<Uuid<"strm">, number>();
+  for (const [at, appended] of inserted.entries()) {
+    if (appended === null) continue;
+    const sequence = appended.firstSequence + (batch[at]?.append.records.length ?? 0) - 1;
+    last.set(appended.streamId, Math.max(last.get(appended.streamId) ?? 0, sequence));
+  }
+  return last;
 }

@@ -1,15 +1,20 @@
 import type { Tx } from "../../db/queryable.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Append, Appended } from "./stream.ts";
 import { insertRecords } from "./stream-writes.ts";
 
 /**
  * Appends to streams that have been made (`ensureStreams`, before live runs are locked), in one statement for all of them.
  * A result is null where the stream is missing, has the other direction or does not take it. What a live run writes to
- * its own session is taken whether or not that has ended. The caller wakes the streams after the commit, and calls
- * `afterInput` when they are input streams.
+ * its own session is taken whether or not that has ended. When they are input streams, the caller lets waits for their
+ * records go on.
  */
-export const appendRecords = (
+export async function appendRecords(
   tx: Tx,
   appends: readonly Append[],
   by: "live_run" | "caller" = "live_run",
-): Promise<(Appended | null)[]> => insertRecords(tx, appends, by === "live_run");
+): Promise<(Appended | null)[]> {
+  const inserted = await insertRecords(tx, appends, by === "live_run");
+  for (const appended of inserted) if (appended !== null) tx.wake(wakeKeys.stream(appended.streamId));
+  return inserted;
+}

@@ -2,9 +2,8 @@ import type { StreamDirection } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
-import { holdSessions } from "../sessions/session-reads.ts";
 import { gateOf, keyOfStream, type StreamKey } from "./stream.ts";
-import { findStreams, type StreamRow } from "./stream-reads.ts";
+import { findStreams, holdSessions, type StreamRow } from "./stream-reads.ts";
 import { insertStreams } from "./stream-writes.ts";
 
 export type WantedStream = StreamKey & { direction: StreamDirection };
@@ -31,7 +30,7 @@ export async function ensureStreams(
     const session = sessions.get(`${environmentId} ${sessionId}`);
     if (session === undefined) return [];
     const gate = gateOf({ isOpen: session.status === "open", idle: session.idle }, direction);
-    return [{ id: newUuid(), environmentId, sessionId, name, direction, gate, createdAt: now }];
+    return [{ id: newUuid<"strm">(), environmentId, sessionId, name, direction, gate, createdAt: now }];
   });
   if (made.length === 0) return streams;
   await insertStreams(tx, made);

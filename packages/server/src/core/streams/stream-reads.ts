@@ -1,12 +1,13 @@
-import type { SessionStatus, StreamDirection } from "@keelson/contract";
+import type { SessionStatus, StreamDirection, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 import type { StreamGate, StreamKey, RecordRow } from "./stream.ts";
 
 export type StreamRow = {
-  id: string;
-  environmentId: string;
-  sessionId: string;
+  id: Uuid<"strm">;
+  environmentId: Uuid<"env">;
+  sessionId: Uuid<"sess">;
   name: string;
   direction: StreamDirection;
   lastSequence: number;
@@ -19,9 +20,9 @@ export type StreamRow = {
 };
 
 const COLUMNS = rawSql(`
-  t.id, t.environment_id AS "environmentId", t.session_id AS "sessionId", t.name, t.direction, t.last_sequence AS "lastSequence",
-  t.received_sequence AS "receivedSequence", t.turn_sequence AS "turnSequence", t.kept_after AS "keptAfter",
-  t.gate, t.created_at AS "createdAt"`);
+  t.id, t.environment_id, t.session_id, t.name, t.direction, t.last_sequence,
+  t.received_sequence, t.turn_sequence, t.kept_after,
+  t.gate, t.created_at`);
 
 /** Of the wanted streams those that are there, in no order. */
 export function findStreams(db: Queryable, keys: readonly StreamKey[]): Promise<StreamRow[]> {
@@ -35,24 +36,24 @@ export function findStreams(db: Queryable, keys: readonly StreamKey[]): Promise<
 /** Newest first, after the stream `before`. */
 export function listStreams(
   db: Queryable,
-  environmentId: string,
-  sessionId: string,
+  environmentId: Uuid<"env">,
+  sessionId: Uuid<"sess">,
   before: string | null,
   limit: number,
 ): Promise<StreamRow[]> {
   return db.query<StreamRow>(sql`
     SELECT ${COLUMNS} FROM streams t
     WHERE t.environment_id = ${environmentId} AND t.session_id = ${sessionId}
-      AND (${before}::uuid IS NULL OR t.id < ${before}::uuid)
+      AND ${isBefore(sql`t.id`, before)}
     ORDER BY t.id DESC LIMIT ${limit}`);
 }
 
 export async function listSessionStreamIds(
   db: Queryable,
-  environmentId: string,
-  sessionId: string,
-): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(sql`
+  environmentId: Uuid<"env">,
+  sessionId: Uuid<"sess">,
+): Promise<Uuid<"strm">[]> {
+  const rows = await db.query<{ id: Uuid<"strm"> }>(sql`
     SELECT id FROM streams WHERE environment_id = ${environmentId} AND session_id = ${sessionId}`);
   return rows.map(({ id }) => id);
 }
@@ -60,7 +61,7 @@ export async function listSessionStreamIds(
 /** Locks streams in key order, which every transaction that locks several keeps. */
 export async function lockStreams(
   tx: Tx,
-  streams: readonly { environmentId: string; id: string }[],
+  streams: readonly { environmentId: Uuid<"env">; id: Uuid<"strm"> }[],
 ): Promise<void> {
   await tx.query(sql`
     SELECT 1 AS locked FROM streams
@@ -73,8 +74,8 @@ export async function lockStreams(
 /** Locks streams of a session in key order, which every transaction that locks several keeps. */
 export function lockSessionStreams(
   tx: Tx,
-  environmentId: string,
-  sessionId: string,
+  environmentId: Uuid<"env">,
+  sessionId: Uuid<"sess">,
   direction: StreamDirection,
 ): Promise<StreamRow[]> {
   return tx.query<StreamRow>(sql`
@@ -85,12 +86,12 @@ export function lockSessionStreams(
 }
 
 const RECORD_COLUMNS = rawSql(`
-  id, sequence, data, content_type AS "contentType", correlation_id AS "correlationId", source_kind AS "sourceKind",
-  source_id AS "sourceId", run_id AS "runId", attempt_number AS "attemptNumber", created_at AS "createdAt"`);
+  id, sequence, data, content_type, correlation_id, source_kind,
+  source_id, run_id, attempt_number, created_at`);
 
 export type RecordRange = {
-  environmentId: string;
-  streamId: string;
+  environmentId: Uuid<"env">;
+  streamId: Uuid<"strm">;
   /** Only what comes after this sequence. */
   after: number;
   /** Only the records of one exchange. */
@@ -117,7 +118,7 @@ const sizedPage = (range: RecordRange) => sql`
 
 /** Oldest first, within the range's limits. */
 export const listRecords = (db: Queryable, range: RecordRange): Promise<RecordRow[]> =>
-  db.query<RecordRow>(sizedPage(range));
+  db.query<RecordRow & { found: number }>(sizedPage(range));
 
 export type RecordPage = {
   records: RecordRow[];
@@ -131,13 +132,13 @@ export type RecordPage = {
 /** Records with the state of their session, both of one moment. Null when there is no such session. */
 export async function readRecords(
   db: Queryable,
-  sessionId: string,
+  sessionId: Uuid<"sess">,
   range: RecordRange,
 ): Promise<RecordPage | null> {
   const rows = await db.query<
     RecordRow & { sessionStatus: SessionStatus; isLive: boolean; found: number }
   >(sql`
-    SELECT s.status AS "sessionStatus", e.run_id IS NOT NULL AS "isLive", r.*
+    SELECT s.status AS session_status, e.run_id IS NOT NULL AS is_live, r.*
     FROM sessions s
     LEFT JOIN executions e ON e.environment_id = s.environment_id AND e.run_id = s.current_run_id
     LEFT JOIN LATERAL (${sizedPage(range)}) r ON true
@@ -152,4 +153,36 @@ export async function readRecords(
     sessionStatus: first.sessionStatus,
     isOver: first.sessionStatus !== "open" && !first.isLive,
   };
+}
+
+export async function countStreams(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  sessionId: Uuid<"sess">,
+): Promise<number> {
+  const [row] = await db.query<{ count: number }>(sql`
+    SELECT count(*) AS count FROM streams WHERE environment_id = ${environmentId} AND session_id = ${sessionId}`);
+  return row?.count ?? 0;
+}
+
+/** What the gate of a new stream is made from. */
+export type SessionState = {
+  environmentId: Uuid<"env">;
+  id: Uuid<"sess">;
+  status: SessionStatus;
+  idle: boolean;
+};
+
+/** Holds sessions in their state until the end of the transaction, in key order. */
+export function holdSessions(
+  tx: Tx,
+  keys: readonly { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> }[],
+): Promise<SessionState[]> {
+  return tx.query<SessionState>(sql`
+    SELECT s.environment_id, s.id, s.status, s.idle
+    FROM sessions s
+    JOIN (SELECT DISTINCT * FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.sessionId)}::uuid[])
+      AS u (environment_id, id)) k ON k.environment_id = s.environment_id AND k.id = s.id
+    ORDER BY s.environment_id, s.id
+    FOR SHARE OF s`);
 }

@@ -1,4 +1,4 @@
-import type { StreamDirection } from "@keelson/contract";
+import type { StreamDirection, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { binaryTextArray } from "../../db/binary-text-array.ts";
 import { sql, type Sql } from "../../db/sql.ts";
@@ -13,7 +13,7 @@ import {
 } from "./stream.ts";
 
 export type NewStream = StreamKey & {
-  id: string;
+  id: Uuid<"strm">;
   direction: StreamDirection;
   gate: StreamGate;
   createdAt: number;
@@ -119,7 +119,7 @@ export async function insertRecords(
   if (appends.length === 0) return [];
   const { groups, placed } = placeAppends(appends);
   const of = <T>(pick: (append: Append) => T): T[] => groups.map(({ append }) => pick(append));
-  const rows = await db.query<{ n: number; streamId: string; before: number }>(sql`
+  const rows = await db.query<{ n: number; streamId: Uuid<"strm">; before: number }>(sql`
     WITH wanted AS (
       SELECT * FROM unnest(
         ${groups.map((_, index) => index + 1)}::integer[], ${of((append) => append.environmentId)}::uuid[],
@@ -150,7 +150,7 @@ export async function insertRecords(
         source_id, run_id, attempt_number, to_timestamp(created_at / 1000)
       FROM (${recordsOf(groups.flatMap(({ spans }) => spans))}) r
     )
-    SELECT n, id AS "streamId", before FROM advanced`);
+    SELECT n, id AS stream_id, before FROM advanced`);
   const begun = new Map(rows.map((row) => [row.n, row]));
   return placed.map(({ group, offset }) => {
     const row = begun.get(group + 1);
@@ -159,7 +159,11 @@ export async function insertRecords(
 }
 
 /** What a new turn of the session is told from: the input that came after this moment is not yet any turn's. */
-export async function markTurnBegun(tx: Tx, environmentId: string, sessionId: string): Promise<void> {
+export async function markTurnBegun(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  sessionId: Uuid<"sess">,
+): Promise<void> {
   await tx.query(sql`
     UPDATE streams SET turn_sequence = last_sequence, gate = 'open'
     WHERE environment_id = ${environmentId} AND session_id = ${sessionId} AND direction = 'input'`);
@@ -168,10 +172,10 @@ export async function markTurnBegun(tx: Tx, environmentId: string, sessionId: st
 /** @returns the ids of the streams. They are locked in key order first, as everywhere. */
 export async function setGates(
   tx: Tx,
-  environmentId: string,
-  sessionIds: readonly string[],
+  environmentId: Uuid<"env">,
+  sessionIds: readonly Uuid<"sess">[],
   gate: StreamGate,
-): Promise<{ streamId: string; sessionId: string; direction: StreamDirection }[]> {
+): Promise<{ streamId: Uuid<"strm">; sessionId: Uuid<"sess">; direction: StreamDirection }[]> {
   return tx.query(sql`
     WITH locked AS (
       SELECT environment_id, id FROM streams
@@ -181,5 +185,5 @@ export async function setGates(
       FOR NO KEY UPDATE
     )
     UPDATE streams t SET gate = ${gate} FROM locked l WHERE t.environment_id = l.environment_id AND t.id = l.id
-    RETURNING t.id AS "streamId", t.session_id AS "sessionId", t.direction`);
+    RETURNING t.id AS stream_id, t.session_id, t.direction`);
 }

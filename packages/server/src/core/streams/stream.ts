@@ -1,4 +1,4 @@
-import type { RecordSourceKind, StreamDirection } from "@keelson/contract";
+import type { RecordSourceKind, StreamDirection, Uuid } from "@keelson/contract";
 
 /**
  * A stream is a named list of records of a session, in one direction for life, numbered from 1 without gaps. It is made
@@ -12,11 +12,11 @@ import type { RecordSourceKind, StreamDirection } from "@keelson/contract";
 export const STREAM_GATES = ["open", "idle", "ended"] as const;
 export type StreamGate = (typeof STREAM_GATES)[number];
 
-export type StreamKey = { environmentId: string; sessionId: string; name: string };
+export type StreamKey = { environmentId: Uuid<"env">; sessionId: Uuid<"sess">; name: string };
 
 /** A record to be appended. `data` is JSON text and is kept as it is. */
 export type NewRecord = {
-  id: string;
+  id: Uuid<"rec">;
   data: string;
   contentType: string | null;
   correlationId: string | null;
@@ -26,7 +26,7 @@ export type NewRecord = {
 export type RecordSource = {
   kind: RecordSourceKind;
   id: string | null;
-  runId: string | null;
+  runId: Uuid<"run"> | null;
   attemptNumber: number | null;
 };
 
@@ -39,7 +39,7 @@ export type Append = StreamKey & {
 };
 
 /** Where the records of an append stand: the first one's sequence, and the others after it. */
-export type Appended = { streamId: string; firstSequence: number };
+export type Appended = { streamId: Uuid<"strm">; firstSequence: number };
 
 /** What the session's state means for appends to a stream of it. */
 export function gateOf(session: { isOpen: boolean; idle: boolean }, direction: StreamDirection): StreamGate {
@@ -52,14 +52,14 @@ export const keyOfStream = ({ environmentId, sessionId, name }: StreamKey): stri
 
 /** A record as it is stored. `data` is JSON text; the time is milliseconds. */
 export type RecordRow = {
-  id: string;
+  id: Uuid<"rec">;
   sequence: number;
   data: string;
   contentType: string | null;
   correlationId: string | null;
   sourceKind: RecordSourceKind;
   sourceId: string | null;
-  runId: string | null;
+  runId: Uuid<"run"> | null;
   attemptNumber: number | null;
   createdAt: number;
 };

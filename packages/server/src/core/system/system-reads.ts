@@ -15,8 +15,8 @@ export type DatabaseFacts = {
 export async function findDatabaseFacts(db: Queryable): Promise<DatabaseFacts> {
   const [row] = await db.query<DatabaseFacts>(sql`
     SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
-      current_setting('full_page_writes') AS "fullPageWrites", current_setting('synchronous_commit') AS "synchronousCommit",
-      current_setting('max_connections')::integer AS "maxConnections", pg_database_size(current_database()) AS "sizeBytes"`);
+      current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS synchronous_commit,
+      current_setting('max_connections')::integer AS max_connections, pg_database_size(current_database()) AS size_bytes`);
   if (row === undefined) throw new Error("PostgreSQL did not tell its settings.");
   return row;
 }
@@ -26,7 +26,7 @@ export type TableSize = { name: string; rows: number; sizeBytes: number };
 /** Tables with their indexes, the largest first. Rows are PostgreSQL's estimate. */
 export function listTableSizes(db: Queryable): Promise<TableSize[]> {
   return db.query<TableSize>(sql`
-    SELECT c.relname AS name, greatest(coalesce(s.n_live_tup, 0), 0) AS rows, pg_total_relation_size(c.oid) AS "sizeBytes"
+    SELECT c.relname AS name, greatest(coalesce(s.n_live_tup, 0), 0) AS rows, pg_total_relation_size(c.oid) AS size_bytes
     FROM pg_class c LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
     ORDER BY 3 DESC, 1`);
@@ -42,12 +42,12 @@ export type BlobSizes = {
 /** Bundles are stored once for all environments, what workspaces hold once for each. */
 export async function findBlobSizes(db: Queryable): Promise<BlobSizes> {
   const [row] = await db.query<BlobSizes>(sql`
-    SELECT count(*) AS bundles, coalesce(sum(size_bytes), 0)::bigint AS "bundleBytes",
-      (SELECT count(*) FROM blobs) AS pieces, (SELECT coalesce(sum(size_bytes), 0)::bigint FROM blobs) AS "pieceBytes"
+    SELECT count(*) AS bundles, coalesce(sum(size_bytes), 0)::bigint AS bundle_bytes,
+      (SELECT count(*) FROM blobs) AS pieces, (SELECT coalesce(sum(size_bytes), 0)::bigint FROM blobs) AS piece_bytes
     FROM (SELECT DISTINCT digest, size_bytes FROM bundles) b`);
   if (row === undefined) throw new Error("PostgreSQL did not sum up the blobs.");
   return row;
 }
 
 export const listMigrations = (db: Queryable): Promise<{ name: string; appliedAt: number }[]> =>
-  db.query(sql`SELECT name, applied_at AS "appliedAt" FROM keelson_migrations ORDER BY number`);
+  db.query(sql`SELECT name, applied_at FROM keelson_migrations ORDER BY number`);

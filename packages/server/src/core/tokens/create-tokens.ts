@@ -1,4 +1,4 @@
-import { LIMITS, parseDuration } from "@keelson/contract";
+import { LIMITS, parseDuration, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import { credentialDigest } from "../credentials/digest.ts";
@@ -10,7 +10,12 @@ import { insertTokens, type TokenInsert } from "./token-writes.ts";
 export type NewToken = Omit<TokenInsert, "publicDigest" | "callbackDigest">;
 
 /** Whose token it is. `runId`: the run that creates it. */
-export type TokenOwner = { environmentId: string; projectId: string; id: string; runId: string | null };
+export type TokenOwner = {
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
+  id: Uuid<"tok">;
+  runId: Uuid<"run"> | null;
+};
 
 const DEFAULT_TIMEOUT_MS = 24 * 3_600_000;
 const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;

@@ -1,10 +1,11 @@
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
+import { FIRST_UUID } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
 import { findCallbackEnvironment } from "./token-reads.ts";
 
 /** No token has it. */
-const NO_TOKEN = "00000000-0000-0000-0000-000000000000";
+const NO_TOKEN: Uuid<"tok"> = FIRST_UUID;
 
 /**
  * The token that a provider names by id and secret; null when they do not belong together. A malformed id, an absent one
@@ -14,7 +15,7 @@ export async function findCallbackToken(
   db: Queryable,
   id: string,
   secret: string,
-): Promise<{ environmentId: string; tokenId: string } | null> {
+): Promise<{ environmentId: Uuid<"env">; tokenId: Uuid<"tok"> } | null> {
   const tokenId = decodeId("tok", id) ?? NO_TOKEN;
   const environmentId = await findCallbackEnvironment(db, tokenId, credentialDigest(secret));
   return environmentId === null ? null : { environmentId, tokenId };

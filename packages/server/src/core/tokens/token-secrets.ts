@@ -1,4 +1,4 @@
-import { encodeId } from "@keelson/contract";
+import { encodeId, type Uuid } from "@keelson/contract";
 import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
 
 /**
@@ -7,11 +7,11 @@ import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
  */
 export type TokenSecrets = { publicAccessToken: string; callbackSecret: string };
 
-export const deriveTokenSecrets = (masterKey: MasterKey, tokenId: string): TokenSecrets => ({
+export const deriveTokenSecrets = (masterKey: MasterKey, tokenId: Uuid<"tok">): TokenSecrets => ({
   publicAccessToken: deriveCredential(masterKey, "tkn", "completion", tokenId),
   callbackSecret: deriveCredential(masterKey, "tkn", "callback", tokenId),
 });
 
 /** Where a provider completes the token. `publicUrl` is where callers reach the server. */
-export const callbackUrl = (publicUrl: string, tokenId: string, callbackSecret: string): string =>
+export const callbackUrl = (publicUrl: string, tokenId: Uuid<"tok">, callbackSecret: string): string =>
   `${publicUrl.replace(/\/+$/, "")}/api/v1/tokens/${encodeId("tok", tokenId)}/callback/${callbackSecret}`;

@@ -1,27 +1,37 @@
+import type { Uuid } from "@keelson/contract";
 import { arrayLiteral } from "../../db/array-literal.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { Completer } from "./token.ts";
-import { TOKEN_COLUMNS, type TokenRow } from "./token-reads.ts";
+import { TOKEN_COLUMNS, type TokenKey, type TokenRow } from "./token-reads.ts";
 
 export type TokenInsert = {
-  environmentId: string;
-  projectId: string;
-  id: string;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
+  id: Uuid<"tok">;
   timeoutAt: number;
   /** JSON text. */
   metadata: string | null;
   tags: readonly string[];
-  runId: string | null;
+  runId: Uuid<"run"> | null;
   publicDigest: Buffer;
   callbackDigest: Buffer;
   createdAt: number;
 };
 
+/** Each tag of each token, in the order of lists. */
+const AND_TAGS = sql`RETURNING environment_id, id, tags
+    )
+    INSERT INTO token_tags (environment_id, tag, token_id)
+    SELECT environment_id, unnest(tags), id FROM inserted ON CONFLICT DO NOTHING`;
+
 /** Inserts pending tokens. */
 export async function insertTokens(tx: Tx, tokens: readonly TokenInsert[]): Promise<void> {
   const column = <T>(pick: (token: TokenInsert) => T): T[] => tokens.map(pick);
+  const isTagged = tokens.some(({ tags }) => tags.length > 0);
   await tx.query(sql`
+    ${isTagged ? sql`WITH inserted AS (` : sql``}
     INSERT INTO tokens (environment_id, id, project_id, status, timeout_at, metadata, tags, run_id, public_digest, callback_digest,
       created_at, updated_at)
     SELECT environment_id, id, project_id, 'pending', to_timestamp(timeout_at / 1000), metadata, tags::text[], run_id, public_digest,
@@ -33,49 +43,55 @@ export async function insertTokens(tx: Tx, tokens: readonly TokenInsert[]): Prom
       ${column(({ tags }) => (tags.length === 0 ? null : arrayLiteral(tags)))}::text[],
       ${column((token) => token.runId)}::uuid[], ${column((token) => token.publicDigest)}::bytea[],
       ${column((token) => token.callbackDigest)}::bytea[], ${column((token) => token.createdAt)}::float8[]
-    ) AS i (environment_id, id, project_id, timeout_at, metadata, tags, run_id, public_digest, callback_digest, created_at)`);
+    ) AS i (environment_id, id, project_id, timeout_at, metadata, tags, run_id, public_digest, callback_digest, created_at)
+    ${isTagged ? AND_TAGS : sql``}`);
 }
 
 export type Completion = {
-  environmentId: string;
-  tokenId: string;
-  /** JSON text. */
-  data: string;
-  /** SHA-256 of its canonical form. */
-  dataDigest: Buffer;
+  environmentId: Uuid<"env">;
+  tokenId: Uuid<"tok">;
+  /** JSON text, and the SHA-256 of its canonical form. */
+  data: { text: string; digest: Buffer };
   by: Completer;
-  now: number;
 };
 
 /**
- * Completes a token that is pending and in time; null when it is not. Of any number of callers at any number of servers
- * one finds it pending: the others wait for its row and look at the state again, which is what PostgreSQL does with the
- * condition of an UPDATE under read committed.
+ * Completes those tokens that are pending and in time. Of any number of callers at any number of servers one finds a token
+ * pending: the others wait for its row and look at the state again, which is what PostgreSQL does with the condition of a
+ * locking read under read committed. The rows are locked in the order that every transaction keeps.
+ *
+ * @param completions each of another token.
  */
-export async function markCompleted(
-  tx: Tx,
-  { environmentId, tokenId, data, dataDigest, by, now }: Completion,
-): Promise<TokenRow | null> {
-  const [row] = await tx.query<TokenRow>(sql`
-    UPDATE tokens t SET status = 'completed', data = ${data}, data_digest = ${dataDigest}, completed_by_kind = ${by.kind},
-      completed_by_id = ${by.id}, completed_at = to_timestamp(${now}::float8 / 1000), updated_at = to_timestamp(${now}::float8 / 1000)
-    WHERE t.environment_id = ${environmentId} AND t.id = ${tokenId} AND t.status = 'pending'
-      AND t.timeout_at > to_timestamp(${now}::float8 / 1000)
+export const markCompleted = (tx: Tx, completions: readonly Completion[], now: number): Promise<TokenRow[]> =>
+  tx.query<TokenRow>(sql`
+    WITH pending AS (
+      SELECT p.environment_id, p.id, c.data, c.data_digest, c.by_kind, c.by_id
+      FROM unnest(
+        ${completions.map(({ environmentId }) => environmentId)}::uuid[], ${completions.map(({ tokenId }) => tokenId)}::uuid[],
+        ${completions.map(({ data }) => data.text)}::text[], ${completions.map(({ data }) => data.digest)}::bytea[],
+        ${completions.map(({ by }) => by.kind)}::text[], ${completions.map(({ by }) => by.id)}::uuid[]
+      ) AS c (environment_id, id, data, data_digest, by_kind, by_id)
+      JOIN tokens p ON p.environment_id = c.environment_id AND p.id = c.id
+      WHERE p.status = 'pending' AND p.timeout_at > ${timestamp(now)}
+      ORDER BY p.environment_id, p.id
+      FOR NO KEY UPDATE OF p
+    )
+    UPDATE tokens t SET status = 'completed', data = p.data, data_digest = p.data_digest, completed_by_kind = p.by_kind,
+      completed_by_id = p.by_id, completed_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
+    FROM pending p WHERE t.environment_id = p.environment_id AND t.id = p.id
     RETURNING ${TOKEN_COLUMNS}`);
-  return row ?? null;
-}
 
 /** Cancels a token that is pending and in time; null when it is not. */
 export async function markCancelled(
   tx: Tx,
-  environmentId: string,
-  tokenId: string,
+  environmentId: Uuid<"env">,
+  tokenId: Uuid<"tok">,
   now: number,
 ): Promise<TokenRow | null> {
   const [row] = await tx.query<TokenRow>(sql`
-    UPDATE tokens t SET status = 'cancelled', updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE tokens t SET status = 'cancelled', updated_at = ${timestamp(now)}
     WHERE t.environment_id = ${environmentId} AND t.id = ${tokenId} AND t.status = 'pending'
-      AND t.timeout_at > to_timestamp(${now}::float8 / 1000)
+      AND t.timeout_at > ${timestamp(now)}
     RETURNING ${TOKEN_COLUMNS}`);
   return row ?? null;
 }
@@ -83,32 +99,22 @@ export async function markCancelled(
 /** Expires one pending token whose time has run out. @returns whether it was this call. */
 export async function markExpired(
   tx: Tx,
-  environmentId: string,
-  tokenId: string,
+  environmentId: Uuid<"env">,
+  tokenId: Uuid<"tok">,
   now: number,
 ): Promise<boolean> {
   const rows = await tx.query(sql`
-    UPDATE tokens SET status = 'expired', updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE tokens SET status = 'expired', updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${tokenId} AND status = 'pending'
-      AND timeout_at <= to_timestamp(${now}::float8 / 1000)
+      AND timeout_at <= ${timestamp(now)}
     RETURNING 1 AS expired`);
   return rows.length === 1;
 }
 
-/** Expires pending tokens whose time has run out, oldest first. Rows in other hands are being settled, or left for later. */
-export function markOverdueExpired(
-  tx: Tx,
-  now: number,
-  limit: number,
-): Promise<{ environmentId: string; id: string }[]> {
-  return tx.query(sql`
-    UPDATE tokens t SET status = 'expired', updated_at = to_timestamp(${now}::float8 / 1000)
-    FROM (
-      SELECT environment_id, id FROM tokens
-      WHERE status = 'pending' AND timeout_at <= to_timestamp(${now}::float8 / 1000)
-      ORDER BY timeout_at LIMIT ${limit}
-      FOR UPDATE SKIP LOCKED
-    ) overdue
-    WHERE t.environment_id = overdue.environment_id AND t.id = overdue.id
-    RETURNING t.environment_id AS "environmentId", t.id`);
+/** Of locked tokens that are pending. */
+export async function markLockedExpired(tx: Tx, tokens: readonly TokenKey[], now: number): Promise<void> {
+  await tx.query(sql`
+    UPDATE tokens t SET status = 'expired', updated_at = ${timestamp(now)}
+    FROM unnest(${tokens.map((token) => token.environmentId)}::uuid[], ${tokens.map((token) => token.id)}::uuid[]) AS k (environment_id, id)
+    WHERE t.environment_id = k.environment_id AND t.id = k.id`);
 }

@@ -49,13 +49,13 @@ export function decideCompletion(token: TokenFacts, isSame: boolean, now: number
       return {
         kind: "refuse",
         code: "token_cancelled",
-        message: "The token was cancelled, and nobody waits for it any more. Ask for a new one.",
+        message: "The token was cancelled, and no run waits for it. Ask for a new one.",
       };
     case "expired":
       return {
         kind: "refuse",
         code: "token_expired",
-        message: "The token's time has run out. Ask for a new one, with a longer timeout if need be.",
+        message: "The token's time has run out. Ask for a new token, with a longer timeout if needed.",
       };
   }
 }

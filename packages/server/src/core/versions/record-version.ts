@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { needBlobs, releaseBlobs } from "../blobs/need-blobs.ts";
 import { findVersion, type VersionRow } from "./version-reads.ts";
@@ -11,7 +12,9 @@ import { deleteVersions, insertVersion, type VersionInsert } from "./version-wri
  */
 export async function recordVersion(tx: Tx, version: VersionInsert): Promise<VersionRow> {
   const { environmentId, workspaceId, tree } = version;
-  await needBlobs(tx, environmentId, workspaceId, [tree.manifestDigest, ...tree.blobs]);
+  // A machine has all that it commits. A change by the server leaves the other files as they are, lost ones too.
+  const checksKnown = version.cause.kind !== "write";
+  await needBlobs(tx, environmentId, workspaceId, [tree.manifestDigest, ...tree.blobs], checksKnown);
   await insertVersion(tx, version);
   const recorded = await findVersion(tx, environmentId, version.id);
   if (recorded === null) throw new Error("A version is not there after its insert.");
@@ -21,8 +24,8 @@ export async function recordVersion(tx: Tx, version: VersionInsert): Promise<Ver
 /** The workspace is deleted: its versions go, and what they needed when nothing else does. */
 export async function dropVersions(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   now: number,
 ): Promise<void> {
   await releaseBlobs(tx, environmentId, workspaceId, now);

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import { encodeManifest, type Tree } from "@keelson/workspace-tree";
 import { blobSink, type BlobContext } from "../blobs/store-blob.ts";
 import type { StoredTree } from "./version.ts";
@@ -5,7 +6,7 @@ import type { StoredTree } from "./version.ts";
 /** Stores the manifest of a tree whose pieces are stored. */
 export async function storeTree(
   context: BlobContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   tree: Tree,
 ): Promise<StoredTree> {
   const manifest = await encodeManifest(tree);

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import { decodeManifest, TreeError, type Tree } from "@keelson/workspace-tree";
 import { blobSource, type BlobContext } from "../blobs/store-blob.ts";
 
@@ -13,7 +14,7 @@ export type TreeCache = {
    *
    * @throws TreeError `missing_blob`, `damaged`.
    */
-  load(environmentId: string, manifestDigest: string): Promise<LoadedTree>;
+  load(environmentId: Uuid<"env">, manifestDigest: string): Promise<LoadedTree>;
 };
 
 /** An entry takes about 400 bytes. */
@@ -37,7 +38,7 @@ export function createTreeCache(context: BlobContext): TreeCache {
     }
   };
 
-  const read = async (key: string, environmentId: string, digest: string): Promise<LoadedTree> => {
+  const read = async (key: string, environmentId: Uuid<"env">, digest: string): Promise<LoadedTree> => {
     try {
       const bytes = await blobSource(context, environmentId).get(digest);
       if (bytes === null)

@@ -1,33 +1,35 @@
-import type { VersionCauseKind } from "@keelson/contract";
+import type { VersionCauseKind, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
 
 /** Times are milliseconds. */
 export type VersionRow = {
-  environmentId: string;
-  id: string;
-  workspaceId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"wsv">;
+  workspaceId: Uuid<"ws">;
   number: number;
-  parentVersionId: string | null;
+  parentVersionId: Uuid<"wsv"> | null;
   causeKind: VersionCauseKind;
   causeId: string | null;
   digest: Buffer;
   manifestDigest: Buffer;
   fileCount: number;
   sizeBytes: number;
+  /** JSON of `VersionNotes`; null when it has everything as it was. */
+  notes: string | null;
   createdAt: number;
 };
 
 const COLUMNS = rawSql(`
-  environment_id AS "environmentId", id, workspace_id AS "workspaceId", number, parent_version_id AS "parentVersionId",
-  cause_kind AS "causeKind", cause_id AS "causeId", digest, manifest_digest AS "manifestDigest", file_count AS "fileCount",
-  size_bytes AS "sizeBytes", created_at AS "createdAt"`);
+  environment_id, id, workspace_id, number, parent_version_id,
+  cause_kind, cause_id, digest, manifest_digest, file_count,
+  size_bytes, notes, created_at`);
 
 /** A version of any workspace of the environment. */
 export async function findVersion(
   db: Queryable,
-  environmentId: string,
-  versionId: string,
+  environmentId: Uuid<"env">,
+  versionId: Uuid<"wsv">,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
     SELECT ${COLUMNS} FROM workspace_versions WHERE environment_id = ${environmentId} AND id = ${versionId}`);
@@ -37,8 +39,8 @@ export async function findVersion(
 /** The current version of a workspace that has not been deleted. */
 export async function findCurrentVersion(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
     SELECT ${COLUMNS} FROM workspace_versions
@@ -51,8 +53,8 @@ export async function findCurrentVersion(
 /** As `findVersion`, and it cannot go before this transaction ends. */
 export async function holdVersion(
   db: Queryable,
-  environmentId: string,
-  versionId: string,
+  environmentId: Uuid<"env">,
+  versionId: Uuid<"wsv">,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
     SELECT ${COLUMNS} FROM workspace_versions WHERE environment_id = ${environmentId} AND id = ${versionId} FOR KEY SHARE`);
@@ -61,8 +63,8 @@ export async function holdVersion(
 
 export async function findCommit(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   commitId: string,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
@@ -74,19 +76,19 @@ export async function findCommit(
 /** Newest first, after the version `before`. */
 export function listVersions(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   before: string | null,
   limit: number,
 ): Promise<VersionRow[]> {
+  const isOnLaterPage = (last: string): Sql => sql` AND number < coalesce((
+      SELECT b.number FROM workspace_versions b
+      WHERE b.environment_id = ${environmentId} AND b.workspace_id = ${workspaceId} AND b.id = ${last}), (
+      -- It was dropped since: ids sort nearly as numbers do.
+      SELECT min(c.number) FROM workspace_versions c
+      WHERE c.environment_id = ${environmentId} AND c.workspace_id = ${workspaceId} AND c.id > ${last}))`;
   return db.query<VersionRow>(sql`
     SELECT ${COLUMNS} FROM workspace_versions
-    WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}
-      AND (${before}::uuid IS NULL OR number < coalesce((
-        SELECT b.number FROM workspace_versions b
-        WHERE b.environment_id = ${environmentId} AND b.workspace_id = ${workspaceId} AND b.id = ${before}::uuid), (
-        -- It was dropped since: ids sort nearly as numbers do.
-        SELECT min(c.number) FROM workspace_versions c
-        WHERE c.environment_id = ${environmentId} AND c.workspace_id = ${workspaceId} AND c.id > ${before}::uuid)))
+    WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}${before === null ? sql`` : isOnLaterPage(before)}
     ORDER BY number DESC LIMIT ${limit}`);
 }

@@ -1,16 +1,19 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
-import type { StoredTree, VersionCause } from "./version.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import type { StoredTree, VersionCause, VersionNotes } from "./version.ts";
 
 export type VersionInsert = {
-  environmentId: string;
-  id: string;
-  workspaceId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"wsv">;
+  workspaceId: Uuid<"ws">;
   number: number;
-  parentVersionId: string | null;
+  parentVersionId: Uuid<"wsv"> | null;
   cause: VersionCause;
   commitId: string | null;
   tree: StoredTree;
+  notes: VersionNotes | null;
   createdAt: number;
 };
 
@@ -18,14 +21,18 @@ export async function insertVersion(tx: Tx, row: VersionInsert): Promise<void> {
   const { tree, cause } = row;
   await tx.query(sql`
     INSERT INTO workspace_versions (environment_id, id, workspace_id, number, parent_version_id, cause_kind, cause_id, commit_id,
-      digest, manifest_digest, file_count, size_bytes, created_at)
+      digest, manifest_digest, file_count, size_bytes, notes, created_at)
     VALUES (${row.environmentId}, ${row.id}, ${row.workspaceId}, ${row.number}, ${row.parentVersionId}, ${cause.kind},
       ${cause.id}, ${row.commitId}, ${Buffer.from(tree.digest, "hex")}, ${Buffer.from(tree.manifestDigest, "hex")},
-      ${tree.fileCount}, ${tree.sizeBytes}, to_timestamp(${row.createdAt}::float8 / 1000))`);
+      ${tree.fileCount}, ${tree.sizeBytes}, ${row.notes === null ? null : JSON.stringify(row.notes)}, ${timestamp(row.createdAt)})`);
 }
 
 /** The workspace is deleted. */
-export async function deleteVersions(tx: Tx, environmentId: string, workspaceId: string): Promise<void> {
+export async function deleteVersions(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
+): Promise<void> {
   await tx.query(sql`
     DELETE FROM workspace_versions WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}`);
 }

@@ -1,4 +1,4 @@
-import type { VersionCauseKind } from "@keelson/contract";
+import type { CommitWorkspace, VersionCauseKind } from "@keelson/contract";
 
 /**
  * A version is the files of a workspace at one moment. It is there or it is not: what it needs is stored first, then one
@@ -6,6 +6,9 @@ import type { VersionCauseKind } from "@keelson/contract";
  * is old and nothing refers to it.
  */
 export type VersionCause = { kind: VersionCauseKind; id: string | null };
+
+/** What of a folder its version has under another name, or not at all: as the wire has it, the first of each. */
+export type VersionNotes = Required<NonNullable<CommitWorkspace["notes"]>>;
 
 /** A tree that is stored. */
 export type StoredTree = {

@@ -1,11 +1,13 @@
-import type { WaitStatus } from "@keelson/contract";
+import type { WaitStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { applyDecision, changeOf, liveRun, type ExecutionKey } from "../executions/execution.ts";
 import { lockExecutions } from "../executions/execution-reads.ts";
-import { NOTHING_SETTLED, settleChanges, type Settled } from "../executions/settle-changes.ts";
+import { settleChanges } from "../executions/settle-changes.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { decideWaitSettled } from "../runs/run.ts";
+import type { ItemContext } from "../loop-failures/failed-items.ts";
+import { processInBatches } from "../loop-failures/process-items.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
-import { lockStreams } from "../streams/stream-reads.ts";
 import { decideDue } from "./wait.ts";
 import {
   listChildWaits,
@@ -13,6 +15,7 @@ import {
   listInputWaits,
   listStillPending,
   listTokenWaits,
+  SETTLE_LIMIT,
   type PendingWait,
 } from "./wait-reads.ts";
 import { markSettled, moveReceived } from "./wait-writes.ts";
@@ -27,8 +30,8 @@ async function settle<S extends Settlement>(
   tx: Tx,
   candidates: readonly S[],
   now: number,
-): Promise<{ won: S[]; settled: Settled }> {
-  if (candidates.length === 0) return { won: [], settled: NOTHING_SETTLED };
+): Promise<{ won: S[]; orphans: number }> {
+  if (candidates.length === 0) return { won: [], orphans: 0 };
   const keys = new Map(candidates.map((wait) => [`${wait.environmentId} ${wait.runId}`, wait]));
   const changes = new Map(
     (await lockExecutions(tx, [...keys.values()])).map((execution) => [execution.runId, changeOf(execution)]),
@@ -36,13 +39,13 @@ async function settle<S extends Settlement>(
   const pending = new Set((await listStillPending(tx, candidates)).map(nameOf));
   // A run that has ended meanwhile has cancelled its waits.
   const won = candidates.filter((wait) => pending.has(nameOf(wait)) && changes.has(wait.runId));
-  if (won.length === 0) return { won, settled: NOTHING_SETTLED };
+  const orphans = pending.size - won.length;
+  if (won.length === 0) return { won, orphans };
   await markSettled(
     tx,
     won.map((wait) => ({ ...wait, status: wait.to })),
     now,
   );
-  const workerIds = new Set<string>();
   for (const wait of won) {
     const change = changes.get(wait.runId);
     if (change === undefined) continue;
@@ -54,10 +57,11 @@ async function settle<S extends Settlement>(
     change.dirty = true;
     const decision = decideWaitSettled(liveRun(change));
     if (decision.kind !== "refuse") applyDecision(change, decision, now);
-    if (change.execution.workerId !== null) workerIds.add(change.execution.workerId);
+    // A run that is parked or running is told by its worker.
+    if (change.execution.workerId !== null) tx.wake(wakeKeys.worker(change.execution.workerId));
   }
-  const settled = await settleChanges(tx, [...changes.values()]);
-  return { won, settled: { ...settled, workerIds: [...workerIds] } };
+  await settleChanges(tx, [...changes.values()]);
+  return { won, orphans };
 }
 
 const nameOf = ({ environmentId, runId, position }: PendingWait): string =>
@@ -68,12 +72,11 @@ const resolved = (wait: PendingWait): Settlement => ({ ...wait, to: "resolved", 
 /** In the transaction that completed, cancelled or expired the tokens: their rows are locked. */
 export async function settleTokenWaits(
   tx: Tx,
-  environmentId: string,
-  tokenIds: readonly string[],
+  tokens: readonly { environmentId: Uuid<"env">; id: Uuid<"tok"> }[],
   now: number,
-): Promise<Settled> {
-  const waits = await listTokenWaits(tx, environmentId, tokenIds);
-  return (await settle(tx, waits.map(resolved), now)).settled;
+): Promise<void> {
+  if (tokens.length === 0) return;
+  await settle(tx, (await listTokenWaits(tx, tokens)).map(resolved), now);
 }
 
 /** After runs have ended. Their ends are durable, so this can come late and more than once. */
@@ -81,27 +84,22 @@ export async function settleChildWaits(
   tx: Tx,
   children: readonly ExecutionKey[],
   now: number,
-): Promise<Settled> {
-  return (await settle(tx, (await listChildWaits(tx, children)).map(resolved), now)).settled;
+): Promise<void> {
+  await settle(tx, (await listChildWaits(tx, children)).map(resolved), now);
 }
 
 /**
- * In the transaction that appended to the streams or ended their session, after that statement: a wait whose record is
- * there receives it, and one whose session takes no more input resolves to nothing.
+ * In the transaction that appended to input streams or ended their session, after that statement, with the streams' rows
+ * locked: a wait whose record is there receives it, and one whose session takes no more input resolves to nothing.
  */
 export async function settleInputWaits(
   tx: Tx,
-  environmentId: string,
-  streamIds: readonly string[],
+  environmentId: Uuid<"env">,
+  streamIds: readonly Uuid<"strm">[],
   now: number,
-): Promise<Settled> {
-  if (streamIds.length === 0) return NOTHING_SETTLED;
-  await lockStreams(
-    tx,
-    streamIds.map((id) => ({ environmentId, id })),
-  );
+): Promise<void> {
   const waits = await listInputWaits(tx, environmentId, streamIds);
-  const { won, settled } = await settle(
+  const { won } = await settle(
     tx,
     waits.map((wait) => ({ ...wait, to: "resolved" as const, withoutRecord: !wait.hasRecord })),
     now,
@@ -110,12 +108,24 @@ export async function settleInputWaits(
     hasRecord ? [{ environmentId, streamId, sequence: recordSequence }] : [],
   );
   if (received.length > 0) await moveReceived(tx, received);
-  return settled;
 }
 
-/** Timers that are due and other waits whose time is over. */
-export async function settleDueWaits(tx: Tx, now: number): Promise<Settled> {
-  const due = await listDueWaits(tx, now);
+/** Settles timers that are due and other waits whose time is over. */
+export const settleDueWaits = (context: ItemContext): Promise<void> =>
+  processInBatches(context, {
+    loop: "settle-due-waits",
+    limit: SETTLE_LIMIT,
+    itemOf: ({ environmentId, runId }) => ({ environmentId, itemId: runId }),
+    stateOf: ({ position }) => String(position),
+    take: async (tx, limit, now) => {
+      const rows = await listDueWaits(tx, now, limit);
+      return { rows, more: rows.length === limit };
+    },
+    apply: settleDue,
+  });
+
+async function settleDue(tx: Tx, due: readonly PendingWait[], now: number): Promise<void> {
   const settlements = due.map((wait) => ({ ...wait, to: decideDue(wait.kind), withoutRecord: false }));
-  return (await settle(tx, settlements, now)).settled;
+  const { orphans } = await settle(tx, settlements, now);
+  if (orphans > 0) throw new Error("The wait is pending, and its run is not live.");
 }

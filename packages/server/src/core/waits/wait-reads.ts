@@ -1,13 +1,17 @@
 import type { ExecutionKey } from "../executions/execution.ts";
-import type { RunStatus, TokenStatus, WaitKind, WaitStatus } from "@keelson/contract";
+import type { RunStatus, TokenStatus, WaitKind, WaitStatus, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { RecordRow } from "../streams/stream.ts";
 import type { WaitKey } from "./wait.ts";
 
 /** A wait with what it resolved to, read from where that is. JSON is text, times are milliseconds. */
 export type WaitRow = WaitKey & {
-  id: string;
+  /** Null: the SDK that made the call kept none. */
+  place: number | null;
+  id: Uuid<"wait">;
   name: string;
   kind: WaitKind;
   status: WaitStatus;
@@ -21,19 +25,19 @@ export type WaitRow = WaitKey & {
 };
 
 /** The record that a wait for input received, and where. */
-export type WaitRecord = RecordRow & { sessionId: string; stream: string };
+export type WaitRecord = RecordRow & { sessionId: Uuid<"sess">; stream: string };
 
 type FlatRow = Omit<WaitRow, "record"> & {
   [Field in keyof WaitRecord as `record${Capitalize<Field>}`]: WaitRecord[Field] | null;
 };
 
 const COLUMNS = rawSql(`
-  w.environment_id AS "environmentId", w.run_id AS "runId", w.position, w.id, w.name, w.kind, w.status,
-  w.timeout_at AS "timeoutAt", t.status AS "tokenStatus", t.data AS "tokenData", x.status AS "childStatus",
-  x.output AS "childOutput", x.failure AS "childFailure", r.id AS "recordId", s.session_id AS "recordSessionId",
-  s.name AS "recordStream", r.sequence AS "recordSequence", r.data AS "recordData", r.content_type AS "recordContentType",
-  r.correlation_id AS "recordCorrelationId", r.source_kind AS "recordSourceKind", r.source_id AS "recordSourceId",
-  r.run_id AS "recordRunId", r.attempt_number AS "recordAttemptNumber", r.created_at AS "recordCreatedAt"`);
+  w.environment_id, w.run_id, w.position, w.place, w.id, w.name, w.kind, w.status,
+  w.timeout_at, t.status AS token_status, t.data AS token_data, x.status AS child_status,
+  x.output AS child_output, x.failure AS child_failure, r.id AS record_id, s.session_id AS record_session_id,
+  s.name AS record_stream, r.sequence AS record_sequence, r.data AS record_data, r.content_type AS record_content_type,
+  r.correlation_id AS record_correlation_id, r.source_kind AS record_source_kind, r.source_id AS record_source_id,
+  r.run_id AS record_run_id, r.attempt_number AS record_attempt_number, r.created_at AS record_created_at`);
 
 /** Each join finds a row by its key, and only for a wait of its kind that has resolved. */
 const JOINED = rawSql(`
@@ -58,7 +62,7 @@ function toWaitRow(flat: FlatRow): WaitRow {
   if (recordId === null) return { ...wait, record: null };
   const record = {
     id: recordId,
-    sessionId: recordSessionId as string,
+    sessionId: recordSessionId as Uuid<"sess">,
     stream: recordStream as string,
     sequence: recordSequence as number,
     data: recordData as string,
@@ -98,17 +102,17 @@ export async function listAcceptedWaits(db: Queryable, keys: readonly ExecutionK
 }
 
 export type LeasedWaits = {
-  environmentId: string;
-  runId: string;
-  leaseId: string;
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
+  leaseId: Uuid<"lease">;
   epoch: number;
   waits: WaitRow[];
 };
 
 /** Settled waits of a worker's runs that their journals do not have: what the worker is told until they do. */
-export async function listResumptions(db: Queryable, workerId: string): Promise<LeasedWaits[]> {
-  const rows = await db.query<FlatRow & { leaseId: string; epoch: number }>(sql`
-    SELECT e.lease_id AS "leaseId", e.epoch, ${COLUMNS}
+export async function listResumptions(db: Queryable, workerId: Uuid<"wkr">): Promise<LeasedWaits[]> {
+  const rows = await db.query<FlatRow & { leaseId: Uuid<"lease">; epoch: number }>(sql`
+    SELECT e.lease_id, e.epoch, ${COLUMNS}
     FROM executions e
     JOIN run_waits w ON w.environment_id = e.environment_id AND w.run_id = e.run_id AND NOT w.accepted AND w.status <> 'pending'
     ${JOINED}
@@ -127,41 +131,42 @@ export async function listResumptions(db: Queryable, workerId: string): Promise<
 /** A pending wait that somebody means to settle; locked through its run, so it is read again under that lock. */
 export type PendingWait = WaitKey & { kind: WaitKind; name: string };
 
-const PENDING = rawSql(
-  `w.environment_id AS "environmentId", w.run_id AS "runId", w.position, w.kind, w.name`,
-);
+const PENDING = rawSql(`w.environment_id, w.run_id, w.position, w.kind, w.name`);
 
 export const SETTLE_LIMIT = 500;
 
-export function listDueWaits(db: Queryable, now: number): Promise<PendingWait[]> {
+const ofDueLoop = (now: number): Sql =>
+  isNotSetAside("settle-due-waits", sql`w.environment_id`, sql`w.run_id`, now);
+
+export function listDueWaits(db: Queryable, now: number, limit: number): Promise<PendingWait[]> {
   return db.query<PendingWait>(sql`
     SELECT ${PENDING} FROM run_waits w
-    WHERE w.status = 'pending' AND w.timeout_at <= to_timestamp(${now}::float8 / 1000)
-    ORDER BY w.timeout_at LIMIT ${SETTLE_LIMIT}`);
+    WHERE w.status = 'pending' AND w.timeout_at <= ${timestamp(now)} AND ${ofDueLoop(now)}
+    ORDER BY w.timeout_at LIMIT ${limit}`);
 }
 
 /** Milliseconds since the epoch at which the next wait is due; null when none is. */
-export async function findNextDue(db: Queryable): Promise<number | null> {
+export async function findNextDue(db: Queryable, now: number): Promise<number | null> {
   const [row] = await db.query<{ at: number | null }>(sql`
-    SELECT timeout_at AS at FROM run_waits WHERE status = 'pending' AND timeout_at IS NOT NULL ORDER BY timeout_at LIMIT 1`);
+    SELECT w.timeout_at AS at FROM run_waits w
+    WHERE w.status = 'pending' AND w.timeout_at IS NOT NULL AND ${ofDueLoop(now)}
+    ORDER BY w.timeout_at LIMIT 1`);
   return row?.at ?? null;
 }
 
 /** A condition: a wait is due by then. */
 export const hasWaitsDueBy = (at: number): Sql => sql`
-  EXISTS (SELECT FROM run_waits w WHERE w.status = 'pending' AND w.timeout_at <= to_timestamp(${at}::float8 / 1000))`;
-
-/** A condition: somebody is to be told of an end. */
-export const hasAwaitedEndings = (): Sql => sql`EXISTS (SELECT FROM awaited_endings)`;
+  EXISTS (SELECT FROM run_waits w
+    WHERE w.status = 'pending' AND w.timeout_at <= ${timestamp(at)} AND ${ofDueLoop(at)})`;
 
 export function listTokenWaits(
   db: Queryable,
-  environmentId: string,
-  tokenIds: readonly string[],
+  tokens: readonly { environmentId: Uuid<"env">; id: Uuid<"tok"> }[],
 ): Promise<PendingWait[]> {
   return db.query<PendingWait>(sql`
-    SELECT ${PENDING} FROM run_waits w
-    WHERE w.environment_id = ${environmentId} AND w.token_id = ANY(${tokenIds}::uuid[]) AND w.status = 'pending'`);
+    SELECT ${PENDING}
+    FROM unnest(${tokens.map((token) => token.environmentId)}::uuid[], ${tokens.map((token) => token.id)}::uuid[]) AS k (environment_id, id)
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.token_id = k.id AND w.status = 'pending'`);
 }
 
 export function listChildWaits(db: Queryable, children: readonly ExecutionKey[]): Promise<PendingWait[]> {
@@ -174,12 +179,12 @@ export function listChildWaits(db: Queryable, children: readonly ExecutionKey[])
 /** Waits for input whose record is there, or whose session takes none any more: then `hasRecord` is false. */
 export function listInputWaits(
   db: Queryable,
-  environmentId: string,
-  streamIds: readonly string[],
-): Promise<(PendingWait & { streamId: string; recordSequence: number; hasRecord: boolean })[]> {
+  environmentId: Uuid<"env">,
+  streamIds: readonly Uuid<"strm">[],
+): Promise<(PendingWait & { streamId: Uuid<"strm">; recordSequence: number; hasRecord: boolean })[]> {
   return db.query(sql`
-    SELECT ${PENDING}, w.stream_id AS "streamId", w.record_sequence AS "recordSequence",
-      w.record_sequence <= s.last_sequence AS "hasRecord"
+    SELECT ${PENDING}, w.stream_id, w.record_sequence,
+      w.record_sequence <= s.last_sequence AS has_record
     FROM run_waits w
     JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
     WHERE w.environment_id = ${environmentId} AND w.stream_id = ANY(${streamIds}::uuid[]) AND w.status = 'pending'

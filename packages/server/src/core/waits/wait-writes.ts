@@ -1,21 +1,22 @@
-import type { WaitStatus } from "@keelson/contract";
+import type { WaitStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { NewWait, WaitKey } from "./wait.ts";
 
 export async function insertWaits(tx: Tx, waits: readonly NewWait[]): Promise<void> {
   await tx.query(sql`
-    INSERT INTO run_waits (environment_id, run_id, position, id, name, kind, status, token_id, stream_id, record_sequence,
+    INSERT INTO run_waits (environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence,
       child_run_id, timeout_at, created_at, settled_at)
-    SELECT environment_id, run_id, position, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
+    SELECT environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
       to_timestamp(timeout_at / 1000), to_timestamp(at / 1000), CASE WHEN status <> 'pending' THEN to_timestamp(at / 1000) END
     FROM unnest(
       ${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[],
-      ${waits.map((w) => w.id)}::uuid[], ${waits.map((w) => w.name)}::text[], ${waits.map((w) => w.kind)}::text[],
+      ${waits.map((w) => w.place)}::integer[], ${waits.map((w) => w.id)}::uuid[], ${waits.map((w) => w.name)}::text[], ${waits.map((w) => w.kind)}::text[],
       ${waits.map((w) => w.status)}::text[], ${waits.map((w) => w.tokenId)}::uuid[], ${waits.map((w) => w.streamId)}::uuid[],
       ${waits.map((w) => w.recordSequence)}::integer[], ${waits.map((w) => w.childRunId)}::uuid[],
       ${waits.map((w) => w.timeoutAt)}::float8[], ${waits.map((w) => w.at)}::float8[]
-    ) AS w (environment_id, run_id, position, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
+    ) AS w (environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
       timeout_at, at)
     ON CONFLICT (environment_id, run_id, position) DO NOTHING`);
 }
@@ -29,7 +30,7 @@ export async function markSettled(
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE run_waits w SET status = k.status, settled_at = to_timestamp(${now}::float8 / 1000),
+    UPDATE run_waits w SET status = k.status, settled_at = ${timestamp(now)},
       record_sequence = CASE WHEN k.without_record THEN NULL ELSE w.record_sequence END
     FROM unnest(${settlements.map((w) => w.environmentId)}::uuid[], ${settlements.map((w) => w.runId)}::uuid[],
       ${settlements.map((w) => w.position)}::integer[], ${settlements.map((w) => w.status)}::text[],
@@ -49,7 +50,7 @@ export async function markAccepted(tx: Tx, waits: readonly WaitKey[]): Promise<v
 /** How far the runs of a session have received a stream. */
 export async function moveReceived(
   tx: Tx,
-  received: readonly { environmentId: string; streamId: string; sequence: number }[],
+  received: readonly { environmentId: Uuid<"env">; streamId: Uuid<"strm">; sequence: number }[],
 ): Promise<void> {
   await tx.query(sql`
     UPDATE streams s SET received_sequence = greatest(s.received_sequence, k.sequence)

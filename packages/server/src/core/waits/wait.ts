@@ -1,4 +1,4 @@
-import type { WaitKind, WaitStatus } from "@keelson/contract";
+import type { WaitKind, WaitStatus, Uuid } from "@keelson/contract";
 
 /**
  * The life of a wait.
@@ -13,18 +13,20 @@ export const WAIT_EDGES = [
   { from: "pending", on: "its run ended", to: "cancelled" },
 ] as const satisfies readonly { from: WaitStatus; on: string; to: WaitStatus }[];
 
-export type WaitKey = { environmentId: string; runId: string; position: number };
+export type WaitKey = { environmentId: Uuid<"env">; runId: Uuid<"run">; position: number };
 
 /** A wait about to be inserted, perhaps settled already. Times are milliseconds since the epoch. */
 export type NewWait = WaitKey & {
-  id: string;
+  /** Where the run's SDK made the call; null when it keeps no places. */
+  place: number | null;
+  id: Uuid<"wait">;
   name: string;
   kind: WaitKind;
   status: WaitStatus;
-  tokenId: string | null;
-  streamId: string | null;
+  tokenId: Uuid<"tok"> | null;
+  streamId: Uuid<"strm"> | null;
   recordSequence: number | null;
-  childRunId: string | null;
+  childRunId: Uuid<"run"> | null;
   timeoutAt: number | null;
   at: number;
 };

@@ -1,5 +1,7 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { decideDrained, type StoredWorkerStatus, type WorkerDecision } from "./worker.ts";
 import { countLeases, findWorker, lockWorker, type WorkerRow } from "./worker-reads.ts";
 import { markWorker, touchWorker } from "./worker-writes.ts";
@@ -17,7 +19,7 @@ export type WorkerChange = {
  */
 export async function changeWorker(
   tx: Tx,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   { decide, inUse }: WorkerChange,
   now: number,
 ): Promise<WorkerRow> {
@@ -29,6 +31,8 @@ export async function changeWorker(
     if (decision.kind === "none") return;
     status = decision.to;
     await markWorker(tx, workerId, status, now);
+    // A long poll that waits for work looks again.
+    if (status === "draining") tx.wake(wakeKeys.worker(workerId));
   };
   await follow(decide(status));
   if (status === "draining") await follow(decideDrained(status, await countLeases(tx, workerId)));

@@ -26,7 +26,7 @@ export async function createEnrollmentToken(
   if (workerGroupId === null || (await findWorkerGroup(tx, workerGroupId)) === null)
     throw invalidRequest([{ path: "worker_group_id", message: "there is no such worker group" }]);
   const { text, digest } = makeCredential(CREDENTIAL_KINDS.enrollment);
-  const id = newUuid();
+  const id = newUuid<"enr">();
   const expiresAt = lifeMs === null ? null : now + lifeMs;
   await insertEnrollmentToken(tx, { id, digest, workerGroupId, name, expiresAt, now });
   const token = await findEnrollmentToken(tx, id);

@@ -14,7 +14,7 @@ export async function createWorkerGroup(
   name: string,
   { newUuid, now }: { newUuid: NewUuid; now: number },
 ): Promise<WorkerGroupRow> {
-  const id = newUuid();
+  const id = newUuid<"wgrp">();
   if (!(await insertWorkerGroup(tx, { id, name, now })))
     throw new DomainError(
       "already_exists",

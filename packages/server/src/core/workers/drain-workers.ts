@@ -1,5 +1,7 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { notFound } from "../../domain-error.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import { LOST_AFTER_MS, decideDrain, decideDrained } from "./worker.ts";
 import { countLeases, findWorker, lockWorker, type WorkerRow } from "./worker-reads.ts";
 import { listIdleFirst, lockWorkerGroup } from "./drain-reads.ts";
@@ -14,7 +16,7 @@ import { markWorker } from "./worker-writes.ts";
  */
 export async function drainWorker(
   tx: Tx,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   now: number,
 ): Promise<{ worker: WorkerRow; changed: boolean }> {
   const worker = await lockWorker(tx, workerId);
@@ -25,6 +27,7 @@ export async function drainWorker(
   await markWorker(tx, workerId, done.kind === "move" ? done.to : told.to, now);
   const drained = await findWorker(tx, workerId);
   if (drained === null) throw new Error("A worker vanished while it was locked.");
+  tx.wake(wakeKeys.worker(workerId));
   return { worker: drained, changed: true };
 }
 
@@ -36,7 +39,7 @@ export async function drainWorker(
  */
 export async function drainWorkers(
   tx: Tx,
-  workerGroupId: string,
+  workerGroupId: Uuid<"wgrp">,
   count: number,
   now: number,
 ): Promise<WorkerRow[]> {

@@ -1,4 +1,10 @@
-import { CREDENTIAL_KINDS, decodeId, formatCredential, type MintWorkerToken } from "@keelson/contract";
+import {
+  CREDENTIAL_KINDS,
+  decodeId,
+  formatCredential,
+  type MintWorkerToken,
+  type Uuid,
+} from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
@@ -52,12 +58,12 @@ async function identifyWorker(
   tx: Tx,
   request: MintWorkerToken,
   { newUuid, now }: MintContext,
-): Promise<string> {
+): Promise<Uuid<"wkr">> {
   const { enrollment_token: enrollmentToken, worker_id: id, token, name } = request;
   if (enrollmentToken !== undefined && id === undefined && token === undefined) {
     const enrollment = await findEnrollment(tx, credentialDigest(enrollmentToken), now);
     if (enrollment === null) throw refused("enrollment token");
-    const workerId = newUuid();
+    const workerId = newUuid<"wkr">();
     const workerName = name ?? `worker-${workerId.slice(-8)}`;
     const { workerGroupId } = enrollment;
     await insertWorker(tx, {

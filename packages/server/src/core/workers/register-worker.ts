@@ -1,4 +1,4 @@
-import type { RegisterWorker } from "@keelson/contract";
+import { metRequirements, type RegisterWorker, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import { changeWorker } from "./change-worker.ts";
@@ -17,7 +17,7 @@ const MAX_LABEL_CHARACTERS = 128;
  */
 export async function registerWorker(
   tx: Tx,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   request: RegisterWorker,
   now: number,
 ): Promise<WorkerRow> {
@@ -30,10 +30,27 @@ export async function registerWorker(
     capacity: request.capacity,
     labels: JSON.stringify(labels),
     version: request.version ?? null,
+    ...describeMachine(request),
+    isolation: request.isolation ?? null,
+    isolationProblem: request.isolation === "process" ? (request.isolation_problem ?? null) : null,
+    taskIsolation: request.task_isolation ?? null,
+    taskIsolationProblem:
+      request.task_isolation === "process" ? (request.task_isolation_problem ?? null) : null,
     protocolVersion: request.worker_protocol_version,
   };
   await updateRegistration(tx, workerId, registration, now);
   return changeWorker(tx, workerId, { decide: decideRegister, inUse: null }, now);
+}
+
+/** A worker that says only one of them says nothing that a deployment could be compared with. */
+function describeMachine({ node_version: nodeVersion, platform }: RegisterWorker) {
+  if (nodeVersion === undefined || platform === undefined)
+    return { nodeVersion: nodeVersion ?? null, platform: null, meets: [] };
+  return {
+    nodeVersion,
+    platform: JSON.stringify(platform),
+    meets: metRequirements(platform, nodeVersion),
+  };
 }
 
 function checkLabels(labels: Record<string, string>): void {

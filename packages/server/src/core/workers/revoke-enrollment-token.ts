@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { notFound } from "../../domain-error.ts";
 import { findEnrollmentToken } from "./worker-group-reads.ts";
@@ -9,7 +10,7 @@ import { markEnrollmentRevoked } from "./worker-group-writes.ts";
  * @returns whether this call revoked it
  * @throws DomainError `not_found`
  */
-export async function revokeEnrollmentToken(tx: Tx, tokenId: string, now: number): Promise<boolean> {
+export async function revokeEnrollmentToken(tx: Tx, tokenId: Uuid<"enr">, now: number): Promise<boolean> {
   if ((await findEnrollmentToken(tx, tokenId)) === null) throw notFound();
   return markEnrollmentRevoked(tx, tokenId, now);
 }

@@ -1,9 +1,11 @@
+import type { Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 
-export type WorkerGroupRow = { id: string; name: string; createdAt: number };
+export type WorkerGroupRow = { id: Uuid<"wgrp">; name: string; createdAt: number };
 
-const GROUP = rawSql(`id, name, created_at AS "createdAt"`);
+const GROUP = rawSql(`id, name, created_at`);
 
 /** Newest first, after `before`. */
 export function listWorkerGroups(
@@ -12,26 +14,24 @@ export function listWorkerGroups(
   limit: number,
 ): Promise<WorkerGroupRow[]> {
   return db.query<WorkerGroupRow>(sql`
-    SELECT ${GROUP} FROM worker_groups WHERE ${before}::uuid IS NULL OR id < ${before}::uuid ORDER BY id DESC LIMIT ${limit}`);
+    SELECT ${GROUP} FROM worker_groups WHERE ${isBefore(sql`id`, before)} ORDER BY id DESC LIMIT ${limit}`);
 }
 
-export async function findWorkerGroup(db: Queryable, groupId: string): Promise<WorkerGroupRow | null> {
+export async function findWorkerGroup(db: Queryable, groupId: Uuid<"wgrp">): Promise<WorkerGroupRow | null> {
   const [row] = await db.query<WorkerGroupRow>(sql`SELECT ${GROUP} FROM worker_groups WHERE id = ${groupId}`);
   return row ?? null;
 }
 
 export type EnrollmentTokenRow = {
-  id: string;
-  workerGroupId: string;
+  id: Uuid<"enr">;
+  workerGroupId: Uuid<"wgrp">;
   name: string;
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
 };
 
-const TOKEN = rawSql(
-  `id, worker_group_id AS "workerGroupId", name, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`,
-);
+const TOKEN = rawSql(`id, worker_group_id, name, created_at, expires_at, revoked_at`);
 
 /** Those that are not revoked, newest first, after `before`. */
 export function listEnrollmentTokens(
@@ -41,12 +41,12 @@ export function listEnrollmentTokens(
 ): Promise<EnrollmentTokenRow[]> {
   return db.query<EnrollmentTokenRow>(sql`
     SELECT ${TOKEN} FROM enrollment_tokens
-    WHERE revoked_at IS NULL AND (${before}::uuid IS NULL OR id < ${before}::uuid) ORDER BY id DESC LIMIT ${limit}`);
+    WHERE revoked_at IS NULL AND ${isBefore(sql`id`, before)} ORDER BY id DESC LIMIT ${limit}`);
 }
 
 export async function findEnrollmentToken(
   db: Queryable,
-  tokenId: string,
+  tokenId: Uuid<"enr">,
 ): Promise<EnrollmentTokenRow | null> {
   const [row] = await db.query<EnrollmentTokenRow>(
     sql`SELECT ${TOKEN} FROM enrollment_tokens WHERE id = ${tokenId}`,

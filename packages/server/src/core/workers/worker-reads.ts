@@ -1,12 +1,14 @@
-import type { WorkerStatus } from "@keelson/contract";
+import type { Isolation, WorkerStatus, Uuid } from "@keelson/contract";
+import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
 
-/** `labels` is JSON text, times are milliseconds. */
+/** `labels` and `platform` are JSON text, times are milliseconds. */
 export type WorkerRow = {
-  id: string;
-  workerGroupId: string;
+  id: Uuid<"wkr">;
+  workerGroupId: Uuid<"wgrp">;
   name: string;
   status: StoredWorkerStatus;
   capacityExecutions: number;
@@ -16,19 +18,31 @@ export type WorkerRow = {
   labels: string;
   protocolVersion: number;
   version: string | null;
+  nodeVersion: string | null;
+  platform: string | null;
+  isolation: Isolation | null;
+  isolationProblem: string | null;
+  taskIsolation: Isolation | null;
+  taskIsolationProblem: string | null;
   lastSeenAt: number;
   createdAt: number;
   updatedAt: number;
 };
 
 const COLUMNS = rawSql(`
-  id, worker_group_id AS "workerGroupId", name, status, capacity_executions AS "capacityExecutions",
-  capacity_workspaces AS "capacityWorkspaces", in_use_executions AS "inUseExecutions", in_use_workspaces AS "inUseWorkspaces",
-  labels, protocol_version AS "protocolVersion", version, last_seen_at AS "lastSeenAt", created_at AS "createdAt",
-  updated_at AS "updatedAt"`);
+  id, worker_group_id, name, status, capacity_executions,
+  capacity_workspaces, in_use_executions, in_use_workspaces,
+  labels, protocol_version, version, node_version, platform,
+  isolation, isolation_problem,
+  task_isolation, task_isolation_problem,
+  last_seen_at, created_at, updated_at`);
 
 /** Null leaves a condition out. */
-export type WorkerFilter = { workerGroupId: string | null; status: WorkerStatus | null; heardSince: number };
+export type WorkerFilter = {
+  workerGroupId: Uuid<"wgrp"> | null;
+  status: WorkerStatus | null;
+  heardSince: number;
+};
 
 /** Newest first, after `before`. A worker looks lost that has not been heard since, unless it is drained. */
 export function listWorkers(
@@ -40,19 +54,19 @@ export function listWorkers(
   const { workerGroupId, status, heardSince } = filter;
   return db.query<WorkerRow>(sql`
     SELECT ${COLUMNS} FROM workers
-    WHERE (${before}::uuid IS NULL OR id < ${before}::uuid)
+    WHERE ${isBefore(sql`id`, before)}
       AND (${workerGroupId}::uuid IS NULL OR worker_group_id = ${workerGroupId}::uuid)
       AND (${status}::text IS NULL OR ${status}::text = CASE
-        WHEN status <> 'drained' AND last_seen_at < to_timestamp(${heardSince}::float8 / 1000) THEN 'lost' ELSE status END)
+        WHEN status <> 'drained' AND last_seen_at < ${timestamp(heardSince)} THEN 'lost' ELSE status END)
     ORDER BY id DESC LIMIT ${limit}`);
 }
 
-export async function findWorker(db: Queryable, workerId: string): Promise<WorkerRow | null> {
+export async function findWorker(db: Queryable, workerId: Uuid<"wkr">): Promise<WorkerRow | null> {
   const [row] = await db.query<WorkerRow>(sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId}`);
   return row ?? null;
 }
 
-export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerRow | null> {
+export async function lockWorker(tx: Tx, workerId: Uuid<"wkr">): Promise<WorkerRow | null> {
   const [row] = await tx.query<WorkerRow>(
     sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId} FOR NO KEY UPDATE`,
   );
@@ -60,7 +74,7 @@ export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerRow | 
 }
 
 /** Executions and workspaces that it has. */
-export async function countLeases(db: Queryable, workerId: string): Promise<number> {
+export async function countLeases(db: Queryable, workerId: Uuid<"wkr">): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     SELECT (SELECT count(*) FROM executions WHERE worker_id = ${workerId}) + (
       SELECT count(*) FROM materializations
@@ -68,26 +82,53 @@ export async function countLeases(db: Queryable, workerId: string): Promise<numb
   return row?.count ?? 0;
 }
 
+/** Of a worker `w`. */
+export const holdsNothing = sql`
+  NOT EXISTS (SELECT FROM executions e WHERE e.worker_id = w.id)
+  AND NOT EXISTS (SELECT FROM materializations m WHERE m.worker_id = w.id AND m.status IN ('preparing', 'live', 'stopping'))`;
+
+const IDLE_DRAINING = sql`SELECT w.id FROM workers w WHERE w.status = 'draining' AND ${holdsNothing}`;
+
+/** A condition: a draining worker holds nothing. */
+export const hasIdleDraining = (): Sql => sql`EXISTS (${IDLE_DRAINING})`;
+
+export async function listIdleDraining(db: Queryable): Promise<Uuid<"wkr">[]> {
+  const rows = await db.query<{ id: Uuid<"wkr"> }>(sql`${IDLE_DRAINING} ORDER BY w.id`);
+  return rows.map(({ id }) => id);
+}
+
 /** The group that a valid enrollment token admits to. */
 export async function findEnrollment(
   db: Queryable,
   digest: Buffer,
   now: number,
-): Promise<{ workerGroupId: string } | null> {
-  const [row] = await db.query<{ workerGroupId: string }>(sql`
-    SELECT worker_group_id AS "workerGroupId" FROM enrollment_tokens
-    WHERE digest = ${digest} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > to_timestamp(${now}::float8 / 1000))`);
+): Promise<{ workerGroupId: Uuid<"wgrp"> } | null> {
+  const [row] = await db.query<{ workerGroupId: Uuid<"wgrp"> }>(sql`
+    SELECT worker_group_id FROM enrollment_tokens
+    WHERE digest = ${digest} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${timestamp(now)})`);
   return row ?? null;
 }
 
 export async function isWorkerToken(
   db: Queryable,
   digest: Buffer,
-  workerId: string,
+  workerId: Uuid<"wkr">,
   now: number,
 ): Promise<boolean> {
   const rows = await db.query(sql`
     SELECT 1 AS found FROM worker_tokens
-    WHERE digest = ${digest} AND worker_id = ${workerId} AND revoked_at IS NULL AND expires_at > to_timestamp(${now}::float8 / 1000)`);
+    WHERE digest = ${digest} AND worker_id = ${workerId} AND revoked_at IS NULL AND expires_at > ${timestamp(now)}`);
   return rows.length === 1;
+}
+
+/** Whether the worker is there and was heard since. */
+export async function hasBeenHeard(
+  db: Queryable,
+  workerId: Uuid<"wkr"> | null,
+  heardAfter: number,
+): Promise<boolean> {
+  if (workerId === null) return false;
+  const [row] = await db.query<{ heard: boolean }>(sql`
+    SELECT last_seen_at > ${timestamp(heardAfter)} AS heard FROM workers WHERE id = ${workerId}`);
+  return row?.heard ?? false;
 }

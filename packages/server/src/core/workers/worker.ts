@@ -22,6 +22,9 @@ export const WORKER_EDGES = [
 /** Silence after which a worker looks lost. */
 export const LOST_AFTER_MS = 15_000;
 
+/** A worker that was not heard for this long is dropped, drained or not; its process enrolls again. */
+export const WORKER_KEPT_MS = 30 * 86_400_000;
+
 export type WorkerDecision =
   | { kind: "none" }
   | { kind: "move"; to: StoredWorkerStatus }
@@ -64,7 +67,7 @@ export function decideDrain(status: StoredWorkerStatus): WorkerDecision {
   }
 }
 
-/** A draining worker was heard: it is drained once it holds nothing. */
+/** A draining worker is drained once it holds nothing. */
 export function decideDrained(status: StoredWorkerStatus, leases: number): WorkerDecision {
   switch (status) {
     case "draining":

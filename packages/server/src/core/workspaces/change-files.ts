@@ -1,7 +1,9 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tree } from "@keelson/workspace-tree";
 import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { BlobContext } from "../blobs/store-blob.ts";
 import { storeTree } from "../versions/store-tree.ts";
 import type { TreeCache } from "../versions/tree-cache.ts";
@@ -24,8 +26,8 @@ const MAX_ATTEMPTS = 20;
  */
 export async function changeFiles(
   context: ChangeContext,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   change: (current: Tree) => Promise<Tree | StoredTree>,
 ): Promise<{ version: VersionRow; created: boolean }> {
   const { db, newUuid, clock, trees } = context;
@@ -43,7 +45,10 @@ export async function changeFiles(
       requireIdle(workspace);
       if (workspace.currentVersionId !== current.id) return null;
       const cause = { kind: "write", id: null } as const;
-      return commitVersion(tx, newUuid, { workspace, tree: stored, cause, commitId: null, now: clock() });
+      const commit = { workspace, tree: stored, cause, commitId: null, now: clock() };
+      const result = await commitVersion(tx, newUuid, commit);
+      if (result.created) tx.wake(wakeKeys.workspace(workspaceId));
+      return result;
     });
     if (committed !== null) return committed;
   }

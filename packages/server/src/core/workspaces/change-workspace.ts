@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { lockActiveWorkspace } from "./require-workspace.ts";
 import { updateWorkspace } from "./workspace-writes.ts";
@@ -9,8 +10,8 @@ import { updateWorkspace } from "./workspace-writes.ts";
  */
 export async function changeWorkspace(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   change: { metadata: string | null; tags: readonly string[] | null },
   now: number,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { decodeId } from "@keelson/contract";
+import { decodeId, type Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { invalidRequest } from "../../domain-error.ts";
 import { findWorkspace } from "./workspace-reads.ts";
@@ -11,7 +11,7 @@ import { findWorkspace } from "./workspace-reads.ts";
  */
 export async function checkStartWorkspace(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   text: string | undefined,
 ): Promise<void> {
   if (text === undefined) return;

@@ -1,7 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { recordVersion } from "../versions/record-version.ts";
-import type { StoredTree, VersionCause } from "../versions/version.ts";
+import type { StoredTree, VersionCause, VersionNotes } from "../versions/version.ts";
 import { findVersion, type VersionRow } from "../versions/version-reads.ts";
 import type { WorkspaceRow } from "./workspace-reads.ts";
 import { pointAtNewVersion } from "./workspace-writes.ts";
@@ -12,6 +12,7 @@ export type VersionCommit = {
   tree: StoredTree;
   cause: VersionCause;
   commitId: string | null;
+  notes?: VersionNotes | null;
   now: number;
 };
 
@@ -23,13 +24,13 @@ export type VersionCommit = {
 export async function commitVersion(
   tx: Tx,
   newUuid: NewUuid,
-  { workspace, tree, cause, commitId, now }: VersionCommit,
+  { workspace, tree, cause, commitId, notes = null, now }: VersionCommit,
 ): Promise<{ version: VersionRow; created: boolean }> {
   const { environmentId, id: workspaceId, currentVersionId } = workspace;
   const current = await findVersion(tx, environmentId, currentVersionId);
   if (current === null) throw new Error(`The current version of workspace ${workspaceId} is gone.`);
   if (current.digest.toString("hex") === tree.digest) return { version: current, created: false };
-  const id = newUuid();
+  const id = newUuid<"wsv">();
   const number = await pointAtNewVersion(tx, environmentId, workspaceId, id, now);
   const insert = {
     environmentId,
@@ -40,6 +41,7 @@ export async function commitVersion(
     cause,
     commitId,
     tree,
+    notes,
   };
   const version = await recordVersion(tx, { ...insert, createdAt: now });
   return { version, created: true };

@@ -1,4 +1,4 @@
-import { DEFAULT_SANDBOX, decodeId, type SandboxSpec } from "@keelson/contract";
+import { DEFAULT_SANDBOX, decodeId, type SandboxSpec, type Uuid } from "@keelson/contract";
 import { EMPTY_TREE } from "@keelson/workspace-tree";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
@@ -22,7 +22,7 @@ export type WorkspaceOrigin = {
   /** Still to be run. */
   setupDigest: Buffer | null;
   /** The version it begins as; null for an empty tree. */
-  versionId: string | null;
+  versionId: Uuid<"wsv"> | null;
   tree: StoredTree;
 };
 
@@ -36,7 +36,8 @@ export type OriginContext = BlobContext & { deployments: DeploymentCache; trees:
  */
 export async function resolveOrigin(
   context: OriginContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
+  /** The version is named as it was sent. */
   request: { sandbox: string | null; fromVersionId: string | null },
 ): Promise<WorkspaceOrigin> {
   if (request.fromVersionId !== null)
@@ -48,7 +49,7 @@ export async function resolveOrigin(
 /** What a new workspace of a sandbox begins with. */
 export async function sandboxOrigin(
   context: OriginContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   sandbox: string,
   spec: SandboxSpec,
 ): Promise<WorkspaceOrigin> {
@@ -64,7 +65,7 @@ export async function sandboxOrigin(
 
 async function forkOrigin(
   context: OriginContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   text: string,
   sandbox: string | null,
 ): Promise<WorkspaceOrigin> {
@@ -97,7 +98,7 @@ const noVersion = (): DomainError =>
 
 async function requireSpec(
   { deployments }: OriginContext,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   sandbox: string,
 ): Promise<SandboxSpec> {
   const declared = (await deployments.current(environmentId))?.sandboxes.get(sandbox) ?? null;
@@ -114,8 +115,8 @@ async function requireSpec(
 
 async function loadVersion(
   { db, trees }: OriginContext,
-  environmentId: string,
-  versionId: string,
+  environmentId: Uuid<"env">,
+  versionId: Uuid<"wsv">,
 ): Promise<StoredTree | null> {
   const version = await findVersion(db, environmentId, versionId);
   if (version === null) return null;
@@ -126,9 +127,9 @@ async function loadVersion(
 
 export type WorkspaceCreation = {
   /** Where something refers to it already. */
-  id?: string;
-  environmentId: string;
-  projectId: string;
+  id?: Uuid<"ws">;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
   origin: WorkspaceOrigin;
   externalId: string | null;
   /** JSON text. */
@@ -149,7 +150,8 @@ export async function createWorkspace(
   creation: WorkspaceCreation,
 ): Promise<WorkspaceRow> {
   const { environmentId, origin, externalId, now } = creation;
-  const [id, versionId] = [creation.id ?? newUuid(), newUuid()];
+  const id = creation.id ?? newUuid<"ws">();
+  const versionId = newUuid<"wsv">();
   if (origin.versionId !== null && (await holdVersion(tx, environmentId, origin.versionId)) === null)
     throw noVersion();
   const inserted = await insertWorkspace(tx, {
@@ -180,6 +182,7 @@ export async function createWorkspace(
     parentVersionId: origin.versionId,
     cause: { kind: "create", id: null },
     commitId: null,
+    notes: null,
     tree: origin.tree,
     createdAt: now,
   });

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { decideUse, isHeld } from "./workspace.ts";
@@ -6,8 +7,8 @@ import { findWorkspace, lockWorkspace, type WorkspaceRow } from "./workspace-rea
 /** @throws DomainError `not_found` unless the workspace is the environment's and has not been deleted. */
 export async function requireWorkspace(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<WorkspaceRow> {
   const workspace = await findWorkspace(db, environmentId, workspaceId);
   if (workspace === null || workspace.status === "deleted") throw notFound();
@@ -21,8 +22,8 @@ export async function requireWorkspace(
  */
 export async function lockActiveWorkspace(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<WorkspaceRow> {
   const workspace = await lockWorkspace(tx, environmentId, workspaceId);
   if (workspace === null || workspace.status === "deleted") throw notFound();
@@ -41,7 +42,9 @@ export function requireIdle({ materializationStatus: status }: WorkspaceRow): vo
   if (!isHeld(status)) return;
   throw new DomainError(
     "workspace_busy",
-    "The workspace is on a machine, and its files are changed there. Stop it first, or change them by an exec.",
+    status === "uncommitted"
+      ? "A worker holds files of the workspace that it could not commit. Recover or discard them first."
+      : "The workspace is on a machine, and its files are changed there. Stop it first, or change them by an exec.",
     { materialization_status: status },
   );
 }

@@ -1,47 +1,56 @@
-import type { Isolation, MaterializationStatus, WorkspaceStatus } from "@keelson/contract";
+import type { Isolation, MaterializationStatus, WorkspaceStatus, Uuid } from "@keelson/contract";
+import {
+  conditionsOfMatches,
+  matchOf,
+  selectPage,
+  sourceOf,
+  waysBy,
+  waysByTag,
+  type Source,
+} from "../../db/filtered-page.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
 
 /** A workspace with its newest materialization, null when it never had one. JSON is text, times are milliseconds. */
 export type WorkspaceRow = {
-  environmentId: string;
-  id: string;
-  projectId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"ws">;
+  projectId: Uuid<"proj">;
   externalId: string | null;
   sandbox: string;
   sandboxSpec: string;
   setupDigest: Buffer | null;
   status: WorkspaceStatus;
-  currentVersionId: string;
+  currentVersionId: Uuid<"wsv">;
   metadata: string | null;
   tags: string[] | null;
   lastActivityAt: number;
   createdAt: number;
   updatedAt: number;
-  materializationId: string | null;
+  materializationId: Uuid<"mat"> | null;
   materializationStatus: MaterializationStatus | null;
   isolation: Isolation | null;
-  workerId: string | null;
-  baseVersionId: string | null;
+  workerId: Uuid<"wkr"> | null;
+  baseVersionId: Uuid<"wsv"> | null;
   dirty: boolean | null;
   startedAt: number | null;
   error: string | null;
 };
 
 const COLUMNS = rawSql(`
-  w.environment_id AS "environmentId", w.id, w.project_id AS "projectId", w.external_id AS "externalId", w.sandbox,
-  w.sandbox_spec AS "sandboxSpec", w.setup_digest AS "setupDigest", w.status, w.current_version_id AS "currentVersionId",
-  w.metadata, w.tags, w.last_activity_at AS "lastActivityAt", w.created_at AS "createdAt", w.updated_at AS "updatedAt",
-  m.id AS "materializationId", m.status AS "materializationStatus", m.isolation, m.worker_id AS "workerId",
-  m.base_version_id AS "baseVersionId", m.dirty, m.started_at AS "startedAt", m.error`);
+  w.environment_id, w.id, w.project_id, w.external_id, w.sandbox,
+  w.sandbox_spec, w.setup_digest, w.status, w.current_version_id,
+  w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at,
+  m.id AS materialization_id, m.status AS materialization_status, m.isolation, m.worker_id,
+  m.base_version_id, m.dirty, m.started_at, m.error`);
 
 const JOINED = rawSql(`
   workspaces w LEFT JOIN materializations m ON m.environment_id = w.environment_id AND m.id = w.materialization_id`);
 
 export async function findWorkspace(
   db: Queryable,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<WorkspaceRow | null> {
   const [row] = await db.query<WorkspaceRow>(sql`
     SELECT ${COLUMNS} FROM ${JOINED} WHERE w.environment_id = ${environmentId} AND w.id = ${workspaceId}`);
@@ -51,8 +60,8 @@ export async function findWorkspace(
 /** Locks the workspace; its materialization is as it was committed before, and changes only under this lock. */
 export async function lockWorkspace(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
 ): Promise<WorkspaceRow | null> {
   // Two statements: a join that waited for the lock would show the other table as it was before.
   await tx.query(sql`
@@ -68,19 +77,28 @@ export type WorkspaceFilter = {
 };
 
 /** Those that are not deleted, newest first, after the workspace `before`. */
-export function listWorkspaces(
+export async function listWorkspaces(
   db: Queryable,
-  environmentId: string,
+  environmentId: Uuid<"env">,
   filter: WorkspaceFilter,
   before: string | null,
   limit: number,
 ): Promise<WorkspaceRow[]> {
+  const { externalId, sandbox, tags } = filter;
+  const matches = [...matchOf("w.external_id", externalId), ...matchOf("w.sandbox", sandbox)];
+  const ways = [
+    ...waysBy(ALL, matches),
+    ...waysByTag(tags, { table: "workspace_tags", of: "workspaces", id: "workspace_id", alias: "w" }),
+  ];
+  const conditionsOf = (source: Source): Sql[] => [
+    ...conditionsOfMatches(matches, source),
+    rawSql("w.status <> 'deleted'"),
+    ...(tags.length === 0 ? [] : [sql`w.tags @> ${tags}::text[]`]),
+  ];
+  const page = await selectPage(db, { all: ALL, ways, conditionsOf }, { environmentId, before }, limit);
   return db.query<WorkspaceRow>(sql`
-    SELECT ${COLUMNS} FROM ${JOINED}
-    WHERE w.environment_id = ${environmentId} AND w.status <> 'deleted'
-      AND (${before}::uuid IS NULL OR w.id < ${before}::uuid)
-      AND (${filter.externalId}::text IS NULL OR w.external_id = ${filter.externalId}::text)
-      AND (${filter.sandbox}::text IS NULL OR w.sandbox = ${filter.sandbox}::text)
-      AND (cardinality(${filter.tags}::text[]) = 0 OR w.tags @> ${filter.tags}::text[])
-    ORDER BY w.id DESC LIMIT ${limit}`);
+    SELECT ${COLUMNS} FROM (${page}) page, ${JOINED}
+    WHERE w.environment_id = ${environmentId} AND w.id = page.id ORDER BY page.id DESC`);
 }
+
+const ALL = sourceOf("workspaces", "w");

@@ -1,17 +1,18 @@
-import type { WorkspaceStatus } from "@keelson/contract";
+import type { WorkspaceStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
 
 export type WorkspaceInsert = {
-  environmentId: string;
-  id: string;
-  projectId: string;
+  environmentId: Uuid<"env">;
+  id: Uuid<"ws">;
+  projectId: Uuid<"proj">;
   externalId: string | null;
   sandbox: string;
   /** JSON text. */
   sandboxSpec: string;
   setupDigest: Buffer | null;
-  currentVersionId: string;
+  currentVersionId: Uuid<"wsv">;
   /** JSON text. */
   metadata: string | null;
   tags: readonly string[] | null;
@@ -21,57 +22,81 @@ export type WorkspaceInsert = {
 /** False when an active workspace has the external id. */
 export async function insertWorkspace(tx: Tx, row: WorkspaceInsert): Promise<boolean> {
   const rows = await tx.query(sql`
-    INSERT INTO workspaces (environment_id, id, project_id, external_id, sandbox, sandbox_spec, setup_digest,
+    WITH inserted AS (INSERT INTO workspaces (environment_id, id, project_id, external_id, sandbox, sandbox_spec, setup_digest,
       current_version_id, version_count, metadata, tags, last_activity_at, created_at, updated_at)
     SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.projectId}::uuid, ${row.externalId}::text, ${row.sandbox}::text,
       ${row.sandboxSpec}::text, ${row.setupDigest}::bytea, ${row.currentVersionId}::uuid, 1, ${row.metadata}::text,
       ${row.tags}::text[], at, at, at
-    FROM to_timestamp(${row.createdAt}::float8 / 1000) AS at
+    FROM ${timestamp(row.createdAt)} AS at
     ON CONFLICT (environment_id, external_id) WHERE external_id IS NOT NULL AND status = 'active' DO NOTHING
-    RETURNING 1 AS inserted`);
+    RETURNING environment_id, id, tags
+    ), tagged AS (
+      INSERT INTO workspace_tags (environment_id, tag, workspace_id)
+      SELECT environment_id, unnest(tags), id FROM inserted ON CONFLICT DO NOTHING
+    )
+    SELECT 1 AS inserted FROM inserted`);
   return rows.length === 1;
+}
+
+/** Before they are replaced in the locked workspace itself. */
+async function replaceTags(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
+  tags: readonly string[],
+): Promise<void> {
+  await tx.query(sql`
+    WITH gone AS (
+      DELETE FROM workspace_tags t
+      USING (SELECT unnest(tags) AS tag FROM workspaces WHERE environment_id = ${environmentId} AND id = ${workspaceId}) o
+      WHERE t.environment_id = ${environmentId} AND t.tag = o.tag AND t.workspace_id = ${workspaceId}
+        AND o.tag <> ALL(${tags}::text[])
+    )
+    INSERT INTO workspace_tags (environment_id, tag, workspace_id)
+    SELECT ${environmentId}::uuid, unnest(${tags}::text[]), ${workspaceId}::uuid ON CONFLICT DO NOTHING`);
 }
 
 /** Replaces what is given; null leaves it. */
 export async function updateWorkspace(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   change: { metadata: string | null; tags: readonly string[] | null },
   now: number,
 ): Promise<void> {
+  if (change.tags !== null) await replaceTags(tx, environmentId, workspaceId, change.tags);
   await tx.query(sql`
     UPDATE workspaces SET metadata = coalesce(${change.metadata}::text, metadata), tags = coalesce(${change.tags}::text[], tags),
-      updated_at = to_timestamp(${now}::float8 / 1000)
+      updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${workspaceId}`);
 }
 
 export async function markWorkspace(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   status: WorkspaceStatus,
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE workspaces SET status = ${status}, updated_at = to_timestamp(${now}::float8 / 1000)
+    UPDATE workspaces SET status = ${status}, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${workspaceId}`);
 }
 
 /** Somebody did something with it. */
 export async function touchWorkspace(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE workspaces SET last_activity_at = greatest(last_activity_at, to_timestamp(${now}::float8 / 1000))
+    UPDATE workspaces SET last_activity_at = greatest(last_activity_at, ${timestamp(now)})
     WHERE environment_id = ${environmentId} AND id = ${workspaceId}`);
 }
 
 /** The result of its setup is committed. */
-export async function clearSetup(tx: Tx, environmentId: string, workspaceId: string): Promise<void> {
+export async function clearSetup(tx: Tx, environmentId: Uuid<"env">, workspaceId: Uuid<"ws">): Promise<void> {
   await tx.query(sql`
     UPDATE workspaces SET setup_digest = NULL WHERE environment_id = ${environmentId} AND id = ${workspaceId}`);
 }
@@ -79,17 +104,29 @@ export async function clearSetup(tx: Tx, environmentId: string, workspaceId: str
 /** Counts one more version and points at it; returns its number. Under the workspace's lock. */
 export async function pointAtNewVersion(
   tx: Tx,
-  environmentId: string,
-  workspaceId: string,
-  versionId: string,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
+  versionId: Uuid<"wsv">,
   now: number,
 ): Promise<number> {
   const [row] = await tx.query<{ number: number }>(sql`
     UPDATE workspaces SET current_version_id = ${versionId}, version_count = version_count + 1,
-      last_activity_at = greatest(last_activity_at, to_timestamp(${now}::float8 / 1000)),
-      updated_at = to_timestamp(${now}::float8 / 1000)
+      last_activity_at = greatest(last_activity_at, ${timestamp(now)}),
+      updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${workspaceId}
     RETURNING version_count AS number`);
   if (row === undefined) throw new Error("A workspace vanished while it was locked.");
   return row.number;
+}
+
+/** Somebody did something with what a machine has of a workspace: the idle stop counts from now. */
+export async function touchMaterialization(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  materializationId: Uuid<"mat">,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE materializations SET active_at = greatest(active_at, ${timestamp(now)})
+    WHERE environment_id = ${environmentId} AND id = ${materializationId}`);
 }

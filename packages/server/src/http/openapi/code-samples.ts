@@ -1,4 +1,4 @@
-import type { Route } from "../route.ts";
+import type { Route } from "../edge/route.ts";
 import type { JsonSchema } from "./components.ts";
 import { curlSample, type CurlBody } from "./curl-sample.ts";
 import { sdkSample } from "./sdk-samples.ts";

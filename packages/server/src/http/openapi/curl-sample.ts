@@ -1,4 +1,4 @@
-import type { Route } from "../route.ts";
+import type { Route } from "../edge/route.ts";
 
 /** The variable that holds the credential of each kind of caller. */
 const CREDENTIALS: Record<Route["access"]["kind"], string | null> = {

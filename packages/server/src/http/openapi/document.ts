@@ -1,7 +1,8 @@
 import { API_VERSION, ErrorBody, HEADERS, LIMITS } from "@keelson/contract";
-import type { Family, Route } from "../route.ts";
+import type { Family, Route } from "../edge/route.ts";
 import { createComponents, type JsonSchema } from "./components.ts";
-import { errorResponses, openApiPath, toOperation } from "./operation.ts";
+import { openApiPath, toOperation } from "./operation.ts";
+import { errorResponses } from "./refusals.ts";
 
 const TITLES: Record<Family, string> = {
   api: "Keelson API for consoles, sessions and workers",
@@ -14,8 +15,8 @@ const TITLES: Record<Family, string> = {
 };
 
 const DESCRIPTION = `JSON over HTTP with snake_case fields. Errors have one shape everywhere; \`error.message\` says what to do next.
-Lists are pages by key: pass \`next_cursor\` as \`cursor\`. Creates and starts take an idempotency key, and repeating one gives the first answer.
-Unknown fields and query parameters are refused. Event streams are resumed with \`Last-Event-ID\` or \`cursor\`.`;
+Lists are pages by key: pass \`next_cursor\` as \`cursor\`, with the same filters. Creates and starts take an idempotency key, and repeating one gives the first answer.
+Unknown fields and query parameters are refused. A path that is asked by a method it does not have answers 405 \`method_not_allowed\` with \`Allow\`. Event streams are resumed with \`Last-Event-ID\` or \`cursor\`.`;
 
 const bearer = (description: string): JsonSchema => ({ type: "http", scheme: "bearer", description });
 
@@ -55,7 +56,7 @@ const PARAMETERS = {
     name: "Idempotency-Key",
     in: "header",
     required: false,
-    description: "As the body's `idempotency_key`; if both are there they must be equal.",
+    description: "The same as `idempotency_key` in the body. If both are sent, they must be equal.",
     schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotencyKeyBytes },
   },
   LastEventId: {

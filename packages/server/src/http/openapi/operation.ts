@@ -1,13 +1,14 @@
-import { ERROR_CODES, LIMITS, RunLogChunk, type ErrorCode } from "@keelson/contract";
+import { RunLogChunk } from "@keelson/contract";
 import { Type, type TSchema } from "typebox";
-import type { Route } from "../route.ts";
+import type { Route } from "../edge/route.ts";
 import type { Components, JsonSchema } from "./components.ts";
 import { codeSamples } from "./code-samples.ts";
 import { eventStreamExample } from "./event-stream-example.ts";
 import { exampleOf } from "./example-of.ts";
 import { pathParameterExample, queryParameterExample } from "./parameter-example.ts";
 import { rawExample } from "./raw-example.ts";
-import { isSelecting, selectionFields, withSelection } from "../selection.ts";
+import { ANSWER_HEADERS, hasJsonBody, refusals } from "./refusals.ts";
+import { isSelecting, selectionFields, withSelection } from "../edge/selection.ts";
 
 /** One route as an operation of the document. */
 export function toOperation(route: Route, components: Components): JsonSchema {
@@ -29,18 +30,13 @@ export function toOperation(route: Route, components: Components): JsonSchema {
 
 function describe({ description = "", access }: Route): string {
   // Pages and files of the server itself have a summary alone.
-  if (description === "" && access.kind === "public")
-    return "Anyone may ask for it; no credential is needed.";
+  if (description === "" && access.kind === "public") return "Needs no credential.";
   return description;
 }
 
 export const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, "{$1}");
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-const hasJsonBody = (route: Route): boolean =>
-  route.rawBody === undefined &&
-  (route.method === "POST" || route.method === "PUT" || route.method === "PATCH");
 
 /** A browser sends the cookie, everyone else the bearer token. */
 const USER: readonly JsonSchema[] = [{ userSession: [] }, { sessionCookie: [] }];
@@ -75,19 +71,12 @@ function security(route: Route): JsonSchema[] {
 type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] };
 
 function parameters(route: Route, components: Components): JsonSchema[] {
-  const inPath = (route.params ?? {}) as ObjectSchema;
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
   const query = (route.query ?? {}) as ObjectSchema;
   const selection = hasJsonBody(route) ? {} : selectionFields(route);
   return [
     ...names.map((name) =>
-      parameter(
-        "path",
-        name,
-        inPath.properties?.[name] ?? Type.String(),
-        pathParameterExample(route.path, name),
-        components,
-      ),
+      parameter("path", name, Type.String(), pathParameterExample(route.path, name), components),
     ),
     ...Object.entries({ ...query.properties, ...selection }).map(([name, schema]) =>
       parameter(
@@ -159,11 +148,6 @@ const resolver =
   (ref: string): JsonSchema =>
     components.schemas()[ref.slice("#/components/schemas/".length)] as JsonSchema;
 
-const HEADERS = {
-  "X-Request-Id": { $ref: "#/components/headers/RequestId" },
-  "Service-API-Version": { $ref: "#/components/headers/ServiceApiVersion" },
-};
-
 function successes(route: Route, components: Components): JsonSchema {
   const [first] = Object.values(route.responses);
   return Object.fromEntries(
@@ -172,7 +156,7 @@ function successes(route: Route, components: Components): JsonSchema {
         route.idempotency === undefined
           ? {}
           : { "Idempotency-Replayed": { $ref: "#/components/headers/IdempotencyReplayed" } };
-      const response: JsonSchema = { description, headers: { ...HEADERS, ...replayed } };
+      const response: JsonSchema = { description, headers: { ...ANSWER_HEADERS, ...replayed } };
       const content: JsonSchema = {};
       // A given example is of the first answer, and of others that look alike.
       const given = schema === first?.schema ? route.examples?.response : undefined;
@@ -198,74 +182,3 @@ function successes(route: Route, components: Components): JsonSchema {
     }),
   );
 }
-
-const integer = (description: string): JsonSchema => ({ schema: { type: "integer" }, description });
-
-/** Also on the answers of limited routes that are no refusal. */
-const RATE_HEADERS: JsonSchema = {
-  "RateLimit-Limit": integer("Requests that are taken in a window."),
-  "RateLimit-Remaining": integer("Requests that are left in it."),
-  "RateLimit-Reset": integer("Seconds until the next one."),
-};
-
-/** Refusals by status; each is one shared response of the document that lists its codes. */
-function refusals(route: Route): JsonSchema {
-  const changes = route.method !== "GET" && route.method !== "HEAD";
-  const hasBody = hasJsonBody(route) || route.rawBody !== undefined;
-  const statuses = new Set([400, 500, 503]);
-  if (route.access.kind !== "public") statuses.add(401);
-  if ("permission" in route.access) statuses.add(403);
-  if (route.path.includes(":") || isSelecting(route)) statuses.add(404);
-  if (changes && (route.access.kind !== "public" || route.path.includes(":"))) statuses.add(409);
-  if (hasBody) statuses.add(413).add(415);
-  if (route.family !== "system" && route.access.kind !== "worker") statuses.add(429);
-  return Object.fromEntries(
-    [...statuses]
-      .sort((a, b) => a - b)
-      .map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
-  );
-}
-
-/** The shared responses that `refusals` refers to, with every code of the status. */
-export function errorResponses(): JsonSchema {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const [code, { status }] of Object.entries(ERROR_CODES))
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code as ErrorCode]);
-  return Object.fromEntries(
-    [...byStatus]
-      .sort(([a], [b]) => a - b)
-      .map(([status, codes]) => [
-        `Error${status}`,
-        {
-          description: codes.map((code) => `\`${code}\`: ${ERROR_CODES[code].summary}`).join("\n"),
-          headers: {
-            ...HEADERS,
-            ...(status === 401 ? { "WWW-Authenticate": { schema: { type: "string" } } } : {}),
-            ...(status === 405 ? { Allow: { schema: { type: "string" } } } : {}),
-            ...(status === 429 || status === 503
-              ? { "Retry-After": { schema: { type: "integer" }, description: "Seconds." } }
-              : {}),
-            ...(status === 429 ? RATE_HEADERS : {}),
-          },
-          content: {
-            "application/json": {
-              schema: { $ref: "#/components/schemas/Error" },
-              example: errorExample(codes[0] as ErrorCode),
-            },
-          },
-        },
-      ]),
-  );
-}
-
-const errorExample = (code: ErrorCode): JsonSchema => ({
-  error: {
-    code,
-    message: ERROR_CODES[code].summary,
-    details:
-      code === "invalid_request"
-        ? { issues: [{ path: "limit", message: `must be <= ${LIMITS.pageMax}` }] }
-        : null,
-    request_id: "01936f5e-7c2a-7b64-8d10-0c9c1f0a7b11",
-  },
-});

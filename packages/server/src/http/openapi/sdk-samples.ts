@@ -11,14 +11,14 @@ const TERMINAL = `const terminal = client.workspaces.ptys.open("${ws}", "${pty}"
  * that answers with the document's examples.
  */
 const SAMPLES: Record<string, string> = {
-  listTasks: "for await (const task of client.tasks.list()) console.log(task.declared_id);",
+  listTasks: "for await (const task of client.tasks.list()) console.log(task.declaredId);",
   getTask: `const task = await client.tasks.get("${task}");`,
   startTask: `const run = await client.tasks.start("send-report", { week: 47 }, { idempotencyKey: "report-2026-47" });`,
   startTaskBatch: `const results = await client.tasks.startBatch([
   { task: "send-report", payload: { week: 47 }, idempotencyKey: "report-2026-47" },
   { task: "send-report", payload: { week: 48 }, idempotencyKey: "report-2026-48" },
 ]);`,
-  listActors: "for await (const actor of client.actors.list()) console.log(actor.declared_id);",
+  listActors: "for await (const actor of client.actors.list()) console.log(actor.declaredId);",
   getActor: `const actor = await client.actors.get("${actor}");`,
   startActor: `const { session, run } = await client.actors.start(
   "support-chat",
@@ -31,7 +31,7 @@ const SAMPLES: Record<string, string> = {
   input: { text: "Where is my parcel?" },
 });`,
   listSessions: `for await (const session of client.sessions.list({ status: "open" })) console.log(session.id);`,
-  startSessionAndWait: `const { session, run, timed_out } = await client.sessions.startAndWait({
+  startSessionAndWait: `const { session, run, timedOut } = await client.sessions.startAndWait({
   actor: "support-chat",
   externalId: "chat-4711",
   input: { text: "Where is my parcel?" },
@@ -84,7 +84,7 @@ await client.deployments.uploadBundle(digest, code);`,
   getToken: `const token = await client.tokens.get("${tok}");`,
   completeToken: `const { status } = await client.tokens.complete("${tok}", { approved: true });`,
   cancelToken: `const token = await client.tokens.cancel("${tok}");`,
-  createPublicAccessToken: `const { public_access_token } = await client.publicAccessTokens.create({
+  createPublicAccessToken: `const { publicAccessToken } = await client.publicAccessTokens.create({
   type: "session.output.read",
   session: { externalId: "chat-4711" },
   expiresIn: "15m",
@@ -112,7 +112,7 @@ await client.deployments.uploadBundle(digest, code);`,
   deleteSecret: `await client.secrets.delete("MAIL_API_KEY");`,
   rotateSecret: `const secret = await client.secrets.rotate("${sec}", "n3w");`,
   revokeSecret: `const secret = await client.secrets.revoke("${sec}");`,
-  listSandboxes: "for await (const sandbox of client.sandboxes.list()) console.log(sandbox.declared_id);",
+  listSandboxes: "for await (const sandbox of client.sandboxes.list()) console.log(sandbox.declaredId);",
   getSandbox: `const sandbox = await client.sandboxes.get("${sbx}");`,
   createSandboxWorkspace: `const workspace = await client.sandboxes.createWorkspace("${sbx}", { externalId: "ticket-17" });`,
   createWorkspace: `const workspace = await client.workspaces.create({ externalId: "ticket-17", sandbox: "node" });`,
@@ -123,6 +123,8 @@ await client.deployments.uploadBundle(digest, code);`,
   materializeWorkspace: `const workspace = await client.workspaces.materialize("${ws}");`,
   connectWorkspace: `const workspace = await client.workspaces.connect("${ws}");`,
   stopWorkspace: `const workspace = await client.workspaces.stop("${ws}");`,
+  recoverWorkspace: `const workspace = await client.workspaces.recover("${ws}");`,
+  discardWorkspace: `const workspace = await client.workspaces.discard("${ws}", { confirm: true });`,
   listWorkspaceVersions: `for await (const version of client.workspaces.versions.list("${ws}")) console.log(version.number);`,
   getWorkspaceVersion: `const version = await client.workspaces.versions.get("${ws}", "${wsv}");`,
   restoreWorkspaceVersion: `const version = await client.workspaces.versions.restore("${ws}", "${wsv}");`,
@@ -131,13 +133,13 @@ await client.deployments.uploadBundle(digest, code);`,
   listWorkspaceFiles: `for await (const entry of client.workspaces.files.list("${ws}", "src")) console.log(entry.path);`,
   statWorkspaceFile: `const entry = await client.workspaces.files.stat("${ws}", "src/main.ts");`,
   readWorkspaceFile: `const text = await client.workspaces.files.readText("${ws}", "src/main.ts");`,
-  writeWorkspaceFile: `const { version_id } = await client.workspaces.files.write("${ws}", "src/main.ts", "export {};");`,
-  removeWorkspaceFile: `const { version_id } = await client.workspaces.files.delete("${ws}", "src/main.ts");`,
+  writeWorkspaceFile: `const { versionId } = await client.workspaces.files.write("${ws}", "src/main.ts", "export {};");`,
+  removeWorkspaceFile: `const { versionId } = await client.workspaces.files.delete("${ws}", "src/main.ts");`,
   createExec: `const command = await client.workspaces.exec("${ws}", ["npm", "test"], { timeout: "1m" });`,
   listExecs: `for await (const command of client.workspaces.execs.list("${ws}")) console.log(command.status);`,
   getExec: `const command = await client.workspaces.execs.get("${ws}", "${exec}");`,
   getExecInWorkspace: `${COMMAND}
-const { exit_code, stdout, stderr } = await command.result();`,
+const { exitCode, stdout, stderr } = await command.result();`,
   writeExecStdin: `${COMMAND}
 await command.write("hello\\n");`,
   closeExecStdin: `${COMMAND}

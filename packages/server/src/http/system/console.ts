@@ -80,7 +80,7 @@ export function addConsole(app: FastifyInstance, folder: string = FOLDER): void 
   app.get<{ Params: { name: string } }>("/assets/:name", (request, reply) => {
     const asset = assets.get(request.params.name);
     if (asset === undefined)
-      throw new DomainError("route_not_found", "There is no such file of the console; load the page again.");
+      throw new DomainError("route_not_found", "The console does not have this file. Reload the page.");
     return answer(request, reply.header("cache-control", FOREVER), asset);
   });
 }

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { API_VERSION } from "@keelson/contract";
 import { fastify } from "fastify";
-import { route, type Route } from "../route.ts";
+import { Type } from "typebox";
+import { route, type RouteDefinition } from "../edge/route.ts";
 import { pageHeaders } from "./page-headers.ts";
 
 /**
@@ -53,17 +55,24 @@ async function loadScript(): Promise<Buffer> {
   return rawPayload;
 }
 
-export const docsRoutes: Route[] = [
+/** Its own schema is the OpenAPI specification's. */
+const OpenApiDocument = Type.Object(
+  { openapi: Type.String(), info: Type.Object({}), paths: Type.Object({}) },
+  { description: "An OpenAPI 3.1 document." },
+);
+
+export const docsRoutes: RouteDefinition[] = [
   route({
-    family: "system",
+    in: ["system"],
     method: "GET",
     path: "/openapi.json",
-    operationId: "getOpenApi",
+    name: "getOpenApi",
     summary: "The OpenAPI document of all families",
     description: "OpenAPI 3.1 with every route, example and refusal. It needs no credential.",
     tag: "Server",
     access: { kind: "public" },
-    responses: { 200: { description: "OpenAPI 3.1.", mediaType: "application/json" } },
+    responses: { 200: { description: "OpenAPI 3.1.", schema: OpenApiDocument } },
+    examples: { response: { openapi: "3.1.0", info: { title: "Keelson", version: API_VERSION }, paths: {} } },
     handle: async ({ server }) => ({
       status: 200,
       json: server.openApiJson(),
@@ -71,10 +80,10 @@ export const docsRoutes: Route[] = [
     }),
   }),
   route({
-    family: "system",
+    in: ["system"],
     method: "GET",
     path: "/docs",
-    operationId: "getDocs",
+    name: "getDocs",
     summary: "The API reference as a page",
     description: "Shows the OpenAPI document. Everything it loads is from this server.",
     tag: "Server",
@@ -88,12 +97,12 @@ export const docsRoutes: Route[] = [
     }),
   }),
   route({
-    family: "system",
+    in: ["system"],
     method: "GET",
     path: "/docs/scalar.js",
-    operationId: "getDocsScript",
+    name: "getDocsScript",
     summary: "The script of the API reference",
-    description: "What the page of the API reference runs. It needs no credential.",
+    description: "Script of the API reference page. Needs no credential.",
     tag: "Server",
     access: { kind: "public" },
     responses: { 200: { description: "The script.", mediaType: "text/javascript" } },

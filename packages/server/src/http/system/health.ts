@@ -1,14 +1,37 @@
 import { Type } from "typebox";
-import { route, type Route } from "../route.ts";
+import { route, type RouteDefinition } from "../edge/route.ts";
+import type { Store } from "../edge/storage-space.ts";
 
 const Status = Type.Object({ status: Type.Literal("ok") }, { $id: "Health" });
 
-export const healthRoutes: Route[] = [
+const ReadyStatus = Type.Object(
+  {
+    status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
+    problems: Type.Array(
+      Type.Object({
+        check: Type.Literal("storage"),
+        code: Type.Literal("storage_full"),
+        message: Type.String(),
+      }),
+      { description: "Parts that are degraded: while a disk is full, reads work and writes answer 507." },
+    ),
+  },
+  { $id: "Readiness" },
+);
+
+/** The server stays ready: reads go on, and taking it out of a balancer would end them too. */
+const fullProblem = (store: Store) => ({
+  check: "storage" as const,
+  code: "storage_full" as const,
+  message: `The disk of the ${store === "database" ? "database" : "blob store"} is full: writes answer 507 until it has space again.`,
+});
+
+export const healthRoutes: RouteDefinition[] = [
   route({
-    family: "system",
+    in: ["system"],
     method: "GET",
     path: "/healthz",
-    operationId: "getHealth",
+    name: "getHealth",
     summary: "Whether the process lives",
     description: "Never asks the database, so that an outage of it does not get servers restarted.",
     tag: "Server",
@@ -17,26 +40,29 @@ export const healthRoutes: Route[] = [
     handle: async () => ({ status: 200, body: { status: "ok" } }),
   }),
   route({
-    family: "system",
+    in: ["system"],
     method: "GET",
     path: "/readyz",
-    operationId: "getReadiness",
+    name: "getReadiness",
     summary: "Whether the server takes requests",
     description:
-      "503 while the database cannot be reached, has other migrations than this server, or the server is stopping.",
+      "503 while most requests would be refused: the database cannot be reached, does not answer or has other migrations than this server, requests" +
+      " wait for a connection of the pool, or the server is starting or stopping. `details.check` names the reason: `startup`, `shutdown`, `pool` " +
+      "or `database`. A full disk is named in `problems` with 200, because reads continue.",
     tag: "Server",
     access: { kind: "public" },
-    responses: { 200: { description: "It does.", schema: Status } },
+    responses: { 200: { description: "It does.", schema: ReadyStatus } },
     handle: async ({ server }) => {
       await server.readiness.check();
-      return { status: 200, body: { status: "ok" } };
+      const problems = (await server.storage.fullStores()).map(fullProblem);
+      return { status: 200, body: { status: problems.length === 0 ? "ok" : "degraded", problems } };
     },
   }),
   route({
-    family: "system",
+    in: ["system"],
     method: "GET",
     path: "/metrics",
-    operationId: "getMetrics",
+    name: "getMetrics",
     summary: "Metrics of this server",
     description: "In the text format of Prometheus. Labels are route patterns, never ids.",
     tag: "Server",

@@ -25,7 +25,16 @@ import type { Whose } from "../authorization-rows.ts";
 export type Caller = {
   name: string;
   credential: string | null;
-  is: "nobody" | "api_key" | "user" | "worker" | "completion_token" | "public_access" | "admin" | "capacity";
+  is:
+    | "nobody"
+    | "api_key"
+    | "run"
+    | "user"
+    | "worker"
+    | "completion_token"
+    | "public_access"
+    | "admin"
+    | "capacity";
   permissions?: readonly string[];
   /** Its objects are those that the matrix calls foreign. */
   isForeign?: boolean;
@@ -57,6 +66,13 @@ export const HELD: Record<Role, readonly Permission[]> = {
   ],
   viewer: READS,
 };
+/** Written out for the same reason: what a run has whose task says nothing. */
+const RUN_HOLDS = ENVIRONMENT_PERMISSIONS.filter(
+  (permission) =>
+    !permission.startsWith("secrets.") &&
+    !permission.startsWith("deployments.") &&
+    permission !== "schedules.write",
+);
 const PAST = new Date(Date.now() - 60_000);
 
 /** For each permission that a route needs: a key that lacks only it, and one that has only it. */
@@ -122,8 +138,31 @@ const secretHolders = ({ publicTokens, accessTokens }: Secrets): Caller[] => [
   })),
 ];
 
+/** Tokens of leases: `own` and `foreign` without a declaration, `narrow` with `permissions`, `ended` of a run that is over. */
+export type RunTokens = {
+  own: string;
+  foreign: string;
+  narrow: { credential: string; permissions: readonly Permission[] };
+  ended: string;
+};
+
+const runCallers = ({ own, foreign, narrow, ended }: RunTokens): Caller[] => [
+  { name: "a run", credential: own, is: "run", permissions: RUN_HOLDS },
+  {
+    name: "a run of another environment",
+    credential: foreign,
+    is: "run",
+    permissions: RUN_HOLDS,
+    isForeign: true,
+  },
+  { name: "a run with few permissions", is: "run", ...narrow },
+  nobody("a run that has ended", ended),
+];
+
 export type Cast = {
   server: ApiServer;
+  /** The credentials of runs. */
+  runs: RunTokens;
   /** The foreign place, and a key of it. */
   there: Place;
   foreignKey: string;
@@ -140,6 +179,7 @@ export async function makeCallers({
   worker,
   foreignWorker,
   secrets,
+  runs,
 }: Cast): Promise<Caller[]> {
   const at: At = {
     ...place(server),
@@ -194,7 +234,7 @@ export async function makeCallers({
     },
     { name: "a worker", credential: worker, is: "worker", at: null },
     { name: "a worker of another group", credential: foreignWorker, is: "worker", isForeign: true, at: null },
-    ...secretHolders(secrets),
+    ...[...secretHolders(secrets), ...runCallers(runs)],
     nobody("an unknown public token", newCredential("tkn").text),
     nobody("an unknown public access token", newCredential("pub").text),
     { name: "the admin key", credential: admin_key, is: "admin", at: null },

@@ -1,7 +1,7 @@
 // What a route's declaration promises each caller of the authorization matrix.
 
 import type { Permission } from "@keelson/contract";
-import type { Route } from "../../../src/http/route.ts";
+import type { Route } from "../../../src/http/edge/route.ts";
 import type { Whose } from "../authorization-rows.ts";
 import { HELD, type Caller } from "./callers.ts";
 
@@ -18,7 +18,7 @@ export function expected(route: Route, caller: Caller, whose: Whose): number | "
     case "public":
       return "through";
     case "environment": {
-      if (caller.is === "api_key")
+      if (caller.is === "api_key" || caller.is === "run")
         return caller.permissions?.includes(access.permission) === true ? "through" : 403;
       if (caller.is !== "user" || family !== "api") return 401;
       if (caller.at === null) return 400;
@@ -46,15 +46,18 @@ export function expected(route: Route, caller: Caller, whose: Whose): number | "
   }
 }
 
+/** Its credential is of one environment. */
+const isBound = ({ is }: Caller): boolean => is === "api_key" || is === "run";
+
 /** Whether the route takes callers of the kind at all. */
 function takes({ access, family }: Route, caller: Caller): boolean {
   switch (access.kind) {
     case "public":
       return true;
     case "environment":
-      return caller.is === "api_key" || (caller.is === "user" && family === "api");
+      return isBound(caller) || (caller.is === "user" && family === "api");
     case "caller":
-      return caller.is === "api_key" || caller.is === "user";
+      return isBound(caller) || caller.is === "user";
     case "organization":
     case "project":
     case "user":

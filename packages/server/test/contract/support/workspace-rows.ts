@@ -51,6 +51,8 @@ export const workspaces: Record<string, Row> = {
   // Ends at once when its caller is gone: a wait of 30 s for nobody is not the matrix's to see.
   apiConnectWorkspace: { object: (ids) => ids.doomed, own: [404, 409] },
   apiStopWorkspace: workspace,
+  apiRecoverWorkspace: { ...workspace, own: [409] },
+  apiDiscardWorkspace: { ...workspace, body: () => ({ confirm: true }), own: [409] },
   apiListWorkspaceVersions: workspace,
   apiGetWorkspaceVersion: version,
   apiRestoreWorkspaceVersion: version,
@@ -133,6 +135,7 @@ export const workspacesOfWorker: Record<string, Row> = {
   liveWorkspace: materialization({ isolation: "process" }),
   stoppedWorkspace: materialization(),
   failedWorkspace: materialization({ error: { message: "no" } }),
+  uncommittedWorkspace: materialization({ error: { message: "no" } }),
   commitWorkspace: materialization({
     commit_id: "one",
     parent_version_id: "wsv_1",

@@ -50,9 +50,10 @@ export interface StageOptions {
   readonly poolSize: number;
   /** Whether each server's statements are watched. */
   readonly proxied: boolean;
+  readonly serverEnv?: Readonly<Record<string, string>>;
 }
 
-export async function openStage({ poolSize, proxied }: StageOptions): Promise<Stage> {
+export async function openStage({ poolSize, proxied, serverEnv }: StageOptions): Promise<Stage> {
   const proxies: PostgresProxy[] = [];
   const closeProxies = async (): Promise<void> => {
     await Promise.all(proxies.map((proxy) => proxy.close()));
@@ -61,6 +62,7 @@ export async function openStage({ poolSize, proxied }: StageOptions): Promise<St
     servers: 2,
     leaseDuration: "300s",
     poolSize,
+    ...(serverEnv !== undefined && { serverEnv }),
     ...(proxied && {
       databaseUrlOf: async (url) => {
         const proxy = await startPostgresProxy(url);

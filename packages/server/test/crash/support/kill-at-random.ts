@@ -9,16 +9,28 @@ export interface KillOptions {
   /** The mean time between two kills. */
   readonly everyMs: number;
   /** On a slow machine the killing goes on until this holds, or for three times as long. */
-  readonly isEnough: () => boolean;
+  readonly isEnough: (kills: number) => boolean;
   readonly signal: AbortSignal;
+  /** What may be killed besides; whoever started it has to notice. */
+  readonly others?: readonly OtherVictim[];
+  /** How many processes may be on their way up at once; default 2. */
+  readonly maxDown?: number;
+}
+
+export interface OtherVictim {
+  readonly name: string;
+  /** What runs of it now. */
+  find(): readonly number[];
 }
 
 export interface Killings {
   /** Name of each victim, in order. */
   readonly victims: string[];
+  /** When each was killed, in milliseconds since the epoch. */
+  readonly times: number[];
 }
 
-const MAX_DOWN = 2;
+type Victim = "postgres" | SpawnedProcess | OtherVictim;
 
 /**
  * Kills one process after another with SIGKILL, PostgreSQL's postmaster among them, and starts each again at once (its
@@ -29,8 +41,13 @@ export async function killAtRandom(
   processes: readonly SpawnedProcess[],
   options: KillOptions,
 ): Promise<Killings> {
-  const { random } = options;
+  const { random, others = [], maxDown = 2 } = options;
   const victims: string[] = [];
+  const times: number[] = [];
+  const note = (name: string): void => {
+    victims.push(name);
+    times.push(Date.now());
+  };
   const restarts = new Set<Promise<void>>();
   const startedAt = performance.now();
   const isOver = (): boolean => {
@@ -38,36 +55,44 @@ export async function killAtRandom(
     return (
       options.signal.aborted ||
       elapsedMs > options.forMs * 3 ||
-      (elapsedMs > options.forMs && options.isEnough())
+      (elapsedMs > options.forMs && options.isEnough(victims.length))
     );
   };
   for (;;) {
     await sleep(options.everyMs * (0.5 + random()));
     // Never all at once: where a start takes longer than the time between two kills nothing would ever be up.
-    while (restarts.size >= MAX_DOWN) await Promise.race(restarts);
+    while (restarts.size >= maxDown) await Promise.race(restarts);
     if (isOver()) break;
-    const victim = pick<SpawnedProcess | "postgres">(random, ["postgres", ...processes]);
+    const running = others.filter((other) => other.find().length > 0);
+    const victim = pick<Victim>(random, ["postgres", ...processes, ...running]);
     if (victim === "postgres") {
-      victims.push(victim);
-      killPostmaster(site);
+      if (killPostmaster(site)) note(victim);
+    } else if ("find" in victim) {
+      if (killOneOf(random, victim.find())) note(victim.name);
     } else if (victim.pid !== 0) {
-      victims.push(victim.name);
+      note(victim.name);
       await victim.kill();
       const restart: Promise<void> = victim.start().finally(() => restarts.delete(restart));
       restarts.add(restart);
     }
   }
   await Promise.all(restarts);
-  return { victims };
+  return { victims, times };
 }
 
-/** Its children end when they see that it is gone. */
-export function killPostmaster(site: Site): void {
+/** Its children end when they see that it is gone; when it is down already, its supervisor is about to start it. */
+export const killPostmaster = (site: Site): boolean => kill(site.postgres.pid);
+
+const killOneOf = (random: Random, pids: readonly number[]): boolean =>
+  pids.length > 0 && kill(pick(random, pids));
+
+/** False when it has ended meanwhile. */
+function kill(pid: number): boolean {
   try {
-    process.kill(site.postgres.pid, "SIGKILL");
+    return process.kill(pid, "SIGKILL");
   } catch (error) {
-    // It is down already and its supervisor is about to start it.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    return false;
   }
 }
 

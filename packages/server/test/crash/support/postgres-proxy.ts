@@ -23,6 +23,13 @@ export interface PostgresProxy {
    * they are until `cut`. Arming again forgets an earlier breakpoint, and null only that.
    */
   arm(breakpoint: Breakpoint | null): Promise<SentStatement>;
+  /**
+   * From now on no byte is passed on, and nobody is told: connections stay open, and new ones are accepted. As a network
+   * that drops packets does.
+   */
+  silence(): void;
+  /** Connections that are made from now on are passed on again; those that were silenced stay so, as after a failover. */
+  heal(): void;
   /** Ends all connections. */
   cut(): void;
   close(): Promise<void>;
@@ -58,6 +65,8 @@ const textAt = (message: Buffer, start: number): string =>
 /** What all connections share: the breakpoint, and whether it was reached. */
 type Gate = {
   isStopped: boolean;
+  /** New connections belong to it; those of an earlier one are passed on as long as it was not silenced. */
+  network: { isSilent: boolean };
   /** Whether to stop here. */
   reaches(side: Breakpoint["side"], statement: SentStatement): boolean;
 };
@@ -101,8 +110,9 @@ function relay(client: Socket, backend: Socket, gate: Gate, prepared: Map<string
   const splitBackend = createSplitter(false);
   let current: SentStatement | null = null;
   let isFirst = true;
+  const { network } = gate;
   client.on("data", (bytes: Buffer) => {
-    if (gate.isStopped) return;
+    if (gate.isStopped || network.isSilent) return;
     for (const message of splitClient(bytes)) {
       if (isFirst) {
         isFirst = false;
@@ -117,6 +127,7 @@ function relay(client: Socket, backend: Socket, gate: Gate, prepared: Map<string
     }
   });
   backend.on("data", (bytes: Buffer) => {
+    if (network.isSilent) return;
     for (const message of splitBackend(bytes)) {
       if (gate.isStopped) return;
       if (typeOf(message) === READY && current !== null) {
@@ -142,6 +153,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
   let armed: { breakpoint: Breakpoint; hit: (statement: SentStatement) => void } | null = null;
   const gate: Gate = {
     isStopped: false,
+    network: { isSilent: false },
     reaches: (side, statement) => {
       if (armed === null || armed.breakpoint.side !== side || !armed.breakpoint.matches(statement))
         return false;
@@ -179,6 +191,12 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       new Promise((hit) => {
         armed = breakpoint === null ? null : { breakpoint, hit };
       }),
+    silence: () => {
+      gate.network.isSilent = true;
+    },
+    heal: () => {
+      gate.network = { isSilent: false };
+    },
     cut,
     close: async () => {
       cut();

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Credentials } from "../../../src/core/identity/credentials-file.ts";
-import { startEmbeddedServer, type EmbeddedServer } from "../../../src/db/embedded-server.ts";
+import { startEmbeddedServer, type EmbeddedServer } from "../../../src/embedded-postgres/embedded-server.ts";
 import { createDatabase, type Database } from "../../../src/db/pool.ts";
-import { makeTestFolder } from "../../support/test-folder.ts";
+import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
 import { createCaller, type Caller } from "./caller.ts";
 import { ALL_OUTPUT, describeProcess, type SpawnedProcess } from "./spawned-process.ts";
 
@@ -22,10 +22,16 @@ export interface AgentOptions {
   readonly name: string;
   readonly server: ServerProcess;
   readonly capacity: number;
+  /** Besides what every agent is given. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** As whom it runs. Default: as the test. */
+  readonly uid?: number;
 }
 
 export interface Site {
   readonly dir: string;
+  /** Where tasks may write: they have users of their own where the tests run as root. */
+  readonly open: string;
   readonly postgres: EmbeddedServer;
   readonly servers: readonly ServerProcess[];
   readonly credentials: Credentials;
@@ -49,6 +55,8 @@ export interface SiteOptions {
   readonly poolSize?: number;
   /** Where mails go. Default: printed. */
   readonly smtpUrl?: string;
+  /** Settings of each server besides. */
+  readonly serverEnv?: Readonly<Record<string, string>>;
   /** What the n-th server is given as its database; absent: PostgreSQL itself. */
   readonly databaseUrlOf?: (url: string, at: number) => Promise<string>;
 }
@@ -62,11 +70,14 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     await Promise.all(processes.map((running) => running.end()));
     await db?.close();
     await postgres?.stop();
-    await rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    await removeTestFolder(dir);
   };
   try {
     postgres = await startEmbeddedServer({ dataDir: path.join(dir, "postgres") });
     const dataDir = path.join(dir, "data");
+    const open = path.join(dir, "open");
+    await mkdir(open);
+    await chmod(open, 0o777);
     const servers: ServerProcess[] = [];
     for (let at = 0; at < options.servers; at += 1) {
       const url = (await options.databaseUrlOf?.(postgres.url, at)) ?? postgres.url;
@@ -87,12 +98,13 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     });
     return {
       dir,
+      open,
       postgres,
       servers,
       credentials,
       db,
       call: createCaller(credentials.api_key),
-      agent: ({ name, server, capacity }) => {
+      agent: ({ name, server, capacity, env, uid }) => {
         const agent = describeProcess({
           name,
           main: "agent/src/main.ts",
@@ -104,8 +116,10 @@ export async function startSite(options: SiteOptions): Promise<Site> {
             KEELSON_AGENT_CAPACITY: String(capacity),
             KEELSON_DATA_DIR: path.join(dir, "agents"),
             ...(options.logLevel === undefined ? {} : { KEELSON_LOG_LEVEL: options.logLevel }),
+            ...env,
           },
           ...(options.logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
+          ...(uid === undefined ? {} : { uid }),
         });
         processes.push(agent);
         return agent;
@@ -122,7 +136,7 @@ async function describeServer(
   name: string,
   databaseUrl: string,
   dataDir: string,
-  { leaseDuration, logLevel, parkAfter, poolSize, smtpUrl }: SiteOptions,
+  { leaseDuration, logLevel, parkAfter, poolSize, smtpUrl, serverEnv }: SiteOptions,
 ): Promise<ServerProcess> {
   // The same port in every life, as behind a service's fixed address.
   const port = await findFreePort();
@@ -140,6 +154,7 @@ async function describeServer(
       ...(smtpUrl !== undefined && { SMTP_URL: smtpUrl }),
       ...(parkAfter !== undefined && { KEELSON_PARK_AFTER: parkAfter }),
       ...(poolSize === undefined ? {} : { KEELSON_POOL_SIZE: String(poolSize) }),
+      ...serverEnv,
     },
     ...(logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
   });
@@ -160,19 +175,26 @@ export interface TaskDeclaration {
   readonly secrets?: readonly string[];
 }
 
-/** Uploads a bundle and creates a deployment; somebody must check it before it can be promoted. */
+/**
+ * Uploads a bundle and creates a deployment; somebody must check it before it can be promoted.
+ *
+ * @param as the API key of another environment than the site's
+ */
 export async function createDeployment(
   site: Site,
   bundle: string,
   tasks: readonly TaskDeclaration[],
+  as = site.credentials.api_key,
 ): Promise<string> {
   const { url } = site.servers[0] as ServerProcess;
   const digest = createHash("sha256").update(bundle).digest("hex");
   const uploaded = await site.call(url, "PUT", `/v1/deployment-bundles/${digest}`, {
+    as,
     bytes: Buffer.from(bundle),
   });
   assert.equal(uploaded.status, 200, JSON.stringify(uploaded.body));
   const created = await site.call(url, "POST", "/v1/deployments", {
+    as,
     body: {
       manifest: { tasks },
       bundle_digest: digest,
@@ -185,14 +207,18 @@ export async function createDeployment(
 }
 
 /** Waits for the check of a deployment and makes it the current one. */
-export async function promoteWhenReady(site: Site, deploymentId: string): Promise<void> {
+export async function promoteWhenReady(
+  site: Site,
+  deploymentId: string,
+  as = site.credentials.api_key,
+): Promise<void> {
   const { url } = site.servers[0] as ServerProcess;
   await until(`the deployment is checked`, 20_000, async () => {
-    const { body } = await site.call(url, "GET", `/v1/deployments/${deploymentId}`);
+    const { body } = await site.call(url, "GET", `/v1/deployments/${deploymentId}`, { as });
     assert.notEqual(body.status, "failed", JSON.stringify(body.error));
     return body.status === "ready";
   });
-  const promoted = await site.call(url, "POST", `/v1/deployments/${deploymentId}/promote`);
+  const promoted = await site.call(url, "POST", `/v1/deployments/${deploymentId}/promote`, { as });
   assert.equal(promoted.status, 200, JSON.stringify(promoted.body));
 }
 

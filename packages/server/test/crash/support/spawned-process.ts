@@ -19,6 +19,8 @@ export interface SpawnOptions {
   readonly readyWhen: RegExp;
   /** How much of its output is kept, in characters. */
   readonly keptOutput?: number;
+  /** As whom it runs, with that group too. Default: as the test. */
+  readonly uid?: number;
 }
 
 export interface SpawnedProcess {
@@ -59,6 +61,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
     const own = spawn(process.execPath, ["--conditions=@keelson/source", `${PACKAGES}/${options.main}`], {
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
     });
     child = own;
     living.add(own);

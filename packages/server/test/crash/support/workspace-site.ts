@@ -1,7 +1,7 @@
 // A site whose agents hold workspaces, and what a test does with them over HTTP.
 
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { chown, mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import { startSite, until, type ServerProcess, type Site, type SiteOptions } from "./site.ts";
 import type { Answer } from "./caller.ts";
@@ -16,8 +16,10 @@ export type WorkspaceAgent = SpawnedProcess & { readonly folder: string };
 
 export type WorkspaceSite = Site & {
   readonly url: string;
-  /** Starts an agent more. */
-  startAgent(): Promise<WorkspaceAgent>;
+  /** Starts an agent more. Default capacity 2; with a uid, as that user and with a data folder of its own. */
+  startAgent(capacity?: number, uid?: number): Promise<WorkspaceAgent>;
+  /** Kills all agents that were started so far. */
+  killAgents(): Promise<void>;
   create(body?: object): Promise<Body>;
   get(workspace: string): Promise<Body>;
   write(workspace: string, path: string, content: string): Promise<void>;
@@ -35,7 +37,11 @@ export type WorkspaceSite = Site & {
   untilOver(path: string): Promise<Body>;
   /** What it has printed, as far as it is kept. */
   output(path: string): Promise<string>;
-  act(workspace: string, verb: "materialize" | "connect" | "stop"): Promise<Answer>;
+  act(
+    workspace: string,
+    verb: "materialize" | "connect" | "stop" | "recover" | "discard",
+    body?: object,
+  ): Promise<Answer>;
   /** Resolves with the workspace once its materialization has that status. */
   untilStatus(workspace: string, status: string, timeoutMs?: number): Promise<Body>;
 };
@@ -51,16 +57,29 @@ export async function startWorkspaceSite(options: Partial<SiteOptions> = {}): Pr
   const call: Call = (method, path, extra = {}) =>
     site.call(url, method, path, { timeoutMs: 40_000, ...extra });
   const get = async (workspace: string): Promise<Body> => (await call("GET", at(workspace, ""))).body;
-  let agents = 0;
+  const agents: SpawnedProcess[] = [];
   return Object.assign(site, {
     url,
     get,
-    startAgent: async () => {
-      agents += 1;
-      const agent = site.agent({ name: `agent ${agents}`, server, capacity: 2 });
+    startAgent: async (capacity = 2, uid?: number) => {
+      const number = agents.length + 1;
+      const dataDir = path.join(
+        uid === undefined ? site.dir : site.open,
+        uid === undefined ? "agents" : `of-${number}`,
+      );
+      const own = uid === undefined ? {} : { uid, env: { KEELSON_DATA_DIR: dataDir } };
+      if (uid !== undefined) {
+        await mkdir(dataDir);
+        await chown(dataDir, uid, uid);
+      }
+      const agent = site.agent({ name: `agent ${number}`, server, capacity, ...own });
+      agents.push(agent);
       await agent.start();
-      const folder = path.join(site.dir, "agents", "agents", `agent-${agents}-1`, "workspaces");
+      const folder = path.join(dataDir, "agents", `agent-${number}-1`, "workspaces");
       return Object.defineProperty(agent, "folder", { value: folder }) as WorkspaceAgent;
+    },
+    killAgents: async () => {
+      await Promise.all(agents.map((agent) => agent.kill()));
     },
     create: async (body: object = {}) => {
       const answer = await call("POST", "/api/workspaces", { body });
@@ -69,7 +88,8 @@ export async function startWorkspaceSite(options: Partial<SiteOptions> = {}): Pr
     },
     ...fileCalls(call, url, site.credentials.api_key),
     ...processCalls(call),
-    act: (workspace: string, verb: string) => call("POST", at(workspace, `/${verb}`)),
+    act: (workspace: string, verb: string, body?: object) =>
+      call("POST", at(workspace, `/${verb}`), body === undefined ? {} : { body }),
     untilStatus: async (workspace: string, status: string, timeoutMs = 40_000) => {
       let seen: Body = null;
       await until(`the workspace is ${status}`, timeoutMs, async () => {

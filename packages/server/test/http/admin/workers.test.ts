@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { decodeId } from "@keelson/contract";
+import { dropGoneWorkers } from "../../../src/core/workers/tidy-workers.ts";
+import { WORKER_KEPT_MS } from "../../../src/core/workers/worker.ts";
+import { sql } from "../../../src/db/sql.ts";
 import { startApiServer, type ApiServer } from "../../support/api-server.ts";
 import { asAdmin, newestEvent } from "../../support/audit.ts";
 import { enrollWorker } from "../../support/raw-worker.ts";
@@ -60,5 +64,23 @@ describe("workers", () => {
     assert.deepEqual([answer.draining, answer.executions], [true, []]);
     // Told once: a poll after that waits as ever.
     assert.equal((await worker.lease()).draining, true);
+  });
+
+  test("those that were not heard for a month are dropped, with their tokens", async () => {
+    const [gone, heard] = [await enrollWorker(server), await enrollWorker(server)];
+    await done("POST", `workers/${gone.id}/drain`);
+    const tokens = async (): Promise<number> => {
+      const [row] = await server.db.query<{ count: number }>(sql`
+        SELECT count(*) FROM worker_tokens WHERE worker_id = ${decodeId("wkr", gone.id)}`);
+      return row?.count ?? 0;
+    };
+    assert.equal(await tokens(), 1);
+    now += WORKER_KEPT_MS + 60_000;
+    await server.db.query(sql`
+      UPDATE workers SET last_seen_at = to_timestamp(${now}::float8 / 1000) WHERE id = ${decodeId("wkr", heard.id)}`);
+    await dropGoneWorkers(server.db, now);
+    assert.equal((await admin("GET", `workers/${gone.id}`)).status, 404);
+    assert.equal(await tokens(), 0);
+    assert.equal((await done("GET", `workers/${heard.id}`)).status, "active");
   });
 });

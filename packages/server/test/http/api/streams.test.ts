@@ -21,6 +21,20 @@ const sequencesOf = (page: Json): number[] => page.records.map(({ sequence }: Js
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n + 1);
 
 describe("a stream", () => {
+  test("is made by its readers up to a hundred of a session, however many race; appends make more", async () => {
+    const session = await startSession(scene);
+    const read = (name: string) => scene.call("GET", pathOf(session, `outputs/${name}/read?wait=0s`));
+    const answers = await Promise.all(Array.from({ length: 120 }, (_, n) => read(`made-${n}`)));
+    const refused = answers.filter(({ status }) => status !== 200);
+    assert.ok(refused.length >= 20);
+    for (const { status, body } of refused)
+      assert.deepEqual([status, body.error.code], [409, "invalid_state"]);
+    const { streams } = await records(scene, pathOf(session, "streams"));
+    assert.ok(streams.length <= 100, `${streams.length} streams`);
+    assert.equal((await emit(scene, session, 1, {}, "one-more")).status, 201);
+    assert.equal((await read("one-more")).body.records.length, 1);
+  });
+
   test("keeps each record as it was sent, numbered from 1, and is listed", async () => {
     const session = await startSession(scene);
     const data = { é: [1.5, null, "\u2028"], z: 1, a: { deep: true } };

@@ -96,6 +96,8 @@ describe("deployments", () => {
       bundle_format_version: 1,
       worker_protocol_version: 1,
       bundle: { digest: digestOf(BUNDLE), size_bytes: BUNDLE.length },
+      node_version: null,
+      platform: null,
       tasks: [{ id: "a" }],
       actors: [],
       sandboxes: [],
@@ -158,7 +160,7 @@ describe("deployments", () => {
 
   test("versions that this server does not speak are refused", async () => {
     const format = await server.call("POST", "/v1/deployments", {
-      body: createBody({ tasks: [] }, { bundle_format_version: 2 }),
+      body: createBody({ tasks: [] }, { bundle_format_version: 3 }),
     });
     assert.deepEqual(
       [format.status, format.body.error.details.issues[0].path],
@@ -277,6 +279,28 @@ describe("deployments", () => {
     const again = await server.call("POST", "/worker/v1/deployments/checked", { as: worker, body });
     assert.deepEqual([again.status, again.body.status], [200, "failed"]);
     assert.deepEqual(await kindsOf(deployment.id), ["deployment.created", "deployment.failed"]);
+  });
+
+  test("a check that infrastructure interrupts says so and is made again, and the third one fails the deployment", async () => {
+    const deployment = await createDeployment(server, { tasks: [] });
+    const error = { message: "Something outside the worker ended the process by SIGKILL.", stack: null };
+    const statuses: string[] = [];
+    for (let number = 1; number <= 3; number += 1) {
+      const { check_id } = await leaseCheck(server, worker);
+      const body = { deployment_id: deployment.id, check_id, status: "interrupted", error };
+      const settled = await server.call("POST", "/worker/v1/deployments/checked", { as: worker, body });
+      statuses.push(settled.body.status);
+      if (number === 3) break;
+      const pending = await server.call("GET", `/v1/deployments/${deployment.id}`);
+      assert.match(pending.body.error.message, /Check \d of 3 was interrupted.*SIGKILL/);
+      assert.equal(await leaseCheck(server, worker), null);
+      await server.db.query(
+        sql`UPDATE deployments SET check_expires_at = now() - interval '1 second' WHERE status = 'pending'`,
+      );
+    }
+    assert.deepEqual(statuses, ["pending", "pending", "failed"]);
+    const { body } = await server.call("GET", `/v1/deployments/${deployment.id}`);
+    assert.match(body.error.message, /All 3 checks of the bundle were interrupted by infrastructure/);
   });
 
   test("a check is given to one worker, and to another when its time is over; then the first answer is void", async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import type { HeldLease } from "../../support/raw-worker.ts";
 import { absentRunId, productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
 
 const MANIFEST = {
@@ -24,13 +23,6 @@ afterEach(async () => {
   await scene.cancelAll();
   await production.cancelAll();
 });
-
-async function leased(body: object = {}): Promise<HeldLease> {
-  const run = await scene.start("plain", body);
-  const lease = await scene.worker.takeOne();
-  assert.equal(lease.runId, run.id);
-  return lease;
-}
 
 const refusal = async (path: string, method = "GET"): Promise<[number, string]> => {
   const { status, body } = await scene.call(method, path);
@@ -82,18 +74,67 @@ describe("listing runs", () => {
     assert.deepEqual(await ids("session_id=sess_00000000000000000000000000"), []);
     assert.deepEqual(await ids("schedule_id=sched_00000000000000000000000000"), []);
     assert.deepEqual(await ids("deployment_id=dep_00000000000000000000000000"), []);
+    const urgent = await scene.start("plain", { tags: ["f"], priority: 7 });
+    assert.deepEqual(await ids("priority=7"), [urgent.id]);
+    assert.deepEqual(await ids("tag=f&priority=0&status=queued"), [late.id, early.id]);
+    assert.deepEqual(await ids("priority=-7"), []);
     const version = `deployment_id=${middle.deployment_id}`;
     assert.deepEqual(await ids(`tag=f&task=other&status=cancelled&${version}&${between}`), [middle.id]);
+  });
+
+  test("answers two filters as both say of each run, whichever of them is read by", async () => {
+    const started: Json[] = [];
+    for (const [task, options] of [
+      ["plain", { tags: ["p"] }],
+      ["other", { tags: ["p", "q"], priority: 3 }],
+      ["plain", { tags: ["q"], priority: -3 }],
+      ["other", {}],
+      ["plain", { tags: ["p", "q"], priority: 3 }],
+    ] as const) {
+      started.push(await scene.start(task, options));
+      scene.clock.advance(5_000);
+    }
+    await scene.cancel(started[1].id);
+    const { runs: all } = await list("limit=200");
+    const middle = started[2].created_at as string;
+    const filters: [string, (run: Json) => boolean][] = [
+      ["task=plain", (run) => run.task === "plain"],
+      ["task=other", (run) => run.task === "other"],
+      ["actor=plain", () => false],
+      ["status=queued", (run) => run.status === "queued"],
+      ["status=cancelled", (run) => run.status === "cancelled"],
+      ["status=cancelled&status=queued", (run) => ["cancelled", "queued"].includes(run.status)],
+      ["status=succeeded", (run) => run.status === "succeeded"],
+      ["priority=3", (run) => run.priority === 3],
+      ["priority=0", (run) => run.priority === 0],
+      ["tag=p", (run) => run.tags.includes("p")],
+      ["tag=q&tag=p", (run) => run.tags.includes("p") && run.tags.includes("q")],
+      [`created_after=${middle}`, (run) => run.created_at > middle],
+      [`created_before=${middle}`, (run) => run.created_at < middle],
+      [`deployment_id=${started[0].deployment_id}`, (run) => run.deployment_id === started[0].deployment_id],
+      [`parent_run_id=${started[0].id}`, () => false],
+    ];
+    const names = (query: string): string[] => [...new URLSearchParams(query).keys()];
+    for (const [one, passesOne] of filters)
+      for (const [other, passesOther] of filters) {
+        if (names(one).some((name) => names(other).includes(name))) continue;
+        const expected = all.filter((run: Json) => passesOne(run) && passesOther(run));
+        assert.deepEqual(
+          await ids(`${one}&${other}&limit=200`),
+          expected.map(({ id }: Json) => id),
+          `${one}&${other}`,
+        );
+      }
   });
 
   test("shows runs of each status where they are asked for", async () => {
     const tag = "ended";
     const end = async (outcome: string, extra: object = {}): Promise<void> =>
-      scene.worker.finish(await leased({ tags: [tag] }), outcome, extra);
+      scene.worker.finish(await scene.leased({ tags: [tag] }), outcome, extra);
     await end("succeeded");
     await end("failed", { failure: { kind: "application_error", message: "x", retryable: false } });
     await end("failed", { failure: { kind: "application_error", message: "x", retryable: true } });
-    const running = await leased({ tags: [tag] });
+    const running = await scene.leased({ tags: [tag] });
     for (const status of ["succeeded", "failed", "retry_delayed", "running"]) {
       const { runs } = await list(`tag=${tag}&status=${status}`);
       assert.deepEqual(
@@ -135,6 +176,8 @@ describe("listing runs", () => {
     ["schedule_id=sess_00000000000000000000000000", "invalid_request"],
     ["deployment_id=20261120.1", "invalid_request"],
     ["parent_run_id=nonsense", "invalid_request"],
+    ["priority=101", "invalid_request"],
+    ["priority=high", "invalid_request"],
     ["unknown=1", "invalid_request"],
     ["cursor=abc", "invalid_cursor"],
     ["cursor=", "invalid_cursor"],

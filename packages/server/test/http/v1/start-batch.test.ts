@@ -70,7 +70,7 @@ describe("a batch of starts", () => {
     test(`stores each start as it was asked for, ${isKeyed ? "some with keys" : "without keys"}`, async () => {
       // Values that come round at different paces, so that runs are alike in all kinds of ways.
       const each = (n: number): object[] => [
-        { task: n % 2 === 0 ? "plain" : "declared", payload: { n, text: 'é "\\\u0000{}, \u{1f600}' } },
+        { task: n % 2 === 0 ? "plain" : "declared", payload: { n, text: 'é "\\\u0001{}, \u{1f600}' } },
         n % 3 === 0 ? { priority: n % 5 } : {},
         n % 5 === 0 ? { tags: [`t${n}`, 'a "b", {c}'] } : {},
         n % 7 === 0 ? { metadata: { n, words: "it's, {NULL}" } } : {},
@@ -97,6 +97,54 @@ describe("a batch of starts", () => {
         assert.deepEqual({ ...stored, status_reason: null, updated_at: updatedAt }, answered);
       }
     });
+
+  const batchOf = (text: string) =>
+    scene.call("POST", "/v1/tasks/start-batch", {
+      bytes: Buffer.from(text),
+      headers: { "content-type": "application/json" },
+    });
+  const ownOf = ({ status, run, error }: Json): Json[] => [
+    status,
+    run?.payload ?? error?.details.issues.map(({ path }: { path: string }) => path),
+  ];
+
+  test("refuses a start that is not I-JSON alone, with the path below it", async () => {
+    const odd: [string, string][] = [
+      ['{"task":"plain","payload":{"a":[1,9007199254740993]}}', "payload.a.1"],
+      ['{"task":"plain","payload":1e400}', "payload"],
+      ['{"task":"plain","payload":{"a":1,"a":2}}', "payload.a"],
+      ['{"task":"plain","task":"plain"}', "task"],
+      [String.raw`{"task":"plain","payload":"\ud800"}`, "payload"],
+      [String.raw`{"task":"plain","metadata":{"a":"\u0000"}}`, "metadata.a"],
+      [String.raw`{"task":"plain","payload":["\ud800",1e400,{"b":1,"b":1}]}`, "payload.0"],
+    ];
+    const { status, body } = await batchOf(
+      `{"starts": [${odd.map(([text], n) => `{"task":"plain","payload":${n}}, ${text}`).join()}]}`,
+    );
+    assert.equal(status, 200);
+    assert.deepEqual(
+      body.results.map(ownOf),
+      odd.flatMap(([, path], n) => [
+        [201, n],
+        [400, [path]],
+      ]),
+    );
+    assert.equal(body.results[1].error.code, "invalid_request");
+  });
+
+  test("refuses as a whole what is not I-JSON outside of the starts", async () => {
+    for (const [text, path] of [
+      ['{"starts":[{"task":"plain"}],"starts":[{"task":"plain"}]}', "starts"],
+      [String.raw`{"starts":[{"task":"plain"}],"more":"\u0000"}`, "more"],
+      ['{"starts":{"0":{"task":"plain","task":"plain"}}}', "starts.0.task"],
+      ['{"starts":[{"task":"plain"},1e400]}', "starts.1"],
+      ['{"starts":[{"task":"plain","priority":1e400}]}', "starts.0.priority"],
+      ['[{"task":"plain","task":"plain"}]', "0.task"],
+    ] as const) {
+      const { status, body } = await batchOf(text);
+      assert.deepEqual([status, body.error?.details.issues[0].path], [400, path], text);
+    }
+  });
 
   test("takes 500 starts and no more, and refuses a malformed one as a whole", async () => {
     const batch = (starts: object[]) => scene.call("POST", "/v1/tasks/start-batch", { body: { starts } });

@@ -43,7 +43,7 @@ describe("starting a task", () => {
 
   test("answers the whole run as it was created, and its item is the same", async () => {
     const body = {
-      payload: { text: "é\u0000", big: 1e21, nothing: null },
+      payload: { text: "é\u0001", big: 1e21, nothing: null },
       metadata: { step: 1 },
       tags: ["a", 'b "quoted" \\ {braced}'],
       priority: -7,

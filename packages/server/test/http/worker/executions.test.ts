@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { enrollWorker, type HeldLease } from "../../support/raw-worker.ts";
+import { enrollWorker, logChunk, REPORTED_AT } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
-
-const AT = "2026-11-20T09:15:00.123Z";
-const chunk = (text: string, stream = "stdout"): object => ({
-  stream,
-  data: Buffer.from(text).toString("base64"),
-  at: AT,
-});
 
 let scene: RunScene;
 before(async () => {
@@ -17,24 +10,11 @@ before(async () => {
 after(() => scene.stop());
 afterEach(() => scene.cancelAll());
 
-/** Starts a run and has the worker lease it. */
-async function leased(body: object = {}, worker = scene.worker): Promise<HeldLease> {
-  const run = await scene.start("plain", body);
-  const lease = await worker.takeOne();
-  assert.equal(lease.runId, run.id);
-  return lease;
-}
-
-const logsOf = async (runId: string): Promise<string[]> => {
-  const { body } = await scene.call("GET", `/v1/runs/${runId}/logs`);
-  return body.logs.map(({ data }: { data: string }) => Buffer.from(data, "base64").toString());
-};
-
 describe("operations of a lease", () => {
   test("are refused whole and without effect under another epoch, lease, run or environment", async () => {
-    const lease = await leased();
-    const other = await leased();
-    const good = { ...lease.operation("logs", { chunks: [chunk("kept")] }) };
+    const lease = await scene.leased();
+    const other = await scene.leased();
+    const good = { ...lease.operation("logs", { chunks: [logChunk("kept")] }) };
     const wrong = [
       { epoch: lease.fields.epoch + 1 },
       { lease_id: other.fields.lease_id },
@@ -46,18 +26,18 @@ describe("operations of a lease", () => {
       const answer = await scene.worker.call("POST", "/executions/logs", body);
       assert.deepEqual([answer.status, answer.body.error.code], [409, "lease_lost"], JSON.stringify(change));
     }
-    assert.deepEqual(await logsOf(lease.runId), []);
-    assert.deepEqual(await logsOf(other.runId), []);
+    assert.deepEqual(await scene.logsOf(lease.runId), []);
+    assert.deepEqual(await scene.logsOf(other.runId), []);
     // Among good ones of the same run they do not take the others along.
     const strays = wrong.map((change) => ({ ...good, ...change }));
     assert.deepEqual(await scene.worker.report(good, ...strays), [200, ...strays.map(() => "lease_lost")]);
-    assert.deepEqual(await logsOf(lease.runId), ["kept"]);
+    assert.deepEqual(await scene.logsOf(lease.runId), ["kept"]);
     await scene.worker.finish(lease);
     await scene.worker.finish(other);
   });
 
   test("cannot be written with another worker's token", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const other = await enrollWorker(scene.server);
     const start = lease.operation("start");
     const release = lease.operation("release", { outcome: "succeeded", output: "stolen" });
@@ -69,24 +49,24 @@ describe("operations of a lease", () => {
   });
 
   test("count up: a repeat has no second effect, a gap is refused", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const [start, one, two] = [
       lease.operation("start"),
-      lease.operation("logs", { chunks: [chunk("1"), chunk("2", "stderr")] }),
-      lease.operation("logs", { chunks: [chunk("3")] }),
+      lease.operation("logs", { chunks: [logChunk("1"), logChunk("2", "stderr")] }),
+      lease.operation("logs", { chunks: [logChunk("3")] }),
     ];
     assert.deepEqual(await scene.worker.report(one, start), ["invalid_state", 200]);
     assert.deepEqual(await scene.worker.report(two), ["invalid_state"]);
     assert.deepEqual(await scene.worker.report(start, one, one, two), [200, 200, 200, 200]);
     assert.deepEqual(await scene.worker.report(one, two), [200, 200]);
-    assert.deepEqual(await logsOf(lease.runId), ["1", "2", "3"]);
+    assert.deepEqual(await scene.logsOf(lease.runId), ["1", "2", "3"]);
     const startKinds = (await scene.eventKinds(lease.runId)).filter((kind) => kind === "run.started");
     assert.equal(startKinds.length, 1);
     await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
   });
 
   test("have their own result each: one lost lease does not hold the others back", async () => {
-    const [a, b] = [await leased(), await leased()];
+    const [a, b] = [await scene.leased(), await scene.leased()];
     const lost = { ...a.operation("start"), run_id: "run_00000000000000000000000000" };
     const malformedLease = { ...lost, lease_id: "lease_7zzzzzzzzzzzzzzzzzzzzzzzzz" };
     const good = { ...lost, run_id: a.runId };
@@ -104,14 +84,14 @@ describe("operations of a lease", () => {
 
   test("each have a route of their own under both mounts", async () => {
     const worker = await enrollWorker(scene.server, { mount: "/api/worker" });
-    const lease = await leased({}, worker);
+    const lease = await scene.leased({}, worker);
     const send = async (operation: { kind: string }): Promise<number> => {
       const { kind, ...body } = operation;
       return (await worker.call("POST", `/executions/${kind}`, body)).status;
     };
     assert.equal(await send(lease.operation("start")), 200);
-    assert.equal(await send(lease.operation("logs", { chunks: [chunk("x")] })), 200);
-    const event = { kind: "step.completed", message: "Read.", attributes: { name: "read" }, at: AT };
+    assert.equal(await send(lease.operation("logs", { chunks: [logChunk("x")] })), 200);
+    const event = { kind: "step.completed", message: "Read.", attributes: { name: "read" }, at: REPORTED_AT };
     assert.equal(await send(lease.operation("events", { events: [event] })), 200);
     assert.equal(
       await send(lease.operation("metadata", { changes: [{ op: "set", key: "a", value: 1 }] })),
@@ -131,49 +111,72 @@ describe("operations of a lease", () => {
     ]);
   });
 
+  test("events of a worker have times of the server's clock, in order, whatever the worker's clock says", async () => {
+    for (const skewMs of [-3_600_000, 0, 3_600_000]) {
+      const lease = await scene.leased();
+      const worker = Date.now() + skewMs;
+      const at = (ms: number): string => new Date(worker + ms).toISOString();
+      const step = (ms: number): object => ({ kind: "step.completed", message: "Done.", at: at(ms) });
+      const send = (...operations: object[]): Promise<unknown> => scene.worker.report(...operations);
+      await send(lease.operation("start", { at: at(0) }));
+      await send(lease.operation("events", { at: at(40), events: [step(1), step(30)] }));
+      await send(lease.operation("events", { at: at(50), events: [step(45)] }));
+      await send(lease.operation("release", { at: at(60), outcome: "succeeded" }));
+      const { events } = (await scene.call("GET", `/v1/runs/${lease.runId}/events?limit=200`)).body;
+      const timed = events.filter(({ kind }: { kind: string }) => /started|step/.test(kind));
+      assert.deepEqual(
+        timed.map(({ kind }: { kind: string }) => kind),
+        ["run.started", "step.completed", "step.completed", "step.completed"],
+      );
+      const times = timed.map((event: { at: string }) => Date.parse(event.at));
+      assert.ok(times.every((time: number, index: number) => index === 0 || time >= times[index - 1]));
+      assert.ok(Math.abs(times[0] - Date.now()) < 60_000);
+    }
+  });
+
   test("cannot write the engine's own events", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const forged = lease.operation("events", {
-      events: [{ kind: "run.succeeded", message: "Done.", at: AT }],
+      events: [{ kind: "run.succeeded", message: "Done.", at: REPORTED_AT }],
     });
     const answer = await scene.worker.call("POST", "/executions/report", { operations: [forged] });
     assert.deepEqual([answer.status, answer.body.error.code], [400, "invalid_request"]);
     await scene.worker.report({
       ...forged,
-      events: [{ kind: "step.failed", severity: "warn", message: "x", at: AT }],
+      events: [{ kind: "step.failed", severity: "warn", message: "x", at: REPORTED_AT }],
     });
     await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
   });
 
   test("take a chunk of 64 KiB and a body of 4 MiB, and no more", async () => {
-    const lease = await leased();
-    const fits = lease.operation("logs", { chunks: [chunk("x".repeat(65_536))] });
+    const lease = await scene.leased();
+    const fits = lease.operation("logs", { chunks: [logChunk("x".repeat(65_536))] });
     assert.deepEqual(await scene.worker.report(fits), [200]);
-    const tooLarge = lease.operation("logs", { chunks: [chunk("y"), chunk("x".repeat(65_537))] });
+    const tooLarge = lease.operation("logs", { chunks: [logChunk("y"), logChunk("x".repeat(65_537))] });
     assert.deepEqual(await scene.worker.report(tooLarge), ["payload_too_large"]);
-    const noBase64 = { ...tooLarge, chunks: [{ stream: "stdout", data: "!!!!", at: AT }] };
+    const noBase64 = { ...tooLarge, chunks: [{ stream: "stdout", data: "!!!!", at: REPORTED_AT }] };
     assert.deepEqual(await scene.worker.report(noBase64), ["invalid_request"]);
-    const chunks = Array.from({ length: 50 }, () => chunk("x".repeat(65_536)));
+    const chunks = Array.from({ length: 50 }, () => logChunk("x".repeat(65_536)));
     const many = await scene.worker.call("POST", "/executions/report", { operations: [{ ...fits, chunks }] });
     assert.deepEqual([many.status, many.body.error.code], [413, "payload_too_large"]);
     // What was refused had no effect and did not use its sequence up.
-    assert.deepEqual(await scene.worker.report({ ...tooLarge, chunks: [chunk("z")] }), [200]);
+    assert.deepEqual(await scene.worker.report({ ...tooLarge, chunks: [logChunk("z")] }), [200]);
     assert.deepEqual(
-      (await logsOf(lease.runId)).map(({ length }) => length),
+      (await scene.logsOf(lease.runId)).map(({ length }) => length),
       [65_536, 1],
     );
     await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
   });
 
   test("refuse a time in a leap second, which no clock here has", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const start = { ...lease.operation("start"), at: "2016-12-31T23:59:60Z" };
     const answer = await scene.worker.call("POST", "/executions/report", { operations: [start] });
     assert.deepEqual([answer.status, answer.body.error.code], [400, "invalid_request"]);
   });
 
   test("refuse an output over 512 KiB for that operation alone", async () => {
-    const [a, b] = [await leased(), await leased()];
+    const [a, b] = [await scene.leased(), await scene.leased()];
     const large = a.operation("release", { outcome: "succeeded", output: "x".repeat(512 * 1024 - 1) });
     const small = b.operation("release", { outcome: "succeeded", output: "x".repeat(512 * 1024 - 2) });
     assert.deepEqual(await scene.worker.report(large, small), ["payload_too_large", 200]);
@@ -187,7 +190,7 @@ describe("operations of a lease", () => {
   });
 
   test("change metadata in order, and refuse what does not fit", async () => {
-    const lease = await leased({ metadata: { count: 1, list: ["a"], text: "t", gone: 1 } });
+    const lease = await scene.leased({ metadata: { count: 1, list: ["a"], text: "t", gone: 1 } });
     const change = (...changes: object[]) => lease.operation("metadata", { changes });
     const applied = change(
       { op: "set", key: "new", value: { a: 1 } },

@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { systemClock } from "../../../src/clock.ts";
-import { enrollWorker, heldLease, type HeldLease } from "../../support/raw-worker.ts";
+import { until } from "../../crash/support/site.ts";
+import { asAdmin } from "../../support/audit.ts";
+import { enrollWorker, heldLease, logChunk, type HeldLease } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
-
-const AT = "2026-11-20T09:15:00.123Z";
-const chunk = (text: string, stream = "stdout"): object => ({
-  stream,
-  data: Buffer.from(text).toString("base64"),
-  at: AT,
-});
 
 let scene: RunScene;
 before(async () => {
@@ -17,19 +12,6 @@ before(async () => {
 });
 after(() => scene.stop());
 afterEach(() => scene.cancelAll());
-
-/** Starts a run and has the worker lease it. */
-async function leased(body: object = {}, worker = scene.worker): Promise<HeldLease> {
-  const run = await scene.start("plain", body);
-  const lease = await worker.takeOne();
-  assert.equal(lease.runId, run.id);
-  return lease;
-}
-
-const logsOf = async (runId: string): Promise<string[]> => {
-  const { body } = await scene.call("GET", `/v1/runs/${runId}/logs`);
-  return body.logs.map(({ data }: { data: string }) => Buffer.from(data, "base64").toString());
-};
 
 describe("leasing", () => {
   test("gives a repeat with the same lease_request_id the leases that are still held", async () => {
@@ -48,6 +30,44 @@ describe("leasing", () => {
     await scene.worker.finish(two);
   });
 
+  test("gives a repeat the runs that were born leased to its first call, whatever call came between", async () => {
+    const first = scene.worker.lease({ wait: "10s", requestId: "born" });
+    await scene.worker.seesRequest("born");
+    await scene.worker.lease({ requestId: "between" });
+    const run = await scene.start("plain");
+    const { executions } = await first;
+    assert.deepEqual(
+      executions.map((execution: { run: { id: string } }) => execution.run.id),
+      [run.id],
+    );
+    assert.deepEqual((await scene.worker.lease({ requestId: "born" })).executions, executions);
+    await scene.worker.finish(heldLease(executions[0]));
+  });
+
+  test("gives a repeat what its first call is given while both are open", async () => {
+    const first = scene.worker.lease({ wait: "10s", requestId: "twice" });
+    await scene.worker.seesRequest("twice");
+    const second = scene.worker.lease({ wait: "10s", requestId: "twice" });
+    const run = await scene.start("plain");
+    const answers = await Promise.all([first, second]);
+    for (const { executions } of answers)
+      assert.deepEqual(
+        executions.map((execution: { run: { id: string } }) => execution.run.id),
+        [run.id],
+      );
+    await scene.worker.finish(heldLease(answers[0].executions[0]));
+  });
+
+  test("is over for a draining worker when its last run ends, and it is drained without a heartbeat", async () => {
+    const worker = await enrollWorker(scene.server);
+    const lease = await scene.leased({}, worker);
+    const path = `workers/${worker.id}`;
+    const admin = asAdmin(scene.server);
+    assert.equal((await admin("POST", `${path}/drain`)).body.status, "draining");
+    await worker.finish(lease);
+    await until("it is drained", 10_000, async () => (await admin("GET", path)).body.status === "drained");
+  });
+
   test("answers empty when its wait is over", async () => {
     const begin = systemClock();
     const { executions, cancellations, deployment_checks } = await scene.worker.lease({ wait: "250ms" });
@@ -63,7 +83,12 @@ describe("leasing", () => {
   });
 
   test("gives the whole execution", async () => {
-    const lease = await leased({ payload: { a: [1] }, metadata: { m: 1 }, tags: ["t"], max_duration: "90s" });
+    const lease = await scene.leased({
+      payload: { a: [1] },
+      metadata: { m: 1 },
+      tags: ["t"],
+      max_duration: "90s",
+    });
     const { execution } = lease;
     const run = await scene.get(lease.runId);
     assert.match(execution.bundle_digest, /^[0-9a-f]{64}$/);
@@ -109,7 +134,7 @@ describe("leasing", () => {
     hangUp.abort();
     await assert.rejects(gone);
     const other = await enrollWorker(scene.server);
-    const lease = await leased({}, other);
+    const lease = await scene.leased({}, other);
     await other.finish(lease);
   });
 
@@ -125,7 +150,7 @@ describe("leasing", () => {
 
   test("gives a draining worker nothing more, and it is drained once it holds nothing", async () => {
     const worker = await enrollWorker(scene.server);
-    const lease = await leased({}, worker);
+    const lease = await scene.leased({}, worker);
     assert.equal((await worker.call("POST", "/drain")).body.status, "draining");
     const run = await scene.start("plain");
     assert.deepEqual((await worker.lease({ limit: 5 })).executions, []);
@@ -174,8 +199,8 @@ describe("a lost lease", () => {
     await scene.happens(lease.runId, "lease.lost");
   };
 
-  test("before the start keeps the attempt, after it costs one, and the last one fails the system", async () => {
-    const lease = await leased({ retry: { max_attempts: 2 } });
+  test("before the start keeps the attempt, after it costs one, and the last extra one fails the system", async () => {
+    const lease = await scene.leased({ retry: { max_attempts: 2 } });
     await lose(lease);
     await scene.worker.call("POST", "/heartbeat", {});
     const recovering = await scene.get(lease.runId);
@@ -189,23 +214,31 @@ describe("a lost lease", () => {
       [third.runId, third.execution.run.attempt_number, third.execution.epoch],
       [lease.runId, 2, 3],
     );
-    assert.deepEqual(await scene.worker.report(third.operation("start")), [200]);
+    let last = third;
+    for (let attempt = 3; attempt <= 7; attempt += 1) {
+      assert.deepEqual(await scene.worker.report(last.operation("start")), [200]);
+      scene.clock.advance(16_000);
+      last = await scene.worker.takeOne();
+      assert.deepEqual([last.runId, last.execution.run.attempt_number], [lease.runId, attempt]);
+    }
+    assert.deepEqual(await scene.worker.report(last.operation("start")), [200]);
     scene.clock.advance(16_000);
     await scene.happens(lease.runId, "run.system_failed");
     const run = await scene.get(lease.runId);
-    assert.deepEqual([run.status, run.attempt_number, run.failure.kind], ["system_failed", 2, "lease_lost"]);
-    assert.deepEqual(await scene.worker.report(third.operation("release", { outcome: "succeeded" })), [
+    assert.deepEqual([run.status, run.attempt_number, run.failure.kind], ["system_failed", 7, "lease_lost"]);
+    assert.match(run.failure.message, /did not renew its lease.*max_attempts is 2, and 5 more/);
+    assert.deepEqual(await scene.worker.report(last.operation("release", { outcome: "succeeded" })), [
       "lease_lost",
     ]);
   });
 
   test("is refused to the one who lost it and leaves the next holder alone", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const start = lease.operation("start");
     assert.deepEqual(await scene.worker.report(start), [200]);
     await lose(lease);
     const late = [
-      lease.operation("logs", { chunks: [chunk("late")] }),
+      lease.operation("logs", { chunks: [logChunk("late")] }),
       lease.operation("release", { outcome: "succeeded" }),
     ];
     assert.deepEqual(await scene.worker.report(...late), ["lease_lost", "lease_lost"]);
@@ -215,11 +248,11 @@ describe("a lost lease", () => {
     assert.deepEqual(await scene.worker.report(start, ...late), ["lease_lost", "lease_lost", "lease_lost"]);
     await scene.worker.finish(next, "succeeded", { output: "second" });
     assert.equal((await scene.get(lease.runId)).output, "second");
-    assert.deepEqual(await logsOf(lease.runId), []);
+    assert.deepEqual(await scene.logsOf(lease.runId), []);
   });
 
   test("may still be written as long as nobody has taken it over: time alone loses nothing", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     // No sweep comes between: the clock moves and the report is the next thing that happens.
     scene.clock.advance(15_500);
     const results = await scene.worker.report(
@@ -235,7 +268,7 @@ describe("a lost lease", () => {
 
 describe("renewing", () => {
   test("keeps leases past their time and tells what is lost", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     for (let round = 0; round < 3; round += 1) {
       scene.clock.advance(10_000);
       const answer = await scene.worker.renew(lease);
@@ -252,7 +285,7 @@ describe("renewing", () => {
   });
 
   test("tells of runs to cancel", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     assert.equal((await scene.cancel(lease.runId)).body.status, "cancel_requested");
     const { lease_id, run_id, epoch } = lease.fields;
     const told = [{ lease_id, run_id, epoch }];
@@ -263,7 +296,7 @@ describe("renewing", () => {
   });
 
   test("does not extend max_duration: the sweep ends an attempt that its worker does not end", async () => {
-    const lease = await leased({
+    const lease = await scene.leased({
       max_duration: "5s",
       retry: { max_attempts: 2, initial_delay: "1s", jitter: false },
     });
@@ -289,7 +322,7 @@ describe("renewing", () => {
 
 describe("cancelling a leased run", () => {
   test("tells the waiting worker at once", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     const waiting = scene.worker.lease({ limit: 0, wait: "20s" });
     await scene.cancel(lease.runId);
     const { cancellations } = await waiting;
@@ -298,7 +331,7 @@ describe("cancelling a leased run", () => {
     ]);
     // What the code was doing may still be reported.
     assert.deepEqual(
-      await scene.worker.report(lease.operation("logs", { chunks: [chunk("stopping")] })),
+      await scene.worker.report(lease.operation("logs", { chunks: [logChunk("stopping")] })),
       [200],
     );
     await scene.worker.finish(lease, "cancelled");
@@ -310,7 +343,7 @@ describe("cancelling a leased run", () => {
   });
 
   test("ends it as cancelled whatever its code did in the meantime", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     await scene.cancel(lease.runId);
     await scene.worker.finish(lease, "succeeded", { output: 1 });
     const run = await scene.get(lease.runId);
@@ -318,7 +351,7 @@ describe("cancelling a leased run", () => {
   });
 
   test("ends it without its worker when that does not answer in time", async () => {
-    const lease = await leased();
+    const lease = await scene.leased();
     await scene.cancel(lease.runId);
     for (let round = 0; round < 2; round += 1) {
       scene.clock.advance(9_000);

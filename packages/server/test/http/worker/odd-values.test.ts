@@ -59,6 +59,63 @@ describe("odd values from a worker", () => {
     assert.deepEqual(run.body.metadata, { sum: 1e308 });
   });
 
+  for (const odd of ["a\0b", "half \ud83d"])
+    test(`an operation with the value ${JSON.stringify(odd)} is refused alone, and the run can fail of it`, async () => {
+      const started = await Promise.all(
+        [1, 2].map(() => server.call("POST", "/v1/tasks/report/start", { body: {} })),
+      );
+      const [sick, well] = (await worker.take(2)) as [HeldLease, HeldLease];
+      assert.deepEqual(await worker.report(sick.operation("start"), well.operation("start")), [200, 200]);
+      const step = (value: unknown) => ({ entries: [{ position: 1, kind: "step", name: "s", value }] });
+      const operations: [string, object, string][] = [
+        ["metadata", { changes: [{ op: "set", key: "k", value: { in: odd } }] }, "changes.0.value.in"],
+        ["metadata", { changes: [{ op: "set", key: odd, value: 1 }] }, "changes.0.key"],
+        ["steps", step([1, { [odd]: 1 }]), "entries.0.value.1."],
+        ["tokens", { position: 1, metadata: { odd } }, "metadata.odd"],
+        ["child-runs", { position: 1, task: "report", payload: odd }, "payload"],
+        [
+          "waits",
+          { waits: [{ position: 1, name: odd, kind: "timer", timeout: "1s" }], parked: false },
+          "waits.0.name",
+        ],
+        ["release", { outcome: "succeeded", output: [odd] }, "output.0"],
+      ];
+      for (const [kind, extra, path] of operations) {
+        // The operations of other runs in the report are not held back.
+        const [refused, taken] = await worker.results(
+          { ...sick.operation(kind, extra), sequence: 2 },
+          well.operation("events", {
+            events: [{ kind: "step.completed", message: odd, at: "2026-11-20T09:15:00Z" }],
+          }),
+        );
+        assert.deepEqual(
+          [refused.status, refused.error.code, taken.status],
+          [400, "invalid_request", 200],
+          kind,
+        );
+        assert.ok(refused.error.message.startsWith(path), refused.error.message);
+        assert.match(refused.error.message, /holds NUL or half of a surrogate pair/);
+      }
+      const failure = {
+        kind: "application_error",
+        message: `refused: ${odd}`,
+        stack: null,
+        retryable: false,
+      };
+      const end = { ...sick.operation("release", { outcome: "failed", failure }), sequence: 2 };
+      assert.deepEqual(await worker.report(end), [200]);
+      // What only looks like an escape is an ordinary text.
+      const output = String.raw`\u0000 \ud800 ${"\u{1f600}"}`;
+      assert.deepEqual(
+        await worker.report(well.operation("release", { outcome: "succeeded", output })),
+        [200],
+      );
+      const runs = await Promise.all(started.map(({ body }) => server.call("GET", `/v1/runs/${body.id}`)));
+      const byId = new Map(runs.map(({ body }) => [body.id, body]));
+      assert.deepEqual([byId.get(sick.runId).status, byId.get(sick.runId).metadata], ["failed", {}]);
+      assert.equal(byId.get(well.runId).output, output);
+    });
+
   test("NUL in the error of a failed check does not keep the deployment pending", async () => {
     const deployment = await createDeployment(server, { tasks: [{ id: "broken" }] });
     const { deployment_id, check_id } = await leaseCheck(server, worker.token);

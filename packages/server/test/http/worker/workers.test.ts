@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "../../../src/db/sql.ts";
 import { digestOf, startApiServer, type ApiServer } from "../../support/api-server.ts";
 import { BUNDLE, startWorker, uploadBundle } from "../../support/deploy.ts";
+import { enrollWorker } from "../../support/raw-worker.ts";
 
 describe("workers", () => {
   let server: ApiServer;
@@ -64,6 +65,39 @@ describe("workers", () => {
       );
     });
   }
+
+  test("the isolation that held on a worker's machine is shown, and why it is not more", async () => {
+    const worker = await enrollWorker(server);
+    const shown = async (): Promise<unknown[]> => {
+      const own = (await worker.call("GET", "/status")).body;
+      const { body } = await server.call("GET", `/admin/api/v1/workers/${worker.id}`, {
+        as: server.credentials.admin_key,
+      });
+      assert.deepEqual([own.isolation, own.isolation_problem], [body.isolation, body.isolation_problem]);
+      return [body.isolation, body.isolation_problem];
+    };
+    const register = async (said: object): Promise<number> => {
+      const capacity = { executions: 1, workspaces: 1 };
+      const body = { capacity, worker_protocol_version: 1, ...said };
+      return (await worker.call("POST", "/register", body)).status;
+    };
+    assert.deepEqual(await shown(), [null, null]);
+    const why = "bubblewrap is not installed.";
+    assert.equal(await register({ isolation: "process", isolation_problem: why }), 200);
+    assert.deepEqual(await shown(), ["process", why]);
+    // It says more when it asks for workspaces.
+    await worker.call("POST", "/activate");
+    const asked = { limit: 0, wait: "0s", isolation: "namespace", held: [] };
+    assert.equal((await worker.call("POST", "/workspaces/lease", asked)).status, 200);
+    assert.deepEqual(await shown(), ["namespace", null]);
+    assert.equal(await register({ isolation: "namespace", isolation_problem: why }), 200);
+    assert.deepEqual(await shown(), ["namespace", null]);
+    assert.equal(await register({}), 200);
+    assert.deepEqual(await shown(), [null, null]);
+    assert.equal(await register({ isolation: "process", isolation_problem: "x".repeat(2_000) }), 200);
+    assert.equal(await register({ isolation: "process", isolation_problem: "x".repeat(2_001) }), 400);
+    assert.equal(await register({ isolation: "virtual" }), 400);
+  });
 
   test("a token is renewed by the worker's id and present token, and both work", async () => {
     const first = await mint({

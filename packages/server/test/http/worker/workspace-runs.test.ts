@@ -345,7 +345,16 @@ describe("a run whose task declares a sandbox", () => {
     assert.deepEqual(await here.runs.report(weak.operation("release", { outcome: "rejected" })), [200]);
     // Its workspace was made, and says what it needs.
     await here.workspaces.poll({ isolation: "process" });
+    await there.workspaces.poll({ isolation: "process" });
     assert.deepEqual(await here.look(), []);
+    const reason = await reasonOf(run);
+    assert.equal(reason.kind, "no_worker");
+    assert.match(
+      reason.message,
+      /needs the isolation namespace, which no active worker of group \S+ can give/,
+    );
+    await there.workspaces.poll();
+    assert.equal((await reasonOf(run)).kind, "worker_busy");
     const { lease } = await there.begin();
     assert.equal(lease.runId, run.id);
     await here.workspaces.poll();

@@ -155,7 +155,9 @@ describe("materializations", () => {
     await worker.poll({ isolation: "process" });
     await act(id, "materialize");
     assert.deepEqual((await worker.poll({ limit: 1, isolation: "process" })).materializations, []);
-    assert.equal((await get(id)).status_reason.kind, "isolation");
+    const waiting = await get(id);
+    assert.equal(waiting.status_reason.kind, "isolation");
+    assert.equal(waiting.materialization.error.message, waiting.status_reason.message);
     const leased = await worker.take({ isolation: "namespace" });
     const less = await worker.live(leased, "process");
     assert.deepEqual([less.status, less.body.error.code], [400, "invalid_request"]);
@@ -316,6 +318,23 @@ describe("materializations", () => {
     await worker.stopped(leased);
     const next = await worker.take();
     assert.notEqual(next.materialization_id, leased.materialization_id);
+  });
+
+  test("one that is stopped again after it was wanted again stays stopped", async () => {
+    const { id } = await calls.create();
+    await act(id, "materialize");
+    const leased = await worker.take();
+    await worker.live(leased);
+    const stops = [act(id, "stop")];
+    assert.equal((await worker.poll({ wait: "10s", held: [held(leased)] })).stops.length, 1);
+    assert.equal((await act(id, "materialize")).status, 202);
+    stops.push(act(id, "stop"));
+    // Its worker lets go when the server has been told twice.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await worker.stopped(leased);
+    for (const { status } of await Promise.all(stops)) assert.equal(status, 200);
+    assert.deepEqual((await worker.poll({ limit: 5 })).materializations, []);
+    assert.equal(await statusOf(id), "stopped");
   });
 
   test("a live workspace that is deleted is let go first, and commits nothing more", async () => {

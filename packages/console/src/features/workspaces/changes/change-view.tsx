@@ -98,7 +98,7 @@ function ContentChange({
   const after = useWholeFile(isReadable ? young : null);
   const error = before.error ?? after.error;
   if (!isReadable)
-    return <p className="p-4 text-quiet">Too large to be compared here: open it in each version.</p>;
+    return <p className="p-4 text-quiet">This file is too large to compare here. Open it in each version.</p>;
   if (error !== null)
     return (
       <div className="p-3">
@@ -137,9 +137,13 @@ function BytesChange({
       </div>
     );
   if (kinds.some((kind) => kind?.kind === "binary"))
-    return <p className="p-4 text-quiet">This is no text. Open it in each version to see its bytes.</p>;
+    return <p className="p-4 text-quiet">This file is not text. Open it in each version to see its bytes.</p>;
   if (Math.max(before?.length ?? 0, after?.length ?? 0) > MAX_TEXT_BYTES)
-    return <p className="p-4 text-quiet">Too large to be compared by line: open it in each version.</p>;
+    return (
+      <p className="p-4 text-quiet">
+        This file is too large for a comparison by line. Open it in each version.
+      </p>
+    );
   return (
     <DiffLines
       label={`What changed in ${visibleText(path)}`}

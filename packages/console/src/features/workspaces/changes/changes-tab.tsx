@@ -4,6 +4,8 @@ import type { ReactNode } from "react";
 import type { VersionDiff } from "@keelson/contract";
 import { get } from "../../../api/client.ts";
 import { usePlace } from "../../../api/place.ts";
+import { at } from "../../../api/route.ts";
+import { diffWorkspaceVersion } from "../../../api/routes/workspace-files.ts";
 import { Async } from "../../../ui/async.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { cx } from "../../../ui/class-names.ts";
@@ -11,7 +13,7 @@ import { Empty } from "../../../ui/empty.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { useWorkspaceSearch } from "../use-workspace-search.ts";
 import { VersionSelect } from "../version-select.tsx";
-import { immutableKey, versionPath } from "../workspace-data.ts";
+import { immutableKey } from "../workspace-data.ts";
 import { ChangeView } from "./change-view.tsx";
 
 /** What changed from one version to another: the paths at the left, what happened to one at the right. */
@@ -26,7 +28,7 @@ export function ChangesTab({ workspace }: { workspace: Workspace }): ReactNode {
           label="From"
           workspace={workspace}
           value={base}
-          emptyLabel="What it was made from"
+          emptyLabel="Previous version"
           onChange={(next) => change({ base: next })}
         />
         <VersionSelect
@@ -60,11 +62,10 @@ export function ChangesTab({ workspace }: { workspace: Workspace }): ReactNode {
 
 function useChanges(workspaceId: string, versionId: string, base: string | undefined) {
   const place = usePlace();
-  const path = versionPath(workspaceId, versionId, "/diff");
+  const route = at(diffWorkspaceVersion, { workspace_id: workspaceId, version_id: versionId });
   return useInfiniteQuery<VersionDiff, Error, InfiniteData<VersionDiff>, unknown[], string | undefined>({
-    queryKey: immutableKey(place.environment_id, path, base),
-    queryFn: ({ pageParam, signal }) =>
-      get<VersionDiff>(path, { ...place, base, limit: 500, cursor: pageParam }, signal),
+    queryKey: immutableKey(place.environment_id, route.path, base),
+    queryFn: ({ pageParam, signal }) => get(route, { ...place, base, limit: 500, cursor: pageParam }, signal),
     initialPageParam: undefined,
     getNextPageParam: ({ next_cursor: cursor }) => cursor ?? undefined,
     staleTime: "static",
@@ -88,8 +89,8 @@ function Changes({
   const first = pages[0];
   if (first === undefined || changes.length === 0)
     return (
-      <Empty title="The two versions have the same files">
-        Run a command, use a terminal or edit a file: what changed is shown here.
+      <Empty title="Both versions have the same files">
+        Run a command, use a terminal or edit a file to see its changes here.
       </Empty>
     );
   const shown = changes.find(({ path }) => path === selected) ?? changes[0];

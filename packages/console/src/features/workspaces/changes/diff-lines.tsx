@@ -24,8 +24,10 @@ export function DiffLines({
 }): ReactNode {
   const rows = useMemo(() => lineDiff(before, after), [before, after]);
   if (rows === null)
-    return <p className="p-4 text-quiet">The two differ too much to be compared here. Open each of them.</p>;
-  if (rows.length === 0) return <p className="p-4 text-quiet">The text is the same.</p>;
+    return (
+      <p className="p-4 text-quiet">The versions differ too much to compare them here. Open each version.</p>
+    );
+  if (rows.length === 0) return <p className="p-4 text-quiet">The text is identical.</p>;
   const width = rows.reduce((most, { text }) => Math.max(most, text.length), 0);
   return (
     <CodeLines

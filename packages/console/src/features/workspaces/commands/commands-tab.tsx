@@ -1,6 +1,8 @@
 import type { Exec, Workspace } from "@keelson/contract";
 import type { ReactNode } from "react";
 import { useList } from "../../../api/use-list.ts";
+import { at } from "../../../api/route.ts";
+import { listExecs } from "../../../api/routes/execs.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { Status } from "../../../ui/status.tsx";
@@ -8,7 +10,6 @@ import { ListTable, type Column } from "../../../ui/table.tsx";
 import { Duration, Time } from "../../../ui/time.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { useWorkspaceSearch } from "../use-workspace-search.ts";
-import { workspacePath } from "../workspace-data.ts";
 import { commandLine } from "./command-form.ts";
 import { exitText } from "./describe-exec.ts";
 import { ExecView } from "./exec-view.tsx";
@@ -30,7 +31,7 @@ const COLUMNS: readonly Column<Exec>[] = [
 /** Commands that were run in the workspace, one of them with its output, and a line to run another. */
 export function CommandsTab({ workspace }: { workspace: Workspace }): ReactNode {
   const [{ exec }, change] = useWorkspaceSearch();
-  const list = useList<Exec>(workspacePath(workspace.id, "/execs"), "execs", { refetchMs: 2000 });
+  const list = useList(at(listExecs, { workspace_id: workspace.id }), { refetchMs: 2000 });
   const show = (id: string | undefined): void => change({ exec: id });
   return (
     <div className="flex flex-col gap-4 pb-6">
@@ -50,7 +51,7 @@ export function CommandsTab({ workspace }: { workspace: Workspace }): ReactNode 
         list={list}
         empty={
           <Empty title="No commands yet" command={`keelson workspace exec ${workspace.id} -- npm test`}>
-            Run one above, or from a shell. What it changes is committed as a version when it ends.
+            Run one above, or from a shell. Its changes are committed as a version when it ends.
           </Empty>
         }
       />

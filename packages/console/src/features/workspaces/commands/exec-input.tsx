@@ -1,20 +1,25 @@
-import type { Exec } from "@keelson/contract";
 import { useState, type ReactNode } from "react";
-import { client, get, send } from "../../../api/client.ts";
+import { get, openInput, send } from "../../../api/client.ts";
 import { usePlace } from "../../../api/place.ts";
 import { useAction } from "../../../api/use-action.ts";
+import { at, type ParamsOf } from "../../../api/route.ts";
+import { closeExecStdin, getExec, writeExecStdin } from "../../../api/routes/execs.ts";
 import { Button } from "../../../ui/button.tsx";
 import { inputClass } from "../../../ui/field.tsx";
 
 /** A line for a command that reads its standard input; Enter sends it with its end. */
-export function ExecInput({ path }: { path: string }): ReactNode {
+export function ExecInput({ params }: { params: ParamsOf<typeof getExec> }): ReactNode {
   const place = usePlace();
   const [line, setLine] = useState("");
   const [write] = useState(() =>
-    client.openInput(`${path}/stdin`, place, async () => (await get<Exec>(path, place)).stdin.bytes),
+    openInput(
+      at(writeExecStdin, params),
+      place,
+      async () => (await get(at(getExec, params), place)).stdin.bytes,
+    ),
   );
   const sendLine = useAction<string, void>((_place, text) => write(text), { onDone: () => setLine("") });
-  const close = useAction((where) => send("POST", `${path}/stdin/close`, { body: where }));
+  const close = useAction((where) => send(at(closeExecStdin, params), { body: where }));
   return (
     <form
       className="flex flex-wrap gap-2"

@@ -1,6 +1,7 @@
 import type { OutputChunk } from "@keelson/contract";
 import { useState, type ReactNode } from "react";
 import { useFollow } from "../../../api/use-follow.ts";
+import type { FollowRoute } from "../../../api/client.ts";
 import { AnsiText } from "../../../ui/ansi-text.tsx";
 import { CodeLines } from "../../../ui/code-lines.tsx";
 import { describeBytes } from "../../../ui/describe-bytes.ts";
@@ -16,19 +17,19 @@ type Shown = { lines: readonly AnsiLine[]; dropped: number };
 /** What a command writes, live, in its colours; it scrolls along while its end is in sight. */
 export function ExecOutput({
   label,
-  path,
+  route,
   isOver,
   bytes,
 }: {
   label: string;
-  path: string;
+  route: FollowRoute;
   isOver: boolean;
   bytes: number;
 }): ReactNode {
   const [reader] = useState(() => ({ ...createOutputReader(), lines: createAnsiLines(MAX_LINES) }));
   const [shown, setShown] = useState<Shown>(() => reader.lines.read());
   const [isCut, setIsCut] = useState(false);
-  const follow = useFollow(path, {
+  const follow = useFollow(route, {
     onEvents: (events) => {
       for (const { event, data } of events)
         if (event === "chunk") reader.lines.push(reader.text(data as OutputChunk));
@@ -49,7 +50,7 @@ export function ExecOutput({
         <span className="text-xs text-quiet">{describeBytes(bytes)}</span>
       </div>
       {(isCut || shown.dropped > 0) && (
-        <p className="text-xs text-quiet">The beginning is not shown: there was too much of it.</p>
+        <p className="text-xs text-quiet">The start of the output is not shown, because there is too much.</p>
       )}
       {follow.state === "failed" && <ErrorPanel error={follow.error} />}
       {isEmpty ? (

@@ -2,6 +2,8 @@ import type { Exec, Workspace } from "@keelson/contract";
 import type { ReactNode } from "react";
 import { isNotFound } from "../../../api/use-follow.ts";
 import { useItem } from "../../../api/use-item.ts";
+import { at } from "../../../api/route.ts";
+import { getExec, readExecStderr, readExecStdout } from "../../../api/routes/execs.ts";
 import { Async } from "../../../ui/async.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Id } from "../../../ui/copy-button.tsx";
@@ -11,7 +13,6 @@ import { Status } from "../../../ui/status.tsx";
 import { Duration, Time } from "../../../ui/time.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { useWorkspaceSearch } from "../use-workspace-search.ts";
-import { workspacePath } from "../workspace-data.ts";
 import { commandLine } from "./command-form.ts";
 import { exitText, isOver } from "./describe-exec.ts";
 import { ExecInput } from "./exec-input.tsx";
@@ -28,29 +29,29 @@ export function ExecView({
   execId: string;
   actions: ReactNode;
 }): ReactNode {
-  const path = workspacePath(workspace.id, `/execs/${encodeURIComponent(execId)}`);
-  const result = useItem<Exec>(path, { refetchMs: 1000 });
-  if (isNotFound(result.error)) return <Empty title="There is no such command here" action={actions} />;
+  const params = { workspace_id: workspace.id, exec_id: execId };
+  const result = useItem(at(getExec, params), { refetchMs: 1000 });
+  if (isNotFound(result.error)) return <Empty title="Command not found" action={actions} />;
   return (
     <Async result={result}>
       {(exec) => (
         <Card className="flex flex-col gap-3">
-          <ExecFacts exec={exec} actions={actions} path={path} workspace={workspace} />
+          <ExecFacts exec={exec} actions={actions} workspace={workspace} />
           <ExecOutput
             label="Output"
-            path={`${path}/stdout`}
+            route={at(readExecStdout, params)}
             isOver={isOver(exec)}
             bytes={exec.stdout.bytes}
           />
           {exec.stderr.bytes > 0 && (
             <ExecOutput
               label="Errors"
-              path={`${path}/stderr`}
+              route={at(readExecStderr, params)}
               isOver={isOver(exec)}
               bytes={exec.stderr.bytes}
             />
           )}
-          {!isOver(exec) && !exec.stdin.closed && <ExecInput path={path} />}
+          {!isOver(exec) && !exec.stdin.closed && <ExecInput params={params} />}
         </Card>
       )}
     </Async>
@@ -60,12 +61,10 @@ export function ExecView({
 function ExecFacts({
   exec,
   actions,
-  path,
   workspace,
 }: {
   exec: Exec;
   actions: ReactNode;
-  path: string;
   workspace: Workspace;
 }): ReactNode {
   const [, change] = useWorkspaceSearch();
@@ -78,7 +77,7 @@ function ExecFacts({
           {visibleText(commandLine(exec.command))}
         </code>
         <div className="flex flex-wrap gap-2">
-          {!isOver(exec) && <ExecSignals path={path} />}
+          {!isOver(exec) && <ExecSignals params={{ workspace_id: workspace.id, exec_id: exec.id }} />}
           {actions}
         </div>
       </div>
@@ -98,13 +97,13 @@ function ExecFacts({
           <Button
             onClick={() => change({ tab: "changes", version: versionId, base: undefined, path: undefined })}
           >
-            What it changed
+            Show changes
           </Button>
         )}
       </div>
       {exec.status === "pending" && (
         <p role="status" className="text-sm text-quiet">
-          {workspace.status_reason?.message ?? "Waiting for the workspace to be live …"}
+          {workspace.status_reason?.message ?? "Waiting for the workspace to start …"}
         </p>
       )}
       {exec.error !== null && (

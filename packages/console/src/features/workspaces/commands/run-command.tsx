@@ -1,12 +1,13 @@
 import type { Exec } from "@keelson/contract";
 import { Play } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useState, type ChangeEvent, type ReactNode } from "react";
 import { send } from "../../../api/client.ts";
 import { useAction } from "../../../api/use-action.ts";
+import { at } from "../../../api/route.ts";
+import { createExec } from "../../../api/routes/execs.ts";
 import { Button } from "../../../ui/button.tsx";
 import { ErrorPanel } from "../../../ui/error-panel.tsx";
 import { inputClass, TextAreaField, TextField } from "../../../ui/field.tsx";
-import { workspacePath } from "../workspace-data.ts";
 import { EMPTY_FORM, parseVariables, toCreateExec, type CommandForm } from "./command-form.ts";
 
 /** Runs a line of a shell in the workspace, which is put on a machine for it. */
@@ -24,7 +25,7 @@ export function RunCommand({
     (place) => {
       const env = "env" in parsed ? parsed.env : {};
       const body = toCreateExec(form, env, crypto.randomUUID());
-      return send("POST", workspacePath(workspaceId, "/execs"), { body: { ...place, ...body } });
+      return send(at(createExec, { workspace_id: workspaceId }), { body: { ...place, ...body } });
     },
     { isShownInPlace: true, onDone: onStarted },
   );
@@ -54,27 +55,46 @@ export function RunCommand({
           Run
         </Button>
       </div>
-      <details>
-        <summary className="text-sm text-quiet">Folder, environment, input and time limit</summary>
-        <div className="mt-3 grid gap-3 md:grid-cols-2">
-          <TextField label="Folder" hint="Of the workspace. Empty: its root." {...field("cwd")} />
-          <TextField label="Time limit" hint="Such as 90s or 10m. Empty: none." {...field("timeout")} />
-          <TextAreaField
-            label="Environment"
-            hint="NAME=value, one a line. Only the names can be read back."
-            rows={3}
-            error={problem}
-            {...field("variables")}
-          />
-          <TextAreaField
-            label="Standard input"
-            hint="All of it. Empty: it stays open, and you can write to it while the command runs."
-            rows={3}
-            {...field("stdin")}
-          />
-        </div>
-      </details>
+      <CommandOptions field={field} problem={problem} />
       {start.error !== null && <ErrorPanel error={start.error} />}
     </form>
+  );
+}
+
+type FieldOf = (name: keyof CommandForm) => {
+  value: string;
+  onChange(event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>): void;
+};
+
+function CommandOptions({ field, problem }: { field: FieldOf; problem: string | null }): ReactNode {
+  return (
+    <details>
+      <summary className="text-sm text-quiet">Folder, environment variables, input and time limit</summary>
+      <div className="mt-3 grid gap-3 md:grid-cols-2">
+        <TextField
+          label="Folder"
+          hint="A folder of the workspace. Leave empty for the root."
+          {...field("cwd")}
+        />
+        <TextField
+          label="Time limit"
+          hint="A duration such as 90s or 10m. Leave empty for no limit."
+          {...field("timeout")}
+        />
+        <TextAreaField
+          label="Environment"
+          hint="One NAME=value per line. Only the names can be read again."
+          rows={3}
+          error={problem}
+          {...field("variables")}
+        />
+        <TextAreaField
+          label="Standard input"
+          hint="The complete standard input. Leave empty to keep it open and write while the command runs."
+          rows={3}
+          {...field("stdin")}
+        />
+      </div>
+    </details>
   );
 }

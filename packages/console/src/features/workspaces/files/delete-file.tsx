@@ -25,7 +25,7 @@ export function DeleteFile({
         path: entry.path,
         digest: entry.kind === "file" ? entry.digest : null,
       }),
-    { isShownInPlace: true, done: "Deleted, as a version.", onDone },
+    { isShownInPlace: true, done: "Deleted. The workspace has a new version.", onDone },
   );
   const icon = <Trash2 size={14} aria-hidden />;
   if (!canWrite)

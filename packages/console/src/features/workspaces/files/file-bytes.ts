@@ -1,19 +1,23 @@
 import type { FileEntry } from "@keelson/contract";
 import { useInfiniteQuery, useQuery, type InfiniteData, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { client } from "../../../api/client.ts";
+import { getBytes, hrefOf } from "../../../api/client.ts";
 import { usePlace, type Place } from "../../../api/place.ts";
-import { immutableKey, workspacePath } from "../workspace-data.ts";
+import { at } from "../../../api/route.ts";
+import { readWorkspaceFile } from "../../../api/routes/workspace-files.ts";
+import { immutableKey } from "../workspace-data.ts";
 
 /** A file of a version. Its digest says what its bytes are, whatever the version. */
 export type FileOfVersion = { workspaceId: string; versionId: string; entry: FileEntry };
 
 const PAGE_BYTES = 256 * 1024;
 
+const contentOf = ({ workspaceId }: FileOfVersion) => at(readWorkspaceFile, { workspace_id: workspaceId });
+
 const contentQuery = (place: Place, { versionId, entry }: FileOfVersion) => ({
   ...place,
   path: entry.path,
-  source: "version",
+  source: "version" as const,
   version_id: versionId,
 });
 
@@ -22,10 +26,7 @@ const readRange = (
   file: FileOfVersion,
   { start, end, signal }: { start: number; end: number; signal: AbortSignal },
 ): Promise<Uint8Array> =>
-  client.requestBytes({
-    method: "GET",
-    path: workspacePath(file.workspaceId, "/files/content"),
-    query: contentQuery(place, file),
+  getBytes(contentOf(file), contentQuery(place, file), {
     headers: { range: `bytes=${start}-${end - 1}` },
     signal,
   });
@@ -85,8 +86,7 @@ export function useWholeFile(file: FileOfVersion | null): UseQueryResult<Uint8Ar
 /** The address that a browser saves the file from; the server says that it is an attachment. */
 export function useDownloadUrl(file: FileOfVersion): string {
   const place = usePlace();
-  const query = new URLSearchParams(contentQuery(place, file));
-  return `${workspacePath(file.workspaceId, "/files/content")}?${query.toString()}`;
+  return hrefOf(contentOf(file), contentQuery(place, file));
 }
 
 function concat(pieces: readonly Uint8Array[]): Uint8Array {

@@ -16,10 +16,10 @@ export const MAX_EDITED_BYTES = 256 * 1024;
 function editable(bytes: Uint8Array): { text: string; lineEnd: LineEnd } | { refusal: string } {
   if (fileKindOf(bytes).kind !== "text") return { refusal: "This is no text." };
   const { text, isDamaged } = decodeText(bytes, true);
-  if (isDamaged) return { refusal: "This is not UTF-8: saving it here would damage it." };
+  if (isDamaged) return { refusal: "This file is not UTF-8. Saving it here would damage it." };
   const lineEnd = lineEndOf(text);
   return lineEnd === null
-    ? { refusal: "Its lines end in different ways: saving it here would change them all." }
+    ? { refusal: "The file mixes line endings. Saving it here would change all of them." }
     : { text, lineEnd };
 }
 
@@ -63,7 +63,7 @@ function TextEditor({
         text: edited.replaceAll("\n", lineEnd),
         condition: isForced || entry.digest === null ? null : { digest: entry.digest },
       }),
-    { isShownInPlace: true, done: "Saved as a version.", onDone },
+    { isShownInPlace: true, done: "Saved as a new version.", onDone },
   );
   useBlocker({
     // oxlint-disable-next-line no-alert -- the browser's own question, as for leaving the site
@@ -116,7 +116,7 @@ export function EditorErrors({
     <div role="alert" className="flex flex-wrap items-center gap-3 bg-warn-ground px-3 py-2 text-warn">
       <p className="flex-1 basis-64">
         Somebody else changed this file since you opened it. Your text is still here: copy it and cancel to
-        see theirs, or put yours in its place; theirs stays in the history.
+        see their text, or replace it with yours. Their text stays in the history.
       </p>
       <Button kind="danger" onClick={onOverwrite}>
         Replace theirs

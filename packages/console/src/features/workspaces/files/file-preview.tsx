@@ -102,8 +102,8 @@ function HexPreview({ bytes, size }: { bytes: Uint8Array; size: number }): React
     <>
       <p className="border-b border-line px-3 py-2 text-sm text-quiet">
         {size <= MAX_HEX_BYTES
-          ? "This is no text. Its bytes:"
-          : `This is no text. The first ${describeBytes(MAX_HEX_BYTES)} of ${describeBytes(size)}:`}
+          ? "This file is not text. Its bytes:"
+          : `This file is not text. The first ${describeBytes(MAX_HEX_BYTES)} of ${describeBytes(size)}:`}
       </p>
       <pre
         tabIndex={0}

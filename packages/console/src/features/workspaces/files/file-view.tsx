@@ -5,13 +5,15 @@ import { useState, type ReactNode } from "react";
 import { get } from "../../../api/client.ts";
 import { usePlace } from "../../../api/place.ts";
 import { isNotFound } from "../../../api/use-follow.ts";
+import { at } from "../../../api/route.ts";
+import { statWorkspaceFile } from "../../../api/routes/workspace-files.ts";
 import { Async } from "../../../ui/async.tsx";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button, buttonClass } from "../../../ui/button.tsx";
 import { describeBytes } from "../../../ui/describe-bytes.ts";
 import { Empty } from "../../../ui/empty.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
-import { immutableKey, workspacePath } from "../workspace-data.ts";
+import { immutableKey } from "../workspace-data.ts";
 import { DeleteFile } from "./delete-file.tsx";
 import { useDownloadUrl, type FileOfVersion } from "./file-bytes.ts";
 import { FileEditor, MAX_EDITED_BYTES } from "./file-editor.tsx";
@@ -37,8 +39,8 @@ export function FileView(props: FileViewProps): ReactNode {
   const result = useQuery<FileEntry>({
     queryKey: immutableKey(place.environment_id, workspace.id, "stat", versionId, path),
     queryFn: ({ signal }) =>
-      get<FileEntry>(
-        workspacePath(workspace.id, "/files/stat"),
+      get(
+        at(statWorkspaceFile, { workspace_id: workspace.id }),
         { ...place, path, source: "version", version_id: versionId },
         signal,
       ),
@@ -54,7 +56,7 @@ export function FileView(props: FileViewProps): ReactNode {
   if (isNotFound(result.error))
     return (
       <div className="m-auto p-4">
-        <Empty title="This version has no such file">
+        <Empty title="This version has no file at this path">
           <bdi dir="ltr" className="font-mono text-xs break-all">
             {visibleText(path)}
           </bdi>
@@ -108,7 +110,7 @@ function EntryView({
             <Button
               icon={<Pencil size={14} aria-hidden />}
               disabled={!canWrite || !isSmall || isEdited}
-              title={canWrite ? (isSmall ? undefined : "Too large to be edited here") : whyNot}
+              title={canWrite ? (isSmall ? undefined : "This file is too large to edit here") : whyNot}
               onClick={onEdit}
             >
               Edit
@@ -129,7 +131,7 @@ function EntryContent({ file }: { file: FileOfVersion }): ReactNode {
   const { entry } = file;
   if (entry.kind === "file") return <FilePreview file={file} />;
   if (entry.kind === "directory")
-    return <p className="p-4 text-quiet">A directory. Its entries are in the tree.</p>;
+    return <p className="p-4 text-quiet">This is a directory. The tree shows its entries.</p>;
   return (
     <div className="flex flex-col gap-2 p-4">
       <p>
@@ -140,7 +142,7 @@ function EntryContent({ file }: { file: FileOfVersion }): ReactNode {
         <bdi dir="ltr" className="font-mono text-xs break-all">
           {visibleText(entry.link_target ?? "")}
         </bdi>
-        . Links are shown and never followed.
+        . The console never follows links.
       </p>
     </div>
   );

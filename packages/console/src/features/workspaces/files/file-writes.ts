@@ -1,8 +1,9 @@
 import type { WrittenFile } from "@keelson/contract";
-import { KeelsonError } from "@keelson/sdk/browser";
-import { client } from "../../../api/client.ts";
+import { ApiError } from "@keelson/sdk/browser";
+import { send } from "../../../api/client.ts";
 import type { Place } from "../../../api/place.ts";
-import { workspacePath } from "../workspace-data.ts";
+import { at } from "../../../api/route.ts";
+import { removeWorkspaceFile, writeWorkspaceFile } from "../../../api/routes/workspace-files.ts";
 
 /** Of a file that is to be as it was read, or that is not to be there yet. */
 export type WriteCondition = { digest: string } | "new";
@@ -12,11 +13,9 @@ export const writeFile = (
   workspaceId: string,
   { path, text, condition }: { path: string; text: string; condition: WriteCondition | null },
 ): Promise<WrittenFile> =>
-  client.request<WrittenFile>({
-    method: "PUT",
-    path: workspacePath(workspaceId, "/files/content"),
+  send(at(writeWorkspaceFile, { workspace_id: workspaceId }), {
     query: { ...place, path },
-    body: { bytes: new TextEncoder().encode(text) },
+    body: new TextEncoder().encode(text),
     ...(condition !== null && {
       headers: condition === "new" ? { "if-none-match": "*" } : { "if-match": `"${condition.digest}"` },
     }),
@@ -28,13 +27,11 @@ export const deleteFile = (
   workspaceId: string,
   { path, digest }: { path: string; digest: string | null },
 ): Promise<WrittenFile> =>
-  client.request<WrittenFile>({
-    method: "DELETE",
-    path: workspacePath(workspaceId, "/files/content"),
+  send(at(removeWorkspaceFile, { workspace_id: workspaceId }), {
     query: { ...place, path },
     ...(digest !== null && { headers: { "if-match": `"${digest}"` } }),
   });
 
 /** Somebody else changed the file since it was read. */
 export const isConflict = (error: unknown): boolean =>
-  error instanceof KeelsonError && error.code === "precondition_failed";
+  error instanceof ApiError && error.code === "precondition_failed";

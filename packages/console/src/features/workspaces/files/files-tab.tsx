@@ -62,8 +62,8 @@ export function FilesTab({ workspace }: { workspace: Workspace }): ReactNode {
             <div className="m-auto p-4">
               <Empty title={isEmpty ? "This version is empty" : "Open a file"}>
                 {isEmpty
-                  ? "Run a command, open a terminal or make a file: each makes a version."
-                  : "Its text, image or bytes are shown here."}
+                  ? "Run a command, open a terminal or create a file. Each creates a version."
+                  : "Select a file to see its text, picture or bytes."}
               </Empty>
             </div>
           ) : (
@@ -115,8 +115,9 @@ function FilesBar({
       </Button>
       {isOnMachine(workspace) && version === undefined && (
         <p className="py-1.5 text-sm text-quiet">
-          It is on a machine: what changes there is here once a command or terminal has ended, or it is
-          stopped.
+          {workspace.materialization?.status === "uncommitted"
+            ? "This is the last version. Files that a worker holds appear here after they are committed."
+            : "The workspace is live on a worker. Changes appear here when a command or terminal ends, or when the workspace stops."}
         </p>
       )}
     </div>
@@ -125,8 +126,8 @@ function FilesBar({
 
 const whyNot = (version: string | undefined): string =>
   version === undefined
-    ? "Its files are on a machine: stop the workspace to change them here"
-    : "An older version never changes: look at the current one to change files";
+    ? "The workspace is live on a worker. Stop it to edit files here"
+    : "Versions never change. Open the current version to edit files";
 
 /** Which directories are open: those that somebody opened, and those around a file that the address names. */
 function useExpanded(path: string | null): [ReadonlySet<string>, (next: ReadonlySet<string>) => void] {

@@ -20,7 +20,7 @@ export function NewFile({
   const [text, setText] = useState("");
   const create = useAction<void, WrittenFile>(
     (place) => writeFile(place, workspaceId, { path, text, condition: "new" }),
-    { isShownInPlace: true, done: "Saved as a version.", onDone: () => onDone(path) },
+    { isShownInPlace: true, done: "Saved as a new version.", onDone: () => onDone(path) },
   );
   return (
     <form
@@ -32,7 +32,7 @@ export function NewFile({
     >
       <TextField
         label="Path"
-        hint="From the workspace's root, such as src/main.py."
+        hint="A path relative to the workspace root, such as src/main.py."
         required
         autoComplete="off"
         value={path}

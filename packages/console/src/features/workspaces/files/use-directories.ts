@@ -4,7 +4,9 @@ import { useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { get } from "../../../api/client.ts";
 import { usePlace, type Place } from "../../../api/place.ts";
-import { immutableKey, workspacePath } from "../workspace-data.ts";
+import { at } from "../../../api/route.ts";
+import { listWorkspaceFiles } from "../../../api/routes/workspace-files.ts";
+import { immutableKey } from "../workspace-data.ts";
 import { directoriesFirst, type Directory } from "./tree-rows.ts";
 
 /** Of one directory. More than these nobody looks through; a path still opens any. */
@@ -20,8 +22,8 @@ async function readDirectory(
   const entries: FileList["files"] = [];
   let cursor: string | null = null;
   do {
-    const page: FileList = await get<FileList>(
-      workspacePath(workspaceId, "/files"),
+    const page: FileList = await get(
+      at(listWorkspaceFiles, { workspace_id: workspaceId }),
       {
         ...place,
         source: "version",

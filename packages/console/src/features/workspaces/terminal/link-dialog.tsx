@@ -9,7 +9,7 @@ export function LinkDialog({ url, onClose }: { url: string; onClose: () => void 
   return (
     <Dialog
       title="Open this address?"
-      description="A program in the workspace wrote it."
+      description="A program in the workspace wrote this file."
       isOpen
       onClose={onClose}
     >

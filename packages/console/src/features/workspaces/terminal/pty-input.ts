@@ -30,7 +30,7 @@ export function createInputBatches(
       waiting.push(bytes);
       if (!isSending) void run();
     },
-    stop: () => controller.abort(new DOMException("The terminal was left.", "AbortError")),
+    stop: () => controller.abort(new DOMException("You left the terminal.", "AbortError")),
   };
 }
 

@@ -27,7 +27,7 @@ export function PtyState({
     <div role="status" className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-quiet">
       <Status value={status} />
       <span>{describe({ pty, workspace, follow, isCurrent, ended, status })}</span>
-      {isCut && <span>The beginning is no longer kept.</span>}
+      {isCut && <span>The start of the output is no longer stored.</span>}
       {pty.error !== null && <span className="break-words text-bad">{visibleText(pty.error.message)}</span>}
     </div>
   );
@@ -50,15 +50,15 @@ function describe({
 }): string {
   if (ended !== null || (status !== "pending" && status !== "running"))
     return describeEnd(ended ?? pty, status);
+  if (pty.closing) return "The terminal is closing and takes no more input.";
   if (follow === "reconnecting") return "Connection lost, trying again. What you type is kept.";
-  if (status === "pending")
-    return workspace.status_reason?.message ?? "Waiting for the workspace to be live …";
-  return isCurrent ? "Shift+Escape leaves it by the keyboard." : "Showing what was written before …";
+  if (status === "pending") return workspace.status_reason?.message ?? "Waiting for the workspace to start …";
+  return isCurrent ? "Press Shift+Escape to leave the terminal." : "Loading earlier output …";
 }
 
 function describeEnd({ exit_code: code }: Pick<Pty, "exit_code">, status: Pty["status"]): string {
   if (status === "exited")
     return code === null ? "The program was ended." : `The program ended with exit code ${code}.`;
   if (status === "closed") return "It was hung up.";
-  return "It was lost with its machine.";
+  return "The terminal was lost with its worker.";
 }

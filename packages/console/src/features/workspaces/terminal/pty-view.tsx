@@ -1,11 +1,12 @@
 import type { OutputChunk, Pty, Workspace } from "@keelson/contract";
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import { client, get, send } from "../../../api/client.ts";
+import { get, openInput, send } from "../../../api/client.ts";
 import { usePlace } from "../../../api/place.ts";
 import { useFollow } from "../../../api/use-follow.ts";
+import { at } from "../../../api/route.ts";
+import { getPty, readPtyOutput, resizePty, writePty } from "../../../api/routes/ptys.ts";
 import { ErrorPanel } from "../../../ui/error-panel.tsx";
 import { createByteReader } from "../output-reader.ts";
-import { workspacePath } from "../workspace-data.ts";
 import { LinkDialog } from "./link-dialog.tsx";
 import { takeNewTerminal } from "./new-terminals.ts";
 import { createInputBatches } from "./pty-input.ts";
@@ -20,7 +21,7 @@ import { useFit, useScreen } from "./use-screen.ts";
  */
 export function PtyView({ pty, workspace }: { pty: Pty; workspace: Workspace }): ReactNode {
   const place = usePlace();
-  const path = workspacePath(workspace.id, `/pty/${encodeURIComponent(pty.id)}`);
+  const params = { workspace_id: workspace.id, pty_id: pty.id };
   const box = useRef<HTMLDivElement>(null);
   const [reader] = useState(createByteReader);
   const [shownBefore] = useState(() => (takeNewTerminal(pty.id) ? 0 : pty.output.bytes));
@@ -31,13 +32,13 @@ export function PtyView({ pty, workspace }: { pty: Pty; workspace: Workspace }):
   const [link, setLink] = useState<string | null>(null);
   const [input] = useState(() =>
     createInputBatches(
-      client.openInput(`${path}/input`, place, async () => (await get<Pty>(path, place)).input.bytes),
+      openInput(at(writePty, params), place, async () => (await get(at(getPty, params), place)).input.bytes),
       setFailure,
     ),
   );
   const screen = useScreen(box, pty, { onInput: input.push, onLink: setLink });
-  const isOpen = isCurrent && ended === null;
-  const follow = useFollow(screen === null ? null : `${path}/output`, {
+  const isOpen = isCurrent && ended === null && !pty.closing;
+  const follow = useFollow(screen === null ? null : at(readPtyOutput, params), {
     onEvents: (events) => {
       for (const { event, data } of events)
         if (event === "chunk" && screen !== null) {
@@ -53,9 +54,9 @@ export function PtyView({ pty, workspace }: { pty: Pty; workspace: Workspace }):
     if (isOpen) screen?.focus();
   }, [screen, isOpen]);
   const resize = ({ cols, rows }: ScreenSize): Promise<unknown> =>
-    send("POST", `${path}/resize`, { body: { ...place, cols, rows } });
+    send(at(resizePty, params), { body: { ...place, cols, rows } });
   useFit(box, isCurrent ? screen : null, (size) => {
-    if (ended === null) void resize(size).catch(setFailure);
+    if (ended === null && !pty.closing) void resize(size).catch(setFailure);
   });
 
   return (

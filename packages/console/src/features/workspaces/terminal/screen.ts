@@ -10,7 +10,7 @@ export type ScreenSize = { cols: number; rows: number };
 export type Screen = {
   /** Resolves when the bytes have been taken in. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Whether what is typed, and what the terminal answers by itself, is passed on. */
+  /** Whether what is typed, and what the terminal answers on its own, is passed on. */
   setInput(isOn: boolean): void;
   setDark(isDark: boolean): void;
   /** As large as its place; what it then is. */

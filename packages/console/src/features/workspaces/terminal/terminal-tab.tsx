@@ -6,13 +6,14 @@ import { isNotFound } from "../../../api/use-follow.ts";
 import { useAction } from "../../../api/use-action.ts";
 import { useItem } from "../../../api/use-item.ts";
 import { useList } from "../../../api/use-list.ts";
+import { at } from "../../../api/route.ts";
+import { closePty, createPty, getPty, listPtys } from "../../../api/routes/ptys.ts";
 import { Async, Loading } from "../../../ui/async.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmButton } from "../../../ui/dialog.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { ErrorPanel } from "../../../ui/error-panel.tsx";
 import { useWorkspaceSearch } from "../use-workspace-search.ts";
-import { workspacePath } from "../workspace-data.ts";
 import { noteNewTerminal } from "./new-terminals.ts";
 import { PtyView } from "./pty-view.tsx";
 import { TerminalPicker } from "./terminal-picker.tsx";
@@ -25,11 +26,13 @@ const isOver = ({ status }: Pty): boolean => status !== "pending" && status !== 
 /** Terminals in the workspace. Which one is seen is in the address: a reload goes on with it. */
 export function TerminalTab({ workspace }: { workspace: Workspace }): ReactNode {
   const [{ pty: chosen }, change] = useWorkspaceSearch();
-  const path = workspacePath(workspace.id, "/pty");
-  const list = useList<Pty>(path, "ptys", { refetchMs: 2000 });
+  const params = { workspace_id: workspace.id };
+  const list = useList(at(listPtys, params), { refetchMs: 2000 });
   const open = useAction<void, Pty>(
     (place) =>
-      send("POST", path, { body: { ...place, env: ENVIRONMENT, idempotency_key: crypto.randomUUID() } }),
+      send(at(createPty, params), {
+        body: { ...place, env: ENVIRONMENT, idempotency_key: crypto.randomUUID() },
+      }),
     {
       isShownInPlace: true,
       onDone: ({ id }) => {
@@ -62,12 +65,12 @@ export function TerminalTab({ workspace }: { workspace: Workspace }): ReactNode 
       {open.error !== null && <ErrorPanel error={open.error} />}
       {shown === undefined ? (
         <Empty
-          title="No terminal is open"
+          title="No open terminals"
           action={openButton}
           command={`keelson workspace shell ${workspace.id}`}
         >
-          A terminal runs in the workspace and goes on when you leave the page. What it changes is committed
-          as a version when it ends.
+          A terminal runs in the workspace and goes on when you leave the page. Its changes are committed as a
+          version when it ends.
         </Empty>
       ) : (
         <ChosenTerminal key={shown} workspace={workspace} ptyId={shown} />
@@ -77,22 +80,22 @@ export function TerminalTab({ workspace }: { workspace: Workspace }): ReactNode 
 }
 
 function ChosenTerminal({ workspace, ptyId }: { workspace: Workspace; ptyId: string }): ReactNode {
-  const path = workspacePath(workspace.id, `/pty/${encodeURIComponent(ptyId)}`);
-  const result = useItem<Pty>(path, { refetchMs: 2000 });
-  const close = useAction((place) => send("POST", `${path}/close`, { body: place }), {
+  const params = { workspace_id: workspace.id, pty_id: ptyId };
+  const result = useItem(at(getPty, params), { refetchMs: 2000 });
+  const close = useAction((place) => send(at(closePty, params), { body: place }), {
     isShownInPlace: true,
   });
-  if (isNotFound(result.error)) return <Empty title="There is no such terminal here" />;
+  if (isNotFound(result.error)) return <Empty title="Terminal not found" />;
   return (
     <Async result={result}>
       {(pty) => (
         <div className="flex min-h-0 flex-1 flex-col gap-2">
           <PtyView pty={pty} workspace={workspace} />
-          {!isOver(pty) && (
+          {!isOver(pty) && !pty.closing && (
             <div className="flex justify-end">
               <ConfirmButton
                 title="Hang up the terminal"
-                description="All that runs in it is ended. What it changed is committed."
+                description="Stopping ends all commands and terminals and commits their changes."
                 verb="Hang up"
                 onConfirm={() => close.mutateAsync()}
               >

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { bundleOf } from "./support/bundles.ts";
+import { cleanUp } from "./support/clean-up.ts";
+import type { RunRecord } from "./support/run-record.ts";
+import { startTestAgent } from "./support/start-test-agent.ts";
+
+const IMPORTS = `import { existsSync, readdirSync, writeFileSync } from "node:fs";
+  import { spawn } from "node:child_process";
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));`;
+
+const outputs = async <T>(runs: RunRecord[]): Promise<T[]> =>
+  Promise.all(
+    runs.map(async (run) => {
+      const release = await run.released;
+      assert.equal(release.outcome, "succeeded", JSON.stringify(release.failure));
+      return release.output as T;
+    }),
+  );
+
+async function makeFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "keelson-gate-"));
+  cleanUp(t, () => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test("short runs share a few processes, however many the worker may have", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 16 });
+  const digest = server.putBundle(bundleOf({ main: `return process.pid;` }));
+  const pids = await outputs<number>(Array.from({ length: 64 }, () => server.enqueue({ digest })));
+  const used = new Set(pids).size;
+  t.diagnostic(`${used} processes`);
+  assert.ok(used < 10, `${used} processes for 64 runs that take no time`);
+});
+
+test("runs that take long have a process each, up to the capacity", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 5 });
+  const folder = await makeFolder(t);
+  // None ends before all are there.
+  const main = `writeFileSync(payload + "/" + process.pid, ""); while (readdirSync(payload).length < 5) await pause(5); return process.pid;`;
+  const digest = server.putBundle(bundleOf({ main }, IMPORTS));
+  const pids = await outputs<number>(
+    Array.from({ length: 5 }, () => server.enqueue({ digest, payload: folder })),
+  );
+  assert.equal(new Set(pids).size, 5);
+});
+
+test("a process of another deployment takes the place of one idle process, not of all", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 3 });
+  const folder = await makeFolder(t);
+  const main = `writeFileSync(payload + "/" + process.pid, ""); while (readdirSync(payload).length < 3) await pause(5); return process.pid;`;
+  const digest = server.putBundle(bundleOf({ main }, IMPORTS));
+  const run = (): RunRecord => server.enqueue({ digest, payload: folder });
+  const pids = await outputs<number>([run(), run(), run()]);
+  await outputs([server.enqueue({ digest: server.putBundle(bundleOf({ main: `return 1;` })) })]);
+  const [next] = await outputs<number>([run()]);
+  assert.ok(pids.includes(next as number), `${next} is none of ${pids.join()}`);
+});
+
+test("a run takes the first process that is free, also while another one boots for it", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 2 });
+  const open = join(await makeFolder(t), "open");
+  const hold = `console.log("up"); while (!existsSync(payload)) await pause(5); return process.pid;`;
+  const digest = server.putBundle(
+    bundleOf({ hold, next: `return process.pid;` }, `${IMPORTS} await pause(1_500);`),
+  );
+  const first = server.enqueue({ digest, task: "hold", payload: open });
+  await first.outputHas("stdout", "up");
+  const second = server.enqueue({ digest, task: "next" });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await writeFile(open, "");
+  const [held, next] = await outputs<number>([first, second]);
+  assert.equal(next, held);
+});
+
+test("bundles that hang while they are imported hold up no other bundle", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 8 });
+  const hanging = server.putBundle(
+    `setInterval(() => undefined, 1_000); await new Promise(() => undefined);`,
+  );
+  for (let i = 0; i < 4; i += 1) server.enqueue({ digest: hanging });
+  const fine = server.enqueue({ digest: server.putBundle(bundleOf({ main: `return 1;` })) });
+  const startedAt = performance.now();
+  assert.deepEqual(await outputs([fine]), [1]);
+  assert.ok(performance.now() - startedAt < 15_000, "a boot is ended after 30 s");
+});
+
+test("a boot that fails fails one run, and each that waits has its own try", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 4 });
+  const folder = await makeFolder(t);
+  const digest = server.putBundle(
+    bundleOf(
+      { main: `return 1;` },
+      `${IMPORTS} const tries = readdirSync(${JSON.stringify(folder)}).length;
+      writeFileSync(${JSON.stringify(folder)} + "/" + process.pid, "");
+      if (tries === 0) throw new Error("not yet");`,
+    ),
+  );
+  const releases = await Promise.all(Array.from({ length: 4 }, () => server.enqueue({ digest }).released));
+  const failed = releases.filter(({ outcome }) => outcome === "failed");
+  assert.ok(failed.length >= 1 && failed.length <= 2, `${failed.length} failed`);
+  assert.match(failed[0]?.failure?.message ?? "", /not yet/);
+});
+
+test("all that a run wrote is there at its end, and nothing of the run before it", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 1 });
+  const digest = server.putBundle(
+    bundleOf({
+      main: `process.stderr.write(payload.repeat(10_000)); process.stdout.write(payload.repeat(70_000)); return process.pid;`,
+    }),
+  );
+  const letters = "abcdefghijklmnopqrstuvwxyz".split("");
+  const runs = letters.map((payload) => server.enqueue({ digest, payload }));
+  const pids = await outputs<number>(runs);
+  assert.equal(new Set(pids).size, 1);
+  for (const [i, run] of runs.entries()) {
+    assert.equal(run.output("stdout").toString(), letters[i]?.repeat(70_000));
+    assert.equal(run.output("stderr").toString(), letters[i]?.repeat(10_000));
+  }
+});
+
+test("a child that goes on writing holds up neither the end of its run nor the worker", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 1, maxLogBytes: 100_000 });
+  const flood = `spawn("sh", ["-c", "exec cat /dev/zero"], { stdio: ["ignore", "inherit", "inherit"] }); await pause(200); return 1;`;
+  const digest = server.putBundle(bundleOf({ flood, main: `return 2;` }, IMPORTS));
+  const first = server.enqueue({ digest, task: "flood" });
+  const second = server.enqueue({ digest });
+  assert.deepEqual(await outputs([first, second]), [1, 2]);
+});

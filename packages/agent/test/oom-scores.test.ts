@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { EXPENDABLE_SCORE } from "../src/limits/spawn-expendable.ts";
+import { readRecord } from "../src/supervisor/end-leftovers.ts";
+import { supervisorFolder } from "../src/supervisor/supervisor-folder.ts";
+import { bundleOf } from "./support/bundles.ts";
+import { startTestAgent } from "./support/start-test-agent.ts";
+import { startTestSupervisor, tiersHere } from "./support/start-test-supervisor.ts";
+
+const scoreOf = (pid: number | "self"): number =>
+  Number(readFileSync(`/proc/${pid}/oom_score_adj`, "latin1"));
+const skipped = process.platform === "linux" ? false : "only Linux has scores";
+/** A child's, too. */
+const TELL = "cat /proc/self/oom_score_adj; sh -c 'cat /proc/$$/oom_score_adj'";
+
+for (const { isolation, skip } of await tiersHere()) {
+  test(
+    `a program in the ${isolation} tier is ended before agent and supervisor when memory runs out`,
+    { skip: skipped || skip },
+    async (t) => {
+      const before = scoreOf("self");
+      const { run, collect, begin, dataDir, materializationId } = await startTestSupervisor(t, isolation);
+      const { stdout } = await run(["sh", "-c", TELL]);
+      assert.deepEqual(stdout.toString().trim().split("\n").map(Number), [
+        EXPENDABLE_SCORE,
+        EXPENDABLE_SCORE,
+      ]);
+      const id = await begin(["sh", "-c", TELL], { kind: "pty", cols: 80, rows: 24 });
+      const { output } = await collect(id);
+      assert.deepEqual(output.toString().trim().split(/\s+/).map(Number), [
+        EXPENDABLE_SCORE,
+        EXPENDABLE_SCORE,
+      ]);
+      const record = await readRecord(supervisorFolder(dataDir, materializationId));
+      assert.equal(scoreOf(record?.pid ?? -1), before);
+      assert.equal(scoreOf("self"), before);
+    },
+  );
+}
+
+test("a task is ended before its agent when memory runs out", { skip: skipped }, async (t) => {
+  const before = scoreOf("self");
+  const { server } = await startTestAgent(t);
+  const source = bundleOf(
+    { main: `return Number(readFileSync("/proc/self/oom_score_adj", "latin1"));` },
+    `import { readFileSync } from "node:fs";`,
+  );
+  const { output } = await server.enqueue({ digest: server.putBundle(source) }).released;
+  assert.equal(output, EXPENDABLE_SCORE);
+  assert.equal(scoreOf("self"), before);
+});

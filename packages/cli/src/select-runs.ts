@@ -1,0 +1,69 @@
+import { RUN_STATUSES, type RunStatus } from "@keelson/contract/plain";
+import type { Client, Run, RunQuery } from "@keelson/sdk";
+import type { Command } from "commander";
+import { usageError } from "./exit-codes.ts";
+import { collectWord, parseIntegerOption } from "./parse-arguments.ts";
+
+/** What says which runs a command is for, besides their ids. */
+export type RunSelection = {
+  status?: RunStatus[];
+  task?: string;
+  actor?: string;
+  tag?: string;
+  createdAfter?: string;
+  createdBefore?: string;
+  limit: number;
+};
+
+export type BulkFlags = RunSelection & { dryRun?: boolean; yes?: boolean };
+
+const LIMIT = 1_000;
+
+/** @param verb what the command does with them, such as "cancel" */
+export const addRunSelection = (command: Command, verb: string): Command =>
+  command
+    .argument("[runs...]", "their ids; without ids, the options select the runs")
+    .option("--status <status>", "only runs in this status (repeatable)", collectWord(RUN_STATUSES))
+    .option("--task <id>", "only runs of this task")
+    .option("--actor <id>", "only runs of this actor")
+    .option("--tag <tag>", "only runs with this tag")
+    .option("--created-after <time>", "only runs created after this time (RFC 3339)")
+    .option("--created-before <time>", "only runs created before this time (RFC 3339)")
+    .option("--limit <n>", "refuse when more runs than this match", parseIntegerOption(1, 100_000), LIMIT)
+    .option("--dry-run", `show the runs and ${verb} none`)
+    .option("-y, --yes", "do not ask");
+
+/** What of the flags is a filter of the list. */
+const filterOf = ({ status, task, actor, tag, createdAfter, createdBefore }: BulkFlags): RunQuery => ({
+  ...(status !== undefined && { status }),
+  ...(task !== undefined && { task }),
+  ...(actor !== undefined && { actor }),
+  ...(tag !== undefined && { tag }),
+  ...(createdAfter !== undefined && { createdAfter }),
+  ...(createdBefore !== undefined && { createdBefore }),
+});
+
+/** The runs of the ids, or those that the options select. Without both it is a mistake: nobody means every run. */
+export async function selectRuns(
+  client: Client,
+  ids: readonly string[],
+  flags: BulkFlags,
+  { statuses, signal }: { statuses: readonly RunStatus[]; signal: AbortSignal },
+): Promise<Run[]> {
+  const filter = filterOf(flags);
+  const isFiltered = Object.keys(filter).length > 0;
+  if (ids.length > 0) {
+    if (isFiltered) throw usageError("Give either the ids of runs, or options that select runs");
+    return Promise.all([...new Set(ids)].map((id) => client.runs.get(id, { signal })));
+  }
+  if (!isFiltered)
+    throw usageError("Say which runs: their ids, or options such as --task report --status failed");
+  const { limit } = flags;
+  const runs: Run[] = [];
+  for await (const run of client.runs.list({ status: statuses, ...filter, limit: 200 }, { signal })) {
+    runs.push(run);
+    if (runs.length > limit)
+      throw usageError(`More than ${limit} runs match: narrow the options, or raise --limit`);
+  }
+  return runs;
+}

@@ -1,0 +1,182 @@
+// When one process is killed, or the terminal is closed, the others end in order or go on, and no change is lost.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, suite, test } from "node:test";
+import { spawn as spawnTerminal } from "@lydell/node-pty";
+import { isAlive } from "../../server/src/embedded-postgres/postmaster-pid.ts";
+import {
+  allGone,
+  changeWorkspace,
+  clusterFile,
+  kill,
+  MAIN,
+  makeUpSite,
+  pidsOf,
+  readPostmaster,
+  readyClient,
+  RUN,
+  startUp,
+  treeOf,
+  until,
+  type Running,
+  type UpSite,
+} from "./up-site.ts";
+
+const WAIT_MS = 30_000;
+
+suite("the death of one process", { concurrency: false }, () => {
+  let site: UpSite;
+  before(async () => (site = await makeUpSite()));
+  after(() => site?.[Symbol.asyncDispose]());
+
+  async function startChanged(text: string) {
+    const running = await startUp(site);
+    const known = treeOf(running.pids.outer);
+    const id = await changeWorkspace(running.client, text);
+    return { running, known: [...known, ...treeOf(running.pids.outer)], id };
+  }
+
+  async function endAll({ pids, said }: Running): Promise<void> {
+    kill(pids.up, "SIGTERM");
+    await allGone(site, [], said);
+  }
+
+  /** Everything runs again and has what was changed. */
+  async function hasChange(id: string, text: string): Promise<void> {
+    const running = await startUp(site);
+    const { client } = running;
+    const deadline = performance.now() + WAIT_MS;
+    // What was adopted is committed when it stops.
+    await client.workspaces.stop(id, { timeout: WAIT_MS });
+    assert.ok(performance.now() < deadline);
+    assert.equal(await client.workspaces.files.readText(id, "made"), text, running.said());
+    await endAll(running);
+  }
+
+  for (const who of ["outer", "run"] as const)
+    test(`${who === "outer" ? "npm" : "the starter"}: everything ends in order`, async () => {
+      const { running, known, id } = await startChanged(who);
+      kill(running.pids[who], "SIGKILL");
+      await allGone(site, known, running.said);
+      const again = await startUp(site);
+      assert.equal(await again.client.workspaces.files.readText(id, "made"), who);
+      await endAll(again);
+    });
+
+  test("up: PostgreSQL ends cleanly, and the agent in one line, keeping what no version has", async () => {
+    const { running, known, id } = await startChanged("up");
+    kill(running.pids.up, "SIGKILL");
+    await allGone(site, known, running.said);
+    const lines = running.said().split("Ctrl-C stops everything.")[1]?.trim().split("\n") ?? [];
+    assert.equal(lines.filter((line) => /server's process is gone/.test(line)).length, 1, running.said());
+    assert.ok(lines.length <= 3, lines.join("\n"));
+    await assert.rejects(readFile(clusterFile(site.dataDir, "postmaster.pid")), { code: "ENOENT" });
+    await hasChange(id, "up");
+  });
+
+  test("the agent: it is started again", async () => {
+    const { running, id } = await startChanged("agent");
+    kill(running.pids.agent, "SIGKILL");
+    await until(() => /The agent ended \(SIGKILL\)/.test(running.said()), WAIT_MS, running.said);
+    const { client } = running;
+    await client.workspaces.stop(id, { timeout: WAIT_MS });
+    assert.equal(await client.workspaces.files.readText(id, "made"), "agent");
+    await endAll(running);
+  });
+
+  test("PostgreSQL: it is started again", async () => {
+    const { running, id } = await startChanged("postmaster");
+    kill(running.pids.postmaster, "SIGKILL");
+    await until(() => /PostgreSQL had gone and is back/.test(running.said()), WAIT_MS, running.said);
+    assert.ok(isAlive(await readPostmaster(site.dataDir)));
+    await endAll(running);
+    const again = await startUp(site);
+    assert.equal(await again.client.workspaces.files.readText(id, "made"), "postmaster");
+    await endAll(again);
+  });
+
+  for (const signal of ["SIGTERM", "SIGINT", "SIGQUIT"] as const)
+    test(`${signal} to PostgreSQL: everything ends in order, and it is said why`, async () => {
+      const { running, known, id } = await startChanged(signal);
+      kill(running.pids.postmaster, signal);
+      await allGone(site, known, running.said);
+      assert.match(running.said(), /PostgreSQL \(process \d+\) was told to stop/);
+      assert.equal((await running.exited).code, 0);
+      const again = await startUp(site);
+      assert.equal(await again.client.workspaces.files.readText(id, "made"), signal);
+      await endAll(again);
+    });
+
+  test("a closed terminal: everything ends in order", async () => {
+    // The shell of a terminal: everything is its foreground job.
+    const terminal = spawnTerminal(
+      "/bin/sh",
+      ["-c", `"$@"; exit $?`, "sh", process.execPath, RUN, MAIN, "up"],
+      {
+        cwd: site.folder,
+        env: site.env,
+      },
+    );
+    let said = "";
+    terminal.onData((shown) => (said += shown));
+    const client = await readyClient(site, () => said);
+    const known = treeOf(terminal.pid);
+    const id = await changeWorkspace(client, "terminal");
+    // Closes it: what is written from now on fails.
+    (terminal as unknown as { destroy(): void }).destroy();
+    await allGone(site, known, () => said);
+    const again = await startUp(site);
+    assert.equal(await again.client.workspaces.files.readText(id, "made"), "terminal");
+    await endAll(again);
+  });
+});
+
+suite("a person at a terminal", { concurrency: false }, () => {
+  let site: UpSite;
+  before(async () => (site = await makeUpSite()));
+  after(() => site?.[Symbol.asyncDispose]());
+
+  test("ends everything with one Ctrl-C, which reaches the starter and up", async () => {
+    const terminal = spawnTerminal(process.execPath, [RUN, MAIN, "up"], { cwd: site.folder, env: site.env });
+    let said = "";
+    terminal.onData((shown) => (said += shown));
+    const exited = new Promise<number>(
+      (resolve) => void terminal.onExit(({ exitCode }) => resolve(exitCode)),
+    );
+    const client = await readyClient(site, () => said);
+    const known = treeOf(terminal.pid);
+    const id = await changeWorkspace(client, "typed");
+    terminal.write("\u0003");
+    assert.equal(await exited, 0, said);
+    await allGone(site, known, () => said);
+    const again = await startUp(site);
+    assert.equal(await again.client.workspaces.files.readText(id, "made"), "typed");
+    kill(again.pids.up, "SIGTERM");
+    await allGone(site, [], again.said);
+  });
+
+  test("does not wait any more after a second Ctrl-C, and what is left ends by itself", async () => {
+    const terminal = spawnTerminal(process.execPath, [RUN, MAIN, "up"], { cwd: site.folder, env: site.env });
+    let said = "";
+    terminal.onData((shown) => (said += shown));
+    const exited = new Promise<number>(
+      (resolve) => void terminal.onExit(({ exitCode }) => resolve(exitCode)),
+    );
+    await readyClient(site, () => said);
+    const { agent } = await pidsOf(site, terminal.pid);
+    const known = treeOf(terminal.pid);
+    // An agent that does not answer would be waited for.
+    kill(agent, "SIGSTOP");
+    terminal.write("\u0003");
+    await until(
+      () => /Still stopping the agent/.test(said),
+      WAIT_MS,
+      () => said,
+    );
+    terminal.write("\u0003");
+    assert.equal(await exited, 130, said);
+    kill(agent, "SIGCONT");
+    await allGone(site, known, () => said);
+  });
+});

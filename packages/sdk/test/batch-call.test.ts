@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ChildRunError, task, WaitTimeoutError } from "@keelson/sdk";
+import { z } from "zod";
+import { declare, failureOf, outputOf } from "./support/declare.ts";
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const isTrue = <T extends true>(): T | undefined => undefined;
+
+const measure = task({
+  id: "batch-measure",
+  payload: z.object({ path: z.string() }),
+  run: ({ path }) => ({ files: path.length }),
+});
+
+/** For the compiler alone. */
+async function check(): Promise<void> {
+  const [result] = await measure.batchCall([{ payload: { path: "." }, timeout: "1m", tags: ["a"] }]);
+  if (result?.error === null) {
+    isTrue<Equal<typeof result.output, { files: number }>>();
+    isTrue<Equal<typeof result.runId, string>>();
+  }
+  // @ts-expect-error the payload is required
+  await measure.batchCall([{}]);
+  // @ts-expect-error a path is text
+  await measure.batchCall([{ payload: { path: 1 } }]);
+}
+
+test("a batch starts all children, waits for all of them, and gives each result in its place", async () => {
+  void check;
+  const { server, start } = declare(async () => {
+    const paths = ["a", "bb", "ccc"];
+    const results = await measure.batchCall(
+      paths.map((path) => ({ payload: { path }, ...(path === "ccc" && { timeout: "1h" as const }) })),
+    );
+    assert.ok(results[1]?.error instanceof ChildRunError);
+    assert.ok(results[2]?.error instanceof WaitTimeoutError);
+    return results.map(({ runId, output, error }) => [runId, output, error?.message ?? null]);
+  });
+  const first = start();
+  await first.parked();
+  assert.deepEqual(
+    [...server.children.values()].map(({ payload }) => payload),
+    [{ path: "a" }, { path: "bb" }, { path: "ccc" }],
+  );
+  assert.equal(first.suspend(), true);
+  server.settle(6, "timed_out");
+  server.settle(5, "resolved", { status: "failed", output: null, failure: { message: "lost" } });
+  server.settle(4, "resolved", { status: "succeeded", output: { files: 1 }, failure: null });
+  const expected = [
+    ["run_1", { files: 1 }, null],
+    ["run_2", null, 'The run run_2 of "batch-measure" is failed: lost'],
+    ["run_3", null, 'The run run_3 of "batch-measure" did not end within the timeout'],
+  ];
+  assert.deepEqual(outputOf(await start().ended), expected);
+  assert.deepEqual(outputOf(await start().ended), expected);
+  assert.equal(server.children.size, 3);
+});
+
+test("nothing of a batch starts when one payload is not JSON", async () => {
+  const { server, ended } = declare(async () => {
+    await measure.batchCall([{ payload: { path: "a" } }, { payload: { path: 1n as never } }]);
+  });
+  assert.match(failureOf(await ended()).message, /The payload of "batch-measure" is not JSON: a BigInt/);
+  assert.equal(server.children.size, 0);
+});
+
+test("an empty batch is over at once", async () => {
+  const { ended } = declare(() => measure.batchCall([]));
+  assert.deepEqual(outputOf(await ended()), []);
+});

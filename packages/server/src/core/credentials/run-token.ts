@@ -1,0 +1,51 @@
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
+import { formatRunToken, readRunToken, type Uuid } from "@keelson/contract";
+import { uuidOfBytes } from "../../uuid.ts";
+import type { MasterKey } from "./master-key.ts";
+
+/** What a run's token stands for: a lease of the run, which its epoch tells from the ones before and after. */
+export type RunLease = { environmentId: Uuid<"env">; runId: Uuid<"run">; epoch: number };
+
+/**
+ * Tokens of runs. A token says whose it is and proves it by a MAC under a key that is derived from the master key, so
+ * nothing of it is stored and a lease costs no statement. Whether the lease is still held is asked of the database.
+ */
+export type RunTokens = {
+  make(lease: RunLease): string;
+  /** Null for a token that no server of this installation made. The form is already checked. */
+  read(token: string): RunLease | null;
+};
+
+const UUID_BYTES = 16;
+const EPOCH_AT = 2 * UUID_BYTES;
+const LEASE_BYTES = EPOCH_AT + 4;
+const MAC_BYTES = 16;
+
+export function createRunTokens(masterKey: MasterKey): RunTokens {
+  const key = createSecretKey(createHmac("sha256", masterKey).update("run tokens").digest());
+  return {
+    make: ({ environmentId, runId, epoch }) => {
+      const bytes = Buffer.alloc(LEASE_BYTES + MAC_BYTES);
+      bytes.write(environmentId.replaceAll("-", ""), 0, "hex");
+      bytes.write(runId.replaceAll("-", ""), UUID_BYTES, "hex");
+      bytes.writeUInt32BE(epoch, EPOCH_AT);
+      macOf(key, bytes.subarray(0, LEASE_BYTES)).copy(bytes, LEASE_BYTES, 0, MAC_BYTES);
+      return formatRunToken(bytes);
+    },
+    read: (token) => {
+      const read = readRunToken(token);
+      if (read === null) return null;
+      const bytes = Buffer.from(read.buffer);
+      const lease = bytes.subarray(0, LEASE_BYTES);
+      if (!timingSafeEqual(macOf(key, lease).subarray(0, MAC_BYTES), bytes.subarray(LEASE_BYTES)))
+        return null;
+      return {
+        environmentId: uuidOfBytes(lease.subarray(0, UUID_BYTES)),
+        runId: uuidOfBytes(lease.subarray(UUID_BYTES, EPOCH_AT)),
+        epoch: lease.readUInt32BE(EPOCH_AT),
+      };
+    },
+  };
+}
+
+const macOf = (key: KeyObject, lease: Buffer): Buffer => createHmac("sha256", key).update(lease).digest();

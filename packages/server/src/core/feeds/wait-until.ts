@@ -1,0 +1,41 @@
+import type { Clock } from "../../clock.ts";
+import type { Wakes } from "./wakes.ts";
+
+/** A waiter looks by itself this often: the repair of a wake that was lost between replicas. */
+const SAFETY_READ_MS = 2_000;
+
+/** How long to wait, and who may end it before. */
+export type Patience<Value> = {
+  /** An instant, which may follow from what was read. */
+  deadline: number | ((value: Value) => number);
+  signal: AbortSignal;
+};
+
+/** Reads again at each wake of the key, until the value is as wanted, the time is over or the signal ends the wait. */
+export async function waitUntil<Value>(
+  { wakes, clock }: { wakes: Wakes; clock: Clock },
+  key: string,
+  read: () => Promise<Value>,
+  isDone: (value: Value) => boolean,
+  { deadline, signal }: Patience<Value>,
+): Promise<Value> {
+  for (;;) {
+    const now = clock();
+    const leftMs = typeof deadline === "number" ? deadline - now : SAFETY_READ_MS;
+    const waiting = new AbortController();
+    // Registered before the read: what changes during it wakes this again.
+    const woken = wakes.wait(
+      key,
+      Math.max(0, Math.min(leftMs, SAFETY_READ_MS)),
+      AbortSignal.any([signal, waiting.signal]),
+    );
+    try {
+      const value = await read();
+      const until = typeof deadline === "number" ? deadline : deadline(value);
+      if (isDone(value) || signal.aborted || now >= until) return value;
+      await woken;
+    } finally {
+      waiting.abort();
+    }
+  }
+}

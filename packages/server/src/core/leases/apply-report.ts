@@ -1,0 +1,25 @@
+import type { Uuid } from "@keelson/contract";
+import type { StorageQuota } from "../quotas/storage-quota.ts";
+import { prepareChildRuns } from "./prepare-child-runs.ts";
+import type { LeasedOperation } from "./report-batch.ts";
+import { reportOperations, type LeasesContext, type ReportResult } from "./report-operations.ts";
+
+/**
+ * Applies what a worker reports in one transaction. The transaction is opened here, because the runs that leased runs call
+ * for are resolved before it.
+ */
+export async function applyReport(
+  context: LeasesContext & { storageQuota: StorageQuota },
+  workerId: Uuid<"wkr">,
+  operations: readonly LeasedOperation[],
+): Promise<ReportResult> {
+  const prepared = await prepareChildRuns(context, operations, context.clock());
+  // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
+  // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
+  const result = await context.db.transaction((tx) =>
+    reportOperations(tx, workerId, prepared, { ...context, now: context.clock() }),
+  );
+  for (const [environmentId, bytes] of result.storedBytes)
+    context.storageQuota.noteAppended(environmentId, bytes);
+  return result;
+}

@@ -1,0 +1,206 @@
+import type { ExecutionKey } from "../executions/execution.ts";
+import { decodeId, type TokenStatus, type Uuid } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import type { NewUuid } from "../../uuid.ts";
+import { listJournalEntries, type JournalRow } from "../journal/journal-reads.ts";
+import { findSessionIdByExternalId, lockSession, type StoredSession } from "../sessions/session-reads.ts";
+import { ensureStreams, type WantedStream } from "../streams/ensure-streams.ts";
+import { keyOfStream } from "../streams/stream.ts";
+import { findStreams, lockStreams, type StreamRow } from "../streams/stream-reads.ts";
+import {
+  listOpenWaits,
+  listRunPlaces,
+  lockTokenStatuses,
+  type OpenWait,
+  type RunPlace,
+} from "../waits/wait-source-reads.ts";
+import type { LeasedContent, LeasedOperation } from "./report-batch.ts";
+
+/** What durable operations of a report are decided by, read and locked for all of them at once. */
+export type DurableFacts = {
+  /** By run. */
+  runs: Map<string, RunPlace>;
+  /** By environment and session as an `inputs` operation names it. */
+  targets: Map<string, StoredSession>;
+  /** By environment and token. */
+  tokens: Map<string, TokenStatus>;
+  /** By environment, session and name. */
+  streams: Map<string, StreamRow>;
+  /** Waits that the journal does not have, by run. */
+  openWaits: Map<string, OpenWait[]>;
+  /** By run and position: what an operation that is repeated has entered in the journal. */
+  entries: Map<string, JournalRow>;
+  /** Workspaces of the runs whose commands are to be started, as far as the worker has them. */
+  heldWorkspaces: Set<string>;
+};
+
+export const NO_FACTS: DurableFacts = {
+  runs: new Map(),
+  targets: new Map(),
+  tokens: new Map(),
+  streams: new Map(),
+  openWaits: new Map(),
+  entries: new Map(),
+  heldWorkspaces: new Set(),
+};
+
+const DURABLE_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set([
+  "steps",
+  "waits",
+  "tokens",
+  "child-runs",
+  "outputs",
+  "inputs",
+  "execs",
+]);
+
+export const isDurable = ({ operation }: LeasedOperation): boolean => DURABLE_KINDS.has(operation.kind);
+
+type InputsOperation = Extract<LeasedContent, { kind: "inputs" }>;
+
+/** Each run once: a report may have a hundred operations of one run. */
+export const distinctRuns = (keys: readonly ExecutionKey[]): ExecutionKey[] => [
+  ...new Map(
+    keys.map(({ environmentId, runId }) => [`${environmentId} ${runId}`, { environmentId, runId }]),
+  ).values(),
+];
+
+const waitsOf = (operations: readonly LeasedOperation[]) =>
+  operations.flatMap(({ environmentId, runId, operation }) =>
+    operation.kind === "waits" ? operation.waits.map((wait) => ({ environmentId, runId, wait })) : [],
+  );
+
+/** Runs that new waits are for. They are locked with the waiting runs, so that neither misses the other's news. */
+export const childrenOf = (operations: readonly LeasedOperation[]): ExecutionKey[] =>
+  waitsOf(operations).flatMap(({ environmentId, wait }) => {
+    const runId = wait.run_id === undefined ? null : decodeId("run", wait.run_id);
+    return runId === null ? [] : [{ environmentId, runId }];
+  });
+
+/** The session that an `inputs` operation names. */
+export const targetName = (environmentId: Uuid<"env">, operation: InputsOperation): string =>
+  operation.session_id === undefined
+    ? `${environmentId} external ${operation.external_id ?? ""}`
+    : `${environmentId} id ${operation.session_id}`;
+
+export type Sources = Pick<DurableFacts, "runs" | "targets" | "tokens" | "streams">;
+
+/**
+ * Before the live rows are locked, in the order that every transaction keeps: the tokens that new waits are for, the
+ * sessions that input goes to, and the streams that are received or appended to. Whoever completes a token, appends or
+ * ends a session locks these too, so what they do comes wholly before or wholly after this report.
+ */
+export async function lockSources(
+  tx: Tx,
+  newUuid: NewUuid,
+  operations: readonly LeasedOperation[],
+  now: number,
+): Promise<Sources> {
+  const placed = operations.filter(({ operation }) => PLACED_KINDS.has(operation.kind));
+  const runs = new Map(
+    (placed.length === 0 ? [] : await listRunPlaces(tx, distinctRuns(placed))).map((row) => [row.runId, row]),
+  );
+  const tokens = await lockTokens(tx, operations);
+  const targets = await lockTargets(tx, operations);
+  const wanted = wantedStreams(operations, runs, targets);
+  if (wanted.length === 0) return { runs, targets, tokens, streams: new Map() };
+  const ensured = await ensureStreams(tx, newUuid, wanted, now);
+  // Their counters are read again under the locks.
+  await lockStreams(tx, [...ensured.values()]);
+  const streams = new Map((await findStreams(tx, wanted)).map((stream) => [keyOfStream(stream), stream]));
+  return { runs, targets, tokens, streams };
+}
+
+/** Operations for which it matters what the run belongs to. */
+const PLACED_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set(["waits", "outputs", "tokens", "execs"]);
+
+async function lockTokens(tx: Tx, operations: readonly LeasedOperation[]): Promise<Map<string, TokenStatus>> {
+  const keys = waitsOf(operations).flatMap(({ environmentId, wait }) => {
+    const tokenId = wait.token_id === undefined ? null : decodeId("tok", wait.token_id);
+    return tokenId === null ? [] : [{ environmentId, tokenId }];
+  });
+  const rows = keys.length === 0 ? [] : await lockTokenStatuses(tx, keys);
+  return new Map(rows.map((row) => [`${row.environmentId} ${row.tokenId}`, row.status]));
+}
+
+async function lockTargets(
+  tx: Tx,
+  operations: readonly LeasedOperation[],
+): Promise<Map<string, StoredSession>> {
+  const found = new Map<string, { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> }>();
+  for (const { environmentId, operation } of operations) {
+    if (operation.kind !== "inputs") continue;
+    const sessionId =
+      operation.session_id === undefined
+        ? await findSessionIdByExternalId(tx, environmentId, operation.external_id ?? "")
+        : decodeId("sess", operation.session_id);
+    if (sessionId !== null) found.set(targetName(environmentId, operation), { environmentId, sessionId });
+  }
+  const inOrder = [...found].sort(([, a], [, b]) =>
+    `${a.environmentId} ${a.sessionId}` < `${b.environmentId} ${b.sessionId}` ? -1 : 1,
+  );
+  const targets = new Map<string, StoredSession>();
+  for (const [name, { environmentId, sessionId }] of inOrder) {
+    const session = await lockSession(tx, environmentId, sessionId);
+    if (session !== null) targets.set(name, session);
+  }
+  return targets;
+}
+
+function wantedStreams(
+  operations: readonly LeasedOperation[],
+  runs: ReadonlyMap<string, RunPlace>,
+  targets: ReadonlyMap<string, StoredSession>,
+): WantedStream[] {
+  return operations.flatMap(({ environmentId, runId, operation }): WantedStream[] => {
+    const sessionId = runs.get(runId)?.sessionId ?? null;
+    switch (operation.kind) {
+      case "outputs":
+        return sessionId === null
+          ? []
+          : [{ environmentId, sessionId, name: operation.stream, direction: "output" }];
+      case "waits":
+        return operation.waits.flatMap(({ kind, stream }): WantedStream[] =>
+          kind !== "input" || stream === undefined || sessionId === null
+            ? []
+            : [{ environmentId, sessionId, name: stream, direction: "input" }],
+        );
+      case "inputs": {
+        const target = targets.get(targetName(environmentId, operation));
+        return target === undefined
+          ? []
+          : [{ environmentId, sessionId: target.id, name: operation.stream, direction: "input" }];
+      }
+      default:
+        return [];
+    }
+  });
+}
+
+/** The runs that input to these sessions may resume. */
+export const receiversOf = ({ targets }: Sources): ExecutionKey[] =>
+  [...targets.values()].map(({ environmentId, currentRunId }) => ({ environmentId, runId: currentRunId }));
+
+/** Under the locks of the live rows: what the runs wait for already, and what repeated operations have entered. */
+export async function readFacts(
+  tx: Tx,
+  operations: readonly LeasedOperation[],
+  isRepeat: (operation: LeasedOperation) => boolean,
+): Promise<Pick<DurableFacts, "openWaits" | "entries">> {
+  const waiting = operations.filter(
+    ({ operation }) =>
+      operation.kind === "waits" ||
+      (operation.kind === "steps" && operation.entries.some(({ kind }) => kind === "wait")),
+  );
+  const openWaits = new Map<string, OpenWait[]>();
+  for (const wait of waiting.length === 0 ? [] : await listOpenWaits(tx, distinctRuns(waiting)))
+    openWaits.set(wait.runId, [...(openWaits.get(wait.runId) ?? []), wait]);
+  const repeated = operations.filter(isRepeat).flatMap(({ environmentId, runId, operation }) => {
+    const position = "position" in operation ? operation.position : null;
+    return position === null ? [] : [{ environmentId, runId, position }];
+  });
+  const entries = new Map(
+    (await listJournalEntries(tx, repeated)).map((row) => [`${row.runId} ${row.position}`, row]),
+  );
+  return { openWaits, entries };
+}

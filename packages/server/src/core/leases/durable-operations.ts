@@ -1,0 +1,269 @@
+import { decodeId, LIMITS, parseDuration, type Uuid } from "@keelson/contract";
+import { MAX_DELAY_MS } from "../runs/retry-policy.ts";
+import { decidePark, decideUnpark } from "../runs/run.ts";
+import { toStoredEvent } from "../run-events/run-event.ts";
+import { keyOfStream } from "../streams/stream.ts";
+import type { NewWait } from "../waits/wait.ts";
+import { applyDecision, liveRun, type Change, type NewJournalEntry } from "../executions/execution.ts";
+import { type LeasedContent, OK, refuse, type Batch, type OperationOutcome } from "./report-batch.ts";
+
+/** The operations by which a run becomes durable. Each is decided on the copies in memory, as all others are. */
+
+type Of<K extends LeasedContent["kind"]> = Extract<LeasedContent, { kind: K }>;
+type Entry = Pick<NewJournalEntry, "position" | "place" | "kind" | "name" | "value" | "error">;
+
+/** What a row of the journal costs besides its texts. */
+const ENTRY_BYTES = 64;
+
+/** Why these entries cannot be kept; null when there is room for all of them. */
+function journalRefusal({ execution }: Change, entries: readonly Entry[]): OperationOutcome | null {
+  let bytes = execution.journalBytes;
+  for (const entry of entries) {
+    const size = Buffer.byteLength(entry.value ?? "") + Buffer.byteLength(entry.error ?? "");
+    bytes += size + Buffer.byteLength(entry.name) + ENTRY_BYTES;
+    if (size > LIMITS.journalValueBytes) {
+      return refuse(
+        "payload_too_large",
+        `The outcome of "${entry.name}" is ${size} bytes of JSON; ${LIMITS.journalValueBytes} are kept. Store it elsewhere and return where it is.`,
+      );
+    }
+  }
+  if (execution.journalSequence + entries.length > LIMITS.journalEntries) {
+    return refuse(
+      "payload_too_large",
+      `The run has made ${LIMITS.journalEntries} durable calls, the most that one run may make; do the rest in child runs or in another turn of the session.`,
+    );
+  }
+  if (bytes <= LIMITS.journalBytes) return null;
+  return refuse(
+    "payload_too_large",
+    `The outcomes of the run's durable calls would be over ${LIMITS.journalBytes} bytes; return references to large data, or do the rest in child runs.`,
+  );
+}
+
+/** Puts entries into the run's journal, all of them, or says why there is no room. */
+export function enterJournal(
+  batch: Batch,
+  change: Change,
+  entries: readonly Entry[],
+): OperationOutcome | null {
+  const refused = journalRefusal(change, entries);
+  if (refused !== null) return refused;
+  const { execution } = change;
+  for (const { position, place, kind, name, value, error } of entries) {
+    execution.journalBytes +=
+      Buffer.byteLength(value ?? "") + Buffer.byteLength(error ?? "") + Buffer.byteLength(name) + ENTRY_BYTES;
+    execution.journalSequence += 1;
+    const { environmentId, runId, journalSequence: sequence, attemptNumber } = execution;
+    const at = batch.now;
+    batch.journal.push({
+      environmentId,
+      runId,
+      sequence,
+      position,
+      place,
+      kind,
+      name,
+      value,
+      error,
+      attemptNumber,
+      at,
+    });
+  }
+  change.durable = true;
+  return null;
+}
+
+/** The code does something, so it does not only wait. */
+export function goOn(batch: Batch, change: Change): void {
+  const decision = decideUnpark(change.execution.status);
+  if (decision.kind !== "refuse") applyDecision(change, decision, batch.now);
+}
+
+export function performSteps(batch: Batch, change: Change, { entries }: Of<"steps">): OperationOutcome {
+  const { environmentId, runId } = change.execution;
+  const open = batch.facts.openWaits.get(runId) ?? [];
+  for (const { position, kind } of entries) {
+    const wait = open.find((candidate) => candidate.position === position);
+    if (kind === "wait" && (wait === undefined || wait.status === "pending"))
+      return refuse(
+        "invalid_state",
+        `The wait at position ${position} has not settled, or is accepted already.`,
+      );
+  }
+  const refused = enterJournal(
+    batch,
+    change,
+    entries.map((entry) => ({
+      ...entry,
+      place: entry.place ?? null,
+      value: entry.value === undefined ? null : JSON.stringify(entry.value),
+      error: entry.error ? JSON.stringify(entry.error) : null,
+    })),
+  );
+  if (refused !== null) return refused;
+  for (const entry of entries) {
+    if (entry.kind !== "wait") continue;
+    batch.accepted.push({ environmentId, runId, position: entry.position });
+    batch.facts.openWaits.set(
+      runId,
+      (batch.facts.openWaits.get(runId) ?? []).filter(({ position }) => position !== entry.position),
+    );
+  }
+  goOn(batch, change);
+  return OK;
+}
+
+export function performWaits(batch: Batch, change: Change, operation: Of<"waits">): OperationOutcome {
+  const { execution } = change;
+  const created: NewWait[] = [];
+  for (const wait of operation.waits) {
+    const made = makeWait(batch, change, wait, created);
+    if ("ok" in made) return made;
+    created.push(made);
+  }
+  const open = batch.facts.openWaits.get(execution.runId) ?? [];
+  for (const wait of created) {
+    batch.waits.push(wait);
+    open.push(wait);
+    const attributes = { kind: wait.kind, name: wait.name, position: wait.position };
+    change.events.push(
+      toStoredEvent({ kind: "wait.created", attributes }, batch.now, execution.attemptNumber),
+    );
+    if (wait.status === "resolved")
+      change.events.push(
+        toStoredEvent({ kind: "wait.resolved", attributes }, batch.now, execution.attemptNumber),
+      );
+    if (wait.childRunId !== null) awaitEnd(batch, wait.childRunId);
+  }
+  batch.facts.openWaits.set(execution.runId, open);
+  if (created.length > 0) {
+    execution.waitCount += created.length;
+    change.durable = true;
+  }
+  const isNews = open.some(({ status }) => status !== "pending");
+  if (!operation.parked) goOn(batch, change);
+  else if (!isNews) {
+    const decision = decidePark(execution.status);
+    if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
+    applyDecision(change, decision, batch.now);
+  }
+  return OK;
+}
+
+/** The child is locked: from now on its end is told. */
+function awaitEnd(batch: Batch, childRunId: Uuid<"run">): void {
+  const child = batch.changes.get(childRunId);
+  if (child === undefined) return;
+  child.execution.endAwaited = true;
+  child.durable = true;
+  child.dirty = true;
+}
+
+type WaitInput = Of<"waits">["waits"][number];
+
+function makeWait(
+  batch: Batch,
+  { execution }: Change,
+  input: WaitInput,
+  created: readonly NewWait[],
+): NewWait | OperationOutcome {
+  const { environmentId, runId } = execution;
+  const timeoutAt = timeoutOf(input, batch.now);
+  if (timeoutAt === undefined)
+    return refuse("invalid_request", "timeout, timeout_at: give one of them, at most ten years ahead.");
+  const wait: NewWait = {
+    environmentId,
+    runId,
+    position: input.position,
+    place: input.place ?? null,
+    id: batch.newUuid(),
+    name: input.name,
+    kind: input.kind,
+    status: "pending",
+    tokenId: null,
+    streamId: null,
+    recordSequence: null,
+    childRunId: null,
+    timeoutAt,
+    at: batch.now,
+  };
+  switch (input.kind) {
+    case "timer":
+      if (timeoutAt === null)
+        return refuse("invalid_request", "timeout: required, or timeout_at, for a timer.");
+      return timeoutAt <= batch.now ? { ...wait, status: "resolved" } : wait;
+    case "token": {
+      const tokenId = decodeId("tok", input.token_id ?? "");
+      const isNew = batch.tokens.some(({ id }) => id === tokenId);
+      const status = isNew ? "pending" : batch.facts.tokens.get(`${environmentId} ${tokenId}`);
+      if (tokenId === null || status === undefined)
+        return refuse("not_found", "The token does not exist in this environment.");
+      return { ...wait, tokenId, status: status === "pending" ? "pending" : "resolved" };
+    }
+    case "input":
+      return makeInputWait(batch, wait, input, created);
+    case "run":
+      return makeRunWait(batch, wait, input);
+  }
+}
+
+/** Undefined when it cannot be used. */
+function timeoutOf({ timeout, timeout_at: timeoutAt }: WaitInput, now: number): number | null | undefined {
+  if (timeout !== undefined && timeoutAt !== undefined) return undefined;
+  if (timeoutAt !== undefined) {
+    const at = Date.parse(timeoutAt);
+    return Number.isNaN(at) || at - now > MAX_DELAY_MS ? undefined : at;
+  }
+  if (timeout === undefined) return null;
+  const ms = parseDuration(timeout);
+  return ms === null || ms > MAX_DELAY_MS ? undefined : now + ms;
+}
+
+/** Waits for the first record that neither was received nor is waited for by another wait of the run. */
+function makeInputWait(
+  { facts }: Batch,
+  wait: NewWait,
+  input: WaitInput,
+  created: readonly NewWait[],
+): NewWait | OperationOutcome {
+  const sessionId = facts.runs.get(wait.runId)?.sessionId ?? null;
+  if (sessionId === null)
+    return refuse("invalid_state", "The run belongs to no session, so it receives no input.");
+  const key = { environmentId: wait.environmentId, sessionId, name: input.stream ?? "" };
+  const stream = facts.streams.get(keyOfStream(key));
+  if (stream === undefined) return refuse("invalid_request", "stream: required to wait for input.");
+  if (stream.direction !== "input")
+    return refuse("stream_direction_mismatch", `Stream "${stream.name}" is an output stream.`);
+  const taken = [...(facts.openWaits.get(wait.runId) ?? []), ...created]
+    .filter(({ streamId }) => streamId === stream.id)
+    .map(({ status, recordSequence }) => (status === "timed_out" ? 0 : (recordSequence ?? 0)));
+  const recordSequence = Math.max(stream.receivedSequence, ...taken) + 1;
+  const waiting = { ...wait, streamId: stream.id, recordSequence };
+  if (recordSequence <= stream.lastSequence) return { ...waiting, status: "resolved" };
+  return stream.gate !== "ended" ? waiting : { ...waiting, recordSequence: null, status: "resolved" };
+}
+
+function makeRunWait(batch: Batch, wait: NewWait, input: WaitInput): NewWait | OperationOutcome {
+  const childRunId = decodeId("run", input.run_id ?? "");
+  if (childRunId === null || childRunId === wait.runId)
+    return refuse("not_found", "The run does not exist in this environment.");
+  const isNew = batch.children.some(({ id }) => id === childRunId);
+  const live = batch.changes.get(childRunId);
+  if (isNew || (live?.execution.environmentId === wait.environmentId && live.ending === null))
+    return { ...wait, childRunId };
+  const ended = batch.ended.get(childRunId);
+  if (ended?.environmentId === wait.environmentId || live?.ending !== undefined)
+    return { ...wait, childRunId, status: "resolved" };
+  return refuse("not_found", "The run does not exist in this environment.");
+}
+
+export function performCheckpoint(batch: Batch, change: Change, failure: string | null): OperationOutcome {
+  const event =
+    failure === null
+      ? ({ kind: "checkpoint.ready" } as const)
+      : ({ kind: "checkpoint.failed", severity: "warn", message: failure } as const);
+  change.events.push(toStoredEvent(event, batch.now, change.execution.attemptNumber));
+  if (!liveRun(change).held) return refuse("invalid_state", "The run is suspended already.");
+  return OK;
+}

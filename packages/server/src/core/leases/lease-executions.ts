@@ -1,0 +1,228 @@
+import type { Uuid } from "@keelson/contract";
+import type { Database } from "../../db/pool.ts";
+import type { Clock } from "../../clock.ts";
+import type { NewUuid } from "../../uuid.ts";
+import { DomainError } from "../../domain-error.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { Wakes } from "../feeds/wakes.ts";
+import { leaseDeploymentChecks, type LeasedCheck } from "../deployments/lease-checks.ts";
+import { findLeaseState, type LeaseState } from "../workers/lease-state-reads.ts";
+import {
+  claimExecutions,
+  claimIsolatedExecutions,
+  listLeasedExecutions,
+  type LeasedExecution,
+} from "../executions/claim-executions.ts";
+import { claimWorkspaceExecutions } from "../executions/claim-workspace-executions.ts";
+import { listCancellations } from "../executions/execution-reads.ts";
+import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
+import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
+
+export type LeaseContext = {
+  db: Database;
+  clock: Clock;
+  newUuid: NewUuid;
+  wakes: Wakes;
+  leasePolls: LeasePolls;
+  leaseDurationMs: number;
+};
+
+export type LeaseCall = {
+  workerId: Uuid<"wkr">;
+  workerGroupId: Uuid<"wgrp">;
+  leaseRequestId: string;
+  limit: number;
+  waitMs: number;
+};
+
+export type LeaseAnswer = {
+  executions: LeasedExecution[];
+  cancellations: { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[];
+  resumptions: LeasedWaits[];
+  deploymentChecks: LeasedCheck[];
+  /** The worker is to end: it gets no runs. */
+  draining: boolean;
+};
+
+/** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
+const SAFETY_POLL_MS = 5_000;
+
+/** Without it each round would make an error with its stack, which nobody looks at. */
+const ENDED = "the round has ended";
+
+const isEmpty = (answer: LeaseAnswer): boolean =>
+  answer.executions.length +
+    answer.cancellations.length +
+    answer.resumptions.length +
+    answer.deploymentChecks.length ===
+  0;
+
+const onlyRuns = (executions: LeasedExecution[]): LeaseAnswer => ({
+  executions,
+  cancellations: [],
+  resumptions: [],
+  deploymentChecks: [],
+  draining: false,
+});
+
+/**
+ * Gives a worker runs, cancellations and deployments to check, waiting up to `waitMs` for the first of them.
+ * The same `leaseRequestId` again is answered with the leases of the first answer that are still held.
+ *
+ * @throws DomainError `invalid_state` when the worker has not been activated.
+ */
+export async function leaseExecutions(
+  context: LeaseContext,
+  call: LeaseCall,
+  signal: AbortSignal,
+): Promise<LeaseAnswer> {
+  const { clock } = context;
+  const first = await requireActiveWorker(context, call);
+  const deadline = clock() + call.waitMs;
+  const news = { forWorker: false };
+  // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
+  for (let worker = first; ; worker = await requireActiveWorker(context, call)) {
+    // In each round: another server may have given runs to the first call, which it takes for open still.
+    const given = await listGiven(context, call, worker);
+    if (given.length > 0) return onlyRuns(given);
+    const draining = worker.status !== "active";
+    const limit = draining ? 0 : call.limit;
+    // That it drains is said once at once; a worker that polls on nevertheless waits as ever.
+    const isNewlyDraining = draining && (first.status === "active" || news.forWorker);
+    const ended = new AbortController();
+    const until = AbortSignal.any([signal, ended.signal]);
+    const remainingMs = Math.max(0, deadline - clock());
+    const pauseMs = Math.min(remainingMs, SAFETY_POLL_MS);
+    // Registered before the look, so that what arrives during it is not missed.
+    const woken = Promise.race([
+      context.wakes.wait(wakeKeys.work(call.workerGroupId), pauseMs, until),
+      context.wakes.wait(wakeKeys.worker(call.workerId), pauseMs, until).then((told) => {
+        news.forWorker ||= told;
+      }),
+    ]);
+    try {
+      const answer = {
+        ...(await look(context, call, draining ? null : limit, worker, news)),
+        draining,
+      };
+      if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
+      const delivered = await waitForWork(context, call, limit, worker.meets, woken);
+      if (delivered !== null) return onlyRuns(delivered);
+      // Nobody is there any more to be given what another look would claim.
+      if (signal.aborted) return answer;
+    } finally {
+      ended.abort(ENDED);
+    }
+  }
+}
+
+/** What the call with this request id was given before, as far as the worker still holds it. */
+async function listGiven(
+  { db }: LeaseContext,
+  { workerId, leaseRequestId }: LeaseCall,
+  worker: LeaseState,
+): Promise<LeasedExecution[]> {
+  if (worker.leaseRequestId !== leaseRequestId || worker.leasedLeaseIds.length === 0) return [];
+  return listLeasedExecutions(db, workerId, worker.leasedLeaseIds);
+}
+
+async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall): Promise<LeaseState> {
+  const worker = await findLeaseState(db, workerId);
+  if (worker === null || worker.status === "registered") {
+    throw new DomainError("invalid_state", "The worker is not active; call activate first.");
+  }
+  return worker;
+}
+
+/** @param limit null for a worker that is to end: what it has is all it is told of */
+async function look(
+  context: LeaseContext,
+  call: LeaseCall,
+  limit: number | null,
+  worker: LeaseState,
+  news: { forWorker: boolean },
+): Promise<Omit<LeaseAnswer, "draining">> {
+  const { db, clock } = context;
+  const now = clock();
+  const executions = limit === 0 || limit === null ? [] : await claim(context, call, limit, worker, now);
+  // Told once when they come; a worker that missed it learns of them with its next renewal.
+  const { forWorker } = news;
+  news.forWorker = false;
+  const cancellations = forWorker ? await listCancellations(db, call.workerId) : [];
+  const resumptions = forWorker ? await listResumptions(db, call.workerId) : [];
+  // A full answer is not delayed for a deployment that wants checking.
+  const deploymentChecks =
+    executions.length > 0 || limit === null
+      ? []
+      : await leaseDeploymentChecks(db, {
+          workerId: call.workerId,
+          workerGroupId: call.workerGroupId,
+          meets: worker.meets,
+          now,
+          limit: 1,
+        });
+  return { executions, cancellations, resumptions, deploymentChecks };
+}
+
+/**
+ * Claims up to `limit` runs. Where runs wait for a workspace or an isolation too, which kind is looked at first is drawn by
+ * the claim's first lease id, so that no kind keeps another waiting.
+ */
+async function claim(
+  context: LeaseContext,
+  { workerId, workerGroupId, leaseRequestId }: LeaseCall,
+  limit: number,
+  { workspaceRunsWait, isolatedRunsWait, meets }: LeaseState,
+  now: number,
+): Promise<LeasedExecution[]> {
+  const { db, newUuid, leaseDurationMs } = context;
+  const leaseIds = Array.from({ length: limit }, () => newUuid<"lease">());
+  const common = {
+    workerId,
+    workerGroupId,
+    leaseRequestId,
+    meets,
+    now,
+    leaseExpiresAt: now + leaseDurationMs,
+  };
+  const executions: LeasedExecution[] = [];
+  const take = async (from: typeof claimExecutions): Promise<void> => {
+    const left = leaseIds.slice(executions.length);
+    if (left.length > 0)
+      executions.push(...(await from(db, { ...common, limit: left.length, leaseIds: left })));
+  };
+  const kinds = [
+    claimExecutions,
+    ...(workspaceRunsWait ? [claimWorkspaceExecutions] : []),
+    ...(isolatedRunsWait ? [claimIsolatedExecutions] : []),
+  ];
+  const first = Number.parseInt(leaseIds[0]?.slice(-6) ?? "0", 16) % kinds.length;
+  for (const kind of [...kinds.slice(first), ...kinds.slice(0, first)]) await take(kind);
+  return executions;
+}
+
+/** Waits for a born-leased delivery or a reason to look again (null). */
+function waitForWork(
+  context: LeaseContext,
+  call: LeaseCall,
+  limit: number,
+  meets: readonly string[],
+  woken: Promise<unknown>,
+): Promise<LeasedExecution[] | null> {
+  if (limit === 0) return woken.then(() => null);
+  return new Promise((resolve) => {
+    const poll: LeasePoll = {
+      workerId: call.workerId,
+      workerGroupId: call.workerGroupId,
+      leaseRequestId: call.leaseRequestId,
+      free: limit,
+      meets,
+      deliver: (executions) => resolve(executions.length === 0 ? null : executions),
+    };
+    context.leasePolls.open(poll);
+    void woken.then(() => {
+      // A start that has taken the poll is about to deliver; its answer must not be lost.
+      if (context.leasePolls.close(poll)) resolve(null);
+    });
+  });
+}

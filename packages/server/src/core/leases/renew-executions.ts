@@ -1,0 +1,33 @@
+import type { Uuid } from "@keelson/contract";
+import type { Clock } from "../../clock.ts";
+import type { Database } from "../../db/pool.ts";
+import { renewWorkerLeases, type RenewedLease } from "../executions/renew-worker-leases.ts";
+import { listCancellations } from "../executions/execution-reads.ts";
+import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
+
+export type Renewal = {
+  expiresAt: number;
+  /** Ids of the leases that are the worker's still; the others are lost. */
+  renewed: Set<string>;
+  cancellations: { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[];
+  /** Settled waits that the worker may not have been told of. */
+  resumptions: LeasedWaits[];
+};
+
+/**
+ * Renews all leases of a worker at once and tells it which it has lost and which runs to cancel. A renewal moves only
+ * the lease's end, never the attempt's deadline.
+ */
+export async function renewExecutions(
+  context: { db: Database; clock: Clock; leaseDurationMs: number },
+  workerId: Uuid<"wkr">,
+  leases: readonly RenewedLease[],
+): Promise<Renewal> {
+  const expiresAt = context.clock() + context.leaseDurationMs;
+  return {
+    expiresAt,
+    renewed: await renewWorkerLeases(context.db, workerId, leases, expiresAt),
+    cancellations: await listCancellations(context.db, workerId),
+    resumptions: await listResumptions(context.db, workerId),
+  };
+}

@@ -1,0 +1,90 @@
+import type { DurableError, ErrorCode, Operation, Uuid } from "@keelson/contract";
+import type { NewUuid } from "../../uuid.ts";
+import type { ProcessCreation } from "../processes/create-process.ts";
+import type { NewRun } from "../runs/new-run.ts";
+import type { Append } from "../streams/stream.ts";
+import type { NewToken } from "../tokens/create-tokens.ts";
+import type { NewWait, WaitKey } from "../waits/wait.ts";
+import type { WaitRow } from "../waits/wait-reads.ts";
+import type { DurableFacts } from "./durable-facts.ts";
+import type { Change, NewJournalEntry, NewLogChunk } from "../executions/execution.ts";
+import type { EndedLease, RunPolicy } from "../executions/execution-reads.ts";
+
+/** An operation with its ids decoded and its times parsed by the edge. */
+/** What an operation says, without the lease that it is under. */
+export type LeasedContent = Operation extends infer Kind
+  ? Kind extends Operation
+    ? Omit<Kind, "environment_id" | "run_id" | "lease_id" | "epoch">
+    : never
+  : never;
+
+export type LeasedOperation = {
+  environmentId: Uuid<"env">;
+  runId: Uuid<"run">;
+  leaseId: Uuid<"lease">;
+  epoch: number;
+  operation: LeasedContent;
+  /** Of a `child-runs` operation: the run to insert, or why there can be none. */
+  child?: PreparedChild;
+  /** The path of a value that cannot be stored. */
+  oddAt?: string;
+};
+
+export type PreparedChild = { run: NewRun } | { refusal: DurableError };
+
+/** What an operation answers besides that it was applied. JSON is text. */
+export type OperationValue =
+  | { kind: "waits"; parked: boolean; waits: WaitRow[] }
+  | { kind: "effect"; entry: NewJournalEntry["kind"]; value: string | null; error: string | null };
+
+export type OperationOutcome =
+  | { ok: true; value?: OperationValue }
+  | { ok: false; code: ErrorCode; message: string };
+
+export const OK: OperationOutcome = { ok: true };
+
+export const refuse = (code: ErrorCode, message: string): OperationOutcome => ({ ok: false, code, message });
+
+/** The state of one report while its operations are decided, and what they are going to write. */
+export type Batch = {
+  workerId: Uuid<"wkr">;
+  now: number;
+  /** The newest time of the report by the worker's clock: what the worker's other times are ages against. */
+  newestAt: number;
+  random: () => number;
+  newUuid: NewUuid;
+  changes: Map<string, Change>;
+  ended: Map<string, EndedLease>;
+  policies: Map<string, RunPolicy>;
+  facts: DurableFacts;
+  logs: NewLogChunk[];
+  journal: NewJournalEntry[];
+  waits: NewWait[];
+  accepted: WaitKey[];
+  children: NewRun[];
+  tokens: NewToken[];
+  appends: Append[];
+  inputs: PendingInput[];
+  execs: PendingExec[];
+};
+
+/** What the report stores, by environment. */
+export function storedBytesOf({ logs, appends, inputs }: Batch): Map<Uuid<"env">, number> {
+  const bytes = new Map<Uuid<"env">, number>();
+  const add = (environmentId: Uuid<"env">, more: number): void =>
+    void bytes.set(environmentId, (bytes.get(environmentId) ?? 0) + more);
+  for (const { environmentId, data } of logs) add(environmentId, data.length);
+  for (const { environmentId, records } of [...appends, ...inputs.map(({ append }) => append)])
+    for (const { data } of records) add(environmentId, data.length);
+  return bytes;
+}
+/** A command of a run: started when everything else of the report has been written, because workspaces are locked last. */
+export type PendingExec = {
+  entry: NewJournalEntry;
+  workerGroupId: Uuid<"wgrp">;
+  creation: ProcessCreation;
+  index: number;
+};
+
+/** Input to another session: decided when everything else of the report has been written. */
+export type PendingInput = { entry: NewJournalEntry; append: Append; index: number };

@@ -1,0 +1,360 @@
+import { LIMITS, type RunEventAttributes, type Uuid } from "@keelson/contract";
+import type { Database } from "../../db/pool.ts";
+import type { Tx } from "../../db/queryable.ts";
+import type { MasterKey } from "../credentials/master-key.ts";
+import { wakeKeys } from "../feeds/wake-keys.ts";
+import { insertChildren } from "../runs/insert-children.ts";
+import { applyMetadataChanges } from "../runs/metadata.ts";
+import { decideStart } from "../runs/run.ts";
+import type { TurnContext } from "../sessions/start-turn.ts";
+import { appendRecords } from "../streams/append-records.ts";
+import { appendUnderSession } from "../sessions/append-under-session.ts";
+import { createTokens } from "../tokens/create-tokens.ts";
+import { listUnacceptedWaits } from "../waits/wait-reads.ts";
+import { recordWaits } from "../waits/record-waits.ts";
+import {
+  childrenOf,
+  distinctRuns,
+  isDurable,
+  lockSources,
+  NO_FACTS,
+  readFacts,
+  receiversOf,
+} from "./durable-facts.ts";
+import { performCheckpoint, performSteps, performWaits } from "./durable-operations.ts";
+import {
+  performChildRun,
+  performInput,
+  performOutput,
+  performToken,
+  toDurableError,
+} from "./effect-operations.ts";
+import { findHeldWorkspaces, performExec, startExecs } from "./exec-operations.ts";
+import { applyDecision, changeOf, deadlineOf, liveRun, type Change } from "../executions/execution.ts";
+import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
+import { performRelease } from "./perform-release.ts";
+import { OK, refuse, storedBytesOf } from "./report-batch.ts";
+import type { LeasedContent, Batch, LeasedOperation, OperationOutcome } from "./report-batch.ts";
+import { settleChanges, settleJournal } from "../executions/settle-changes.ts";
+
+export type ReportResult = {
+  outcomes: OperationOutcome[];
+  /** What it stored, by environment. */
+  storedBytes: Map<Uuid<"env">, number>;
+};
+
+const LOST: OperationOutcome = {
+  ok: false,
+  code: "lease_lost",
+  message: "The lease was superseded or has ended; stop this execution and report nothing more for it.",
+};
+
+export type ReportContext = TurnContext & { now: number; random: () => number; masterKey: MasterKey };
+/** What a report is applied with, in a transaction of its own. */
+export type LeasesContext = Omit<ReportContext, "now"> & { db: Database };
+
+/**
+ * Applies any mix of operations of many leases, in order, in the caller's transaction: one statement locks the live
+ * rows, the operations are decided on copies in memory, one statement writes all of them back.
+ *
+ * A write is valid when the row's lease and epoch are the operation's, whatever the time. An operation whose sequence
+ * has been applied is answered as before and has no second effect; one that leaves a gap is refused, because the
+ * operations between are still to come.
+ */
+export async function reportOperations(
+  tx: Tx,
+  workerId: Uuid<"wkr">,
+  operations: readonly LeasedOperation[],
+  context: ReportContext,
+): Promise<ReportResult> {
+  const durable = operations.filter(isDurable);
+  const sources =
+    durable.length === 0 ? NO_FACTS : await lockSources(tx, context.newUuid, durable, context.now);
+  const keys = distinctRuns([...operations, ...childrenOf(durable), ...receiversOf(sources)]);
+  const locked = await lockExecutions(tx, keys);
+  const batch: Batch = {
+    now: context.now,
+    random: context.random,
+    newUuid: context.newUuid,
+    workerId,
+    newestAt: operations.reduce((newest, { operation }) => Math.max(newest, Date.parse(operation.at)), 0),
+    changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
+    ended: new Map(),
+    policies: new Map(),
+    facts: { ...NO_FACTS, ...sources },
+    logs: [],
+    journal: [],
+    waits: [],
+    accepted: [],
+    children: [],
+    tokens: [],
+    appends: [],
+    inputs: [],
+    execs: [],
+  };
+  const absent = keys.filter((key) => !batch.changes.has(key.runId));
+  if (absent.length > 0)
+    for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
+  if (durable.length > 0) {
+    Object.assign(batch.facts, await readFacts(tx, durable, isRepeatIn(batch)));
+    batch.facts.heldWorkspaces = await findHeldWorkspaces(tx, durable, batch);
+  }
+  const needy = operations.filter(
+    ({ operation }) =>
+      operation.kind === "metadata" || (operation.kind === "release" && operation.outcome !== "succeeded"),
+  );
+  if (needy.length > 0)
+    for (const policy of await findRunPolicies(tx, distinctRuns(needy)))
+      batch.policies.set(policy.runId, policy);
+
+  const outcomes = operations.map((operation, index) => applyOperation(batch, operation, index));
+  await writeBatch(tx, context, batch);
+  await sendInputs(tx, context, batch, outcomes);
+  await answerWaits(tx, batch, operations, outcomes);
+  await startExecs(tx, context.newUuid, batch, outcomes);
+  return { outcomes, storedBytes: storedBytesOf(batch) };
+}
+
+const isRepeatIn =
+  ({ changes }: Batch) =>
+  ({ runId, leaseId, operation }: LeasedOperation): boolean => {
+    const execution = changes.get(runId)?.execution;
+    return execution?.leaseId === leaseId && operation.sequence <= execution.appliedSequence;
+  };
+
+/** Children and tokens before the waits for them, waits before the entries that accept them. */
+async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): Promise<void> {
+  const { children, tokens, waits, accepted, appends, logs } = batch;
+  if (children.length > 0) await insertChildren(tx, children);
+  await createTokens(tx, masterKey, tokens);
+  await recordWaits(tx, waits, accepted);
+  if (appends.length > 0) await appendRecords(tx, appends);
+  const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
+  const journal = batch.journal.filter((entry) => !later.has(entry));
+  await settleChanges(tx, [...batch.changes.values()], { logs, journal });
+  const isDueSoon = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
+  if (isDueSoon) tx.wake(wakeKeys.timers);
+}
+
+/** Input to other sessions, when all that this report says of their runs is written. */
+async function sendInputs(
+  tx: Tx,
+  context: ReportContext,
+  { inputs }: Batch,
+  outcomes: OperationOutcome[],
+): Promise<void> {
+  for (const { entry, append, index } of inputs) {
+    try {
+      const sent = await appendUnderSession(tx, context, append);
+      entry.value = JSON.stringify({ sequence: sent.firstSequence });
+    } catch (error) {
+      entry.error = JSON.stringify(toDurableError(error));
+    }
+    const { kind, value, error } = entry;
+    outcomes[index] = { ok: true, value: { kind: "effect", entry: kind, value, error } };
+  }
+  await settleJournal(
+    tx,
+    inputs.map(({ entry }) => entry),
+  );
+}
+
+/** What is due later than this is found in time by the look that each server takes once a second. */
+const SOON_MS = 2_000;
+
+/** A `waits` operation, repeated or not, is answered with every settled wait that the journal does not have. */
+async function answerWaits(
+  tx: Tx,
+  { changes }: Batch,
+  operations: readonly LeasedOperation[],
+  outcomes: OperationOutcome[],
+): Promise<void> {
+  const asked = operations.filter(
+    ({ operation }, index) => operation.kind === "waits" && outcomes[index]?.ok,
+  );
+  if (asked.length === 0) return;
+  const rows = await listUnacceptedWaits(tx, distinctRuns(asked));
+  for (const [index, { runId, operation }] of operations.entries()) {
+    if (operation.kind !== "waits" || outcomes[index]?.ok !== true) continue;
+    const waits = rows.filter((row) => row.runId === runId && row.status !== "pending");
+    const parked = changes.get(runId)?.execution.status === "waiting";
+    outcomes[index] = { ok: true, value: { kind: "waits", parked, waits } };
+  }
+}
+
+function applyOperation(batch: Batch, leased: LeasedOperation, index: number): OperationOutcome {
+  const { operation } = leased;
+  const change = batch.changes.get(leased.runId);
+  if (change === undefined || change.execution.environmentId !== leased.environmentId)
+    return afterTheEnd(batch, leased);
+  const { execution } = change;
+  if (execution.leaseId !== leased.leaseId || execution.epoch !== leased.epoch) return LOST;
+  if (operation.sequence <= execution.appliedSequence) return repeated(batch, leased);
+  if (change.ending !== null || execution.workerId !== batch.workerId) return LOST;
+  if (operation.sequence !== execution.appliedSequence + 1) {
+    return refuse(
+      "invalid_state",
+      `The next sequence of this lease is ${execution.appliedSequence + 1}; send operations in order.`,
+    );
+  }
+  if (leased.oddAt !== undefined) {
+    return refuse(
+      "invalid_request",
+      `${leased.oddAt} holds NUL or half of a surrogate pair; remove it, or send bytes as base64.`,
+    );
+  }
+  const outcome = perform(batch, change, leased, index);
+  if (outcome.ok) {
+    execution.appliedSequence = operation.sequence;
+    change.dirty = true;
+  }
+  return outcome;
+}
+
+/** The run has ended: a repeat of what its last lease reported is answered as the first time. */
+function afterTheEnd(batch: Batch, leased: LeasedOperation): OperationOutcome {
+  const ended = batch.ended.get(leased.runId);
+  const repeated =
+    ended !== undefined &&
+    ended.environmentId === leased.environmentId &&
+    ended.leaseId === leased.leaseId &&
+    ended.epoch === leased.epoch &&
+    leased.operation.sequence <= ended.appliedSequence;
+  return repeated ? OK : LOST;
+}
+
+/** What an operation that was applied before has to say, it says again. */
+function repeated({ facts }: Batch, { runId, operation }: LeasedOperation): OperationOutcome {
+  const position = "position" in operation ? operation.position : null;
+  const entry = position === null ? undefined : facts.entries.get(`${runId} ${position}`);
+  if (entry === undefined) return OK;
+  return { ok: true, value: { kind: "effect", entry: entry.kind, value: entry.value, error: entry.error } };
+}
+
+function perform(batch: Batch, change: Change, leased: LeasedOperation, index: number): OperationOutcome {
+  const { execution } = change;
+  const { operation } = leased;
+  switch (operation.kind) {
+    case "start":
+      return performStart(batch, change, Date.parse(operation.at));
+    case "logs":
+      return performLogs(batch, change, operation.chunks);
+    case "events":
+      for (const event of operation.events) {
+        change.events.push({
+          k: event.kind,
+          t: timeOfEvent(batch, change, Date.parse(event.at)),
+          a: execution.attemptNumber,
+          ...(event.severity === undefined || event.severity === "info" ? {} : { s: event.severity }),
+          m: event.message,
+          ...(event.attributes === undefined ? {} : { x: event.attributes }),
+        });
+      }
+      return OK;
+    case "metadata":
+      return performMetadata(batch, change, operation.changes);
+    case "release":
+      return performRelease(batch, change, operation);
+    case "steps":
+      return performSteps(batch, change, operation);
+    case "waits":
+      return performWaits(batch, change, operation);
+    case "child-runs":
+      return performChildRun(batch, change, leased, operation);
+    case "checkpoints/ready":
+      return performCheckpoint(batch, change, null);
+    case "checkpoints/failed":
+      return performCheckpoint(batch, change, operation.message);
+    case "tokens":
+      return performToken(batch, change, operation);
+    case "outputs":
+      return performOutput(batch, change, operation);
+    case "inputs":
+      return performInput(batch, change, index, operation);
+    case "execs":
+      return performExec(batch, change, index, operation);
+  }
+}
+
+/** A start is reported at once or together with what came soon after it; an older one is a clock that was set. */
+const MAX_START_AGE_MS = 60_000;
+
+/**
+ * The attempt began as long before now as the worker's clock says it began before the newest time of the report: clocks
+ * of two machines are never compared, and a run that was started and ended in one report still took its time.
+ */
+function performStart(batch: Batch, change: Change, at: number): OperationOutcome {
+  const { execution } = change;
+  const decision = decideStart(liveRun(change));
+  if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
+  const startedAt = batch.now - Math.min(batch.newestAt - at, MAX_START_AGE_MS);
+  applyDecision(change, decision, startedAt);
+  execution.attemptStartedAt ??= startedAt;
+  execution.startedAt ??= startedAt;
+  execution.deadlineAt = deadlineOf(execution, startedAt);
+  if (execution.setbacks > 0) {
+    execution.setbacks = 0;
+    change.durable = true;
+  }
+  return OK;
+}
+
+/**
+ * By the server's clock, as the events that the server decides: as long before now as the event is older than the newest
+ * time of the report. Never before the attempt began or the event before it, whatever was on its way for how long.
+ */
+function timeOfEvent(batch: Batch, { execution, events }: Change, at: number): number {
+  const age = Math.max(0, batch.newestAt - at);
+  const notBefore = Math.max(execution.attemptStartedAt ?? 0, events.at(-1)?.t ?? 0);
+  return Math.min(batch.now, Math.max(notBefore, batch.now - age));
+}
+
+function performLogs(
+  batch: Batch,
+  { execution }: Change,
+  chunks: Extract<LeasedContent, { kind: "logs" }>["chunks"],
+): OperationOutcome {
+  const decoded = chunks.map((chunk) => Buffer.from(chunk.data, "base64"));
+  // All are looked at before the first has an effect. Node skips what is no base64, so the length tells.
+  for (const [index, data] of decoded.entries()) {
+    if (data.length > LIMITS.logChunkBytes) {
+      return refuse("payload_too_large", `chunks.${index}: may be ${LIMITS.logChunkBytes} bytes; split it.`);
+    }
+    if (data.length !== Buffer.byteLength(chunks[index]?.data ?? "", "base64"))
+      return refuse("invalid_request", `chunks.${index}.data: send base64.`);
+  }
+  for (const [index, { stream, at }] of chunks.entries()) {
+    const data = decoded[index] as Buffer;
+    execution.logSequence += 1;
+    if (stream === "stdout") execution.stdoutBytes += data.length;
+    else execution.stderrBytes += data.length;
+    const { environmentId, runId, attemptNumber, logSequence: sequence } = execution;
+    batch.logs.push({ environmentId, runId, sequence, attemptNumber, stream, data, at: Date.parse(at) });
+  }
+  return OK;
+}
+
+function performMetadata(
+  batch: Batch,
+  change: Change,
+  changes: Extract<LeasedContent, { kind: "metadata" }>["changes"],
+): OperationOutcome {
+  const { execution } = change;
+  const before = execution.metadata ?? batch.policies.get(execution.runId)?.metadata ?? "{}";
+  const result = applyMetadataChanges(before, changes);
+  if (!result.ok) return refuse("invalid_request", result.message);
+  if (Buffer.byteLength(result.metadata) > LIMITS.metadataBytes) {
+    return refuse(
+      "payload_too_large",
+      `Metadata may be ${LIMITS.metadataBytes} bytes of JSON; this change would make it larger.`,
+    );
+  }
+  execution.metadata = result.metadata;
+  change.events.push({
+    k: "metadata.updated",
+    t: batch.now,
+    a: execution.attemptNumber,
+    x: { keys: changes.map(({ key }) => key) } satisfies RunEventAttributes["metadata.updated"],
+  });
+  return OK;
+}

@@ -1,0 +1,48 @@
+import type { RunStatus, Uuid } from "@keelson/contract";
+import { matchOf, type Match } from "../../db/filtered-page.ts";
+import { rawSql } from "../../db/sql.ts";
+
+export type RunFilter = {
+  statuses: readonly RunStatus[];
+  task: string | null;
+  actor: string | null;
+  sessionId: Uuid<"sess"> | null;
+  scheduleId: Uuid<"sched"> | null;
+  deploymentId: Uuid<"dep"> | null;
+  parentRunId: Uuid<"run"> | null;
+  priority: number | null;
+  tags: readonly string[];
+  createdAfter: number | null;
+  createdBefore: number | null;
+};
+
+/** The filter that lets every run pass. */
+export const ALL_RUNS: RunFilter = {
+  statuses: [],
+  task: null,
+  actor: null,
+  sessionId: null,
+  scheduleId: null,
+  deploymentId: null,
+  parentRunId: null,
+  priority: null,
+  tags: [],
+  createdAfter: null,
+  createdBefore: null,
+};
+
+/** Those that mostly let the fewest pass first. */
+export function matchesOf(filter: RunFilter): Match[] {
+  return [
+    ...matchOf("r.parent_run_id", filter.parentRunId),
+    ...matchOf("r.session_id", filter.sessionId),
+    ...matchOf("r.schedule_id", filter.scheduleId),
+    ...matchOf("r.priority", filter.priority).map(byPriority),
+    ...matchOf("r.deployment_id", filter.deploymentId),
+    ...matchOf("r.entrypoint", filter.task ?? filter.actor),
+  ];
+}
+
+/** Nearly every run has the priority 0, and no row in the index. */
+const byPriority = (match: Match): Match =>
+  match.value === 0 ? { ...match, isIndexed: false } : { ...match, predicate: rawSql("r.priority <> 0") };

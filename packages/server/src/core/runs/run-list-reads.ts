@@ -1,0 +1,97 @@
+import { isTerminalRunStatus, type RunStatus, type Uuid } from "@keelson/contract";
+import {
+  by,
+  conditionsOfMatches,
+  selectPage,
+  sourceOf,
+  waysBy,
+  waysByTag,
+  type Source,
+  type Way,
+} from "../../db/filtered-page.ts";
+import type { Queryable } from "../../db/queryable.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import { firstUuidOf } from "../../uuid.ts";
+import { matchesOf, type RunFilter } from "./run-filter.ts";
+import { RUN_COLUMNS, RUN_STATES, RUN_TABLES, type RunRow } from "./run-reads.ts";
+
+/** How far the time in a run's id may be from its `created_at`: both are of one server, some milliseconds apart. */
+const ID_SKEW_MS = 1_000;
+
+/** Newest first, after the run `before`. Ids are UUIDv7, so the key is the order of creation. */
+export async function listRuns(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  filter: RunFilter,
+  before: string | null,
+  limit: number,
+): Promise<RunRow[]> {
+  const { createdAfter, createdBefore } = filter;
+  const [end = null] = [before, createdBefore === null ? null : firstUuidOf(createdBefore + ID_SKEW_MS)]
+    .filter((bound) => bound !== null)
+    .toSorted();
+  const from = createdAfter === null ? null : firstUuidOf(createdAfter - ID_SKEW_MS);
+  const ways = waysOf(filter);
+  const conditionsOf = (source: Source): Sql[] => conditionsFor(filter, source);
+  const place = { environmentId, from, before: end };
+  const page = await selectPage(db, { all: ALL, ways, conditionsOf }, place, limit);
+  return db.query<RunRow>(sql`
+    SELECT ${RUN_COLUMNS} FROM (${page}) page, ${RUN_TABLES}
+    WHERE r.environment_id = ${environmentId} AND r.id = page.id ORDER BY page.id DESC`);
+}
+
+const ALL = sourceOf("runs", "r", RUN_STATES);
+
+/** By status first: the newest runs of a task may all live, those that succeeded begin where the first of them is. */
+function waysOf(filter: RunFilter): Way[] {
+  const statuses = [...new Set(filter.statuses)];
+  return [
+    ...(statuses.length === 0 ? [] : [statuses.map(sourceOfStatus)]),
+    ...waysBy(ALL, matchesOf(filter)),
+    ...waysByTag(filter.tags, { table: "run_tags", of: "runs", id: "run_id", alias: "r", joins: RUN_STATES }),
+  ];
+}
+
+/** A run has a row in one of two tables by whether it lives. `OFFSET 0` lets the planner begin with no other. */
+const stateSource = (table: "executions e" | "run_results x", other: string): Source => {
+  const alias = table.slice(-1);
+  return {
+    rows: rawSql(table),
+    tables: rawSql(`${table}
+      CROSS JOIN LATERAL (
+        SELECT * FROM runs WHERE environment_id = ${alias}.environment_id AND id = ${alias}.run_id OFFSET 0
+      ) r LEFT JOIN ${other} ON false`),
+    ...{ environment: rawSql(`${alias}.environment_id`), key: rawSql(`${alias}.run_id`) },
+    ...{ predicate: null, leading: null },
+  };
+};
+const LIVE = stateSource("executions e", "run_results x");
+const ENDED = stateSource("run_results x", "executions e");
+
+/**
+ * Each status is listed from where its rows are found by index: a live one from the live rows, an ending other than
+ * `succeeded` from its partial index, `succeeded`, which nearly every run has, from the results by key.
+ */
+function sourceOfStatus(status: RunStatus): Source {
+  if (status === "queued") return { ...LIVE, predicate: rawSql("e.status = 'queued'") };
+  if (status === "succeeded") return { ...ENDED, predicate: rawSql("x.status = 'succeeded'") };
+  const indexed = (name: string, predicate: string) => ({
+    ...{ column: rawSql(name), value: status, predicate: rawSql(predicate) },
+  });
+  return isTerminalRunStatus(status)
+    ? by(ENDED, indexed("x.status", "x.status <> 'succeeded'"))
+    : by(LIVE, indexed("e.status", "e.status <> 'queued'"));
+}
+
+function conditionsFor(filter: RunFilter, source: Source): Sql[] {
+  const { statuses, task, actor, tags, createdAfter, createdBefore } = filter;
+  const conditions = conditionsOfMatches(matchesOf(filter), source);
+  if (statuses.length > 0) conditions.push(sql`coalesce(x.status, e.status) = ANY(${statuses}::text[])`);
+  if (task !== null) conditions.push(sql`r.entrypoint_kind = 'task'`);
+  if (actor !== null) conditions.push(sql`r.entrypoint_kind = 'actor'`);
+  if (tags.length > 0) conditions.push(sql`r.tags @> ${tags}::text[]`);
+  if (createdAfter !== null) conditions.push(sql`r.created_at > ${timestamp(createdAfter)}`);
+  if (createdBefore !== null) conditions.push(sql`r.created_at < ${timestamp(createdBefore)}`);
+  return conditions;
+}

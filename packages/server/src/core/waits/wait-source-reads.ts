@@ -1,0 +1,50 @@
+import type { ExecutionKey } from "../executions/execution.ts";
+import type { TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+/** What new waits are decided by: where the thing stands that they are for. */
+
+export type RunPlace = {
+  runId: Uuid<"run">;
+  projectId: Uuid<"proj">;
+  sessionId: Uuid<"sess"> | null;
+  workspaceId: Uuid<"ws"> | null;
+};
+
+/** @param keys each run once, as below. */
+export async function listRunPlaces(db: Queryable, keys: readonly ExecutionKey[]): Promise<RunPlace[]> {
+  return db.query<RunPlace>(sql`
+    SELECT r.id AS run_id, r.project_id, r.session_id, r.workspace_id
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN runs r ON r.environment_id = k.environment_id AND r.id = k.run_id`);
+}
+
+/** Shared locks: completions wait until the transaction that waits for the token is over. */
+export async function lockTokenStatuses(
+  tx: Tx,
+  keys: readonly { environmentId: Uuid<"env">; tokenId: Uuid<"tok"> }[],
+): Promise<{ environmentId: Uuid<"env">; tokenId: Uuid<"tok">; status: TokenStatus }[]> {
+  return tx.query(sql`
+    SELECT t.environment_id, t.id AS token_id, t.status
+    FROM tokens t
+    WHERE (t.environment_id, t.id) IN (
+      SELECT * FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.tokenId)}::uuid[]))
+    ORDER BY t.environment_id, t.id
+    FOR SHARE OF t`);
+}
+
+export type OpenWait = ExecutionKey & {
+  position: number;
+  status: WaitStatus;
+  streamId: Uuid<"strm"> | null;
+  recordSequence: number | null;
+};
+
+/** Waits that the journals of these runs do not have. */
+export async function listOpenWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<OpenWait[]> {
+  return db.query<OpenWait>(sql`
+    SELECT w.environment_id, w.run_id, w.position, w.status, w.stream_id, w.record_sequence
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted`);
+}

@@ -1,0 +1,22 @@
+import type { Database } from "../../db/pool.ts";
+import { decideDrained, WORKER_KEPT_MS } from "./worker.ts";
+import { countLeases, listIdleDraining, lockWorker } from "./worker-reads.ts";
+import { deleteGoneWorkers, markWorker } from "./worker-writes.ts";
+
+/**
+ * Marks draining workers that hold nothing any more, whoever took the last of it from them: a worker's own heartbeat is
+ * not waited for, since it may have ended already.
+ */
+export async function finishDrains(db: Database, now: number): Promise<void> {
+  for (const workerId of await listIdleDraining(db))
+    await db.transaction(async (tx) => {
+      const worker = await lockWorker(tx, workerId);
+      if (worker === null) return;
+      const decision = decideDrained(worker.status, await countLeases(tx, workerId));
+      if (decision.kind === "move") await markWorker(tx, workerId, decision.to, now);
+    });
+}
+
+/** Drops workers that were not heard for long. Runs and audit events that name them keep the id. */
+export const dropGoneWorkers = (db: Database, now: number): Promise<void> =>
+  deleteGoneWorkers(db, now - WORKER_KEPT_MS);

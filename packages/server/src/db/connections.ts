@@ -1,0 +1,202 @@
+// The connections of a pool, and what is known of them: who waits, which may be dead, which say nothing.
+
+import pg from "pg";
+import { isConnectionError, isSilence } from "./connection-error.ts";
+import { CamelCaseClient } from "./camel-case-client.ts";
+import { bytesHeard, KEEP_ALIVE_MS, sever } from "./open-session.ts";
+import { rowTypes } from "./row-types.ts";
+import { MAKE_SESSION_DURABLE, type SessionLimits } from "./session-settings.ts";
+
+export interface ConnectionsOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Behind a transaction pooler a session is set for each transaction instead. */
+  readonly isPooled: boolean;
+  readonly startupOptions: string | null;
+  readonly applicationName: string;
+  readonly limits: SessionLimits;
+  readonly onConnectionLost: (error: Error) => void;
+}
+
+/** A connection that is used by one caller until it is given back. */
+export interface HeldConnection {
+  readonly client: pg.PoolClient;
+  /** How long its first answer may take: what the caller has waited for the connection is taken off. */
+  readonly firstAnswerMs: number;
+  /** @param error of a statement or of the connection; a connection that may be broken is not used again. */
+  giveBack(error?: Error): void;
+}
+
+export interface Connections {
+  take(): Promise<HeldConnection>;
+  counts(): { total: number; idle: number; waiting: number };
+  /** How long the caller that waits longest has waited for a connection; 0 when nobody waits. */
+  longestWaitMs(): number;
+  /** Idle connections may be dead: none that was made before now is used again. */
+  distrust(): void;
+  /** PostgreSQL is heard again: a connection on which a statement hangs since before is ended when it says nothing now. */
+  endSilent(): void;
+  close(): Promise<void>;
+}
+
+const IDLE_TIMEOUT_MS = 60_000;
+/** How long a connection that hung has for being heard after PostgreSQL was heard on another. */
+const HEARD_AGAIN_MS = 1_000;
+
+export function createConnections(options: ConnectionsOptions): Connections {
+  const { limits } = options;
+  const pool = createPool(options);
+  const madeAt = new WeakMap<pg.PoolClient, number>();
+  const held = new Set<pg.PoolClient>();
+  // In the order of their coming.
+  const waitingSince = new Map<symbol, number>();
+  let trustedFrom = Number.NEGATIVE_INFINITY;
+  // When somebody was last done with a connection: a queue that moves is worth waiting in.
+  let progressAt = Number.NEGATIVE_INFINITY;
+  const onGivenBack = (error: Error | undefined): void => {
+    if (error === undefined || isOfStatement(error)) progressAt = performance.now();
+    if (isSilence(error)) distrust();
+  };
+  let closing: Promise<void> | undefined;
+  pool.on("connect", (client) => madeAt.set(client, performance.now()));
+  // Without a listener a lost idle connection would end the process. While closing, connections are meant to go.
+  pool.on("error", (error) => {
+    if (closing === undefined) options.onConnectionLost(error);
+  });
+  const distrust = (): void => {
+    trustedFrom = performance.now();
+  };
+
+  const takeTrusted = async (stalledMs: () => number): Promise<pg.PoolClient> => {
+    for (;;) {
+      // Who comes first gets an idle one. What of them is not trusted is ended, and then all may have to wait.
+      const mustWait = pool.idleCount <= pool.waitingCount && pool.totalCount >= options.poolSize;
+      const client = mustWait
+        ? await unlessStalled(pool.connect(), stalledMs, limits.stalledMs)
+        : await pool.connect();
+      if ((madeAt.get(client) ?? 0) >= trustedFrom) return client;
+      sever(client);
+      client.release(true);
+    }
+  };
+  return {
+    take: async () => {
+      const key = Symbol("waiting");
+      const begun = performance.now();
+      waitingSince.set(key, begun);
+      try {
+        const stalledMs = (): number => performance.now() - Math.max(begun, progressAt);
+        const client = await takeTrusted(stalledMs);
+        const firstAnswerMs = Math.min(limits.answerMs, Math.max(1_000, limits.firstAnswerMs - stalledMs()));
+        return { firstAnswerMs, ...hold(client, held, onGivenBack) };
+      } finally {
+        waitingSince.delete(key);
+      }
+    },
+    counts: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    longestWaitMs: () => {
+      const [first] = waitingSince.values();
+      return first === undefined ? 0 : performance.now() - first;
+    },
+    distrust,
+    endSilent: () => {
+      const heardBefore = [...held].map((client) => ({ client, bytes: bytesHeard(client) }));
+      setTimeout(
+        () => {
+          for (const { client, bytes } of heardBefore)
+            if (held.has(client) && bytesHeard(client) === bytes) sever(client);
+        },
+        Math.min(HEARD_AGAIN_MS, limits.answerMs),
+      ).unref();
+    },
+    close: () => (closing ??= pool.end()),
+  };
+}
+
+/** Checks a connection out of the pool, which does not listen to it meanwhile. */
+function hold(
+  client: pg.PoolClient,
+  held: Set<pg.PoolClient>,
+  onGivenBack: (error: Error | undefined) => void,
+): Omit<HeldConnection, "firstAnswerMs"> {
+  // A lost connection also fails the running statement.
+  let lost: Error | undefined;
+  const onError = (error: Error): void => {
+    lost = error;
+  };
+  client.on("error", onError);
+  held.add(client);
+  return {
+    client,
+    giveBack: (error) => {
+      held.delete(client);
+      if (isSilence(error)) sever(client);
+      onGivenBack(error);
+      client.off("error", onError);
+      client.release(lost ?? (isOfStatement(error) ? undefined : error));
+    },
+  };
+}
+
+/** Rejects when nobody was given a connection for too long; one that comes later is for somebody else. */
+async function unlessStalled(
+  taken: Promise<pg.PoolClient>,
+  stalledMs: () => number,
+  maxMs: number,
+): Promise<pg.PoolClient> {
+  const stalled = Promise.withResolvers<never>();
+  let isLate = false;
+  const look = (): void => {
+    const leftMs = maxMs - stalledMs();
+    if (leftMs > 0) return void (timer = setTimeout(look, leftMs + 1));
+    isLate = true;
+    stalled.reject(new Error(STALLED));
+  };
+  let timer = setTimeout(look, maxMs);
+  taken.then(
+    (client) => isLate && client.release(),
+    () => undefined,
+  );
+  try {
+    return await Promise.race([taken, stalled.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** As the driver says it when the time is over that a caller may wait in all. */
+const STALLED = "timeout exceeded when trying to connect: no connection was given back";
+
+/** PostgreSQL refused a statement; its connection is as good as before. */
+const isOfStatement = (error: Error | undefined): boolean =>
+  error instanceof pg.DatabaseError && !isConnectionError(error);
+
+function createPool({ limits, ...options }: ConnectionsOptions): pg.Pool {
+  return new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    ...(options.startupOptions !== null && { options: options.startupOptions }),
+    application_name: options.applicationName,
+    types: rowTypes,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    connectionTimeoutMillis: limits.poolWaitMs,
+    query_timeout: limits.answerMs,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    // What frames a statement is sent with it, see `pool.ts`.
+    pipeline: options.isPooled,
+    Client: class extends CamelCaseClient {
+      constructor(config?: pg.ClientConfig) {
+        // The pool's own time is for waiting in its queue.
+        super({ ...config, connectionTimeoutMillis: limits.connectMs });
+      }
+    },
+    ...(!options.isPooled && {
+      onConnect: (client: pg.ClientBase) =>
+        client.query({
+          text: MAKE_SESSION_DURABLE,
+          query_timeout: limits.connectMs,
+        } as pg.QueryConfig) as unknown as void,
+    }),
+  });
+}

@@ -1,0 +1,72 @@
+import { hash } from "node:crypto";
+import { CREDENTIAL_KINDS, parseCredential, type CredentialKind } from "@keelson/contract";
+import type { CredentialUse } from "../../../core/credentials/credential-use.ts";
+import { findRunPrincipal } from "../../../core/credentials/find-run.ts";
+import type { Principal } from "../../../core/credentials/principal.ts";
+import {
+  findApiKey,
+  findCompletionToken,
+  findPublicAccess,
+  findServiceKey,
+  findUserSession,
+  findWorkerToken,
+  type FoundPrincipal,
+} from "../../../core/credentials/principal-reads.ts";
+import type { Database } from "../../../db/pool.ts";
+import type { ServerContext } from "../../../server-context.ts";
+
+type Lookup = (db: Database, digest: Buffer) => Promise<FoundPrincipal | null>;
+
+/** Credentials that stand for a caller by themselves. The others are arguments of single routes. */
+const LOOKUPS: Partial<Record<CredentialKind, Lookup>> = {
+  [CREDENTIAL_KINDS.apiKey]: findApiKey,
+  [CREDENTIAL_KINDS.userSession]: findUserSession,
+  [CREDENTIAL_KINDS.worker]: findWorkerToken,
+  [CREDENTIAL_KINDS.completionToken]: findCompletionToken,
+  [CREDENTIAL_KINDS.publicAccess]: findPublicAccess,
+  [CREDENTIAL_KINDS.admin]: findServiceKey,
+  [CREDENTIAL_KINDS.capacity]: findServiceKey,
+};
+
+export type Authenticator = {
+  /** The principal of a bearer credential, at once when it was looked up lately; null when it is not valid. */
+  authenticate(credential: string): Principal | null | Promise<Principal | null>;
+};
+
+type AuthenticatorContext = Pick<
+  ServerContext,
+  "db" | "clock" | "credentialCache" | "runTokens" | "deployments"
+>;
+
+export function createAuthenticator(context: AuthenticatorContext, use: CredentialUse): Authenticator {
+  const { db, clock, credentialCache, runTokens } = context;
+  const principalOf = (found: FoundPrincipal, now: number): Principal | null =>
+    found.expiresAt !== null && found.expiresAt <= now ? null : found.principal;
+
+  const lookUp = async (lookup: Lookup, credential: string): Promise<Principal | null> => {
+    const { keep } = credentialCache.begin();
+    const found = await lookup(db, hash("sha256", credential, "buffer"));
+    if (found === null) return null;
+    const now = clock();
+    keep(credential, found, now);
+    const principal = principalOf(found, now);
+    if (principal !== null) use.note(principal, now);
+    return principal;
+  };
+
+  return {
+    authenticate: (credential) => {
+      const now = clock();
+      const cached = credentialCache.find(credential, now);
+      if (cached !== null) return principalOf(cached, now);
+      const kind = parseCredential(credential);
+      if (kind === CREDENTIAL_KINDS.run) {
+        // Never from the cache: it is refused from the moment in which its lease is over.
+        const lease = runTokens.read(credential);
+        return lease === null ? null : findRunPrincipal(context, lease);
+      }
+      const lookup = kind === null ? undefined : LOOKUPS[kind];
+      return lookup === undefined ? null : lookUp(lookup, credential);
+    },
+  };
+}

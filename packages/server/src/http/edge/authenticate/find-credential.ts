@@ -1,0 +1,27 @@
+import type { IncomingMessage } from "node:http";
+import { bearerOf } from "../control-headers.ts";
+import { cookieOf, SESSION_COOKIE } from "../cookies.ts";
+import type { Route } from "../route.ts";
+
+/** What a caller shows, and whether it is the browser's cookie. */
+export type ShownCredential = { text: string; isCookie: boolean };
+
+/** Pages of ours call these families, and show their session by its cookie. */
+export const takesCookie = (family: Route["family"]): boolean => family === "api" || family === "admin";
+
+/** A bearer credential wins; the cookie is for pages of ours, which call these families only. */
+export function findCredential(
+  message: IncomingMessage,
+  { access, family }: Route,
+  isSecure: boolean,
+): ShownCredential | null {
+  if (access.kind === "public") return null;
+  // One that cannot be read is no bearer, but neither a reason to look at the cookie.
+  if (message.headers.authorization !== undefined) {
+    const bearer = bearerOf(message);
+    return bearer === null ? null : { text: bearer, isCookie: false };
+  }
+  if (message.headers.cookie === undefined || !takesCookie(family)) return null;
+  const cookie = cookieOf(message, SESSION_COOKIE, isSecure);
+  return cookie === null ? null : { text: cookie, isCookie: true };
+}

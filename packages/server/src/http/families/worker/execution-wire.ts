@@ -1,0 +1,100 @@
+import {
+  encodeId,
+  formatDuration,
+  type Cancellation,
+  type DeploymentCheck,
+  type ExecutionMode,
+  type IdPrefix,
+  type Isolation,
+  type TaskFolder,
+  type Uuid,
+} from "@keelson/contract";
+import type { LeasedCheck } from "../../../core/deployments/lease-checks.ts";
+import type { RunTokens } from "../../../core/credentials/run-token.ts";
+import type { LeasedExecution } from "../../../core/executions/claim-executions.ts";
+import type { SecretSet } from "../../../core/secrets/resolve-secrets.ts";
+import type { Replay } from "../../../core/leases/read-replays.ts";
+import type { ReplayedSession } from "../../../core/leases/replay-reads.ts";
+import { journalEntryJson, waitJson, type TokenSource } from "./durable-wire.ts";
+import { wireRetry } from "../../resources/runs/retry-wire.ts";
+import { toTimestamp } from "../../edge/time.ts";
+
+/** What a worker must know of the code besides the run: from the deployment, which never changes. */
+export type EntrypointFacts = {
+  bundleDigest: string;
+  bundleFormatVersion: number;
+  execution: ExecutionMode;
+  memoryMb: number | null;
+  isolation: Isolation;
+  folders: readonly TaskFolder[];
+  /** Names of the secrets that it declares. */
+  secrets: readonly string[];
+};
+
+const text = JSON.stringify;
+const idOrNull = (prefix: IdPrefix, uuid: string | null): string =>
+  uuid === null ? "null" : `"${encodeId(prefix, uuid)}"`;
+
+/** A leased execution as JSON text: payload, metadata and journal go out as they are stored. */
+export const executionJson = (
+  leased: LeasedExecution,
+  facts: EntrypointFacts,
+  secrets: SecretSet,
+  replay: Replay,
+  server: TokenSource & { parkAfterMs: number; runTokens: RunTokens },
+): string =>
+  `{"lease_id":"${encodeId("lease", leased.leaseId)}","epoch":${leased.epoch},"expires_at":"${toTimestamp(leased.leaseExpiresAt)}"` +
+  `,"bundle_digest":"${facts.bundleDigest}","bundle_format_version":${facts.bundleFormatVersion}` +
+  `,"entrypoint":{"kind":"${leased.entrypointKind}","declared_id":${text(leased.entrypoint)},"execution":"${facts.execution}"` +
+  `,"memory_mb":${facts.memoryMb ?? "null"},"max_duration":${leased.maxDurationMs === null ? "null" : `"${formatDuration(leased.maxDurationMs)}"`}${isolationJson(facts)}}` +
+  `,"run":{"id":"${encodeId("run", leased.runId)}","project_id":"${encodeId("proj", leased.projectId)}"` +
+  `,"environment_id":"${encodeId("env", leased.environmentId)}","task":${leased.entrypointKind === "task" ? text(leased.entrypoint) : "null"}` +
+  `,"actor":${leased.entrypointKind === "actor" ? text(leased.entrypoint) : "null"},"attempt_number":${leased.attemptNumber}` +
+  `,"max_attempts":${wireRetry(leased.retry).maxAttempts},"payload":${leased.payload ?? "null"}` +
+  `,"metadata":${leased.metadata ?? "{}"},"tags":${leased.tags === null ? "[]" : text(leased.tags)},"queue":${text(leased.queue)}` +
+  `,"created_at":"${toTimestamp(leased.createdAt)}","deployment_id":"${encodeId("dep", leased.deploymentId)}"` +
+  `,"deployment_version":${text(leased.deploymentVersion)},"session_id":${idOrNull("sess", leased.sessionId)},"turn":${leased.turn ?? "null"}` +
+  `,"parent_run_id":${idOrNull("run", leased.parentRunId)},"schedule_id":${idOrNull("sched", leased.scheduleId)},"workspace_id":${idOrNull("ws", leased.workspaceId)}}` +
+  `,"secrets":${text(secrets.values)},"secret_versions":${versionsJson(secrets)},"run_token":"${server.runTokens.make(leased)}"` +
+  `,"journal":[${replay.journal.map(({ entry, wait }) => journalEntryJson(entry, wait, server)).join(",")}]` +
+  `,"waits":[${replay.waits.map(waitJson).join(",")}],"active":"${formatDuration(leased.activeMs)}"` +
+  // A run that holds a slot of its queue gives it back when it is suspended, so it is not kept waiting in memory.
+  `,"park_after":"${formatDuration(leased.limited ? 0 : server.parkAfterMs)}","session":${sessionJson(replay.session)}}`;
+
+/** Most tasks run in the process tier, and pay no bytes for the other one. */
+const isolationJson = ({ isolation, folders }: EntrypointFacts): string =>
+  isolation === "process" ? "" : `,"isolation":"${isolation}","folders":${text(folders)}`;
+
+const versionsJson = ({ versions }: SecretSet): string =>
+  text(
+    Object.fromEntries(
+      Object.entries(versions).map(([name, { secretId, version }]) => [
+        name,
+        { id: encodeId("sec", secretId), version },
+      ]),
+    ),
+  );
+
+const sessionJson = (session: ReplayedSession | null): string =>
+  session === null
+    ? "null"
+    : `{"id":"${encodeId("sess", session.id)}","external_id":${text(session.externalId)},"metadata":${session.metadata ?? "{}"}` +
+      `,"tags":${text(session.tags ?? [])},"closed":${session.status !== "open"}}`;
+
+export const toCancellation = (row: {
+  runId: Uuid<"run">;
+  leaseId: Uuid<"lease">;
+  epoch: number;
+}): Cancellation => ({
+  run_id: encodeId("run", row.runId),
+  lease_id: encodeId("lease", row.leaseId),
+  epoch: row.epoch,
+});
+
+export const toDeploymentCheck = (check: LeasedCheck): DeploymentCheck => ({
+  deployment_id: encodeId("dep", check.id),
+  environment_id: encodeId("env", check.environmentId),
+  check_id: check.checkId,
+  bundle_digest: check.bundleDigest.toString("hex"),
+  bundle_format_version: check.bundleFormatVersion,
+});

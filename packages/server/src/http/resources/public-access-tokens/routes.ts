@@ -1,0 +1,127 @@
+import {
+  CreatedPublicAccessToken,
+  CreatePublicAccessToken,
+  decodeId,
+  encodeId,
+  type EnvironmentPermission,
+  type PublicPermission,
+  type Uuid,
+} from "@keelson/contract";
+import {
+  createPublicAccess,
+  derivePublicAccessToken,
+  publicAccessLifeMs,
+} from "../../../core/public-access/create-public-access.ts";
+import type { MasterKey } from "../../../core/credentials/master-key.ts";
+import { forbidden } from "../../edge/check-caller.ts";
+import { fieldsOf, keepReply } from "../../edge/keep-reply.ts";
+import { toTimestamp } from "../../edge/time.ts";
+import { sessionIdOf, type SessionAddress } from "../sessions/naming.ts";
+import { UNAUDITED } from "../../edge/audit.ts";
+import { route, type KeptReply, type Reply, type RouteDefinition } from "../../edge/route.ts";
+import { EXAMPLE_SESSION } from "../sessions/examples.ts";
+
+/** What a caller needs itself to give it to a browser: a token never gives more than its maker has. */
+const GIVEN: Readonly<Record<PublicPermission, EnvironmentPermission>> = {
+  "session.input.send": "sessions.write",
+  "session.output.read": "sessions.read",
+};
+
+type Shown = Omit<CreatedPublicAccessToken, "public_access_token">;
+
+const EXAMPLE_REQUEST = {
+  scope: {
+    type: "session.output.read",
+    session: { type: "external_id", external_id: "chat-4711" },
+    stream: "output",
+    correlation_id: "question-7",
+  },
+  expires_in: "30m",
+  max_uses: 20,
+} as const;
+
+const addressOf = (session: CreatePublicAccessToken["scope"]["session"]): SessionAddress =>
+  session.type === "id" ? { id: session.id } : { externalId: session.external_id };
+
+const toShown = (
+  scope: CreatePublicAccessToken["scope"],
+  {
+    id,
+    expiresAt,
+    maxUses,
+    now,
+  }: { id: Uuid<"pat">; expiresAt: number; maxUses: number | null; now: number },
+): Shown => ({
+  id: encodeId("pat", id),
+  scope,
+  expires_at: toTimestamp(expiresAt),
+  max_uses: maxUses,
+  created_at: toTimestamp(now),
+});
+
+/** The token follows from its id, and is not stored with the reply. */
+function withToken(masterKey: MasterKey, kept: KeptReply): Reply {
+  const { id: shownId, ...rest } = fieldsOf<Shown>(kept);
+  const id = decodeId("pat", shownId);
+  if (id === null) throw new Error("The stored answer of a creation names no public access token.");
+  const token = derivePublicAccessToken(masterKey, id);
+  const body: CreatedPublicAccessToken = { id: shownId, public_access_token: token, ...rest };
+  return { status: kept.status, body, headers: kept.headers };
+}
+
+export const publicAccessTokenRoutes: RouteDefinition[] = [
+  route({
+    in: ["api"],
+    method: "POST",
+    path: "/public-access-tokens",
+    name: "createPublicAccessToken",
+    summary: "Create a public access token",
+    description:
+      "Gives a browser one permission on one stream: `session.input.send` or `session.output.read`. `correlation_id` restricts it to records with " +
+      "that id. The caller needs the same permission: `sessions.write` to send, `sessions.read` to read. The session has an id, or an external id " +
+      "(the open session with it, or else the newest); the token belongs to that session. The stream is created if it does not exist; a stream of " +
+      "the other direction is 409 `stream_direction_mismatch`. Each request is one use, and each connection of an event stream is one. A refused " +
+      "request is not a use, and neither is an append that is repeated with its idempotency key.",
+    tag: "Public access tokens",
+    access: { kind: "environment", permission: "public_access_tokens.create" },
+    body: CreatePublicAccessToken,
+    idempotency: "own",
+    audit: UNAUDITED.visitors,
+    responses: { 201: { description: "The token, shown only here.", schema: CreatedPublicAccessToken } },
+    examples: {
+      request: EXAMPLE_REQUEST,
+      response: {
+        id: "pat_01kahvq3s1fz4w8k6r0t2m5j9c",
+        public_access_token: "kl_pub_0000000000000000000000000000000000000",
+        scope: EXAMPLE_REQUEST.scope,
+        expires_at: "2026-11-20T09:45:00.123Z",
+        max_uses: EXAMPLE_REQUEST.max_uses,
+        created_at: EXAMPLE_SESSION.created_at,
+      },
+    },
+    handle: async (call) => {
+      const { server, scope, body } = call;
+      const { session, stream, type, correlation_id: correlationId } = body.scope;
+      // Before a repeat is answered as well: the reply holds the token.
+      const given = GIVEN[type];
+      if (!scope.permissions.has(given)) throw forbidden(given);
+      const now = server.clock();
+      const creation = {
+        id: server.newUuid<"pat">(),
+        environmentId: scope.environmentId,
+        sessionId: await sessionIdOf(server.db, scope, addressOf(session)),
+        permission: type,
+        stream,
+        correlationId: correlationId ?? null,
+        maxUses: body.max_uses ?? null,
+        expiresAt: now + publicAccessLifeMs(body.expires_in),
+        now,
+      };
+      const kept = await keepReply(call, { operation: "public_access_tokens.create" }, async (tx) => {
+        await createPublicAccess(tx, server.newUuid, server.masterKey, creation);
+        return { status: 201, body: toShown(body.scope, creation) };
+      });
+      return withToken(server.masterKey, kept);
+    },
+  }),
+];

@@ -1,0 +1,85 @@
+import { encodeId, type AppendRecords } from "@keelson/contract";
+import { decideUse, directionOf, type PublicAccess } from "../../../core/public-access/public-access.ts";
+import { hasUseLeft } from "../../../core/public-access/public-access-reads.ts";
+import { countUse, spent, usePublicAccess } from "../../../core/public-access/use-public-access.ts";
+import { prepareRecords } from "../../../core/streams/prepare-records.ts";
+import { findStreams } from "../../../core/streams/stream-reads.ts";
+import { DomainError } from "../../../domain-error.ts";
+import type { ServerContext } from "../../../server-context.ts";
+import type { Reply, RequestFacts } from "../../edge/route.ts";
+import { sessionIdOf, type SessionAddress } from "../sessions/naming.ts";
+import { appendRecords, repeatedAppend } from "../streams/append-records.ts";
+import { readRecordsReply, type ReadQuery } from "../streams/read-stream.ts";
+import type { StreamTarget } from "../streams/stream-target.ts";
+
+/** What browsers do with public access tokens: each token does one thing to one stream. */
+
+/**
+ * The stream that a request names, if the token's scope covers the request.
+ *
+ * @throws DomainError `scope_mismatch`, whether or not what was named is there.
+ */
+async function coveredStream(
+  server: ServerContext,
+  access: PublicAccess,
+  address: SessionAddress,
+  name: string,
+  correlationIds: readonly (string | null)[],
+): Promise<StreamTarget> {
+  const { environmentId, permission } = access;
+  const sessionId = await sessionIdOf(server.db, access, address).catch((error: unknown) => {
+    if (error instanceof DomainError && error.code === "not_found") return null;
+    throw error;
+  });
+  const [stream] =
+    sessionId === null ? [] : await findStreams(server.db, [{ environmentId, sessionId, name }]);
+  const decision = decideUse(access, { permission, stream: stream ?? null, correlationIds });
+  if (decision.kind === "refuse") throw new DomainError("scope_mismatch", decision.message);
+  return { environmentId, sessionId: access.sessionId, name, direction: directionOf(permission) };
+}
+
+/** Sends input with a public access token. */
+export async function appendPublicly(
+  server: ServerContext,
+  access: PublicAccess,
+  address: SessionAddress,
+  name: string,
+  body: AppendRecords,
+  idempotencyKey: string | null,
+): Promise<Reply> {
+  const correlationIds = (body.records ?? [body]).map((record) => record.correlation_id ?? null);
+  const target = await coveredStream(server, access, address, name, correlationIds);
+  const source = {
+    kind: "public_access_token",
+    id: encodeId("pat", access.id),
+    runId: null,
+    attemptNumber: null,
+  } as const;
+  if (access.maxUses === null) return appendRecords(server, target, body, idempotencyKey, source);
+  // What is wrong with the body is told before a use is counted.
+  prepareRecords(body, server.newUuid);
+  // Looked at first, so that a repeat of the use that was the last one is found below.
+  const isLeft = await hasUseLeft(server.db, access);
+  // A repeat of what was answered already is not another use, so that a lost answer costs a browser nothing.
+  const repeated =
+    idempotencyKey === null ? null : await repeatedAppend(server, target, body, idempotencyKey, source);
+  if (repeated !== null) return repeated;
+  if (!isLeft) throw spent(access);
+  // A use and its record are one transaction: a server that ends in between takes no use without a record.
+  return appendRecords(server, target, body, idempotencyKey, source, (tx) => countUse(tx, access));
+}
+
+/** Reads output with a public access token: a page, or a stream of which the opening is the use. */
+export async function readPublicly(
+  server: ServerContext,
+  access: PublicAccess,
+  address: SessionAddress,
+  name: string,
+  query: ReadQuery,
+  request: RequestFacts,
+): Promise<Reply> {
+  const wanted = query.correlation_id ?? access.correlationId;
+  const target = await coveredStream(server, access, address, name, [wanted]);
+  const narrowed = wanted === null ? query : { ...query, correlation_id: wanted };
+  return usePublicAccess(server.db, access, () => readRecordsReply(server, target, narrowed, request));
+}

@@ -1,0 +1,247 @@
+import {
+  Cursor,
+  isTerminalRunStatus,
+  ListRuns,
+  Nullable,
+  Page,
+  Run,
+  RUN_STATUSES,
+  RunCounts,
+  RunEvent,
+  RunLogChunk,
+  RunLogSnapshot,
+  SequenceCursor,
+  SequencePage,
+  type RunStatus,
+  type Uuid,
+} from "@keelson/contract";
+import { Type } from "typebox";
+import { cancelRun } from "../../../core/executions/cancel-run.ts";
+import { listRuns } from "../../../core/runs/run-list-reads.ts";
+import { countRuns, findRun, findRunStatus } from "../../../core/runs/run-reads.ts";
+import { findStatusFacts, statusReason } from "../../../core/runs/status-reason.ts";
+import type { Queryable } from "../../../db/queryable.ts";
+import { notFound } from "../../../domain-error.ts";
+import type { ServerContext } from "../../../server-context.ts";
+import { filterId } from "../../edge/filter-id.ts";
+import { followCursor, wantsEventStream } from "../../edge/follow.ts";
+import { listRoute } from "../../edge/list-route.ts";
+import { sequenceCursor } from "../../edge/page.ts";
+import { Id } from "../../edge/params.ts";
+import {
+  route,
+  type ChangeCall,
+  type EnvironmentScope,
+  type Reply,
+  type RouteDefinition,
+} from "../../edge/route.ts";
+import { eventPage, followEvents, followLogs, logPage, logSnapshot } from "./run-feeds.ts";
+import { runJson } from "./wire.ts";
+
+/** Runs: /v1 reads pages of their events and logs, /api follows them, too. */
+
+const tag = "Runs";
+const read = { in: ["v1", "api"], tag, access: { kind: "environment", permission: "runs.read" } } as const;
+const readOnV1 = { ...read, in: ["v1"] } as const;
+const readOnApi = { ...read, in: ["api"] } as const;
+const one = { params: { id: Id("run") } } as const;
+const Follow = Type.Optional(Type.Enum(["0", "1"], { description: "1: stream as server-sent events." }));
+const FeedPage = Type.Object(SequencePage, { additionalProperties: false });
+const RunEventPage = Page("events", RunEvent);
+const RunLogPage = Page("logs", RunLogChunk);
+
+/** @throws DomainError `not_found` unless the run is the environment's. */
+async function requireRun(server: ServerContext, scope: EnvironmentScope, runId: Uuid<"run">): Promise<void> {
+  if ((await findRunStatus(server.db, scope.environmentId, runId)) === null) throw notFound();
+}
+
+async function runReply(
+  db: Queryable,
+  { environmentId }: EnvironmentScope,
+  runId: Uuid<"run">,
+  now: number,
+): Promise<Reply> {
+  const run = await findRun(db, environmentId, runId);
+  if (run === null) throw notFound();
+  const facts = isTerminalRunStatus(run.status) ? null : await findStatusFacts(db, environmentId, runId, now);
+  return { status: 200, json: runJson(run, facts === null ? null : statusReason(facts)) };
+}
+
+function countsOf(rows: readonly { status: RunStatus; count: number }[]): RunCounts {
+  const counts = Object.fromEntries(
+    RUN_STATUSES.map((status) => [status, rows.find((row) => row.status === status)?.count ?? 0]),
+  );
+  return { counts: counts as RunCounts["counts"] };
+}
+
+const cancellation = {
+  ...one,
+  method: "POST",
+  tag,
+  access: { kind: "environment", permission: "runs.cancel" },
+  path: "/runs/:id/cancel",
+  summary: "Cancel a run",
+  transaction: "required",
+  responses: { 200: { description: "The run as it is now.", schema: Run } },
+} as const;
+
+async function cancel({ tx, server, scope }: ChangeCall, runId: Uuid<"run">): Promise<Reply> {
+  await cancelRun(tx, scope.environmentId, runId, server.clock());
+  return runReply(tx, scope, runId, server.clock());
+}
+
+const items: RouteDefinition[] = [
+  listRoute({
+    ...read,
+    path: "/runs",
+    name: "listRuns",
+    summary: "List runs",
+    description: "Newest first. A result must match all filters.",
+    items: "runs",
+    resource: Run,
+    page: Type.Object({ runs: Type.Array(Run), next_cursor: Nullable(Cursor) }),
+    query: ListRuns,
+    filter: (query) => ({
+      statuses: query.status ?? [],
+      task: query.task ?? null,
+      actor: query.actor ?? null,
+      sessionId: filterId("session_id", "sess", query.session_id),
+      scheduleId: filterId("schedule_id", "sched", query.schedule_id),
+      deploymentId: filterId("deployment_id", "dep", query.deployment_id),
+      parentRunId: filterId("parent_run_id", "run", query.parent_run_id),
+      priority: query.priority ?? null,
+      tags: query.tag ?? [],
+      createdAfter: query.created_after === undefined ? null : Date.parse(query.created_after),
+      createdBefore: query.created_before === undefined ? null : Date.parse(query.created_before),
+    }),
+    read: ({ server, scope }, { filter, after, limit }) =>
+      listRuns(server.db, scope.environmentId, filter, after, limit),
+    toJson: (run) => runJson(run, null),
+  }),
+  route({
+    ...readOnApi,
+    method: "GET",
+    path: "/runs/counts",
+    name: "apiCountRuns",
+    summary: "Count runs by status",
+    description: "Kept with every transition, so it costs the same whatever the history.",
+    responses: { 200: { description: "Runs by status.", schema: RunCounts } },
+    handle: async ({ server, scope }) => ({
+      status: 200,
+      body: countsOf(await countRuns(server.db, scope.environmentId)),
+    }),
+  }),
+  route({
+    ...read,
+    ...one,
+    method: "GET",
+    path: "/runs/:id",
+    name: "getRun",
+    summary: "Get a run",
+    description: "`status_reason` says why a live run is not running.",
+    responses: { 200: { description: "The run.", schema: Run } },
+    handle: ({ server, scope, params }) => runReply(server.db, scope, params.id, server.clock()),
+  }),
+];
+
+const v1Feeds: RouteDefinition[] = [
+  route({
+    ...readOnV1,
+    ...one,
+    method: "GET",
+    path: "/runs/:id/events",
+    name: "listRunEvents",
+    summary: "List a run's events",
+    description: "Oldest first, a finite page after `cursor`. To follow live, use /api/runs/{id}/events.",
+    query: FeedPage,
+    responses: { 200: { description: "A page of events.", schema: RunEventPage } },
+    refusals: [410],
+    handle: async ({ server, scope, params, query }) => {
+      await requireRun(server, scope, params.id);
+      return eventPage(server, scope, params.id, query);
+    },
+  }),
+  route({
+    ...readOnV1,
+    ...one,
+    method: "GET",
+    path: "/runs/:id/logs",
+    name: "listRunLogs",
+    summary: "List a run's log chunks",
+    description: "Oldest first, a finite page after `cursor`. To follow live, use /api/runs/{id}/logs.",
+    query: FeedPage,
+    responses: { 200: { description: "A page of log chunks.", schema: RunLogPage } },
+    refusals: [410],
+    handle: async ({ server, scope, params, query }) => {
+      await requireRun(server, scope, params.id);
+      return logPage(server, scope, params.id, query);
+    },
+  }),
+];
+
+const cancels: RouteDefinition[] = [
+  route({
+    ...cancellation,
+    in: ["v1"],
+    name: "cancelRun",
+    description:
+      "A run that no worker holds is cancelled at once. A running one becomes `cancel_requested`: its code is asked to stop and its process is " +
+      "ended after a grace of 10 s. Cancelling again changes nothing; a run that ended otherwise is 409 `invalid_state`.",
+    handle: (call) => cancel(call, call.params.id),
+  }),
+  route({
+    ...cancellation,
+    in: ["api"],
+    name: "apiCancelRun",
+    description: "As on /v1: asks a running run to stop, and kills its process after 10 s.",
+    handle: (call) => cancel(call, call.params.id),
+  }),
+];
+
+const apiFeeds: RouteDefinition[] = [
+  route({
+    ...readOnApi,
+    ...one,
+    method: "GET",
+    path: "/runs/:id/events",
+    name: "apiListRunEvents",
+    summary: "List or follow a run's events",
+    description:
+      "A page after `cursor`; with `follow=1` or `Accept: text/event-stream` a stream of `run_event`, whose ids are the run event cursor. " +
+      "Continue with `Last-Event-ID` or `cursor`; the stream ends with `end` and the final status.",
+    query: Type.Object({ ...SequencePage, follow: Follow }, { additionalProperties: false }),
+    responses: { 200: { description: "A page of events, or a stream.", schema: RunEventPage } },
+    refusals: [410],
+    handle: async ({ server, scope, params, query, request }) => {
+      await requireRun(server, scope, params.id);
+      if (!wantsEventStream(request, query.follow)) return eventPage(server, scope, params.id, query);
+      return followEvents(server, scope, params.id, followCursor(request, query.cursor));
+    },
+  }),
+  route({
+    ...readOnApi,
+    ...one,
+    method: "GET",
+    path: "/runs/:id/logs",
+    name: "apiGetRunLogs",
+    summary: "Get or follow a run's logs",
+    description:
+      "The last 256 KiB of stdout and stderr with the run-wide log cursor; with `follow=1` or `Accept: text/event-stream` a stream of `run_log` " +
+      "after the cursor. Continue with `Last-Event-ID` or `cursor`; the stream ends with `end` and the final status.",
+    query: Type.Object(
+      { cursor: Type.Optional(SequenceCursor), follow: Follow },
+      { additionalProperties: false },
+    ),
+    responses: { 200: { description: "A snapshot, or a stream.", schema: RunLogSnapshot } },
+    handle: async ({ server, scope, params, query, request }) => {
+      await requireRun(server, scope, params.id);
+      if (wantsEventStream(request, query.follow))
+        return followLogs(server, scope, params.id, followCursor(request, query.cursor));
+      // The snapshot is the end of the logs whatever the cursor; one that is none is told all the same.
+      sequenceCursor(query.cursor);
+      return { status: 200, body: await logSnapshot(server, scope, params.id) };
+    },
+  }),
+];
+
+export const runRoutes: RouteDefinition[] = [...items, ...v1Feeds, ...cancels, ...apiFeeds];

@@ -1,0 +1,150 @@
+import type { AppendRecords, Uuid } from "@keelson/contract";
+import { canonicalDigest } from "../../../core/idempotency/canonical-json.ts";
+import { findStoredAnswer } from "../../../core/idempotency/idempotency-reads.ts";
+import { idempotencyExpiry } from "../../../core/idempotency/idempotency-expiry.ts";
+import type { AppendKey, StoredAppend } from "../../../core/streams/append-batch.ts";
+import { prepareRecords } from "../../../core/streams/prepare-records.ts";
+import type { Append, RecordRow, RecordSource } from "../../../core/streams/stream.ts";
+import { listRecords } from "../../../core/streams/stream-reads.ts";
+import type { Tx } from "../../../db/queryable.ts";
+import { DomainError } from "../../../domain-error.ts";
+import type { ServerContext } from "../../../server-context.ts";
+import { replayedHeader } from "../../edge/keep-reply.ts";
+import type { Reply } from "../../edge/route.ts";
+import { BYTES_PER_READ, recordsKey, toFrames } from "./record-frames.ts";
+import type { StreamTarget } from "./stream-target.ts";
+import { recordJson } from "./wire.ts";
+
+/**
+ * Appends what the body holds, and answers with the record, or with the records. `first` is done in the same transaction,
+ * and not for a repeat.
+ */
+export async function appendRecords(
+  server: ServerContext,
+  target: StreamTarget,
+  body: AppendRecords,
+  idempotencyKey: string | null,
+  source: RecordSource,
+  first?: (tx: Tx) => Promise<void>,
+): Promise<Reply> {
+  const at = server.clock();
+  const append: Append = { ...target, records: prepareRecords(body, server.newUuid), source, at };
+  const key = idempotencyKey === null ? null : appendKey(target, body, idempotencyKey, source, at);
+  const { recordAppender, storageQuota } = server;
+  try {
+    await storageQuota.admit(target.environmentId);
+  } catch (error) {
+    // A repeat stores nothing, and is answered as the first time.
+    const repeated =
+      idempotencyKey === null ? null : await repeatedAppend(server, target, body, idempotencyKey, source);
+    if (repeated !== null) return repeated;
+    throw error;
+  }
+  const outcome = await (first === undefined
+    ? recordAppender.append(append, key)
+    : recordAppender.appendAfter(append, key, first));
+  if (outcome.replayed) return repeatedReply(server, target, body, outcome.streamId, outcome.firstSequence);
+  const bytes = append.records.reduce((sum, { data }) => sum + data.length, 0);
+  storageQuota.noteAppended(target.environmentId, bytes);
+  const { streamId, firstSequence } = outcome;
+  const rows = append.records.map((record, index) => toRow(append, record, firstSequence + index));
+  offerRecords(server, target, streamId, rows);
+  return appendReply(target, body, rows);
+}
+
+function appendReply(target: StreamTarget, body: AppendRecords, rows: readonly RecordRow[]) {
+  const records = rows.map((row) => recordJson(target.sessionId, target.name, row));
+  return {
+    status: 201,
+    json: body.records === undefined ? (records[0] as string) : `{"records":[${records.join(",")}]}`,
+  };
+}
+
+async function repeatedReply(
+  server: ServerContext,
+  target: StreamTarget,
+  body: AppendRecords,
+  streamId: Uuid<"strm">,
+  firstSequence: number,
+): Promise<Reply> {
+  const rows = await listRecords(server.db, {
+    environmentId: target.environmentId,
+    streamId,
+    after: firstSequence - 1,
+    correlationId: null,
+    limit: body.records?.length ?? 1,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+  });
+  if (rows.length < (body.records?.length ?? 1)) {
+    throw new DomainError(
+      "session_closed",
+      "The session has ended, and its records were deleted, including those of this request.",
+    );
+  }
+  return { ...appendReply(target, body, rows), headers: replayedHeader(true) };
+}
+
+/** The answer to an append that is known to be a repeat, without any chance to append again; null when it is none. */
+export async function repeatedAppend(
+  server: ServerContext,
+  target: StreamTarget,
+  body: AppendRecords,
+  idempotencyKey: string,
+  source: RecordSource,
+): Promise<Reply | null> {
+  const { scope, key, digest } = appendKey(target, body, idempotencyKey, source, server.clock());
+  const stored = await findStoredAnswer(server.db, target.environmentId, scope, key);
+  if (stored === null || stored.body === null || !stored.requestDigest.equals(digest)) return null;
+  const at = JSON.parse(stored.body) as StoredAppend;
+  return repeatedReply(server, target, body, at.stream_id, at.first_sequence);
+}
+
+function appendKey(
+  target: StreamTarget,
+  body: AppendRecords,
+  key: string,
+  source: RecordSource,
+  now: number,
+): AppendKey {
+  const { idempotency_key: _key, idempotency_key_ttl: ttl, ...content } = body;
+  // A browser cannot take the keys that the application's own appends are about to use.
+  const realm = source.kind === "public_access_token" ? "public:" : "";
+  return {
+    scope: `streams.append:${realm}${target.sessionId}/${target.direction}/${target.name}`,
+    key,
+    digest: canonicalDigest(content),
+    expiresAt: idempotencyExpiry(ttl, now),
+  };
+}
+
+const toRow = (
+  { source, at }: Append,
+  { id, data, contentType, correlationId }: Append["records"][number],
+  sequence: number,
+): RecordRow => ({
+  id,
+  sequence,
+  data,
+  contentType,
+  correlationId,
+  sourceKind: source.kind,
+  sourceId: source.id,
+  runId: source.runId,
+  attemptNumber: source.attemptNumber,
+  createdAt: at,
+});
+
+/** Followers at the tip need not read what is in memory here; more than one read would give is left to be read. */
+function offerRecords(
+  { feeds }: ServerContext,
+  { sessionId, name }: StreamTarget,
+  streamId: Uuid<"strm">,
+  rows: readonly RecordRow[],
+): void {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return;
+  if (rows.reduce((sum, { data }) => sum + data.length, 0) > BYTES_PER_READ) return;
+  feeds.offer(recordsKey(streamId, sessionId, null), first.sequence - 1, last.sequence, () =>
+    toFrames(sessionId, name, rows),
+  );
+}

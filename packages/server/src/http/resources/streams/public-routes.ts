@@ -1,0 +1,113 @@
+import {
+  AppendRecords,
+  CorrelationId,
+  WaitText,
+  ExternalId,
+  LIMITS,
+  RecordPage,
+  SequenceCursor,
+  StreamRecord,
+} from "@keelson/contract";
+import { Type, type TProperties } from "typebox";
+import { ANY_ORIGIN } from "../../edge/cors.ts";
+import { appendPublicly, readPublicly } from "../public-access-tokens/use-stream.ts";
+import { Text, type Params } from "../../edge/params.ts";
+import { route, type RouteDefinition } from "../../edge/route.ts";
+import type { SessionAddress } from "../sessions/naming.ts";
+import { EXAMPLE_APPEND, EXAMPLE_RECORD, exampleRecords } from "../sessions/examples.ts";
+import type { ReadQuery } from "./read-stream.ts";
+
+/** Streams for browsers: each route takes a public access token for exactly it, and answers pages of any origin. */
+
+const tag = "Streams";
+
+/** How a path names the session. */
+type Naming = { item: string; suffix: string; params: Params; query: TProperties };
+
+const NAMINGS: readonly Naming[] = [
+  { item: ":id", suffix: "", params: { id: Text() }, query: {} },
+  { item: "by-external-id", suffix: "ByExternalId", params: {}, query: { external_id: ExternalId } },
+];
+
+type Named = { params: unknown; query: unknown };
+
+function addressOf({ params, query }: Named): SessionAddress {
+  const { id } = params as { id?: string };
+  return id === undefined ? { externalId: (query as { external_id: string }).external_id } : { id };
+}
+
+const streamOf = ({ params }: Named): string => (params as { stream: string }).stream;
+
+const REFUSALS =
+  " Another session, stream, direction or correlation id than the token's is 403 `scope_mismatch` and counts as no use; a token that is " +
+  "unknown, expired or spent is 401.";
+
+const sendRoute = ({ item, suffix, params, query }: Naming) =>
+  route({
+    in: ["api-public"],
+    method: "POST",
+    path: `/sessions/${item}/inputs/:stream`,
+    name: `publicSendInput${suffix}`,
+    summary: "Send input from a browser",
+    description: `As sending input, with a public access token for \`session.input.send\`.${REFUSALS}`,
+    tag,
+    access: { kind: "public_access", permission: "session.input.send" },
+    cors: ANY_ORIGIN,
+    params: { ...params, stream: Text() },
+    query: Type.Object(query, { additionalProperties: false }),
+    body: AppendRecords,
+    idempotency: "own",
+    responses: {
+      201: {
+        description: "The record, or the records.",
+        schema: Type.Union([StreamRecord, Type.Object({ records: Type.Array(StreamRecord) })]),
+      },
+    },
+    examples: {
+      request: EXAMPLE_APPEND,
+      response: {
+        ...EXAMPLE_RECORD,
+        stream: "input",
+        source: { kind: "public_access_token", id: "pat_01kahvq3s1fz4w8k6r0t2m5j9c" },
+      },
+    },
+    handle: ({ server, scope, body, request, ...named }) =>
+      appendPublicly(server, scope, addressOf(named), streamOf(named), body, request.idempotencyKey),
+  });
+
+const readFields = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: LIMITS.pageMax, description: `Default ${LIMITS.pageDefault}.` }),
+  ),
+  cursor: Type.Optional(SequenceCursor),
+  correlation_id: Type.Optional(CorrelationId),
+  wait: Type.Optional(WaitText),
+  follow: Type.Optional(Type.Enum(["0", "1"], { description: "1: stream as server-sent events." })),
+};
+
+const readRoute = ({ item, suffix, params, query }: Naming) =>
+  route({
+    in: ["api-public"],
+    method: "GET",
+    path: `/sessions/${item}/outputs/:stream/read`,
+    name: `publicReadOutput${suffix}`,
+    summary: "Read output from a browser",
+    description:
+      "As reading an output stream, with a public access token for `session.output.read`. A token for one correlation id reads only its " +
+      "records. A page is a use of the token, and so is the opening of an event stream; reconnecting with `Last-Event-ID` is another." +
+      REFUSALS,
+    tag,
+    access: { kind: "public_access", permission: "session.output.read" },
+    cors: ANY_ORIGIN,
+    params: { ...params, stream: Text() },
+    query: Type.Object({ ...query, ...readFields }, { additionalProperties: false }),
+    responses: { 200: { description: "A page of records, or a stream.", schema: RecordPage } },
+    refusals: [409, 410],
+    examples: { response: exampleRecords("output") },
+    handle: ({ server, scope, request, ...named }) => {
+      const { external_id: _, ...read } = named.query as ReadQuery & { external_id?: string };
+      return readPublicly(server, scope, addressOf(named), streamOf(named), read, request);
+    },
+  });
+
+export const publicSessionRoutes: RouteDefinition[] = [...NAMINGS.map(sendRoute), ...NAMINGS.map(readRoute)];

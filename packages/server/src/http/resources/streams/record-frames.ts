@@ -1,0 +1,21 @@
+import { sseFrame, type Uuid } from "@keelson/contract";
+import type { RecordRow } from "../../../core/streams/stream.ts";
+import { recordJson } from "./wire.ts";
+
+/** What a follower takes in one read; its socket paces the next. */
+export const RECORDS_PER_READ = 200;
+export const BYTES_PER_READ = 128 * 1024;
+
+/** Followers of the same records of a stream share one feed. */
+export const recordsKey = (
+  streamId: Uuid<"strm">,
+  sessionId: Uuid<"sess">,
+  correlationId: string | null,
+): string => `records ${streamId} ${sessionId} ${correlationId ?? ""}`;
+
+export const toFrames = (sessionId: Uuid<"sess">, name: string, records: readonly RecordRow[]): Buffer =>
+  Buffer.from(
+    records
+      .map((record) => sseFrame("record", String(record.sequence), recordJson(sessionId, name, record)))
+      .join(""),
+  );

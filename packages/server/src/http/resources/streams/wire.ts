@@ -1,0 +1,37 @@
+import { encodeId, type Stream, type Uuid } from "@keelson/contract";
+import type { RecordRow } from "../../../core/streams/stream.ts";
+import type { StreamRow } from "../../../core/streams/stream-reads.ts";
+import { toTimestamp } from "../../edge/time.ts";
+
+const text = JSON.stringify;
+
+export const toStream = (stream: StreamRow): Stream => ({
+  id: encodeId("strm", stream.id),
+  session_id: encodeId("sess", stream.sessionId),
+  name: stream.name,
+  direction: stream.direction,
+  last_sequence: stream.lastSequence,
+  created_at: toTimestamp(stream.createdAt),
+});
+
+const textOrNull = (value: string | null): string => (value === null ? "null" : text(value));
+
+let lastSession = "";
+let lastSessionId = "";
+
+/** The records of a page or of an append are of one session: the last one is asked for again. */
+function sessionIdOf(sessionId: Uuid<"sess">): string {
+  if (sessionId === lastSession) return lastSessionId;
+  lastSessionId = encodeId("sess", sessionId);
+  lastSession = sessionId;
+  return lastSessionId;
+}
+
+/** A record as JSON text: its data goes out as it is stored. */
+export const recordJson = (sessionId: Uuid<"sess">, stream: string, record: RecordRow): string =>
+  `{"id":"${encodeId("rec", record.id)}","session_id":"${sessionIdOf(sessionId)}","stream":${text(stream)}` +
+  `,"sequence":${record.sequence},"data":${record.data},"content_type":${textOrNull(record.contentType)}` +
+  `,"correlation_id":${textOrNull(record.correlationId)}` +
+  `,"source":{"kind":"${record.sourceKind}","id":${textOrNull(record.sourceId)}}` +
+  `,"run_id":${record.runId === null ? "null" : `"${encodeId("run", record.runId)}"`}` +
+  `,"attempt_number":${record.attemptNumber ?? "null"},"created_at":"${toTimestamp(record.createdAt)}"}`;

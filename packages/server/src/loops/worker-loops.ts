@@ -1,0 +1,16 @@
+import type { Clock } from "../clock.ts";
+import { dropGoneWorkers, finishDrains } from "../core/workers/tidy-workers.ts";
+import { hasIdleDraining } from "../core/workers/worker-reads.ts";
+import type { Database } from "../db/pool.ts";
+import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
+
+/** What becomes of workers that say nothing more. */
+export const workerLoops = ({ db, clock }: { db: Database; clock: Clock }): LoopWork[] => [
+  {
+    name: "finish-drains",
+    intervalMs: SAFEGUARD_MS,
+    due: hasIdleDraining,
+    run: () => finishDrains(db, clock()),
+  },
+  { name: "drop-gone-workers", intervalMs: 60_000, run: () => dropGoneWorkers(db, clock()) },
+];

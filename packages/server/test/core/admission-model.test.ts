@@ -1,0 +1,131 @@
+// Random starts, ends and changes of limits: who has a slot is whom a plain look at all runs gives it to.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { decodeId, encodeId } from "@keelson/contract";
+import fc from "fast-check";
+import { sql } from "../../src/db/sql.ts";
+import type { HeldLease } from "../support/raw-worker.ts";
+import { startRunScene, type RunScene } from "../support/run-scene.ts";
+
+type Limits = { concurrency_limit?: number; concurrency_key_limit?: number };
+type Step =
+  | { kind: "start"; runs: { key: string | null; priority: number }[] }
+  | { kind: "finish" | "cancel"; at: number }
+  | { kind: "limits"; limits: Limits };
+
+const limits = fc.record(
+  {
+    concurrency_limit: fc.integer({ min: 1, max: 4 }),
+    concurrency_key_limit: fc.integer({ min: 1, max: 2 }),
+  },
+  { requiredKeys: [] },
+);
+const run = fc.record({
+  key: fc.constantFrom(null, "a", "b", "c"),
+  priority: fc.constantFrom(-1, 0, 0, 0, 1),
+});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("start" as const),
+      runs: fc.array(run, { minLength: 1, maxLength: 12 }),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constantFrom("finish" as const, "cancel" as const), at: fc.nat() }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("limits" as const), limits }) },
+);
+
+/** A run of the queue, as the test knows it. */
+type Known = { id: string; key: string | null; priority: number; isLimited: boolean; hasSlot: boolean };
+
+/** Gives free slots as the documentation says: to the highest priority, then to the oldest, of keys that have one left. */
+function giveSlots(
+  runs: readonly Known[],
+  { concurrency_limit: total = Infinity, concurrency_key_limit: perKey = 1 }: Limits,
+): void {
+  const limited = runs.filter(({ isLimited }) => isLimited);
+  const inOrder = limited.toSorted((a, b) => b.priority - a.priority || (a.id < b.id ? -1 : 1));
+  for (const run of inOrder) {
+    const holders = limited.filter(({ hasSlot }) => hasSlot);
+    if (run.hasSlot || holders.length >= total) continue;
+    run.hasSlot = run.key === null || holders.filter(({ key }) => key === run.key).length < perKey;
+  }
+}
+
+let scene: RunScene;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "limited", queue: "q" }] });
+});
+after(() => scene.stop());
+
+async function holders(): Promise<string[]> {
+  const rows = await scene.server.db.query<{ runId: string }>(sql`
+    SELECT run_id FROM executions
+    WHERE environment_id = ${decodeId("env", scene.server.credentials.environment_id)} AND limited AND admitted`);
+  return rows.map(({ runId }) => runId).sort();
+}
+
+async function follows(first: Limits, steps: readonly Step[]): Promise<void> {
+  await scene.cancelAll();
+  let current = first;
+  const known: Known[] = [];
+  const leases = new Map<string, HeldLease>();
+  const deploy = () =>
+    scene.deploy({ tasks: [{ id: "limited", queue: "q" }], queues: [{ name: "q", ...current }] });
+  await deploy();
+  for (const taken of steps) {
+    if (taken.kind === "limits") {
+      current = taken.limits;
+      await deploy();
+      giveSlots(known, current);
+    } else if (taken.kind === "start") {
+      for (const { key, priority } of taken.runs) {
+        const started = await scene.start("limited", {
+          priority,
+          ...(key !== null && { concurrency_key: key }),
+        });
+        const isLimited = key !== null || current.concurrency_limit !== undefined;
+        known.push({ id: decodeId("run", started.id) as string, key, priority, isLimited, hasSlot: false });
+        giveSlots(known, current);
+      }
+    } else {
+      const [run] = known.splice(taken.at % Math.max(known.length, 1), 1);
+      if (run === undefined) continue;
+      const { executions } = await scene.worker.lease({ limit: 100 });
+      for (const execution of executions) {
+        const lease = scene.worker.hold(execution);
+        leases.set(decodeId("run", lease.runId) as string, lease);
+      }
+      const lease = leases.get(run.id);
+      if (lease === undefined) await scene.cancel(encodeId("run", run.id));
+      else await scene.worker.finish(lease);
+      giveSlots(known, current);
+    }
+    assert.deepEqual(
+      await holders(),
+      known
+        .filter(({ hasSlot }) => hasSlot)
+        .map(({ id }) => id)
+        .sort(),
+    );
+  }
+  for (const { id } of known) {
+    const lease = leases.get(id);
+    if (lease !== undefined) await scene.worker.finish(lease);
+  }
+}
+
+test(
+  "random starts, ends and limits give slots as a look at all runs does",
+  { timeout: 180_000 },
+  async () => {
+    await fc.assert(fc.asyncProperty(limits, fc.array(step, { minLength: 4, maxLength: 16 }), follows), {
+      numRuns: 20,
+    });
+  },
+);

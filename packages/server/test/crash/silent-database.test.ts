@@ -1,0 +1,163 @@
+// A network that drops what is sent to PostgreSQL, without a word to either side: statements under way, idle connections
+// and LISTEN. And then one that carries new connections, while the old ones stay silent for ever.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bundleOf } from "./support/bundle.ts";
+import { startPostgresProxy, type PostgresProxy } from "./support/postgres-proxy.ts";
+import { enrollRawWorker } from "./support/raw-worker.ts";
+import { createDeployment, promoteWhenReady, startSite, until, type Site } from "./support/site.ts";
+
+/** Many more than there are connections: they wait for those, and for each other's statements. */
+const CALLERS = 48;
+/** The longest that a request may wait for its 503. */
+const ANSWER_MS = 15_000;
+/** From the network's recovery to answers. */
+const RECOVERY_MS = 5_000;
+
+const proxies: PostgresProxy[] = [];
+let site: Site;
+let urls: [string, string];
+before(async () => {
+  site = await startSite({
+    servers: 2,
+    leaseDuration: "120s",
+    poolSize: 4,
+    databaseUrlOf: async (url, at) => {
+      // The second server has PostgreSQL for itself: what happens there the first must hear of.
+      if (at === 1) return url;
+      const proxy = await startPostgresProxy(url);
+      proxies.push(proxy);
+      return proxy.url;
+    },
+  });
+  urls = site.servers.map(({ url }) => url) as [string, string];
+  const [server] = site.servers;
+  assert.ok(server);
+  const worker = await enrollRawWorker(site, server, "checker");
+  const deployment = await createDeployment(site, bundleOf({ echo: "return payload;" }), [{ id: "echo" }]);
+  await worker.passCheck(["echo"]);
+  await promoteWhenReady(site, deployment);
+});
+after(async () => {
+  await site?.stop();
+  await Promise.all(proxies.map((proxy) => proxy.close()));
+});
+
+const CALLS = [
+  ["GET", "/v1/runs"],
+  ["POST", "/v1/tasks/echo/start"],
+  ["POST", "/v1/tokens"],
+  ["GET", "/v1/tasks"],
+] as const;
+
+/** Calls without an end, many at a time; each tells its status and how long it took. */
+function keepCalling(isOver: () => boolean): Promise<{ status: number; tookMs: number }[][]> {
+  return Promise.all(
+    Array.from({ length: CALLERS }, async (_, caller) => {
+      const answers: { status: number; tookMs: number }[] = [];
+      const [method, path] = CALLS[caller % CALLS.length] as (typeof CALLS)[number];
+      while (!isOver()) {
+        const begun = performance.now();
+        const { status } = await site.call(urls[0], method, path, {
+          timeoutMs: 60_000,
+          ...(method === "POST" && { body: {} }),
+        });
+        answers.push({ status, tookMs: performance.now() - begun });
+        await sleep(20);
+      }
+      return answers;
+    }),
+  );
+}
+
+/** Until each of the calls succeeds, at once and again. */
+const serves = async (): Promise<boolean> => {
+  for (const [method, path] of CALLS) {
+    const answer = await site.call(urls[0], method, path, {
+      timeoutMs: 60_000,
+      ...(method === "POST" && { body: {} }),
+    });
+    if (answer.status >= 500) return false;
+  }
+  return true;
+};
+
+for (const [told, silentMs] of [
+  ["longer than any deadline", 20_000],
+  ["shorter than a statement's deadline", 5_000],
+] as const) {
+  test(`requests get 503 within 15 s, and the server recovers within 5 s, when the silence is ${told}`, async () => {
+    const [proxy] = proxies;
+    assert.ok(proxy);
+    assert.equal(await serves(), true);
+    let over = false;
+    const calling = keepCalling(() => over);
+    await sleep(500);
+    proxy.silence();
+    const silentAt = performance.now();
+    await sleep(silentMs);
+    if (silentMs > ANSWER_MS) {
+      const probe = await site.call(urls[0], "GET", "/readyz", { as: "" });
+      assert.equal(probe.status, 503);
+      assert.match(probe.body.error.details.check, /^(database|pool)$/);
+    }
+    proxy.heal();
+    const healedAt = performance.now();
+    await until("the server answers again", 60_000, serves);
+    const recoveredMs = performance.now() - healedAt;
+    over = true;
+    const answers = (await calling).flat();
+    const slowestMs = Math.max(...answers.map(({ tookMs }) => tookMs));
+    const refused = answers.filter(({ status }) => status === 503).length;
+    console.log(
+      `silent for ${Math.round(healedAt - silentAt)} ms · ${answers.length} answers, ${refused} of them 503, the slowest after ${Math.round(slowestMs)} ms · recovered after ${Math.round(recoveredMs)} ms`,
+    );
+    const failed = answers.map(({ status }) => status).filter((status) => status >= 500);
+    assert.deepEqual(
+      failed.filter((status) => status !== 503),
+      [],
+    );
+    // A silence that is shorter than what anybody waits need not fail a call.
+    if (silentMs > ANSWER_MS) assert.ok(refused > 0, "nobody was refused");
+    assert.ok(slowestMs < ANSWER_MS, `an answer took ${slowestMs} ms`);
+    assert.ok(recoveredMs < RECOVERY_MS, `the server took ${recoveredMs} ms to recover`);
+  });
+}
+
+test("idle connections that fell silent are not used again, and LISTEN hears again", async () => {
+  const [proxy] = proxies;
+  assert.ok(proxy);
+  // Fills the pool.
+  await Promise.all(Array.from({ length: 16 }, () => site.call(urls[0], "GET", "/v1/runs")));
+  proxy.silence();
+  await sleep(12_000);
+  proxy.heal();
+  const healedAt = performance.now();
+  await until("the server answers again", RECOVERY_MS, serves);
+  // A worker that polls the first server is woken by a start at the second, as NOTIFY is heard.
+  const { body } = await site.call(urls[1], "POST", "/v1/tasks/echo/start", { body: {} });
+  const run = `/api/runs/${body.id}/events`;
+  const follow = await fetch(urls[0] + run, {
+    headers: { accept: "text/event-stream", authorization: `Bearer ${site.credentials.api_key}` },
+  });
+  const text = new TextDecoderStream();
+  const reader = follow.body?.pipeThrough(text).getReader();
+  assert.ok(reader);
+  // What is claimed is that LISTEN hears again by then.
+  await sleep(Math.max(0, RECOVERY_MS - (performance.now() - healedAt)));
+  const cancelledAt = performance.now();
+  await site.call(urls[1], "POST", `/v1/runs/${body.id}/cancel`);
+  let seen = "";
+  while (!seen.includes("cancelled")) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    seen += value;
+  }
+  const heardMs = performance.now() - cancelledAt;
+  await reader.cancel();
+  assert.match(seen, /run.cancelled/);
+  console.log(`a follower heard of another server's write after ${Math.round(heardMs)} ms`);
+  assert.ok(heardMs < 1_000, `a follower heard after ${heardMs} ms: by its slow look, not by NOTIFY`);
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { startEmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
+import { waitForDatabase } from "../../src/db/wait-for-database.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { makeTestFolder } from "../support/test-folder.ts";
+
+const NOWHERE = "postgresql://keelson:secret@127.0.0.1:1/keelson";
+
+describe("a server that starts before its PostgreSQL", () => {
+  test("waits for it, and says so", async () => {
+    const folder = await makeTestFolder();
+    const dataDir = path.join(folder, "postgres");
+    const first = await startEmbeddedServer({ dataDir });
+    const { url } = first;
+    await first.stop();
+    const told = Promise.withResolvers<string>();
+    const waited = waitForDatabase(url, {
+      forMs: 60_000,
+      onWaiting: ({ address, reason }) => told.resolve(`${address}: ${reason}`),
+    });
+    assert.match(await told.promise, /ENOENT|ECONNREFUSED/);
+    const second = await startEmbeddedServer({ dataDir });
+    await waited;
+    await second.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  test("gives the reason up after its time, without the password", async () => {
+    const lines: string[] = [];
+    const outcome = waitForDatabase(NOWHERE, {
+      forMs: 700,
+      onWaiting: (wait) => lines.push(JSON.stringify(wait)),
+    });
+    await assert.rejects(outcome, { code: "ECONNREFUSED" });
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? "", /127\.0\.0\.1:1.*ECONNREFUSED/);
+    assert.doesNotMatch(lines.join(), /secret/);
+  });
+
+  test("is stopped while it waits", async () => {
+    const stop = new AbortController();
+    const outcome = waitForDatabase(NOWHERE, {
+      forMs: 60_000,
+      onWaiting: () => stop.abort(),
+      signal: stop.signal,
+    });
+    await assert.rejects(outcome, { name: "AbortError" });
+  });
+
+  test("does not wait for what waiting does not mend: an unknown account or database", async () => {
+    const database = await createTestDatabase({ migrated: false });
+    const refuse = (): void => assert.fail("it waited");
+    for (const [url, code] of [
+      [database.url.replace(/\/\/[^@]*@/, "//nobody_of_that_name@"), /28000|28P01/],
+      [database.url.replace(/test_[0-9a-f]+/, "test_of_that_name"), /3D000/],
+    ] as const) {
+      await assert.rejects(waitForDatabase(url, { forMs: 60_000, onWaiting: refuse }), (error) =>
+        code.test(String((error as { code?: unknown }).code)),
+      );
+    }
+    await database.drop();
+  });
+});

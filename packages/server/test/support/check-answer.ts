@@ -1,0 +1,108 @@
+// Holds what a server answers to the OpenAPI document: the status, the media type and the body of every answer.
+
+import assert from "node:assert/strict";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormatsModule from "ajv-formats";
+import { openApiDocument } from "../../src/http/openapi/document.ts";
+import { routes } from "../../src/http/routes.ts";
+
+// The document is looked into freely.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Any = any;
+
+export interface CheckedAnswer {
+  readonly method: string;
+  /** As it was sent, the query included. */
+  readonly path: string;
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly text: string;
+}
+
+type Templates = { path: string; segments: string[] }[];
+
+type Loaded = { document: Any; ajv: Ajv2020; templates: Templates };
+type Found = { template: string; verb: string; operation: Any } | null;
+
+let loaded: Loaded | undefined;
+
+/** Made at the first answer: the document of all routes takes a moment. */
+function load(): Loaded {
+  if (loaded !== undefined) return loaded;
+  const document = openApiDocument(routes) as Any;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
+  ajv.addSchema({ $id: "document", ...document });
+  const templates = Object.keys(document.paths).map((path) => ({ path, segments: path.split("/") }));
+  loaded = { document, ajv, templates };
+  return loaded;
+}
+
+const isParameter = (segment: string): boolean => segment.startsWith("{");
+
+/**
+ * The path of the document that a request is for, and its operation. A path that takes the method wins over one that does
+ * not, then fixed segments over parameters, from the left.
+ */
+function findOperation({ document, templates }: Loaded, method: string, path: string): Found {
+  const sent = (path.split("?", 1)[0] as string).split("/");
+  const rank = (segments: string[]): string => segments.map((one) => (isParameter(one) ? "1" : "0")).join("");
+  const fitting = templates
+    .filter(
+      ({ segments }) =>
+        segments.length === sent.length &&
+        segments.every((segment, at) => isParameter(segment) || segment === sent[at]),
+    )
+    .sort((a, b) => (rank(a.segments) < rank(b.segments) ? -1 : 1))
+    .map((template) => {
+      const item = document.paths[template.path];
+      const verb = method === "HEAD" && item.head === undefined ? "get" : method.toLowerCase();
+      return { template: template.path, verb, operation: item[verb] };
+    });
+  return fitting.find(({ operation }) => operation !== undefined) ?? fitting[0] ?? null;
+}
+
+/** @throws AssertionError naming the operation when the document does not declare such an answer. */
+export function checkAnswer({ method, path, status, contentType, text }: CheckedAnswer): void {
+  if (method === "OPTIONS") return;
+  const { document, ajv } = load();
+  const found = findOperation(load(), method, path);
+  const name = `${method} ${found?.template ?? path}`;
+  if (found?.operation === undefined) {
+    // The console's pages and files are no API.
+    if (found === null && status === 200 && contentType?.startsWith("application/json") !== true) return;
+    const refusals = found === null ? [400, 404] : [400, 405];
+    assert.ok(refusals.includes(status), `${name} is not in the document and answered ${status}`);
+    return method === "HEAD" ? undefined : checkBody(ajv, "/components/schemas/Error", name, text);
+  }
+  const { template, verb, operation } = found;
+  const declared = operation.responses[status];
+  assert.ok(declared, `${name} answered ${status}, which the document does not declare`);
+  const pointer =
+    declared.$ref === undefined
+      ? `/paths/${encode(template)}/${verb}/responses/${status}`
+      : declared.$ref.slice(1);
+  const content = pointer
+    .split("/")
+    .slice(1)
+    .reduce((value: Any, part: string) => value[decode(part)], document).content;
+  if (text === "" || method === "HEAD") return;
+  const mediaType = contentType?.split(";", 1)[0]?.trim() ?? "";
+  const media = content?.[mediaType] ?? content?.["*/*"];
+  assert.ok(media, `${name} answered ${status} as ${mediaType}, which the document does not declare`);
+  if (mediaType === "application/json" && media.schema !== undefined)
+    checkBody(ajv, `${pointer}/content/application~1json/schema`, `${name}, ${status}`, text);
+}
+
+const encode = (part: string): string => part.replaceAll("~", "~0").replaceAll("/", "~1");
+const decode = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
+
+function checkBody(ajv: Ajv2020, pointer: string, name: string, text: string): void {
+  const validate = ajv.getSchema(`document#${encodeURI(pointer)}`);
+  assert.ok(validate, `${name}: the document has no schema at ${pointer}`);
+  const body = JSON.parse(text) as unknown;
+  assert.ok(
+    validate(body),
+    `${name} answered what the document does not describe: ${ajv.errorsText(validate.errors)}\n${text.slice(0, 2_000)}`,
+  );
+}

@@ -1,0 +1,71 @@
+// Which test files there are, and what is known of each before it runs.
+
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+export const ROOT = path.resolve(import.meta.dirname, "../..");
+
+const PATTERNS = [
+  "packages/*/test/**/*.test.ts",
+  "packages/*/src/**/*.test.ts",
+  "examples/*/test/**/*.test.ts",
+  "examples/*/src/**/*.test.ts",
+  "bench/test/**/*.test.ts",
+  "scripts/**/*.test.ts",
+];
+
+/** Files that start many processes at once: servers and agents that are killed, browsers, compilers. */
+const HEAVY = [
+  /^packages\/server\/test\/crash\//,
+  /^packages\/console\/test\//,
+  /^packages\/cli\/test\//,
+  /^examples\//,
+  /^scripts\/(image|pack|docs-run)\.test\.ts$/,
+];
+
+/** Checks that read the tree, or compare answers with documents: what they find has nothing to do with the machine. */
+const CERTAIN = [
+  /^packages\/contract\//,
+  /^packages\/server\/test\/contract\//,
+  /^scripts\/(?!image|pack|docs-run)/,
+];
+
+/** What a file of which nothing is known is taken to last. */
+const UNKNOWN_SECONDS = 5;
+const DURATIONS = path.join(ROOT, "scripts/testing/durations.json");
+
+/** Seconds that each file took when it was last recorded, by path. */
+export type Durations = Readonly<Record<string, number>>;
+
+export interface TestFile {
+  /** From the repository's root, with `/`. */
+  readonly path: string;
+  readonly seconds: number;
+  /** Two of these beside each other are more than two cores can do. */
+  readonly isHeavy: boolean;
+  /** It fails for a reason in the code: a second run would say the same. */
+  readonly isCertain: boolean;
+}
+
+/**
+ * @param parts of paths: the files that have one of them; all files when there are none
+ * @returns the files that take longest first, so that none of them is still running when all others have ended
+ */
+export function selectFiles(parts: readonly string[]): TestFile[] {
+  const durations = JSON.parse(readFileSync(DURATIONS, "utf8")) as Durations;
+  return globSync(PATTERNS, { cwd: ROOT, exclude: (name) => path.basename(name) === "node_modules" })
+    .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+    .toSorted()
+    .map((file) => describeFile(file, durations))
+    .toSorted((a, b) => b.seconds - a.seconds);
+}
+
+function describeFile(file: string, durations: Durations): TestFile {
+  const isOneOf = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(file));
+  return {
+    path: file,
+    seconds: durations[file] ?? UNKNOWN_SECONDS,
+    isHeavy: isOneOf(HEAVY),
+    isCertain: isOneOf(CERTAIN),
+  };
+}
