@@ -19,7 +19,6 @@ const NAMES = [
   "ExecResult",
   "FileEntry",
   "Invitation",
-  "Materialization",
   "Me",
   "Member",
   "Project",

@@ -19,7 +19,6 @@ export const execShape: Shape<Wire.Exec> = { error: {}, stderr: {}, stdin: {}, s
 export const execResultShape: Shape<Wire.ExecResult> = { error: {} };
 export const fileEntryShape: Shape<Wire.FileEntry> = {};
 export const invitationShape: Shape<Wire.Invitation> = {};
-export const materializationShape: Shape<Wire.Materialization> = { error: {} };
 export const meShape: Shape<Wire.Me> = { api_key: {}, organizations: {}, run: {}, user: {} };
 export const memberShape: Shape<Wire.Member> = {};
 export const projectShape: Shape<Wire.Project> = {};
