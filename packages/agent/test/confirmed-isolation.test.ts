@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp } from "node:fs/promises";
+import { chmod, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test, type TestContext } from "node:test";
@@ -27,6 +27,8 @@ describe("the isolation that an agent confirmed", () => {
   /** The worker of a new agent, as operators see it once the agent has started. */
   const workerOf = async (t: TestContext, workspaces: number) => {
     const dataDir = await mkdtemp(join(tmpdir(), "keelson-agent-"));
+    // Open to pass through, as the folder is that the machine is probed in: a workspace's own uid must get to its files.
+    await chmod(dataDir, 0o711);
     const agent = await startAgent({
       ...{
         url: server.url,

@@ -16,6 +16,7 @@ import { startGroupReaper } from "../src/task-hosts/group-reaper.ts";
 import { hasEnded, isAlive } from "./support/alive.ts";
 import { probeHere, startTestSupervisor, tiersHere } from "./support/start-test-supervisor.ts";
 import { cleanUp } from "./support/clean-up.ts";
+import { until } from "../../server/test/support/until.ts";
 
 const probe = { ...(await probeHere()), isolation: "process" as const };
 
@@ -61,8 +62,10 @@ test("a workspace is given the supervisor that was booted in advance, and no sec
   assert.doesNotMatch(b.stdout.toString(), /ONLY/);
   assert.ok(b.stdout.toString().includes(`HOME=${second.root}`));
   // It holds nothing of the agent open: its log is the workspace's own by now.
-  const files = readdirSync(`/proc/${spare}/fd`).length;
-  assert.equal(files, readdirSync(`/proc/${await pidOf(second)}/fd`).length);
+  const filesOf = (pid: number | undefined): number => readdirSync(`/proc/${pid}/fd`).length;
+  const booted = await pidOf(second);
+  // Each sets up a sandbox for its next command, and has pipes open meanwhile.
+  await until("both hold as many descriptors", 5_000, async () => filesOf(spare) === filesOf(booted));
 });
 
 test("a spare supervisor that was killed costs a workspace nothing but time", async (t) => {
