@@ -5,7 +5,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
-import { until as untilHolds } from "../../server/test/crash/support/site.ts";
+import { until as untilHolds } from "../../server/test/support/until.ts";
 import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 

@@ -11,7 +11,7 @@ import { BUNDLE_GRACE_MS, collectBundles } from "../../src/core/bundles/collect-
 import { deleteDeployments, lockDeployments } from "../../src/core/retention/deployment-retention-writes.ts";
 import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import { sql } from "../../src/db/sql.ts";
-import { until } from "../crash/support/site.ts";
+import { until } from "../support/until.ts";
 import { digestOf } from "../support/api-server.ts";
 import { createBody } from "../support/deploy.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";

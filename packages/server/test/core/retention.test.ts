@@ -7,7 +7,7 @@ import type { RetentionPolicy } from "../../src/core/retention/retention.ts";
 import { takeRetentionLock } from "../../src/core/retention/retention-reads.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
-import { until } from "../crash/support/site.ts";
+import { until } from "../support/until.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { emit, sessionKnows, startSession } from "../support/session-scene.ts";

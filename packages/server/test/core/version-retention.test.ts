@@ -9,7 +9,7 @@ import { dropVersionsByAge, type VersionRetentionContext } from "../../src/core/
 import { createTreeCache } from "../../src/core/versions/tree-cache.ts";
 import { createDeploymentCache } from "../../src/core/entrypoints/deployment-cache.ts";
 import { createWorkspace, resolveOrigin } from "../../src/core/workspaces/create-workspace.ts";
-import { until } from "../crash/support/site.ts";
+import { until } from "../support/until.ts";
 import { createUuidGenerator } from "../../src/uuid.ts";
 import { sql } from "../../src/db/sql.ts";
 import { startApiServer, type ApiServer } from "../support/api-server.ts";

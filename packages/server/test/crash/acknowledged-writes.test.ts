@@ -14,10 +14,10 @@ import {
   createDeployment,
   promoteWhenReady,
   startSite,
-  until,
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { until } from "../support/until.ts";
 
 const STARTERS = 12;
 const LANES = 4;

@@ -24,10 +24,10 @@ import {
   findFreePort,
   promoteWhenReady,
   startSite,
-  until,
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { describeProcess, type SpawnedProcess } from "./support/spawned-process.ts";
 
 const TASKS = { work: "await tick(20); return payload;", talk: "return null;" };

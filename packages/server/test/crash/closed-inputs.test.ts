@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import type { Answer } from "./support/caller.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;

@@ -5,7 +5,8 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
-import { startSite, until, type ServerProcess, type Site } from "./support/site.ts";
+import { startSite, type ServerProcess, type Site } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
 const CODE = `

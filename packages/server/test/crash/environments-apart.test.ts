@@ -14,10 +14,10 @@ import {
   createDeployment,
   promoteWhenReady,
   startSite,
-  until,
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
 const MODES = ["exclusive", "shared"] as const;

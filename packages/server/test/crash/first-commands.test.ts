@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { after, before, test } from "node:test";
 import { startStepProxy, type Step, type StepProxy } from "./support/step-proxy.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;

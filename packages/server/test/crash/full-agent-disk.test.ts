@@ -7,7 +7,8 @@ import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { bundleOf } from "./support/bundle.ts";
 import { fill, fillInodes, mountSmallDisk } from "./support/full-disk.ts";
-import { createDeployment, promoteWhenReady, until } from "./support/site.ts";
+import { createDeployment, promoteWhenReady } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
 const DISK_BYTES = 48 << 20;

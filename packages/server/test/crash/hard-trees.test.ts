@@ -8,7 +8,7 @@ import path from "node:path";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { LIMITS } from "@keelson/contract";
 import { lookAtTree, makeHardTree, makeManyFiles } from "./support/hard-tree.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import {
   filesOf,
   startWorkspaceSite,

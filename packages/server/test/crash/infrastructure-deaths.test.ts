@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { supervisorsOf } from "./support/supervisors.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 

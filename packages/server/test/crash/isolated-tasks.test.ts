@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 import { removeTestFolder } from "../support/test-folder.ts";
 

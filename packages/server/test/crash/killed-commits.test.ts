@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { crashSeconds, newSeed, pick, seededRandom } from "./support/seeded-random.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startStepProxy, type Step, type StepProxy } from "./support/step-proxy.ts";
 import { supervisorsOf } from "./support/supervisors.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";

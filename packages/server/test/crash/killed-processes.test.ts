@@ -12,10 +12,10 @@ import {
   createDeployment,
   promoteWhenReady,
   startSite,
-  until,
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { until } from "../support/until.ts";
 
 const RUNS = 1_000;
 const STARTERS = 8;

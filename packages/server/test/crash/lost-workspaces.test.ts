@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { supervisorsOf } from "./support/supervisors.ts";
 import {
   filesOf,

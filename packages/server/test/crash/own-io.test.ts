@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
-import { startSite, until, type ServerProcess, type Site } from "./support/site.ts";
+import { startSite, type ServerProcess, type Site } from "./support/site.ts";
+import { until } from "../support/until.ts";
 
 const CODE = `
 import { step, task, wait } from "@keelson/sdk";

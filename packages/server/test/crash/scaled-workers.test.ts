@@ -13,10 +13,10 @@ import {
   createDeployment,
   promoteWhenReady,
   startSite,
-  until,
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { watchDelay } from "./support/watch-delay.ts";
 
 /** Longer than the shortest, so that a busy machine alone makes no agent lose one. */

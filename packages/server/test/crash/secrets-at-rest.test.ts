@@ -17,10 +17,10 @@ import {
   createDeployment,
   promoteWhenReady,
   startSite,
-  until,
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 import { useCredentials } from "./support/use-credentials.ts";
 

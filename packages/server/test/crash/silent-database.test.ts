@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bundleOf } from "./support/bundle.ts";
 import { startPostgresProxy, type PostgresProxy } from "./support/postgres-proxy.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
-import { createDeployment, promoteWhenReady, startSite, until, type Site } from "./support/site.ts";
+import { createDeployment, promoteWhenReady, startSite, type Site } from "./support/site.ts";
+import { until } from "../support/until.ts";
 
 /** Many more than there are connections: they wait for those, and for each other's statements. */
 const CALLERS = 48;

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { deployCode } from "./support/deploy-code.ts";
 import { isLong } from "./support/seeded-random.ts";
-import { startSite, until, type ServerProcess, type Site } from "./support/site.ts";
+import { startSite, type ServerProcess, type Site } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
 const RUNS = 10_000;

@@ -11,10 +11,10 @@ import {
   createDeployment,
   promoteWhenReady,
   startSite,
-  until,
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { isAlive } from "../../src/embedded-postgres/postmaster-pid.ts";
 
 let site: Site;

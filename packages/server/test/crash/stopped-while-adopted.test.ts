@@ -5,7 +5,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { mountSmallDisk } from "./support/full-disk.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startStepProxy, type StepProxy } from "./support/step-proxy.ts";
 import {
   filesOf,

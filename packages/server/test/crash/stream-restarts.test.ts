@@ -10,7 +10,8 @@ import { openSession } from "./support/crash-write.ts";
 import { followToEnd } from "./support/event-source.ts";
 import { checkInvariants } from "./support/invariants.ts";
 import { newSeed, seededRandom } from "./support/seeded-random.ts";
-import { until, type ServerProcess } from "./support/site.ts";
+import type { ServerProcess } from "./support/site.ts";
+import { until } from "../support/until.ts";
 
 const READERS = 50;
 /** If the server kept what they do not read, ten would be seen better than one. */

@@ -5,15 +5,15 @@ import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
-import { until } from "./support/site.ts";
+import { withoutTaskUsers } from "../../../agent/test/support/without-task-users.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Body = any;
 
-const skip =
-  process.getuid?.() === 0 ? false : "only an agent that runs as root gives tasks users of their own";
+const skip = await withoutTaskUsers();
 
 const CODE = `
 import { spawnSync } from "node:child_process";

@@ -19,7 +19,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { mountSmallDisk } from "./support/full-disk.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
 const OTHER = 65_534;

@@ -9,7 +9,8 @@ import { createDatabase } from "../../src/db/pool.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
-import { createDeployment, promoteWhenReady, startSite, until, type Site } from "./support/site.ts";
+import { createDeployment, promoteWhenReady, startSite, type Site } from "./support/site.ts";
+import { until } from "../support/until.ts";
 
 const CALLERS = 16;
 const ROUNDS = 4;

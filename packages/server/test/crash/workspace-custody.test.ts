@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { mountSmallDisk } from "./support/full-disk.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import {
   filesOf,
   startWorkspaceSite,

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { bundleOf } from "./support/bundle.ts";
-import { promoteWhenReady, until } from "./support/site.ts";
+import { promoteWhenReady } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;

@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { markedProcesses } from "./support/marked-processes.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { filesOf, startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
-import { until } from "./support/site.ts";
+import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
 // What a route answered is looked into freely by a test.

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import type { AuditEvent } from "@keelson/contract";
 import type { Answer, ApiServer } from "./api-server.ts";
+import { patience } from "./until.ts";
 
 /** A call with the admin key. */
 export const asAdmin =
@@ -43,7 +44,8 @@ export async function exportedEvents(
 }
 
 /** Waits until something is so. */
-export async function until(condition: () => Promise<boolean>, what: string, ms = 60_000): Promise<void> {
-  for (const deadline = Date.now() + ms; !(await condition()); await setTimeout(20))
-    assert.ok(Date.now() < deadline, `not within ${ms} ms: ${what}`);
+export async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
+  const ms = patience();
+  for (const deadline = performance.now() + ms; !(await condition()); await setTimeout(20))
+    assert.ok(performance.now() < deadline, `not within ${ms} ms: ${what}`);
 }

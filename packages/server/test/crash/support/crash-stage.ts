@@ -6,14 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, CallOptions } from "./caller.ts";
 import { startPostgresProxy, type PostgresProxy } from "./postgres-proxy.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./raw-worker.ts";
-import {
-  createDeployment,
-  promoteWhenReady,
-  startSite,
-  until,
-  type ServerProcess,
-  type Site,
-} from "./site.ts";
+import { createDeployment, promoteWhenReady, startSite, type ServerProcess, type Site } from "./site.ts";
+import { until } from "../../support/until.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any

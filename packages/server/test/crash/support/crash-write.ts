@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { decodeId } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
 import type { Held, Json, Stage } from "./crash-stage.ts";
-import { until } from "./site.ts";
+import { until } from "../../support/until.ts";
 
 /** One write that is to happen once, whatever fails in the middle of it. */
 export interface Act {

@@ -6,10 +6,10 @@ import { chmod, mkdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Credentials } from "../../../src/core/identity/credentials-file.ts";
 import { startEmbeddedServer, type EmbeddedServer } from "../../../src/embedded-postgres/embedded-server.ts";
 import { createDatabase, type Database } from "../../../src/db/pool.ts";
+import { until } from "../../support/until.ts";
 import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
 import { createCaller, type Caller } from "./caller.ts";
 import { ALL_OUTPUT, describeProcess, type SpawnedProcess } from "./spawned-process.ts";
@@ -220,22 +220,4 @@ export async function promoteWhenReady(
   });
   const promoted = await site.call(url, "POST", `/v1/deployments/${deploymentId}/promote`, { as });
   assert.equal(promoted.status, 200, JSON.stringify(promoted.body));
-}
-
-/** Asks until it holds; what cannot be asked because something is down is asked again. */
-export async function until(what: string, timeoutMs: number, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  let lastError: unknown;
-  for (;;) {
-    try {
-      if (await holds()) return;
-      lastError = undefined;
-    } catch (error) {
-      if (error instanceof assert.AssertionError) throw error;
-      lastError = error;
-    }
-    if (performance.now() > deadline)
-      throw new Error(`Not within ${timeoutMs} ms: ${what}.`, { cause: lastError });
-    await sleep(20);
-  }
 }

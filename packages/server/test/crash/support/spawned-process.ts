@@ -2,9 +2,9 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { patience } from "../../support/until.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../../..", import.meta.url));
-const START_TIMEOUT_MS = 20_000;
 const KEPT_OUTPUT = 20_000;
 /** For a test that looks into all of it. */
 export const ALL_OUTPUT = 100_000_000;
@@ -87,7 +87,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
   };
 
   const start = async (): Promise<void> => {
-    const deadline = performance.now() + START_TIMEOUT_MS;
+    const deadline = performance.now() + patience();
     lives += 1;
     while (!over.signal.aborted && !(await startOnce())) {
       if (performance.now() > deadline) throw new Error(`${options.name} did not start:\n${said}`);

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { chown, mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
-import { startSite, until, type ServerProcess, type Site, type SiteOptions } from "./site.ts";
+import { startSite, type ServerProcess, type Site, type SiteOptions } from "./site.ts";
+import { until } from "../../support/until.ts";
 import type { Answer } from "./caller.ts";
 import type { SpawnedProcess } from "./spawned-process.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { systemClock } from "../../../src/clock.ts";
-import { until } from "../../crash/support/site.ts";
+import { until } from "../../support/until.ts";
 import { asAdmin } from "../../support/audit.ts";
 import { enrollWorker, heldLease, logChunk, type HeldLease } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
