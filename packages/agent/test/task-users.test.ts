@@ -15,10 +15,10 @@ import { startAgentServer } from "./support/start-agent-server.ts";
 import { spawnAgent } from "./support/spawn-agent.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
 import { cleanUp } from "./support/clean-up.ts";
-import { withoutTaskUsers } from "./support/without-task-users.ts";
+import { withoutOtherUsers } from "./support/without-other-users.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 
-const skip = await withoutTaskUsers();
+const skip = await withoutOtherUsers();
 const [ONE, OTHER] = ["one", "other"];
 
 const SOURCE = bundleOf(

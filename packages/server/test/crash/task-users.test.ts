@@ -5,7 +5,7 @@ import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
-import { withoutTaskUsers } from "../../../agent/test/support/without-task-users.ts";
+import { withoutOtherUsers } from "../../../agent/test/support/without-other-users.ts";
 import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
@@ -13,7 +13,7 @@ import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site
 // oxlint-disable-next-line typescript/no-explicit-any
 type Body = any;
 
-const skip = await withoutTaskUsers();
+const skip = await withoutOtherUsers();
 
 const CODE = `
 import { spawnSync } from "node:child_process";

@@ -1,6 +1,7 @@
 // Processes of the product that a crash test kills and starts again. None of them outlives the test process.
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { patience } from "../../support/until.ts";
 
@@ -49,6 +50,14 @@ process.on("exit", () => {
   for (const child of living) child.kill("SIGKILL");
 });
 
+function spawnMain({ main, env, uid }: SpawnOptions): ChildProcessByStdio<null, Readable, Readable> {
+  return spawn(process.execPath, ["--conditions=@keelson/source", `${PACKAGES}/${main}`], {
+    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+}
+
 export function describeProcess(options: SpawnOptions): SpawnedProcess {
   let child: ChildProcess | null = null;
   let exited: Promise<void> = Promise.resolve();
@@ -58,11 +67,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
   let starting: Promise<void> | null = null;
 
   const startOnce = (): Promise<boolean> => {
-    const own = spawn(process.execPath, ["--conditions=@keelson/source", `${PACKAGES}/${options.main}`], {
-      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...options.env },
-      stdio: ["ignore", "pipe", "pipe"],
-      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
-    });
+    const own = spawnMain(options);
     child = own;
     living.add(own);
     let heard = "";
@@ -76,12 +81,15 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
     own.stdout.on("data", hear);
     own.stderr.on("data", hear);
     exited = new Promise((resolve) => {
-      own.on("exit", () => {
+      const end = (error?: Error): void => {
+        said += error?.message ?? "";
         living.delete(own);
         if (child === own) child = null;
         ready(false);
         resolve();
-      });
+      };
+      own.on("exit", () => end());
+      own.on("error", end);
     });
     return isReady;
   };
@@ -95,6 +103,11 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
     }
   };
 
+  const end = async (): Promise<void> => {
+    child?.kill("SIGKILL");
+    await exited;
+  };
+
   return {
     name: options.name,
     get pid() {
@@ -104,14 +117,10 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
       return lives;
     },
     start: () => (starting ??= start().finally(() => (starting = null))),
-    kill: async () => {
-      child?.kill("SIGKILL");
-      await exited;
-    },
-    end: async () => {
+    kill: end,
+    end: () => {
       over.abort();
-      child?.kill("SIGKILL");
-      await exited;
+      return end();
     },
     signal: (signal) => void child?.kill(signal),
     ended: () => exited,
