@@ -7,23 +7,21 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { closeInheritedDescriptors } from "../packages/agent/src/inherited-descriptors.ts";
 import { startTestServer } from "../packages/server/test/support/test-server.ts";
-import { runAll } from "./testing/run-all.ts";
-import { runFile, type FileResult } from "./testing/run-file.ts";
-import { ROOT, selectFiles, type TestFile } from "./testing/select-files.ts";
+import { openRunFolders } from "./testing/file-folders.ts";
+import { runTwice } from "./testing/run-twice.ts";
+import { ROOT, selectFiles, takeShard } from "./testing/select-files.ts";
 import { describeOutcome, describeResult, type Outcome } from "./testing/summary.ts";
 import { seedOfCommit, testEnvironment } from "./testing/test-environment.ts";
 
 const USAGE = `npm test -- [options] [part of a path …]
 
   --test-name-pattern=<regular expression>   only tests of such names
+  --shard=<number>/<of>                      one part of the files: all parts together are the suite
   --strict                                   no second chance for a file that fails
   --record                                   keep how long each file took, for the order of later runs`;
 
 /** Past this many the machine is no excuse. */
 const MAX_UNSTEADY = 5;
-const MAX_SECOND_CHANCES = 20;
-/** How much longer a test waits when its file has its second chance. */
-const PATIENCE = 3;
 /** PostgreSQL takes 400 connections, of which each file may need tens. */
 const MAX_FILES_AT_ONCE = 8;
 const OUTPUT = path.join(ROOT, "test-output");
@@ -33,7 +31,7 @@ closeInheritedDescriptors();
 process.umask(0o022);
 
 const { values, positionals } = readArguments();
-const files = selectFiles(positionals);
+const files = takeShard(selectFiles(positionals), readShard(values.shard));
 if (files.length === 0) {
   console.error(
     positionals.length === 0
@@ -53,12 +51,14 @@ const seed = Number(process.env["KEELSON_TEST_SEED"] ?? seedOfCommit());
 await rm(OUTPUT, { recursive: true, force: true });
 await mkdir(OUTPUT, { recursive: true });
 
+const folders = await openRunFolders();
 const server = await startTestServer();
 let outcome: Outcome;
 try {
-  outcome = await runTwice(server.url);
+  outcome = await run(server.url);
 } finally {
   await server.stop();
+  await folders.close();
 }
 if (interrupted.signal.aborted) process.exit(130);
 await keep(outcome);
@@ -72,6 +72,7 @@ function readArguments() {
       options: {
         strict: { type: "boolean", default: false },
         record: { type: "boolean", default: false },
+        shard: { type: "string", default: "1/1" },
         "test-name-pattern": { type: "string", multiple: true, default: [] },
       },
     });
@@ -81,49 +82,31 @@ function readArguments() {
   }
 }
 
-async function runTwice(databaseUrl: string): Promise<Outcome> {
-  const run = async (file: TestFile, patience: number): Promise<FileResult> => {
-    const env = testEnvironment({
-      KEELSON_TEST_DATABASE_URL: databaseUrl,
-      KEELSON_TEST_SEED: String(seed),
-      KEELSON_TEST_PATIENCE: String(patience),
-    });
-    const namePatterns = values["test-name-pattern"];
-    const result = await runFile(file, {
-      env,
-      logs: OUTPUT,
-      namePatterns,
-      patience,
-      signal: interrupted.signal,
-    });
-    if (!interrupted.signal.aborted) console.log(describeResult(result));
-    return result;
-  };
+/** `2/3` is the second of three parts. */
+function readShard(text: string): { number: number; of: number } {
+  const [number = 0, of = 0] = (/^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? []).slice(1).map(Number);
+  if (number >= 1 && number <= of) return { number, of };
+  console.error(`--shard=${text} is no part: --shard=2/3 is the second of three.\n\n${USAGE}`);
+  return process.exit(2);
+}
+
+async function run(databaseUrl: string): Promise<Outcome> {
   const cores = availableParallelism();
-  const room = {
-    files: Math.min(MAX_FILES_AT_ONCE, Math.max(2, cores)),
-    heavy: Math.max(1, Math.floor(cores / 2)),
-  };
-  const results = await runAll(files, room, (file) => run(file, 1));
-  const failed = results.filter(({ failures }) => failures.length > 0);
-  const mayAgain = values.strict || failed.length > MAX_SECOND_CHANCES ? [] : failed;
-  const unsteady: FileResult[] = [];
-  const counted = new Map(results.map((result) => [result.file, result]));
-  for (const first of mayAgain) {
-    if (first.file.isCertain || interrupted.signal.aborted) continue;
-    console.log(`Once more, alone: ${first.file.path}`);
-    const again = await run(first.file, PATIENCE);
-    counted.set(first.file, again);
-    if (again.failures.length === 0) unsteady.push(first);
-  }
-  const last = [...counted.values()];
-  return {
-    red: last.filter(({ failures }) => failures.length > 0),
-    unsteady,
-    results: last,
-    seed,
-    seconds: (performance.now() - startedAt) / 1_000,
-  };
+  const result = await runTwice(files, {
+    room: {
+      files: Math.min(MAX_FILES_AT_ONCE, Math.max(2, cores)),
+      heavy: Math.max(1, Math.floor(cores / 2)),
+    },
+    env: testEnvironment({ KEELSON_TEST_DATABASE_URL: databaseUrl, KEELSON_TEST_SEED: String(seed) }),
+    logs: OUTPUT,
+    namePatterns: values["test-name-pattern"],
+    isStrict: values.strict,
+    signal: interrupted.signal,
+    openFolders: (n) => folders.open(n),
+    onAgain: ({ path }) => console.log(`Once more, alone: ${path}`),
+    onResult: (file) => console.log(describeResult(file)),
+  });
+  return { ...result, seed, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
 /** Writes the report, and the durations when it was asked for. */
@@ -132,7 +115,10 @@ async function keep({ red, unsteady, results }: Outcome): Promise<void> {
     seed,
     red: red.map(({ file, failures }) => ({ file: file.path, failures })),
     unsteady: unsteady.map(({ file, failures }) => ({ file: file.path, failures })),
-    files: results.map(({ file, passed, skips, seconds }) => ({ file: file.path, passed, skips, seconds })),
+    files: results.map(({ file, passed, skips, seconds, left }) => ({
+      file: file.path,
+      ...{ passed, skips, seconds, left },
+    })),
   };
   await writeFile(path.join(OUTPUT, "report.json"), JSON.stringify(report, null, 2));
   if (!values.record) return;

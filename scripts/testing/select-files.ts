@@ -27,7 +27,7 @@ const HEAVY = [
 const CERTAIN = [
   /^packages\/contract\//,
   /^packages\/server\/test\/contract\//,
-  /^scripts\/(?!image|pack|docs-run)/,
+  /^scripts\/(?!image|pack|docs-run|testing)/,
 ];
 
 /** What a file of which nothing is known is taken to last. */
@@ -58,6 +58,25 @@ export function selectFiles(parts: readonly string[]): TestFile[] {
     .toSorted()
     .map((file) => describeFile(file, durations))
     .toSorted((a, b) => b.seconds - a.seconds);
+}
+
+/**
+ * Deals the files out so that all parts take about as long.
+ *
+ * @param files the longest first
+ * @param part counted from 1
+ */
+export function takeShard(
+  files: readonly TestFile[],
+  part: { readonly number: number; readonly of: number },
+): TestFile[] {
+  const shards = Array.from({ length: part.of }, () => ({ seconds: 0, files: [] as TestFile[] }));
+  for (const file of files) {
+    const shortest = shards.reduce((a, b) => (b.seconds < a.seconds ? b : a));
+    shortest.seconds += file.seconds;
+    shortest.files.push(file);
+  }
+  return shards[part.number - 1]?.files ?? [];
 }
 
 function describeFile(file: string, durations: Durations): TestFile {

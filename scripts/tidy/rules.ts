@@ -232,6 +232,8 @@ export const ENTRIES: readonly RegExp[] = [
   // Generated: all routes, whether a page calls them or not.
   /^packages\/console\/src\/api\/routes\//,
   /^scripts\/[^/]+\.(ts|mjs)$/,
+  // Test files that fail, which a test of the runner runs by name.
+  /^scripts\/testing\/fixtures\//,
   /^bench\/src\/main\.ts$/,
   // A project that a test deploys: the bundler finds its files.
   /^packages\/cli\/test\/native-project\//,

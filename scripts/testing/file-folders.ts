@@ -1,0 +1,94 @@
+// A test file has folders of its own for what it writes, on disk and in memory. They are also how its leftovers are found:
+// a process that a test started knows one of them by its environment, its arguments or its working directory.
+
+import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeTestFolder, removeTestFolder } from "../../packages/server/test/support/test-folder.ts";
+
+/** What ends with a delay of its own is not left behind. */
+const GRACE_MS = 3_000;
+const EVERY_MS = 100;
+const SHOWN_CHARACTERS = 100;
+
+export interface FileFolders {
+  /** What a test finds its folders by. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends and removes what is left. @returns what that was, a line each */
+  close(): Promise<string[]>;
+}
+
+export interface RunFolders {
+  /** The folders of the n-th file. */
+  open(n: number): Promise<FileFolders>;
+  close(): Promise<void>;
+}
+
+/** Short names: the path of a socket has about a hundred characters. */
+export async function openRunFolders(): Promise<RunFolders> {
+  const disk = await mkdtemp(path.join(tmpdir(), "kt-"));
+  await chmod(disk, 0o711);
+  const memory = await makeTestFolder();
+  return {
+    open: async (n) => {
+      const folders = [path.join(disk, String(n)), path.join(memory, String(n))] as const;
+      for (const folder of folders) {
+        await mkdir(folder);
+        // As the machine's own temporary folder: programs of other users write there too.
+        await chmod(folder, 0o1777);
+      }
+      return {
+        env: { TMPDIR: folders[0], KEELSON_TEST_MEMORY: folders[1] },
+        close: async () => {
+          const processes = await endProcessesOf(folders);
+          const left = await Promise.all(folders.map((folder) => listEntries(folder)));
+          await Promise.all(folders.map((folder) => removeTestFolder(folder)));
+          return [...processes, ...left.flat()];
+        },
+      };
+    },
+    close: async () => {
+      await rm(disk, { recursive: true, force: true });
+      await removeTestFolder(memory);
+    },
+  };
+}
+
+const listEntries = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).map((name) => `folder or file ${path.join(folder, name)}`);
+
+async function endProcessesOf(folders: readonly string[]): Promise<string[]> {
+  const deadline = performance.now() + GRACE_MS;
+  let left = await findProcesses(folders);
+  while (left.size > 0 && performance.now() < deadline) {
+    await sleep(EVERY_MS);
+    left = await findProcesses(folders);
+  }
+  for (const pid of left.keys()) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It ended just now.
+    }
+  }
+  return [...left].map(([pid, command]) => `process ${pid}: ${command}`);
+}
+
+async function findProcesses(folders: readonly string[]): Promise<Map<number, string>> {
+  const found = new Map<number, string>();
+  const pids = (await readdir("/proc").catch(() => [])).map(Number).filter((pid) => pid > 1);
+  for (const pid of pids) {
+    if (pid === process.pid) continue;
+    const [environment, command, cwd] = await Promise.all([
+      readFile(`/proc/${pid}/environ`, "latin1").catch(() => ""),
+      readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => ""),
+      readlink(`/proc/${pid}/cwd`).catch(() => ""),
+    ]);
+    // One that has ended and that nobody has waited for has none of the three.
+    const facts = `${environment}\0${command}\0${cwd}/`;
+    if (folders.some((folder) => facts.includes(`${folder}/`) || facts.includes(`${folder}\0`)))
+      found.set(pid, command.replaceAll("\0", " ").slice(0, SHOWN_CHARACTERS));
+  }
+  return found;
+}
