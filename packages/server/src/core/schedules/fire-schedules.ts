@@ -125,7 +125,8 @@ async function tryStart(
     const pinned = { ...deployments, current: () => Promise.resolve(deployment) };
     return { run: await resolveStart({ deployments: pinned, admit }, request, newUuid, now) };
   } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
+    // A busy server decides nothing about the schedule: the slot is tried again.
+    if (!(error instanceof DomainError) || error.code === "unavailable") throw error;
     const kind = error.code === "invalid_payload" ? "payload_invalid" : "start_refused";
     // PostgreSQL's text has no NUL, and a payload's schema may name anything.
     return { fault: { kind, message: error.message.slice(0, 2_000).replaceAll("\0", "\ufffd"), at: now } };

@@ -173,6 +173,7 @@ export interface TaskDeclaration {
   readonly id: string;
   readonly execution?: "exclusive" | "shared";
   readonly secrets?: readonly string[];
+  readonly payload_schema?: unknown;
 }
 
 /**
