@@ -24,7 +24,9 @@ import {
   checkImportTable,
   checkSliceOrder,
 } from "./tidy/check-imports.ts";
+import { checkTimeInTests } from "./tidy/check-tests.ts";
 import { checkWords } from "./tidy/plain-english.ts";
+import type { TimeInTests } from "./tidy/rules.ts";
 import { readRepository, type Finding, type Repository } from "./tidy/repository.ts";
 
 /**
@@ -38,10 +40,12 @@ export function findUntidiness(
     sqlElsewhere,
     transactionsElsewhere,
     wireWords,
+    timeInTests,
   }: {
     sqlElsewhere?: ReadonlySet<string>;
     transactionsElsewhere?: ReadonlySet<string>;
     wireWords?: number;
+    timeInTests?: TimeInTests;
   } = {},
 ): Finding[] {
   return [
@@ -58,6 +62,7 @@ export function findUntidiness(
     ...checkSqlHomes(repository, sqlElsewhere),
     ...checkTransactions(repository, transactionsElsewhere),
     ...checkWireWords(repository, wireWords),
+    ...checkTimeInTests(repository, timeInTests),
     ...checkForbiddenText(repository),
     ...checkLockFile(repository),
     ...checkGeneratedFiles(repository),
