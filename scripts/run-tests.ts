@@ -1,22 +1,27 @@
 // Runs the tests of all packages on one PostgreSQL, which lives as long as they run. A file that fails is run once more at
 // the end, alone and with more patience: what fails then is a failure, what passes is said to be unsteady.
 
+import { randomInt } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { closeInheritedDescriptors } from "../packages/agent/src/inherited-descriptors.ts";
 import { startTestServer } from "../packages/server/test/support/test-server.ts";
+import { findConnected } from "./testing/connected-files.ts";
+import { describeLongRun } from "./testing/long-report.ts";
 import { openRunFolders } from "./testing/file-folders.ts";
 import { runTwice } from "./testing/run-twice.ts";
-import { ROOT, selectFiles, takeShard } from "./testing/select-files.ts";
+import { hasLongForm, ROOT, selectFiles, takeShard, type TestFile } from "./testing/select-files.ts";
 import { describeOutcome, describeResult, type Outcome } from "./testing/summary.ts";
 import { seedOfCommit, testEnvironment } from "./testing/test-environment.ts";
 
 const USAGE = `npm test -- [options] [part of a path …]
 
   --test-name-pattern=<regular expression>   only tests of such names
+  --changed                                  files that what differs from main can break
   --shard=<number>/<of>                      one part of the files: all parts together are the suite
+  --long                                     the long form of the tests that have one, one file at a time
   --strict                                   no second chance for a file that fails
   --record                                   keep how long each file took, for the order of later runs`;
 
@@ -24,6 +29,10 @@ const USAGE = `npm test -- [options] [part of a path …]
 const MAX_UNSTEADY = 5;
 /** PostgreSQL takes 400 connections, of which each file may need tens. */
 const MAX_FILES_AT_ONCE = 8;
+/** Of a file of the long form, and of one of its tests. */
+const LONG_LIMIT_MS = 3 * 3_600_000;
+/** The rest is PostgreSQL's, which all files share. */
+const FULL_SHARE = 0.9;
 const OUTPUT = path.join(ROOT, "test-output");
 
 // As an agent does at its start: what a shell left open would reach the workspaces of the agents that tests start.
@@ -31,7 +40,7 @@ closeInheritedDescriptors();
 process.umask(0o022);
 
 const { values, positionals } = readArguments();
-const files = takeShard(selectFiles(positionals), readShard(values.shard));
+const files = takeShard(chooseFiles(), readShard(values.shard));
 if (files.length === 0) {
   console.error(
     positionals.length === 0
@@ -47,7 +56,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
 
 const startedAt = performance.now();
-const seed = Number(process.env["KEELSON_TEST_SEED"] ?? seedOfCommit());
+const seed = Number(process.env["KEELSON_TEST_SEED"] ?? (values.long ? randomInt(2 ** 31) : seedOfCommit()));
+if (values.long) console.log(`KEELSON_TEST_SEED=${seed}`);
 await rm(OUTPUT, { recursive: true, force: true });
 await mkdir(OUTPUT, { recursive: true });
 
@@ -72,6 +82,8 @@ function readArguments() {
       options: {
         strict: { type: "boolean", default: false },
         record: { type: "boolean", default: false },
+        long: { type: "boolean", default: false },
+        changed: { type: "boolean", default: false },
         shard: { type: "string", default: "1/1" },
         "test-name-pattern": { type: "string", multiple: true, default: [] },
       },
@@ -80,6 +92,15 @@ function readArguments() {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
     return process.exit(2);
   }
+}
+
+function chooseFiles(): TestFile[] {
+  const selected = selectFiles(positionals).filter((file) => !values.long || hasLongForm(file));
+  if (!values.changed) return selected;
+  const paths = selected.map(({ path }) => path);
+  const connected = new Set(findConnected(ROOT, "main", paths));
+  console.log(`${connected.size} of ${selected.length} files are connected with what differs from main.`);
+  return selected.filter(({ path }) => connected.has(path));
 }
 
 /** `2/3` is the second of three parts. */
@@ -93,14 +114,19 @@ function readShard(text: string): { number: number; of: number } {
 async function run(databaseUrl: string): Promise<Outcome> {
   const cores = availableParallelism();
   const result = await runTwice(files, {
+    ...(values.long && { shortestLimitMs: LONG_LIMIT_MS, testLimitMs: LONG_LIMIT_MS }),
     room: {
-      files: Math.min(MAX_FILES_AT_ONCE, Math.max(2, cores)),
-      heavy: Math.max(1, Math.floor(cores / 2)),
+      files: values.long ? 1 : Math.min(MAX_FILES_AT_ONCE, 2 * cores),
+      load: Math.max(1, cores * FULL_SHARE),
     },
-    env: testEnvironment({ KEELSON_TEST_DATABASE_URL: databaseUrl, KEELSON_TEST_SEED: String(seed) }),
+    env: testEnvironment({
+      KEELSON_TEST_DATABASE_URL: databaseUrl,
+      KEELSON_TEST_SEED: String(seed),
+      ...(values.long && { KEELSON_TEST_LONG: "1" }),
+    }),
     logs: OUTPUT,
     namePatterns: values["test-name-pattern"],
-    isStrict: values.strict,
+    isStrict: values.strict || values.long,
     signal: interrupted.signal,
     openFolders: (n) => folders.open(n),
     onAgain: ({ path }) => console.log(`Once more, alone: ${path}`),
@@ -109,22 +135,28 @@ async function run(databaseUrl: string): Promise<Outcome> {
   return { ...result, seed, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
-/** Writes the report, and the durations when it was asked for. */
-async function keep({ red, unsteady, results }: Outcome): Promise<void> {
+/** Writes the report, and what else was asked for. */
+async function keep(outcome: Outcome): Promise<void> {
+  const { red, unsteady, results } = outcome;
   const report = {
     seed,
     red: red.map(({ file, failures }) => ({ file: file.path, failures })),
     unsteady: unsteady.map(({ file, failures }) => ({ file: file.path, failures })),
-    files: results.map(({ file, passed, skips, seconds, left }) => ({
+    files: results.map(({ file, passed, skips, seconds, cpuSeconds, left }) => ({
       file: file.path,
-      ...{ passed, skips, seconds, left },
+      ...{ passed, skips, seconds, cpuSeconds, left },
     })),
   };
   await writeFile(path.join(OUTPUT, "report.json"), JSON.stringify(report, null, 2));
+  if (values.long && positionals.length === 0)
+    await writeFile(path.join(ROOT, "docs/long-suite.md"), describeLongRun(outcome, new Date()));
   if (!values.record) return;
   const durations = results
     .toSorted((a, b) => a.file.path.localeCompare(b.file.path))
-    .map(({ file, seconds }) => [file.path, Math.round(seconds * 10) / 10] as const);
+    .map(({ file, seconds, cpuSeconds }) => [
+      file.path,
+      [seconds, ...(cpuSeconds === null ? [] : [cpuSeconds])].map((each) => Math.round(each * 10) / 10),
+    ]);
   await writeFile(
     path.join(ROOT, "scripts/testing/durations.json"),
     `${JSON.stringify(Object.fromEntries(durations), null, 2)}\n`,

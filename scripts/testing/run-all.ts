@@ -5,12 +5,13 @@ import type { TestFile } from "./select-files.ts";
 
 export interface Room {
   readonly files: number;
-  /** Of these, how many may be heavy. */
-  readonly heavy: number;
+  /** How many cores the files may keep busy together. One that needs more runs alone. */
+  readonly load: number;
 }
 
 /**
- * Begins the files in their order, but a heavy one only when few enough of them are running.
+ * Begins the files in their order, but passes over one for which there is no room yet: a file that waits most of the time
+ * runs beside a busy one.
  *
  * @returns the results in the order of their ends
  */
@@ -24,8 +25,8 @@ export async function runAll(
   const results: FileResult[] = [];
   const takeNext = (): TestFile | undefined => {
     if (running.size >= room.files) return undefined;
-    const heavy = [...running.keys()].filter(({ isHeavy }) => isHeavy).length;
-    const at = waiting.findIndex(({ isHeavy }) => !isHeavy || heavy < room.heavy);
+    const busy = [...running.keys()].reduce((sum, { load }) => sum + load, 0);
+    const at = waiting.findIndex(({ load }) => running.size === 0 || busy + load <= room.load);
     return at < 0 ? undefined : waiting.splice(at, 1)[0];
   };
   while (waiting.length > 0 || running.size > 0) {

@@ -1,5 +1,6 @@
 // Runs files, and once more those that failed: what fails then is a failure, what passes is said to be unsteady.
 
+import { childrenCpuSeconds } from "./cpu-time.ts";
 import { runAll, type Room } from "./run-all.ts";
 import type { FileFolders } from "./file-folders.ts";
 import { runFile, type FileResult } from "./run-file.ts";
@@ -9,6 +10,8 @@ import type { TestFile } from "./select-files.ts";
 const MAX_SECOND_CHANCES = 20;
 /** How much longer a test waits when its file has its second chance. */
 const PATIENCE = 3;
+/** Of one test. */
+const TEST_LIMIT_MS = 600_000;
 /** Of a file: more than any takes, and several times what it took when it was recorded. */
 const SHORTEST_LIMIT_MS = 300_000;
 const LIMIT_FACTOR = 5;
@@ -19,8 +22,9 @@ export interface RunTwiceOptions {
   readonly logs: string;
   readonly namePatterns: readonly string[];
   readonly isStrict: boolean;
-  /** Of a file, at least. */
+  /** Of a file, at least, and of one test. */
   readonly shortestLimitMs?: number;
+  readonly testLimitMs?: number;
   readonly signal: AbortSignal;
   /** The folders of the n-th run of a file. */
   openFolders(n: number): Promise<FileFolders>;
@@ -38,19 +42,25 @@ export interface TwiceResult {
 }
 
 export async function runTwice(files: readonly TestFile[], options: RunTwiceOptions): Promise<TwiceResult> {
-  const { env, signal, shortestLimitMs = SHORTEST_LIMIT_MS } = options;
+  const { env, signal, shortestLimitMs = SHORTEST_LIMIT_MS, testLimitMs = TEST_LIMIT_MS } = options;
   let opened = 0;
+  let cpuSeconds = childrenCpuSeconds() ?? 0;
   const run = async (file: TestFile, patience: number): Promise<FileResult> => {
     opened += 1;
     const result = await runFile(file, {
       ...{ logs: options.logs, namePatterns: options.namePatterns, signal },
       env: { ...env, KEELSON_TEST_PATIENCE: String(patience) },
+      testLimitMs,
       limitMs: Math.max(shortestLimitMs, file.seconds * 1_000 * LIMIT_FACTOR) * patience,
       isAgain: patience > 1,
       folders: await options.openFolders(opened),
     });
-    if (!signal.aborted) options.onResult(result);
-    return result;
+    // Whoever ends first counts what has ended since: two files that end in the same moment share their sum unevenly.
+    const now = childrenCpuSeconds();
+    const timed = { ...result, cpuSeconds: now === null ? null : now - cpuSeconds };
+    cpuSeconds = now ?? 0;
+    if (!signal.aborted) options.onResult(timed);
+    return timed;
   };
   const results = await runAll(files, options.room, (file) => run(file, 1));
   const failed = results.filter(({ failures }) => failures.length > 0);

@@ -14,11 +14,10 @@ const PATTERNS = [
   "scripts/**/*.test.ts",
 ];
 
-/** Files that start many processes at once: servers and agents that are killed, browsers, compilers. */
-const HEAVY = [
-  /^packages\/server\/test\/crash\//,
+/** Files that keep more than a core busy: floods, many processes that are killed and started, browsers, compilers. */
+const BUSY = [
+  /^packages\/server\/test\/crash\/(crash-points|killed-|mixed-kills|two-servers|acknowledged|backup|durable-races|token-race|stream-|feed-readers|fairness|workspace-crashes|workspace-floods|hard-trees)/,
   /^packages\/console\/test\//,
-  /^packages\/cli\/test\//,
   /^examples\//,
   /^scripts\/(image|pack|docs-run)\.test\.ts$/,
 ];
@@ -30,19 +29,21 @@ const CERTAIN = [
   /^scripts\/(?!image|pack|docs-run|testing)/,
 ];
 
-/** What a file of which nothing is known is taken to last. */
+/** What a file of which nothing is known is taken to last, and how many cores to keep busy. */
 const UNKNOWN_SECONDS = 5;
+const UNKNOWN_LOAD = 0.6;
+const UNKNOWN_BUSY_LOAD = 1.3;
 const DURATIONS = path.join(ROOT, "scripts/testing/durations.json");
 
-/** Seconds that each file took when it was last recorded, by path. */
-export type Durations = Readonly<Record<string, number>>;
+/** Seconds that each file took when it was last recorded, and those of them on a processor, by path. */
+export type Durations = Readonly<Record<string, readonly [seconds: number, cpuSeconds?: number]>>;
 
 export interface TestFile {
   /** From the repository's root, with `/`. */
   readonly path: string;
   readonly seconds: number;
-  /** Two of these beside each other are more than two cores can do. */
-  readonly isHeavy: boolean;
+  /** How many cores it keeps busy, on average. */
+  readonly load: number;
   /** It fails for a reason in the code: a second run would say the same. */
   readonly isCertain: boolean;
 }
@@ -59,6 +60,10 @@ export function selectFiles(parts: readonly string[]): TestFile[] {
     .map((file) => describeFile(file, durations))
     .toSorted((a, b) => b.seconds - a.seconds);
 }
+
+/** Whether a test file asks for its long form. */
+export const hasLongForm = ({ path: file }: TestFile): boolean =>
+  /\b(isLong|crashSeconds|fewOf)\(/.test(readFileSync(path.join(ROOT, file), "utf8"));
 
 /**
  * Deals the files out so that all parts take about as long.
@@ -81,10 +86,12 @@ export function takeShard(
 
 function describeFile(file: string, durations: Durations): TestFile {
   const isOneOf = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(file));
+  const [seconds = UNKNOWN_SECONDS, cpuSeconds] = durations[file] ?? [];
+  const load = cpuSeconds === undefined ? null : cpuSeconds / Math.max(seconds, 0.1);
   return {
     path: file,
-    seconds: durations[file] ?? UNKNOWN_SECONDS,
-    isHeavy: isOneOf(HEAVY),
+    seconds,
+    load: load ?? (isOneOf(BUSY) ? UNKNOWN_BUSY_LOAD : UNKNOWN_LOAD),
     isCertain: isOneOf(CERTAIN),
   };
 }

@@ -28,14 +28,15 @@ const firstLines = (text: string, lines: number): string =>
     .join("\n");
 
 /** One line about a file that has ended. */
-export function describeResult({ file, passed, failures, skips, seconds }: FileResult): string {
+export function describeResult({ file, passed, failures, skips, seconds, cpuSeconds }: FileResult): string {
   const mark = failures.length > 0 ? "✖" : "✔";
   const counts = [
     `${passed} passed`,
     ...(failures.length > 0 ? [`${failures.length} failed`] : []),
     ...(skips.length > 0 ? [`${skips.length} skipped`] : []),
   ];
-  return `${mark} ${file.path}  ${counts.join(", ")}, ${seconds.toFixed(1)} s`;
+  const cpu = cpuSeconds === null ? "" : ` (${cpuSeconds.toFixed(1)} s of processor)`;
+  return `${mark} ${file.path}  ${counts.join(", ")}, ${seconds.toFixed(1)} s${cpu}`;
 }
 
 function describeFailures(red: readonly FileResult[]): string[] {

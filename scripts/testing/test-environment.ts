@@ -1,6 +1,7 @@
 // What reaches a test of the environment in which the suite was started: nothing that a test does not need.
 
 import { execFileSync } from "node:child_process";
+import path from "node:path";
 import { ROOT } from "./select-files.ts";
 
 const KEPT = [
@@ -16,7 +17,13 @@ export function testEnvironment(own: Readonly<Record<string, string>>): Record<s
     (entry): entry is [string, string] =>
       entry[1] !== undefined && KEPT.some((pattern) => pattern.test(entry[0])),
   );
-  return { ...Object.fromEntries(kept), TZ: "UTC", LANG: "C.UTF-8", ...own };
+  return {
+    ...Object.fromEntries(kept),
+    ...{ TZ: "UTC", LANG: "C.UTF-8" },
+    // Each process of a test compiles the same sources.
+    NODE_COMPILE_CACHE: path.join(ROOT, "node_modules/.cache/tests"),
+    ...own,
+  };
 }
 
 /** Where no commit is known: a folder without its history. */
