@@ -5,6 +5,9 @@ import { describe, test } from "node:test";
 import type { StreamRecord } from "@keelson/contract";
 import fc from "fast-check";
 import { createConversation, type Conversation } from "../src/features/sessions/conversation.ts";
+import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+
+fc.configureGlobal({ seed: newSeed() });
 
 type Short = {
   stream?: string;

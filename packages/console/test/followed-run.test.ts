@@ -13,10 +13,11 @@ import { enrollWorker, type HeldLease, type RawWorker } from "../../server/test/
 import { usedHeapBytes } from "./support/heap.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 import { logChunks, say } from "./support/run-writes.ts";
+import { isLong } from "../../server/test/crash/support/seeded-random.ts";
 import { until } from "./support/until.ts";
 
 /** How long the page follows a busy run; a suite that should be quick takes some hundred reports of it. */
-const LONG_SECONDS = Number(process.env["KEELSON_TEST_CONSOLE_SECONDS"] ?? "0");
+const LONG_SECONDS = isLong() ? 600 : 0;
 /** Each of a hundred lines and two events. */
 const LONG_REPORTS_PER_SECOND = 20;
 /** What the page keeps of a log, and at most of all. */

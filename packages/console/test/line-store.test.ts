@@ -20,6 +20,9 @@ import {
   toContentTop,
   toElementTop,
 } from "../src/features/runs/scaled-scroll.ts";
+import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+
+fc.configureGlobal({ seed: newSeed() });
 
 type Said = readonly [stream: LogStream, text: string];
 const storeOf = (said: readonly Said[], limits = {}): LineStore => {

@@ -14,12 +14,15 @@ import {
   type Part,
 } from "./support/own-io-program.ts";
 import { VirtualClock } from "./support/virtual-clock.ts";
+import { isLong, newSeed } from "../../server/test/crash/support/seeded-random.ts";
 
 /** Turns of the event loop without anything new, after which only time can bring something. */
 const QUIET_TURNS = 5;
 const MAX_IO_MS = 5_000;
-const PROGRAMS = 2_000;
-const RACING_PROGRAMS = 300;
+const PROGRAMS = isLong() ? 2_000 : 200;
+const RACING_PROGRAMS = isLong() ? 300 : 50;
+
+fc.configureGlobal({ seed: newSeed() });
 
 const clock = new VirtualClock();
 before(() => clock.install());

@@ -6,6 +6,9 @@ import { task } from "@keelson/sdk";
 import { DurableServer } from "./support/durable-server.ts";
 import { has, programs, runProgram, type Node, type Trace } from "./support/durable-program.ts";
 import { Execution, type ExecutionOptions } from "./support/execution.ts";
+import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+
+fc.configureGlobal({ seed: newSeed() });
 
 let program: Node[] = [];
 let trace: Trace = { seen: [], effects: [] };

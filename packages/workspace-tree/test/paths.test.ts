@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { checkPath, comparePaths, TreeError } from "@keelson/workspace-tree";
+import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+
+fc.configureGlobal({ seed: newSeed() });
 
 describe("paths", () => {
   for (const path of [

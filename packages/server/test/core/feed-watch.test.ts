@@ -1,7 +1,7 @@
 // What is followed is looked at now and then: a wake can be lost with the server that was to send it.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { decodeId, type Uuid } from "@keelson/contract";
 import type { FeedSource } from "../../src/core/feeds/feed.ts";
 import { createFeedWatch } from "../../src/core/feeds/feed-watch.ts";
@@ -59,48 +59,47 @@ const CHANGES: Record<FeedSource["kind"], string> = {
     VALUES ($env, $id, 100000, 'info', 'late', now())`,
 };
 
-for (const [kind, change] of Object.entries(CHANGES) as [FeedSource["kind"], string][])
-  test(`a change of a ${kind} is told without a wake, once`, { timeout: 30_000 }, async () => {
-    const source = sources[kind];
-    const { changes, changed, end } = await follow(source);
-    const told = changed();
-    await server.db.transaction(async (tx) => {
-      await tx.query(
-        rawSql(change.replaceAll("$env", `'${source.environmentId}'`).replaceAll("$id", `'${source.id}'`)),
-      );
+// They wait for the looks of the watch, and can do so together.
+describe("without a wake", { concurrency: true }, () => {
+  for (const [kind, change] of Object.entries(CHANGES) as [FeedSource["kind"], string][])
+    test(`a change of a ${kind} is told, once`, async () => {
+      const source = sources[kind];
+      const { changes, changed, end } = await follow(source);
+      const told = changed();
+      await server.db.transaction(async (tx) => {
+        await tx.query(
+          rawSql(change.replaceAll("$env", `'${source.environmentId}'`).replaceAll("$id", `'${source.id}'`)),
+        );
+      });
+      await told;
+      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      assert.equal(changes.count, 2, "the first look, and the change");
+      end();
     });
-    await told;
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-    assert.equal(changes.count, 2, "the first look, and the change");
-    end();
-  });
+});
 
-test(
-  "what does not change costs one statement a look, however many follow",
-  { timeout: 30_000 },
-  async () => {
-    const watch = createFeedWatch(server.db);
-    let told = 0;
-    const all = Array.from({ length: 300 }, (_, n) => Object.values(sources)[n % 5] as FeedSource);
-    const first = Promise.withResolvers<void>();
-    const ends = all.map((source) =>
-      watch.watch(source, () => void (++told === all.length && first.resolve())),
-    );
-    await first.promise;
-    const queries = await recordQueries(async () => {
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-    });
-    const looks = queries.filter(({ text }) => text.includes("WITH ORDINALITY AS k (kind,"));
-    assert.ok(looks.length >= 1 && looks.length <= 3, `${looks.length} statements`);
-    assert.equal(told, all.length);
-    for (const end of ends) end();
-    const after = await recordQueries(async () => {
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-    });
-    assert.deepEqual(
-      after.filter(({ text }) => text.includes("WITH ORDINALITY AS k (kind,")),
-      [],
-      "nobody follows, and it is looked",
-    );
-  },
-);
+test("what does not change costs one statement a look, however many follow", async () => {
+  const watch = createFeedWatch(server.db);
+  let told = 0;
+  const all = Array.from({ length: 300 }, (_, n) => Object.values(sources)[n % 5] as FeedSource);
+  const first = Promise.withResolvers<void>();
+  const ends = all.map((source) =>
+    watch.watch(source, () => void (++told === all.length && first.resolve())),
+  );
+  await first.promise;
+  const queries = await recordQueries(async () => {
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+  });
+  const looks = queries.filter(({ text }) => text.includes("WITH ORDINALITY AS k (kind,"));
+  assert.ok(looks.length >= 1 && looks.length <= 3, `${looks.length} statements`);
+  assert.equal(told, all.length);
+  for (const end of ends) end();
+  const after = await recordQueries(async () => {
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+  });
+  assert.deepEqual(
+    after.filter(({ text }) => text.includes("WITH ORDINALITY AS k (kind,")),
+    [],
+    "nobody follows, and it is looked",
+  );
+});

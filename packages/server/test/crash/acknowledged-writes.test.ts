@@ -180,7 +180,7 @@ test("acknowledged starts and log chunks survive SIGKILL of servers, agents and 
   ]);
   // A load that fails ends the killing too.
   load.catch(() => over.abort());
-  const forMs = crashSeconds(8) * 1_000;
+  const forMs = crashSeconds(3) * 1_000;
   const isEnough = (): boolean => ledger.starts.size > 200 && countChunks(ledger) > 200;
   const killings = await killAtRandom(site, [first, second, agent], {
     random,

@@ -10,13 +10,12 @@ import { goesOn, type Write } from "./support/crash-write.ts";
 import { checkInvariants } from "./support/invariants.ts";
 import type { Breakpoint, SentStatement } from "./support/postgres-proxy.ts";
 import { RUN_WRITES } from "./support/run-crash-writes.ts";
-import { isLong, newSeed } from "./support/seeded-random.ts";
+import { fewOf, isLong, newSeed } from "./support/seeded-random.ts";
 import { SESSION_WRITES } from "./support/session-crash-writes.ts";
 import type { ServerProcess } from "./support/site.ts";
 import { until } from "../support/until.ts";
 import { TOKEN_WRITES } from "./support/token-crash-writes.ts";
 
-const WRITES = [...SESSION_WRITES, ...TOKEN_WRITES, ...RUN_WRITES];
 /** What the loops of two idle servers say in this time is no part of a write. */
 const LISTEN_MS = 3_500;
 const USE_RECORDED_MS = 60_000;
@@ -26,6 +25,7 @@ const MAX_TRIES = 4;
 /** Starting a server takes a second of a core: of so many writes one has its server killed, another one with each seed. */
 const KILLED_EVERY = 3;
 const seed = newSeed();
+const WRITES = fewOf([...SESSION_WRITES, ...TOKEN_WRITES, ...RUN_WRITES], 3, seed);
 
 type Failure = "server killed" | "connections cut";
 type Point = { side: Breakpoint["side"]; statement: string; isLast: boolean };

@@ -23,7 +23,7 @@ import { crashSeconds, newSeed, seededRandom } from "./support/seeded-random.ts"
 import type { ServerProcess } from "./support/site.ts";
 
 /** Of each race. */
-const ROUNDS = Math.ceil(crashSeconds(8) * 5);
+const ROUNDS = Math.ceil(crashSeconds(2) * 5);
 const AT_ONCE = 8;
 /** Two that begin within this time meet in the database. */
 const SPREAD_MS = 6;

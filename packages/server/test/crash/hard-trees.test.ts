@@ -9,6 +9,7 @@ import { after, before, describe, test, type TestContext } from "node:test";
 import { LIMITS } from "@keelson/contract";
 import { lookAtTree, makeHardTree, makeManyFiles } from "./support/hard-tree.ts";
 import { withoutOtherUsers } from "../../../agent/test/support/without-other-users.ts";
+import { isLong } from "./support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import {
   filesOf,
@@ -18,11 +19,9 @@ import {
 } from "./support/workspace-site.ts";
 
 const MOST = 250_000;
-/** The long form is of so many, and restores what is kept of them. A million takes minutes. */
-const LONG = process.env["KEELSON_TEST_TREE_ENTRIES"];
-const isLong = LONG !== undefined;
-const MANY = isLong ? Number(LONG) : MOST + 1;
-const WAIT_MS = isLong ? 1_200_000 : 120_000;
+/** The long form restores what is kept of them. A million takes minutes. */
+const MANY = isLong() ? 1_000_000 : MOST + 1;
+const WAIT_MS = isLong() ? 1_200_000 : 120_000;
 const OTHER = 65_534;
 const isRoot = process.getuid?.() === 0;
 const isLinux = process.platform === "linux";
@@ -172,7 +171,7 @@ test(
     assert.ok(version.left_out_count > 0);
     assert.equal((await readdir(folder)).length, Math.ceil(MANY / 1_001), "nothing of the rest is lost");
 
-    const restoring = isLong ? await forkAndRestore(t, agent, version.id) : [];
+    const restoring = isLong() ? await forkAndRestore(t, agent, version.id) : [];
     const removing = await timed("discard and remove", agent, async () => {
       assert.equal((await site.act(id, "discard", { confirm: true })).status, 200);
       await untilEmpty(agent);

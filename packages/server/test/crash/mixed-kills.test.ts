@@ -78,7 +78,7 @@ async function killUnderLoad(acknowledged: Acknowledged, seed: number): Promise<
   const pauses = pauseAgents(() => isOver);
   const killings = await killAtRandom(site, [...site.servers, ...agents], {
     random,
-    forMs: crashSeconds(18) * 1_000,
+    forMs: crashSeconds(10, 120) * 1_000,
     everyMs: EVERY_MS,
     isEnough: (kills) => kills >= ENOUGH_KILLS,
     signal: over.signal,

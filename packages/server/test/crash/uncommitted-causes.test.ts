@@ -19,6 +19,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { mountSmallDisk } from "./support/full-disk.ts";
+import { withoutOtherUsers } from "../../../agent/test/support/without-other-users.ts";
 import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
@@ -117,7 +118,9 @@ const CAUSES: readonly Cause[] = [
 const giveTo = (folder: string, uid: number): void =>
   void execFileSync("chown", ["-R", "-h", `${uid}:${uid}`, folder]);
 
-describe("an agent that is an ordinary user", { skip: isLinux ? false : "only Linux has these" }, () => {
+const skip = isLinux ? isRoot && (await withoutOtherUsers()) : "only Linux has these";
+
+describe("an agent that is an ordinary user", { skip }, () => {
   let site: WorkspaceSite;
   let agent: WorkspaceAgent;
   before(async () => {

@@ -82,7 +82,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
     own.stderr.on("data", hear);
     exited = new Promise((resolve) => {
       const end = (error?: Error): void => {
-        said += error?.message ?? "";
+        if (error !== undefined) said = `${error.message}\n`;
         living.delete(own);
         if (child === own) child = null;
         ready(false);
