@@ -21,8 +21,8 @@ export class StarvedError extends Error {
 
 /** The last try lasts so many times the bound: with a twentieth of a processor, work within its bound still ends. */
 const LONGEST_FACTOR = 16;
-/** What of its bound work has used when it is ended by the clock on a processor of its own; the rest is the watch's. */
-const USED_SHARE = 0.8;
+/** On a processor of its own, work has used its bound when it is ended; the rest is the watch's and the machine's. */
+const CLOCK_MARGIN = 1.25;
 
 /**
  * Bounds work by its time on a processor. The watch goes by the clock, which on a busy machine says little of the work: work
@@ -30,15 +30,15 @@ const USED_SHARE = 0.8;
  *
  * @param boundMs milliseconds of this thread on a processor
  * @returns `done: false` when the work used its bound and had not ended. Errors of the work are thrown on.
- * @throws StarvedError when the work did not get its bound in sixteen times as long
+ * @throws StarvedError when the work did not get its bound in twenty times as long
  */
 export function callBounded<Result>(boundMs: number, work: () => Result): BoundedResult<Result> {
   for (let factor = 1; factor <= LONGEST_FACTOR; factor *= 2) {
     const before = process.threadCpuUsage();
-    const result = callOnce(boundMs * factor, work);
+    const result = callOnce(Math.ceil(boundMs * factor * CLOCK_MARGIN), work);
     if (result.done) return result;
     const { user, system } = process.threadCpuUsage(before);
-    if ((user + system) / 1_000 >= boundMs * USED_SHARE) return result;
+    if ((user + system) / 1_000 >= boundMs) return result;
   }
   throw new StarvedError();
 }
