@@ -11,7 +11,6 @@ import {
   type HostDeath,
   type KillCause,
 } from "../src/deaths/death.ts";
-import { isStarvedBy } from "../src/deaths/starvation.ts";
 import { HostBootError } from "../src/task-hosts/host-run.ts";
 
 const base: HostDeath = {
@@ -149,10 +148,4 @@ describe("the end of a command", () => {
 
 test("every death is somebody's", () => {
   for (const blame of Object.values(DEATHS)) assert.ok(["user_code", "infrastructure"].includes(blame));
-});
-
-test("a process is starved when it waited for a core for half of its time", () => {
-  assert.equal(isStarvedBy("1000000 16000000000 9", 30_000), true);
-  assert.equal(isStarvedBy("29000000000 1000000000 9", 30_000), false);
-  assert.equal(isStarvedBy("", 30_000), false);
 });

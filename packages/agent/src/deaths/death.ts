@@ -151,7 +151,7 @@ function sentenceOf(classified: Death, death: HostDeath, memoryMb: number | null
     case "machine_overloaded":
       return "The worker's machine is overloaded: the process got too little time to run. Give the worker more cores or fewer slots.";
     case "import_too_long":
-      return "The bundle was not imported within 30 s; something at its top level does not end.";
+      return "The bundle was not imported in 30 s of running; something at its top level does not end.";
     case "not_started":
       return `The worker could not start a process: ${spawnError?.message ?? "the system refused"}.`;
     case "killed_from_outside": {

@@ -1,6 +1,5 @@
 import { constants } from "node:os";
 import { InfrastructureError, type HostDeath } from "../deaths/death.ts";
-import { isStarved } from "../deaths/starvation.ts";
 import { listProcesses } from "../sandboxes/find-processes.ts";
 import type { HostSpec } from "./host-key.ts";
 import { RUNTIME_OVERHEAD_MB, watchMemory } from "./watch-memory.ts";
@@ -44,8 +43,9 @@ export class HostProgram {
     this.#exitingWith = code;
   }
 
-  isStarved(elapsedMs: number): boolean {
-    return isStarved(this.#pid, elapsedMs);
+  /** Undefined until it runs: a sandbox that is being set up is no program. */
+  get pid(): number | undefined {
+    return this.#isUp ? this.#pid : undefined;
   }
 
   /** As it ended itself, from how what the agent started did. */

@@ -11,6 +11,7 @@ import {
 import { createGivenSecrets } from "../executions/redactor.ts";
 import type { Logger } from "../log.ts";
 import { InfrastructureError, type HostDeath, type KillCause } from "../deaths/death.ts";
+import { limitServedTime } from "../deaths/served-time.ts";
 import type { GroupReaper } from "./group-reaper.ts";
 import { HostOutbox } from "./host-outbox.ts";
 import { hostKey, type HostSpec } from "./host-key.ts";
@@ -36,7 +37,12 @@ export type TaskHostOptions = HostStart & {
 };
 
 const OUTPUTS = ["stdout", "stderr"] as const;
-const BOOT_TIMEOUT_MS = 30_000;
+/** Of time in which the process could run. */
+const BOOT_MS = 30_000;
+const PONG_MS = 5_000;
+/** On the clock, however little the process could run. A check of a deployment has to be answered in a minute. */
+const LONGEST_BOOT_MS = 50_000;
+const LONGEST_PONG_MS = 30_000;
 /** How long a process may take to end by itself when it was asked to. */
 const EXIT_GRACE_MS = 1_000;
 /** How long pipes are read after the process ended; only a child that left the process group keeps them open. */
@@ -67,6 +73,7 @@ export class TaskHost {
   #uncaught: Thrown | null = null;
   readonly #stderrTail = new OutputTail();
   #starved = false;
+  /** Ends the wait for an answer to a ping. */
   #onPong: (() => void) | null = null;
   #gone = false;
   #exitStatus: Pick<HostDeath, "exitCode" | "signal" | "spawnError"> = {
@@ -87,11 +94,7 @@ export class TaskHost {
     this.#listen();
     const { bundlePath: path, mode, isolation, folders } = options.spec;
     this.#outbox.post(["boot", { path, mode, folders: isolation === "namespace" ? folders : null }]);
-    const timer = setTimeout(() => {
-      this.#starved = this.#program.isStarved(BOOT_TIMEOUT_MS);
-      this.kill("boot_timeout");
-    }, BOOT_TIMEOUT_MS);
-    const booted = () => clearTimeout(timer);
+    const booted = this.#limit(BOOT_MS, LONGEST_BOOT_MS, "boot_timeout");
     this.booted.then(booted, booted);
   }
 
@@ -163,9 +166,19 @@ export class TaskHost {
     this.retire();
     // While the agent itself holds the pipe up, silence says nothing.
     if (this.#gone || this.#paused.size > 0 || this.#runs.size === 0) return;
-    const timer = setTimeout(() => this.kill("unresponsive"), EXIT_GRACE_MS);
-    this.#onPong = () => clearTimeout(timer);
+    // One answer is enough, however many runs were abandoned before it.
+    if (this.#onPong !== null) return;
+    this.#onPong = this.#limit(PONG_MS, LONGEST_PONG_MS, "unresponsive");
     this.#outbox.post(["ping"]);
+  }
+
+  /** Kills the process when it could run for so long. @returns ends that */
+  #limit(boundMs: number, longestMs: number, cause: KillCause): () => void {
+    const onOver = (isStarved: boolean): void => {
+      this.#starved = isStarved;
+      this.kill(cause);
+    };
+    return limitServedTime({ boundMs, longestMs, pid: () => this.#program.pid, onOver });
   }
 
   /** Stops or continues reading what a run writes; a process that nobody reads is held up when its pipe is full. */
@@ -290,7 +303,8 @@ export class TaskHost {
         this.#boot.reject(new InfrastructureError(message[1]));
         return this.retire();
       case "pong":
-        return this.#onPong?.();
+        this.#onPong?.();
+        this.#onPong = null;
     }
   }
 
@@ -347,6 +361,7 @@ export class TaskHost {
 
   #ended(): void {
     if (this.#state === "ended") return;
+    this.#onPong?.();
     const wasRetired = this.#state === "retired";
     const { stdout, stderr, fromHost, toHost } = this.#process;
     for (const stream of [stdout, stderr, fromHost, toHost]) stream.destroy();

@@ -40,10 +40,14 @@ function findPlace(stack: string, folder: string): string {
   return found === undefined ? "" : `${found}: `;
 }
 
-function boot(
+/** On the clock, of a process that the machine hardly runs. */
+const LONGEST_FACTOR = 10;
+
+async function boot(
   file: string,
   timeoutMs: number,
 ): Promise<{ answer: Answer | null; output: string; ended: string }> {
+  const { limitServedTime } = await import("@keelson/agent");
   return new Promise((resolve, reject) => {
     const child = spawn(
       process.execPath,
@@ -54,11 +58,16 @@ function boot(
     );
     let answer: Answer | null = null;
     let output = "";
-    let timedOut = false;
-    const timer = setTimeout(() => {
-      timedOut = true;
-      child.kill("SIGKILL");
-    }, timeoutMs);
+    let over: "slow" | "starved" | null = null;
+    const endLimit = limitServedTime({
+      boundMs: timeoutMs,
+      longestMs: timeoutMs * LONGEST_FACTOR,
+      pid: () => child.pid,
+      onOver: (isStarved) => {
+        over = isStarved ? "starved" : "slow";
+        child.kill("SIGKILL");
+      },
+    });
     const keep = (part: Buffer): void => {
       output = (output + part.toString()).slice(-OUTPUT_CHARACTERS);
     };
@@ -69,10 +78,14 @@ function boot(
     });
     child.on("error", reject);
     child.on("close", (code, signal) => {
-      clearTimeout(timer);
-      const ended = timedOut
-        ? `was not loaded within ${timeoutMs / 1000} s; does a module wait for something at its top level?`
-        : `ended with ${signal ?? `exit code ${code}`} while it was loaded`;
+      endLimit();
+      const seconds = timeoutMs / 1_000;
+      const reasons = {
+        slow: `was not loaded in ${seconds} s; does a module wait for something at its top level?`,
+        starved: `could not be loaded: this machine is too busy. Run the command again.`,
+      };
+      const ended =
+        over === null ? `ended with ${signal ?? `exit code ${code}`} while it was loaded` : reasons[over];
       resolve({ answer, output: output.trim(), ended });
     });
   });

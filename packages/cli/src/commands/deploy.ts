@@ -15,7 +15,12 @@ export function addDeploy(parent: Command, cli: Cli): void {
     .option("--no-promote", "do not change the current deployment")
     .option("--dry-run", "show what would change, and deploy nothing")
     .option("-y, --yes", "do not ask before removing something in use")
-    .option("--timeout <duration>", "wait this long for a worker to load it", parseMillisecondsOption, 60_000)
+    .option(
+      "--timeout <duration>",
+      "wait this long for a worker to load it",
+      parseMillisecondsOption,
+      180_000,
+    )
     .addHelpText(
       "after",
       `\nkeelson.config.ts says which files declare tasks. Without one, those under src/tasks and tasks do.\nBefore a deploy removes a task, actor or schedule that has live runs, open sessions or active schedules, it asks; without a\nterminal it needs --yes.\n\nExample:\n  $ keelson deploy --no-promote\n`,

@@ -11,7 +11,7 @@ import { watchRuns } from "../dev/watch-runs.ts";
 import { projectFolder } from "../project/project-folder.ts";
 import { ExitError } from "../exit-codes.ts";
 
-const DEPLOY_TIMEOUT_MS = 30_000;
+const DEPLOY_TIMEOUT_MS = 180_000;
 
 type Options = { runs: boolean; yes?: boolean };
 

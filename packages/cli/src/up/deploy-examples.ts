@@ -2,7 +2,7 @@ import { NotFoundError, type Client, type Deployment } from "@keelson/sdk";
 import type { BundledCode } from "../bundle/build-bundle.ts";
 import { deployBundle } from "../deploy-bundle.ts";
 
-const CHECK_TIMEOUT_MS = 60_000;
+const CHECK_TIMEOUT_MS = 180_000;
 
 type Declared = { tasks: readonly { id: string }[]; actors?: readonly { id: string }[] };
 

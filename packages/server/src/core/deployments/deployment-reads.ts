@@ -150,7 +150,7 @@ export type CheckedDeployment = {
   manifest: string;
   checkId: string | null;
   checkWorkerId: Uuid<"wkr"> | null;
-  checkCount: number;
+  checkInterruptions: number;
 };
 
 /**
@@ -164,7 +164,7 @@ export async function lockCheckedDeployment(
 ): Promise<CheckedDeployment | null> {
   const [row] = await tx.query<CheckedDeployment>(sql`
     SELECT d.environment_id, d.status, d.manifest, d.check_id, d.check_worker_id,
-      d.check_count
+      d.check_interruptions
     FROM environments v JOIN deployments d ON d.environment_id = v.id
     WHERE v.worker_group_id = ${workerGroupId} AND d.id = ${deploymentId}
     FOR NO KEY UPDATE OF d`);

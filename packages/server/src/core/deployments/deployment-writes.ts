@@ -82,7 +82,7 @@ export async function markDeploymentReady(
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
 
-/** The deployment stays pending, says why, and is offered again from `againAt` on. */
+/** The deployment stays pending, says why, and is offered again from `againAt` on. The check was none that nobody answered. */
 export async function markCheckInterrupted(
   tx: Tx,
   environmentId: Uuid<"env">,
@@ -93,7 +93,7 @@ export async function markCheckInterrupted(
 ): Promise<void> {
   await tx.query(sql`
     UPDATE deployments SET error = ${JSON.stringify(error)}, check_expires_at = ${timestamp(againAt)},
-      updated_at = ${timestamp(at)}
+      check_count = check_count - 1, check_interruptions = check_interruptions + 1, updated_at = ${timestamp(at)}
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
 

@@ -42,22 +42,30 @@ export type CheckDecision =
 /** A bundle that so many checks gave no answer for is not offered to another worker. */
 export const MAX_CHECKS = 3;
 
+/** Checks that infrastructure interrupted say nothing of the bundle. With the delays that is a quarter of an hour of them. */
+const MAX_INTERRUPTIONS = 8;
 const AGAIN_AFTER_MS = 2_000;
+const LONGEST_DELAY_MS = 300_000;
 
-/** After the check of that number, 1 for the first: 2 s, 8 s. */
-const checkDelayMs = (checks: number): number => AGAIN_AFTER_MS * 4 ** (checks - 1);
+/** After the interruption of that number, 1 for the first: 2 s, 8 s, 32 s, and so on up to 5 minutes. */
+const checkDelayMs = (interruptions: number): number =>
+  Math.min(LONGEST_DELAY_MS, AGAIN_AFTER_MS * 4 ** (interruptions - 1));
 
-/** The newest check of a deployment, the `checks`-th, is answered. A settled deployment keeps its state, so a repeat changes nothing. */
+/**
+ * The newest check of a deployment is answered. A settled deployment keeps its state, so a repeat changes nothing.
+ *
+ * @param interruptions how many checks of it were interrupted before
+ */
 export function decideCheck(
   status: DeploymentStatus,
   manifest: DeploymentManifest,
   answer: CheckAnswer,
-  checks: number,
+  interruptions: number,
 ): CheckDecision {
   switch (status) {
     case "pending": {
       if (answer.status === "failed") return failed(answer.error);
-      if (answer.status === "interrupted") return interrupted(answer.error, checks);
+      if (answer.status === "interrupted") return interrupted(answer.error, interruptions + 1);
       const missing = missingEntrypoints(manifest, answer.entrypoints);
       if (missing.length > 0) return failed({ message: missingMessage(missing), stack: null });
       return {
@@ -71,12 +79,13 @@ export function decideCheck(
   }
 }
 
-function interrupted(error: DeploymentError, checks: number): CheckDecision {
-  if (checks < MAX_CHECKS) {
-    const message = `Check ${checks} of ${MAX_CHECKS} was interrupted, and the bundle is checked again: ${error.message}`;
-    return { kind: "again", error: { ...error, message }, delayMs: checkDelayMs(checks) };
+function interrupted(error: DeploymentError, interruptions: number): CheckDecision {
+  if (interruptions < MAX_INTERRUPTIONS) {
+    const delayMs = checkDelayMs(interruptions);
+    const message = `The check of the bundle was interrupted (${interruptions} of ${MAX_INTERRUPTIONS}); it is checked again in ${delayMs / 1_000} s: ${error.message}`;
+    return { kind: "again", error: { ...error, message }, delayMs };
   }
-  const message = `All ${checks} checks of the bundle were interrupted by infrastructure, so nothing is known of the bundle. The last time: ${error.message} Look at the workers, then deploy again.`;
+  const message = `${interruptions} checks of the bundle were interrupted by infrastructure, so nothing is known of the bundle. The last time: ${error.message} Look at the workers, then deploy again.`;
   return failed({ ...error, message });
 }
 

@@ -44,7 +44,7 @@ export async function settleCheck(tx: Tx, check: CheckToSettle): Promise<Settled
     deployment.status,
     JSON.parse(deployment.manifest) as DeploymentManifest,
     check.answer,
-    deployment.checkCount,
+    deployment.checkInterruptions,
   );
   switch (decision.kind) {
     case "none":

@@ -281,26 +281,29 @@ describe("deployments", () => {
     assert.deepEqual(await kindsOf(deployment.id), ["deployment.created", "deployment.failed"]);
   });
 
-  test("a check that infrastructure interrupts says so and is made again, and the third one fails the deployment", async () => {
+  test("a check that infrastructure interrupts says so and is made again, and the eighth one fails the deployment", async () => {
     const deployment = await createDeployment(server, { tasks: [] });
     const error = { message: "Something outside the worker ended the process by SIGKILL.", stack: null };
     const statuses: string[] = [];
-    for (let number = 1; number <= 3; number += 1) {
+    for (let number = 1; number <= 8; number += 1) {
       const { check_id } = await leaseCheck(server, worker);
       const body = { deployment_id: deployment.id, check_id, status: "interrupted", error };
       const settled = await server.call("POST", "/worker/v1/deployments/checked", { as: worker, body });
       statuses.push(settled.body.status);
-      if (number === 3) break;
+      if (number === 8) break;
       const pending = await server.call("GET", `/v1/deployments/${deployment.id}`);
-      assert.match(pending.body.error.message, /Check \d of 3 was interrupted.*SIGKILL/);
+      assert.match(
+        pending.body.error.message,
+        /The check of the bundle was interrupted \(\d of 8\).*SIGKILL/,
+      );
       assert.equal(await leaseCheck(server, worker), null);
       await server.db.query(
         sql`UPDATE deployments SET check_expires_at = now() - interval '1 second' WHERE status = 'pending'`,
       );
     }
-    assert.deepEqual(statuses, ["pending", "pending", "failed"]);
+    assert.deepEqual(statuses, [...Array.from({ length: 7 }, () => "pending"), "failed"]);
     const { body } = await server.call("GET", `/v1/deployments/${deployment.id}`);
-    assert.match(body.error.message, /All 3 checks of the bundle were interrupted by infrastructure/);
+    assert.match(body.error.message, /8 checks of the bundle were interrupted by infrastructure/);
   });
 
   test("a check is given to one worker, and to another when its time is over; then the first answer is void", async () => {
