@@ -1,5 +1,5 @@
 // A test file has folders of its own for what it writes, on disk and in memory. They are also how its leftovers are found:
-// a process that a test started knows one of them by its environment, its arguments or its working directory.
+// a process that a test started knows one of them by its environment, its arguments, its working directory or an open file.
 
 import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeTestFolder, removeTestFolder } from "../../packages/server/test/support/test-folder.ts";
 
 /** What ends with a delay of its own is not left behind. */
-const GRACE_MS = 3_000;
+const GRACE_MS = 1_000;
 const EVERY_MS = 100;
 const SHOWN_CHARACTERS = 100;
 
@@ -75,18 +75,25 @@ async function endProcessesOf(folders: readonly string[]): Promise<string[]> {
   return [...left].map(([pid, command]) => `process ${pid}: ${command}`);
 }
 
+/** Of a supervisor, whose environment is empty, its log is the only trace. */
+async function listOpenFiles(pid: number): Promise<string[]> {
+  const names = await readdir(`/proc/${pid}/fd`).catch(() => []);
+  return Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => "")));
+}
+
 async function findProcesses(folders: readonly string[]): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const pids = (await readdir("/proc").catch(() => [])).map(Number).filter((pid) => pid > 1);
   for (const pid of pids) {
     if (pid === process.pid) continue;
-    const [environment, command, cwd] = await Promise.all([
+    const [environment, command, cwd, files] = await Promise.all([
       readFile(`/proc/${pid}/environ`, "latin1").catch(() => ""),
       readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => ""),
       readlink(`/proc/${pid}/cwd`).catch(() => ""),
+      listOpenFiles(pid),
     ]);
-    // One that has ended and that nobody has waited for has none of the three.
-    const facts = `${environment}\0${command}\0${cwd}/`;
+    // One that has ended and that nobody has waited for has none of these.
+    const facts = [environment, command, `${cwd}/`, ...files, ""].join("\0");
     if (folders.some((folder) => facts.includes(`${folder}/`) || facts.includes(`${folder}\0`)))
       found.set(pid, command.replaceAll("\0", " ").slice(0, SHOWN_CHARACTERS));
   }

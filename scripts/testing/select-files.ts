@@ -32,7 +32,7 @@ const CERTAIN = [
 /** What a file of which nothing is known is taken to last, and how many cores to keep busy. */
 const UNKNOWN_SECONDS = 5;
 const UNKNOWN_LOAD = 0.6;
-const UNKNOWN_BUSY_LOAD = 1.3;
+const UNKNOWN_BUSY_LOAD = 1.2;
 const DURATIONS = path.join(ROOT, "scripts/testing/durations.json");
 
 /** Seconds that each file took when it was last recorded, and those of them on a processor, by path. */

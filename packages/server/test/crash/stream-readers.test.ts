@@ -85,7 +85,7 @@ test("readers of a stream that reconnect at random meet no gap, no repeat and no
   const random = seededRandom(seed);
   const [first, second] = site.servers as [ServerProcess, ServerProcess];
   const sessionId = await startSession();
-  const forMs = crashSeconds(4) * 1_000;
+  const forMs = crashSeconds(8) * 1_000;
   const over = new AbortController();
   const follow = (cutAfterMs: number | null, after?: string): Promise<Followed> =>
     followToEnd({

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { patience } from "../../support/until.ts";
 import { pick, type Random } from "./seeded-random.ts";
 import type { Site } from "./site.ts";
 import type { SpawnedProcess } from "./spawned-process.ts";
@@ -8,7 +9,7 @@ export interface KillOptions {
   readonly forMs: number;
   /** The mean time between two kills. */
   readonly everyMs: number;
-  /** On a slow machine the killing goes on until this holds, or for three times as long. */
+  /** The killing goes on until this holds, however slow the machine is. */
   readonly isEnough: (kills: number) => boolean;
   readonly signal: AbortSignal;
   /** What may be killed besides; whoever started it has to notice. */
@@ -54,7 +55,7 @@ export async function killAtRandom(
     const elapsedMs = performance.now() - startedAt;
     return (
       options.signal.aborted ||
-      elapsedMs > options.forMs * 3 ||
+      elapsedMs > patience(options.forMs * 3) ||
       (elapsedMs > options.forMs && options.isEnough(victims.length))
     );
   };
