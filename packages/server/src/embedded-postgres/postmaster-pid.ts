@@ -5,7 +5,7 @@
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { readFile, readlink, writeFile } from "node:fs/promises";
+import { chown, readFile, readlink, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 
@@ -67,7 +67,9 @@ async function isCalledPostgres(pid: number): Promise<boolean> {
 /**
  * Lets a new server start although a lock file names a process that is something else, or a zombie that nobody reaps (in
  * a container whose first process is not an init): PostgreSQL would refuse for ever. It ignores the id of its own parent,
- * so the first line is set to ours; everything else, above all the memory key, stays.
+ * so the first line is set to ours; everything else, above all the memory key, stays. An empty file, which a crash or a full
+ * disk can leave, names nobody, and PostgreSQL would refuse it for ever too: it is removed. Only the owner of the folder may
+ * call it.
  */
 export async function disownStalePids(clusterDir: string, socketDir: string, port: string): Promise<void> {
   for (const file of [
@@ -78,10 +80,24 @@ export async function disownStalePids(clusterDir: string, socketDir: string, por
       if (error.code === "ENOENT") return null;
       throw error;
     });
-    const pid = Number(text?.split("\n", 1)[0]);
-    if (text === null || pid === process.pid || (await isPostmasterOf(pid, clusterDir))) continue;
-    await writeFile(file, text.replace(/^\s*\d+/, String(process.pid)));
+    if (text === null) continue;
+    if (text.trim() === "") {
+      await rm(file, { force: true });
+      continue;
+    }
+    const pid = Number(text.split("\n", 1)[0]);
+    if (pid === process.pid || (await isPostmasterOf(pid, clusterDir))) continue;
+    await replaceFile(file, text.replace(/^\s*\d+/, String(process.pid)));
   }
+}
+
+/** Whoever is interrupted leaves the old text or the new one, never half of it. It stays its owner's. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const { uid, gid, mode } = await stat(file);
+  const beside = `${file}.new`;
+  await writeFile(beside, text, { mode });
+  await chown(beside, uid, gid);
+  await rename(beside, file);
 }
 
 /** Whether there is a process of this number that has not ended; a zombie has. */

@@ -252,6 +252,15 @@ describe("the built-in PostgreSQL", { concurrency: false }, () => {
     }
   });
 
+  test("starts although postmaster.pid is empty, as a full disk leaves it", async () => {
+    const held = await hold(dataDir);
+    process.kill(held.pid, "SIGKILL");
+    await kill(held);
+    await writeFile(path.join(dataDir, "cluster", "postmaster.pid"), "");
+    const server = await startEmbeddedServer({ dataDir });
+    await server.stop();
+  });
+
   test("starts although postmaster.pid names a living process that is something else", async () => {
     const file = path.join(dataDir, "cluster", "postmaster.pid");
     const held = await hold(dataDir);
