@@ -297,8 +297,7 @@ export class Agent {
 
   #accept(execution: Execution): void {
     if (this.#leases.has(execution.lease_id)) return;
-    const validUntil = this.#options.clock.monotonic() + this.#leaseDurationMs;
-    const running = new RunningExecution(execution, validUntil, this.#context);
+    const running = new RunningExecution(execution, this.#context);
     this.#leases.set(execution.lease_id, running);
     this.#running.add(running);
     if (this.#draining) running.drain();

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
 import type { RunRecord } from "./support/run-record.ts";
@@ -44,20 +46,29 @@ test("a lease that the server gave to another stops its run, and nothing more is
   assert.equal(run.operations.length, count);
 });
 
-test("runs are stopped when their leases could not be renewed for as long as a lease lasts", async (t) => {
-  const { server, whenLogged } = await startTestAgent(t, { renewIntervalMs: 50 });
+test("runs go on while their leases cannot be renewed, and keep their attempt when nobody took them", async (t) => {
+  const { server, whenLogged, dataDir } = await startTestAgent(t, { renewIntervalMs: 50 });
   // The worker is told of shorter leases than those that it has.
   server.changeLeases((answer) => (answer.lease_duration = "1500ms"));
+  const folder = join(dataDir, "told");
+  await mkdir(folder);
   const digest = server.putBundle(
-    bundleOf({ main: `console.log("up"); await new Promise(() => {});`, next: `return 1;` }),
+    bundleOf({
+      main: `const { watch } = await import("node:fs");
+        const told = new Promise((resolve) => watch(payload, resolve));
+        console.log("up");
+        await told;
+        return "went on";`,
+    }),
   );
-  const run = server.enqueue({ digest });
+  const run = server.enqueue({ digest, payload: folder });
   await run.outputHas("stdout", "up");
   const release = server.hold();
-  await whenLogged(({ message }) => message === "a task host ended");
+  await whenLogged(({ message }) => message.includes("could not be renewed for as long as they last"));
   release();
-  assert.equal((await server.enqueue({ digest, task: "next" }).released).output, 1);
-  assert.equal(run.release, null);
+  await writeFile(join(folder, "go"), "");
+  const { outcome, output } = await run.released;
+  assert.deepEqual([outcome, output, run.execution.epoch], ["succeeded", "went on", 1]);
 });
 
 test("an operation that the server refuses fails the run with the reason", async (t) => {

@@ -15,7 +15,6 @@ import type { RunningExecution } from "./running-execution.ts";
 
 /** After a failed renewal the next comes soon: there is only so much lease left. */
 const RETRY_MS = 500;
-const EXPIRY_CHECK_MS = 1_000;
 
 export type RenewalLoopOptions = {
   client: WorkerClient;
@@ -37,24 +36,39 @@ export type RenewalLoopOptions = {
 };
 
 /**
- * Renews all leases in one call, says that the worker lives, and stops what can no longer be known to be ours: an
- * execution whose lease was not renewed within its duration, counted from when the renewal was sent.
+ * Renews all leases in one call, and says that the worker lives. What could not be renewed in time is in doubt, not lost:
+ * this machine may have slept, or nobody else may have been there to take it. Its code goes on, and ends when the server
+ * says that the lease is over; until then the server refuses what an attempt reports that is not the current one.
  */
 export function startRenewalLoop(options: RenewalLoopOptions): void {
   const { signal } = options;
-  const expiry = setInterval(() => stopExpired(options), EXPIRY_CHECK_MS);
-  signal.addEventListener("abort", () => clearInterval(expiry), { once: true });
   void (async () => {
     let delayMs = options.intervalMs();
+    let renewedAt = options.clock.monotonic();
+    let isInDoubt = false;
+    const heard = (): void => {
+      renewedAt = options.clock.monotonic();
+      isInDoubt = false;
+    };
+    const notHeard = (): void => {
+      if (isInDoubt || options.clock.monotonic() - renewedAt < options.leaseDurationMs()) return;
+      isInDoubt = true;
+      options.logger.warn(
+        {},
+        "leases could not be renewed for as long as they last; runs go on, and end if the server gave them to another worker",
+      );
+    };
     while (!signal.aborted) {
       await pause(delayMs, signal);
       if (signal.aborted) return;
       delayMs = options.intervalMs();
       try {
         await Promise.all([renew(options), heartbeat(options)]);
+        heard();
       } catch (err) {
         if (signal.aborted) return;
         options.logger.warn({ err }, "leases could not be renewed; trying again");
+        notHeard();
         delayMs = Math.min(RETRY_MS, options.intervalMs());
       }
     }
@@ -65,15 +79,10 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
   const renewing = [...options.leases()];
   if (renewing.length === 0) return;
   const body = `{"leases":[${renewing.map(({ channel }) => `{${channel.leaseText}}`).join(",")}]}`;
-  const sentAt = options.clock.monotonic();
   const reply = await options.client.post<RenewResponse>("executions/renew", body, {
     timeoutMs: options.intervalMs(),
     signal: options.signal,
   });
-  for (const leaseId of reply.renewed) {
-    const execution = options.find(leaseId);
-    if (execution !== undefined) execution.validUntil = sentAt + options.leaseDurationMs();
-  }
   for (const leaseId of reply.lost) {
     const execution = options.find(leaseId);
     // A release that is on its way makes the lease unknown; what became of it is the report's answer.
@@ -99,16 +108,4 @@ async function heartbeat(options: RenewalLoopOptions): Promise<void> {
   );
   options.supersede(superseded_secrets);
   if (status === "draining" || status === "drained") options.drain();
-}
-
-function stopExpired(options: RenewalLoopOptions): void {
-  const now = options.clock.monotonic();
-  for (const execution of options.leases()) {
-    if (execution.validUntil > now || execution.channel.released) continue;
-    options.logger.warn(
-      { runId: execution.execution.run.id, leaseId: execution.channel.leaseId },
-      "a lease ran out without a renewal; stopping its run",
-    );
-    execution.lose();
-  }
 }

@@ -76,8 +76,6 @@ export type ExecutionContext = HostMeans & {
 export class RunningExecution {
   readonly execution: Execution;
   readonly channel: LeaseChannel;
-  /** Monotonic time until which the lease is known to be ours. */
-  validUntil: number;
   readonly #context: ExecutionContext;
   readonly #logs: LogBuffer;
   readonly #redactor: Redactor;
@@ -99,9 +97,8 @@ export class RunningExecution {
   #grace: NodeJS.Timeout | undefined;
   #paused = false;
 
-  constructor(execution: Execution, validUntil: number, context: ExecutionContext) {
+  constructor(execution: Execution, context: ExecutionContext) {
     this.execution = execution;
-    this.validUntil = validUntil;
     this.#context = context;
     const { max_duration: maxDuration } = execution.entrypoint;
     this.#maxDurationMs = maxDuration === null ? null : parseDuration(maxDuration);
