@@ -160,6 +160,23 @@ export function findRunPolicies(db: Queryable, keys: readonly ExecutionKey[]): P
       ON r.environment_id = k.environment_id AND r.id = k.run_id`);
 }
 
+/** Those that went on because a wait settled of which their worker has not said that it heard. */
+export async function findUnheard(
+  db: Queryable,
+  keys: readonly ExecutionKey[],
+): Promise<ReadonlySet<Uuid<"run">>> {
+  if (keys.length === 0) return new Set();
+  const rows = await db.query<{ runId: Uuid<"run"> }>(sql`
+    SELECT e.run_id
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
+    JOIN executions e ON e.environment_id = k.environment_id AND e.run_id = k.run_id
+    WHERE EXISTS (
+      SELECT FROM run_waits w
+      WHERE w.environment_id = e.environment_id AND w.run_id = e.run_id
+        AND NOT w.accepted AND w.settled_at = e.resumed_at)`);
+  return new Set(rows.map(({ runId }) => runId));
+}
+
 export type EndedLease = ExecutionKey & {
   leaseId: Uuid<"lease"> | null;
   epoch: number;

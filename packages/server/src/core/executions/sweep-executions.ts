@@ -2,10 +2,18 @@ import type { Tx } from "../../db/queryable.ts";
 import type { ItemContext } from "../loop-failures/failed-items.ts";
 import { processInBatches } from "../loop-failures/process-items.ts";
 import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
-import { decideDue, decideExpiry, decideLeaseLost, decideRelease, type Decision } from "../runs/run.ts";
+import {
+  decideDue,
+  decideExpiry,
+  decideLeaseLost,
+  decideRelease,
+  decideUnheardLost,
+  type Decision,
+} from "../runs/run.ts";
 import { applyDecision, changeOf, liveRun, type Change, type Execution } from "./execution.ts";
 import {
   findRunPolicies,
+  findUnheard,
   lockDueExecutions,
   lockExpiredExecutions,
   lockOverdueExecutions,
@@ -32,6 +40,8 @@ function decideAll(
   });
 }
 
+const NOT_RENEWED = "The worker did not renew its lease in time.";
+
 async function settleOverdue(
   tx: Tx,
   executions: readonly Execution[],
@@ -44,15 +54,19 @@ async function settleOverdue(
       JSON.parse(policy.retry) as ResolvedRetry,
     ]),
   );
+  const unheard = await findUnheard(
+    tx,
+    executions.filter(({ status, resumedAt }) => status === "running" && resumedAt !== null),
+  );
   const changes = decideAll(executions, now, (execution) => {
     const policy = policies.get(execution.runId);
     const maxAttempts = policy?.maxAttempts ?? 1;
     if (execution.leaseExpiresAt !== null && execution.leaseExpiresAt <= now) {
-      return decideLeaseLost(
-        liveRun({ execution }),
-        maxAttempts,
-        "The worker did not renew its lease in time.",
-      );
+      if (!unheard.has(execution.runId))
+        return decideLeaseLost(liveRun({ execution }), maxAttempts, NOT_RENEWED);
+      // Its code did not go on, so none of its time is used up.
+      execution.resumedAt = now;
+      return decideUnheardLost(NOT_RENEWED);
     }
     if (execution.deadlineAt !== null && execution.deadlineAt <= now) {
       const delayMs = policy === undefined ? 0 : retryDelayMs(policy, execution.attemptNumber, random());

@@ -36,6 +36,7 @@ export const RUN_EDGES = [
   { from: "running", on: "cancel", to: "cancel_requested" },
   { from: "running", on: "waits", to: "waiting" },
   { from: "running", on: "suspended just as its wait settled", to: "queued" },
+  { from: "running", on: "lease lost before its worker heard that its wait settled", to: "queued" },
   { from: "waiting", on: "wait settled, in memory", to: "running" },
   { from: "waiting", on: "wait settled, suspended", to: "queued" },
   { from: "waiting", on: "cancel", to: "cancelled" },
@@ -281,6 +282,17 @@ export function decideLeaseLost(run: LiveRun, maxAttempts: number, message: stri
       return { kind: "none" };
   }
 }
+
+/**
+ * The lease ran out of a run that goes on only as far as we know: its wait settled, and its worker was silent and never
+ * heard of it. Its code did nothing but wait, so it goes on elsewhere without having lost anything.
+ */
+export const decideUnheardLost = (message: string): Decision => ({
+  kind: "move",
+  to: "queued",
+  suspended: true,
+  events: [{ kind: "lease.lost", severity: "warn", message }, SUSPENDED, { kind: "run.queued" }],
+});
 
 /** The code does nothing but wait. One whose end was asked for is not parked: its worker is to stop it. */
 export function decidePark(status: LiveRunStatus): Decision {

@@ -225,6 +225,37 @@ describe("a waiting run", () => {
     await scene.worker.finish(resumed);
   });
 
+  test("whose wait settles while its worker is silent goes on elsewhere, and no attempt is used up", async () => {
+    const lease = await begun({ retry: { max_attempts: 1 } });
+    await park(lease, timer(1, "5s"));
+    scene.clock.advance(5_000);
+    await scene.happens(lease.runId, "run.resumed");
+    scene.clock.advance(20_000);
+    await scene.happens(lease.runId, "lease.lost");
+    const resumed = await scene.worker.takeOne();
+    assert.equal(resumed.execution.run.attempt_number, 1);
+    assert.equal(resumed.execution.waits[0].status, "resolved");
+    await scene.worker.finish(resumed);
+    assert.deepEqual((await scene.eventKinds(lease.runId)).slice(6), [
+      ...["wait.resolved", "run.resumed", "lease.lost", "run.suspended", "run.queued"],
+      ...["run.leased", "run.resumed", "run.succeeded"],
+    ]);
+  });
+
+  test("whose worker had heard that its wait settled loses an attempt with its worker", async () => {
+    const lease = await begun({ retry: { max_attempts: 2 } });
+    await park(lease, timer(1, "5s"));
+    scene.clock.advance(5_000);
+    await resumption(lease);
+    const accept = lease.operation("steps", { entries: [{ position: 1, kind: "wait", name: "timer" }] });
+    assert.deepEqual(await scene.worker.report(accept), [200]);
+    scene.clock.advance(20_000);
+    await scene.happens(lease.runId, "lease.lost");
+    const again = await scene.worker.takeOne();
+    assert.equal(again.execution.run.attempt_number, 2);
+    await scene.worker.finish(again);
+  });
+
   test("whose wait settles while it is being suspended is queued at once", async () => {
     const lease = await begun();
     await park(lease, timer(1, "5s"));
