@@ -27,6 +27,7 @@ const EDGE_CORE =
   /^packages\/server\/src\/core\/(audit|credentials|executions\/find-odd-value|feeds|idempotency|rates)(\/|\.ts)/;
 /** Names of what can be woken. */
 const WAKE_KEYS = /^packages\/server\/src\/core\/feeds\/wake-keys\.ts$/;
+const TIME = /^packages\/server\/src\/time\//;
 const DB = /^packages\/server\/src\/db\//;
 /** Small files straight under `src/` (clock, uuid, log): leaves that every layer may use. */
 const LEAF =
@@ -150,9 +151,16 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     own: "folder",
   },
   {
+    layer: "the server's time",
+    files: TIME,
+    may: [DB, LEAF],
+    own: "folder",
+  },
+  {
     layer: "a loop",
     files: /^packages\/server\/src\/loops\//,
     may: [CONTRACT, CORE, DB, LEAF],
+    mayTypes: [TIME],
     own: "folder",
   },
   {

@@ -2,3 +2,9 @@
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
+
+/**
+ * Whether something is trusted still, of which this much of its time is left. More than all of it is left after the clock
+ * was set back: then it is not trusted either, or it would be until the clock has caught up.
+ */
+export const isWithin = (leftMs: number, trustedMs: number): boolean => leftMs > 0 && leftMs <= trustedMs;

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { createGithub } from "./adapters/github.ts";
 import { createMailSender, type MailOptions } from "./adapters/mail.ts";
-import type { Clock } from "./clock.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { createCredentialCache } from "./core/credentials/credential-cache.ts";
 import { makeCredential } from "./core/credentials/make-credential.ts";
@@ -31,6 +30,7 @@ import { createStorageSpace } from "./http/edge/storage-space.ts";
 import { systemRandom } from "./random.ts";
 import { openBlobs } from "./open-blobs.ts";
 import type { ServerContext } from "./server-context.ts";
+import type { Timekeeper } from "./time/timekeeper.ts";
 import { createUuidGenerator } from "./uuid.ts";
 
 /** Makes what every handler and loop is given, around one database. */
@@ -38,9 +38,10 @@ export async function createContext(
   config: Config,
   db: Database,
   log: Logger,
-  { clock, print, wakes }: { clock: Clock; print: MailOptions["print"]; wakes: Wakes },
+  { timekeeper, print, wakes }: { timekeeper: Timekeeper; print: MailOptions["print"]; wakes: Wakes },
 ): Promise<{ context: ServerContext; listensAt: (url: string) => void }> {
   let publicUrl = config.publicUrl;
+  const clock = timekeeper.now;
   const newUuid = createUuidGenerator(clock);
   const leasePolls = createLeasePolls();
   const { leaseDurationMs, parkAfterMs } = config;
@@ -53,6 +54,7 @@ export async function createContext(
   const context: ServerContext = {
     db,
     clock,
+    timekeeper,
     newUuid,
     random: systemRandom,
     randomBytes,
@@ -101,7 +103,20 @@ export async function createContext(
   };
 }
 
-function showGauges({ metrics, db, runStarter, recordAppender, tokenCompleter, turns }: ServerContext): void {
+function showGauges({
+  metrics,
+  db,
+  runStarter,
+  recordAppender,
+  tokenCompleter,
+  turns,
+  timekeeper,
+}: ServerContext): void {
+  metrics.gauge(
+    "keelson_clock_ahead_seconds",
+    "By how much this machine's clock is ahead of PostgreSQL's; negative: behind.",
+    () => timekeeper.wallClockAheadMs() / 1_000,
+  );
   metrics.gauge("keelson_db_connections", "Open connections to the database.", () => db.poolCounts().total);
   metrics.gauge("keelson_db_waiting", "Callers that wait for a connection.", () => db.poolCounts().waiting);
   metrics.gauge("keelson_starts_pending", "Starts that wait for the database.", () => runStarter.pending());

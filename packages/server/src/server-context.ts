@@ -27,12 +27,15 @@ import type { TokenCompleter } from "./core/tokens/token-completer.ts";
 import type { Metrics } from "./http/edge/metrics.ts";
 import type { Readiness } from "./http/edge/readiness.ts";
 import type { StorageSpace } from "./http/edge/storage-space.ts";
+import type { Timekeeper } from "./time/timekeeper.ts";
 import type { NewUuid } from "./uuid.ts";
 
 /** What every handler and loop is given; made once by the composition root. */
 export type ServerContext = {
   db: Database;
+  /** PostgreSQL's time: of every stored instant, and of every comparison with one. */
   clock: Clock;
+  timekeeper: Timekeeper;
   newUuid: NewUuid;
   random: () => number;
   /** From a cryptographic source. */

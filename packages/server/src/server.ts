@@ -2,7 +2,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { MailOptions } from "./adapters/mail.ts";
 import { keepMails } from "./adapters/mail-folder.ts";
-import { systemClock, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createCredentialUse, type CredentialUse } from "./core/credentials/credential-use.ts";
 import { recordUse } from "./core/credentials/record-use.ts";
@@ -48,6 +47,9 @@ import { createLog } from "./log.ts";
 import { openDatabase, type OpenDatabase } from "./open-database.ts";
 import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
 import type { ServerContext } from "./server-context.ts";
+import type { Clock } from "./clock.ts";
+import { keepTime } from "./time/keep-time.ts";
+import { TICK_EVERY_MS, trustClock, type Timekeeper } from "./time/timekeeper.ts";
 
 export type RunningServer = {
   /** Where it listens. */
@@ -60,7 +62,7 @@ export type RunningServer = {
 };
 
 export type ServerOptions = {
-  /** What time it is for every decision of the server. Default: the machine's clock. */
+  /** What time it is for every decision of the server, which then never takes itself for absent. Default: PostgreSQL's. */
   clock?: Clock;
   /** Where messages to people go without SMTP. Default: the terminal; without one, files in the data folder. */
   print?: (text: string) => void;
@@ -93,7 +95,8 @@ export async function startServer(
         ...(options.signal !== undefined && { signal: options.signal }),
       });
     await migrate(db.directUrl);
-    return await serve(config, store, log, options);
+    const timekeeper = options.clock === undefined ? await keepTime(db, log) : trustClock(options.clock);
+    return await serve(config, store, log, options, timekeeper);
   } catch (error) {
     await db.close();
     throw error;
@@ -133,7 +136,7 @@ const loopWorks = (
 function listenForOthers(
   db: Database,
   log: Logger,
-  { credentialCache, wakes }: ServerContext,
+  { credentialCache, wakes, timekeeper }: ServerContext,
   notifier: WakeNotifier,
 ): Listener {
   const hearEverything = (): void => {
@@ -152,6 +155,7 @@ function listenForOthers(
       db.isHeardAgain();
       hearEverything();
     },
+    onTime: timekeeper.hear,
     onConnectionLost: (error, wasHearing) => {
       if (wasHearing) db.connectionsAreSuspect();
       log.warn({ err: error }, "listening connection lost");
@@ -164,9 +168,11 @@ async function serve(
   { db, wakes, notifier }: OpenDatabase,
   log: Logger,
   options: ServerOptions,
+  timekeeper: Timekeeper,
 ): Promise<RunningServer> {
-  const { clock = systemClock, print = printer(config.dataDir, clock, log) } = options;
-  const { context, listensAt } = await createContext(config, db, log, { clock, print, wakes });
+  const clock = timekeeper.now;
+  const { print = printer(config.dataDir, clock, log) } = options;
+  const { context, listensAt } = await createContext(config, db, log, { timekeeper, print, wakes });
   const credentialUse = createCredentialUse();
   const rateLimits = createRateLimits(config.rateLimits, context);
   const app = createApp({
@@ -182,6 +188,7 @@ async function serve(
     isSecure: context.isSecure,
     publicUrl: config.publicUrl,
   });
+  const ticking = setInterval(timekeeper.tick, TICK_EVERY_MS).unref();
   const listener = listenForOthers(db, log, context, notifier);
   const loops = startLoops(loopWorks(context, credentialUse, rateLimits), { ...context, log });
   const stopParts = async (): Promise<void> => {
@@ -189,6 +196,7 @@ async function serve(
     await listener.close();
     await notifier.stop();
     await context.mail.close();
+    clearInterval(ticking);
     await recordUse(db, credentialUse, USER_SESSION_MS, clock()).catch((error: unknown) =>
       log.warn({ err: error }, "last uses of credentials not written"),
     );

@@ -5,6 +5,7 @@
 
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { READ_TIME, type Reading, type TimeRow } from "./read-time.ts";
 import { connectSession, createSession, sever } from "./open-session.ts";
 import { quoteIdentifier } from "./sql.ts";
 
@@ -16,6 +17,8 @@ export interface ListenerOptions {
   readonly onNotification: (channel: string, payload: string) => void;
   /** Called when the connection is back after a loss: notifications may have been missed. Must not throw. */
   readonly onGap: () => void;
+  /** Told what time PostgreSQL has, each time that it is asked whether it lives. Must not throw. */
+  readonly onTime?: (reading: Reading) => void;
   /** Told why the connection was lost, or cannot be made again. */
   readonly onConnectionLost?: (error: Error, wasHearing: boolean) => void;
 }
@@ -105,7 +108,12 @@ async function listenOnce(
     let asked: Promise<unknown> = Promise.resolve();
     const ask = (): void => {
       const pause = () => void (ping = setTimeout(ask, PING_INTERVAL_MS));
-      asked = client.query("SELECT 1").then(pause, over.reject);
+      const askedAt = performance.now();
+      asked = client.query<TimeRow>(READ_TIME).then(({ rows: [row] }) => {
+        const answeredAt = performance.now();
+        if (row !== undefined) options.onTime?.({ askedAt, answeredAt, databaseMs: row.ms });
+        pause();
+      }, over.reject);
     };
     ask();
     await over.promise;

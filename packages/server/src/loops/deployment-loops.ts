@@ -14,6 +14,7 @@ export function deploymentLoops(context: DeploymentLoopContext): LoopWork[] {
     {
       name: "offer-expired-checks",
       intervalMs: 5_000,
+      needs: "watched-silence",
       run: async () => {
         const workerGroupIds = await listGroupsWithExpiredChecks(db, clock());
         if (workerGroupIds.length === 0) return;
@@ -24,6 +25,7 @@ export function deploymentLoops(context: DeploymentLoopContext): LoopWork[] {
     {
       name: "collect-bundles",
       intervalMs: 60_000,
+      needs: "settled-time",
       run: async () => {
         let round;
         do round = await collectBundles(context);

@@ -5,5 +5,10 @@ import type { LoopWork } from "./loop.ts";
 
 /** Keeps the table of idempotency keys as large as what is still promised. */
 export const idempotencyLoops = ({ db, clock }: { db: Database; clock: Clock }): LoopWork[] => [
-  { name: "purge-idempotency-keys", intervalMs: 60_000, run: () => purgeExpiredKeys(db, clock()) },
+  {
+    name: "purge-idempotency-keys",
+    intervalMs: 60_000,
+    needs: "settled-time",
+    run: () => purgeExpiredKeys(db, clock()),
+  },
 ];

@@ -13,5 +13,10 @@ export const loginLoops = ({ db, clock }: { db: Database; clock: Clock }, use: C
     intervalMs: 5_000,
     run: () => recordUse(db, use, USER_SESSION_MS, clock()),
   },
-  { name: "purge-logins", intervalMs: 60_000, run: () => purgeLogins(db, clock()) },
+  {
+    name: "purge-logins",
+    intervalMs: 60_000,
+    needs: "settled-time",
+    run: () => purgeLogins(db, clock()),
+  },
 ];

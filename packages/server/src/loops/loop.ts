@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
 import type { Queryable } from "../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../db/sql.ts";
+import type { Clock } from "../clock.ts";
+import type { Timekeeper } from "../time/timekeeper.ts";
 
 /** Work that only the passing of time causes, or whose first try may have been lost with a process. */
 export type LoopWork = {
@@ -12,6 +13,11 @@ export type LoopWork = {
   intervalMs: number;
   /** A condition: there is something to do, so a round begins. All loops' are looked at in one statement. */
   due?: (now: number) => Sql;
+  /**
+   * What must be known before a round begins: that nobody's silence was missed, for what takes silence for death; that the
+   * time is right, for what deletes by age. Default: nothing.
+   */
+  needs?: "watched-silence" | "settled-time";
   /** A wake of this key begins the next round at once. */
   wakeKey?: string;
   /** @returns milliseconds until the next round when that is sooner than the interval. */
@@ -24,7 +30,15 @@ export type Loop = {
   stop(): Promise<void>;
 };
 
-export type LoopContext = { db: Queryable; clock: Clock; wakes: Wakes; log: Logger; random: () => number };
+export type LoopContext = {
+  db: Queryable;
+  clock: Clock;
+  timekeeper: Pick<Timekeeper, "hasWatched" | "isSettled">;
+  leaseDurationMs: number;
+  wakes: Wakes;
+  log: Logger;
+  random: () => number;
+};
 
 const MAX_BACKOFF_MS = 10_000;
 /** How late it may be noticed that something is due. */
@@ -39,9 +53,12 @@ export const SAFEGUARD_MS = 30_000;
 export function startLoops(works: readonly LoopWork[], context: LoopContext): Loop[] {
   const { db, clock } = context;
   const started = works.map((work) => ({ work, loop: startLoop(work, context) }));
-  const looked = started.flatMap(({ work: { due }, loop }) => (due === undefined ? [] : [{ due, loop }]));
+  const lookedFor = started.flatMap(({ work, loop }) =>
+    work.due === undefined ? [] : [{ work, due: work.due, loop }],
+  );
   const look = async (): Promise<void> => {
     const now = clock();
+    const looked = lookedFor.filter(({ work }) => mayBegin(work, context));
     const rows = looked.map(({ due }, index) => sql`(${index}::integer, ${due(now)})`);
     const found = await db.query<{ index: number }>(sql`
       SELECT d.index FROM (VALUES ${joinSql(rows, ", ")}) AS d (index, is_due) WHERE d.is_due`);
@@ -51,11 +68,18 @@ export function startLoops(works: readonly LoopWork[], context: LoopContext): Lo
   return [looking, ...started.map(({ loop }) => loop)];
 }
 
+function mayBegin({ needs }: LoopWork, { timekeeper, leaseDurationMs }: LoopContext): boolean {
+  if (needs === "watched-silence") return timekeeper.hasWatched(leaseDurationMs);
+  if (needs === "settled-time") return timekeeper.isSettled();
+  return true;
+}
+
 /**
  * Runs work at an interval, jittered so that replicas spread out. Rounds never overlap; a failed round is logged and the
  * next ones come more slowly until one succeeds.
  */
-function startLoop(work: LoopWork, { wakes, log, random }: LoopContext): Loop {
+function startLoop(work: LoopWork, context: LoopContext): Loop {
+  const { wakes, log, random } = context;
   const stopping = new AbortController();
   const { signal } = stopping;
   // A wake during a round begins the next one at once.
@@ -81,7 +105,7 @@ function startLoop(work: LoopWork, { wakes, log, random }: LoopContext): Loop {
     await pause(jittered(work.intervalMs, random));
     while (!signal.aborted) {
       try {
-        const soonMs = (await work.run()) ?? Number.POSITIVE_INFINITY;
+        const soonMs = (mayBegin(work, context) ? await work.run() : undefined) ?? Number.POSITIVE_INFINITY;
         failures = 0;
         await pause(Math.min(jittered(work.intervalMs, random), soonMs));
       } catch (error) {

@@ -13,6 +13,11 @@ export const retentionLoops = (
   context: RetentionContext & VersionRetentionContext & PackContext,
 ): LoopWork[] => [
   { name: "pack-logs", intervalMs: PACK_INTERVAL_MS, run: () => packLogs(context) },
-  { name: "drop-ended", intervalMs: INTERVAL_MS, run: () => dropEnded(context) },
-  { name: "drop-versions", intervalMs: INTERVAL_MS, run: () => dropVersionsByAge(context) },
+  { name: "drop-ended", intervalMs: INTERVAL_MS, needs: "settled-time", run: () => dropEnded(context) },
+  {
+    name: "drop-versions",
+    intervalMs: INTERVAL_MS,
+    needs: "settled-time",
+    run: () => dropVersionsByAge(context),
+  },
 ];

@@ -22,6 +22,7 @@ export function runLoops(context: SweepContext): LoopWork[] {
     {
       name: "sweep-leases",
       intervalMs: SAFEGUARD_MS,
+      needs: "watched-silence",
       due: (now) => hasOverdue(now, OVERRUN_GRACE_MS),
       run: () => sweepLeases(context),
     },

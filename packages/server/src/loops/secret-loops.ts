@@ -5,5 +5,10 @@ import type { LoopWork } from "./loop.ts";
 
 /** Keeps no value longer than somebody may need it. */
 export const secretLoops = ({ db, clock }: { db: Database; clock: Clock }): LoopWork[] => [
-  { name: "forget-secret-versions", intervalMs: 60_000, run: () => forgetVersions(db, clock()) },
+  {
+    name: "forget-secret-versions",
+    intervalMs: 60_000,
+    needs: "settled-time",
+    run: () => forgetVersions(db, clock()),
+  },
 ];

@@ -20,6 +20,7 @@ export const tokenLoops = (context: ItemContext): LoopWork[] => [
   {
     name: "purge-public-access",
     intervalMs: PURGE_INTERVAL_MS,
+    needs: "settled-time",
     run: () => purgePublicAccess(context.db, context.clock()),
   },
 ];

@@ -12,5 +12,10 @@ export const workerLoops = ({ db, clock }: { db: Database; clock: Clock }): Loop
     due: hasIdleDraining,
     run: () => finishDrains(db, clock()),
   },
-  { name: "drop-gone-workers", intervalMs: 60_000, run: () => dropGoneWorkers(db, clock()) },
+  {
+    name: "drop-gone-workers",
+    intervalMs: 60_000,
+    needs: "settled-time",
+    run: () => dropGoneWorkers(db, clock()),
+  },
 ];

@@ -3,7 +3,8 @@ import type { BlobContext } from "../core/blobs/store-blob.ts";
 import type { ItemContext } from "../core/loop-failures/failed-items.ts";
 import { processEach } from "../core/loop-failures/process-items.ts";
 import {
-  hasAnyToSweep,
+  hasIdleMaterializations,
+  hasOverdueMaterializations,
   listCrowdedGroups,
   listIdle,
   listOverdue,
@@ -52,11 +53,19 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
     {
       name: "sweep-materializations",
       intervalMs: SAFEGUARD_MS,
-      due: (now) => hasAnyToSweep(now, now - workspaceIdleMs),
+      needs: "watched-silence",
+      due: hasOverdueMaterializations,
       run: async () => {
         await each(await listOverdue(db, clock(), SWEEP_LIMIT), (overdue) =>
           db.transaction((tx) => loseMaterialization(tx, newUuid, overdue, clock())),
         );
+      },
+    },
+    {
+      name: "stop-idle-workspaces",
+      intervalMs: SAFEGUARD_MS,
+      due: (now) => hasIdleMaterializations(now, now - workspaceIdleMs),
+      run: async () => {
         const activeBefore = clock() - workspaceIdleMs;
         await stopIdle(await listIdle(db, activeBefore, clock(), SWEEP_LIMIT), activeBefore);
         const crowded = await listCrowdedGroups(db);
@@ -68,6 +77,7 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
     {
       name: "collect-blobs",
       intervalMs: 60_000,
+      needs: "settled-time",
       run: async () => {
         let round;
         do round = await collectBlobs(context);

@@ -1,3 +1,4 @@
+import { isWithin } from "../../clock.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { WAKE_CHANNEL } from "../feeds/wake-notifier.ts";
@@ -55,7 +56,7 @@ export function createCredentialCache(): CredentialCache {
   return {
     find: (credential, now) => {
       const cached = cache.get(credential);
-      if (cached !== undefined && cached.trustedUntil > now) return cached;
+      if (cached !== undefined && isWithin(cached.trustedUntil - now, TRUSTED_MS)) return cached;
       cache.delete(credential);
       return null;
     },

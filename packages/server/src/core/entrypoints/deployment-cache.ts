@@ -6,7 +6,7 @@ import type {
   SandboxDeclaration,
   Uuid,
 } from "@keelson/contract";
-import type { Clock } from "../../clock.ts";
+import { isWithin, type Clock } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import {
   findCurrentDeploymentId,
@@ -82,7 +82,8 @@ export function createDeploymentCache({ db, clock }: DeploymentCacheOptions): De
     within: (tx) => createLookups(tx, held),
     current: (environmentId) => {
       const known = pointers.get(environmentId);
-      if (known !== undefined && known.trustedUntil > clock()) return known.read;
+      if (known !== undefined && isWithin(known.trustedUntil - clock(), POINTER_TRUSTED_MS))
+        return known.read;
       if (pointers.size >= MAX_POINTERS) pointers.clear();
       // Trusted from before the read, so never for longer than a second after what it saw.
       const pointer: Pointer = {

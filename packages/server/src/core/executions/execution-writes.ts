@@ -208,6 +208,8 @@ const addCounts = (deltas: readonly CountDelta[]): Sql => sql`
 /**
  * Renews, in one statement, every lease that is still the worker's. Returns those; what is missing is lost. Rows are
  * locked in key order first, as everywhere, so that a renewal and a report never wait for each other.
+ * A lease that is renewed after its end was not used meanwhile as far as anybody knows: the worker, the server or PostgreSQL
+ * was away. The instant at which the attempt is overruled moves by as much; its time the worker measures itself.
  */
 export function renewLeases(
   db: Queryable,
@@ -218,7 +220,7 @@ export function renewLeases(
     leaseId: Uuid<"lease">;
     epoch: number;
   }[],
-  expiresAt: number,
+  { now, expiresAt }: { now: number; expiresAt: number },
 ): Promise<{ leaseId: Uuid<"lease"> }[]> {
   return db.query(sql`
     WITH held AS (
@@ -233,7 +235,8 @@ export function renewLeases(
       ORDER BY e.environment_id, e.run_id
       FOR UPDATE OF e
     )
-    UPDATE executions e SET lease_expires_at = ${timestamp(expiresAt)}
+    UPDATE executions e SET lease_expires_at = ${timestamp(expiresAt)},
+      deadline_at = e.deadline_at + greatest(interval '0', ${timestamp(now)} - e.lease_expires_at)
     FROM held h
     WHERE e.environment_id = h.environment_id AND e.run_id = h.run_id AND ${amongRuns(leases)}
     RETURNING e.lease_id`);

@@ -17,9 +17,9 @@ export async function renewWorkerLeases(
   db: Database,
   workerId: Uuid<"wkr">,
   leases: readonly RenewedLease[],
-  expiresAt: number,
+  times: { now: number; expiresAt: number },
 ): Promise<Set<string>> {
-  const renewed = await db.transaction((tx) => renewLeases(tx, workerId, leases, expiresAt), {
+  const renewed = await db.transaction((tx) => renewLeases(tx, workerId, leases, times), {
     durability: "relaxed",
   });
   return new Set(renewed.map((row) => row.leaseId));

@@ -16,17 +16,18 @@ export type Renewal = {
 
 /**
  * Renews all leases of a worker at once and tells it which it has lost and which runs to cancel. A renewal moves only
- * the lease's end, never the attempt's deadline.
+ * the lease's end, never the attempt's deadline, unless the lease had ended.
  */
 export async function renewExecutions(
   context: { db: Database; clock: Clock; leaseDurationMs: number },
   workerId: Uuid<"wkr">,
   leases: readonly RenewedLease[],
 ): Promise<Renewal> {
-  const expiresAt = context.clock() + context.leaseDurationMs;
+  const now = context.clock();
+  const expiresAt = now + context.leaseDurationMs;
   return {
     expiresAt,
-    renewed: await renewWorkerLeases(context.db, workerId, leases, expiresAt),
+    renewed: await renewWorkerLeases(context.db, workerId, leases, { now, expiresAt }),
     cancellations: await listCancellations(context.db, workerId),
     resumptions: await listResumptions(context.db, workerId),
   };

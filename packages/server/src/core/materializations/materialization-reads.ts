@@ -152,10 +152,13 @@ const CROWDED_GROUPS = rawSql(`
   WHERE EXISTS (SELECT FROM materializations m WHERE m.worker_group_id = g.id AND m.status = 'requested')
     OR EXISTS (SELECT FROM executions e WHERE e.worker_group_id = g.id AND e.ready AND e.workspace_id IS NOT NULL)`);
 
-/** A condition: there is one for `listOverdue` or `listIdle`, or a group for `listCrowdedGroups`. */
-export const hasAnyToSweep = (now: number, activeBefore: number): Sql => sql`
-  EXISTS (SELECT FROM materializations m WHERE ${overdue(now)})
-  OR EXISTS (SELECT FROM materializations m WHERE ${idle(activeBefore, now)})
+/** A condition: there is one for `listOverdue`. */
+export const hasOverdueMaterializations = (now: number): Sql =>
+  sql`EXISTS (SELECT FROM materializations m WHERE ${overdue(now)})`;
+
+/** A condition: there is one for `listIdle`, or a group for `listCrowdedGroups`. */
+export const hasIdleMaterializations = (now: number, activeBefore: number): Sql => sql`
+  EXISTS (SELECT FROM materializations m WHERE ${idle(activeBefore, now)})
   OR EXISTS (${CROWDED_GROUPS})`;
 
 /** Those whose worker has not renewed them in time. */

@@ -75,7 +75,8 @@ export function createEventStreamQuota(context: EventStreamContext): EventStream
       const leave = leaverOf(entry);
       try {
         const age = clock() - entry.saidAt;
-        if (age > TRUSTED_MS || (isOver(entry) && age > REFUSAL_TRUSTED_MS))
+        // Also said in a future that a clock set back has taken away.
+        if (age < 0 || age > TRUSTED_MS || (isOver(entry) && age > REFUSAL_TRUSTED_MS))
           await batcher.submit(environmentId);
         if (isOver(entry)) throw tooManyStreams(entry.limit);
         if (isUrgent(entry)) onUrgent();

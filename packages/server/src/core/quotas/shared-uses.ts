@@ -79,7 +79,8 @@ export function createSharedUses(options: SharedUsesOptions): SharedUses {
     const entry = entries.get(environmentId);
     if (entry === undefined) return null;
     const age = clock() - entry.readAt;
-    if (age > trustedMs * MAX_AGE_READS) return null;
+    // Also read in a future that a clock set back has taken away.
+    if (age < 0 || age > trustedMs * MAX_AGE_READS) return null;
     if (age > trustedMs) refreshBeside(environmentId, entry);
     if (count(entry, more)) return true;
     // What was stored while it was read may be counted twice: only what was read refuses by itself.

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import type { ServerContext } from "../../server-context.ts";
 import { route, type RouteDefinition } from "../edge/route.ts";
 import type { Store } from "../edge/storage-space.ts";
 
@@ -9,11 +10,14 @@ const ReadyStatus = Type.Object(
     status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
     problems: Type.Array(
       Type.Object({
-        check: Type.Literal("storage"),
-        code: Type.Literal("storage_full"),
+        check: Type.Union([Type.Literal("storage"), Type.Literal("clock")]),
+        code: Type.Union([Type.Literal("storage_full"), Type.Literal("clock_differs")]),
         message: Type.String(),
       }),
-      { description: "Parts that are degraded: while a disk is full, reads work and writes answer 507." },
+      {
+        description:
+          "What is not as it should be: a full disk (reads work, writes answer 507), or a clock of this machine that is more than two seconds off PostgreSQL's (which is followed).",
+      },
     ),
   },
   { $id: "Readiness" },
@@ -25,6 +29,20 @@ const fullProblem = (store: Store) => ({
   code: "storage_full" as const,
   message: `The disk of the ${store === "database" ? "database" : "blob store"} is full: writes answer 507 until it has space again.`,
 });
+
+/** Nothing is decided by this machine's clock; its log has wrong times. */
+const clockProblems = ({ isWallClockWrong, wallClockAheadMs }: ServerContext["timekeeper"]) => {
+  const aheadMs = wallClockAheadMs();
+  return !isWallClockWrong()
+    ? []
+    : [
+        {
+          check: "clock" as const,
+          code: "clock_differs" as const,
+          message: `The clock of this machine is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's. Keelson follows PostgreSQL's; synchronize both.`,
+        },
+      ];
+};
 
 export const healthRoutes: RouteDefinition[] = [
   route({
@@ -48,13 +66,16 @@ export const healthRoutes: RouteDefinition[] = [
     description:
       "503 while most requests would be refused: the database cannot be reached, does not answer or has other migrations than this server, requests" +
       " wait for a connection of the pool, or the server is starting or stopping. `details.check` names the reason: `startup`, `shutdown`, `pool` " +
-      "or `database`. A full disk is named in `problems` with 200, because reads continue.",
+      "or `database`. A full disk and a wrong clock are named in `problems` with 200, because the server goes on.",
     tag: "Server",
     access: { kind: "public" },
     responses: { 200: { description: "It does.", schema: ReadyStatus } },
     handle: async ({ server }) => {
       await server.readiness.check();
-      const problems = (await server.storage.fullStores()).map(fullProblem);
+      const problems = [
+        ...(await server.storage.fullStores()).map(fullProblem),
+        ...clockProblems(server.timekeeper),
+      ];
       return { status: 200, body: { status: problems.length === 0 ? "ok" : "degraded", problems } };
     },
   }),

@@ -57,6 +57,8 @@ export interface SiteOptions {
   readonly smtpUrl?: string;
   /** Settings of each server besides. */
   readonly serverEnv?: Readonly<Record<string, string>>;
+  /** Settings of the n-th server besides. */
+  readonly serverEnvOf?: (at: number) => Readonly<Record<string, string>>;
   /** What the n-th server is given as its database; absent: PostgreSQL itself. */
   readonly databaseUrlOf?: (url: string, at: number) => Promise<string>;
 }
@@ -81,7 +83,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     const servers: ServerProcess[] = [];
     for (let at = 0; at < options.servers; at += 1) {
       const url = (await options.databaseUrlOf?.(postgres.url, at)) ?? postgres.url;
-      const server = await describeServer(`server ${at + 1}`, url, dataDir, options);
+      const server = await describeServer(at, url, dataDir, options);
       processes.push(server);
       servers.push(server);
       // One after the other: the first makes the tables and the tenancy.
@@ -133,15 +135,15 @@ export async function startSite(options: SiteOptions): Promise<Site> {
 }
 
 async function describeServer(
-  name: string,
+  at: number,
   databaseUrl: string,
   dataDir: string,
-  { leaseDuration, logLevel, parkAfter, poolSize, smtpUrl, serverEnv }: SiteOptions,
+  { leaseDuration, logLevel, parkAfter, poolSize, smtpUrl, serverEnv, serverEnvOf }: SiteOptions,
 ): Promise<ServerProcess> {
   // The same port in every life, as behind a service's fixed address.
   const port = await findFreePort();
   const described = describeProcess({
-    name,
+    name: `server ${at + 1}`,
     main: "server/src/main.ts",
     readyWhen: /listening on /,
     env: {
@@ -155,6 +157,7 @@ async function describeServer(
       ...(parkAfter !== undefined && { KEELSON_PARK_AFTER: parkAfter }),
       ...(poolSize === undefined ? {} : { KEELSON_POOL_SIZE: String(poolSize) }),
       ...serverEnv,
+      ...serverEnvOf?.(at),
     },
     ...(logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
   });

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { decodeId, type Uuid } from "@keelson/contract";
 import { systemClock } from "../../../src/clock.ts";
+import { renewLeases } from "../../../src/core/executions/execution-writes.ts";
+import { sql } from "../../../src/db/sql.ts";
+import { timestamp } from "../../../src/db/timestamp.ts";
 import { until } from "../../support/until.ts";
 import { asAdmin } from "../../support/audit.ts";
 import { enrollWorker, heldLease, logChunk, type HeldLease } from "../../support/raw-worker.ts";
@@ -282,6 +286,32 @@ describe("renewing", () => {
     const wrongEpoch = { ...lease, fields: { ...lease.fields, epoch: 9 } };
     assert.deepEqual((await scene.worker.renew(lease, wrongEpoch)).renewed, []);
     assert.equal((await scene.worker.renew(lease)).lost[0], lease.fields.lease_id);
+  });
+
+  test("of a lease that had ended unnoticed moves when the attempt is overruled by as much", async () => {
+    const lease = await scene.leased({ max_duration: "1h" });
+    assert.deepEqual(await scene.worker.report(lease.operation("start")), [200]);
+    const runId = decodeId("run", lease.runId) as Uuid<"run">;
+    const now = scene.clock.now();
+    const SLEPT_MS = 1_800_000;
+    // In one transaction, so that no sweep sees it.
+    const moved = await scene.server.db.transaction(async (tx) => {
+      const [before] = await tx.query<{ at: number; environmentId: Uuid<"env">; workerId: Uuid<"wkr"> }>(sql`
+        UPDATE executions SET lease_expires_at = ${timestamp(now - SLEPT_MS)} WHERE run_id = ${runId}
+        RETURNING deadline_at AS at, environment_id, worker_id`);
+      assert.ok(before);
+      const { environmentId, workerId } = before;
+      const leaseId = decodeId("lease", lease.fields.lease_id) as Uuid<"lease">;
+      const held = [{ environmentId, runId, leaseId, epoch: lease.fields.epoch }];
+      const renewed = await renewLeases(tx, workerId, held, { now, expiresAt: now + 15_000 });
+      assert.equal(renewed.length, 1);
+      const [after] = await tx.query<{ at: number }>(
+        sql`SELECT deadline_at AS at FROM executions WHERE run_id = ${runId}`,
+      );
+      return (after?.at ?? 0) - before.at;
+    });
+    assert.equal(moved, SLEPT_MS);
+    await scene.worker.finish(lease);
   });
 
   test("tells of runs to cancel", async () => {
