@@ -98,6 +98,18 @@ test("a bearer that is no longer accepted is replaced without losing work", asyn
   assert.equal(run.execution.epoch, 1);
 });
 
+test("an agent that slept for longer than its bearer is valid stays the same worker", async (t) => {
+  const { server } = await startTestAgent(t, { renewIntervalMs: 50 });
+  const digest = server.putBundle(bundleOf({ main: `return 1;` }));
+  await server.enqueue({ digest }).released;
+  const reconnect = server.disconnect();
+  clock.advance(8 * 3_600_000);
+  reconnect();
+  const again = server.enqueue({ digest });
+  await again.released;
+  assert.equal(await server.countWorkers(), 1);
+});
+
 test("a worker that the server no longer knows enrolls again, and executes what it had once more", async (t) => {
   const { server } = await startTestAgent(t, { renewIntervalMs: 50 });
   const digest = server.putBundle(
@@ -113,7 +125,7 @@ test("a worker that the server no longer knows enrolls again, and executes what 
   reconnect();
   assert.equal((await run.released).output, "again");
   assert.equal(run.execution.epoch, 2);
-  assert.equal(server.countCalls("auth/token"), 3, "its first, the renewal that was refused, its second");
+  assert.equal(server.countCalls("auth/token"), 4, "its first, two renewals that were refused, its second");
 });
 
 test("more runs than slots wait for a slot, and all are executed", async (t) => {

@@ -11,7 +11,7 @@ export type IdentityStore = {
   forget(): Promise<void>;
 };
 
-/** In a folder that no other process uses. The token in it is good for an hour; nobody but the owner may read it. */
+/** In a folder that no other process uses. The token in it is good for an hour, and longer beside an enrollment token; nobody but the owner may read it. */
 export function openIdentityStore(folder: string, url: string): IdentityStore {
   const path = join(folder, "identity.json");
   return {

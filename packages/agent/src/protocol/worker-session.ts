@@ -1,4 +1,5 @@
 import {
+  parseDuration,
   WORKER_PROTOCOL_VERSION,
   type MintedWorkerToken,
   type RegisterWorker,
@@ -37,8 +38,9 @@ type SessionOptions = {
 const REFRESH_AT = 0.8;
 
 /**
- * The worker's identity: taken up again where an earlier process of it left it, else enrolled; its bearer replaced before it runs out. When the server no longer knows the
- * worker (its bearer and id are refused), the agent enrolls again as a new worker and the old one's leases end by themselves.
+ * The worker's identity: taken up again where an earlier process of it left it, else enrolled; its bearer replaced before it
+ * runs out. After a sleep that was longer than its bearer's life, the bearer and the enrollment token together say who it is.
+ * When the server no longer knows the worker, the agent enrolls again as a new one and the old one's leases end by themselves.
  */
 export async function openWorkerSession(options: SessionOptions): Promise<WorkerSession> {
   let worker: Worker;
@@ -49,7 +51,8 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
   const accept = async (minted: MintedWorkerToken): Promise<void> => {
     worker = minted.worker;
     token = minted.token;
-    const lifeMs = Date.parse(minted.expires_at) - options.clock.now();
+    const lifeMs =
+      parseDuration(minted.expires_in ?? "") ?? Date.parse(minted.expires_at) - options.clock.now();
     refreshAt = options.clock.monotonic() + Math.max(1_000, lifeMs * REFRESH_AT);
     await options.identity?.save({ workerId: worker.id, token }).catch((err: unknown) => {
       options.logger.warn({ err }, "the worker's identity could not be kept for a restart");
@@ -74,18 +77,24 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
 
   /** False when the server does not know that worker any more. */
   const renewed = async (identity: WorkerIdentity): Promise<boolean> => {
-    try {
-      await mint({ worker_id: identity.workerId, token: identity.token });
-      return true;
-    } catch (err) {
-      if (!isRefusal(err)) throw err;
-      const { workerId } = identity;
-      options.logger.warn(
-        { err, workerId },
-        "the server no longer accepts this worker; enrolling as a new one",
-      );
-      return false;
-    }
+    const { workerId, token: known } = identity;
+    const refusalOf = async (body: object): Promise<unknown> => {
+      try {
+        await mint({ worker_id: workerId, token: known, ...body });
+        return null;
+      } catch (err) {
+        if (!isRefusal(err)) throw err;
+        return err;
+      }
+    };
+    if ((await refusalOf({})) === null) return true;
+    const err = await refusalOf({ enrollment_token: options.enrollmentToken });
+    if (err === null) return true;
+    options.logger.warn(
+      { err, workerId },
+      "the server no longer accepts this worker; enrolling as a new one",
+    );
+    return false;
   };
 
   const remint = async (): Promise<string> =>

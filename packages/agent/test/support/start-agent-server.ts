@@ -187,6 +187,14 @@ export class AgentServer extends WorkerDoor {
       DELETE FROM worker_tokens t USING workers w WHERE w.id = t.worker_id AND w.worker_group_id = ${this.group.id}`);
   }
 
+  /** How many workers have enrolled in the group. */
+  async countWorkers(): Promise<number> {
+    const workers = await this.group.server.db.query(
+      sql`SELECT id FROM workers WHERE worker_group_id = ${this.group.id}`,
+    );
+    return workers.length;
+  }
+
   override async close(): Promise<void> {
     await this.#starting;
     await super.close();

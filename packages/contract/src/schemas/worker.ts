@@ -100,7 +100,17 @@ export const MintWorkerToken = Type.Object(
 export type MintWorkerToken = Static<typeof MintWorkerToken>;
 
 export const MintedWorkerToken = Type.Object(
-  { token: Type.String(), expires_at: Timestamp, worker: Worker },
+  {
+    token: Type.String(),
+    expires_at: Timestamp,
+    expires_in: Type.Optional(
+      Type.String({
+        description:
+          "How long it is valid from now, as a duration: for a worker whose clock differs from the server's.",
+      }),
+    ),
+    worker: Worker,
+  },
   { $id: "MintedWorkerToken" },
 );
 export type MintedWorkerToken = Static<typeof MintedWorkerToken>;

@@ -11,9 +11,18 @@ import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
 import { checkProtocol } from "./check-protocol.ts";
 import { findEnrollment, findWorker, isWorkerToken, type WorkerRow } from "./worker-reads.ts";
-import { deleteExpiredTokens, insertWorker, insertWorkerToken, touchWorker } from "./worker-writes.ts";
+import { WORKER_KEPT_MS } from "./worker.ts";
+import {
+  deleteExpiredTokens,
+  deleteSupersededTokens,
+  insertWorker,
+  insertWorkerToken,
+  touchWorker,
+} from "./worker-writes.ts";
 
 export const WORKER_TOKEN_MS = 3_600_000;
+/** How long after its end a token still says who the worker is, to whoever may enroll one: as long as a silent worker is kept. */
+const KNOWN_MS = WORKER_KEPT_MS;
 
 export type MintContext = {
   newUuid: NewUuid;
@@ -26,7 +35,8 @@ export type MintedToken = { token: string; expiresAt: number; worker: WorkerRow 
 
 /**
  * Mints a worker's bearer token. An enrollment token makes a new worker of its group; a worker's id with its present token
- * renews, and the present token stays good for its own hour, so that a lost answer locks nobody out.
+ * renews, and the present token stays good for its own hour, so that a lost answer locks nobody out. A machine that slept for
+ * longer presents its enrollment token besides, and is the worker that it was: its leases, workspaces and files are its own.
  *
  * @throws DomainError `unauthenticated` for an invalid credential, `unsupported_worker_protocol`, `invalid_request`.
  */
@@ -42,7 +52,9 @@ export async function mintWorkerToken(
   const token = formatCredential(CREDENTIAL_KINDS.worker, context.random);
   const expiresAt = now + WORKER_TOKEN_MS;
   await insertWorkerToken(tx, { digest: credentialDigest(token), workerId, createdAt: now, expiresAt });
-  await deleteExpiredTokens(tx, now);
+  if (request.token !== undefined)
+    await deleteSupersededTokens(tx, workerId, credentialDigest(request.token), now);
+  await deleteExpiredTokens(tx, now - KNOWN_MS);
   const worker = await findWorker(tx, workerId);
   if (worker === null) throw new Error("A worker vanished while its token was minted.");
   return { token, expiresAt, worker };
@@ -75,13 +87,21 @@ async function identifyWorker(
     });
     return workerId;
   }
-  if (enrollmentToken === undefined && id !== undefined && token !== undefined) {
+  if (id !== undefined && token !== undefined) {
     const workerId = decodeId("wkr", id);
-    if (workerId === null || !(await isWorkerToken(tx, credentialDigest(token), workerId, now)))
+    const digest = credentialDigest(token);
+    if (workerId === null) throw refused("worker's token");
+    if (enrollmentToken === undefined) {
+      if (!(await isWorkerToken(tx, digest, workerId, now))) throw refused("worker's token");
+      return workerId;
+    }
+    const enrollment = await findEnrollment(tx, credentialDigest(enrollmentToken), now);
+    if (enrollment === null) throw refused("enrollment token");
+    if (!(await isWorkerToken(tx, digest, workerId, now - KNOWN_MS, enrollment.workerGroupId)))
       throw refused("worker's token");
     return workerId;
   }
   throw invalidRequest([
-    { path: "enrollment_token", message: "send either enrollment_token, or worker_id and token" },
+    { path: "enrollment_token", message: "send enrollment_token, or worker_id and token, or all three" },
   ]);
 }

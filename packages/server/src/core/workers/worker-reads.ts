@@ -109,15 +109,18 @@ export async function findEnrollment(
   return row ?? null;
 }
 
+/** Whether it is a token of the worker that had not expired by then. Null: the worker may be of any group. */
 export async function isWorkerToken(
   db: Queryable,
   digest: Buffer,
   workerId: Uuid<"wkr">,
-  now: number,
+  validAt: number,
+  workerGroupId: Uuid<"wgrp"> | null = null,
 ): Promise<boolean> {
   const rows = await db.query(sql`
-    SELECT 1 AS found FROM worker_tokens
-    WHERE digest = ${digest} AND worker_id = ${workerId} AND revoked_at IS NULL AND expires_at > ${timestamp(now)}`);
+    SELECT 1 AS found FROM worker_tokens t JOIN workers w ON w.id = t.worker_id
+    WHERE t.digest = ${digest} AND t.worker_id = ${workerId} AND t.revoked_at IS NULL AND t.expires_at > ${timestamp(validAt)}
+      AND (${workerGroupId}::uuid IS NULL OR w.worker_group_id = ${workerGroupId}::uuid)`);
   return rows.length === 1;
 }
 

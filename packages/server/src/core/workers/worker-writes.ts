@@ -29,11 +29,23 @@ export async function insertWorkerToken(tx: Tx, token: TokenInsert): Promise<voi
       ${timestamp(token.expiresAt)})`);
 }
 
-/** Expired tokens are of no use to anybody; a few go with each new one, and two that delete skip each other's. */
-export async function deleteExpiredTokens(tx: Tx, now: number): Promise<void> {
+/** A worker that presents a token has no use for those that expired before: only its last ones say who it is. */
+export async function deleteSupersededTokens(
+  tx: Tx,
+  workerId: Uuid<"wkr">,
+  presented: Buffer,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    DELETE FROM worker_tokens
+    WHERE worker_id = ${workerId} AND digest <> ${presented} AND expires_at < ${timestamp(now)}`);
+}
+
+/** Tokens that expired before then are of no use to anybody; a few go with each new one, and two that delete skip each other's. */
+export async function deleteExpiredTokens(tx: Tx, before: number): Promise<void> {
   await tx.query(sql`
     DELETE FROM worker_tokens WHERE digest IN (
-      SELECT digest FROM worker_tokens WHERE expires_at < ${timestamp(now)}
+      SELECT digest FROM worker_tokens WHERE expires_at < ${timestamp(before)}
       ORDER BY expires_at LIMIT 50 FOR UPDATE SKIP LOCKED
     )`);
 }

@@ -119,6 +119,29 @@ describe("workers", () => {
     assert.deepEqual(stored, [{ found: false }]);
   });
 
+  test("a token that has expired says with an enrollment token of the group who the worker is, for 30 days", async () => {
+    const enrollment = { enrollment_token: server.credentials.enrollment_token };
+    const version = { worker_protocol_version: 1 };
+    const { token, expires_in: expiresIn, worker } = (await mint({ ...enrollment, ...version })).body;
+    assert.equal(expiresIn, "1h");
+    const known = { worker_id: worker.id, token, ...version };
+    const expire = (age: string): Promise<unknown> =>
+      server.db.query(sql`UPDATE worker_tokens SET expires_at = now() - ${age}::interval`);
+    await expire("29 days");
+    assert.equal((await server.call("GET", "/worker/v1/status", { as: token })).status, 401);
+    assert.equal((await mint(known)).status, 401, "alone it is good for nothing");
+    const again = await mint({ ...known, ...enrollment });
+    assert.deepEqual([again.status, again.body.worker.id], [200, worker.id]);
+    assert.equal((await server.call("GET", "/worker/v1/status", { as: again.body.token })).status, 200);
+    // The answer may have been lost.
+    assert.equal((await mint({ ...known, ...enrollment })).status, 200);
+    // Once the worker has shown a later one, the earlier are forgotten.
+    assert.equal((await mint({ ...known, token: again.body.token })).status, 200);
+    assert.equal((await mint({ ...known, ...enrollment })).status, 401);
+    await expire("31 days");
+    assert.equal((await mint({ ...known, token: again.body.token, ...enrollment })).status, 401);
+  });
+
   test("unknown, foreign and expired credentials mint nothing", async () => {
     const one = await mint({
       enrollment_token: server.credentials.enrollment_token,
@@ -143,13 +166,18 @@ describe("workers", () => {
       worker_protocol_version: 1,
     });
     assert.equal(expired.status, 401);
-    const both = await mint({
-      enrollment_token: "x",
-      worker_id: one.body.worker.id,
-      token: "y",
-      worker_protocol_version: 1,
-    });
-    assert.deepEqual([both.status, both.body.error.code], [400, "invalid_request"]);
+    for (const all of [
+      { enrollment_token: "x", worker_id: one.body.worker.id, token: one.body.token },
+      { enrollment_token: server.credentials.enrollment_token, worker_id: one.body.worker.id, token: "y" },
+      {
+        enrollment_token: server.credentials.enrollment_token,
+        worker_id: one.body.worker.id,
+        token: two.body.token,
+      },
+    ])
+      assert.equal((await mint({ ...all, worker_protocol_version: 1 })).status, 401);
+    const half = await mint({ worker_id: one.body.worker.id, worker_protocol_version: 1 });
+    assert.deepEqual([half.status, half.body.error.code], [400, "invalid_request"]);
     const protocol = await mint({
       enrollment_token: server.credentials.enrollment_token,
       worker_protocol_version: 2,

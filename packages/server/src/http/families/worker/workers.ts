@@ -5,6 +5,7 @@ import {
   DeploymentChecked,
   encodeId,
   EXAMPLE_IDS,
+  formatDuration,
   Id,
   MintedWorkerToken,
   MintWorkerToken,
@@ -153,7 +154,8 @@ export const workerRoutes: RouteDefinition[] = [
     summary: "Mint a worker's bearer token",
     description:
       "With an enrollment token: makes a worker of the token's group. With a worker's id and its present token: renews; the present token " +
-      "stays valid for its own hour. The token is shown only here and is valid for one hour.",
+      "stays valid for its own hour. With all three: renews also after that hour, for 30 days, if the enrollment token is of the worker's " +
+      "group, so that a machine that slept stays the same worker. The token is shown only here and is valid for one hour.",
     access: { kind: "public" },
     audit: UNAUDITED.enrollment,
     signIn: "mint",
@@ -162,7 +164,12 @@ export const workerRoutes: RouteDefinition[] = [
     refusals: [401],
     examples: {
       request: { enrollment_token: "kl_enr_…", name: "build-3", worker_protocol_version: 1 },
-      response: { token: "kl_wkr_…", expires_at: "2026-11-20T10:15:00.123Z", worker: EXAMPLE_WORKER },
+      response: {
+        token: "kl_wkr_…",
+        expires_at: "2026-11-20T10:15:00.123Z",
+        expires_in: "1h",
+        worker: EXAMPLE_WORKER,
+      },
     },
     transaction: "required",
     handle: async ({ tx, server, body }) => {
@@ -174,6 +181,7 @@ export const workerRoutes: RouteDefinition[] = [
         body: {
           token: minted.token,
           expires_at: toTimestamp(minted.expiresAt),
+          expires_in: formatDuration(minted.expiresAt - now),
           worker: toWorker(minted.worker, now),
         },
       };
