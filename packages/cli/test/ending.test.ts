@@ -13,7 +13,7 @@ import {
   type Running,
   type UpSite,
 } from "./up-site.ts";
-import { fewOf, newSeed } from "../../server/test/crash/support/seeded-random.ts";
+import { fewOf, newSeed } from "../../server/test/support/seeded-random.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const;
 type Signal = (typeof SIGNALS)[number];

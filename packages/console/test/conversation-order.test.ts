@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import type { StreamRecord } from "@keelson/contract";
 import fc from "fast-check";
 import { createConversation, type Conversation } from "../src/features/sessions/conversation.ts";
-import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+import { newSeed } from "../../server/test/support/seeded-random.ts";
 
 fc.configureGlobal({ seed: newSeed() });
 

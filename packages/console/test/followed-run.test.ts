@@ -13,7 +13,7 @@ import { enrollWorker, type HeldLease, type RawWorker } from "../../server/test/
 import { usedHeapBytes } from "./support/heap.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 import { logChunks, say } from "./support/run-writes.ts";
-import { isLong } from "../../server/test/crash/support/seeded-random.ts";
+import { isLong } from "../../server/test/support/seeded-random.ts";
 import { until } from "./support/until.ts";
 
 /** How long the page follows a busy run; a suite that should be quick takes some hundred reports of it. */

@@ -20,7 +20,7 @@ import {
   toContentTop,
   toElementTop,
 } from "../src/features/runs/scaled-scroll.ts";
-import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+import { newSeed } from "../../server/test/support/seeded-random.ts";
 
 fc.configureGlobal({ seed: newSeed() });
 

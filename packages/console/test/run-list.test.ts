@@ -8,7 +8,7 @@ import { filterEvents } from "../src/features/runs/filter-events.ts";
 import { createRunEvents } from "../src/features/runs/run-events.ts";
 import { readRunFilters, toRunQuery } from "../src/features/runs/run-filters.ts";
 import { createRunList, type RunList } from "../src/features/runs/run-list.ts";
-import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+import { newSeed } from "../../server/test/support/seeded-random.ts";
 
 fc.configureGlobal({ seed: newSeed() });
 

@@ -14,7 +14,7 @@ import {
   type Part,
 } from "./support/own-io-program.ts";
 import { VirtualClock } from "./support/virtual-clock.ts";
-import { isLong, newSeed } from "../../server/test/crash/support/seeded-random.ts";
+import { isLong, newSeed } from "../../server/test/support/seeded-random.ts";
 
 /** Turns of the event loop without anything new, after which only time can bring something. */
 const QUIET_TURNS = 5;

@@ -6,7 +6,7 @@ import { task } from "@keelson/sdk";
 import { DurableServer } from "./support/durable-server.ts";
 import { has, programs, runProgram, type Node, type Trace } from "./support/durable-program.ts";
 import { Execution, type ExecutionOptions } from "./support/execution.ts";
-import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+import { newSeed } from "../../server/test/support/seeded-random.ts";
 
 fc.configureGlobal({ seed: newSeed() });
 

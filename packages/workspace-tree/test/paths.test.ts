@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { checkPath, comparePaths, TreeError } from "@keelson/workspace-tree";
-import { newSeed } from "../../server/test/crash/support/seeded-random.ts";
+import { newSeed } from "../../server/test/support/seeded-random.ts";
 
 fc.configureGlobal({ seed: newSeed() });
 

@@ -6,7 +6,7 @@ import { API_VERSION, ERROR_CODES } from "@keelson/contract";
 import fc from "fast-check";
 import { checkAnswer as checkAgainstDocument } from "../support/check-answer.ts";
 import { startApiServer, type ApiServer } from "../support/api-server.ts";
-import { isLong, newSeed } from "../crash/support/seeded-random.ts";
+import { isLong, newSeed } from "../support/seeded-random.ts";
 import { makeFuzzScene, type FuzzScene } from "./support/fuzz-scene.ts";
 import { fuzzedRequest, mangledRequest, type Operation } from "./support/fuzzed-requests.ts";
 import { sendBytes, type ByteAnswer, type ByteRequest } from "./support/send-bytes.ts";

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { sql } from "../../src/db/sql.ts";
 import type { HeldLease } from "../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
-import { newSeed } from "../crash/support/seeded-random.ts";
+import { newSeed } from "../support/seeded-random.ts";
 
 fc.configureGlobal({ seed: newSeed() });
 

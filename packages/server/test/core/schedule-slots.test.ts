@@ -14,7 +14,7 @@ import { createDatabase, type Database } from "../../src/db/pool.ts";
 import type { Tx } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator } from "../../src/uuid.ts";
-import { seededRandom } from "../crash/support/seeded-random.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { startApiServer } from "../support/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createReadyDeployment, promote, startWorker } from "../support/deploy.ts";

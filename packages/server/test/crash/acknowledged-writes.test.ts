@@ -9,7 +9,7 @@ import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./support/raw-worker.ts";
-import { crashSeconds, newSeed, pick, seededRandom, type Random } from "./support/seeded-random.ts";
+import { crashSeconds, newSeed, pick, seededRandom, type Random } from "../support/seeded-random.ts";
 import {
   createDeployment,
   promoteWhenReady,

@@ -18,7 +18,7 @@ import { makeTestFolder } from "../support/test-folder.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { createCaller } from "./support/caller.ts";
 import { checkInvariants } from "./support/invariants.ts";
-import { newSeed, seededRandom } from "./support/seeded-random.ts";
+import { newSeed, seededRandom } from "../support/seeded-random.ts";
 import {
   createDeployment,
   findFreePort,

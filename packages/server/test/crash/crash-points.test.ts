@@ -10,7 +10,7 @@ import { goesOn, type Write } from "./support/crash-write.ts";
 import { checkInvariants } from "./support/invariants.ts";
 import type { Breakpoint, SentStatement } from "./support/postgres-proxy.ts";
 import { RUN_WRITES } from "./support/run-crash-writes.ts";
-import { fewOf, isLong, newSeed } from "./support/seeded-random.ts";
+import { fewOf, isLong, newSeed } from "../support/seeded-random.ts";
 import { SESSION_WRITES } from "./support/session-crash-writes.ts";
 import type { ServerProcess } from "./support/site.ts";
 import { until } from "../support/until.ts";

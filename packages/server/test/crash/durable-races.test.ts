@@ -19,7 +19,7 @@ import {
   waitStatus,
 } from "./support/crash-write.ts";
 import { checkInvariants } from "./support/invariants.ts";
-import { crashSeconds, newSeed, seededRandom } from "./support/seeded-random.ts";
+import { crashSeconds, newSeed, seededRandom } from "../support/seeded-random.ts";
 import type { ServerProcess } from "./support/site.ts";
 
 /** Of each race. */

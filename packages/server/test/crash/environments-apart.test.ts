@@ -17,7 +17,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
-import { isLong } from "./support/seeded-random.ts";
+import { isLong } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 

@@ -10,7 +10,7 @@ import { createReadyDeployment, promote } from "../support/deploy.ts";
 import { enrollWorker } from "../support/raw-worker.ts";
 import { createCaller, type Caller } from "./support/caller.ts";
 import type { Flooded, FloodOptions } from "./support/flood.ts";
-import { crashSeconds, isLong } from "./support/seeded-random.ts";
+import { crashSeconds, isLong } from "../support/seeded-random.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
 
 const OTHERS = 9;

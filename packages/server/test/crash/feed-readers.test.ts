@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { followToEnd, type Followed } from "./support/event-source.ts";
 import { killPostmaster } from "./support/kill-at-random.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./support/raw-worker.ts";
-import { crashSeconds, newSeed, pick, seededRandom, type Random } from "./support/seeded-random.ts";
+import { crashSeconds, newSeed, pick, seededRandom, type Random } from "../support/seeded-random.ts";
 import {
   createDeployment,
   promoteWhenReady,

@@ -9,7 +9,7 @@ import { after, before, describe, test, type TestContext } from "node:test";
 import { LIMITS } from "@keelson/contract";
 import { lookAtTree, makeHardTree, makeManyFiles } from "./support/hard-tree.ts";
 import { withoutOtherUsers } from "../../../agent/test/support/without-other-users.ts";
-import { isLong } from "./support/seeded-random.ts";
+import { isLong } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import {
   filesOf,

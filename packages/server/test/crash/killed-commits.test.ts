@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, watch } from
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { crashSeconds, newSeed, pick, seededRandom, fewOf } from "./support/seeded-random.ts";
+import { crashSeconds, newSeed, pick, seededRandom, fewOf } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import { startStepProxy, type Step, type StepProxy } from "./support/step-proxy.ts";
 import { supervisorsOf } from "./support/supervisors.ts";

@@ -7,7 +7,7 @@ import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
 import { checkStory, readStories, tell, type StoryEvent } from "./support/run-story.ts";
-import { crashSeconds, newSeed, pick, seededRandom, type Random } from "./support/seeded-random.ts";
+import { crashSeconds, newSeed, pick, seededRandom, type Random } from "../support/seeded-random.ts";
 import {
   createDeployment,
   promoteWhenReady,

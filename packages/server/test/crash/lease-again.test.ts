@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { bundleOf } from "./support/bundle.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
-import { isLong } from "./support/seeded-random.ts";
+import { isLong } from "../support/seeded-random.ts";
 import {
   createDeployment,
   promoteWhenReady,

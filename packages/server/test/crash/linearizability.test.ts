@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkLinearizable, type Call } from "./support/check-linearizable.ts";
-import { seededRandom } from "./support/seeded-random.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { writeOnceRegister, type RegisterInput, type RegisterOutput } from "./support/write-once-register.ts";
 
 type RegisterCall = Call<RegisterInput, RegisterOutput>;

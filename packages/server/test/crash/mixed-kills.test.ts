@@ -24,7 +24,7 @@ import {
   type EndedRun,
 } from "./support/mixed-outcome.ts";
 import { checkStory, readStories } from "./support/run-story.ts";
-import { crashSeconds, isLong, newSeed, seededRandom } from "./support/seeded-random.ts";
+import { crashSeconds, isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
 import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
-import { crashSeconds } from "./support/seeded-random.ts";
+import { crashSeconds } from "../support/seeded-random.ts";
 import {
   createDeployment,
   promoteWhenReady,

@@ -9,7 +9,7 @@ import { openStage, type Stage } from "./support/crash-stage.ts";
 import { openSession } from "./support/crash-write.ts";
 import { followToEnd } from "./support/event-source.ts";
 import { checkInvariants } from "./support/invariants.ts";
-import { newSeed, seededRandom } from "./support/seeded-random.ts";
+import { newSeed, seededRandom } from "../support/seeded-random.ts";
 import type { ServerProcess } from "./support/site.ts";
 import { until } from "../support/until.ts";
 

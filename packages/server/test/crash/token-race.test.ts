@@ -13,7 +13,7 @@ import {
   type PostgresProxy,
   type SentStatement,
 } from "./support/postgres-proxy.ts";
-import { newSeed, seededRandom, type Random } from "./support/seeded-random.ts";
+import { newSeed, seededRandom, type Random } from "../support/seeded-random.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
 import {
   CANCELLED,

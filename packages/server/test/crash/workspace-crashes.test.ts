@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { markedProcesses } from "./support/marked-processes.ts";
-import { isLong, newSeed, seededRandom } from "./support/seeded-random.ts";
+import { isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLong } from "./support/seeded-random.ts";
+import { isLong } from "../support/seeded-random.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;

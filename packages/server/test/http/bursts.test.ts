@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { Route } from "../../src/http/edge/route.ts";
 import { routes } from "../../src/http/routes.ts";
 import { startApiServer, type ApiServer } from "../support/api-server.ts";
-import { crashSeconds, newSeed, seededRandom, type Random } from "../crash/support/seeded-random.ts";
+import { crashSeconds, newSeed, seededRandom, type Random } from "../support/seeded-random.ts";
 import { addUser } from "../support/tenancy.ts";
 import { callRoute, prepareRoutes, type RouteScene } from "./support/route-scene.ts";
 

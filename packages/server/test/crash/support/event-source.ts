@@ -3,7 +3,7 @@
 import { Agent, request } from "node:http";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pick, type Random } from "./seeded-random.ts";
+import { pick, type Random } from "../../support/seeded-random.ts";
 
 export interface ReceivedEvent {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { patience } from "../../support/until.ts";
-import { pick, type Random } from "./seeded-random.ts";
+import { pick, type Random } from "../../support/seeded-random.ts";
 import type { Site } from "./site.ts";
 import type { SpawnedProcess } from "./spawned-process.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./caller.ts";
-import { pick, type Random } from "./seeded-random.ts";
+import { pick, type Random } from "../../support/seeded-random.ts";
 import type { Site } from "./site.ts";
 
 /** How long a caller repeats what is not answered. */
