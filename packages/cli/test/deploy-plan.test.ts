@@ -9,6 +9,7 @@ import { startRunScene, type RunScene } from "../../server/test/support/run-scen
 import { addApiKey } from "../../server/test/support/tenancy.ts";
 import { checkDeployments } from "./check-deployments.ts";
 import { createFolder, environmentOf, keelson, type Outcome } from "./support.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const modules = resolve(import.meta.dirname, "../../../node_modules");
 const MAIN = resolve(import.meta.dirname, "../src/main.ts");
@@ -138,13 +139,12 @@ suite("deploying", () => {
     assert.equal((await deploy()).code, 0);
     await scene.start("old");
     await write(REPORT);
-    const { PATH = "", HOME = "" } = process.env;
     const answer = async (text: string): Promise<{ code: number; screen: string }> => {
       const terminal = spawnOnTerminal(process.execPath, ["--conditions=@keelson/source", MAIN, "deploy"], {
         cols: 80,
         rows: 24,
         cwd: folder.path,
-        env: { PATH, HOME, ...env, TERM: "xterm", NO_COLOR: "1" },
+        env: { ...bareEnvironment(), ...env, TERM: "xterm", NO_COLOR: "1" },
       });
       let screen = "";
       let isAsked = false;

@@ -11,6 +11,7 @@ import { Client } from "@keelson/sdk";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { createFolder, environmentOf } from "./support.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 const MODULES = resolve(import.meta.dirname, "../../../node_modules");
@@ -68,7 +69,7 @@ suite("keelson dev", () => {
     await writeFile(file, TASKS);
     const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, "dev", ...args], {
       cwd: folder.path,
-      env: { PATH: process.env["PATH"], HOME: folder.path, ...environmentOf(server) },
+      env: { ...bareEnvironment(), HOME: folder.path, ...environmentOf(server) },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const closed = once(child, "close");

@@ -10,6 +10,7 @@ import { spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { checkDeployments } from "./check-deployments.ts";
 import { createFolder, environmentOf, keelson } from "./support.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const modules = resolve(import.meta.dirname, "../../../node_modules");
 const MAIN = resolve(import.meta.dirname, "../src/main.ts");
@@ -59,7 +60,7 @@ suite("keelson dev before it removes something", () => {
       .toSorted();
   const args = ["--conditions=@keelson/source", MAIN, "dev", "--no-runs"];
   const environment = () => ({
-    ...{ PATH: process.env["PATH"] ?? "", HOME: folder.path, TERM: "xterm", NO_COLOR: "1" },
+    ...{ ...bareEnvironment(), HOME: folder.path, TERM: "xterm", NO_COLOR: "1" },
     ...env,
   });
 

@@ -18,6 +18,7 @@ import { makeTestFolder, removeTestFolder } from "../../server/test/support/test
 import { bundleCode } from "../src/bundle/build-bundle.ts";
 import { deployExamples } from "../src/up/deploy-examples.ts";
 import { findExampleFiles } from "../src/up/find-examples.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
@@ -38,7 +39,7 @@ describe("the examples at a worker that is given no key", { timeout: 180_000 }, 
     const main = resolve(ROOT, "packages/cli/src/main.ts");
     const agent = spawn(process.execPath, ["--conditions=@keelson/source", main, "agent"], {
       env: {
-        ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], KEELSON_DATA_DIR: dataDir },
+        ...{ ...bareEnvironment(), KEELSON_DATA_DIR: dataDir },
         ...{ KEELSON_URL: server.url, KEELSON_ENROLLMENT_TOKEN: server.credentials.enrollment_token },
         ...{ KEELSON_TASK_ENV: "APPROVAL_CHAT_IDLE_SECONDS", APPROVAL_CHAT_IDLE_SECONDS: "1" },
       },

@@ -9,6 +9,7 @@ import { spawn } from "@lydell/node-pty";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { environmentOf } from "./support.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 /** As a person has it: a terminal of the system, `keelson` in it, a server, and an agent that runs what is typed. */
 
@@ -57,7 +58,7 @@ async function openTerminal(t: TestContext) {
     cwd: tmpdir(),
     env: {
       ...environmentOf(server),
-      ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm" },
+      ...{ ...bareEnvironment(), TERM: "xterm" },
     },
   });
   let screen = "";

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { runCommandLine } from "../src/program.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 
@@ -50,7 +51,7 @@ export async function spawnKeelson(
 ): Promise<Outcome> {
   const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, ...args], {
     cwd: options.cwd ?? tmpdir(),
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...asNobody(options.env) },
+    env: { ...bareEnvironment(), ...asNobody(options.env) },
     stdio: "pipe",
   });
   options.onSpawn?.(child);

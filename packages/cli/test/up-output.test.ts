@@ -9,6 +9,7 @@ import { test, type TestContext } from "node:test";
 import { spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { createTestDatabase } from "../../server/test/support/database.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 const ARGUMENTS = ["--conditions=@keelson/source", MAIN, "up"];
@@ -23,8 +24,7 @@ async function placeOf(t: TestContext) {
     await removeTestFolder(folder);
   });
   const dataDir = join(folder, "data");
-  const { PATH = "", HOME = "" } = process.env;
-  const env = { PATH, HOME, DATABASE_URL: database.url, KEELSON_DATA_DIR: dataDir, PORT: "0" };
+  const env = { ...bareEnvironment(), DATABASE_URL: database.url, KEELSON_DATA_DIR: dataDir, PORT: "0" };
   return { folder, dataDir, env };
 }
 

@@ -11,6 +11,7 @@ import { Client } from "@keelson/sdk";
 import { findFreePort } from "../../server/test/crash/support/site.ts";
 import { isAlive } from "../../server/src/embedded-postgres/postmaster-pid.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 export const RUN = join(ROOT, "scripts/run.mjs");
@@ -39,11 +40,13 @@ export async function makeUpSite(): Promise<UpSite> {
   const folder = await makeTestFolder();
   const dataDir = join(folder, "data");
   const port = await findFreePort();
-  const { PATH = "", HOME = "" } = process.env;
   return {
     folder,
     dataDir,
-    env: { PATH, HOME, PORT: String(port), KEELSON_DATA_DIR: dataDir, npm_lifecycle_event: "start" },
+    env: {
+      ...bareEnvironment(),
+      ...{ PORT: String(port), KEELSON_DATA_DIR: dataDir, npm_lifecycle_event: "start" },
+    },
     url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {
       for (const pid of processesOf(dataDir)) kill(pid, "SIGKILL");

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { Client } from "@keelson/sdk";
 import { createTestDatabase } from "../../../../packages/server/test/support/database.ts";
 import { removeTestFolder } from "../../../../packages/server/test/support/test-folder.ts";
+import { bareEnvironment } from "../../../../packages/server/test/support/bare-environment.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../../../..");
 const MAIN = join(ROOT, "packages/cli/src/main.ts");
@@ -35,7 +36,7 @@ export async function startEverything(settings: Record<string, string> = {}): Pr
   const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, "up", "--json"], {
     cwd: ROOT,
     env: {
-      ...{ PATH: process.env["PATH"], HOME: process.env["HOME"], PORT: "0" },
+      ...{ ...bareEnvironment(), PORT: "0" },
       ...{ DATABASE_URL: database.url, KEELSON_DATA_DIR: dataDir },
       ...settings,
     },

@@ -6,6 +6,7 @@ import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { cleanUp } from "./clean-up.ts";
 import { removeTestFolder } from "../../../server/test/support/test-folder.ts";
+import { bareEnvironment } from "../../../server/test/support/bare-environment.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -28,7 +29,7 @@ export async function spawnAgent(
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-agent-"));
   const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN], {
     env: {
-      PATH: process.env["PATH"] ?? "",
+      ...bareEnvironment(),
       KEELSON_ENROLLMENT_TOKEN: "kl_enr_test",
       KEELSON_DATA_DIR: dataDir,
       // No test that starts one so has any.

@@ -11,6 +11,7 @@ import { after, before, describe, test } from "node:test";
 import { startApiServer, type ApiServer } from "../support/api-server.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
+import { bareEnvironment } from "../support/bare-environment.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const ONE_BYTE = "G";
@@ -100,8 +101,7 @@ test(
       ["-c", 'ulimit -n 400; exec "$0" "$@"', process.execPath, "--conditions=@keelson/source", MAIN],
       {
         env: {
-          PATH: process.env["PATH"],
-          HOME: process.env["HOME"],
+          ...bareEnvironment(),
           DATABASE_URL: database.url,
           KEELSON_DATA_DIR: folder,
           PORT: "0",

@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ServerProcess, Site } from "./site.ts";
+import { bareEnvironment } from "../../support/bare-environment.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../..", import.meta.url));
 const COMMAND = path.join(ROOT, "packages/cli/src/main.ts");
@@ -23,8 +24,7 @@ export async function deployCode(site: Site, server: ServerProcess, source: stri
     cwd: folder,
     timeout: TIMEOUT_MS,
     env: {
-      PATH: process.env["PATH"] ?? "",
-      HOME: process.env["HOME"] ?? "",
+      ...bareEnvironment(),
       KEELSON_URL: server.url,
       KEELSON_API_KEY: site.credentials.api_key,
     },

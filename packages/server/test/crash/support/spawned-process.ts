@@ -4,6 +4,7 @@ import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_p
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { patience } from "../../support/until.ts";
+import { bareEnvironment } from "../../support/bare-environment.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../../..", import.meta.url));
 const KEPT_OUTPUT = 20_000;
@@ -52,7 +53,7 @@ process.on("exit", () => {
 
 function spawnMain({ main, env, uid }: SpawnOptions): ChildProcessByStdio<null, Readable, Readable> {
   return spawn(process.execPath, ["--conditions=@keelson/source", `${PACKAGES}/${main}`], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
+    env: { ...bareEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
