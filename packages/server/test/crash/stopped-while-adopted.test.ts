@@ -18,7 +18,7 @@ let site: WorkspaceSite;
 let proxy: StepProxy;
 let agent: WorkspaceAgent;
 before(async () => {
-  site = await startWorkspaceSite({ leaseDuration: "60s" });
+  site = await startWorkspaceSite({ leaseDuration: "15s" });
   proxy = await startStepProxy(() => site.url);
   const named = site.agent({
     ...{ name: "agent 1", server: site.servers[0]!, capacity: 2 },

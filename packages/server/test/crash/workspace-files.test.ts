@@ -12,8 +12,11 @@ import { mountSmallDisk } from "./support/full-disk.ts";
 import { until } from "../support/until.ts";
 import { filesOf, startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
+/** Long enough for a restart of an agent, and waited for when one stays away. */
+const LEASE_DURATION = "6s";
+
 let site: WorkspaceSite;
-before(async () => (site = await startWorkspaceSite()));
+before(async () => (site = await startWorkspaceSite({ leaseDuration: LEASE_DURATION })));
 after(() => site?.stop());
 
 /** The stored pieces and manifests. */
@@ -147,7 +150,7 @@ test("a commit whose earlier pieces are gone from the server stores them again",
 test("a commit that finds the server's disk full keeps the files until there is room, whoever restarts", async (t) => {
   // A site of its own: blobs that are stored already would be out of sight.
   await site.stop();
-  site = await startWorkspaceSite();
+  site = await startWorkspaceSite({ leaseDuration: LEASE_DURATION });
   const environment = decodeId("env", site.credentials.environment_id)!;
   const disk = await mountSmallDisk(path.join(site.dir, "data", "workspaces", environment), 6 << 20);
   if (disk === null) return t.skip("needs the right to mount a small disk");
