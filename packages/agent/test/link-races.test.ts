@@ -17,9 +17,10 @@ import { commitFolder, EMPTY_TREE, giveFolder } from "@keelson/workspace-tree";
 import { listWorkspaceFolders } from "../src/workspaces/workspace-folder.ts";
 import { ownerOf } from "../src/workspaces/workspace-processes.ts";
 import { probeHere, startTestSupervisor, tiersHere } from "./support/start-test-supervisor.ts";
+import { isLong } from "../../server/test/support/seeded-random.ts";
 import { cleanUp } from "./support/clean-up.ts";
 
-const ROUNDS = 1_000;
+const ROUNDS = isLong() ? 1_000 : 150;
 const LONGEST_MS = 60_000;
 /** So that a slow machine does not pass without having tried. */
 const FEWEST_ROUNDS = 50;

@@ -58,7 +58,7 @@ suite("everything ends in order", { concurrency: false }, () => {
   }
 
   const ends = SIGNALS.flatMap((signal) => Object.entries(WAYS).map((way) => [signal, ...way] as const));
-  for (const [signal, way, send] of fewOf(ends, 3, newSeed()))
+  for (const [signal, way, send] of fewOf(ends, 5, newSeed()))
     test(`on ${signal} to ${way}`, async () => {
       const running = await startChanged(`${signal} to ${way}`);
       const known = treeOf(running.pids.outer);

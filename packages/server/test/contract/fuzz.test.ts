@@ -16,8 +16,8 @@ import { sendBytes, type ByteAnswer, type ByteRequest } from "./support/send-byt
 type Any = any;
 
 const seed = newSeed();
-const FUZZED_EACH = isLong() ? 26 : 8;
-const MANGLED_EACH = isLong() ? 10 : 4;
+const FUZZED_EACH = isLong() ? 26 : 4;
+const MANGLED_EACH = isLong() ? 10 : 2;
 /** What would tell of our insides: frames of a stack, statements, the words of PostgreSQL and its driver. */
 const INSIDES =
   /node:internal|node_modules|\.ts:\d|\bat \S+ \(|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) |pg_|\brelation "|\bcolumn "|violates|duplicate key|invalid input syntax|out of range for type|TypeError|undefined/;

@@ -18,7 +18,7 @@ import { makeTestFolder } from "../support/test-folder.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { createCaller } from "./support/caller.ts";
 import { checkInvariants } from "./support/invariants.ts";
-import { newSeed, seededRandom } from "../support/seeded-random.ts";
+import { isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import {
   createDeployment,
   findFreePort,
@@ -32,7 +32,9 @@ import { describeProcess, type SpawnedProcess } from "./support/spawned-process.
 
 const TASKS = { work: "await tick(20); return payload;", talk: "return null;" };
 /** Of each kind, before the backup begins. */
-const ENOUGH = 40;
+const ENOUGH = isLong() ? 40 : 20;
+/** Bits that are flipped, each in a copy of its own. */
+const FLIPS = isLong() ? 40 : 8;
 const WAIT_MS = 90_000;
 
 /** What was acknowledged. */
@@ -277,7 +279,7 @@ describe("a backup that is taken under load", () => {
     const inPart = whole.indexOf(name) + 512 + 100;
     const places = [
       inPart,
-      ...Array.from({ length: 40 }, () => Math.floor(random() * whole.length)),
+      ...Array.from({ length: FLIPS }, () => Math.floor(random() * whole.length)),
       whole.length - 1,
     ];
     for (const at of places) {

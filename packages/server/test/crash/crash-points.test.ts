@@ -25,7 +25,7 @@ const MAX_TRIES = 4;
 /** Starting a server takes a second of a core: of so many writes one has its server killed, another one with each seed. */
 const KILLED_EVERY = 3;
 const seed = newSeed();
-const WRITES = fewOf([...SESSION_WRITES, ...TOKEN_WRITES, ...RUN_WRITES], 3, seed);
+const WRITES = fewOf([...SESSION_WRITES, ...TOKEN_WRITES, ...RUN_WRITES], 6, seed);
 
 type Failure = "server killed" | "connections cut";
 type Point = { side: Breakpoint["side"]; statement: string; isLast: boolean };

@@ -190,7 +190,7 @@ test("whoever is killed at whichever step, the bytes are on the disk or in a ver
   const seed = newSeed();
   const random = seededRandom(seed);
   const deadline = performance.now() + crashSeconds(0) * 1000;
-  const places = fewOf(PLACES, 3, seed);
+  const places = fewOf(PLACES, 6, seed);
   const kills = new Map<string, number>(places.map(({ name }) => [name, 0]));
   const first = Math.floor(random() * VICTIMS.length);
   let rounds = 0;

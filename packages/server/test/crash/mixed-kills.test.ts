@@ -32,7 +32,7 @@ import type { SpawnedProcess } from "./support/spawned-process.ts";
 const LEASE_MS = 8_000;
 const EVERY_MS = 2_000;
 const PAUSE_EVERY_MS = 20_000;
-const ENOUGH_KILLS = isLong() ? 60 : 8;
+const ENOUGH_KILLS = isLong() ? 60 : 5;
 const SETTLE_MS = 120_000;
 
 let site: Site;
@@ -78,7 +78,7 @@ async function killUnderLoad(acknowledged: Acknowledged, seed: number): Promise<
   const pauses = pauseAgents(() => isOver);
   const killings = await killAtRandom(site, [...site.servers, ...agents], {
     random,
-    forMs: crashSeconds(10, 120) * 1_000,
+    forMs: crashSeconds(6, 120) * 1_000,
     everyMs: EVERY_MS,
     isEnough: (kills) => kills >= ENOUGH_KILLS,
     signal: over.signal,

@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
-before(async () => (site = await startWorkspaceSite({ leaseDuration: "8s" })));
+before(async () => (site = await startWorkspaceSite({ leaseDuration: "6s" })));
 after(() => site?.stop());
 
 const gone = (materializationId: string): Promise<void> =>
@@ -95,7 +95,8 @@ const FILES = 5;
 test("an agent killed in the middle of commits leaves whole versions alone, and nothing runs on", async (t) => {
   const seed = newSeed();
   const random = seededRandom(seed);
-  const rounds = isLong() ? 100 : 10;
+  // Of which the last of each few is lost, after a whole lease.
+  const [rounds, awayEvery] = isLong() ? [100, 5] : [4, 4];
   const agent = await site.startAgent();
   const { id } = await site.create();
   const execs: string[] = [];
@@ -113,7 +114,7 @@ test("an agent killed in the middle of commits leaves whole versions alone, and 
     await sleep(random() * 80);
     await agent.kill();
     // Sometimes it stays away: then the round is lost, that is said, and it commits the files once it is back.
-    if (round % 5 === 4)
+    if (round % awayEvery === awayEvery - 1)
       await until("it is lost", 40_000, async () => (await site.process(at)).status !== "running");
     await agent.start();
     const ended = await site.untilOver(at);

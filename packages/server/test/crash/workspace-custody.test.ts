@@ -10,6 +10,7 @@ import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { mountSmallDisk } from "./support/full-disk.ts";
+import { fewOf, newSeed } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import {
   filesOf,
@@ -167,7 +168,7 @@ test("whoever is killed while a commit cannot succeed, the bytes are in quaranti
     const stopping = site.act(id, "stop").catch(() => undefined);
     await site.untilStatus(id, "stopping");
     // Killed in the middle of the commit, again and again at other places of it and of the quarantine.
-    for (const pauseMs of [20, 300, 900, 1_500]) {
+    for (const pauseMs of fewOf([20, 300, 900, 1_500], 2, newSeed())) {
       await agent.kill();
       await isThere();
       await agent.start();

@@ -14,7 +14,7 @@ const BURST = 200;
 /** A few routes share a server, each as cold as what the others have left in its caches lets it be: starts take longest. */
 const ROUTES_A_SERVER = 4;
 /** How long it goes on with other routes, drawn at random; the long form has time for all. */
-const FOR_SECONDS = crashSeconds(12, 1_200);
+const FOR_SECONDS = crashSeconds(6, 1_200);
 /** A pool that reads inside of transactions stood still here. */
 const FIRST = "POST /api/schedules";
 
