@@ -6,6 +6,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { deployCode } from "./support/deploy-code.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
+import { isLong } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
@@ -116,7 +117,7 @@ test("a run that waits for a callback outlives its process, the server and its a
 });
 
 test("sleeping runs hold no process and no slot", async () => {
-  const sleepers = await Promise.all(Array.from({ length: 40 }, () => start("sleeper")));
+  const sleepers = await Promise.all(Array.from({ length: isLong() ? 40 : 10 }, () => start("sleeper")));
   await until("all sleep", 60_000, async () => {
     const { body } = await site.call(server.url, "GET", "/api/runs/counts");
     return body.counts.waiting === sleepers.length;
