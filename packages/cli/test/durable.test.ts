@@ -1,10 +1,25 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import type { RunEvent } from "@keelson/sdk";
 import { DURABLE_TASKS } from "./durable/tasks.ts";
 import { startDurableSite, type DurableSite } from "./durable/site.ts";
 
 const kindsOf = (events: readonly RunEvent[]): string[] => events.map(({ kind }) => kind);
+
+/** Of the tests that leave its agent alone, by how long a wait is parked: each site is a server, an agent and a deployment. */
+const sites = new Map<number, ReturnType<typeof startDurableSite>>();
+const ends: (() => Promise<void>)[] = [];
+after(() => Promise.all(ends.map((end) => end())));
+
+function sharedSite(parkAfterMs: number): ReturnType<typeof startDurableSite> {
+  const owner = {
+    after: (end: () => Promise<void>) => void ends.push(end),
+    signal: new AbortController().signal,
+  };
+  const site = sites.get(parkAfterMs) ?? startDurableSite(owner, DURABLE_TASKS, { parkAfterMs });
+  sites.set(parkAfterMs, site);
+  return site;
+}
 
 const waitFor = { timeout: "20s" } as const;
 
@@ -42,8 +57,8 @@ test("with a run suspended and its agent gone, a provider's callback lets it go 
     assert.ok(kinds.includes(kind), `${kind} in ${kinds.join(" ")}`);
 });
 
-test("a run parked in memory goes on in its process", async (t) => {
-  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 30_000 });
+test("a run parked in memory goes on in its process", async () => {
+  const site = await sharedSite(30_000);
   const approve = await site.client.tasks.start("approve");
   await site.untilEvent(approve, "run.waiting");
   await completeByCallback(site, approve.id, "yes");
@@ -59,9 +74,9 @@ test("a run parked in memory goes on in its process", async (t) => {
   assert.equal(race.output, "timer", JSON.stringify(race.failure));
 });
 
-test("a run calls others and has their outputs and failures, parked or suspended meanwhile", async (t) => {
+test("a run calls others and has their outputs and failures, parked or suspended meanwhile", async () => {
   for (const parkAfterMs of [0, 30_000]) {
-    const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs });
+    const site = await sharedSite(parkAfterMs);
     const run = await site.client.tasks.start("parent");
     const ended = await site.client.runs.wait(run, waitFor);
     assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
@@ -98,8 +113,8 @@ test("runs go on over agents that are drained and replaced one after another", a
   assert.ok(used.size > 4, `steps ran in ${used.size} processes`);
 });
 
-test("a retry keeps the steps that have completed", async (t) => {
-  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
+test("a retry keeps the steps that have completed", async () => {
+  const site = await sharedSite(0);
   const run = await site.client.tasks.start("flaky");
   const ended = await site.client.runs.wait(run, waitFor);
   assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
@@ -115,12 +130,12 @@ test("a retry keeps the steps that have completed", async (t) => {
   );
 });
 
-test("a cancelled run that waits ends at once, suspended or not", async (t) => {
+test("a cancelled run that waits ends at once, suspended or not", async () => {
   for (const [parkAfterMs, kind] of [
     [0, "run.suspended"],
     [30_000, "run.waiting"],
   ] as const) {
-    const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs });
+    const site = await sharedSite(parkAfterMs);
     const run = await site.client.tasks.start("sleeper");
     await site.untilEvent(run, kind);
     await site.client.runs.cancel(run.id);
@@ -128,8 +143,8 @@ test("a cancelled run that waits ends at once, suspended or not", async (t) => {
   }
 });
 
-test("code that does not fit the journal fails the run and says where", async (t) => {
-  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
+test("code that does not fit the journal fails the run and says where", async () => {
+  const site = await sharedSite(0);
   const drifter = await site.client.tasks.start("drifter");
   await site.untilEvent(drifter, "run.suspended");
   const { tokens } = (await site.server.call("GET", "/v1/tokens")).body as { tokens: { id: string }[] };
@@ -140,8 +155,8 @@ test("code that does not fit the journal fails the run and says where", async (t
   assert.match(ended.failure?.message ?? "", /at position 1: the journal has step "pid [0-9]+"/);
 });
 
-test("an actor receives input, answers and streams, over suspensions, until its session is closed", async (t) => {
-  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
+test("an actor receives input, answers and streams, over suspensions, until its session is closed", async () => {
+  const site = await sharedSite(0);
   const started = await site.server.call("POST", "/v1/actors/talker/start", {
     body: { input: "hello", session: { external_id: "chat-1" } },
   });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { startAgent, type RunningAgent } from "@keelson/agent";
 import { Client, type Run, type RunEvent } from "@keelson/sdk";
 import { deployBundle } from "../../src/deploy-bundle.ts";
@@ -22,7 +21,7 @@ export type DurableSite = {
 
 /** A server with these tasks deployed, as their first agent has found them. */
 export async function startDurableSite(
-  t: TestContext,
+  t: { after(end: () => Promise<void>): void; readonly signal: AbortSignal },
   source: string,
   options: { parkAfterMs: number },
 ): Promise<DurableSite & { first: RunningAgent }> {
