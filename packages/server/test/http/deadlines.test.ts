@@ -54,89 +54,92 @@ function assertTimedOut(answer: RawAnswer & { seconds: number }, from: number, t
   assert.ok(answer.seconds > from && answer.seconds < to, `closed after ${answer.seconds} s`);
 }
 
-describe(
-  "a caller that is too slow is answered 408, and its connection closed",
-  { timeout, concurrency },
-  () => {
-    test("headers have 20 s, however they trickle in", async () => {
-      const socket = await openRaw(server.url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
-      assertTimedOut(await trickle(socket, Buffer.from("x")), 19, 25);
+// All of them wait: those that are too slow beside those that are not.
+describe("how long a caller may take", { timeout, concurrency }, () => {
+  describe(
+    "a caller that is too slow is answered 408, and its connection closed",
+    { timeout, concurrency },
+    () => {
+      test("headers have 20 s, however they trickle in", async () => {
+        const socket = await openRaw(server.url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+        assertTimedOut(await trickle(socket, Buffer.from("x")), 19, 25);
+      });
+
+      test("a connection on which nothing comes is closed after 20 s", async () => {
+        const { text, seconds } = await trickle(await openRaw(server.url, ""), Buffer.alloc(0));
+        assert.equal(text, "");
+        assert.ok(seconds > 19 && seconds < 25, `${seconds} s`);
+      });
+
+      test("a body's first byte has 10 s", async () => {
+        const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", 10));
+        assertTimedOut(await trickle(socket, Buffer.alloc(0)), 9.5, 14);
+      });
+
+      test("a body comes with 1 KiB/s, averaged over 10 s", async () => {
+        const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", 100_000));
+        assertTimedOut(await trickle(socket, Buffer.from("  ")), 9.5, 15);
+      });
+
+      test("an unauthenticated body has the same deadlines", async () => {
+        const socket = await openRaw(server.url, postTo("/api/auth/magic-link/start", 1_000));
+        assertTimedOut(await trickle(socket, Buffer.from(" ")), 9.5, 15);
+      });
+
+      test("an upload comes with 16 KiB/s after 30 s", async () => {
+        // 4 KiB/s.
+        const socket = await openRaw(server.url, putBundle(1_000_000));
+        assertTimedOut(await trickle(socket, Buffer.alloc(820)), 38, 55);
+      });
+
+      test("what is sent after a refusal has them too", async () => {
+        const socket = await openRaw(server.url, putBundle(1_000_000).replace(/Bearer \S+/, "Bearer none"));
+        const { status, seconds } = await trickle(socket, Buffer.alloc(1));
+        assert.equal(status, 401);
+        assert.ok(seconds > 9.5 && seconds < 15, `closed after ${seconds} s`);
+      });
+    },
+  );
+
+  describe("a caller that is slow enough is served", { timeout, concurrency }, () => {
+    test("a body of 2 KiB/s", async () => {
+      const body = Buffer.from(`{"payload": "${"x".repeat(40_000)}"}`);
+      const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", body.length));
+      let sent = 0;
+      const timer = setInterval(() => socket.write(body.subarray(sent, (sent += 410))), 200);
+      try {
+        const [head] = await Promise.race([once(socket, "data"), once(socket, "close")]);
+        assert.match(String(head), /^HTTP\/1.1 404/);
+      } finally {
+        clearInterval(timer);
+        socket.destroy();
+      }
     });
 
-    test("a connection on which nothing comes is closed after 20 s", async () => {
-      const { text, seconds } = await trickle(await openRaw(server.url, ""), Buffer.alloc(0));
-      assert.equal(text, "");
-      assert.ok(seconds > 19 && seconds < 25, `${seconds} s`);
+    test("an upload of 20 KiB/s for 50 s", async () => {
+      const socket = await openRaw(server.url, putBundle(1_024_000));
+      let sent = 0;
+      const timer = setInterval(() => socket.write(Buffer.alloc(4_096), () => (sent += 4_096)), 200);
+      try {
+        const [head] = await Promise.race([once(socket, "data"), once(socket, "close")]);
+        // All of it came: it has another digest.
+        assert.match(String(head), /^HTTP\/1.1 400/);
+        assert.ok(sent >= 1_000_000, `${sent} bytes`);
+      } finally {
+        clearInterval(timer);
+        socket.destroy();
+      }
     });
 
-    test("a body's first byte has 10 s", async () => {
-      const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", 10));
-      assertTimedOut(await trickle(socket, Buffer.alloc(0)), 9.5, 14);
+    test("a long poll of more than 20 s", async () => {
+      const as = await startWorker(server);
+      const begun = performance.now();
+      const polled = await server.call("POST", "/worker/v1/executions/lease", {
+        as,
+        body: { limit: 1, wait: "25s", lease_request_id: "slow" },
+      });
+      assert.equal(polled.status, 200, polled.text);
+      assert.ok(performance.now() - begun > 20_000);
     });
-
-    test("a body comes with 1 KiB/s, averaged over 10 s", async () => {
-      const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", 100_000));
-      assertTimedOut(await trickle(socket, Buffer.from("  ")), 9.5, 15);
-    });
-
-    test("an unauthenticated body has the same deadlines", async () => {
-      const socket = await openRaw(server.url, postTo("/api/auth/magic-link/start", 1_000));
-      assertTimedOut(await trickle(socket, Buffer.from(" ")), 9.5, 15);
-    });
-
-    test("an upload comes with 16 KiB/s after 30 s", async () => {
-      // 4 KiB/s.
-      const socket = await openRaw(server.url, putBundle(1_000_000));
-      assertTimedOut(await trickle(socket, Buffer.alloc(820)), 38, 55);
-    });
-
-    test("what is sent after a refusal has them too", async () => {
-      const socket = await openRaw(server.url, putBundle(1_000_000).replace(/Bearer \S+/, "Bearer none"));
-      const { status, seconds } = await trickle(socket, Buffer.alloc(1));
-      assert.equal(status, 401);
-      assert.ok(seconds > 9.5 && seconds < 15, `closed after ${seconds} s`);
-    });
-  },
-);
-
-describe("a caller that is slow enough is served", { timeout, concurrency }, () => {
-  test("a body of 2 KiB/s", async () => {
-    const body = Buffer.from(`{"payload": "${"x".repeat(40_000)}"}`);
-    const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", body.length));
-    let sent = 0;
-    const timer = setInterval(() => socket.write(body.subarray(sent, (sent += 410))), 200);
-    try {
-      const [head] = await Promise.race([once(socket, "data"), once(socket, "close")]);
-      assert.match(String(head), /^HTTP\/1.1 404/);
-    } finally {
-      clearInterval(timer);
-      socket.destroy();
-    }
-  });
-
-  test("an upload of 20 KiB/s for 50 s", async () => {
-    const socket = await openRaw(server.url, putBundle(1_024_000));
-    let sent = 0;
-    const timer = setInterval(() => socket.write(Buffer.alloc(4_096), () => (sent += 4_096)), 200);
-    try {
-      const [head] = await Promise.race([once(socket, "data"), once(socket, "close")]);
-      // All of it came: it has another digest.
-      assert.match(String(head), /^HTTP\/1.1 400/);
-      assert.ok(sent >= 1_000_000, `${sent} bytes`);
-    } finally {
-      clearInterval(timer);
-      socket.destroy();
-    }
-  });
-
-  test("a long poll of more than 20 s", async () => {
-    const as = await startWorker(server);
-    const begun = performance.now();
-    const polled = await server.call("POST", "/worker/v1/executions/lease", {
-      as,
-      body: { limit: 1, wait: "25s", lease_request_id: "slow" },
-    });
-    assert.equal(polled.status, 200, polled.text);
-    assert.ok(performance.now() - begun > 20_000);
   });
 });
