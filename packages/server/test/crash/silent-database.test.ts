@@ -2,7 +2,7 @@
 // and LISTEN. And then one that carries new connections, while the old ones stay silent for ever.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundleOf } from "./support/bundle.ts";
 import { startPostgresProxy, type PostgresProxy } from "./support/postgres-proxy.ts";
@@ -17,23 +17,24 @@ const ANSWER_MS = 15_000;
 /** From the network's recovery to answers. */
 const RECOVERY_MS = 5_000;
 
+/** The last server has PostgreSQL for itself: what happens there the others must hear of. */
+const SERVERS = 3;
 const proxies: PostgresProxy[] = [];
 let site: Site;
-let urls: [string, string];
+let urls: string[];
 before(async () => {
   site = await startSite({
-    servers: 2,
+    servers: SERVERS,
     leaseDuration: "120s",
     poolSize: 4,
     databaseUrlOf: async (url, at) => {
-      // The second server has PostgreSQL for itself: what happens there the first must hear of.
-      if (at === 1) return url;
+      if (at === SERVERS - 1) return url;
       const proxy = await startPostgresProxy(url);
       proxies.push(proxy);
       return proxy.url;
     },
   });
-  urls = site.servers.map(({ url }) => url) as [string, string];
+  urls = site.servers.map(({ url }) => url);
   const [server] = site.servers;
   assert.ok(server);
   const worker = await enrollRawWorker(site, server, "checker");
@@ -54,14 +55,14 @@ const CALLS = [
 ] as const;
 
 /** Calls without an end, many at a time; each tells its status and how long it took. */
-function keepCalling(isOver: () => boolean): Promise<{ status: number; tookMs: number }[][]> {
+function keepCalling(url: string, isOver: () => boolean): Promise<{ status: number; tookMs: number }[][]> {
   return Promise.all(
     Array.from({ length: CALLERS }, async (_, caller) => {
       const answers: { status: number; tookMs: number }[] = [];
       const [method, path] = CALLS[caller % CALLS.length] as (typeof CALLS)[number];
       while (!isOver()) {
         const begun = performance.now();
-        const { status } = await site.call(urls[0], method, path, {
+        const { status } = await site.call(url, method, path, {
           timeoutMs: 60_000,
           ...(method === "POST" && { body: {} }),
         });
@@ -74,9 +75,9 @@ function keepCalling(isOver: () => boolean): Promise<{ status: number; tookMs: n
 }
 
 /** Until each of the calls succeeds, at once and again. */
-const serves = async (): Promise<boolean> => {
+const serves = async (url: string): Promise<boolean> => {
   for (const [method, path] of CALLS) {
-    const answer = await site.call(urls[0], method, path, {
+    const answer = await site.call(url, method, path, {
       timeoutMs: 60_000,
       ...(method === "POST" && { body: {} }),
     });
@@ -85,62 +86,57 @@ const serves = async (): Promise<boolean> => {
   return true;
 };
 
-for (const [told, silentMs] of [
-  ["longer than any deadline", 20_000],
-  ["shorter than a statement's deadline", 5_000],
-] as const) {
-  test(`requests get 503 within 15 s, and the server recovers within 5 s, when the silence is ${told}`, async () => {
-    const [proxy] = proxies;
-    assert.ok(proxy);
-    assert.equal(await serves(), true);
-    let over = false;
-    const calling = keepCalling(() => over);
-    await sleep(500);
-    proxy.silence();
-    const silentAt = performance.now();
-    await sleep(silentMs);
-    if (silentMs > ANSWER_MS) {
-      const probe = await site.call(urls[0], "GET", "/readyz", { as: "" });
-      assert.equal(probe.status, 503);
-      assert.match(probe.body.error.details.check, /^(database|pool)$/);
-    }
-    proxy.heal();
-    const healedAt = performance.now();
-    await until("the server answers again", 60_000, serves);
-    const recoveredMs = performance.now() - healedAt;
-    over = true;
-    const answers = (await calling).flat();
-    const slowestMs = Math.max(...answers.map(({ tookMs }) => tookMs));
-    const refused = answers.filter(({ status }) => status === 503).length;
-    console.log(
-      `silent for ${Math.round(healedAt - silentAt)} ms · ${answers.length} answers, ${refused} of them 503, the slowest after ${Math.round(slowestMs)} ms · recovered after ${Math.round(recoveredMs)} ms`,
-    );
-    const failed = answers.map(({ status }) => status).filter((status) => status >= 500);
-    assert.deepEqual(
-      failed.filter((status) => status !== 503),
-      [],
-    );
-    // A silence that is shorter than what anybody waits need not fail a call.
-    if (silentMs > ANSWER_MS) assert.ok(refused > 0, "nobody was refused");
-    assert.ok(slowestMs < ANSWER_MS, `an answer took ${slowestMs} ms`);
-    assert.ok(recoveredMs < RECOVERY_MS, `the server took ${recoveredMs} ms to recover`);
-  });
+async function fallSilent(at: number, silentMs: number): Promise<void> {
+  const [proxy, url] = [proxies[at], urls[at]];
+  assert.ok(proxy && url !== undefined);
+  assert.equal(await serves(url), true);
+  let over = false;
+  const calling = keepCalling(url, () => over);
+  await sleep(500);
+  proxy.silence();
+  const silentAt = performance.now();
+  await sleep(silentMs);
+  if (silentMs > ANSWER_MS) {
+    const probe = await site.call(url, "GET", "/readyz", { as: "" });
+    assert.equal(probe.status, 503);
+    assert.match(probe.body.error.details.check, /^(database|pool)$/);
+  }
+  proxy.heal();
+  const healedAt = performance.now();
+  await until("the server answers again", 60_000, () => serves(url));
+  const recoveredMs = performance.now() - healedAt;
+  over = true;
+  const answers = (await calling).flat();
+  const slowestMs = Math.max(...answers.map(({ tookMs }) => tookMs));
+  const refused = answers.filter(({ status }) => status === 503).length;
+  console.log(
+    `silent for ${Math.round(healedAt - silentAt)} ms · ${answers.length} answers, ${refused} of them 503, the slowest after ${Math.round(slowestMs)} ms · recovered after ${Math.round(recoveredMs)} ms`,
+  );
+  const failed = answers.map(({ status }) => status).filter((status) => status >= 500);
+  assert.deepEqual(
+    failed.filter((status) => status !== 503),
+    [],
+  );
+  // A silence that is shorter than what anybody waits need not fail a call.
+  if (silentMs > ANSWER_MS) assert.ok(refused > 0, "nobody was refused");
+  assert.ok(slowestMs < ANSWER_MS, `an answer took ${slowestMs} ms`);
+  assert.ok(recoveredMs < RECOVERY_MS, `the server took ${recoveredMs} ms to recover`);
 }
 
-test("idle connections that fell silent are not used again, and LISTEN hears again", async () => {
-  const [proxy] = proxies;
-  assert.ok(proxy);
+async function fallSilentIdle(at: number): Promise<void> {
+  const [proxy, url, elsewhere] = [proxies[at], urls[at], urls[SERVERS - 1]];
+  assert.ok(proxy && url !== undefined && elsewhere !== undefined);
   // Fills the pool.
-  await Promise.all(Array.from({ length: 16 }, () => site.call(urls[0], "GET", "/v1/runs")));
+  await Promise.all(Array.from({ length: 16 }, () => site.call(url, "GET", "/v1/runs")));
   proxy.silence();
   await sleep(12_000);
   proxy.heal();
   const healedAt = performance.now();
-  await until("the server answers again", RECOVERY_MS, serves);
+  await until("the server answers again", RECOVERY_MS, () => serves(url));
   // A worker that polls the first server is woken by a start at the second, as NOTIFY is heard.
-  const { body } = await site.call(urls[1], "POST", "/v1/tasks/echo/start", { body: {} });
+  const { body } = await site.call(elsewhere, "POST", "/v1/tasks/echo/start", { body: {} });
   const run = `/api/runs/${body.id}/events`;
-  const follow = await fetch(urls[0] + run, {
+  const follow = await fetch(url + run, {
     headers: { accept: "text/event-stream", authorization: `Bearer ${site.credentials.api_key}` },
   });
   const text = new TextDecoderStream();
@@ -149,7 +145,7 @@ test("idle connections that fell silent are not used again, and LISTEN hears aga
   // What is claimed is that LISTEN hears again by then.
   await sleep(Math.max(0, RECOVERY_MS - (performance.now() - healedAt)));
   const cancelledAt = performance.now();
-  await site.call(urls[1], "POST", `/v1/runs/${body.id}/cancel`);
+  await site.call(elsewhere, "POST", `/v1/runs/${body.id}/cancel`);
   let seen = "";
   while (!seen.includes("cancelled")) {
     const { value, done } = await reader.read();
@@ -161,4 +157,19 @@ test("idle connections that fell silent are not used again, and LISTEN hears aga
   assert.match(seen, /run.cancelled/);
   console.log(`a follower heard of another server's write after ${Math.round(heardMs)} ms`);
   assert.ok(heardMs < 1_000, `a follower heard after ${heardMs} ms: by its slow look, not by NOTIFY`);
+}
+
+const told = (silence: string): string =>
+  `requests get 503 within 15 s, and the server recovers within 5 s, when the silence is ${silence}`;
+
+// Each of the two servers has a network of its own, and its tests one after the other; mostly they wait.
+describe("a network that says nothing", { concurrency: true }, () => {
+  test(told("longer than any deadline"), () => fallSilent(0, 20_000));
+
+  describe("for a shorter time", { concurrency: false }, () => {
+    test(told("shorter than a statement's deadline"), () => fallSilent(1, 5_000));
+
+    test("idle connections that fell silent are not used again, and LISTEN hears again", () =>
+      fallSilentIdle(1));
+  });
 });
