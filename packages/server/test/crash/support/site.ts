@@ -11,6 +11,7 @@ import { startEmbeddedServer, type EmbeddedServer } from "../../../src/embedded-
 import { createDatabase, type Database } from "../../../src/db/pool.ts";
 import { until } from "../../support/until.ts";
 import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
+import { findAgentProcesses } from "./agent-processes.ts";
 import { createCaller, type Caller } from "./caller.ts";
 import { ALL_OUTPUT, describeProcess, type SpawnedProcess } from "./spawned-process.ts";
 
@@ -70,6 +71,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   let db: Database | undefined;
   const stop = async (): Promise<void> => {
     await Promise.all(processes.map((running) => running.end()));
+    endSupervisors(dir);
     await db?.close();
     await postgres?.stop();
     await removeTestFolder(dir);
@@ -131,6 +133,18 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** A supervisor outlives an agent that is killed: the next one of its name might take up what it holds. */
+function endSupervisors(dir: string): void {
+  const { supervisors, execs } = findAgentProcesses({ dir });
+  for (const pid of [...execs(), ...supervisors()]) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has just ended.
+    }
   }
 }
 
