@@ -11,6 +11,7 @@ import { Client } from "@keelson/sdk";
 import { findFreePort } from "../../server/test/crash/support/site.ts";
 import { isAlive } from "../../server/src/embedded-postgres/postmaster-pid.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { nextLookMs } from "../../server/test/support/until.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
@@ -131,8 +132,8 @@ export async function changeWorkspace(client: Client, text: string): Promise<str
 }
 
 export async function until(is: () => boolean, ms: number, why: () => string): Promise<void> {
-  for (const deadline = performance.now() + ms; !is(); await sleep(20))
-    if (performance.now() > deadline) assert.fail(why());
+  for (const begun = performance.now(); !is(); await sleep(nextLookMs(begun)))
+    if (performance.now() > begun + ms) assert.fail(why());
 }
 
 /** Waits until nothing is left of what ran, and of what ran for this data folder. */

@@ -42,7 +42,7 @@ export const effect = task({
   async run({ onLost }: { onLost?: "reject" | "rerun" }, ctx) {
     await ctx.workspace.exec(["sh", "-c", "echo before >> effect.txt"]);
     try {
-      const command = ["sh", "-c", "echo once >> effect.txt; echo begun; sleep 6; echo ended"];
+      const command = ["sh", "-c", "echo once >> effect.txt; echo begun; sleep 4; echo ended"];
       const { stdout, exitCode } = await ctx.workspace.exec(command, onLost === undefined ? {} : { onLost });
       return { stdout, exitCode, attempt: ctx.attempt.number };
     } catch (error) {

@@ -5,7 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** A test that waits for a state and has not seen it by then takes it that it never comes. */
 const SHORTEST_MS = 60_000;
-const EVERY_MS = 20;
+/** Between two looks: what comes soon is seen at once, and a long wait does not keep a core busy with asking. */
+const SOONEST_MS = 20;
+const LATEST_MS = 200;
+const OF_THE_WAIT = 0.04;
 
 /**
  * How long to wait for a state: a minute at least, and longer when the file has its second chance. What a test waits for
@@ -16,6 +19,10 @@ const EVERY_MS = 20;
 export const patience = (ms = SHORTEST_MS): number =>
   Math.max(ms, SHORTEST_MS) * Number(process.env["KEELSON_TEST_PATIENCE"] ?? 1);
 
+/** How long to wait for the next look at a state that has been waited for since `begun`, a time of `performance`. */
+export const nextLookMs = (begun: number): number =>
+  Math.min(Math.max(SOONEST_MS, (performance.now() - begun) * OF_THE_WAIT), LATEST_MS);
+
 /**
  * Asks until it holds; what cannot be asked because something is down is asked again.
  *
@@ -23,7 +30,8 @@ export const patience = (ms = SHORTEST_MS): number =>
  */
 export async function until(what: string, timeoutMs: number, holds: () => Promise<boolean>): Promise<void> {
   const patientMs = patience(timeoutMs);
-  const deadline = performance.now() + patientMs;
+  const begun = performance.now();
+  const deadline = begun + patientMs;
   let lastError: unknown;
   for (;;) {
     try {
@@ -35,6 +43,6 @@ export async function until(what: string, timeoutMs: number, holds: () => Promis
     }
     if (performance.now() > deadline)
       throw new Error(`Not within ${patientMs} ms: ${what}.`, { cause: lastError });
-    await sleep(EVERY_MS);
+    await sleep(nextLookMs(begun));
   }
 }
