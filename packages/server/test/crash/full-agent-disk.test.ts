@@ -26,13 +26,13 @@ type Scene = { site: WorkspaceSite; disk: string; agent: WorkspaceAgent };
 
 /** An agent whose data folder is a small disk; null where none can be mounted. */
 async function startScene(t: TestContext, inodes?: number): Promise<Scene | null> {
-  const site = await startWorkspaceSite();
+  const site = await startWorkspaceSite({ leaseDuration: "6s" });
   const disk = path.join(site.dir, "agents");
   const small = await mountSmallDisk(disk, DISK_BYTES, inodes);
   const started: WorkspaceAgent[] = [];
   t.after(async () => {
     for (const running of started) await running.end();
-    small?.unmount();
+    // It unmounts the disk, after what still runs on it has ended.
     await site.stop();
   });
   if (small === null) {
