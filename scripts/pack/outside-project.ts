@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { root } from "./staging.ts";
 
@@ -60,6 +61,19 @@ export async function writeFiles(folder: string, files: Record<string, string>):
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
     await writeFile(path.join(folder, name), text);
   }
+}
+
+/**
+ * Has npm link the Node that is here: what is asked is that it is found, and to unpack its 190 MB takes
+ * seconds of a core.
+ */
+export async function linkNode(project: string): Promise<void> {
+  const name = `node-${process.platform}-${process.arch}`;
+  const file = path.join(project, "package.json");
+  const own = JSON.parse(await readFile(file, "utf8")) as object;
+  const overrides = { [name]: `file:${path.join(root, "node_modules", name)}` };
+  if (existsSync(path.join(root, "node_modules", name)))
+    await writeFile(file, JSON.stringify({ ...own, overrides }));
 }
 
 const compiler = (name: string): string => path.join(root, "node_modules", name, "bin/tsc");
