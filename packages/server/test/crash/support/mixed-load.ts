@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./caller.ts";
-import { pick, type Random } from "../../support/seeded-random.ts";
+import { isLong, pick, type Random } from "../../support/seeded-random.ts";
 import type { Site } from "./site.ts";
 
 /** How long a caller repeats what is not answered. */
@@ -15,7 +15,15 @@ const LOOK_MS = 150;
 const INPUTS = 6;
 
 /** Each lane has one run at a time. */
-const TASK_LANES = ["plain", "only", "shared", "shared", "steps", "steps", "in-own", "parent"];
+const TASK_LANES = [
+  "plain",
+  "only",
+  "shared",
+  "steps",
+  "in-own",
+  "parent",
+  ...(isLong() ? ["shared", "steps"] : []),
+];
 const WORKSPACE_LANES = 2;
 
 export interface Acknowledged {
