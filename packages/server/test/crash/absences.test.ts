@@ -10,7 +10,7 @@ import { sql } from "../../src/db/sql.ts";
 import { until } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { postgresOf, signalAll, treeOf } from "./support/process-trees.ts";
-import { isLong } from "./support/seeded-random.ts";
+import { isLong } from "../support/seeded-random.ts";
 import { createDeployment, promoteWhenReady, type ServerProcess } from "./support/site.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
