@@ -32,6 +32,7 @@ const MEANINGS: Record<keyof typeof LIMITS, string> = {
   taskFolders: "folders of the worker's machine that a task in the namespace tier declares",
   isolationProblemCharacters: "characters of why a worker has no namespace tier",
   heldSecrets: "secret versions of one heartbeat",
+  heldChecks: "checks of deployments that a worker lists in one lease call",
   reportOperations: "operations of one report",
   pageDefault: "rows of a page, unless the caller says otherwise",
   pageMax: "rows of a page",

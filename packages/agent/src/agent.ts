@@ -3,6 +3,7 @@ import {
   parseDuration,
   type Cancellation,
   type DeploymentCheck,
+  type DeploymentChecked,
   type Execution,
   type LeaseResponse,
   type ReportResponse,
@@ -13,7 +14,7 @@ import type { BundleUses } from "./bundles/bundle-uses.ts";
 import type { EvictionBound } from "./bundles/decide-eviction.ts";
 import { createTimestamps, type Clock } from "./clock.ts";
 import { createLeaseAhead, type LeaseAhead } from "./executions/lease-ahead.ts";
-import { checkDeployment } from "./executions/check-deployment.ts";
+import { checkDeployment, interruptedCheck } from "./executions/check-deployment.ts";
 import { LeaseLoop } from "./executions/lease-loop.ts";
 import { startRenewalLoop } from "./executions/renewal-loop.ts";
 import { RunningExecution, type ExecutionContext } from "./executions/running-execution.ts";
@@ -21,6 +22,7 @@ import { WaitingLine } from "./executions/waiting-line.ts";
 import type { Logger } from "./log.ts";
 import { pause } from "./pause.ts";
 import { retryCalls } from "./protocol/retry-calls.ts";
+import { ServiceError } from "./protocol/service-error.ts";
 import type { WorkerClient } from "./protocol/worker-client.ts";
 import type { Random } from "./random.ts";
 import { Reporter } from "./reporter/reporter.ts";
@@ -73,7 +75,8 @@ export class Agent {
   readonly #running = new Set<RunningExecution>();
   /** Those of them that only wait and need no slot, the longest parked first. */
   readonly #parked = new Set<RunningExecution>();
-  readonly #checking = new Set<string>();
+  /** By the id of the check. */
+  readonly #checking = new Map<string, Promise<void>>();
   readonly #hosts: HostPool;
   readonly #bundles: BundleCache;
   readonly #reporter: Reporter;
@@ -101,7 +104,6 @@ export class Agent {
     });
     const { client, reaper, capacity, clock, random, logger } = options;
     const { signal } = this.#stopped;
-    const { hostHomes: homes, hostEnvironment: environment } = options;
     this.#bundles = openBundleCache({
       dataDir: options.dataDir,
       uses: options.bundleUses,
@@ -114,8 +116,8 @@ export class Agent {
     this.#hosts = new HostPool({
       capacity,
       boots: availableParallelism(),
-      homes,
-      environment,
+      homes: options.hostHomes,
+      environment: options.hostEnvironment,
       reaper,
       namespace: options.taskTier.namespace,
       holdBundle: (digest) => this.#bundles.hold(digest),
@@ -157,6 +159,7 @@ export class Agent {
       random,
       logger,
       freeSlots: () => this.#freeSlots(),
+      heldChecks: () => [...this.#checking.keys()],
       receive: (response) => this.#receive(response),
     });
     this.#startRenewal();
@@ -292,7 +295,7 @@ export class Agent {
     for (const execution of response.executions) this.#accept(execution);
     this.#cancel(response.cancellations);
     this.#resume(response.resumptions);
-    for (const check of response.deployment_checks) void this.#check(check);
+    for (const check of response.deployment_checks) this.#startCheck(check);
   }
 
   #accept(execution: Execution): void {
@@ -345,22 +348,36 @@ export class Agent {
     }
   }
 
-  /** Repeated offers of a check that is under way are ignored; one that could not be tried is offered again by the server. */
+  /** Repeated offers of a check that is under way are ignored. */
+  #startCheck(check: DeploymentCheck): void {
+    const { check_id: id } = check;
+    if (this.#checking.has(id)) return;
+    this.#checking.set(
+      id,
+      this.#check(check).finally(() => this.#checking.delete(id)),
+    );
+  }
+
   async #check(check: DeploymentCheck): Promise<void> {
     const { client, random, logger } = this.#options;
-    if (this.#draining || this.#checking.has(check.check_id)) return;
-    this.#checking.add(check.check_id);
     const { signal } = this.#stopped;
-    try {
-      const answer = await checkDeployment(check, this.#hosts, this.#context);
-      await retryCalls(() => client.post("deployments/checked", JSON.stringify(answer), { signal }), {
+    const tell = (answer: DeploymentChecked): Promise<unknown> =>
+      retryCalls(() => client.post("deployments/checked", JSON.stringify(answer), { signal }), {
         random,
         signal,
       });
+    try {
+      await tell(
+        this.#draining
+          ? interruptedCheck(check, "The worker is drained.")
+          : await checkDeployment(check, this.#hosts, this.#context),
+      );
     } catch (err) {
       logger.warn({ err, deploymentId: check.deployment_id }, "a deployment could not be checked here");
-    } finally {
-      this.#checking.delete(check.check_id);
+      if (signal.aborted || (err instanceof ServiceError && err.code === "invalid_state")) return;
+      // It is not offered here again at once.
+      const reason = `The server did not take the worker's answer: ${(err as Error).message}`;
+      await tell(interruptedCheck(check, reason)).catch(() => undefined);
     }
   }
 }

@@ -39,6 +39,8 @@ export const LIMITS = {
   taskFolders: 32,
   /** Secret versions that a worker asks about in one heartbeat. */
   heldSecrets: 5_000,
+  /** Checks of deployments that a worker is at, as it lists them in a lease call. */
+  heldChecks: 1_000,
   reportOperations: 1000,
   pageDefault: 50,
   pageMax: 200,

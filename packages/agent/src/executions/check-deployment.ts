@@ -10,6 +10,25 @@ import { unknownFormat } from "./unknown-format.ts";
 const MESSAGE_CHARACTERS = 8192;
 const STACK_CHARACTERS = 65_536;
 
+const unloaded = (
+  { deployment_id, check_id }: DeploymentCheck,
+  status: "failed" | "interrupted",
+  message: string,
+  stack: string | null,
+): DeploymentChecked => ({
+  deployment_id,
+  check_id,
+  status,
+  error: {
+    message: message.slice(0, MESSAGE_CHARACTERS),
+    stack: stack === null ? null : stack.slice(0, STACK_CHARACTERS),
+  },
+});
+
+/** The answer to a check that infrastructure ended, or that did not begin here. */
+export const interruptedCheck = (check: DeploymentCheck, message: string): DeploymentChecked =>
+  unloaded(check, "interrupted", message, null);
+
 /**
  * Boots a deployment's bundle without running anything of it. What infrastructure does meanwhile (no download, no process,
  * a process that is killed from outside) says nothing of the bundle: the check is then answered as interrupted.
@@ -27,19 +46,8 @@ async function checkHeld(
   means: HostMeans,
 ): Promise<DeploymentChecked> {
   const { deployment_id, check_id, bundle_digest: digest, environment_id: environmentId } = check;
-  const fail = (
-    message: string,
-    stack: string | null,
-    status: "failed" | "interrupted" = "failed",
-  ): DeploymentChecked => ({
-    deployment_id,
-    check_id,
-    status,
-    error: {
-      message: message.slice(0, MESSAGE_CHARACTERS),
-      stack: stack === null ? null : stack.slice(0, STACK_CHARACTERS),
-    },
-  });
+  const fail = (message: string, stack: string | null): DeploymentChecked =>
+    unloaded(check, "failed", message, stack);
   const { bundle_format_version: format } = check;
   if (!isBundleFormatVersion(format)) return fail(unknownFormat(format), null);
   let spec: HostSpec;
@@ -49,14 +57,14 @@ async function checkHeld(
     spec = await completeHostSpec({ ...asked, ...tier }, null, means);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return fail(`The worker could not get the bundle: ${reason}`, null, "interrupted");
+    return interruptedCheck(check, `The worker could not get the bundle: ${reason}`);
   }
   try {
     const entrypoints = await bootWhole(spec, means, (whole) => hosts.check(whole));
     return { deployment_id, check_id, status: "ready", entrypoints };
   } catch (error) {
     const outcome = classifyBoot(error, null);
-    if (outcome.blame === "infrastructure") return fail(outcome.message, null, "interrupted");
+    if (outcome.blame === "infrastructure") return interruptedCheck(check, outcome.message);
     const { message, stack } = outcome.failure;
     return fail(withoutRoot(message, spec.bundleRoot), stack && projectStack(stack, spec.bundleRoot));
   }

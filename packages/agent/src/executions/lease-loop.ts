@@ -21,6 +21,8 @@ export type LeaseLoopOptions = {
   client: WorkerClient;
   capacity: number;
   freeSlots(): number;
+  /** Ids of the deployment checks that this worker is at: they are kept, and one that is not among them comes again. */
+  heldChecks(): string[];
   receive(response: LeaseResponse): void;
   random: Random;
   logger: Logger;
@@ -82,7 +84,7 @@ export class LeaseLoop {
     this.#stopping.signal.addEventListener("abort", wake, { once: true });
     await pause(FULL_PATIENCE_MS, woken.signal);
     if (!woken.signal.aborted) {
-      // A cancellation in a reply that is cut off here comes again with the next renewal, a check with its next attempt.
+      // A cancellation in a reply that is cut off here comes again with the next renewal, a check with the next poll.
       await this.#attempt(
         { lease_request_id: randomUUID(), limit: 0, wait: formatDuration(FULL_WAIT_MS) },
         woken.signal,
@@ -110,7 +112,10 @@ export class LeaseLoop {
 
   async #attempt(request: LeaseRequest, signal?: AbortSignal): Promise<void> {
     const timeoutMs = (request.limit === 0 ? FULL_WAIT_MS : WAIT_MS) + REPLY_MARGIN_MS;
-    const body = JSON.stringify(request);
+    const body = JSON.stringify({
+      ...request,
+      deployment_checks: this.#options.heldChecks().slice(0, LIMITS.heldChecks),
+    });
     this.#options.receive(
       await this.#options.client.post<LeaseResponse>("executions/lease", body, {
         timeoutMs,
@@ -119,7 +124,7 @@ export class LeaseLoop {
     );
   }
 
-  /** A poll that was cut may have been answered: asked again under its id and without free slots, it gives those leases and no others. */
+  /** A poll that was cut may have been answered: asked again under its id and without free slots, it gives those leases and no others, and the check that its answer had. */
   async #settle(request: LeaseRequest): Promise<void> {
     if (this.#abandoned) return;
     await this.#attempt({ ...request, limit: 0, wait: "0ms" }, AbortSignal.timeout(2_000)).catch(

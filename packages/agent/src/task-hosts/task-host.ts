@@ -40,7 +40,7 @@ const OUTPUTS = ["stdout", "stderr"] as const;
 /** Of time in which the process could run. */
 const BOOT_MS = 30_000;
 const PONG_MS = 5_000;
-/** On the clock, however little the process could run. A check of a deployment has to be answered in a minute. */
+/** On the clock, however little the process could run. */
 const LONGEST_BOOT_MS = 50_000;
 const LONGEST_PONG_MS = 30_000;
 /** How long a process may take to end by itself when it was asked to. */

@@ -24,7 +24,7 @@ export const DeploymentChecked = Type.Object(
     check_id: Type.String({ maxLength: 64 }),
     status: Type.Enum(["ready", "failed", "interrupted"], {
       description:
-        "`interrupted`: infrastructure failed (a kill from outside, no process, no download), which says nothing of the bundle; it is checked again, at most three times in all.",
+        "`interrupted`: infrastructure failed (a kill from outside, no process, no download), which says nothing of the bundle; it is checked again, at most eight times in all.",
     }),
     error: Type.Optional(
       Nullable(

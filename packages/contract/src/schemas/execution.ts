@@ -45,6 +45,13 @@ export const LeaseRequest = Type.Object(
       maximum: LIMITS.leaseBatch,
       description: "Free slots; 0 waits for cancellations and checks only.",
     }),
+    deployment_checks: Type.Optional(
+      Type.Array(Type.String({ maxLength: 64 }), {
+        maxItems: LIMITS.heldChecks,
+        description:
+          "The `check_id` of each deployment check that the worker is at. Those are kept for 60 s more. One that it was given and does not list is given again.",
+      }),
+    ),
     wait: Type.Optional(DurationText),
   },
   { additionalProperties: false, $id: "LeaseRequest" },

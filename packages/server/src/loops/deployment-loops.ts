@@ -1,5 +1,5 @@
-import { failUncheckedDeployments } from "../core/deployments/fail-unchecked-deployments.ts";
 import { listGroupsWithExpiredChecks } from "../core/deployments/deployment-reads.ts";
+import { interruptSilentChecks } from "../core/deployments/interrupt-silent-checks.ts";
 import { collectBundles, type CollectBundlesContext } from "../core/bundles/collect-bundles.ts";
 import { wakeKeys } from "../core/feeds/wake-keys.ts";
 import type { Wakes } from "../core/feeds/wakes.ts";
@@ -7,7 +7,7 @@ import type { LoopWork } from "./loop.ts";
 
 export type DeploymentLoopContext = CollectBundlesContext & { wakes: Wakes };
 
-/** Offers deployments whose worker did not answer to the others; after the last allowed check they fail. Removes what no deployment has. */
+/** Offers deployments whose check was interrupted again, also by the silence of its worker. Removes what no deployment has. */
 export function deploymentLoops(context: DeploymentLoopContext): LoopWork[] {
   const { db, clock, wakes } = context;
   return [
@@ -18,7 +18,7 @@ export function deploymentLoops(context: DeploymentLoopContext): LoopWork[] {
       run: async () => {
         const workerGroupIds = await listGroupsWithExpiredChecks(db, clock());
         if (workerGroupIds.length === 0) return;
-        await failUncheckedDeployments(context);
+        await interruptSilentChecks(context);
         for (const workerGroupId of workerGroupIds) wakes.wake(wakeKeys.work(workerGroupId));
       },
     },

@@ -24,13 +24,10 @@ type Row = Omit<GroupLoad, "workers" | "slots" | "taken" | "size"> & {
  * What a group has to do and can hold, from rows and not from what workers said: a run that was leased a moment ago counts.
  * Each part is found by an index of live rows, so that history costs nothing; a backlog is counted to a maximum. A parked run
  * is not counted: it has a process, and no slot.
- *
- * @param maxChecks a deployment that was tried so often waits for no worker any more
  */
 export async function listGroupLoads(
   db: Queryable,
   { groupId, before, limit }: GroupChoice,
-  maxChecks: number,
   now: number,
 ): Promise<GroupLoad[]> {
   const rows = await db.query<Row>(sql`
@@ -38,7 +35,7 @@ export async function listGroupLoads(
       (SELECT count(*) FROM materializations m WHERE m.worker_group_id = g.id AND m.status = 'requested') AS workspaces_requested,
       coalesce(w.workspaces, 0)::int8 AS workspaces_live,
       (SELECT count(*) FROM deployments d JOIN environments v ON v.id = d.environment_id
-       WHERE d.status = 'pending' AND d.check_count < ${maxChecks} AND v.worker_group_id = g.id) AS deployments_pending,
+       WHERE d.status = 'pending' AND v.worker_group_id = g.id) AS deployments_pending,
       w.registered_workers, w.active_workers, w.draining_workers, w.drained_workers, w.lost_workers,
       coalesce(w.slots_executions, 0)::int8 AS slots_executions, coalesce(w.slots_workspaces, 0)::int8 AS slots_workspaces,
       coalesce(w.taken_executions, 0)::int8 AS taken_executions, coalesce(w.taken_workspaces, 0)::int8 AS taken_workspaces,

@@ -150,6 +150,8 @@ export type CheckedDeployment = {
   manifest: string;
   checkId: string | null;
   checkWorkerId: Uuid<"wkr"> | null;
+  /** A worker is at it, as far as is known. */
+  checkIsHeld: boolean;
   checkInterruptions: number;
 };
 
@@ -164,14 +166,14 @@ export async function lockCheckedDeployment(
 ): Promise<CheckedDeployment | null> {
   const [row] = await tx.query<CheckedDeployment>(sql`
     SELECT d.environment_id, d.status, d.manifest, d.check_id, d.check_worker_id,
-      d.check_interruptions
+      d.check_is_held, d.check_interruptions
     FROM environments v JOIN deployments d ON d.environment_id = v.id
     WHERE v.worker_group_id = ${workerGroupId} AND d.id = ${deploymentId}
     FOR NO KEY UPDATE OF d`);
   return row ?? null;
 }
 
-/** Worker groups with a deployment whose check was not answered in its time. */
+/** Worker groups with a deployment whose worker fell silent, or whose check is to be made again. */
 export async function listGroupsWithExpiredChecks(db: Queryable, now: number): Promise<Uuid<"wgrp">[]> {
   const rows = await db.query<{ workerGroupId: Uuid<"wgrp"> }>(sql`
     SELECT DISTINCT v.worker_group_id
@@ -180,16 +182,13 @@ export async function listGroupsWithExpiredChecks(db: Queryable, now: number): P
   return rows.map((row) => row.workerGroupId);
 }
 
-/** Pending deployments whose last allowed check was not answered in its time; rows in other hands are left for later. */
-export function lockUncheckedDeployments(
-  tx: Tx,
-  now: number,
-  maxChecks: number,
-  limit: number,
-): Promise<{ environmentId: Uuid<"env">; id: Uuid<"dep"> }[]> {
-  return tx.query(sql`
-    SELECT d.environment_id, d.id FROM deployments d
-    WHERE d.status = 'pending' AND d.check_count >= ${maxChecks} AND d.check_expires_at <= ${timestamp(now)}
+export type SilentCheck = { environmentId: Uuid<"env">; id: Uuid<"dep">; checkInterruptions: number };
+
+/** Pending deployments whose check is held by a worker that was not heard of in time; rows in other hands are left for later. */
+export function lockSilentChecks(tx: Tx, now: number, limit: number): Promise<SilentCheck[]> {
+  return tx.query<SilentCheck>(sql`
+    SELECT d.environment_id, d.id, d.check_interruptions FROM deployments d
+    WHERE d.status = 'pending' AND d.check_is_held AND d.check_expires_at <= ${timestamp(now)}
       AND ${isNotSetAside("offer-expired-checks", sql`d.environment_id`, sql`d.id`, now)}
     ORDER BY d.created_at LIMIT ${limit}
     FOR UPDATE SKIP LOCKED`);

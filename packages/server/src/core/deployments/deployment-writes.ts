@@ -3,7 +3,7 @@ import type { Queryable, Tx } from "../../db/queryable.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
-import { MAX_CHECKS, type DecidedDeploymentEvent, type DeploymentError } from "./deployment.ts";
+import { CHECK_DURATION_MS, type DecidedDeploymentEvent, type DeploymentError } from "./deployment.ts";
 
 /** Counts one more deployment of the environment. The row's lock makes creations follow one another. */
 export async function countDeployment(tx: Tx, environmentId: Uuid<"env">): Promise<number> {
@@ -78,11 +78,11 @@ export async function markDeploymentReady(
   at: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE deployments SET status = 'ready', error = NULL, check_expires_at = NULL, updated_at = ${timestamp(at)}
+    UPDATE deployments SET status = 'ready', error = NULL, check_is_held = false, check_expires_at = NULL, updated_at = ${timestamp(at)}
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
 
-/** The deployment stays pending, says why, and is offered again from `againAt` on. The check was none that nobody answered. */
+/** The deployment stays pending, says why, and is offered again from `againAt` on. */
 export async function markCheckInterrupted(
   tx: Tx,
   environmentId: Uuid<"env">,
@@ -93,7 +93,7 @@ export async function markCheckInterrupted(
 ): Promise<void> {
   await tx.query(sql`
     UPDATE deployments SET error = ${JSON.stringify(error)}, check_expires_at = ${timestamp(againAt)},
-      check_count = check_count - 1, check_interruptions = check_interruptions + 1, updated_at = ${timestamp(at)}
+      check_is_held = false, check_interruptions = check_interruptions + 1, updated_at = ${timestamp(at)}
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
 
@@ -105,7 +105,7 @@ export async function markDeploymentFailed(
   at: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE deployments SET status = 'failed', error = ${JSON.stringify(error)}, check_expires_at = NULL,
+    UPDATE deployments SET status = 'failed', error = ${JSON.stringify(error)}, check_is_held = false, check_expires_at = NULL,
       updated_at = ${timestamp(at)}
     WHERE environment_id = ${environmentId} AND id = ${deploymentId}`);
 }
@@ -146,6 +146,8 @@ export type CheckLease = {
   workerId: Uuid<"wkr">;
   workerGroupId: Uuid<"wgrp">;
   meets: readonly string[];
+  /** Ids of the checks that the worker says it is at; null: it does not say. */
+  held: readonly string[] | null;
   now: number;
   limit: number;
 };
@@ -158,23 +160,40 @@ export type LeasedCheck = {
   bundleFormatVersion: number;
 };
 
-/** Oldest first; rows that another worker is being given are skipped. */
+/**
+ * Oldest first; rows that another worker is being given are skipped. A check that the worker was given and does not know of,
+ * because the answer was lost, is given again under its id.
+ */
 export const claimChecks = (
   db: Queryable,
-  { workerId, workerGroupId, meets, now, limit }: CheckLease,
-  durationMs: number,
+  { workerId, workerGroupId, meets, held, now, limit }: CheckLease,
 ): Promise<LeasedCheck[]> =>
   db.query<LeasedCheck>(sql`
     UPDATE deployments d
-    SET check_count = check_count + 1, check_id = gen_random_uuid(), check_worker_id = ${workerId},
-      check_expires_at = ${timestamp(now + durationMs)}
+    SET check_id = CASE WHEN d.check_is_held THEN d.check_id ELSE gen_random_uuid() END, check_is_held = true,
+      check_worker_id = ${workerId}, check_expires_at = ${timestamp(now + CHECK_DURATION_MS)}
     FROM (
       SELECT p.environment_id, p.id
       FROM deployments p JOIN environments v ON v.id = p.environment_id
-      WHERE p.status = 'pending' AND p.check_count < ${MAX_CHECKS} AND (p.check_expires_at IS NULL OR p.check_expires_at <= ${timestamp(now)})
-        AND v.worker_group_id = ${workerGroupId} AND (p.requirement IS NULL OR p.requirement = ANY(${meets}::text[]))
+      WHERE p.status = 'pending' AND v.worker_group_id = ${workerGroupId}
+        AND CASE WHEN p.check_is_held
+          THEN p.check_worker_id = ${workerId} AND NOT p.check_id::text = ANY(${held}::text[])
+          ELSE p.check_expires_at IS NULL OR p.check_expires_at <= ${timestamp(now)} END
+        AND (p.requirement IS NULL OR p.requirement = ANY(${meets}::text[]))
       ORDER BY p.created_at LIMIT ${limit}
       FOR UPDATE OF p SKIP LOCKED
     ) free
     WHERE d.environment_id = free.environment_id AND d.id = free.id
     RETURNING d.id, d.environment_id, d.check_id, d.bundle_digest, d.bundle_format_version`);
+
+/** The worker says that it is at these checks: it is not silent about those that are its own still. */
+export async function renewChecks(
+  db: Queryable,
+  { workerId, workerGroupId, held, now }: Pick<CheckLease, "workerId" | "workerGroupId" | "held" | "now">,
+): Promise<void> {
+  await db.query(sql`
+    UPDATE deployments d SET check_expires_at = ${timestamp(now + CHECK_DURATION_MS)}
+    FROM environments v
+    WHERE v.worker_group_id = ${workerGroupId} AND d.environment_id = v.id AND d.status = 'pending'
+      AND d.check_is_held AND d.check_worker_id = ${workerId} AND d.check_id::text = ANY(${held}::text[])`);
+}

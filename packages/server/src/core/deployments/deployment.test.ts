@@ -3,10 +3,12 @@ import { describe, test } from "node:test";
 import { DEPLOYMENT_STATUSES } from "@keelson/contract";
 import {
   decideCheck,
+  decideInterruption,
   decidePromote,
   DEPLOYMENT_EDGES,
   deploymentVersion,
   duplicateIssues,
+  SILENCE,
   type CheckAnswer,
 } from "./deployment.ts";
 
@@ -15,6 +17,8 @@ const both = [
   { kind: "task", declaredId: "a" },
   { kind: "actor", declaredId: "a" },
 ] as const;
+
+const held = { isHeld: true, interruptions: 1 };
 
 describe("a deployment's decisions", () => {
   const answers: CheckAnswer[] = [
@@ -26,7 +30,7 @@ describe("a deployment's decisions", () => {
   for (const status of DEPLOYMENT_STATUSES) {
     for (const answer of answers) {
       test(`a check that ends ${answer.status} moves a ${status} deployment along an edge or not at all`, () => {
-        const decision = decideCheck(status, manifest, answer, 7);
+        const decision = decideCheck(status, manifest, answer, { isHeld: true, interruptions: 7 });
         assert.notEqual(decision.kind, "again");
         if (decision.kind === "again") return;
         if (decision.kind === "none") return assert.notEqual(status, "pending");
@@ -41,7 +45,9 @@ describe("a deployment's decisions", () => {
 
   test("a check that infrastructure interrupts is made again, later each time, and the eighth fails it and says so", () => {
     const answer = { status: "interrupted", error: { message: "SIGKILL.", stack: null } } as const;
-    const decisions = [0, 1, 2, 3, 4, 7].map((before) => decideCheck("pending", manifest, answer, before));
+    const decisions = [0, 1, 2, 3, 4, 7].map((before) =>
+      decideCheck("pending", manifest, answer, { isHeld: true, interruptions: before }),
+    );
     assert.deepEqual(
       decisions.map((decision) => (decision.kind === "again" ? decision.delayMs : decision.kind)),
       [2_000, 8_000, 32_000, 128_000, 300_000, "failed"],
@@ -50,7 +56,22 @@ describe("a deployment's decisions", () => {
     assert.ok(last?.kind === "failed");
     assert.match(last.error.message, /^8 checks .* interrupted by infrastructure.*SIGKILL/);
     for (const status of ["ready", "failed"] as const)
-      assert.equal(decideCheck(status, manifest, answer, 1).kind, "none");
+      assert.equal(decideCheck(status, manifest, answer, held).kind, "none");
+  });
+
+  test("an interruption is counted once, and what a worker found counts although the check was taken for interrupted", () => {
+    const late = { isHeld: false, interruptions: 7 };
+    const kinds = answers.map((answer) => decideCheck("pending", manifest, answer, late).kind);
+    assert.deepEqual(kinds, ["ready", "failed", "failed", "none"]);
+  });
+
+  test("silent workers fail a deployment as infrastructure, and blame no code", () => {
+    const decision = decideInterruption(SILENCE, 7);
+    assert.ok(decision.kind === "failed");
+    assert.match(
+      decision.error.message,
+      /^8 checks .* infrastructure, so nothing is known of the bundle.*not heard of for 60 s.*deploy again/,
+    );
   });
 
   test("promoting the current deployment changes nothing", () => {
@@ -58,7 +79,7 @@ describe("a deployment's decisions", () => {
   });
 
   test("an actor does not stand in for a task of the same id", () => {
-    const decision = decideCheck("pending", manifest, { status: "ready", entrypoints: [both[1]] }, 1);
+    const decision = decideCheck("pending", manifest, { status: "ready", entrypoints: [both[1]] }, held);
     assert.ok(decision.kind === "failed");
     assert.match(decision.error.message, /task "a"/);
     assert.doesNotMatch(decision.error.message, /actor/);
@@ -66,7 +87,7 @@ describe("a deployment's decisions", () => {
 
   test("many missing entrypoints are named up to twenty", () => {
     const tasks = Array.from({ length: 50 }, (_, index) => ({ id: `t${index}` }));
-    const decision = decideCheck("pending", { tasks }, { status: "ready", entrypoints: [] }, 1);
+    const decision = decideCheck("pending", { tasks }, { status: "ready", entrypoints: [] }, held);
     assert.ok(decision.kind === "failed");
     assert.match(decision.error.message, /task "t19" and 30 more/);
   });

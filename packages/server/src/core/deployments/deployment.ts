@@ -39,8 +39,14 @@ export type CheckDecision =
   | { kind: "ready"; event: DecidedDeploymentEvent }
   | { kind: "failed"; error: DeploymentError; event: DecidedDeploymentEvent };
 
-/** A bundle that so many checks gave no answer for is not offered to another worker. */
-export const MAX_CHECKS = 3;
+/** How long a worker may be silent about a check that it holds: it is taken for gone then, and another one is asked. */
+export const CHECK_DURATION_MS = 60_000;
+
+/** Of a worker that fell silent only this is known: its machine, its network or its agent may have ended, or the bundle ended it. */
+export const SILENCE: DeploymentError = {
+  message: `The worker that had the check was not heard of for ${CHECK_DURATION_MS / 1_000} s.`,
+  stack: null,
+};
 
 /** Checks that infrastructure interrupted say nothing of the bundle. With the delays that is a quarter of an hour of them. */
 const MAX_INTERRUPTIONS = 8;
@@ -52,20 +58,23 @@ const checkDelayMs = (interruptions: number): number =>
   Math.min(LONGEST_DELAY_MS, AGAIN_AFTER_MS * 4 ** (interruptions - 1));
 
 /**
- * The newest check of a deployment is answered. A settled deployment keeps its state, so a repeat changes nothing.
+ * The newest check of a deployment is answered. A settled deployment keeps its state, so a repeat changes nothing. What a worker
+ * found counts also when the check was taken for interrupted meanwhile.
  *
+ * @param isHeld the check was not interrupted yet: that is counted once, whoever says it
  * @param interruptions how many checks of it were interrupted before
  */
 export function decideCheck(
   status: DeploymentStatus,
   manifest: DeploymentManifest,
   answer: CheckAnswer,
-  interruptions: number,
+  { isHeld, interruptions }: { isHeld: boolean; interruptions: number },
 ): CheckDecision {
   switch (status) {
     case "pending": {
       if (answer.status === "failed") return failed(answer.error);
-      if (answer.status === "interrupted") return interrupted(answer.error, interruptions + 1);
+      if (answer.status === "interrupted" && !isHeld) return { kind: "none" };
+      if (answer.status === "interrupted") return decideInterruption(answer.error, interruptions);
       const missing = missingEntrypoints(manifest, answer.entrypoints);
       if (missing.length > 0) return failed({ message: missingMessage(missing), stack: null });
       return {
@@ -79,7 +88,12 @@ export function decideCheck(
   }
 }
 
-function interrupted(error: DeploymentError, interruptions: number): CheckDecision {
+/** @param before how many checks of the deployment were interrupted before this one */
+export function decideInterruption(
+  error: DeploymentError,
+  before: number,
+): Extract<CheckDecision, { kind: "again" | "failed" }> {
+  const interruptions = before + 1;
   if (interruptions < MAX_INTERRUPTIONS) {
     const delayMs = checkDelayMs(interruptions);
     const message = `The check of the bundle was interrupted (${interruptions} of ${MAX_INTERRUPTIONS}); it is checked again in ${delayMs / 1_000} s: ${error.message}`;
@@ -89,18 +103,12 @@ function interrupted(error: DeploymentError, interruptions: number): CheckDecisi
   return failed({ ...error, message });
 }
 
-const failed = (error: DeploymentError): CheckDecision => ({
+const failed = (error: DeploymentError): Extract<CheckDecision, { kind: "failed" }> => ({
   kind: "failed",
   error,
   // The error is stored as JSON and keeps its NUL; the event's text cannot.
   event: { kind: "deployment.failed", message: error.message.replaceAll("\0", "\ufffd") },
 });
-
-/** Every worker that was asked to boot the bundle fell silent. */
-export const decideUnanswered = (checks: number): Extract<CheckDecision, { kind: "failed" }> => {
-  const message = `${checks} workers were asked to load the bundle and none answered; importing it may end or block the process. Look at the agents' logs, then deploy again.`;
-  return { kind: "failed", error: { message, stack: null }, event: { kind: "deployment.failed", message } };
-};
 
 type Entrypoint = { kind: "task" | "actor"; declaredId: string };
 

@@ -23,6 +23,7 @@ export type SettledCheck = { environmentId: Uuid<"env">; status: DeploymentStatu
 
 /**
  * Makes a deployment ready or failed by what a worker found, or lets it be checked again. A repeat of the answer changes nothing.
+ * A late answer counts while no other worker was given the check.
  *
  * @throws DomainError `not_found`, or `invalid_state` when another check has replaced this one.
  */
@@ -44,7 +45,7 @@ export async function settleCheck(tx: Tx, check: CheckToSettle): Promise<Settled
     deployment.status,
     JSON.parse(deployment.manifest) as DeploymentManifest,
     check.answer,
-    deployment.checkInterruptions,
+    { isHeld: deployment.checkIsHeld, interruptions: deployment.checkInterruptions },
   );
   switch (decision.kind) {
     case "none":

@@ -5,7 +5,11 @@ import type { NewUuid } from "../../uuid.ts";
 import { DomainError } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
-import { leaseDeploymentChecks, type LeasedCheck } from "../deployments/lease-checks.ts";
+import {
+  leaseDeploymentChecks,
+  renewDeploymentChecks,
+  type LeasedCheck,
+} from "../deployments/lease-checks.ts";
 import { findLeaseState, type LeaseState } from "../workers/lease-state-reads.ts";
 import {
   claimExecutions,
@@ -32,6 +36,8 @@ export type LeaseCall = {
   workerGroupId: Uuid<"wgrp">;
   leaseRequestId: string;
   limit: number;
+  /** Ids of the deployment checks that the worker is at; null: it does not say. */
+  heldChecks: readonly string[] | null;
   waitMs: number;
 };
 
@@ -76,8 +82,10 @@ export async function leaseExecutions(
   call: LeaseCall,
   signal: AbortSignal,
 ): Promise<LeaseAnswer> {
-  const { clock } = context;
+  const { db, clock } = context;
   const first = await requireActiveWorker(context, call);
+  const { workerId, workerGroupId, heldChecks: held } = call;
+  await renewDeploymentChecks(db, { workerId, workerGroupId, held, now: clock() });
   const deadline = clock() + call.waitMs;
   const news = { forWorker: false };
   // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
@@ -158,6 +166,7 @@ async function look(
           workerId: call.workerId,
           workerGroupId: call.workerGroupId,
           meets: worker.meets,
+          held: call.heldChecks,
           now,
           limit: 1,
         });

@@ -306,27 +306,6 @@ describe("deployments", () => {
     assert.match(body.error.message, /8 checks of the bundle were interrupted by infrastructure/);
   });
 
-  test("a check is given to one worker, and to another when its time is over; then the first answer is void", async () => {
-    const deployment = await createDeployment(server, { tasks: [] });
-    const other = await startWorker(server, "other");
-    const first = await leaseCheck(server, worker);
-    assert.equal(first.deployment_id, deployment.id);
-    assert.equal(await leaseCheck(server, other), null);
-    await server.db.query(
-      sql`UPDATE deployments SET check_expires_at = now() - interval '1 second' WHERE status = 'pending'`,
-    );
-    const second = await leaseCheck(server, other);
-    assert.equal(second.deployment_id, deployment.id);
-    const answer = (as: string, check: { check_id: string }) =>
-      server.call("POST", "/worker/v1/deployments/checked", {
-        as,
-        body: { deployment_id: deployment.id, check_id: check.check_id, status: "ready", entrypoints: [] },
-      });
-    assert.deepEqual((await answer(worker, first)).body.error.code, "invalid_state");
-    assert.deepEqual((await answer(worker, second)).body.error.code, "invalid_state");
-    assert.equal((await answer(other, second)).body.status, "ready");
-  });
-
   test("lists are newest first, by pages without gap or repeat, and filtered by status", async () => {
     const all: string[] = [];
     let cursor: string | null = null;

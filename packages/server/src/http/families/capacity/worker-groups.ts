@@ -1,6 +1,5 @@
 import { DrainedWorkers, DrainWorkers, encodeId, GroupCapacity, PageQuery } from "@keelson/contract";
 import { listGroupLoads } from "../../../core/capacity/capacity-reads.ts";
-import { MAX_CHECKS } from "../../../core/deployments/deployment.ts";
 import { drainWorkers } from "../../../core/workers/drain-workers.ts";
 import { notFound } from "../../../domain-error.ts";
 import { Id } from "../../edge/params.ts";
@@ -28,7 +27,7 @@ export const capacityGroupRoutes: RouteDefinition[] = [
     resource: GroupCapacity,
     query: PageQuery,
     read: ({ server }, { after: before, limit }) =>
-      listGroupLoads(server.db, { groupId: null, before, limit }, MAX_CHECKS, server.clock()),
+      listGroupLoads(server.db, { groupId: null, before, limit }, server.clock()),
     toWire: (load, { now }) => toGroupCapacity(load, now),
   }),
   route({
@@ -47,7 +46,7 @@ export const capacityGroupRoutes: RouteDefinition[] = [
     handle: async ({ server, params }) => {
       const now = server.clock();
       const choice = { groupId: params.id, before: null, limit: 1 };
-      const [load] = await listGroupLoads(server.db, choice, MAX_CHECKS, now);
+      const [load] = await listGroupLoads(server.db, choice, now);
       if (load === undefined) throw notFound();
       return { status: 200, body: toGroupCapacity(load, now) };
     },

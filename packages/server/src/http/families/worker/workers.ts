@@ -295,8 +295,8 @@ export const workerRoutes: RouteDefinition[] = [
     summary: "Answer a deployment check",
     description:
       "The result of booting the bundle. `ready` lists the registered entrypoints; a missing entrypoint of the manifest fails the deployment. After" +
-      " `interrupted` the deployment stays pending and is checked again; the third time it fails. Repeating the call changes nothing. If another " +
-      "check replaced this one, the answer is 409 `invalid_state`.",
+      " `interrupted` the deployment stays pending and is checked again; the eighth time it fails. Repeating the call changes nothing. An answer " +
+      "counts however late it is, until another check replaced this one: then it is 409 `invalid_state`.",
     access: worker,
     body: DeploymentChecked,
     responses: {
