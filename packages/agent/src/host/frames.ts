@@ -57,7 +57,7 @@ export type ToHost =
 export type FromHost =
   | ["ready", HostEntrypoint[]]
   | ["boot_failed", Thrown]
-  /** It runs in its sandbox; nothing of the bundle does yet. */
+  /** It runs, in its sandbox if it has one; nothing of the bundle does yet. */
   | ["up"]
   /** Its sandbox is not as it should be. */
   | ["unfit", string]

@@ -29,6 +29,8 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] as const) proces
 function receive(message: ToHost): void {
   switch (message[0]) {
     case "boot":
+      pipe.send(["up"]);
+      pipe.flush();
       if (message[1].folders === null || isFit(message[1].folders))
         void boot(message[1].path, message[1].mode);
       return;
@@ -61,7 +63,6 @@ function isFit(folders: readonly ExpectedFolder[]): boolean {
     pipe.send(["exiting", code]);
     pipe.flush();
   });
-  pipe.send(["up"]);
   const changed = folders.find((folder) => !isAsExpected(folder));
   if (changed !== undefined)
     pipe.send(["unfit", `The folder ${changed.path} was replaced while the task's sandbox was set up.`]);

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { InfrastructureError, type HostDeath } from "../deaths/death.ts";
+import { classifyHost, InfrastructureError, type HostDeath } from "../deaths/death.ts";
 import { listProcesses } from "../sandboxes/find-processes.ts";
 import type { HostSpec } from "./host-key.ts";
 import { RUNTIME_OVERHEAD_MB, watchMemory } from "./watch-memory.ts";
@@ -15,7 +15,7 @@ export class HostProgram {
   readonly #memoryMb: number | null;
   readonly #onExcess: () => void;
   #pid: number | undefined;
-  #isUp: boolean;
+  #isUp = false;
   /** What it said that it exits with: it was not a signal then. */
   #exitingWith: number | null = null;
   #stopWatch: () => void = () => undefined;
@@ -25,14 +25,15 @@ export class HostProgram {
     this.#memoryMb = memoryMb;
     this.#onExcess = onExcess;
     this.#pid = pid;
-    this.#isUp = !this.#isIsolated;
-    if (this.#isUp) this.#watch();
+    // In a sandbox the process is not known yet.
+    if (!this.#isIsolated) this.#watch();
   }
 
-  /** It runs in its sandbox, and nothing of the bundle does yet. */
+  /** It runs, in its sandbox if it has one, and nothing of the bundle does yet. */
   up(): void {
     if (this.#isUp) return;
     this.#isUp = true;
+    if (!this.#isIsolated) return;
     const byParent = new Map(listProcesses().map(({ ppid, pid }) => [ppid, pid]));
     // bubblewrap, its init inside, and the program as the only child of that.
     for (let child = this.#pid; child !== undefined; child = byParent.get(child)) this.#pid = child;
@@ -43,7 +44,7 @@ export class HostProgram {
     this.#exitingWith = code;
   }
 
-  /** Undefined until it runs: a sandbox that is being set up is no program. */
+  /** Undefined until it has said that it runs: time that goes by before is none in which a bundle could be imported. */
   get pid(): number | undefined {
     return this.#isUp ? this.#pid : undefined;
   }
@@ -56,11 +57,19 @@ export class HostProgram {
     return name === undefined ? { exitCode, signal } : { exitCode: null, signal: name as NodeJS.Signals };
   }
 
-  /** Why it never ran, when that is so. */
-  setUpProblem({ killCause, stderrTail, spawnError }: HostDeath): InfrastructureError | null {
+  /** Why it never ran, when that is so: nothing of the bundle ran either. */
+  setUpProblem(death: HostDeath): InfrastructureError | null {
+    const { killCause, stderrTail, spawnError, signal, exitCode } = death;
     if (this.#isUp || killCause !== null || spawnError !== null) return null;
-    const words = stderrTail.trim() || "bubblewrap gave no reason";
-    return new InfrastructureError(`The worker could not set up the task's sandbox: ${words}`);
+    // Too little memory was asked for even to start.
+    if (classifyHost(death) === "heap_exhausted") return null;
+    const words = stderrTail.trim();
+    if (this.#isIsolated)
+      return new InfrastructureError(
+        `The worker could not set up the task's sandbox: ${words || "bubblewrap gave no reason"}`,
+      );
+    const how = signal === null ? `it exited with code ${exitCode}` : `it was ended by ${signal}`;
+    return new InfrastructureError(`The worker could not start a process: ${words || how}`);
   }
 
   #watch(): void {
