@@ -191,12 +191,12 @@ export class RunningExecution {
   }
 
   #halt(stop: Exclude<Stop, null>, graceMs: number): void {
-    // A drain overrides nothing; a cancellation or deadline is not undone by what comes later.
-    if (this.#released || this.#stop !== null) return;
+    const { n = 0 } = this.#run ?? {};
+    // A drain overrides nothing; a cancellation or deadline is not undone by what comes later. What was told in time counts.
+    if (this.#released || this.#stop !== null || (stop === "timed_out" && this.#host?.hasTold(n))) return;
     this.#stop = stop;
     this.#halted.resolve(null);
-    const { n } = this.#run ?? {};
-    if (n === undefined) return;
+    if (n === 0) return;
     const cause = stop === "cancelled" || stop === "timed_out" ? stop : "stopped";
     this.#host?.stop(n, cause);
     this.#grace = setTimeout(() => this.#host?.abandon(n, cause), graceMs);

@@ -189,7 +189,10 @@ export class SupervisedProcess {
     await containment.killAll();
     // No more than the pipes hold: nobody is left to write, or is cut off after a while.
     for (const { readable } of outputs) readable.resume();
-    const giveUp = setTimeout(() => outputs.forEach(({ readable }) => readable.destroy()), LAST_OUTPUT_MS);
+    const giveUp = setTimeout(() => {
+      // In the next turn: what came while this process itself stood still is read before.
+      setImmediate(() => outputs.forEach(({ readable }) => readable.destroy()));
+    }, LAST_OUTPUT_MS);
     await Promise.all(closed);
     clearTimeout(giveUp);
     this.#finish(this.#describeExit(status));

@@ -66,6 +66,9 @@ export class TaskHost {
   readonly gone = this.#going.promise;
   readonly #exit = Promise.withResolvers<HostDeath>();
   readonly exited = this.#exit.promise;
+  readonly #frames = createFrameReader<FromHost>((messages) => {
+    for (const message of messages) this.#receive(message);
+  });
   #lastRun = 0;
   #borrowers = 0;
   #state: "booting" | "ready" | "retired" | "ended" = "booting";
@@ -156,6 +159,13 @@ export class TaskHost {
     this.#outbox.post(["suspend", n]);
   }
 
+  /** True when the run or its process has ended by itself, as told until now: all of that is read, also what is held up. */
+  hasTold(n: number): boolean {
+    const isHeld = (): boolean => false;
+    readAvailable(this.#process.fromHost, (bytes) => this.#readFrames(bytes), isHeld);
+    return this.#gone || this.#runs.get(n)?.result !== null;
+  }
+
   /**
    * Ends a run that does not stop. Its process goes with it when it is exclusive; a shared one takes no new runs,
    * lets its other runs finish, and is killed when it does not even answer.
@@ -218,17 +228,7 @@ export class TaskHost {
 
   #listen(): void {
     const { child, fromHost, toHost } = this.#process;
-    const read = createFrameReader<FromHost>((messages) => {
-      for (const message of messages) this.#receive(message);
-    });
-    fromHost.on("data", (bytes: Buffer) => {
-      try {
-        read(bytes);
-      } catch (err) {
-        this.#options.logger.error({ err, pid: this.pid }, "a task host wrote what is no frame; ending it");
-        this.kill("unresponsive");
-      }
-    });
+    fromHost.on("data", (bytes: Buffer) => this.#readFrames(bytes));
     // A broken pipe is seen as the process's exit, with a better reason.
     fromHost.on("error", () => undefined);
     toHost.on("error", () => undefined);
@@ -242,6 +242,15 @@ export class TaskHost {
     child.on("close", () => this.#ended());
     if (child.pid === undefined) return;
     this.#options.reaper.add(child.pid);
+  }
+
+  #readFrames(bytes: Buffer): void {
+    try {
+      this.#frames(bytes);
+    } catch (err) {
+      this.#options.logger.error({ err, pid: this.pid }, "a task host wrote what is no frame; ending it");
+      this.kill("unresponsive");
+    }
   }
 
   #readStream(name: LogStream): void {
@@ -351,12 +360,10 @@ export class TaskHost {
     killGroup(pid);
     this.#going.resolve();
     this.#options.reaper.remove(pid);
-    const giveUp = () => {
-      if (this.#state === "ended") return;
-      if (this.#paused.size > 0) return void setTimeout(giveUp, LAST_OUTPUT_MS).unref();
-      this.#ended();
-    };
-    setTimeout(giveUp, LAST_OUTPUT_MS).unref();
+    // A turn after the time is over: what came while the agent itself stood still is read before.
+    const wait = () => setTimeout(() => setImmediate(giveUp), LAST_OUTPUT_MS).unref();
+    const giveUp = () => void (this.#paused.size > 0 && this.#state !== "ended" ? wait() : this.#ended());
+    wait();
   }
 
   #ended(): void {
