@@ -77,18 +77,10 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
 
   /** False when the server does not know that worker any more. */
   const renewed = async (identity: WorkerIdentity): Promise<boolean> => {
-    const { workerId, token: known } = identity;
-    const refusalOf = async (body: object): Promise<unknown> => {
-      try {
-        await mint({ worker_id: workerId, token: known, ...body });
-        return null;
-      } catch (err) {
-        if (!isRefusal(err)) throw err;
-        return err;
-      }
-    };
-    if ((await refusalOf({})) === null) return true;
-    const err = await refusalOf({ enrollment_token: options.enrollmentToken });
+    const { workerId } = identity;
+    const known = { worker_id: workerId, token: identity.token };
+    if ((await refusalOf(mint(known))) === null) return true;
+    const err = await refusalOf(mint({ ...known, enrollment_token: options.enrollmentToken }));
     if (err === null) return true;
     options.logger.warn(
       { err, workerId },
@@ -116,6 +108,16 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
     forget: async () => options.identity?.forget(),
   };
 }
+
+/** Null when the call succeeds; rejects when the server could not look at it. */
+const refusalOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => null,
+    (error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      return error;
+    },
+  );
 
 /** The server has looked at it and says no; another try is answered the same. */
 const isRefusal = (error: unknown): boolean =>

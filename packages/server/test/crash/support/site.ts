@@ -95,9 +95,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
       await readFile(path.join(dataDir, "credentials.json"), "utf8"),
     ) as Credentials;
     db = createDatabase({
-      url: postgres.url,
-      poolSize: 2,
-      statementNames: false,
+      ...{ url: postgres.url, poolSize: 2, statementNames: false },
       onConnectionLost: () => undefined,
     });
     return {
