@@ -22,9 +22,9 @@ import { until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
 const MODES = ["exclusive", "shared"] as const;
-const CAPACITY = 4;
+const CAPACITY = isLong() ? 4 : 2;
 /** More than an agent's slots, so that warm processes are used again. */
-const RUNS = isLong() ? 6 : 5;
+const RUNS = isLong() ? 6 : 3;
 const ENOUGH_KEPT = isLong() ? 50 : 20;
 const SETTLE_MS = 60_000;
 /** A heartbeat comes every third of a lease. */
