@@ -70,8 +70,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   let postgres: EmbeddedServer | undefined;
   let db: Database | undefined;
   const stop = async (): Promise<void> => {
-    await Promise.all(processes.map((running) => running.end()));
-    endSupervisors(dir);
+    await endProcesses(processes, dir);
     await db?.close();
     await postgres?.stop();
     await removeTestFolder(dir);
@@ -135,7 +134,8 @@ export async function startSite(options: SiteOptions): Promise<Site> {
 }
 
 /** A supervisor outlives an agent that is killed: the next one of its name might take up what it holds. */
-function endSupervisors(dir: string): void {
+async function endProcesses(processes: readonly SpawnedProcess[], dir: string): Promise<void> {
+  await Promise.all(processes.map((running) => running.end()));
   const { supervisors, execs } = findAgentProcesses({ dir });
   for (const pid of [...execs(), ...supervisors()]) {
     try {
