@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { limitServedTime } from "@keelson/agent/served-time";
 import type { DeploymentManifest } from "@keelson/contract";
 import type { PackedArchive } from "./archive-files.ts";
 import { BundleError } from "./bundle-error.ts";
@@ -43,11 +44,10 @@ function findPlace(stack: string, folder: string): string {
 /** On the clock, of a process that the machine hardly runs. */
 const LONGEST_FACTOR = 10;
 
-async function boot(
+function boot(
   file: string,
   timeoutMs: number,
 ): Promise<{ answer: Answer | null; output: string; ended: string }> {
-  const { limitServedTime } = await import("@keelson/agent");
   return new Promise((resolve, reject) => {
     const child = spawn(
       process.execPath,
