@@ -64,8 +64,8 @@ const BACKLOG_OPERATIONS = 5_000;
 const LONGEST_RENEW_INTERVAL_MS = 5_000;
 /** How often a draining agent says what it waits for. */
 const LEFT_SAID_MS = 5_000;
-/** How long a drained agent waits for the answer to its last report. */
-const LAST_REPORT_MS = 5_000;
+/** What a drained agent has for its last reports, and for its workspaces, at least; more when the drain's limit is longer. */
+const SHORTEST_LAST_MS = 5_000;
 
 /** The parts of a worker put together: leases come in, executions run, reports go out, until it is drained or stopped. */
 export class Agent {
@@ -212,31 +212,44 @@ export class Agent {
     await told;
     const letGo = await this.#letGoOfWorkspaces();
     clearInterval(saying);
-    await Promise.race([this.#reporter.idle(), pause(LAST_REPORT_MS, this.#stopped.signal)]);
+    const isTold = await this.#tellTheLast();
     // With nothing left of it, the next process is a worker of its own. One that was stopped meanwhile has left its folders
     // to that process.
-    if (letGo && !this.#stopped.signal.aborted) await client.forget();
+    if (letGo && isTold && !this.#stopped.signal.aborted) await client.forget();
     await this.stop();
     logger.info({}, "drained");
   }
 
   /** After the runs, which may use them. False when they could not be let go in time: the next process may. */
   async #letGoOfWorkspaces(): Promise<boolean> {
-    const { workspaces, drainTimeoutMs, logger } = this.#options;
+    const { workspaces, logger } = this.#options;
     if (workspaces === null) return true;
-    const late = new AbortController();
-    const letGo = await Promise.race([
-      // What could not be committed is kept for the next process.
-      workspaces.drain().then(() => workspaces.held().length === 0),
-      pause(Math.max(drainTimeoutMs, LAST_REPORT_MS), late.signal).then(() => false),
-    ]);
-    late.abort();
+    // What could not be committed is kept for the next process.
+    const letGo = await this.#inTime(workspaces.drain().then(() => workspaces.held().length === 0));
     if (!letGo)
       logger.error(
         { workspaces: workspaces.held() },
         "workspaces could not be committed before the agent ends",
       );
     return letGo;
+  }
+
+  /** Insists on telling how runs and checks ended. False when that was given up: what ended here may be done again elsewhere. */
+  async #tellTheLast(): Promise<boolean> {
+    const telling = [this.#reporter.idle(), ...this.#checking.values()];
+    if (await this.#inTime(Promise.all(telling).then(() => true))) return true;
+    const runs = [...this.#leases.values()].map(({ execution }) => execution.run.id);
+    const given = { runs, operations: this.#reporter.backlog(), checks: [...this.#checking.keys()] };
+    this.#options.logger.error(given, "the server did not answer the last reports; they are given up");
+    return false;
+  }
+
+  async #inTime(done: Promise<boolean>): Promise<boolean> {
+    const late = new AbortController();
+    const limitMs = Math.max(this.#options.drainTimeoutMs, SHORTEST_LAST_MS);
+    const isDone = await Promise.race([done, pause(limitMs, late.signal).then(() => false)]);
+    late.abort();
+    return isDone;
   }
 
   #sayWhatIsLeft(): void {

@@ -1,7 +1,21 @@
 import assert from "node:assert/strict";
+import type { RunRecord } from "./support/run-record.ts";
+import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
-import { startTestAgent } from "./support/start-test-agent.ts";
+import { startTestAgent, type TestAgent } from "./support/start-test-agent.ts";
+
+/** A run that has begun and ends when `end` is called. */
+async function beginRun({ server, dataDir }: TestAgent): Promise<{ run: RunRecord; end(): void }> {
+  const file = join(dataDir, "end-of-the-run");
+  const main = `console.log("up");
+    await new Promise((resolve) => { const look = setInterval(() => existsSync(payload) && resolve(clearInterval(look)), 5); });`;
+  const digest = server.putBundle(bundleOf({ main }, `import { existsSync } from "node:fs";`));
+  const run = server.enqueue({ digest, payload: file });
+  await run.outputHas("stdout", "up");
+  return { run, end: () => writeFileSync(file, "") };
+}
 
 // Each has an agent of its own, which takes its time to end.
 describe("a drain", { concurrency: true }, () => {
@@ -50,4 +64,44 @@ describe("a drain", { concurrency: true }, () => {
       assert.equal(run.release?.outcome, "rejected");
       assert.ok(server.countCalls("drain") > 0);
     });
+
+  test("a drained agent repeats its last report until the server takes it", async (t) => {
+    const scene = await startTestAgent(t, { keepsUser: true });
+    const { run, end } = await beginRun(scene);
+    // With the pauses between them they take longer than the shortest time for it.
+    for (let times = 0; times < 10; times += 1) scene.server.fail("executions/report", { status: 503 });
+    end();
+    await scene.agent.drain();
+    assert.equal(run.release?.outcome, "succeeded");
+    assert.ok(!scene.logged.some(({ message }) => message.includes("given up")));
+  });
+
+  test("a drained agent says what it gave up when the server takes no report", async (t) => {
+    const scene = await startTestAgent(t, { keepsUser: true, drainTimeoutMs: 100 });
+    const { run, end } = await beginRun(scene);
+    scene.server.failAlways("executions/report", { status: 503 });
+    end();
+    await scene.agent.drain();
+    const said = scene.logged.filter(({ message }) => message.includes("given up"));
+    assert.deepEqual(
+      said.map(({ level, fields }) => [level, fields["runs"]]),
+      [["error", [run.execution.run.id]]],
+    );
+  });
+
+  test("a worker that drains hands back the check that comes with its last poll", async (t) => {
+    const { server, agent } = await startTestAgent(t);
+    // Until it drains it hears of no check.
+    const lost = Promise.withResolvers<void>();
+    let isLosing = true;
+    server.changeLeases((answer) => {
+      if (isLosing && answer.deployment_checks.splice(0).length > 0) lost.resolve();
+    });
+    const checking = server.check(server.putBundle(bundleOf({ main: "" })));
+    await lost.promise;
+    isLosing = false;
+    await agent.drain();
+    const { status, error } = await checking;
+    assert.deepEqual([status, error?.message], ["interrupted", "The worker is drained."]);
+  });
 });

@@ -55,7 +55,7 @@ function standStill(ms: number, happened: () => boolean): void {
 for (const execution of ["exclusive", "shared"] as const)
   for (const outcome of ["succeeded", "failed"] as const)
     test(`a run of ${execution} code that ${outcome} before its max_duration has that outcome, however late it is read`, async (t) => {
-      const { server } = await startTestAgent(t);
+      const { server } = await startTestAgent(t, { keepsUser: true });
       const { go, told } = await makeSigns(t);
       const ends = outcome === "succeeded" ? "return 7;" : "throw new Error('its own');";
       // What is written a while after the end was told says that it was.
