@@ -7,6 +7,8 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { fewOf, newSeed } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
+import { markedProcesses } from "./support/marked-processes.ts";
+import { treeOf } from "./support/process-trees.ts";
 import { supervisorsOf } from "./support/supervisors.ts";
 import {
   filesOf,
@@ -120,9 +122,13 @@ test("what something has gone on without stays on the disk, and is not mixed wit
 
 test("what a killed supervisor's commands have changed is committed before the workspace fails", async () => {
   const { id, agent, exec } = await startWorking();
-  // Beside it a probe of the sandbox may be ending.
-  await until("one supervisor is there", 20_000, async () => supervisorsOf(agent).length === 1);
-  process.kill(supervisorsOf(agent)[0] as number, "SIGKILL");
+  const { materialization } = await site.get(id);
+  const commands = markedProcesses(materialization.id);
+  // Beside it are the one that waits for the next workspace, and a probe of the sandbox that may be ending.
+  const holds = (supervisor: number): boolean => treeOf(supervisor).some((pid) => commands.includes(pid));
+  const [supervisor, ...others] = supervisorsOf(agent).filter(holds);
+  assert.ok(supervisor !== undefined && others.length === 0);
+  process.kill(supervisor, "SIGKILL");
   assert.equal((await site.untilOver(exec)).status, "lost");
   const failed = await site.untilStatus(id, "failed");
   assert.match(failed.materialization.error.message, /is in the last version/);
