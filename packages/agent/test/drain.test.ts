@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { RunRecord } from "./support/run-record.ts";
-import { join } from "node:path";
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
+import type { RunRecord } from "./support/run-record.ts";
 import { startTestAgent, type TestAgent } from "./support/start-test-agent.ts";
 
 /** A run that has begun and ends when `end` is called. */
