@@ -23,7 +23,7 @@ export function runLoops(context: SweepContext): LoopWork[] {
       name: "sweep-leases",
       intervalMs: SAFEGUARD_MS,
       needs: "watched-silence",
-      due: (now) => hasOverdue(now, OVERRUN_GRACE_MS),
+      due: (now) => hasOverdue({ now, graceMs: OVERRUN_GRACE_MS, leaseDurationMs: context.leaseDurationMs }),
       run: () => sweepLeases(context),
     },
     {

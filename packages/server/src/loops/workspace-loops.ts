@@ -21,6 +21,7 @@ import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 export type WorkspaceLoopContext = BlobContext &
   ItemContext & {
     newUuid: NewUuid;
+    leaseDurationMs: number;
     /** How long a live workspace is kept on its machine while nothing happens in it. */
     workspaceIdleMs: number;
   };
@@ -32,7 +33,7 @@ const SPARE_LIMIT = 8;
 
 /** What only the passing of time does to workspaces. Every replica runs them; a workspace's lock decides. */
 export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
-  const { db, clock, newUuid, workspaceIdleMs } = context;
+  const { db, clock, newUuid, workspaceIdleMs, leaseDurationMs } = context;
   const each = (
     rows: readonly OverdueMaterialization[],
     work: (one: OverdueMaterialization) => Promise<void>,
@@ -54,9 +55,9 @@ export function workspaceLoops(context: WorkspaceLoopContext): LoopWork[] {
       name: "sweep-materializations",
       intervalMs: SAFEGUARD_MS,
       needs: "watched-silence",
-      due: hasOverdueMaterializations,
+      due: (now) => hasOverdueMaterializations({ now, leaseDurationMs }),
       run: async () => {
-        await each(await listOverdue(db, clock(), SWEEP_LIMIT), (overdue) =>
+        await each(await listOverdue(db, { now: clock(), leaseDurationMs }, SWEEP_LIMIT), (overdue) =>
           db.transaction((tx) => loseMaterialization(tx, newUuid, overdue, clock())),
         );
       },

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { outlastLeases } from "../support/outlast-leases.ts";
 import type { HeldLease } from "../support/raw-worker.ts";
 import { productionOf, startRunScene, type RunScene } from "../support/run-scene.ts";
 
@@ -69,7 +70,7 @@ describe("a queue with a concurrency limit", () => {
     const runs = [];
     for (let index = 0; index < 3; index += 1) runs.push((await scene.start("two")).id as string);
     await scene.worker.take(2);
-    scene.clock.advance(16_000);
+    await outlastLeases(scene);
     await scene.happens(runs[1] as string, "lease.lost");
     const leases = await scene.worker.take(2);
     assert.deepEqual(idsOf(leases), runs.slice(0, 2));

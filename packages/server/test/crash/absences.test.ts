@@ -1,5 +1,6 @@
-// A lid that is closed, a server or a database that stands still: whoever was away takes nobody else for dead. Nothing is
-// lost that nobody else has taken: no attempt, no workspace, no command, no file.
+// A lid that is closed, a server, a database or an agent that stands still: whoever was away takes nobody else for dead, and
+// is taken for dead only where somebody else can go on. Nothing is lost that nobody else has taken: no attempt, no workspace,
+// no command, no file.
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -33,7 +34,7 @@ before(async () => {
 });
 after(() => site?.stop());
 
-/** Once only: an attempt that is lost ends the run. */
+/** Once only: an attempt that fails ends the run. */
 async function startRun(task: string, go: string): Promise<string> {
   const body = { payload: { go }, retry: { max_attempts: 1 } };
   const { status, body: run } = await site.call(site.url, "POST", `/v1/tasks/${task}/start`, { body });
@@ -62,6 +63,8 @@ const parties: Record<string, () => number[]> = {
   ],
   "the server": () => treeOf((site.servers[0] as ServerProcess).pid),
   PostgreSQL: () => postgresOf(site),
+  "the agent": () => [agent.pid],
+  "the agent and its processes": () => treeOf(agent.pid),
 };
 
 for (const [who, processes] of Object.entries(parties))
@@ -72,7 +75,7 @@ for (const [who, processes] of Object.entries(parties))
       const { id } = await site.create();
       const exec = await site.startExec(
         id,
-        `echo precious > work; echo begun; while [ ! -e '${go}' ]; do sleep 0.05; done`,
+        "echo precious > work; echo begun; while [ ! -e go ]; do sleep 0.05; done",
       );
       const { materialization } = await site.get(id);
 
@@ -93,6 +96,7 @@ for (const [who, processes] of Object.entries(parties))
         (await Promise.all(runs.map(leaseEnd))).every((end, at) => end > (lapsed[at] as number)),
       );
       await writeFile(go, "");
+      await site.untilOver(await site.startExec(id, "touch go; echo gone"));
 
       for (const run of runs) {
         await until("the run has ended", 60_000, async () => {
@@ -110,12 +114,16 @@ for (const [who, processes] of Object.entries(parties))
       assert.equal(await site.read(id, "work"), "precious\n");
     });
 
-test("who is really dead is still found, and what it had goes elsewhere", async () => {
+test("who is really dead is given up once somebody else is there, and what it had goes on", async () => {
   const go = path.join(site.open, "go at last");
   const run = await startRun("hold", go);
   await agent.kill();
-  await until("its lease is lost", 60_000, async () => (await eventsOf(run)).includes("lease.lost"));
+  await until("it is said that nobody hears its worker", 60_000, async () => {
+    const { body } = await site.call(site.url, "GET", `/api/runs/${run}`);
+    return body.status === "running" && body.status_reason?.kind === "lease_recovery";
+  });
   await writeFile(go, "");
   await agent.start();
   await until("it has succeeded", 60_000, async () => (await eventsOf(run)).includes("run.succeeded"));
+  assert.ok((await eventsOf(run)).includes("lease.lost"));
 });

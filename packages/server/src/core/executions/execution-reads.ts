@@ -2,6 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { isGivenUp, type Watch } from "../workers/silence.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { Execution, ExecutionKey } from "./execution.ts";
 
@@ -44,13 +45,26 @@ export const SWEEP_LIMIT = 500;
 const ofSweep = (loop: string, now: number): Sql =>
   isNotSetAside(loop, sql`e.environment_id`, sql`e.run_id`, now);
 
-/** Leased runs whose worker has not renewed in time, or whose attempt is over its time by more than the grace. */
-const overdue = (now: number, overrunGraceMs: number): Sql => sql`
+const LEASE = {
+  workerId: sql`e.worker_id`,
+  workerGroupId: sql`e.worker_group_id`,
+  endedAt: sql`e.lease_expires_at`,
+  outlastsProcess: false,
+};
+
+/** How long a worker may be late to end an attempt, besides what its silence is judged by. */
+export type Overrun = Watch & { graceMs: number };
+
+/**
+ * Leased runs whose worker has not renewed in time and is given up, or whose attempt is over its time by more than the grace:
+ * by its deadline where the worker is there, and by a cancellation always, as nobody waits for what it would still do.
+ */
+const overdue = ({ graceMs, ...watch }: Overrun): Sql => sql`
   e.worker_id IS NOT NULL
-  AND (e.lease_expires_at <= ${timestamp(now)}
-    OR e.deadline_at <= ${timestamp(now - overrunGraceMs)}
-    OR e.cancel_requested_at <= ${timestamp(now - overrunGraceMs)})
-  AND ${ofSweep("sweep-leases", now)}`;
+  AND (e.lease_expires_at <= ${timestamp(watch.now)} AND ${isGivenUp(LEASE, watch)}
+    OR e.lease_expires_at > ${timestamp(watch.now)} AND e.deadline_at <= ${timestamp(watch.now - graceMs)}
+    OR e.cancel_requested_at <= ${timestamp(watch.now - graceMs)})
+  AND ${ofSweep("sweep-leases", watch.now)}`;
 
 const due = (now: number): Sql => sql`e.available_at <= ${timestamp(now)} AND ${ofSweep("sweep-due", now)}`;
 
@@ -59,20 +73,15 @@ const expired = (now: number): Sql => sql`
   AND ${ofSweep("sweep-expired", now)}`;
 
 /** Conditions: whether there is anything for the sweep of that name. */
-export const hasOverdue = (now: number, overrunGraceMs: number): Sql =>
-  sql`EXISTS (SELECT FROM executions e WHERE ${overdue(now, overrunGraceMs)})`;
+export const hasOverdue = (overrun: Overrun): Sql =>
+  sql`EXISTS (SELECT FROM executions e WHERE ${overdue(overrun)})`;
 export const hasDue = (now: number): Sql => sql`EXISTS (SELECT FROM executions e WHERE ${due(now)})`;
 export const hasExpired = (now: number): Sql => sql`EXISTS (SELECT FROM executions e WHERE ${expired(now)})`;
 
 /** In the order of the index of leased rows: the primary key's would read every queued run too. */
-export function lockOverdueExecutions(
-  tx: Tx,
-  now: number,
-  overrunGraceMs: number,
-  limit: number,
-): Promise<Execution[]> {
+export function lockOverdueExecutions(tx: Tx, overrun: Overrun, limit: number): Promise<Execution[]> {
   return tx.query<Execution>(sql`
-    SELECT ${COLUMNS} FROM executions e WHERE ${overdue(now, overrunGraceMs)}
+    SELECT ${COLUMNS} FROM executions e WHERE ${overdue(overrun)}
     ORDER BY e.worker_id LIMIT ${limit}
     FOR UPDATE SKIP LOCKED`);
 }

@@ -9,6 +9,8 @@ export type LeasePoll = {
   readonly workerId: Uuid<"wkr">;
   readonly workerGroupId: Uuid<"wgrp">;
   readonly leaseRequestId: string;
+  /** Milliseconds: from then on the worker is silent, unless it was heard since, and nothing new is given to it. */
+  readonly silentFrom: number;
   /** Free slots of the worker. */
   readonly free: number;
   /** The requirements of deployments that the worker meets. */
@@ -21,8 +23,8 @@ export type LeasePolls = {
   open(poll: LeasePoll): void;
   /** Withdraws a poll that ends by itself; false when a start has taken it and will deliver. */
   close(poll: LeasePoll): boolean;
-  /** Takes the longest-waiting poll of the group away whose worker can run the deployment, if there is one. */
-  take(workerGroupId: Uuid<"wgrp">, requirement: string | null): LeasePoll | undefined;
+  /** Takes the longest-waiting poll of the group away whose worker is heard and can run the deployment, if there is one. */
+  take(workerGroupId: Uuid<"wgrp">, requirement: string | null, now: number): LeasePoll | undefined;
 };
 
 export function createLeasePolls(): LeasePolls {
@@ -34,9 +36,10 @@ export function createLeasePolls(): LeasePolls {
       byGroup.set(poll.workerGroupId, polls);
     },
     close: (poll) => byGroup.get(poll.workerGroupId)?.delete(poll) ?? false,
-    take: (workerGroupId, requirement) => {
+    take: (workerGroupId, requirement, now) => {
       const polls = byGroup.get(workerGroupId);
       for (const poll of polls ?? []) {
+        if (poll.silentFrom <= now) continue;
         if (requirement !== null && !poll.meets.includes(requirement)) continue;
         polls?.delete(poll);
         return poll;

@@ -100,7 +100,7 @@ async function settleExpired(tx: Tx, executions: readonly Execution[], now: numb
   await settleChanges(tx, changes);
 }
 
-export type SweepContext = ItemContext & { random: () => number };
+export type SweepContext = ItemContext & { random: () => number; leaseDurationMs: number };
 
 // A full batch means that there may be more: the sweep goes on at once, so that a mass of due runs does not trickle.
 const sweep = (
@@ -120,12 +120,17 @@ const sweep = (
     apply,
   });
 
-/** Takes runs back whose worker fell silent or overran. Rows that a report holds right now are left to it. */
+/** Takes runs back whose worker is given up or overran. Rows that a report holds right now are left to it. */
 export const sweepLeases = (context: SweepContext): Promise<void> =>
   sweep(
     context,
     "sweep-leases",
-    (tx, now, limit) => lockOverdueExecutions(tx, now, OVERRUN_GRACE_MS, limit),
+    (tx, now, limit) =>
+      lockOverdueExecutions(
+        tx,
+        { now, graceMs: OVERRUN_GRACE_MS, leaseDurationMs: context.leaseDurationMs },
+        limit,
+      ),
     (tx, executions, now) => settleOverdue(tx, executions, now, context.random),
   );
 

@@ -10,6 +10,7 @@ import {
   renewDeploymentChecks,
   type LeasedCheck,
 } from "../deployments/lease-checks.ts";
+import { silentAfterMs } from "../workers/silence.ts";
 import { findLeaseState, type LeaseState } from "../workers/lease-state-reads.ts";
 import {
   claimExecutions,
@@ -86,15 +87,18 @@ export async function leaseExecutions(
   const first = await requireActiveWorker(context, call);
   const { workerId, workerGroupId, heldChecks: held } = call;
   await renewDeploymentChecks(db, { workerId, workerGroupId, held, now: clock() });
-  const deadline = clock() + call.waitMs;
+  const calledAt = clock();
+  const deadline = calledAt + call.waitMs;
   const news = { forWorker: false };
-  // A worker that drains meanwhile gets no more runs: its status is read again in each round, and draining wakes it.
+  // A worker that drains meanwhile, or is not heard any more, gets no more runs: it is read again in each round, and draining
+  // wakes it.
   for (let worker = first; ; worker = await requireActiveWorker(context, call)) {
     // In each round: another server may have given runs to the first call, which it takes for open still.
     const given = await listGiven(context, call, worker);
     if (given.length > 0) return onlyRuns(given);
     const draining = worker.status !== "active";
-    const limit = draining ? 0 : call.limit;
+    const silentFrom = Math.max(calledAt, worker.lastSeenAt) + silentAfterMs(context.leaseDurationMs);
+    const limit = draining || silentFrom <= clock() ? null : call.limit;
     // That it drains is said once at once; a worker that polls on nevertheless waits as ever.
     const isNewlyDraining = draining && (first.status === "active" || news.forWorker);
     const ended = new AbortController();
@@ -110,11 +114,16 @@ export async function leaseExecutions(
     ]);
     try {
       const answer = {
-        ...(await look(context, call, draining ? null : limit, worker, news)),
+        ...(await look(context, call, limit, worker, news)),
         draining,
       };
       if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
-      const delivered = await waitForWork(context, call, limit, worker.meets, woken);
+      const delivered = await waitForWork(
+        context,
+        call,
+        { free: limit ?? 0, meets: worker.meets, silentFrom },
+        woken,
+      );
       if (delivered !== null) return onlyRuns(delivered);
       // Nobody is there any more to be given what another look would claim.
       if (signal.aborted) return answer;
@@ -142,7 +151,7 @@ async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall
   return worker;
 }
 
-/** @param limit null for a worker that is to end: what it has is all it is told of */
+/** @param limit null for a worker that is to end, or silent: what it has is all it is told of */
 async function look(
   context: LeaseContext,
   call: LeaseCall,
@@ -214,18 +223,16 @@ async function claim(
 function waitForWork(
   context: LeaseContext,
   call: LeaseCall,
-  limit: number,
-  meets: readonly string[],
+  worker: Pick<LeasePoll, "free" | "meets" | "silentFrom">,
   woken: Promise<unknown>,
 ): Promise<LeasedExecution[] | null> {
-  if (limit === 0) return woken.then(() => null);
+  if (worker.free === 0) return woken.then(() => null);
   return new Promise((resolve) => {
     const poll: LeasePoll = {
       workerId: call.workerId,
       workerGroupId: call.workerGroupId,
       leaseRequestId: call.leaseRequestId,
-      free: limit,
-      meets,
+      ...worker,
       deliver: (executions) => resolve(executions.length === 0 ? null : executions),
     };
     context.leasePolls.open(poll);

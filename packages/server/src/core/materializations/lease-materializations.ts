@@ -7,6 +7,7 @@ import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
 import { lookForProcesses, type LiveProcess, type ProcessWork } from "../processes/look-for-processes.ts";
 import { listWaitingFor } from "../processes/process-reads.ts";
+import { silentAfterMs } from "../workers/silence.ts";
 import { findLeaseState } from "../workers/lease-state-reads.ts";
 import type { LivePlace, WorkspacePoll, WorkspacePolls } from "../processes/workspace-polls.ts";
 import { noteIsolation } from "../workers/note-isolation.ts";
@@ -82,7 +83,7 @@ export async function leaseMaterializations(
   call: WorkspaceLeaseCall,
   signal: AbortSignal,
 ): Promise<WorkspaceLeaseAnswer> {
-  const deadline = context.clock() + call.waitMs;
+  const calledAt = context.clock();
   const poll = context.workspacePolls.open(call.workerId);
   let isGivenAlone = false;
   try {
@@ -90,7 +91,7 @@ export async function leaseMaterializations(
     isGivenAlone = given.length > 0;
     if (isGivenAlone) return withStarts(NOTHING, given);
     await noteIsolation(context.db, call.workerId, call.isolation);
-    const { isFound, answer } = await pollUntil(deadline, poll, context, call, signal);
+    const { isFound, answer } = await pollFrom(calledAt, poll, context, call, signal);
     isGivenAlone = !isFound && !isEmpty(answer);
     return answer;
   } finally {
@@ -107,13 +108,14 @@ async function giveFirst(poll: WorkspacePoll, signal: AbortSignal): Promise<Live
   return poll.take();
 }
 
-async function pollUntil(
-  deadline: number,
+async function pollFrom(
+  calledAt: number,
   poll: WorkspacePoll,
   context: WorkspaceLeaseContext,
   call: WorkspaceLeaseCall,
   signal: AbortSignal,
 ): Promise<{ isFound: boolean; answer: WorkspaceLeaseAnswer }> {
+  const deadline = calledAt + call.waitMs;
   for (;;) {
     const remainingMs = Math.max(0, deadline - context.clock());
     const ended = new AbortController();
@@ -125,7 +127,7 @@ async function pollUntil(
       context.wakes.wait(wakeKeys.workerWorkspaces(call.workerId), pauseMs, until),
     ]);
     try {
-      const { live, ...found } = await look(context, call);
+      const { live, ...found } = await look(context, call, calledAt);
       const answer = withStarts(found, poll.take());
       if (call.beginsGiven) poll.beginsIn(live);
       if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return { isFound: true, answer };
@@ -145,11 +147,19 @@ async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: Uuid
 }
 
 /** Statements go beside each other where none needs what another gives: somebody waits for the answer. */
-async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): Promise<Look> {
+async function look(
+  context: WorkspaceLeaseContext,
+  call: WorkspaceLeaseCall,
+  calledAt: number,
+): Promise<Look> {
   const { db, clock, leaseDurationMs } = context;
   const { workerId, workerGroupId, isolation, limit } = call;
   const now = clock();
-  const claim = { workerId, workerGroupId, isolation, limit, now, leaseExpiresAt: now + leaseDurationMs };
+  const claim = {
+    ...{ workerId, workerGroupId, isolation, limit, now, calledAt },
+    leaseExpiresAt: now + leaseDurationMs,
+    heardAfter: now - silentAfterMs(leaseDurationMs),
+  };
   const quarantined = decodeAll(call.quarantined);
   if (quarantined.length > 0) {
     await requireActiveWorker(context, workerId);

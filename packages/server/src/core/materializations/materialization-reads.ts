@@ -2,6 +2,7 @@ import type { Isolation, MaterializationStatus, WorkspaceStatus, Uuid } from "@k
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { isGivenUp, type Watch } from "../workers/silence.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 
 /** Times are milliseconds. */
@@ -135,9 +136,20 @@ export type OverdueMaterialization = { environmentId: Uuid<"env">; id: Uuid<"mat
 const ofSweep = (now: number): Sql =>
   isNotSetAside("sweep-materializations", sql`m.environment_id`, sql`m.id`, now);
 
-const overdue = (now: number): Sql => sql`
-  m.status IN ('preparing', 'live', 'stopping') AND m.lease_expires_at < ${timestamp(now)}
-  AND ${ofSweep(now)}`;
+const LEASE = {
+  workerId: sql`m.worker_id`,
+  workerGroupId: sql`m.worker_group_id`,
+  endedAt: sql`m.lease_expires_at`,
+  outlastsProcess: true,
+};
+
+/** Whose worker is given up; or nobody waits for it, because the workspace is deleted. */
+const overdue = (watch: Watch): Sql => sql`
+  m.status IN ('preparing', 'live', 'stopping') AND m.lease_expires_at < ${timestamp(watch.now)}
+  AND ${ofSweep(watch.now)}
+  AND (${isGivenUp(LEASE, watch)} OR EXISTS (
+    SELECT FROM workspaces w
+    WHERE w.environment_id = m.environment_id AND w.id = m.workspace_id AND w.status <> 'active'))`;
 
 const idle = (activeBefore: number, now: number): Sql => sql`
   ${ofSweep(now)} AND m.status = 'live' AND m.active_at < ${timestamp(activeBefore)} AND NOT EXISTS (
@@ -153,19 +165,19 @@ const CROWDED_GROUPS = rawSql(`
     OR EXISTS (SELECT FROM executions e WHERE e.worker_group_id = g.id AND e.ready AND e.workspace_id IS NOT NULL)`);
 
 /** A condition: there is one for `listOverdue`. */
-export const hasOverdueMaterializations = (now: number): Sql =>
-  sql`EXISTS (SELECT FROM materializations m WHERE ${overdue(now)})`;
+export const hasOverdueMaterializations = (watch: Watch): Sql =>
+  sql`EXISTS (SELECT FROM materializations m WHERE ${overdue(watch)})`;
 
 /** A condition: there is one for `listIdle`, or a group for `listCrowdedGroups`. */
 export const hasIdleMaterializations = (now: number, activeBefore: number): Sql => sql`
   EXISTS (SELECT FROM materializations m WHERE ${idle(activeBefore, now)})
   OR EXISTS (${CROWDED_GROUPS})`;
 
-/** Those whose worker has not renewed them in time. */
-export function listOverdue(db: Queryable, now: number, limit: number): Promise<OverdueMaterialization[]> {
+/** Those whose worker has not renewed them in time, and is given up. */
+export function listOverdue(db: Queryable, watch: Watch, limit: number): Promise<OverdueMaterialization[]> {
   return db.query<OverdueMaterialization>(sql`
     SELECT m.environment_id, m.id, m.workspace_id FROM materializations m
-    WHERE ${overdue(now)} ORDER BY m.lease_expires_at LIMIT ${limit}`);
+    WHERE ${overdue(watch)} ORDER BY m.lease_expires_at LIMIT ${limit}`);
 }
 
 /** Live ones in which nothing runs and nobody did anything since. */

@@ -81,10 +81,14 @@ export type Claim = {
   limit: number;
   now: number;
   leaseExpiresAt: number;
+  /** The worker says something with this call itself. */
+  calledAt: number;
+  /** A worker that was not heard since is given nothing. */
+  heardAfter: number;
 };
 
 /**
- * Gives requested materializations to a worker that is active, oldest first. The workspace's row is the lock of all changes; those that
+ * Gives requested materializations to a worker that is active and heard, oldest first. The workspace's row is the lock of all changes; those that
  * are being changed are left to the next look.
  */
 export function claimMaterializations(
@@ -97,7 +101,8 @@ export function claimMaterializations(
       FROM materializations m JOIN workspaces w ON w.environment_id = m.environment_id AND w.id = m.workspace_id
       WHERE m.worker_group_id = ${claim.workerGroupId} AND m.status = 'requested'
         AND (m.required_isolation = 'process' OR ${claim.isolation}::text = 'namespace')
-        AND EXISTS (SELECT FROM workers k WHERE k.id = ${claim.workerId} AND k.status = 'active')
+        AND EXISTS (SELECT FROM workers k WHERE k.id = ${claim.workerId} AND k.status = 'active'
+          AND greatest(k.last_seen_at, ${timestamp(claim.calledAt)}) > ${timestamp(claim.heardAfter)})
       ORDER BY m.id LIMIT ${claim.limit}
       FOR NO KEY UPDATE OF w SKIP LOCKED
     )

@@ -105,7 +105,7 @@ async function insert(context: StartContext, inserts: readonly RunInsert[]): Pro
 function lendPolls(context: StartContext, runs: readonly NewRun[]) {
   const lent = new Map<LeasePoll, RunInsert[]>();
   const current = new Map<string, { poll: LeasePoll; left: number } | null>();
-  const nextPoll = ({ workerGroupId: group, requirement }: NewRun): LeasePoll | null => {
+  const nextPoll = ({ workerGroupId: group, requirement, createdAt }: NewRun): LeasePoll | null => {
     const key = `${group} ${requirement ?? ""}`;
     const entry = current.get(key);
     if (entry === null) return null;
@@ -113,7 +113,7 @@ function lendPolls(context: StartContext, runs: readonly NewRun[]) {
       entry.left -= 1;
       return entry.poll;
     }
-    const poll = context.leasePolls.take(group, requirement);
+    const poll = context.leasePolls.take(group, requirement, createdAt);
     current.set(key, poll === undefined ? null : { poll, left: poll.free - 1 });
     return poll ?? null;
   };

@@ -16,6 +16,8 @@ import { LOST_AFTER_MS } from "../workers/worker.ts";
 /** What decides why a live run is not running. */
 export type StatusFacts = {
   status: LiveRunStatus;
+  /** Its worker has not renewed the lease in time, and nobody else can take the run: when that worker was heard last. */
+  silentSince: number | null;
   availableAt: number | null;
   ready: boolean;
   limited: boolean;
@@ -74,7 +76,8 @@ export function listStatusFacts(
   now: number,
 ): Promise<(StatusFacts & { runId: Uuid<"run"> })[]> {
   return db.query(sql`
-    SELECT e.run_id, e.status, e.available_at, e.ready, e.limited, e.admitted, e.recovering, e.setbacks, e.queue,
+    SELECT e.run_id, e.status, (SELECT h.last_seen_at FROM workers h
+        WHERE h.id = e.worker_id AND e.lease_expires_at <= ${timestamp(now)}) AS silent_since, e.available_at, e.ready, e.limited, e.admitted, e.recovering, e.setbacks, e.queue,
       e.concurrency_key, g.name AS worker_group,
       (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
         AND w.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)}) AS active_workers,
@@ -116,10 +119,11 @@ export function listStatusFacts(
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** Why a live run is not running, in words that say what to look at; null while a worker has it. */
+/** Why a live run is not running, in words that say what to look at; null while a worker has it that is heard. */
 export function statusReason(facts: StatusFacts): StatusReason | null {
   switch (facts.status) {
     case "running":
+      return silentReason(facts);
     case "cancel_requested":
       return null;
     case "waiting":
@@ -133,6 +137,16 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
     case "queued":
       return queuedReason(facts);
   }
+}
+
+/** Its worker may be gone, or the run may go on there unheard. */
+function silentReason({ silentSince, workerGroup }: StatusFacts): StatusReason | null {
+  if (silentSince === null) return null;
+  return {
+    kind: "lease_recovery",
+    message: `The worker that has the run was heard last at ${iso(silentSince)}. The run goes on when that worker is back. If it is gone, start an agent in group ${workerGroup}: it takes the run.`,
+    details: { last_seen_at: iso(silentSince), worker_group: workerGroup },
+  };
 }
 
 /** What of its workspace a run waits for; null when it waits for a worker's slot as any other. */

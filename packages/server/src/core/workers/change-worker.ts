@@ -2,6 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
+import type { Watch } from "./silence.ts";
 import { decideDrained, type StoredWorkerStatus, type WorkerDecision } from "./worker.ts";
 import { countLeases, findWorker, lockWorker, type WorkerRow } from "./worker-reads.ts";
 import { markWorker, touchWorker } from "./worker-writes.ts";
@@ -21,7 +22,7 @@ export async function changeWorker(
   tx: Tx,
   workerId: Uuid<"wkr">,
   { decide, inUse }: WorkerChange,
-  now: number,
+  watch: Watch,
 ): Promise<WorkerRow> {
   const worker = await lockWorker(tx, workerId);
   if (worker === null) throw notFound();
@@ -30,13 +31,13 @@ export async function changeWorker(
     if (decision.kind === "refuse") throw new DomainError("invalid_state", decision.message, { status });
     if (decision.kind === "none") return;
     status = decision.to;
-    await markWorker(tx, workerId, status, now);
+    await markWorker(tx, workerId, status, watch.now);
     // A long poll that waits for work looks again.
     if (status === "draining") tx.wake(wakeKeys.worker(workerId));
   };
   await follow(decide(status));
   if (status === "draining") await follow(decideDrained(status, await countLeases(tx, workerId)));
-  await touchWorker(tx, workerId, inUse, now);
+  await touchWorker(tx, workerId, inUse, watch);
   const changed = await findWorker(tx, workerId);
   if (changed === null) throw new Error("A worker vanished while it was locked.");
   return changed;

@@ -6,6 +6,8 @@ import { canIsolate } from "./isolation-reads.ts";
 /** What a lease call needs to know of its worker: whether it may take runs, and what the newest call was given. */
 export type LeaseState = {
   status: "registered" | "active" | "draining" | "drained";
+  /** Milliseconds. */
+  lastSeenAt: number;
   leaseRequestId: string | null;
   leasedLeaseIds: Uuid<"lease">[];
   /** The requirements of deployments that it meets. */
@@ -18,7 +20,7 @@ export type LeaseState = {
 
 export async function findLeaseState(db: Queryable, workerId: Uuid<"wkr">): Promise<LeaseState | null> {
   const [row] = await db.query<LeaseState>(sql`
-    SELECT w.status, w.lease_request_id, w.leased_lease_ids, w.meets,
+    SELECT w.status, w.last_seen_at, w.lease_request_id, w.leased_lease_ids, w.meets,
       w.capacity_workspaces > 0 AND EXISTS (
         SELECT FROM executions e WHERE e.worker_group_id = w.worker_group_id AND e.ready AND e.workspace_id IS NOT NULL
       ) AS workspace_runs_wait,

@@ -10,6 +10,7 @@ import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
 import { checkProtocol } from "./check-protocol.ts";
+import type { Watch } from "./silence.ts";
 import { findEnrollment, findWorker, isWorkerToken, type WorkerRow } from "./worker-reads.ts";
 import { WORKER_KEPT_MS } from "./worker.ts";
 import {
@@ -24,11 +25,10 @@ export const WORKER_TOKEN_MS = 3_600_000;
 /** How long after its end a token still says who the worker is, to whoever may enroll one: as long as a silent worker is kept. */
 const KNOWN_MS = WORKER_KEPT_MS;
 
-export type MintContext = {
+export type MintContext = Watch & {
   newUuid: NewUuid;
   /** At least 48 bytes from a cryptographic source. */
   random: Uint8Array;
-  now: number;
 };
 
 export type MintedToken = { token: string; expiresAt: number; worker: WorkerRow };
@@ -48,7 +48,7 @@ export async function mintWorkerToken(
   checkProtocol(request.worker_protocol_version);
   const { now } = context;
   const workerId = await identifyWorker(tx, request, context);
-  await touchWorker(tx, workerId, null, now);
+  await touchWorker(tx, workerId, null, context);
   const token = formatCredential(CREDENTIAL_KINDS.worker, context.random);
   const expiresAt = now + WORKER_TOKEN_MS;
   await insertWorkerToken(tx, { digest: credentialDigest(token), workerId, createdAt: now, expiresAt });

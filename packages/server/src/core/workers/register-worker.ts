@@ -3,6 +3,7 @@ import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import { changeWorker } from "./change-worker.ts";
 import { checkProtocol } from "./check-protocol.ts";
+import type { Watch } from "./silence.ts";
 import { decideRegister } from "./worker.ts";
 import { lockWorker, type WorkerRow } from "./worker-reads.ts";
 import { updateRegistration } from "./worker-writes.ts";
@@ -19,7 +20,7 @@ export async function registerWorker(
   tx: Tx,
   workerId: Uuid<"wkr">,
   request: RegisterWorker,
-  now: number,
+  watch: Watch,
 ): Promise<WorkerRow> {
   checkProtocol(request.worker_protocol_version);
   const labels = request.labels ?? {};
@@ -38,8 +39,8 @@ export async function registerWorker(
       request.task_isolation === "process" ? (request.task_isolation_problem ?? null) : null,
     protocolVersion: request.worker_protocol_version,
   };
-  await updateRegistration(tx, workerId, registration, now);
-  return changeWorker(tx, workerId, { decide: decideRegister, inUse: null }, now);
+  await updateRegistration(tx, workerId, registration, watch.now);
+  return changeWorker(tx, workerId, { decide: decideRegister, inUse: null }, watch);
 }
 
 /** A worker that says only one of them says nothing that a deployment could be compared with. */

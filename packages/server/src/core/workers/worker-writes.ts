@@ -2,6 +2,7 @@ import type { Isolation, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import type { Watch } from "./silence.ts";
 import { holdsNothing } from "./worker-reads.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
 
@@ -15,8 +16,8 @@ export type WorkerInsert = {
 
 export async function insertWorker(tx: Tx, worker: WorkerInsert): Promise<void> {
   await tx.query(sql`
-    INSERT INTO workers (id, worker_group_id, name, protocol_version, last_seen_at, created_at, updated_at)
-    SELECT ${worker.id}::uuid, ${worker.workerGroupId}::uuid, ${worker.name}::text, ${worker.protocolVersion}::integer, at, at, at
+    INSERT INTO workers (id, worker_group_id, name, protocol_version, last_seen_at, heard_since, created_at, updated_at)
+    SELECT ${worker.id}::uuid, ${worker.workerGroupId}::uuid, ${worker.name}::text, ${worker.protocolVersion}::integer, at, at, at, at
     FROM ${timestamp(worker.createdAt)} AS at`);
 }
 
@@ -92,8 +93,8 @@ export async function updateRegistration(
       capacity_workspaces = ${capacity.workspaces}, in_use_executions = 0, in_use_workspaces = 0, labels = ${labels},
       version = ${version}, node_version = ${nodeVersion}, platform = ${platform}, meets = ${meets}::text[],
       isolation = ${isolation}, isolation_problem = ${isolationProblem},
-      task_isolation = ${taskIsolation}, task_isolation_problem = ${taskIsolationProblem}, protocol_version = ${protocolVersion}, last_seen_at = ${timestamp(now)},
-      updated_at = ${timestamp(now)}
+      task_isolation = ${taskIsolation}, task_isolation_problem = ${taskIsolationProblem}, protocol_version = ${protocolVersion},
+      registered_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
     WHERE id = ${workerId}`);
 }
 
@@ -107,16 +108,17 @@ export async function markWorker(
     UPDATE workers SET status = ${status}, updated_at = ${timestamp(now)} WHERE id = ${workerId}`);
 }
 
-/** The worker was heard; `inUse` is null when it did not say. */
+/** The worker was heard, maybe after a silence; `inUse` is null when it did not say. */
 export async function touchWorker(
   tx: Tx,
   workerId: Uuid<"wkr">,
   inUse: { executions: number; workspaces: number } | null,
-  now: number,
+  { now, leaseDurationMs }: Watch,
 ): Promise<void> {
   await tx.query(sql`
     UPDATE workers SET in_use_executions = coalesce(${inUse?.executions ?? null}::integer, in_use_executions),
       in_use_workspaces = coalesce(${inUse?.workspaces ?? null}::integer, in_use_workspaces),
+      heard_since = CASE WHEN last_seen_at <= ${timestamp(now - leaseDurationMs)} THEN ${timestamp(now)} ELSE heard_since END,
       last_seen_at = greatest(last_seen_at, ${timestamp(now)})
     WHERE id = ${workerId}`);
 }

@@ -35,6 +35,7 @@ export type WorkspaceRow = {
   dirty: boolean | null;
   startedAt: number | null;
   error: string | null;
+  leaseExpiresAt: number | null;
 };
 
 const COLUMNS = rawSql(`
@@ -42,7 +43,7 @@ const COLUMNS = rawSql(`
   w.sandbox_spec, w.setup_digest, w.status, w.current_version_id,
   w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at,
   m.id AS materialization_id, m.status AS materialization_status, m.isolation, m.worker_id,
-  m.base_version_id, m.dirty, m.started_at, m.error`);
+  m.base_version_id, m.dirty, m.started_at, m.error, m.lease_expires_at`);
 
 const JOINED = rawSql(`
   workspaces w LEFT JOIN materializations m ON m.environment_id = w.environment_id AND m.id = w.materialization_id`);

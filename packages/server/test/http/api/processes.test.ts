@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "../../../src/db/sql.ts";
 import { startApiServer, type ApiServer } from "../../support/api-server.ts";
+import { outlastLeases } from "../../support/outlast-leases.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../support/workspace-worker.ts";
 import { workspaceCalls, type WorkspaceCalls } from "../../support/workspaces.ts";
@@ -270,7 +271,7 @@ describe("execs and PTYs", () => {
     const scene = await begin("execs", { command: ["sleep", "100"] });
     await scene.report("started");
     const waiting = await post(at(scene.id, "/execs"), { command: ["true"] });
-    clock.advance(16_000);
+    await outlastLeases({ server, clock });
     while ((await server.call("GET", scene.path)).body.status !== "lost")
       await new Promise((r) => setTimeout(r, 20));
     const late = await scene.report("ended", { outcome: "exited", exit_code: 0 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { RUN_STATUSES } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
+import { outlastLeases } from "../../support/outlast-leases.ts";
 import { enrollWorker, type HeldLease } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 
@@ -97,7 +98,7 @@ describe("a run's status_reason", () => {
 
   test("is lease_recovery after its worker was lost", async () => {
     const lease = await scene.leased();
-    scene.clock.advance(16_000);
+    await outlastLeases(scene);
     await scene.happens(lease.runId, "lease.lost");
     await scene.worker.call("POST", "/heartbeat", {});
     assert.equal((await reasonOf(lease.runId)).kind, "lease_recovery");
@@ -121,7 +122,7 @@ describe("counts", () => {
     // Its one attempt, and the five more that infrastructure may cost it.
     for (let attempt = 1; attempt <= 6; attempt += 1) {
       await scene.worker.report(lost.operation("start"));
-      scene.clock.advance(21_000);
+      await outlastLeases(scene);
       if (attempt < 6) lost = await scene.worker.takeOne();
     }
     await scene.happens(expiring.id, "run.expired");

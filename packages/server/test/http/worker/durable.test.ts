@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { outlastLeases } from "../../support/outlast-leases.ts";
 import type { HeldLease } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 
@@ -216,7 +217,7 @@ describe("a waiting run", () => {
   test("that its worker lost waits on, and no attempt is used up", async () => {
     const lease = await begun({ retry: { max_attempts: 1 } });
     await park(lease, timer(1, "2m"));
-    scene.clock.advance(20_000);
+    await outlastLeases(scene);
     await scene.happens(lease.runId, "run.suspended");
     assert.equal((await scene.get(lease.runId)).status, "waiting");
     scene.clock.advance(120_000);
@@ -230,7 +231,7 @@ describe("a waiting run", () => {
     await park(lease, timer(1, "5s"));
     scene.clock.advance(5_000);
     await scene.happens(lease.runId, "run.resumed");
-    scene.clock.advance(20_000);
+    await outlastLeases(scene);
     await scene.happens(lease.runId, "lease.lost");
     const resumed = await scene.worker.takeOne();
     assert.equal(resumed.execution.run.attempt_number, 1);
@@ -249,7 +250,7 @@ describe("a waiting run", () => {
     await resumption(lease);
     const accept = lease.operation("steps", { entries: [{ position: 1, kind: "wait", name: "timer" }] });
     assert.deepEqual(await scene.worker.report(accept), [200]);
-    scene.clock.advance(20_000);
+    await outlastLeases(scene);
     await scene.happens(lease.runId, "lease.lost");
     const again = await scene.worker.takeOne();
     assert.equal(again.execution.run.attempt_number, 2);

@@ -7,6 +7,7 @@ import { sql } from "../../../src/db/sql.ts";
 import { timestamp } from "../../../src/db/timestamp.ts";
 import { until } from "../../support/until.ts";
 import { asAdmin } from "../../support/audit.ts";
+import { outlastLeases } from "../../support/outlast-leases.ts";
 import { enrollWorker, heldLease, logChunk, type HeldLease } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 
@@ -199,7 +200,7 @@ describe("leasing", () => {
 
 describe("a lost lease", () => {
   const lose = async (lease: HeldLease): Promise<void> => {
-    scene.clock.advance(16_000);
+    await outlastLeases(scene);
     await scene.happens(lease.runId, "lease.lost");
   };
 
@@ -212,7 +213,7 @@ describe("a lost lease", () => {
     const second = await scene.worker.takeOne();
     assert.deepEqual([second.execution.run.attempt_number, second.execution.epoch], [1, 2]);
     assert.deepEqual(await scene.worker.report(second.operation("start")), [200]);
-    scene.clock.advance(16_000);
+    await outlastLeases(scene);
     const third = await scene.worker.takeOne();
     assert.deepEqual(
       [third.runId, third.execution.run.attempt_number, third.execution.epoch],
@@ -221,12 +222,12 @@ describe("a lost lease", () => {
     let last = third;
     for (let attempt = 3; attempt <= 7; attempt += 1) {
       assert.deepEqual(await scene.worker.report(last.operation("start")), [200]);
-      scene.clock.advance(16_000);
+      await outlastLeases(scene);
       last = await scene.worker.takeOne();
       assert.deepEqual([last.runId, last.execution.run.attempt_number], [lease.runId, attempt]);
     }
     assert.deepEqual(await scene.worker.report(last.operation("start")), [200]);
-    scene.clock.advance(16_000);
+    await outlastLeases(scene);
     await scene.happens(lease.runId, "run.system_failed");
     const run = await scene.get(lease.runId);
     assert.deepEqual([run.status, run.attempt_number, run.failure.kind], ["system_failed", 7, "lease_lost"]);

@@ -7,6 +7,7 @@ import { createRunTokens } from "../../../src/core/credentials/run-token.ts";
 import { TEST_MASTER_KEY, type Answer, type CallOptions } from "../../support/api-server.ts";
 import { newestEvent } from "../../support/audit.ts";
 import { createDeployment } from "../../support/deploy.ts";
+import { outlastLeases } from "../../support/outlast-leases.ts";
 import type { HeldLease } from "../../support/raw-worker.ts";
 import { productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { firstOrganization } from "../../support/tenancy.ts";
@@ -159,7 +160,7 @@ describe("the token is valid exactly while its lease is held", () => {
 
   test("until the lease is superseded; the next one has another token", async () => {
     const lease = await begun();
-    scene.clock.advance(20_000);
+    await outlastLeases(scene);
     await scene.happens(lease.runId, "lease.lost");
     await isRefused(lease);
     scene.clock.advance(60_000);

@@ -23,6 +23,7 @@ import { changeWorker, type WorkerChange } from "../../../core/workers/change-wo
 import { mintWorkerToken } from "../../../core/workers/mint-worker-token.ts";
 import { registerWorker } from "../../../core/workers/register-worker.ts";
 import { listCurrentVersions, type HeldVersion } from "../../../core/secrets/secret-reads.ts";
+import type { Watch } from "../../../core/workers/silence.ts";
 import { decideActivate, decideDrain } from "../../../core/workers/worker.ts";
 import { findWorker } from "../../../core/workers/worker-reads.ts";
 import type { Tx } from "../../../db/queryable.ts";
@@ -67,9 +68,11 @@ const CREDENTIAL_BYTES = 96;
 
 type WorkerCall = Pick<ChangeCall<typeof worker>, "tx" | "server" | "scope">;
 
+const watchOf = ({ clock, leaseDurationMs }: ServerContext): Watch => ({ now: clock(), leaseDurationMs });
+
 async function change({ tx, server, scope }: WorkerCall, request: WorkerChange) {
-  const now = server.clock();
-  return { status: 200, body: toWorker(await changeWorker(tx, scope.workerId, request, now), now) };
+  const watch = watchOf(server);
+  return { status: 200, body: toWorker(await changeWorker(tx, scope.workerId, request, watch), watch.now) };
 }
 
 /** Those that no new run is given, whoever's they are: nothing is told of secrets that are not the group's. */
@@ -173,16 +176,16 @@ export const workerRoutes: RouteDefinition[] = [
     },
     transaction: "required",
     handle: async ({ tx, server, body }) => {
-      const now = server.clock();
-      const context = { newUuid: server.newUuid, random: randomBytes(CREDENTIAL_BYTES), now };
+      const watch = watchOf(server);
+      const context = { newUuid: server.newUuid, random: randomBytes(CREDENTIAL_BYTES), ...watch };
       const minted = await mintWorkerToken(tx, body, context);
       return {
         status: 200,
         body: {
           token: minted.token,
           expires_at: toTimestamp(minted.expiresAt),
-          expires_in: formatDuration(minted.expiresAt - now),
-          worker: toWorker(minted.worker, now),
+          expires_in: formatDuration(minted.expiresAt - watch.now),
+          worker: toWorker(minted.worker, watch.now),
         },
       };
     },
@@ -211,9 +214,9 @@ export const workerRoutes: RouteDefinition[] = [
     },
     transaction: "required",
     handle: async ({ tx, server, scope, body }) => {
-      const now = server.clock();
-      const row = await registerWorker(tx, scope.workerId, body, now);
-      return { status: 200, body: toWorker(row, now) };
+      const watch = watchOf(server);
+      const row = await registerWorker(tx, scope.workerId, body, watch);
+      return { status: 200, body: toWorker(row, watch.now) };
     },
   }),
   ...bothMounts(tag, {

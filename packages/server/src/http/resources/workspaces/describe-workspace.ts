@@ -1,5 +1,9 @@
 import type { Uuid } from "@keelson/contract";
-import { requestReason, uncommittedReason } from "../../../core/materializations/status-reason.ts";
+import {
+  requestReason,
+  silentReason,
+  uncommittedReason,
+} from "../../../core/materializations/status-reason.ts";
 import { findRequestFacts } from "../../../core/materializations/materialization-reads.ts";
 import { hasBeenHeard } from "../../../core/workers/worker-reads.ts";
 import { LOST_AFTER_MS } from "../../../core/workers/worker.ts";
@@ -21,12 +25,20 @@ export async function workspaceReply(
     const heard = await hasBeenHeard(db, workspace.workerId, now - LOST_AFTER_MS);
     return { status, body: toWorkspace(workspace, uncommittedReason(workspace, heard)) };
   }
+  if (isSilent(workspace, now)) return { status, body: toWorkspace(workspace, silentReason(workspace)) };
   const facts =
     materializationId === null || materializationStatus !== "requested"
       ? null
       : await findRequestFacts(db, environmentId, materializationId, now - LOST_AFTER_MS);
   return { status, body: toWorkspace(workspace, facts === null ? null : requestReason(facts)) };
 }
+
+const isSilent = ({ materializationStatus, leaseExpiresAt }: WorkspaceRow, now: number): boolean =>
+  (materializationStatus === "preparing" ||
+    materializationStatus === "live" ||
+    materializationStatus === "stopping") &&
+  leaseExpiresAt !== null &&
+  leaseExpiresAt < now;
 
 /** @throws DomainError `not_found` unless the environment has, or had, the workspace. */
 export async function findShown(
