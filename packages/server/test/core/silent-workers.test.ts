@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { encodeId } from "@keelson/contract";
+import { decodeId, encodeId, type Uuid } from "@keelson/contract";
+import { claimExecutions } from "../../src/core/executions/claim-executions.ts";
 import { lockOverdueExecutions } from "../../src/core/executions/execution-reads.ts";
 import { listOverdue } from "../../src/core/materializations/materialization-reads.ts";
+import { sql } from "../../src/db/sql.ts";
 import { enrollWorker, type HeldLease, type RawWorker } from "../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { startWorkspaceWorker } from "../support/workspace-worker.ts";
@@ -168,4 +170,23 @@ test("an open poll of a worker that is not heard any more is given nothing new",
   assert.equal((await other.takeOne()).runId, run.id);
   await silent.call("POST", "/drain");
   assert.deepEqual((await open).executions, []);
+});
+
+test("the rounds of an open poll are no sign of its worker", async () => {
+  const { server, clock } = scene;
+  const workerId = decodeId("wkr", silent.id) as Uuid<"wkr">;
+  const seen = async () => {
+    const [row] = await server.db.query<{ at: number; workerGroupId: Uuid<"wgrp"> }>(
+      sql`SELECT last_seen_at AS at, worker_group_id FROM workers WHERE id = ${workerId}`,
+    );
+    assert.ok(row);
+    return row;
+  };
+  await beat(silent);
+  const { at: calledAt, workerGroupId } = await seen();
+  clock.advance(8_000);
+  const now = clock.now();
+  const call = { workerId, workerGroupId, leaseRequestId: "open", calledAt, meets: [] };
+  await claimExecutions(server.db, { ...call, limit: 0, leaseIds: [], now, leaseExpiresAt: now + LEASE_MS });
+  assert.equal((await seen()).at, calledAt);
 });

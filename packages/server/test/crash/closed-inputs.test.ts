@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
-before(async () => (site = await startWorkspaceSite({ servers: 2, leaseDuration: "12s" })));
+before(async () => (site = await startWorkspaceSite({ servers: 2, leaseDuration: "12s", hasWitness: true })));
 after(() => site?.stop());
 
 type Send = (server: number, rest: string, body?: object) => Promise<Answer>;

@@ -16,7 +16,7 @@ let site: WorkspaceSite;
 let proxy: StepProxy;
 let agent: WorkspaceAgent;
 before(async () => {
-  site = await startWorkspaceSite({ leaseDuration: "6s" });
+  site = await startWorkspaceSite({ leaseDuration: "6s", hasWitness: true });
   proxy = await startStepProxy(() => site.url);
   const named = site.agent({
     ...{ name: "agent 1", server: site.servers[0]!, capacity: 2 },

@@ -18,7 +18,7 @@ import {
 } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
-before(async () => (site = await startWorkspaceSite({ servers: 2, leaseDuration: "6s" })));
+before(async () => (site = await startWorkspaceSite({ servers: 2, leaseDuration: "6s", hasWitness: true })));
 after(() => site?.stop());
 
 type Working = { id: string; agent: WorkspaceAgent; folder: string; exec: string };

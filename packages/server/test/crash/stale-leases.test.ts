@@ -20,7 +20,7 @@ import { isAlive } from "../../src/embedded-postgres/postmaster-pid.ts";
 let site: Site;
 let url: string;
 before(async () => {
-  site = await startSite({ servers: 1, leaseDuration: "6s" });
+  site = await startSite({ servers: 1, leaseDuration: "6s", hasWitness: true });
   ({ url } = site.servers[0] as ServerProcess);
 });
 after(() => site?.stop());

@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
-before(async () => (site = await startWorkspaceSite({ leaseDuration: "6s" })));
+before(async () => (site = await startWorkspaceSite({ leaseDuration: "6s", hasWitness: true })));
 after(() => site?.stop());
 
 const gone = (materializationId: string): Promise<void> =>

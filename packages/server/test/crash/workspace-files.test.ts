@@ -16,7 +16,7 @@ import { filesOf, startWorkspaceSite, type WorkspaceSite } from "./support/works
 const LEASE_DURATION = "6s";
 
 let site: WorkspaceSite;
-before(async () => (site = await startWorkspaceSite({ leaseDuration: LEASE_DURATION })));
+before(async () => (site = await startWorkspaceSite({ leaseDuration: LEASE_DURATION, hasWitness: true })));
 after(() => site?.stop());
 
 /** The stored pieces and manifests. */

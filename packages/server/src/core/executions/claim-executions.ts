@@ -4,6 +4,7 @@ import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { RunLinks } from "../runs/new-run.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
+import { heard } from "../workers/silence.ts";
 
 /** A leased run with what its process needs. JSON is text. */
 export type LeasedExecution = {
@@ -53,6 +54,8 @@ export type Claim = {
   leaseIds: Uuid<"lease">[];
   now: number;
   leaseExpiresAt: number;
+  /** When the worker made the call: since then it may have fallen silent. */
+  calledAt: number;
   /** The requirements of deployments that the worker meets. */
   meets: readonly string[];
 };
@@ -169,7 +172,7 @@ export const takePicked = (claim: Claim): Sql => sql`
       GROUP BY environment_id, status ORDER BY environment_id, status
       ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
     ), request AS (
-      UPDATE workers SET lease_request_id = ${claim.leaseRequestId}, last_seen_at = ${timestamp(claim.now)},
+      UPDATE workers SET lease_request_id = ${claim.leaseRequestId}, ${heard(claim.calledAt, claim.leaseExpiresAt - claim.now)},
         leased_lease_ids = CASE WHEN lease_request_id = ${claim.leaseRequestId} THEN leased_lease_ids ELSE '{}' END
           || coalesce((SELECT array_agg(lease_id) FROM claimed), '{}')
       WHERE id = ${claim.workerId}

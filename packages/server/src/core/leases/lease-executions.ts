@@ -36,6 +36,8 @@ export type LeaseCall = {
   workerId: Uuid<"wkr">;
   workerGroupId: Uuid<"wgrp">;
   leaseRequestId: string;
+  /** Milliseconds. */
+  calledAt: number;
   limit: number;
   /** Ids of the deployment checks that the worker is at; null: it does not say. */
   heldChecks: readonly string[] | null;
@@ -87,8 +89,7 @@ export async function leaseExecutions(
   const first = await requireActiveWorker(context, call);
   const { workerId, workerGroupId, heldChecks: held } = call;
   await renewDeploymentChecks(db, { workerId, workerGroupId, held, now: clock() });
-  const calledAt = clock();
-  const deadline = calledAt + call.waitMs;
+  const deadline = call.calledAt + call.waitMs;
   const news = { forWorker: false };
   // A worker that drains meanwhile, or is not heard any more, gets no more runs: it is read again in each round, and draining
   // wakes it.
@@ -97,7 +98,7 @@ export async function leaseExecutions(
     const given = await listGiven(context, call, worker);
     if (given.length > 0) return onlyRuns(given);
     const draining = worker.status !== "active";
-    const silentFrom = Math.max(calledAt, worker.lastSeenAt) + silentAfterMs(context.leaseDurationMs);
+    const silentFrom = Math.max(call.calledAt, worker.lastSeenAt) + silentAfterMs(context.leaseDurationMs);
     const limit = draining || silentFrom <= clock() ? null : call.limit;
     // That it drains is said once at once; a worker that polls on nevertheless waits as ever.
     const isNewlyDraining = draining && (first.status === "active" || news.forWorker);
@@ -188,7 +189,7 @@ async function look(
  */
 async function claim(
   context: LeaseContext,
-  { workerId, workerGroupId, leaseRequestId }: LeaseCall,
+  { workerId, workerGroupId, leaseRequestId, calledAt }: LeaseCall,
   limit: number,
   { workspaceRunsWait, isolatedRunsWait, meets }: LeaseState,
   now: number,
@@ -199,6 +200,7 @@ async function claim(
     workerId,
     workerGroupId,
     leaseRequestId,
+    calledAt,
     meets,
     now,
     leaseExpiresAt: now + leaseDurationMs,

@@ -32,6 +32,8 @@ export type WorkspaceLeaseContext = {
 export type WorkspaceLeaseCall = {
   workerId: Uuid<"wkr">;
   workerGroupId: Uuid<"wgrp">;
+  /** Milliseconds. */
+  calledAt: number;
   limit: number;
   isolation: Isolation;
   waitMs: number;
@@ -83,7 +85,6 @@ export async function leaseMaterializations(
   call: WorkspaceLeaseCall,
   signal: AbortSignal,
 ): Promise<WorkspaceLeaseAnswer> {
-  const calledAt = context.clock();
   const poll = context.workspacePolls.open(call.workerId);
   let isGivenAlone = false;
   try {
@@ -91,7 +92,7 @@ export async function leaseMaterializations(
     isGivenAlone = given.length > 0;
     if (isGivenAlone) return withStarts(NOTHING, given);
     await noteIsolation(context.db, call.workerId, call.isolation);
-    const { isFound, answer } = await pollFrom(calledAt, poll, context, call, signal);
+    const { isFound, answer } = await pollUntil(call.calledAt + call.waitMs, poll, context, call, signal);
     isGivenAlone = !isFound && !isEmpty(answer);
     return answer;
   } finally {
@@ -108,14 +109,13 @@ async function giveFirst(poll: WorkspacePoll, signal: AbortSignal): Promise<Live
   return poll.take();
 }
 
-async function pollFrom(
-  calledAt: number,
+async function pollUntil(
+  deadline: number,
   poll: WorkspacePoll,
   context: WorkspaceLeaseContext,
   call: WorkspaceLeaseCall,
   signal: AbortSignal,
 ): Promise<{ isFound: boolean; answer: WorkspaceLeaseAnswer }> {
-  const deadline = calledAt + call.waitMs;
   for (;;) {
     const remainingMs = Math.max(0, deadline - context.clock());
     const ended = new AbortController();
@@ -127,7 +127,7 @@ async function pollFrom(
       context.wakes.wait(wakeKeys.workerWorkspaces(call.workerId), pauseMs, until),
     ]);
     try {
-      const { live, ...found } = await look(context, call, calledAt);
+      const { live, ...found } = await look(context, call);
       const answer = withStarts(found, poll.take());
       if (call.beginsGiven) poll.beginsIn(live);
       if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return { isFound: true, answer };
@@ -147,13 +147,9 @@ async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: Uuid
 }
 
 /** Statements go beside each other where none needs what another gives: somebody waits for the answer. */
-async function look(
-  context: WorkspaceLeaseContext,
-  call: WorkspaceLeaseCall,
-  calledAt: number,
-): Promise<Look> {
+async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): Promise<Look> {
   const { db, clock, leaseDurationMs } = context;
-  const { workerId, workerGroupId, isolation, limit } = call;
+  const { workerId, workerGroupId, isolation, limit, calledAt } = call;
   const now = clock();
   const claim = {
     ...{ workerId, workerGroupId, isolation, limit, now, calledAt },

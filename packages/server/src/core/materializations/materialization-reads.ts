@@ -143,11 +143,14 @@ const LEASE = {
   outlastsProcess: true,
 };
 
-/** Whose worker is given up; or nobody waits for it, because the workspace is deleted. */
+/**
+ * Whose worker is given up; or nothing is lost by it, because the files are kept as uncommitted ones, or wanted by nobody, as the
+ * workspace is deleted.
+ */
 const overdue = (watch: Watch): Sql => sql`
   m.status IN ('preparing', 'live', 'stopping') AND m.lease_expires_at < ${timestamp(watch.now)}
   AND ${ofSweep(watch.now)}
-  AND (${isGivenUp(LEASE, watch)} OR EXISTS (
+  AND (m.kept OR ${isGivenUp(LEASE, watch)} OR EXISTS (
     SELECT FROM workspaces w
     WHERE w.environment_id = m.environment_id AND w.id = m.workspace_id AND w.status <> 'active'))`;
 

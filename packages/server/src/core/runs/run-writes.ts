@@ -178,10 +178,10 @@ const COUNTS_BY_RUN = sql`
     FROM accepted GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
   ), polls AS (
-    UPDATE workers w SET lease_request_id = l.request_id, leased_lease_ids = l.lease_ids, last_seen_at = l.at
+    UPDATE workers w SET lease_request_id = l.request_id, leased_lease_ids = l.lease_ids
     FROM (
       -- Of a worker with several calls at once one is remembered, as ever.
-      SELECT worker_id, max(lease_request_id) AS request_id, array_agg(lease_id) AS lease_ids, to_timestamp(max(created_at)::float8 / 1000) AS at
+      SELECT worker_id, max(lease_request_id) AS request_id, array_agg(lease_id) AS lease_ids
       FROM accepted WHERE worker_id IS NOT NULL GROUP BY worker_id
     ) l
     WHERE w.id = l.worker_id

@@ -10,6 +10,11 @@ export type Watch = { now: number; leaseDurationMs: number };
  */
 export const silentAfterMs = (leaseDurationMs: number): number => (leaseDurationMs * 2) / 3;
 
+/** What is set of a worker that was heard at that time, milliseconds, maybe after a silence. */
+export const heard = (at: number, leaseDurationMs: number): Sql => sql`
+  heard_since = CASE WHEN last_seen_at <= ${timestamp(at - leaseDurationMs)} THEN ${timestamp(at)} ELSE heard_since END,
+  last_seen_at = greatest(last_seen_at, ${timestamp(at)})`;
+
 /** A lease that was not renewed in time: expressions for its worker, the worker's group, and its end. */
 export type EndedLease = {
   workerId: Sql;

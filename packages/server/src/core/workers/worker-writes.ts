@@ -2,7 +2,7 @@ import type { Isolation, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
-import type { Watch } from "./silence.ts";
+import { heard, type Watch } from "./silence.ts";
 import { holdsNothing } from "./worker-reads.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
 
@@ -118,8 +118,7 @@ export async function touchWorker(
   await tx.query(sql`
     UPDATE workers SET in_use_executions = coalesce(${inUse?.executions ?? null}::integer, in_use_executions),
       in_use_workspaces = coalesce(${inUse?.workspaces ?? null}::integer, in_use_workspaces),
-      heard_since = CASE WHEN last_seen_at <= ${timestamp(now - leaseDurationMs)} THEN ${timestamp(now)} ELSE heard_since END,
-      last_seen_at = greatest(last_seen_at, ${timestamp(now)})
+      ${heard(now, leaseDurationMs)}
     WHERE id = ${workerId}`);
 }
 

@@ -14,6 +14,7 @@ import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
 import { findAgentProcesses } from "./agent-processes.ts";
 import { createCaller, type Caller } from "./caller.ts";
 import { ALL_OUTPUT, describeProcess, type SpawnedProcess } from "./spawned-process.ts";
+import { keepWitness } from "./witness.ts";
 
 export interface ServerProcess extends SpawnedProcess {
   readonly url: string;
@@ -60,6 +61,8 @@ export interface SiteOptions {
   readonly serverEnv?: Readonly<Record<string, string>>;
   /** Settings of the n-th server besides. */
   readonly serverEnvOf?: (at: number) => Readonly<Record<string, string>>;
+  /** Another worker is heard all the time and takes nothing, so that a silent one is given up after its lease. */
+  readonly hasWitness?: boolean;
   /** What the n-th server is given as its database; absent: PostgreSQL itself. */
   readonly databaseUrlOf?: (url: string, at: number) => Promise<string>;
 }
@@ -69,7 +72,9 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   const processes: SpawnedProcess[] = [];
   let postgres: EmbeddedServer | undefined;
   let db: Database | undefined;
+  let endWitness = (): Promise<void> => Promise.resolve();
   const stop = async (): Promise<void> => {
+    await endWitness();
     await endProcesses(processes, dir);
     await db?.close();
     await postgres?.stop();
@@ -97,7 +102,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
       ...{ url: postgres.url, poolSize: 2, statementNames: false },
       onConnectionLost: () => undefined,
     });
-    return {
+    const site: Site = {
       dir,
       open,
       postgres,
@@ -105,32 +110,43 @@ export async function startSite(options: SiteOptions): Promise<Site> {
       credentials,
       db,
       call: createCaller(credentials.api_key),
-      agent: ({ name, server, capacity, env, uid }) => {
-        const agent = describeProcess({
-          name,
-          main: "agent/src/main.ts",
-          readyWhen: /agent started|waiting for the server/,
-          env: {
-            KEELSON_URL: server.url,
-            KEELSON_ENROLLMENT_TOKEN: credentials.enrollment_token,
-            KEELSON_AGENT_NAME: name.replace(" ", "-"),
-            KEELSON_AGENT_CAPACITY: String(capacity),
-            KEELSON_DATA_DIR: path.join(dir, "agents"),
-            ...(options.logLevel === undefined ? {} : { KEELSON_LOG_LEVEL: options.logLevel }),
-            ...env,
-          },
-          ...(options.logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
-          ...(uid === undefined ? {} : { uid }),
-        });
+      agent: (described) => {
+        const agent = describeAgent(described, credentials, dir, options);
         processes.push(agent);
         return agent;
       },
       stop,
     };
+    if (options.hasWitness === true) endWitness = await keepWitness(site);
+    return site;
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+function describeAgent(
+  { name, server, capacity, env, uid }: Parameters<Site["agent"]>[0],
+  { enrollment_token: enrollmentToken }: Credentials,
+  dir: string,
+  { logLevel }: SiteOptions,
+): SpawnedProcess {
+  return describeProcess({
+    name,
+    main: "agent/src/main.ts",
+    readyWhen: /agent started|waiting for the server/,
+    env: {
+      KEELSON_URL: server.url,
+      KEELSON_ENROLLMENT_TOKEN: enrollmentToken,
+      KEELSON_AGENT_NAME: name.replace(" ", "-"),
+      KEELSON_AGENT_CAPACITY: String(capacity),
+      KEELSON_DATA_DIR: path.join(dir, "agents"),
+      ...(logLevel === undefined ? {} : { KEELSON_LOG_LEVEL: logLevel }),
+      ...env,
+    },
+    ...(logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
+    ...(uid === undefined ? {} : { uid }),
+  });
 }
 
 /** A supervisor outlives an agent that is killed: the next one of its name might take up what it holds. */

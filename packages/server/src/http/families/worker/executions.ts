@@ -90,7 +90,8 @@ export const executionRoutes: RouteDefinition[] = [
     description:
       "Long poll for runs, cancellations, deployments to check and a drain. Answers when there is one of them, or after `wait` (default 25s, at " +
       "most 60s). A repeated request with the same `lease_request_id` gets the leases of the first response that are still held. A worker " +
-      "that lists the `deployment_checks` that it is at keeps them, and gets those again whose response was lost.",
+      "that lists the `deployment_checks` that it is at keeps them, and gets those again whose response was lost. While the call waits, the " +
+      "worker sends heartbeats: one that is not heard for two thirds of a lease is given nothing new.",
     access: worker,
     body: LeaseRequest,
     responses: { 200: { description: "The work for the worker.", schema: LeaseResponse } },
@@ -98,7 +99,7 @@ export const executionRoutes: RouteDefinition[] = [
       const waitMs = body.wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(body.wait) ?? 0);
       if (waitMs > MAX_WAIT_MS) throw invalidRequest([{ path: "wait", message: "may be 60s at most" }]);
       const { lease_request_id: leaseRequestId, limit, deployment_checks: heldChecks = null } = body;
-      const call = { ...scope, leaseRequestId, limit, heldChecks, waitMs };
+      const call = { ...scope, calledAt: server.clock(), leaseRequestId, limit, heldChecks, waitMs };
       const answer = await leaseExecutions(server, call, request.signal);
       for (const { environmentId } of answer.executions) server.turns.charge(environmentId, LEASE_COST);
       return { status: 200, json: await leaseJson(server, scope.workerId, answer) };

@@ -251,7 +251,8 @@ export const workerRoutes: RouteDefinition[] = [
     name: "heartbeatWorker",
     summary: "Say that the worker lives",
     description:
-      "To be sent at least every 5 s when nothing else is; after 15 s of silence the worker is shown as `lost` until it is heard again. " +
+      "To be sent every third of a lease (5 s by default), also while another call waits. After 15 s of silence the worker is shown as `lost` " +
+      "until it is heard again; what it has is kept until another active worker of its group has been heard for as long as a lease lasts. " +
       "The answer names the secret versions of `held_secrets` that were replaced, so that no process keeps them.",
     access: worker,
     body: WorkerHeartbeat,

@@ -72,7 +72,10 @@ const leaseRoutes: RouteDefinition[] = [
       const waitMs = body.wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(body.wait) ?? 0);
       if (waitMs > MAX_WAIT_MS) throw invalidRequest([{ path: "wait", message: "may be 60s at most" }]);
       const { limit, isolation, held, quarantined = [], begins_given: beginsGiven = false } = body;
-      const call = { ...scope, limit, isolation, held, quarantined, beginsGiven, waitMs };
+      const call = {
+        ...scope,
+        ...{ calledAt: server.clock(), limit, isolation, held, quarantined, beginsGiven, waitMs },
+      };
       const answer = await leaseMaterializations(server, call, request.signal);
       const leased: WorkspaceLeaseResponse = {
         lease_duration: formatDuration(server.leaseDurationMs),
