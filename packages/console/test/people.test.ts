@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { sql } from "../../server/src/db/sql.ts";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
 import { enrollWorker } from "../../server/test/support/raw-worker.ts";
 import { addUser } from "../../server/test/support/tenancy.ts";
@@ -231,6 +232,17 @@ describe("the installation's pages", options, () => {
         .waitFor();
       assert.deepEqual(await console.violations(), []);
     });
+
+  test("System shows whose clock is followed, and what a background loop could not do", async () => {
+    await server.db.query(sql`
+      INSERT INTO loop_failures (loop, environment_id, item_id, failures, cause, first_failed_at, last_failed_at, retry_at)
+      SELECT 'fire-schedules', id, gen_random_uuid()::text, 3, 'no such time zone', now(), now(), now() FROM environments LIMIT 1`);
+    await page.goto(`${server.url}/system`);
+    await page.getByRole("row", { name: /fire-schedules.*no such time zone.*3/ }).waitFor();
+    await page.getByText("as PostgreSQL's").waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await server.db.query(sql`DELETE FROM loop_failures`);
+  });
 
   test("Workers says how one comes to be while there is none", async () => {
     await page.goto(`${server.url}/system/workers`);

@@ -179,6 +179,12 @@ export const System = Type.Object(
     api_version: Type.String(),
     worker_protocol_version: Type.Integer(),
     runtime: Type.String({ description: "Node.js and its version." }),
+    clock_problem: Nullable(
+      Type.String({
+        description:
+          "Set when the clock of the server that answers is more than two seconds off PostgreSQL's, which Keelson follows.",
+      }),
+    ),
     database: Type.Object({
       version: Type.String(),
       fsync: OnOff,
@@ -216,6 +222,7 @@ export const System = Type.Object(
         api_version: "2026-06-06",
         worker_protocol_version: 1,
         runtime: "Node.js 24.21.0",
+        clock_problem: null,
         database: {
           version: "18.1",
           fsync: "on",

@@ -1,4 +1,4 @@
-import type { System } from "@keelson/contract";
+import type { LoopFailure, System } from "@keelson/contract";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { get } from "../../api/client.ts";
@@ -8,6 +8,7 @@ import { describeBytes } from "../../ui/describe-bytes.ts";
 import { Card, Facts, Section } from "../../ui/page.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import { SYSTEM_KEY, SystemPage } from "./system-page.tsx";
 
 const REFETCH_MS = 10_000;
@@ -25,6 +26,27 @@ export function SystemOverviewPage(): ReactNode {
   );
 }
 
+/** What a background loop left out, so that all else goes on. */
+function Failures({ failures }: { failures: readonly LoopFailure[] }): ReactNode {
+  if (failures.length === 0) return null;
+  return (
+    <Section title="Items that fail">
+      <Table
+        label="Items that fail, the latest first"
+        columns={[
+          { heading: "Loop", cell: ({ loop }) => <code className="font-mono text-xs">{loop}</code> },
+          { heading: "Item", cell: ({ item }) => <code className="font-mono text-xs">{item}</code> },
+          { heading: "Cause", cell: ({ cause }) => visibleText(cause) },
+          { heading: "Failures", isNumber: true, cell: ({ failures: count }) => count },
+          { heading: "Next try", cell: ({ retry_at }) => <Time at={retry_at} /> },
+        ]}
+        rows={failures}
+        rowKey={({ loop, item }) => `${loop} ${item}`}
+      />
+    </Section>
+  );
+}
+
 function Overview({ system }: { system: System }): ReactNode {
   const { database, blobs } = system;
   return (
@@ -36,6 +58,7 @@ function Overview({ system }: { system: System }): ReactNode {
             ["Contract", system.api_version],
             ["Worker protocol", system.worker_protocol_version],
             ["Runtime", system.runtime],
+            ["Clock", system.clock_problem ?? "as PostgreSQL's"],
             ["PostgreSQL", database.version],
             ["Database", describeBytes(database.size_bytes)],
             ["fsync", database.fsync],
@@ -47,6 +70,7 @@ function Overview({ system }: { system: System }): ReactNode {
           ]}
         />
       </Card>
+      <Failures failures={system.loop_failures} />
       <Section title="Largest tables">
         <Table
           label="Tables by size"

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { ServerContext } from "../../server-context.ts";
+import { describeClock } from "../../time/describe-clock.ts";
 import { route, type RouteDefinition } from "../edge/route.ts";
 import type { Store } from "../edge/storage-space.ts";
 
@@ -31,18 +32,10 @@ const fullProblem = (store: Store) => ({
 });
 
 /** Nothing is decided by this machine's clock; its log has wrong times. */
-const clockProblems = ({ isWallClockWrong, wallClockAheadMs }: ServerContext["timekeeper"]) => {
-  const aheadMs = wallClockAheadMs();
-  return !isWallClockWrong()
-    ? []
-    : [
-        {
-          check: "clock" as const,
-          code: "clock_differs" as const,
-          message: `The clock of this machine is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? "ahead of" : "behind"} PostgreSQL's. Keelson follows PostgreSQL's; synchronize both.`,
-        },
-      ];
-};
+function clockProblems(timekeeper: ServerContext["timekeeper"]) {
+  const message = describeClock(timekeeper);
+  return message === null ? [] : [{ check: "clock" as const, code: "clock_differs" as const, message }];
+}
 
 export const healthRoutes: RouteDefinition[] = [
   route({

@@ -9,6 +9,8 @@ import { listLoopFailures } from "../../../core/loop-failures/loop-failure-reads
 import { DEFAULT_KEY_LIFE_MS } from "../../../core/idempotency/idempotency-expiry.ts";
 import { soonerOf, type RetentionPolicy } from "../../../core/retention/retention.ts";
 import type { Tx } from "../../../db/queryable.ts";
+import type { ServerContext } from "../../../server-context.ts";
+import { describeClock } from "../../../time/describe-clock.ts";
 import { SERVER_VERSION } from "../../../version.ts";
 import { route, type RouteDefinition } from "../../edge/route.ts";
 import { toLoopFailure } from "./wire.ts";
@@ -34,7 +36,7 @@ const retentionOf = (policy: RetentionPolicy): System["retention"] => ({
 /** Beyond it the log and the metric say how many there are. */
 const FAILURES_SHOWN = 100;
 
-async function systemOf(tx: Tx, retention: RetentionPolicy): Promise<System> {
+async function systemOf(tx: Tx, { retention, timekeeper }: ServerContext): Promise<System> {
   // As a transaction that writes sees it: behind a pooler each is set for itself.
   const database = await findDatabaseFacts(tx);
   const tables = await listTableSizes(tx);
@@ -46,6 +48,7 @@ async function systemOf(tx: Tx, retention: RetentionPolicy): Promise<System> {
     api_version: API_VERSION,
     worker_protocol_version: WORKER_PROTOCOL_VERSION,
     runtime: `Node.js ${process.version}`,
+    clock_problem: describeClock(timekeeper),
     database: {
       version: database.version,
       fsync: database.fsync,
@@ -78,6 +81,6 @@ export const adminSystemRoutes: RouteDefinition[] = [
     access: { kind: "admin" },
     responses: { 200: { description: "The installation.", schema: System } },
     transaction: "snapshot",
-    handle: async ({ tx, server }) => ({ status: 200, body: await systemOf(tx, server.retention) }),
+    handle: async ({ tx, server }) => ({ status: 200, body: await systemOf(tx, server) }),
   }),
 ];
