@@ -49,8 +49,7 @@ import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Clock } from "./clock.ts";
 import { keepTime } from "./time/keep-time.ts";
-import { startTicking } from "./time/tick.ts";
-import { trustClock, type Timekeeper } from "./time/timekeeper.ts";
+import { TICK_EVERY_MS, trustClock, type Timekeeper } from "./time/timekeeper.ts";
 
 export type RunningServer = {
   /** Where it listens. */
@@ -189,7 +188,7 @@ async function serve(
     isSecure: context.isSecure,
     publicUrl: config.publicUrl,
   });
-  const stopTicking = startTicking(db, timekeeper);
+  const ticking = setInterval(timekeeper.tick, TICK_EVERY_MS).unref();
   const listener = listenForOthers(db, log, context, notifier);
   const loops = startLoops(loopWorks(context, credentialUse, rateLimits), { ...context, log });
   const stopParts = async (): Promise<void> => {
@@ -197,7 +196,7 @@ async function serve(
     await listener.close();
     await notifier.stop();
     await context.mail.close();
-    stopTicking();
+    clearInterval(ticking);
     await recordUse(db, credentialUse, USER_SESSION_MS, clock()).catch((error: unknown) =>
       log.warn({ err: error }, "last uses of credentials not written"),
     );

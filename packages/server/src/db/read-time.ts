@@ -18,9 +18,9 @@ export type TimeRow = { ms: number };
 export const READ_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms";
 
 /** Reads the clock some times, and keeps what was answered soonest: it is the most exact. */
-export async function readTime(db: Queryable, tries = TRIES): Promise<Reading> {
+export async function readTime(db: Queryable): Promise<Reading> {
   let best: Reading | null = null;
-  for (let left = tries; left > 0; left--) {
+  for (let tries = 0; tries < TRIES; tries++) {
     const askedAt = performance.now();
     const [row] = await db.query<TimeRow>(rawSql(READ_TIME));
     const answeredAt = performance.now();

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Wakes } from "../core/feeds/wakes.ts";
 import type { Queryable } from "../db/queryable.ts";
-import { joinSql, sql, type Sql } from "../db/sql.ts";
+import { READ_TIME } from "../db/read-time.ts";
+import { joinSql, rawSql, sql, type Sql } from "../db/sql.ts";
 import type { Clock } from "../clock.ts";
 import type { Timekeeper } from "../time/timekeeper.ts";
 
@@ -33,7 +34,7 @@ export type Loop = {
 export type LoopContext = {
   db: Queryable;
   clock: Clock;
-  timekeeper: Pick<Timekeeper, "hasWatched" | "isSettled">;
+  timekeeper: Pick<Timekeeper, "hasWatched" | "isSettled" | "hear">;
   leaseDurationMs: number;
   wakes: Wakes;
   log: Logger;
@@ -48,10 +49,11 @@ export const SAFEGUARD_MS = 30_000;
 
 /**
  * Starts loops. What is due of any of them is looked for in one statement, so that a server with nothing to do costs
- * next to nothing; each has its rounds when there is something for it.
+ * next to nothing; each has its rounds when there is something for it. The statement asks for the time too: the connection
+ * that hears notifications, which does so as well, may be away for long while the server is not.
  */
 export function startLoops(works: readonly LoopWork[], context: LoopContext): Loop[] {
-  const { db, clock } = context;
+  const { db, clock, timekeeper } = context;
   const started = works.map((work) => ({ work, loop: startLoop(work, context) }));
   const lookedFor = started.flatMap(({ work, loop }) =>
     work.due === undefined ? [] : [{ work, due: work.due, loop }],
@@ -60,9 +62,14 @@ export function startLoops(works: readonly LoopWork[], context: LoopContext): Lo
     const now = clock();
     const looked = lookedFor.filter(({ work }) => mayBegin(work, context));
     const rows = looked.map(({ due }, index) => sql`(${index}::integer, ${due(now)})`);
-    const found = await db.query<{ index: number }>(sql`
-      SELECT d.index FROM (VALUES ${joinSql(rows, ", ")}) AS d (index, is_due) WHERE d.is_due`);
-    for (const { index } of found) looked[index]?.loop.wake();
+    const askedAt = performance.now();
+    const found = await db.query<{ index: number | null; ms: number | null }>(sql`
+      SELECT d.index, NULL AS ms FROM (VALUES ${joinSql(rows, ", ")}) AS d (index, is_due) WHERE d.is_due
+      UNION ALL SELECT NULL, (${rawSql(READ_TIME)})`);
+    for (const { index, ms } of found) {
+      if (ms !== null) timekeeper.hear({ askedAt, answeredAt: performance.now(), databaseMs: ms });
+      if (index !== null) looked[index]?.loop.wake();
+    }
   };
   const looking = startLoop({ name: "look-for-due", intervalMs: LOOK_INTERVAL_MS, run: look }, context);
   return [looking, ...started.map(({ loop }) => loop)];

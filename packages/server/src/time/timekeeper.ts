@@ -12,8 +12,6 @@ export interface Timekeeper {
   readonly now: Clock;
   /** Takes a reading of PostgreSQL's clock into account. Another is due within `HEARD_EVERY_MS`. */
   hear(reading: Reading): void;
-  /** Whether PostgreSQL has not been heard for longer than it should be. */
-  isDue(): boolean;
   /** Says that this process has its turn. Due within `TICK_EVERY_MS`. */
   tick(): void;
   /** Whether this server and PostgreSQL were there for as long as this, up to now, without a gap. */
@@ -96,7 +94,6 @@ export function createTimekeeper(options: TimekeeperOptions): Timekeeper {
       }
       lookAtWall();
     },
-    isDue: () => monotonic() - heardAt > HEARD_EVERY_MS + TICK_EVERY_MS,
     tick: noticeAbsence,
     hasWatched: (ms) => {
       noticeAbsence();
@@ -112,7 +109,6 @@ export function createTimekeeper(options: TimekeeperOptions): Timekeeper {
 export const trustClock = (clock: Clock): Timekeeper => ({
   now: clock,
   hear: () => undefined,
-  isDue: () => false,
   tick: () => undefined,
   hasWatched: () => true,
   isSettled: () => true,

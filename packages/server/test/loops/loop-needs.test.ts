@@ -53,6 +53,7 @@ for (const [needs, allows] of [
           leaseDurationMs: 6_000,
         },
         timekeeper: {
+          hear: () => undefined,
           hasWatched: (ms) => state.isKnown && allows.hasWatched(ms),
           isSettled: () => state.isKnown && allows.isSettled(),
         },
