@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { until } from "../../server/test/support/until.ts";
 import { bundleOf } from "./support/bundles.ts";
 import type { RunRecord } from "./support/run-record.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
@@ -40,7 +41,8 @@ test("a lease that the server gave to another stops its run, and nothing more is
   // A renewal that the server had before the cut may come after the time has moved.
   let taken: { run: { id: string } }[] = [];
   while (taken.length === 0) {
-    clock.advance(16_000);
+    // Less than a lease, so that the other one was there all the time.
+    clock.advance(8_000);
     taken = (await other.lease({ limit: 1, wait: "2s" })).executions;
   }
   assert.equal(taken[0]?.run.id, run.execution.run.id);
@@ -127,6 +129,12 @@ test("a worker that the server no longer knows enrolls again, and executes what 
   await server.forgetTokens();
   clock.advance(16_000);
   reconnect();
+  // The worker that it was is given up once the one that it is has been heard for a whole lease.
+  while (run.execution.epoch === 1) {
+    const beats = server.countCalls("heartbeat");
+    await until("it is heard", 10_000, async () => server.countCalls("heartbeat") > beats + 1);
+    clock.advance(8_000);
+  }
   assert.equal((await run.released).output, "again");
   assert.equal(run.execution.epoch, 2);
   assert.equal(server.countCalls("auth/token"), 4, "its first, two renewals that were refused, its second");
