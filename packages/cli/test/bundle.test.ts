@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
@@ -142,5 +142,45 @@ test(
       stop.signal,
     );
     assert.deepEqual(told, ["a", "error", "error", "a,b"]);
+  },
+);
+
+test(
+  "a file that comes back, or comes into a new folder, is noticed, a task as an asset",
+  { timeout: 30_000 },
+  async () => {
+    const config = `{"keelson": {"tasks": ["src/tasks/**/*.ts"], "build": {"assets": ["prompts/**"]}}}`;
+    await using project = await createProject({
+      "package.json": config,
+      "src/tasks/a.ts": declare("a"),
+      "other.txt": "a prompt",
+    });
+    const place = (name: string): string => join(project.directory, name);
+    const steps = [
+      () => mkdir(place("prompts")),
+      () => rename(place("other.txt"), place("prompts/system.md")),
+      () => rename(place("src/tasks/a.ts"), place("aside.txt")),
+      () => rename(place("aside.txt"), place("src/tasks/a.ts")),
+      () => mkdir(place("src/tasks/inner")),
+      () => writeFile(place("src/tasks/inner/b.ts"), declare("b")),
+    ];
+    const stop = new AbortController();
+    const told: string[] = [];
+    await watchBundle(
+      project,
+      async (built) => {
+        told.push(
+          built instanceof BundleError ? built.message : built.manifest.tasks.map(({ id }) => id).join(),
+        );
+        const next = steps[told.length - 1];
+        if (next === undefined) stop.abort();
+        else await next();
+      },
+      stop.signal,
+    );
+    assert.deepEqual(told.length, steps.length + 1);
+    assert.match(told[1] ?? "", /build.assets/);
+    assert.match(told[3] ?? "", /No task files/);
+    assert.deepEqual([told[2], ...told.slice(4)], ["a", "a", "a", "a,b"]);
   },
 );

@@ -7,11 +7,12 @@ import { BundleError } from "./bundle-error.ts";
 import { bundleOptions, describeMessage, ENTRY_FILE, type BundleSource } from "./bundle-options.ts";
 import { createExternals, type Externals } from "./externals.ts";
 import { findAssets, readBundleFile } from "./find-assets.ts";
-import { findTaskFiles } from "./find-task-files.ts";
+import { DEFAULT_PATTERNS, findTaskFiles } from "./find-task-files.ts";
 import { isNativeCode } from "./native-packages.ts";
 import { readProjectConfig } from "../project/read-project-config.ts";
 import { readManifest } from "./read-manifest.ts";
 import { traceExternals } from "./trace-externals.ts";
+import { findWatchedFolders } from "./find-watched-folders.ts";
 
 export type BundledCode = PackedArchive & {
   /** Of the bundler, as `file:line:column: what`. */
@@ -34,15 +35,21 @@ async function toSource({ directory, files }: BundleInput): Promise<BundleSource
     return {
       directory: folder,
       findFiles: async () => files,
+      findFolders: nothing,
       findAssets: nothing,
       findExternals: nothing,
       loader: {},
     };
   // What is wrong with the configuration is told by findTaskFiles, also of what is watched until it is right.
-  const readSettings = async () => (await readProjectConfig(folder).catch(ignoreBundleError)).build;
+  const readConfig = () => readProjectConfig(folder).catch(ignoreBundleError);
+  const readSettings = async () => (await readConfig()).build;
   return {
     directory: folder,
     findFiles: () => findTaskFiles(folder),
+    findFolders: async () => {
+      const { tasks = DEFAULT_PATTERNS, build } = await readConfig();
+      return findWatchedFolders(folder, [...tasks, ...(build?.assets ?? [])]);
+    },
     findAssets: async () => findAssets(folder, (await readSettings())?.assets ?? []),
     findExternals: async () => (await readSettings())?.external ?? [],
     loader: (await readSettings())?.loader ?? {},

@@ -16,6 +16,8 @@ export type BundleSource = {
   directory: string;
   /** The files that declare tasks, relative to `directory`. Asked again at each rebuild. */
   findFiles: () => Promise<readonly string[]>;
+  /** Folders in which a new file changes what is found, relative to `directory`. Asked again at each rebuild. */
+  findFolders: () => Promise<readonly string[]>;
   /** Files that are deployed as they are, relative to `directory`. Asked again at each rebuild. */
   findAssets: () => Promise<readonly string[]>;
   /** Packages that are deployed as they are, besides those with native code. Asked again at each rebuild. */
@@ -34,7 +36,7 @@ const settingsFiles = (directory: string): string[] => {
  * The entry is made up: it loads every task file for what it declares, then exports what a task host looks for.
  * The files count as having side effects even in a package that says its files have none.
  */
-function entryPlugin({ directory, findFiles, findAssets }: BundleSource): Plugin {
+function entryPlugin({ directory, findFiles, findFolders, findAssets }: BundleSource): Plugin {
   return {
     name: "keelson-entry",
     setup(build) {
@@ -44,6 +46,7 @@ function entryPlugin({ directory, findFiles, findAssets }: BundleSource): Plugin
         sideEffects: true,
       }));
       build.onLoad({ filter: /^keelson:entry$/, namespace: "keelson" }, async () => {
+        const folders = (await findFolders()).map((folder) => join(directory, folder));
         try {
           const files = await findFiles();
           const assets = await findAssets();
@@ -53,7 +56,12 @@ function entryPlugin({ directory, findFiles, findAssets }: BundleSource): Plugin
             contents: [`export { keelson } from "@keelson/sdk/runtime";`, ...imports].join("\n"),
             resolveDir: directory,
             // A new file, or another pattern in the configuration, changes the entry.
-            watchDirs: [...new Set([...files, ...assets].map((file) => join(directory, dirname(file))))],
+            watchDirs: [
+              ...new Set([
+                ...folders,
+                ...[...files, ...assets].map((file) => join(directory, dirname(file))),
+              ]),
+            ],
             watchFiles: [...settingsFiles(directory), ...assets.map((file) => join(directory, file))],
           };
         } catch (error) {
@@ -61,7 +69,8 @@ function entryPlugin({ directory, findFiles, findAssets }: BundleSource): Plugin
           return {
             errors: [{ text: error.message }],
             watchFiles: settingsFiles(directory),
-            watchDirs: [directory],
+            // A file that is missing may come, and a configuration file may be added.
+            watchDirs: [...new Set([directory, ...folders])],
           };
         }
       });

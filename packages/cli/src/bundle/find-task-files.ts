@@ -3,7 +3,8 @@ import { sep } from "node:path";
 import { readProjectConfig } from "../project/read-project-config.ts";
 import { BundleError } from "./bundle-error.ts";
 
-const DEFAULT_PATTERNS = ["src/tasks/**/*.{ts,mts,js,mjs}", "tasks/**/*.{ts,mts,js,mjs}"];
+/** Where tasks are when the configuration names no patterns. */
+export const DEFAULT_PATTERNS = ["src/tasks/**/*.{ts,mts,js,mjs}", "tasks/**/*.{ts,mts,js,mjs}"];
 
 /** Beside tasks in a folder, but none of them: declarations and tests. */
 const NOT_A_TASK = /(\.d\.m?ts|\.(test|spec)\.m?[jt]s)$/;
