@@ -51,7 +51,7 @@ export async function changeRuns(
     if (cli.isJson()) cli.printJson({ runs, dry_run: true });
     else {
       if (runs.length > 0) printRuns(cli, runs);
-      cli.notice(`${change.verb} would change ${countOf(runs)}`);
+      cli.notice(`Would ${change.verb.toLowerCase()} ${countOf(runs)}. Nothing was changed.`);
     }
     return;
   }

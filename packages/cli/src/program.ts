@@ -122,7 +122,7 @@ const NOUNS = [
   },
   {
     name: "workspace",
-    description: "Files that are kept, and what runs in them",
+    description: "Durable folders of files, and commands that run there",
     verbs: [
       addWorkspaceCreate,
       addWorkspaceList,
@@ -144,7 +144,7 @@ const NOUNS = [
   },
   {
     name: "token",
-    description: "Completion tokens: what happens once, elsewhere",
+    description: "Completion tokens, for which runs wait",
     verbs: [addTokenCreate, addTokenList, addTokenGet, addTokenComplete, addTokenCancel],
   },
   {
@@ -159,7 +159,7 @@ const NOUNS = [
   },
   {
     name: "schedule",
-    description: "Times at which runs start by themselves",
+    description: "Schedules, which start runs at set times",
     verbs: [
       addScheduleCreate,
       addScheduleList,
@@ -172,7 +172,7 @@ const NOUNS = [
   },
   {
     name: "secret",
-    description: "Values that tasks are given and nobody can read",
+    description: "Secrets, which only the tasks that declare them read",
     verbs: [addSecretSet, addSecretList, addSecretRotate, addSecretRevoke, addSecretDelete, addSecretRewrap],
   },
   {
@@ -187,7 +187,7 @@ const NOUNS = [
   },
   {
     name: "profile",
-    description: "Names for a server and an environment there",
+    description: "Saved servers with a project and an environment",
     verbs: [addProfileList, addProfileSet, addProfileRemove],
   },
   {
@@ -207,12 +207,12 @@ const NOUNS = [
   },
   {
     name: "worker",
-    description: "Machines that run code, as administrators see them",
+    description: "Workers of the installation, for administrators",
     verbs: [addWorkerList, addWorkerGet, addWorkerDrain],
   },
   {
     name: "audit",
-    description: "Who did what, for administrators",
+    description: "Audit events, for administrators",
     verbs: [addAuditList, addAuditExport, addAuditVerify],
   },
 ] as const;

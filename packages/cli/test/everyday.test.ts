@@ -73,7 +73,7 @@ suite("everyday commands", () => {
     for (const tags of [["old"], ["old"], ["new"]]) ids.push((await scene.start("report", { tags })).id);
     const [first, second, third] = ids;
     const dry = await run("run", "cancel", "--tag", "old", "--dry-run");
-    assert.deepEqual([dry.code, dry.stderr], [0, "Cancel would change 2 runs\n"]);
+    assert.deepEqual([dry.code, dry.stderr], [0, "Would cancel 2 runs. Nothing was changed.\n"]);
     assert.ok(dry.stdout.includes(first) && dry.stdout.includes(second) && !dry.stdout.includes(third));
     assert.equal(await statusOf(first), "queued");
     const unasked = await run("run", "cancel", "--tag", "old");
@@ -111,7 +111,7 @@ suite("everyday commands", () => {
     const ids = [];
     for (let i = 0; i < 3; i += 1) ids.push((await scene.start("report", options)).id);
     await says("run", "cancel", ...ids);
-    assert.match((await run("run", "replay", "--tag", "again", "--dry-run")).stderr, /would change 3 runs/);
+    assert.match((await run("run", "replay", "--tag", "again", "--dry-run")).stderr, /Would replay 3 runs/);
     const replayed = (await says("run", "replay", "--tag", "again", "--yes")).trim().split("\n");
     assert.equal(new Set([...replayed, ...ids]).size, 6);
     for (const id of replayed) assert.partialDeepStrictEqual(await scene.get(id), options);

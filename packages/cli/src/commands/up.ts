@@ -97,7 +97,7 @@ async function runAll(cli: Cli, started: Started[], ending: AbortController): Pr
 export function addUp(parent: Command, cli: Cli): void {
   parent
     .command("up")
-    .description("Run everything on this machine: PostgreSQL, the server, one worker, the examples")
+    .description("Run everything on this machine: PostgreSQL, the server, the console, one worker")
     .addHelpText(
       "after",
       `
