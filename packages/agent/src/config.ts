@@ -73,7 +73,7 @@ export function readHostEnvironment(env: Environment = process.env): Record<stri
 function parseUrl(env: Environment): string {
   const text = env["KEELSON_URL"];
   if (!text)
-    throw new ConfigError("KEELSON_URL is not set; give the server's address, such as http://127.0.0.1:3000");
+    throw new ConfigError("KEELSON_URL is not set; give the server's address, such as http://127.0.0.1:4400");
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new ConfigError(`KEELSON_URL is no http or https address: ${text}`);
   return text;

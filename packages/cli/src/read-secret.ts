@@ -18,7 +18,10 @@ export async function readSecret(cli: Cli, name: string, file: string | undefine
       : stdin.isTTY
         ? await typeUnseen(cli, name)
         : (await text(stdin)).replace(/\r?\n$/, "");
-  if (value === "") throw usageError(`The value of ${name} is empty`);
+  if (value === "")
+    throw usageError(
+      `The value of ${name} is empty. Type it at a terminal, pipe it into this command, or give --from-file <file>.`,
+    );
   return value;
 }
 

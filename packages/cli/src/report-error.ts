@@ -1,4 +1,4 @@
-import { ApiError } from "@keelson/sdk";
+import { ApiError, ConnectionError } from "@keelson/sdk";
 import { CommanderError } from "commander";
 import { BundleError } from "./bundle/bundle-error.ts";
 import { paint, type Host } from "./cli.ts";
@@ -26,6 +26,10 @@ export function reportError(host: Host, error: unknown, wire: WireJson | null): 
     stderr.write(paint(stderr, "dim", `  (${error.code}${id})\n`));
     if (error.status === 401)
       stderr.write("  Sign in again with `keelson login`, or give an API key that is in use.\n");
+    if (error instanceof ConnectionError)
+      stderr.write(
+        "  Start the server with `keelson up`, or correct its address: --url, KEELSON_URL, or a profile.\n",
+      );
     if (error.outcomeUnknown)
       stderr.write(
         "  It may have been done all the same: look before repeating it, or use an idempotency key.\n",

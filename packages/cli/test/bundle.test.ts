@@ -112,7 +112,18 @@ test("what is wrong in the code is told with file and line", async () => {
     await problemOf({ "src/tasks/a.ts": declare("a").replace("run:", "maxDuration: 'soon', run:") }),
     /task "a": maxDuration must be a duration/,
   );
-  assert.match(await problemOf({ "src/other.ts": "" }), /No task files/);
+  assert.match(await problemOf({ "src/other.ts": "" }), /No task files .*`keelson init`/);
+  assert.match(
+    await problemOf({ "package.json": `{"keelson": {"tasks": ["jobs/**"]}}` }),
+    /No task files .* nothing matches jobs\/\*\*\. Add a task file, or correct "tasks"/,
+  );
+  assert.match(
+    await problemOf({
+      "src/tasks/a.ts": declare("a"),
+      "package.json": `{"keelson": {"build": {"assets": ["*.onnx"]}}}`,
+    }),
+    /no file in .* matches "\*\.onnx"\. Add the file, or correct the pattern/,
+  );
   assert.match(await problemOf({ "package.json": "{" }), /package\.json is not JSON/);
   assert.match(
     await problemOf({ "package.json": `{"keelson": {"tasks": "a"}}` }),

@@ -62,8 +62,8 @@ suite("the command line", () => {
       [["task", "start", "a", "{}"], /--payload '\{\}'/],
       [["task", "start", "a", "--metadata", "[]"], /JSON object/],
       [["session", "start", "--task", "a", "--actor", "b"], /either --task or --actor/],
-      [["session", "send", "s"], /Nothing to send/],
-      [["session", "send", "s", "--text", "a", "--data", "1"], /record once/],
+      [["session", "send", "sess_1"], /Nothing to send/],
+      [["session", "send", "sess_1", "--text", "a", "--data", "1"], /record once/],
       [["token", "complete", "t", "--data", "{"], /data is not JSON/],
       [["token", "list", "--status", "odd"], /one of pending/],
       [["--nonsense"], /unknown option/],
@@ -128,7 +128,7 @@ suite("the command line", () => {
     const { code, stderr } = await keelson(["run", "get", "run_1"], {
       env: { KEELSON_URL: "http://127.0.0.1:9", KEELSON_API_KEY: "k" },
     });
-    assert.match(stderr, /Cannot reach http:\/\/127\.0\.0\.1:9/);
+    assert.match(stderr, /Cannot reach http:\/\/127\.0\.0\.1:9[^]*`keelson up`/);
     assert.equal(code, 6);
   });
 

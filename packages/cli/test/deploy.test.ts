@@ -10,7 +10,7 @@ import { createFolder, environmentOf, keelson, spawnKeelson } from "./support.ts
 
 let scene: RunScene;
 let env: Record<string, string>;
-let verdict: "ready" | "failed" = "ready";
+let verdict: "ready" | "failed" | "none" = "ready";
 const stop = new AbortController();
 let checking: Promise<void>;
 
@@ -22,7 +22,7 @@ async function checkDeployments(): Promise<void> {
       wait: "1s",
       requestId: `check-${i}`,
     });
-    for (const { deployment_id, check_id } of checks) {
+    for (const { deployment_id, check_id } of verdict === "none" ? [] : checks) {
       const { body } = await scene.call("GET", `/v1/deployments/${deployment_id}`);
       const declared = body.tasks.map(({ id }: { id: string }) => ({ kind: "task", declared_id: id }));
       const settled = await scene.worker.call("POST", "/deployments/checked", {
@@ -76,6 +76,17 @@ test("a deploy uploads the bundle, waits for a worker's word, and promotes", asy
   assert.deepEqual(
     tasks.map(({ id }) => id),
     ["a"],
+  );
+});
+
+test("a deploy that no worker checks in time says how to go on", async () => {
+  verdict = "none";
+  await using project = await createProject();
+  const { code, stdout, stderr } = await keelson(["deploy", "--timeout", "1s"], { cwd: project.path, env });
+  assert.deepEqual([code, stdout], [124, ""]);
+  assert.match(
+    stderr,
+    /No worker has loaded deployment (\d{8}\.\d+) after 1 s; .*`keelson agent`.*`keelson promote \1`/,
   );
 });
 

@@ -47,7 +47,9 @@ suite("sessions on the command line", () => {
     );
     const listed = await session(["list", "--actor", "chat", "--status", "open"]);
     assert.match(listed.stdout, new RegExp(`${id} +chat +open +queued +ticket-1 `));
-    assert.equal((await keelson(["session", "get", "ticket-1"], { env })).code, 4);
+    const unnamed = await keelson(["session", "get", "ticket-1"], { env });
+    assert.equal(unnamed.code, 4);
+    assert.match(unnamed.stderr, /no session with the id "ticket-1".*add -x/);
   });
 
   test("a session of a task is started, and its run waited for", async () => {

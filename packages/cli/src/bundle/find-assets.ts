@@ -25,7 +25,10 @@ export async function findAssets(directory: string, patterns: readonly string[])
       }
     }
     if (!isMatched)
-      throw new BundleError(`build.assets: no file in ${directory} matches ${JSON.stringify(pattern)}`, []);
+      throw new BundleError(
+        `build.assets: no file in ${directory} matches ${JSON.stringify(pattern)}. Add the file, or correct the pattern in the configuration.`,
+        [],
+      );
   }
   return [...found].sort();
 }

@@ -14,7 +14,8 @@ const NOT_A_TASK = /(\.d\.m?ts|\.(test|spec)\.m?[jt]s)$/;
  * what is under `src/tasks` and `tasks`. Throws a BundleError when there are none.
  */
 export async function findTaskFiles(directory: string): Promise<string[]> {
-  const { tasks: patterns = DEFAULT_PATTERNS } = await readProjectConfig(directory);
+  const { tasks, ...others } = await readProjectConfig(directory);
+  const patterns = tasks ?? DEFAULT_PATTERNS;
   const files = new Set<string>();
   for await (const file of glob([...patterns], {
     cwd: directory,
@@ -23,6 +24,9 @@ export async function findTaskFiles(directory: string): Promise<string[]> {
     if (!NOT_A_TASK.test(file)) files.add(file.split(sep).join("/"));
   }
   if (files.size === 0)
-    throw new BundleError(`No task files in ${directory}: nothing matches ${patterns.join(", ")}`, []);
+    throw new BundleError(
+      `No task files in ${directory}: nothing matches ${patterns.join(", ")}. ${tasks === undefined && Object.keys(others).length === 0 ? "Go to the folder of your project, or run `keelson init` to add a first task." : 'Add a task file, or correct "tasks" in the configuration.'}`,
+      [],
+    );
   return [...files].sort();
 }

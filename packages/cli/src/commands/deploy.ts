@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { announceDeploy } from "../announce-deploy.ts";
 import type { Cli } from "../cli.ts";
-import { deployBundle } from "../deploy-bundle.ts";
+import { DEPLOY_TIMEOUT_MS, deployBundle } from "../deploy-bundle.ts";
 import { projectFolder } from "../project/project-folder.ts";
 import { parseMillisecondsOption } from "../parse-arguments.ts";
 
-type Options = { promote: boolean; timeout: number; yes?: boolean; dryRun?: boolean };
+type Options = { promote: boolean; timeout?: number; yes?: boolean; dryRun?: boolean };
 
 export function addDeploy(parent: Command, cli: Cli): void {
   parent
@@ -17,9 +17,8 @@ export function addDeploy(parent: Command, cli: Cli): void {
     .option("-y, --yes", "do not ask before removing something in use")
     .option(
       "--timeout <duration>",
-      "wait this long for a worker to load it",
+      "wait this long for a worker to load it (default 3m)",
       parseMillisecondsOption,
-      180_000,
     )
     .addHelpText(
       "after",
@@ -37,7 +36,7 @@ export function addDeploy(parent: Command, cli: Cli): void {
         const options = {
           directory: folder,
           promote,
-          timeoutMs: timeout,
+          timeoutMs: timeout ?? DEPLOY_TIMEOUT_MS,
           signal: cli.host.signal,
           progress: cli.notice,
         };

@@ -3,15 +3,13 @@ import type { Command } from "commander";
 import { BundleError } from "../bundle/bundle-error.ts";
 import type { Bundle } from "../bundle/build-bundle.ts";
 import type { Cli } from "../cli.ts";
-import { deployBundle } from "../deploy-bundle.ts";
+import { DEPLOY_TIMEOUT_MS, deployBundle } from "../deploy-bundle.ts";
 import type { Change } from "../deploy-plan.ts";
 import { agreeToRemovals } from "../dev/agree-to-removals.ts";
 import { createMistakes } from "../dev/mistakes.ts";
 import { watchRuns } from "../dev/watch-runs.ts";
 import { projectFolder } from "../project/project-folder.ts";
 import { ExitError } from "../exit-codes.ts";
-
-const DEPLOY_TIMEOUT_MS = 180_000;
 
 type Options = { runs: boolean; yes?: boolean };
 
