@@ -89,7 +89,9 @@ describe("the overview", options, () => {
   test("an environment without anything says the next steps", async () => {
     const { page } = console;
     await page.getByLabel("Environment").selectOption({ label: "Default / Production" });
-    await page.getByText("keelson deploy --url").waitFor();
+    const deploy = `keelson login ${scene.server.url}\nkeelson environment use production --project default\nkeelson deploy`;
+    await page.getByText(deploy).waitFor();
+    await page.getByText("npm create keelson my-app").waitFor();
     await page.getByText("keelson task start hello --wait").waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("overview-empty");

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { usePlaceRow } from "../../app/current-place.ts";
 import { EnvironmentLink, TEXT_LINK } from "../../app/environment-link.tsx";
 import { CopyText } from "../../ui/copy-button.tsx";
 import { Card, Section } from "../../ui/page.tsx";
@@ -11,8 +12,18 @@ export const hello = task({
   run: ({ name = "world" }: { name?: string }) => \`Hello, \${name}\`,
 });`;
 
+/** Signing in is enough to deploy: API keys are for machines. */
+function useDeployCommands(): string {
+  const place = usePlaceRow();
+  const lines = [`keelson login ${location.origin}`];
+  if (place !== null)
+    lines.push(`keelson environment use ${place.environment.slug} --project ${place.project.slug}`);
+  return [...lines, "keelson deploy"].join("\n");
+}
+
 /** What to do in an environment in which nothing has happened. */
 export function FirstSteps({ isDeployed }: { isDeployed: boolean }): ReactNode {
+  const deployCommands = useDeployCommands();
   return (
     <Section title="First steps">
       <Card>
@@ -20,17 +31,21 @@ export function FirstSteps({ isDeployed }: { isDeployed: boolean }): ReactNode {
           {!isDeployed && (
             <>
               <li>
-                <p className="mb-1">Write a task in your project, such as src/tasks/hello.ts:</p>
+                <p className="mb-1">
+                  Write a task in your project, such as src/tasks/hello.ts. For a new project, run{" "}
+                  <code className="font-mono text-xs">npm create keelson my-app</code>.
+                </p>
                 <CopyText text={TASK} />
               </li>
               <li>
-                <p className="mb-1">Deploy it. The current environment is that of your API key:</p>
-                <CopyText text={`keelson deploy --url ${location.origin} --api-key YOUR_KEY`} />
+                <p className="mb-1">Sign in and deploy it, in the folder of your project:</p>
+                <CopyText text={deployCommands} />
                 <p className="mt-1 text-quiet">
+                  For a machine such as a CI runner,{" "}
                   <EnvironmentLink to="api-keys" className={TEXT_LINK}>
-                    Create an API key
+                    create an API key
                   </EnvironmentLink>
-                  , or see the{" "}
+                  . See also the{" "}
                   <EnvironmentLink to="deployments" className={TEXT_LINK}>
                     deployments
                   </EnvironmentLink>{" "}
