@@ -130,7 +130,8 @@ describe("the page of a run", options, () => {
     const failure = { kind: "application_error", message: "no such thing", stack, retryable: false };
     await scene.worker.report(lease.operation("release", { outcome: "failed", failure }));
     await page.getByText("application error:").waitFor();
-    await openTab("Data");
+    await page.getByText("at work (/app/src/work.ts:3:9)").waitFor();
+    await page.getByRole("button", { name: "Show stack" }).click();
     await region("Stack").getByText("at work").waitFor();
     const weights = await page.evaluate(
       `[...document.querySelectorAll("[aria-label=Stack] > div")].map((line) => getComputedStyle(line).fontWeight)`,

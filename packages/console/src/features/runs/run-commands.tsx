@@ -16,7 +16,7 @@ export function RunCommands({ commands }: { commands: () => Commands }): ReactNo
       {shown !== null && (
         <Dialog
           title="As a command"
-          description="The same list as a command. KEELSON_API_KEY is an API key of this environment."
+          description="This page as commands. curl needs an API key of this environment in KEELSON_API_KEY. For keelson, signing in is enough."
           isOpen
           onClose={() => setShown(null)}
         >

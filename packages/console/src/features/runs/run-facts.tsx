@@ -8,7 +8,8 @@ import { Badge } from "../../ui/badge.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Facts } from "../../ui/page.tsx";
 import { Duration, Time } from "../../ui/time.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleLine, visibleText } from "../../ui/visible-text.ts";
+import { readStack } from "./read-stack.ts";
 
 /** What the run is of, when it was what, and what it belongs to. */
 export function RunFacts({ run }: { run: Run }): ReactNode {
@@ -63,8 +64,49 @@ const Text = ({ text }: { text: string }): ReactNode => (
   <bdi className="max-w-40 truncate">{visibleText(text)}</bdi>
 );
 
-/** Reason, or how it failed. */
-export function RunNotices({ run, follow }: { run: Run; follow: Follow }): ReactNode {
+type Failure = NonNullable<Run["failure"]>;
+
+/** The message and the first frame of the run's own code; the whole stack is a click away. */
+function FailureNotice({
+  failure,
+  onShowStack,
+}: {
+  failure: Failure;
+  onShowStack: (() => void) | null;
+}): ReactNode {
+  const frame = readStack(failure.stack ?? "").find(({ isOwn }) => isOwn);
+  return (
+    <div className="flex items-start gap-3 rounded-md bg-bad-ground px-3 py-2 text-bad">
+      <div className="min-w-0 flex-1">
+        <p className="line-clamp-3 break-words">
+          <span className="font-medium">{failure.kind.replaceAll("_", " ")}: </span>
+          <bdi>{visibleText(failure.message)}</bdi>
+        </p>
+        {frame !== undefined && (
+          <p className="truncate font-mono text-xs">
+            <bdi>{visibleLine(frame.text.trim())}</bdi>
+          </p>
+        )}
+      </div>
+      {failure.stack !== null && onShowStack !== null && (
+        <button type="button" className="shrink-0 underline" onClick={onShowStack}>
+          Show stack
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Reason, or how it failed. `onShowStack` is null where the stack is in view. */
+export function RunNotices({
+  run,
+  follow,
+  onShowStack,
+}: {
+  run: Run;
+  follow: Follow;
+  onShowStack: (() => void) | null;
+}): ReactNode {
   const { status_reason: reason, failure } = run;
   return (
     <>
@@ -74,12 +116,7 @@ export function RunNotices({ run, follow }: { run: Run; follow: Follow }): React
           {reason.message}
         </p>
       )}
-      {failure !== null && (
-        <p className="line-clamp-3 rounded-md bg-bad-ground px-3 py-2 break-words text-bad">
-          <span className="font-medium">{failure.kind.replaceAll("_", " ")}: </span>
-          <bdi>{visibleText(failure.message)}</bdi>
-        </p>
-      )}
+      {failure !== null && <FailureNotice failure={failure} onShowStack={onShowStack} />}
       {follow.state === "failed" && <ErrorPanel error={follow.error} />}
     </>
   );

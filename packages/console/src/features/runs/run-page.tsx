@@ -54,7 +54,11 @@ function OneRun({ runId }: { runId: string }): ReactNode {
       }
     >
       <RunFacts run={run} />
-      <RunNotices run={run} follow={follow} />
+      <RunNotices
+        run={run}
+        follow={follow}
+        onShowStack={tab === "data" ? null : () => void navigate({ search: { tab: "data" } })}
+      />
       <Tabs
         label="Parts of the run"
         value={tab}
