@@ -87,6 +87,9 @@ describe("keelson init", () => {
       ["hello"],
     );
     const again = await keelson(["init", "--json"], { cwd: folder.path });
+    const nextOf = ({ stderr }: { stderr: string }): string => stderr.slice(stderr.indexOf("\nNext:"));
+    assert.match(nextOf(made), /npm run up .*\n {2}npm run dev /);
+    assert.equal(nextOf(again), nextOf(made), "the scripts have the names that they have");
     const { files } = JSON.parse(again.stdout) as { files: { action: string }[] };
     assert.deepEqual([...new Set(files.map(({ action }) => action))], ["keep"]);
   });
