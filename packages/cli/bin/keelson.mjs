@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { findNode, isNewEnough, nodePackage } from "./find-node.mjs";
 import { runNode } from "./run-node.mjs";
+import { watchNpm } from "./watch-npm.mjs";
 
 const main = new URL("../dist/main.js", import.meta.url);
 
@@ -22,6 +23,7 @@ function findOwnNode() {
 
 if (isNewEnough()) {
   process.setSourceMapsEnabled(true);
+  watchNpm(() => process.kill(process.pid, "SIGTERM"));
   await import(main.href);
 } else {
   try {

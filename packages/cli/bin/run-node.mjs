@@ -2,26 +2,18 @@
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { watchNpm } from "./watch-npm.mjs";
 
-/** How often it is looked whether npm lives, which nothing tells of. */
-const PARENT_CHECK_MS = 500;
 /** How long a child may live on that has said with which code it ends: see `exit` in src/exit.ts. */
 const EXIT_MS = 2_000;
 
 /** Starts Node with these arguments in the current folder, and ends this process as it ends. */
 export function runNode(node, args) {
-  const parent = process.ppid;
   // Over the channel the child hears of our death.
   const stdio = ["inherit", "inherit", "inherit", "ipc"];
   const child = spawn(node, args, { stdio });
   passThrough(child);
-  // A shell may end and leave us running on purpose; npm ends before us only when it was killed.
-  if (process.env.npm_lifecycle_event === undefined) return;
-  const check = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(check);
-    child.kill("SIGTERM");
-  }, PARENT_CHECK_MS);
+  watchNpm(() => child.kill("SIGTERM"));
 }
 
 function passThrough(child) {
