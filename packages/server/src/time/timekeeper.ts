@@ -6,6 +6,7 @@
 import type { Reading } from "../db/read-time.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import { createDatabaseTime, STEP_MS } from "./database-time.ts";
+import { describeClock } from "./describe-clock.ts";
 
 export interface Timekeeper {
   /** PostgreSQL's time: of every stored instant, and of every comparison with one. */
@@ -20,8 +21,8 @@ export interface Timekeeper {
   isSettled(): boolean;
   /** By how many milliseconds the clock of this machine is ahead of PostgreSQL's; negative: behind. */
   wallClockAheadMs(): number;
-  /** Whether that is more than a time service leaves. */
-  isWallClockWrong(): boolean;
+  /** What is wrong with that, when it is more than a time service leaves, and what to do; else null. */
+  wallClockProblem(): string | null;
 }
 
 export interface TimekeeperOptions {
@@ -101,7 +102,7 @@ export function createTimekeeper(options: TimekeeperOptions): Timekeeper {
     },
     isSettled: () => monotonic() >= settledFrom,
     wallClockAheadMs,
-    isWallClockWrong,
+    wallClockProblem: () => (isWallClockWrong() ? describeClock(wallClockAheadMs()) : null),
   };
 }
 
@@ -113,5 +114,5 @@ export const trustClock = (clock: Clock): Timekeeper => ({
   hasWatched: () => true,
   isSettled: () => true,
   wallClockAheadMs: () => 0,
-  isWallClockWrong: () => false,
+  wallClockProblem: () => null,
 });

@@ -4,7 +4,7 @@ import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { RunLinks } from "../runs/new-run.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
-import { heard } from "../workers/silence.ts";
+import { heard } from "../workers/silence-reads.ts";
 
 /** A leased run with what its process needs. JSON is text. */
 export type LeasedExecution = {

@@ -2,7 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
-import { isGivenUp, type Watch } from "../workers/silence.ts";
+import { isGivenUp, type Watch } from "../workers/silence-reads.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { Execution, ExecutionKey } from "./execution.ts";
 

@@ -10,7 +10,7 @@ import {
   renewDeploymentChecks,
   type LeasedCheck,
 } from "../deployments/lease-checks.ts";
-import { silentAfterMs } from "../workers/silence.ts";
+import { silentAfterMs } from "../workers/silence-reads.ts";
 import { findLeaseState, type LeaseState } from "../workers/lease-state-reads.ts";
 import {
   claimExecutions,

@@ -7,7 +7,7 @@ import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
 import { lookForProcesses, type LiveProcess, type ProcessWork } from "../processes/look-for-processes.ts";
 import { listWaitingFor } from "../processes/process-reads.ts";
-import { silentAfterMs } from "../workers/silence.ts";
+import { silentAfterMs } from "../workers/silence-reads.ts";
 import { findLeaseState } from "../workers/lease-state-reads.ts";
 import type { LivePlace, WorkspacePoll, WorkspacePolls } from "../processes/workspace-polls.ts";
 import { noteIsolation } from "../workers/note-isolation.ts";

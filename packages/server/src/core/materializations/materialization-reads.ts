@@ -2,7 +2,7 @@ import type { Isolation, MaterializationStatus, WorkspaceStatus, Uuid } from "@k
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
-import { isGivenUp, type Watch } from "../workers/silence.ts";
+import { isGivenUp, type Watch } from "../workers/silence-reads.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 
 /** Times are milliseconds. */

@@ -19,10 +19,8 @@ export function uncommittedReason(
 
 /** Why nothing happens in a workspace: its worker cannot be heard, and nobody else can take it. */
 export function silentReason({
-  workerId,
   materializationStatus,
-  leaseExpiresAt,
-}: Pick<WorkspaceRow, "workerId" | "materializationStatus" | "leaseExpiresAt">): Workspace["status_reason"] {
+}: Pick<WorkspaceRow, "materializationStatus">): Workspace["status_reason"] {
   const files =
     materializationStatus === "preparing"
       ? "The workspace starts when that worker is back. If it is gone, start another agent."
@@ -30,10 +28,7 @@ export function silentReason({
   return {
     kind: "no_worker",
     message: `The worker that has the workspace cannot be heard. ${files}`,
-    details: {
-      worker_id: workerId === null ? null : encodeId("wkr", workerId),
-      lease_expired_at: leaseExpiresAt === null ? null : new Date(leaseExpiresAt).toISOString(),
-    },
+    details: null,
   };
 }
 

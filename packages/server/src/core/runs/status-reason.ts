@@ -145,7 +145,7 @@ function silentReason({ silentSince, workerGroup }: StatusFacts): StatusReason |
   return {
     kind: "lease_recovery",
     message: `The worker that has the run was heard last at ${iso(silentSince)}. The run goes on when that worker is back. If it is gone, start an agent in group ${workerGroup}: it takes the run.`,
-    details: { last_seen_at: iso(silentSince), worker_group: workerGroup },
+    details: null,
   };
 }
 

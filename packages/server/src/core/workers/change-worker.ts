@@ -2,7 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
-import type { Watch } from "./silence.ts";
+import type { Watch } from "./silence-reads.ts";
 import { decideDrained, type StoredWorkerStatus, type WorkerDecision } from "./worker.ts";
 import { countLeases, findWorker, lockWorker, type WorkerRow } from "./worker-reads.ts";
 import { markWorker, touchWorker } from "./worker-writes.ts";

@@ -10,7 +10,7 @@ import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
 import { checkProtocol } from "./check-protocol.ts";
-import type { Watch } from "./silence.ts";
+import type { Watch } from "./silence-reads.ts";
 import { findEnrollment, findWorker, isWorkerToken, type WorkerRow } from "./worker-reads.ts";
 import { WORKER_KEPT_MS } from "./worker.ts";
 import {

@@ -3,7 +3,7 @@ import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import { changeWorker } from "./change-worker.ts";
 import { checkProtocol } from "./check-protocol.ts";
-import type { Watch } from "./silence.ts";
+import type { Watch } from "./silence-reads.ts";
 import { decideRegister } from "./worker.ts";
 import { lockWorker, type WorkerRow } from "./worker-reads.ts";
 import { updateRegistration } from "./worker-writes.ts";

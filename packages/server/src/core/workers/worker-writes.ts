@@ -2,7 +2,7 @@ import type { Isolation, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
-import { heard, type Watch } from "./silence.ts";
+import { heard, type Watch } from "./silence-reads.ts";
 import { holdsNothing } from "./worker-reads.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
 

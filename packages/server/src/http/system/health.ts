@@ -1,6 +1,5 @@
 import { Type } from "typebox";
 import type { ServerContext } from "../../server-context.ts";
-import { describeClock } from "../../time/describe-clock.ts";
 import { route, type RouteDefinition } from "../edge/route.ts";
 import type { Store } from "../edge/storage-space.ts";
 
@@ -33,7 +32,7 @@ const fullProblem = (store: Store) => ({
 
 /** Nothing is decided by this machine's clock; its log has wrong times. */
 function clockProblems(timekeeper: ServerContext["timekeeper"]) {
-  const message = describeClock(timekeeper);
+  const message = timekeeper.wallClockProblem();
   return message === null ? [] : [{ check: "clock" as const, code: "clock_differs" as const, message }];
 }
 

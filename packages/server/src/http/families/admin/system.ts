@@ -10,7 +10,6 @@ import { DEFAULT_KEY_LIFE_MS } from "../../../core/idempotency/idempotency-expir
 import { soonerOf, type RetentionPolicy } from "../../../core/retention/retention.ts";
 import type { Tx } from "../../../db/queryable.ts";
 import type { ServerContext } from "../../../server-context.ts";
-import { describeClock } from "../../../time/describe-clock.ts";
 import { SERVER_VERSION } from "../../../version.ts";
 import { route, type RouteDefinition } from "../../edge/route.ts";
 import { toLoopFailure } from "./wire.ts";
@@ -48,7 +47,7 @@ async function systemOf(tx: Tx, { retention, timekeeper }: ServerContext): Promi
     api_version: API_VERSION,
     worker_protocol_version: WORKER_PROTOCOL_VERSION,
     runtime: `Node.js ${process.version}`,
-    clock_problem: describeClock(timekeeper),
+    clock_problem: timekeeper.wallClockProblem(),
     database: {
       version: database.version,
       fsync: database.fsync,

@@ -23,7 +23,7 @@ import { changeWorker, type WorkerChange } from "../../../core/workers/change-wo
 import { mintWorkerToken } from "../../../core/workers/mint-worker-token.ts";
 import { registerWorker } from "../../../core/workers/register-worker.ts";
 import { listCurrentVersions, type HeldVersion } from "../../../core/secrets/secret-reads.ts";
-import type { Watch } from "../../../core/workers/silence.ts";
+import type { Watch } from "../../../core/workers/silence-reads.ts";
 import { decideActivate, decideDrain } from "../../../core/workers/worker.ts";
 import { findWorker } from "../../../core/workers/worker-reads.ts";
 import type { Tx } from "../../../db/queryable.ts";
