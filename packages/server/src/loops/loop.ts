@@ -95,18 +95,22 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
       ? null
       : wakes.listen(work.wakeKey ?? `loop:${work.name}`);
   let failures = 0;
+  // Aborted only by the stop, which the loop looks for itself.
+  const rest = (delayMs: number): Promise<void> =>
+    sleep(delayMs, undefined, { signal }).catch(() => undefined);
   const pause = async (delayMs: number): Promise<void> => {
     if (listener !== null) await listener.next(delayMs);
-    // Aborted only by the stop, which the loop looks for itself.
-    else await sleep(delayMs, undefined, { signal }).catch(() => undefined);
+    else await rest(delayMs);
   };
   const failed = async (error: unknown): Promise<void> => {
     failures = Math.min(failures + 1, 10);
     log.warn({ err: error, loop: work.name, failures }, "loop round failed");
-    // A wake during a round that failed does not begin the next one.
-    await listener?.next(0);
     const intervalMs = work.due === undefined ? work.intervalMs : LOOK_INTERVAL_MS;
-    if (!signal.aborted) await pause(Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures));
+    const pauseMs = Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures);
+    // A wake may cut the pause short, as when the database is back, but not to nothing: what fails is woken over and over.
+    const leastMs = Math.min(pauseMs, LOOK_INTERVAL_MS);
+    await rest(leastMs);
+    if (!signal.aborted && pauseMs > leastMs) await pause(pauseMs - leastMs);
   };
   const loop = async (): Promise<void> => {
     await pause(jittered(work.intervalMs, random));
