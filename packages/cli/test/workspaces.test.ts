@@ -176,6 +176,51 @@ suite("workspaces on the command line", () => {
     assert.equal(await stopping, `${id} active, stopped\n`);
   });
 
+  test("what a worker could not commit is recovered, or given up when that is meant", async () => {
+    const error = { message: "no space left" };
+    /** A workspace whose worker has said so, and what the worker answers when it is told to try again. */
+    const hold = async () => {
+      const id = await create();
+      const asked = await server.call("POST", `/api/workspaces/${id}/materialize`, { body: {} });
+      assert.equal(asked.status, 202, asked.text);
+      const leased = await worker.take();
+      assert.equal((await worker.live(leased)).status, 200);
+      const fields = worker.fields(leased);
+      const keep = () => worker.call("/workspaces/uncommitted", { ...fields, error });
+      assert.equal((await keep()).status, 200);
+      const held = [{ ...fields, stopping: false, processes: [] }];
+      const toldToStop = async (): Promise<void> => {
+        const { stops } = await worker.poll({ wait: "10s", held });
+        assert.deepEqual(stops, [{ ...fields, mode: "commit" }]);
+      };
+      return { id, leased, keep, toldToStop };
+    };
+
+    const kept = await hold();
+    assert.match(await workspace(["get", kept.id]), /uncommitted[^]*no space left/);
+    const failing = run(["recover", kept.id]);
+    await kept.toldToStop();
+    await kept.keep();
+    const { code, stdout } = await failing;
+    assert.deepEqual([code, stdout], [1, `${kept.id} active, uncommitted: no space left\n`]);
+    const recovering = workspace(["recover", kept.id]);
+    await kept.toldToStop();
+    await worker.stopped(kept.leased);
+    assert.equal(await recovering, `${kept.id} active, stopped\n`);
+
+    const lost = await hold();
+    const unmeant = await run(["discard", lost.id]);
+    assert.equal(unmeant.code, 2);
+    assert.match(unmeant.stderr, /would be lost\. Add --confirm/);
+    assert.match(await workspace(["get", lost.id]), /uncommitted/);
+    assert.equal(await workspace(["discard", lost.id, "--confirm"]), `${lost.id} active, stopped\n`);
+    for (const args of [
+      ["recover", lost.id],
+      ["discard", lost.id, "--confirm"],
+    ])
+      assert.equal((await run(args)).code, 5);
+  });
+
   test("what cannot be used is refused with exit code 2", async () => {
     for (const [args, message] of [
       [["exec", "ws_1"], /missing required argument 'command'/],
