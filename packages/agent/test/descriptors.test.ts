@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
 import { startAgentServer } from "./support/start-agent-server.ts";
 import { spawnAgent } from "./support/spawn-agent.ts";
+import { startTestSupervisor, tiersHere } from "./support/start-test-supervisor.ts";
 import { cleanUp } from "./support/clean-up.ts";
 
 type Seen = { descriptors: Record<string, string>; read: string[] };
@@ -80,4 +81,36 @@ for (const execution of ["exclusive", "shared"] as const) {
       `${seen.length} runs · ${agentOwn.size} descriptors of the agent and ${inherited.length} of its parent looked for · ${Object.keys(seen[0]?.descriptors ?? {}).length} of a process · 0 found`,
     );
   });
+}
+
+/** Each descriptor of the shell and what it leads to. Whoever lists the folder has one more meanwhile. */
+const LOOK = [
+  "sh",
+  "-c",
+  `fd=0; while [ $fd -lt 1024 ]; do if [ -h /proc/$$/fd/$fd ]; then printf "$fd "; readlink /proc/$$/fd/$fd; fi; fd=$((fd + 1)); done`,
+];
+/** Without the number of a socket or a terminal. */
+const kindsOf = (printed: Buffer): string[] =>
+  printed
+    .toString()
+    .trim()
+    .split(/\r?\n/)
+    .map((line) => line.replace(/[:/[]*\d+\]?$/, ""));
+
+for (const { isolation, skip } of await tiersHere()) {
+  test(
+    `an exec and a terminal in the ${isolation} tier have their three descriptors and no other`,
+    { skip },
+    async (t) => {
+      const scene = await startTestSupervisor(t, isolation);
+      // The first may take the place of a shell that was set up ahead, the second does not.
+      for (const cwd of ["", "."]) {
+        const { stdout } = await scene.run(LOOK, { cwd });
+        assert.deepEqual(kindsOf(stdout), ["0 socket", "1 socket", "2 socket"]);
+      }
+      const id = await scene.begin(LOOK, { kind: "pty", cols: 80, rows: 24 });
+      const { output } = await scene.collect(id);
+      assert.deepEqual(kindsOf(output), ["0 /dev/pts", "1 /dev/pts", "2 /dev/pts"]);
+    },
+  );
 }
