@@ -50,13 +50,17 @@ for (const { isolation, skip } of await tiersHere()) {
 
     test("what the author puts into the environment is obeyed by nothing before the program", async (t) => {
       const { run } = await startTestSupervisor(t, isolation);
-      const { stderr } = await run(["true"], { env: { LD_PRELOAD: "/nowhere/evil.so", PATH: "/nowhere" } });
+      const { stderr } = await run(["/usr/bin/true"], {
+        env: { LD_PRELOAD: "/nowhere/evil.so", PATH: "/nowhere" },
+      });
       const complaints = stderr
         .toString()
         .split("\n")
         .filter((line) => /evil/.test(line));
-      // The dynamic linker complains once for each program that it starts with the variable.
-      assert.ok(complaints.length <= 3, stderr.toString());
+      // The dynamic linker complains once for each program that it starts with the variable. In the namespace tier `prlimit`
+      // starts the program, inside of the sandbox.
+      const most = isolation === "namespace" ? 2 : 1;
+      assert.ok(complaints.length >= 1 && complaints.length <= most, stderr.toString());
     });
 
     test("the working folder is one of the workspace, and symlinks do not lead out of it", async (t) => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { chmod, copyFile, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { meetsIsolation, probeIsolation, type IsolationProbe } from "../src/sandboxes/probe-isolation.ts";
 import { buildSeccompFilter } from "../src/sandboxes/seccomp-filter.ts";
@@ -50,6 +52,18 @@ test("the probe is made once for a data folder", async (t) => {
 });
 
 const { means } = await probeHere();
+test(
+  "no exec and no terminal of the process tier can gain rights",
+  { skip: means.tools.setpriv === null && "no setpriv on this machine" },
+  async (t) => {
+    const { run, begin, collect } = await startTestSupervisor(t, "process");
+    const look = ["grep", "NoNewPrivs", "/proc/self/status"];
+    assert.equal((await run(look)).stdout.toString(), "NoNewPrivs:\t1\n");
+    const id = await begin(look, { kind: "pty", cols: 80, rows: 24 });
+    assert.match((await collect(id)).output.toString(), /NoNewPrivs:\s+1\s/);
+  },
+);
+
 const noUid = means.ownUid ? false : "the agent has no uids to give away here";
 
 describe("a uid of its own in the process tier", { skip: noUid }, () => {
@@ -62,9 +76,38 @@ describe("a uid of its own in the process tier", { skip: noUid }, () => {
     for (const uid of uids) assert.ok(Number(uid) > 1000, uid);
     const status = await one.run(["grep", "-E", "^(CapEff|NoNewPrivs|Groups):", "/proc/self/status"]);
     assert.match(status.stdout.toString(), /Groups:\t\d* ?\nCapEff:\t0+\nNoNewPrivs:\t1\n/);
-    const { exitCode } = await other.run(["sh", "-c", 'echo x > "$1/file"', "sh", one.root]);
-    assert.notEqual(exitCode, 0);
+    // As the agent makes them.
+    for (const { root } of [one, other]) await chmod(root, 0o700);
+    const file = join(one.root, "file");
+    assert.equal((await one.run(["sh", "-c", "umask 0; echo mine > file"])).exitCode, 0);
+    const victim = await one.begin(["sh", "-c", "echo $$; exec sleep 1000"]);
+    const pid = Number(await one.readUntil(victim, "\n"));
+    for (const [attack, refusal] of [
+      ['echo x > "$0"', /Permission denied/],
+      ['cat "$0"', /Permission denied/],
+      [`ls "/proc/${pid}/cwd/"`, /Permission denied/],
+      [`cat /proc/${pid}/environ`, /Permission denied/],
+      [`kill -0 ${pid}`, /not permitted/],
+    ] as const) {
+      const { exitCode, stderr } = await other.run(["sh", "-c", attack, file]);
+      assert.notEqual(exitCode, 0, attack);
+      assert.match(stderr.toString(), refusal, attack);
+    }
+    assert.equal(await readFile(file, "utf8"), "mine\n");
+    assert.ok(isAlive(pid));
     assert.notEqual((await one.run(["sh", "-c", `kill -0 ${process.pid}`])).exitCode, 0);
+  });
+
+  test("a set-uid program of root gives nobody its rights", async (t) => {
+    const { run, begin, collect, root } = await startTestSupervisor(t, "process");
+    const path = join(root, "id-of-root");
+    await copyFile("/usr/bin/id", path);
+    await chmod(path, 0o4755);
+    const uid = (await run(["/usr/bin/id", "-u"])).stdout.toString().trim();
+    assert.notEqual(uid, "0");
+    assert.equal((await run([path, "-u"])).stdout.toString().trim(), uid);
+    const id = await begin([path, "-u"], { kind: "pty", cols: 80, rows: 24 });
+    assert.equal((await collect(id)).output.toString().trim(), uid);
   });
 
   test("what left its group and cleared its environment is found at the stop", async (t) => {

@@ -11,6 +11,14 @@ import { cleanUp } from "./support/clean-up.ts";
 const sh = (script: string): string[] => ["sh", "-c", script];
 const skip = (await tiersHere()).find(({ isolation }) => isolation === "namespace")?.skip ?? false;
 
+/** What programs need: libraries, certificates, host names, services, the time, shells, and users of the sandbox's own. */
+const IN_ETC = [
+  ..."alternatives bash.bashrc group hosts ld.so.cache localtime nsswitch.conf os-release passwd pki profile".split(
+    " ",
+  ),
+  ..."resolv.conf services ssl".split(" "),
+];
+
 /** What the script printed, both outputs together. */
 async function say({ run }: TestSupervisor, script: string): Promise<string> {
   const { stdout, stderr } = await run(sh(script), { timeoutMs: 60_000 });
@@ -53,6 +61,11 @@ describe("out of the namespace tier there is no way", { skip }, () => {
       assert.match(await say(scene, `ls -d ${path} || echo not-there`), /not-there/, path);
     }
     assert.match(await say(scene, "cat /proc/1/root/etc/shadow || echo no"), /no$/m);
+    const ofEtc = (await say(scene, "ls -A /etc")).trim().split("\n");
+    assert.deepEqual(
+      ofEtc.filter((name) => !IN_ETC.includes(name)),
+      [],
+    );
     const passwd = await say(scene, "cat /etc/passwd; id -un");
     assert.match(passwd, /^workspace$/m);
     assert.equal(passwd.split("\n").filter((line) => line.includes(":")).length, 3);

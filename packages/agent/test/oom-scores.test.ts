@@ -10,6 +10,12 @@ import { startTestSupervisor, tiersHere } from "./support/start-test-supervisor.
 
 const scoreOf = (pid: number | "self"): number =>
   Number(readFileSync(`/proc/${pid}/oom_score_adj`, "latin1"));
+/** Whether what this process starts may not have a lower score than it was started with: only this right can see to that. */
+const CAP_SYS_RESOURCE = 1n << 24n;
+const holdsScores = (): boolean => {
+  const rights = /^CapEff:\t([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1"))?.[1] ?? "0";
+  return (BigInt(`0x${rights}`) & CAP_SYS_RESOURCE) !== 0n;
+};
 const skipped = process.platform === "linux" ? false : "only Linux has scores";
 /** A child's, too. */
 const TELL = "cat /proc/self/oom_score_adj; sh -c 'cat /proc/$$/oom_score_adj'";
@@ -32,6 +38,8 @@ for (const { isolation, skip } of await tiersHere()) {
         EXPENDABLE_SCORE,
         EXPENDABLE_SCORE,
       ]);
+      const lowering = await run(["sh", "-c", "echo 0 > /proc/self/oom_score_adj"]);
+      assert.equal(lowering.exitCode === 0, !holdsScores());
       const record = await readRecord(supervisorFolder(dataDir, materializationId));
       assert.equal(scoreOf(record?.pid ?? -1), before);
       assert.equal(scoreOf("self"), before);

@@ -6,8 +6,8 @@ export const EXPENDABLE_SCORE = 500;
 
 /**
  * Starts a process that the kernel ends before this one when the machine runs out of memory. The process inherits the raised
- * score from its first instruction on, because this process has that score while it starts the other. A process that root
- * starts cannot lower its score again.
+ * score from its first instruction on, because this process has that score while it starts the other. What a process with
+ * CAP_SYS_RESOURCE starts cannot lower its score again.
  *
  * @param spawn starts the process before it returns.
  */
