@@ -148,6 +148,16 @@ for (const { isolation, skip } of await tiersHere()) {
       assert.match(missing.error ?? "", /^"no-such-program" could not be started: /);
       await mkdir(join(root, "folder"));
       assert.match((await run(["./folder"])).error ?? "", /^"\.\/folder" could not be started: /);
+      await writeFile(join(root, "text"), "#!/bin/sh\n", { mode: 0o644 });
+      assert.match(
+        (await run(["./text"])).error ?? "",
+        /^"\.\/text" could not be started: permission denied/,
+      );
+      // The system was asked to run this one.
+      await writeFile(join(root, "script"), "#!/nowhere/interpreter\n", { mode: 0o755 });
+      const { outcome, exitCode, stderr } = await run(["./script"]);
+      assert.deepEqual([outcome, exitCode], ["exited", 127]);
+      assert.match(stderr.toString(), /script.*(No such file|not found)/);
     });
 
     test("a start is made once for its id", async (t) => {
