@@ -4,8 +4,10 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { startEmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
 import { waitForDatabase } from "../../src/db/wait-for-database.ts";
+import { describeProcess } from "../crash/support/spawned-process.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
+import { until } from "../support/until.ts";
 
 const NOWHERE = "postgresql://keelson:secret@127.0.0.1:1/keelson";
 
@@ -26,6 +28,33 @@ describe("a server that starts before its PostgreSQL", () => {
     await waited;
     await second.stop();
     await rm(folder, { recursive: true });
+  });
+
+  test("begins to listen once that is there", async () => {
+    const folder = await makeTestFolder();
+    const dataDir = path.join(folder, "postgres");
+    const first = await startEmbeddedServer({ dataDir });
+    const { url } = first;
+    await first.stop();
+    const server = describeProcess({
+      name: "the server",
+      main: "server/src/main.ts",
+      readyWhen: /listening on http:\S+\n/,
+      env: { DATABASE_URL: url, KEELSON_DATA_DIR: path.join(folder, "data"), PORT: "0" },
+    });
+    const started = server.start();
+    await until("it says that it waits", 60_000, async () =>
+      /waiting for the database/.test(server.output()),
+    );
+    assert.doesNotMatch(server.output(), /listening on/);
+    const postgres = await startEmbeddedServer({ dataDir });
+    try {
+      await started;
+    } finally {
+      await server.end();
+      await postgres.stop();
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("gives the reason up after its time, without the password", async () => {
