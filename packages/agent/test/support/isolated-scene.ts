@@ -1,7 +1,7 @@
 // An agent whose runs are in the namespace tier, and a bundle whose tasks attack from there and work there.
 
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -11,6 +11,7 @@ import type { RunOptions } from "./start-agent-server.ts";
 import { startTestAgent } from "./start-test-agent.ts";
 import { probeHere } from "./start-test-supervisor.ts";
 import { cleanUp } from "./clean-up.ts";
+import { removeTestFolder } from "../../../server/test/support/test-folder.ts";
 
 const { isolation, problems } = await probeHere();
 /** Why tests of the tier are skipped here; false where they run. */
@@ -87,8 +88,7 @@ export async function startIsolatedScene(t: TestContext, isOpen = true): Promise
   if (isOpen) await chmod(dataDir, 0o711);
   const outside = await realpath(await mkdtemp(join(tmpdir(), "keelson-outside-")));
   await chmod(outside, 0o755);
-  // The data folder goes with its agent.
-  cleanUp(t, () => rm(outside, { recursive: true, force: true }));
+  for (const folder of [dataDir, outside]) cleanUp(t, () => removeTestFolder(folder));
   const scene = await startTestAgent(t, { dataDir });
   const digest = scene.server.putBundle(SOURCE);
   return {
