@@ -44,7 +44,7 @@ test("a loop whose work stays due, and one that fails while it is woken, have a 
     ],
     {
       ...{ db, wakes, clock: () => 0, random: () => 0.5, log: createLog("silent"), leaseDurationMs: 6_000 },
-      timekeeper: { hasWatched: () => true, isSettled: () => true },
+      timekeeper: { hasWatched: () => true, isSettled: () => true, hear: () => undefined },
     },
   );
   try {
