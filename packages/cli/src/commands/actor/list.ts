@@ -12,7 +12,10 @@ export function addActorList(parent: Command, cli: Cli): void {
       const list = (await cli.client()).actors.list({ limit: 200 }, { signal: cli.host.signal });
       const { items: actors } = await collectPages(list, true);
       if (cli.isJson()) cli.printJson({ actors, next_cursor: null });
-      else if (actors.length === 0) cli.notice("No actors in the current deployment.");
+      else if (actors.length === 0)
+        cli.notice(
+          "No actors in the current deployment. Declare one with `actor()`, then run `keelson deploy`.",
+        );
       else
         printTable(
           cli,

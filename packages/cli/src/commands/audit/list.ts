@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable } from "../../table.ts";
 
@@ -30,7 +31,14 @@ export function addAuditList(parent: Command, cli: Cli): void {
         )
         .page();
       if (cli.isJson()) cli.printJson({ audit_events: page.items, next_cursor: page.nextCursor });
-      else if (page.items.length === 0) cli.notice("No events.");
+      else if (page.items.length === 0)
+        cli.notice(
+          describeEmpty(
+            "audit events",
+            { organization, action, actor, resource },
+            "Show those of an organization: `keelson audit list --organization <id>`.",
+          ),
+        );
       else {
         const rows = page.items.map((event) => [
           event.at,

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell, timeCell } from "../../table.ts";
 
@@ -13,7 +14,8 @@ export function addDeploymentList(parent: Command, cli: Cli): void {
     .action(async (query: { limit: number; cursor?: string }) => {
       const page = await (await cli.client()).deployments.list(query, { signal: cli.host.signal }).page();
       if (cli.isJson()) cli.printJson({ deployments: page.items, next_cursor: page.nextCursor });
-      else if (page.items.length === 0) cli.notice("No deployments. `keelson deploy` makes one.");
+      else if (page.items.length === 0)
+        cli.notice(describeEmpty("deployments", query, "Deploy your project: `keelson deploy`."));
       else {
         const rows = page.items.map((item) => [
           item.id,

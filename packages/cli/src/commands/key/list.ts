@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { findEnvironment, type PlaceOptions } from "../../find-place.ts";
 import { listAll, WHOLE } from "../../list-all.ts";
 import { printTable, timeCell } from "../../table.ts";
@@ -16,7 +17,8 @@ export function addKeyList(parent: Command, cli: Cli): void {
       const place = { projectId, environmentId: id };
       const keys = await listAll(user.client.apiKeys.list(place, WHOLE, { signal: cli.host.signal }));
       if (cli.isJson()) cli.printJson({ api_keys: keys, next_cursor: null });
-      else if (keys.length === 0) cli.notice("No API keys.");
+      else if (keys.length === 0)
+        cli.notice(describeEmpty("API keys", {}, "Create the first one: `keelson key create <name>`."));
       else {
         const rows = keys.map((key) => [
           key.id,

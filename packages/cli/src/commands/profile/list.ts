@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { readProfiles } from "../../profiles.ts";
 import { printTable } from "../../table.ts";
 
@@ -14,7 +15,14 @@ export function addProfileList(parent: Command, cli: Cli): void {
         ...profile,
       }));
       if (cli.isJson()) cli.printJson({ profiles });
-      else if (profiles.length === 0) cli.notice("No profiles. `keelson profile set` makes one.");
+      else if (profiles.length === 0)
+        cli.notice(
+          describeEmpty(
+            "profiles",
+            {},
+            "Save the first one: `keelson profile set <name> --environment <environment>`.",
+          ),
+        );
       else {
         const rows = profiles.map(({ name, url, project, environment }) => [
           name,

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { listAll, WHOLE } from "../../list-all.ts";
 import { printTable } from "../../table.ts";
 
@@ -15,7 +16,8 @@ export function addProjectList(parent: Command, cli: Cli): void {
         client.projects.list({ ...WHOLE, organizationId: organization }, { signal: cli.host.signal }),
       );
       if (cli.isJson()) cli.printJson({ projects, next_cursor: null });
-      else if (projects.length === 0) cli.notice("No projects.");
+      else if (projects.length === 0)
+        cli.notice(describeEmpty("projects", {}, "Create the first one: `keelson project create <name>`."));
       else {
         const rows = projects.map((project) => [project.id, project.slug, project.name, project.createdAt]);
         printTable(cli, ["PROJECT", "SLUG", "NAME", "CREATED"], rows);

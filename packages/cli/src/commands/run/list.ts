@@ -2,6 +2,7 @@ import type { Run } from "@keelson/sdk";
 import { RUN_STATUSES, type RunStatus } from "@keelson/contract/plain";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { collectPages } from "../../pages.ts";
 import { collectWord, parseIntegerOption } from "../../parse-arguments.ts";
 import { printRuns } from "../../print-runs.ts";
@@ -38,7 +39,8 @@ export function addRunList(parent: Command, cli: Cli): void {
         cli.printJson({ runs, next_cursor: next });
         return;
       }
-      if (runs.length === 0) cli.notice("No runs.");
+      if (runs.length === 0)
+        cli.notice(describeEmpty("runs", query, "Start the first one: `keelson task start <task>`."));
       else printRuns(cli, runs);
       if (next !== null) cli.notice(`More: --cursor ${next}`);
     });

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell, timeCell } from "../../table.ts";
 
@@ -14,7 +15,14 @@ export function addScheduleList(parent: Command, cli: Cli): void {
     .action(async (query: { task?: string; limit: number; cursor?: string }) => {
       const page = await (await cli.client()).schedules.list(query, { signal: cli.host.signal }).page();
       if (cli.isJson()) cli.printJson({ schedules: page.items, next_cursor: page.nextCursor });
-      else if (page.items.length === 0) cli.notice("No schedules.");
+      else if (page.items.length === 0)
+        cli.notice(
+          describeEmpty(
+            "schedules",
+            query,
+            'Create the first one: `keelson schedule create --key nightly --task <task> --cron "30 2 * * *"`.',
+          ),
+        );
       else {
         const rows = page.items.map((item) => [
           item.id,

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell, timeCell } from "../../table.ts";
 
@@ -13,7 +14,8 @@ export function addSecretList(parent: Command, cli: Cli): void {
     .action(async (query: { limit: number; cursor?: string }) => {
       const page = await (await cli.client()).secrets.list(query, { signal: cli.host.signal }).page();
       if (cli.isJson()) cli.printJson({ secrets: page.items, next_cursor: page.nextCursor });
-      else if (page.items.length === 0) cli.notice("No secrets.");
+      else if (page.items.length === 0)
+        cli.notice(describeEmpty("secrets", query, "Set the first one: `keelson secret set <name>`."));
       else {
         const rows = page.items.map((item) => [
           item.name,

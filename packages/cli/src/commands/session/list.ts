@@ -2,6 +2,7 @@ import type { Session } from "@keelson/sdk";
 import { SESSION_STATUSES, type SessionStatus } from "@keelson/contract/plain";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { collect, collectWord, parseIntegerOption } from "../../parse-arguments.ts";
 import { collectPages } from "../../pages.ts";
 import { printTable, statusCell, timeCell } from "../../table.ts";
@@ -40,7 +41,10 @@ export function addSessionList(parent: Command, cli: Cli): void {
         cli.printJson({ sessions, next_cursor: nextCursor });
         return;
       }
-      if (sessions.length === 0) cli.notice("No sessions.");
+      if (sessions.length === 0)
+        cli.notice(
+          describeEmpty("sessions", query, "Start the first one: `keelson session start --actor <actor>`."),
+        );
       else
         printTable(
           cli,

@@ -13,7 +13,10 @@ export function addTaskList(parent: Command, cli: Cli): void {
       for await (const task of (await cli.client()).tasks.list({ limit: 200 }, { signal: cli.host.signal }))
         tasks.push(task);
       if (cli.isJson()) cli.printJson({ tasks, next_cursor: null });
-      else if (tasks.length === 0) cli.notice("No tasks: nothing is deployed yet. `keelson deploy` does it.");
+      else if (tasks.length === 0)
+        cli.notice(
+          "No tasks in the current deployment. Declare one with `task()`, then run `keelson deploy`.",
+        );
       else
         printTable(
           cli,

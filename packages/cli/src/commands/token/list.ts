@@ -2,6 +2,7 @@ import type { Token } from "@keelson/sdk";
 import { TOKEN_STATUSES, type TokenStatus } from "@keelson/contract/plain";
 import { Option, type Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { collectPages } from "../../pages.ts";
 import { collect, collectWord, parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell, timeCell } from "../../table.ts";
@@ -36,7 +37,8 @@ export function addTokenList(parent: Command, cli: Cli): void {
         cli.printJson({ tokens, next_cursor: nextCursor });
         return;
       }
-      if (tokens.length === 0) cli.notice("No tokens.");
+      if (tokens.length === 0)
+        cli.notice(describeEmpty("tokens", query, "Create the first one: `keelson token create`."));
       else
         printTable(
           cli,

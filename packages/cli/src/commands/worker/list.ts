@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { listAll, WHOLE } from "../../list-all.ts";
 import { printTable, statusCell, timeCell } from "../../table.ts";
 
@@ -14,7 +15,14 @@ export function addWorkerList(parent: Command, cli: Cli): void {
       const query = { ...WHOLE, status, workerGroupId: group };
       const workers = await listAll(cli.admin().workers.list(query, { signal: cli.host.signal }));
       if (cli.isJson()) cli.printJson({ workers, next_cursor: null });
-      else if (workers.length === 0) cli.notice("No workers.");
+      else if (workers.length === 0)
+        cli.notice(
+          describeEmpty(
+            "workers",
+            query,
+            "Start the first one: `keelson up`, or `keelson agent` on another machine.",
+          ),
+        );
       else {
         const rows = workers.map((worker) => [
           worker.id,

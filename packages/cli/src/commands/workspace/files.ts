@@ -32,7 +32,10 @@ export function addWorkspaceFiles(parent: Command, cli: Cli): void {
       };
       for await (const entry of workspace.files.list(path, query)) files.push(entry);
       if (cli.isJson()) cli.printJson({ files });
-      else if (files.length === 0) cli.notice("No files.");
+      else if (files.length === 0)
+        cli.notice(
+          "No files in this directory. Write the first one: `keelson workspace put <workspace> <path> <source>`.",
+        );
       else
         printTable(
           cli,

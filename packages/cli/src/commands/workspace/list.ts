@@ -1,6 +1,7 @@
 import type { Workspace } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
+import { describeEmpty } from "../../describe-empty.ts";
 import { collectPages } from "../../pages.ts";
 import { collect, parseIntegerOption } from "../../parse-arguments.ts";
 import { printTable, statusCell, timeCell } from "../../table.ts";
@@ -27,7 +28,8 @@ export function addWorkspaceList(parent: Command, cli: Cli): void {
         cli.printJson({ workspaces, next_cursor: nextCursor });
         return;
       }
-      if (workspaces.length === 0) cli.notice("No workspaces.");
+      if (workspaces.length === 0)
+        cli.notice(describeEmpty("workspaces", query, "Create the first one: `keelson workspace create`."));
       else
         printTable(
           cli,
