@@ -296,15 +296,26 @@ export async function createProgram(
   return { program, cli };
 }
 
+/** What a command takes the id or the name of, if a list of these exists: `run` of `run get <run>`. */
+function nounOf(command: Command | null): string | null {
+  const argument = command?.registeredArguments[0]?.name();
+  const named = argument === "name" ? command?.parent?.name() : argument;
+  return NOUNS.find(({ name }) => named === name || named === `${name}s`)?.name ?? null;
+}
+
 /** Runs one command line and gives its exit code. Never rejects. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {
   const { program, cli } = await createProgram(host, argv);
+  let ran: Command | null = null;
+  program.hook("preAction", (_, command) => {
+    ran = command;
+  });
   try {
     await program.parseAsync(argv, { from: "user" });
     return EXIT.ok;
   } catch (error) {
     const failure = host.signal.aborted && error === host.signal.reason ? interruption() : error;
-    reportError(host, failure, cli.isJson() ? cli.wire : null);
+    reportError(host, failure, cli.isJson() ? cli.wire : null, nounOf(ran));
     return exitCodeOf(failure);
   }
 }

@@ -1,3 +1,4 @@
+import { ERROR_CODES } from "@keelson/contract/plain";
 import { ApiError, ConnectionError } from "@keelson/sdk";
 import { CommanderError } from "commander";
 import { BundleError } from "./bundle/bundle-error.ts";
@@ -5,8 +6,11 @@ import { paint, type Host } from "./cli.ts";
 import type { WireJson } from "./wire-json.ts";
 import { ExitError } from "./exit-codes.ts";
 
-/** Writes why a command failed; with --json as one object, as the server's own errors are. */
-export function reportError(host: Host, error: unknown, wire: WireJson | null): void {
+/**
+ * Writes why a command failed; with --json as one object, as the server's own errors are.
+ * @param noun what the command takes an id of; null when there is no list of these
+ */
+export function reportError(host: Host, error: unknown, wire: WireJson | null, noun: string | null): void {
   // Commander has written its own.
   if (error instanceof CommanderError || (error instanceof ExitError && error.message === "")) return;
   const { stderr } = host;
@@ -26,6 +30,8 @@ export function reportError(host: Host, error: unknown, wire: WireJson | null): 
     stderr.write(paint(stderr, "dim", `  (${error.code}${id})\n`));
     if (error.status === 401)
       stderr.write("  Sign in again with `keelson login`, or give an API key that is in use.\n");
+    if (noun !== null && error.message.startsWith(ERROR_CODES.not_found.summary))
+      stderr.write(`  List the ${noun}s: \`keelson ${noun} list\`.\n`);
     if (error instanceof ConnectionError)
       stderr.write(
         "  Start the server with `keelson up`, or correct its address: --url, KEELSON_URL, or a profile.\n",

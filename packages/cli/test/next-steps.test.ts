@@ -1,4 +1,4 @@
-// A list that is empty says which command comes next.
+// A list that is empty and an id that is wrong: both say which command comes next.
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
@@ -62,5 +62,25 @@ suite("what comes next", () => {
       assert.equal(code, 0, stderr);
       assert.match(stderr, /^No \w+s match these options\./);
     }
+  });
+
+  test("an id that nothing has names the list of what there is", async () => {
+    const id = (prefix: string): string => `${prefix}_01kb0000000000000000000000`;
+    for (const [command, noun] of [
+      [`run get ${id("run")}`, "run"],
+      [`run cancel ${id("run")}`, "run"],
+      [`session get ${id("sess")}`, "session"],
+      [`schedule get ${id("sched")}`, "schedule"],
+      [`token get ${id("tok")}`, "token"],
+      [`workspace get ${id("ws")}`, "workspace"],
+      [`promote ${id("dep")}`, "deployment"],
+      ["secret revoke NO_SUCH", "secret"],
+    ] as const) {
+      const { code, stderr } = await withKey(...command.split(" "));
+      assert.equal(code, 4, `${command}: ${stderr}`);
+      assert.match(stderr, new RegExp(`\n {2}List the ${noun}s: \`keelson ${noun} list\`\\.\n`));
+    }
+    const { stderr } = await withKey("workspace", "cat", id("ws"), "a");
+    assert.match(stderr, /`keelson workspace list`/);
   });
 });
