@@ -117,6 +117,43 @@ suite("deploying", () => {
     await scene.cancelAll();
   });
 
+  test("promote and rollback say what comes and goes, and ask as a deploy does", async () => {
+    await write(`${REPORT}
+      export const old = task({ id: "old", run: () => 1 });
+      export const chat = actor({ id: "chat", run: async () => {} });
+      schedules.task({ id: "nightly", task: old, cron: "0 2 * * *" });`);
+    assert.equal((await deploy("--yes")).code, 0);
+    const { version } = (await scene.call("GET", "/v1/deployments/current")).body;
+    await write(`${REPORT}\nexport const fresh = task({ id: "fresh", run: () => 1 });`);
+    assert.equal((await deploy("--yes")).code, 0);
+    const run = await scene.start("fresh");
+    const before = await tasks();
+
+    const refused = await keelson(["rollback"], { env });
+    assert.deepEqual([refused.code, refused.stdout], [2, ""], refused.stderr);
+    for (const line of [
+      "+ task     old",
+      "- task     fresh  (1 live run)",
+      "+ actor    chat",
+      "+ schedule nightly",
+    ])
+      assert.ok(refused.stderr.includes(`  ${line}\n`), refused.stderr);
+    assert.match(refused.stderr, /error: Remove task fresh from the current deployment\?.*--yes/);
+    const same = await keelson(["promote", version], { env });
+    assert.deepEqual([same.code, same.stdout], [2, ""], same.stderr);
+    assert.deepEqual(await tasks(), before);
+
+    const told = await keelson(["rollback", "--yes"], { env });
+    assert.deepEqual([told.code, told.stdout], [0, `${version} is current\n`], told.stderr);
+    assert.equal((await scene.get(run.id)).status, "queued", "its run goes on");
+    const again = await keelson(["promote", version], { env });
+    assert.deepEqual([again.code, again.stdout], [0, `${version} is current\n`], again.stderr);
+    assert.match(again.stderr, /^Nothing changes/);
+    await scene.cancelAll();
+    await write(REPORT);
+    assert.equal((await deploy("--yes")).code, 0);
+  });
+
   test("a key that may not look at runs does not remove unasked", async () => {
     await write(`${REPORT}\nexport const old = task({ id: "old", run: () => 1 });`);
     assert.equal((await deploy()).code, 0);
