@@ -1,3 +1,4 @@
+import { toSlug } from "@keelson/create-keelson";
 import type { Environment, Project } from "@keelson/sdk";
 import type { Cli, UserClient } from "./cli.ts";
 import { configuredProject } from "./configured-project.ts";
@@ -8,6 +9,13 @@ import type { PlaceIds } from "./session-fetch.ts";
 export type PlaceOptions = { organization?: string; project?: string; environment?: string };
 
 type Named = { id: string; slug: string };
+
+/** What to type when nothing has the name. A name that is no slug could not be found after it was created, either. */
+function adviceFor(what: "project" | "environment", named: string): string {
+  const slug = toSlug(named);
+  const use = slug === named ? "" : ` ${JSON.stringify(named)} is not a slug: use ${slug} instead.`;
+  return `Name one of them with --${what}, or create it: \`keelson ${what} create ${slug}\`.${use}`;
+}
 
 /** The one that was named by id or slug; else the first that is there of those by default; else the only one. */
 function choose<Row extends Named>(
@@ -29,7 +37,7 @@ function choose<Row extends Named>(
   throw usageError(
     named === null
       ? `Say which ${what} with --${what}: ${slugs || "there is none yet"}${slugs === "" ? "" : keep}`
-      : `There is no ${what} ${named}; there are: ${slugs || "none"}. Name one of them with --${what}, or make it: \`keelson ${what} create ${named}\``,
+      : `There is no ${what} ${named}; there are: ${slugs || "none"}. ${adviceFor(what, named)}`,
   );
 }
 

@@ -59,6 +59,13 @@ suite("a person who is signed in", () => {
     const wrong = await person("run", "list", "--environment", "staging");
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /no environment staging.*production, development/);
+    assert.match(wrong.stderr, /`keelson environment create staging`\.\n/);
+    const noSlug = await person("run", "list", "--project", "Not A Slug");
+    assert.equal(noSlug.code, 2);
+    assert.match(
+      noSlug.stderr,
+      /`keelson project create not-a-slug`\. "Not A Slug" is not a slug: use not-a-slug/,
+    );
   });
 
   test("deploys to production, sets a secret, starts a run, replays it, and rolls back", async () => {
