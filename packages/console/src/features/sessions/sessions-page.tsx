@@ -86,7 +86,7 @@ export function SessionsPage(): ReactNode {
           isFiltered ? (
             <Empty title="No sessions match these filters">Change the filters to see more.</Empty>
           ) : (
-            <Empty title="No conversations yet" command="keelson session start <actor>">
+            <Empty title="No conversations yet" command="keelson session start --actor <actor>">
               A session is a conversation with an actor: it keeps its streams while runs come and go.
             </Empty>
           )
