@@ -10,10 +10,12 @@ import { decodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { until } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
+import { startNetwork, type Network } from "./support/network.ts";
 import { postgresOf, signalAll, treeOf } from "./support/process-trees.ts";
 import { isLong } from "../support/seeded-random.ts";
 import { createDeployment, promoteWhenReady, type ServerProcess } from "./support/site.ts";
-import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
+import type { SpawnedProcess } from "./support/spawned-process.ts";
+import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 const LEASE_MS = 6_000;
 /** Each longer than a lease. */
@@ -25,14 +27,22 @@ const HOLD = `
   return "done";`;
 
 let site: WorkspaceSite;
-let agent: WorkspaceAgent;
+let agent: SpawnedProcess;
+let network: Network;
 before(async () => {
   site = await startWorkspaceSite({ leaseDuration: `${LEASE_MS / 1_000}s` });
-  agent = await site.startAgent(8);
+  const [server] = site.servers;
+  assert.ok(server);
+  network = await startNetwork(server.url);
+  agent = site.agent({ name: "agent 1", server, capacity: 8, env: { KEELSON_URL: network.url } });
+  await agent.start();
   const tasks = [{ id: "hold" }, { id: "shared", execution: "shared" as const }];
   await promoteWhenReady(site, await createDeployment(site, bundleOf({ hold: HOLD, shared: HOLD }), tasks));
 });
-after(() => site?.stop());
+after(async () => {
+  await site?.stop();
+  await network?.close();
+});
 
 /** Once only: an attempt that fails ends the run. */
 async function startRun(task: string, go: string): Promise<string> {
@@ -55,22 +65,39 @@ async function leaseEnd(run: string): Promise<number> {
   return row?.at ?? 0;
 }
 
-const parties: Record<string, () => number[]> = {
-  "all processes": () => [
+type Absence = { begin(): void; end(): void };
+
+const stopped = (processes: () => number[]): Absence => {
+  let pids: number[] = [];
+  return {
+    begin: () => {
+      pids = processes();
+      signalAll(pids, "SIGSTOP");
+    },
+    end: () => signalAll(pids, "SIGCONT"),
+  };
+};
+
+const absences: Record<string, Absence> = {
+  "all processes are stopped": stopped(() => [
     ...site.servers.flatMap(({ pid }) => treeOf(pid)),
     ...treeOf(agent.pid),
     ...postgresOf(site),
-  ],
-  "the server": () => treeOf((site.servers[0] as ServerProcess).pid),
-  PostgreSQL: () => postgresOf(site),
-  "the agent": () => [agent.pid],
-  "the agent and its processes": () => treeOf(agent.pid),
+  ]),
+  "the server is stopped": stopped(() => treeOf((site.servers[0] as ServerProcess).pid)),
+  "PostgreSQL is stopped": stopped(() => postgresOf(site)),
+  "the agent is stopped": stopped(() => [agent.pid]),
+  "the agent and its processes are stopped": stopped(() => treeOf(agent.pid)),
+  "the network between server and agent is silent": {
+    begin: () => network.silence(),
+    end: () => network.heal(),
+  },
 };
 
-for (const [who, processes] of Object.entries(parties))
+for (const [what, absence] of Object.entries(absences))
   for (const absenceMs of ABSENCES_MS)
-    test(`${who}, stopped for ${absenceMs} ms: no attempt, command or file is lost`, async () => {
-      const go = path.join(site.open, `go ${who} ${absenceMs}`);
+    test(`${what} for ${absenceMs} ms: no attempt, command or file is lost`, async () => {
+      const go = path.join(site.open, `go ${what} ${absenceMs}`);
       const runs = await Promise.all(["hold", "shared"].map((task) => startRun(task, go)));
       const { id } = await site.create();
       const exec = await site.startExec(
@@ -79,17 +106,16 @@ for (const [who, processes] of Object.entries(parties))
       );
       const { materialization } = await site.get(id);
 
-      const stopped = processes();
-      const stoppedAt = performance.now();
-      signalAll(stopped, "SIGSTOP");
+      const begunAt = performance.now();
+      absence.begin();
       try {
         await until(
           "they were away for longer than a lease",
           absenceMs,
-          async () => performance.now() - stoppedAt > absenceMs,
+          async () => performance.now() - begunAt > absenceMs,
         );
       } finally {
-        signalAll(stopped, "SIGCONT");
+        absence.end();
       }
       const lapsed = await Promise.all(runs.map(leaseEnd));
       await until("all leases were renewed", 20_000, async () =>
