@@ -64,6 +64,15 @@ async function check(client: Client): Promise<void> {
   // @ts-expect-error a path is text
   await client.tasks.startBatch([{ task: bare }, { task: report, payload: { path: 1 } }]);
 
+  const byName = await client.tasks.startBatch<typeof report>([
+    { task: "schema-report", payload: { path: "." }, tags: ["a"] },
+  ]);
+  isTrue<Equal<NonNullable<(typeof byName)[number]["run"]>["output"], { files: number } | null>>();
+  // @ts-expect-error a path is text
+  await client.tasks.startBatch<typeof report>([{ task: "schema-report", payload: { path: 1 } }]);
+  // @ts-expect-error the payload is required
+  await client.tasks.startBatch<typeof report>([{ task: "schema-report" }]);
+
   await client.sessions.create({ actor: chat, input: { text: "Hello" } });
   await client.sessions.create({ task: report, payload: { path: "." } });
   // @ts-expect-error a text is text

@@ -41,6 +41,12 @@ export type BatchStart<T extends AnyTask | string = AnyTask | string> = {
     }) &
   StartOptions;
 
+/** One start of a batch of one task, by the task or by its id. */
+export type NamedBatchStart<T extends AnyTask> = Omit<BatchStart<T>, "task"> & {
+  /** The task to start, or its id. */
+  task: T | string;
+};
+
 /** The outcome of one start of a batch. */
 export type BatchStartResult<T = unknown> = { run: RunOf<T>; error: null } | { run: null; error: ApiError };
 
@@ -98,6 +104,22 @@ export type TasksApi = {
     starts: { readonly [K in keyof T]: BatchStart<T[K]> },
     options?: Pick<RequestOptions, "signal">,
   ): Promise<{ -readonly [K in keyof T]: BatchStartResult<T[K]> }>;
+  /**
+   * Starts any number of runs of one task, by id with the task's types: the caller needs the task's type, not its code.
+   *
+   * @example
+   * ```ts
+   * import type { resize } from "../tasks/resize.ts";
+   *
+   * const images = ["a.png", "b.png"];
+   * await client.tasks.startBatch<typeof resize>(images.map((image) => ({ task: "resize", payload: { image } })));
+   * ```
+   */
+  startBatch<T extends AnyTask = never>(
+    // Never inferred: of tasks that differ, each payload is held against its own task, above.
+    starts: readonly NamedBatchStart<NoInfer<T>>[],
+    options?: Pick<RequestOptions, "signal">,
+  ): Promise<BatchStartResult<T>[]>;
 };
 
 export function createTasksApi(transport: Transport): TasksApi {
