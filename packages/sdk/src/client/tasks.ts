@@ -41,7 +41,10 @@ export type BatchStart<T extends AnyTask | string = AnyTask | string> = {
     }) &
   StartOptions;
 
-/** One start of a batch of one task, by the task or by its id. */
+/**
+ * One start of a batch of one task, by the task or by its id. The task's type is given and never inferred: of tasks that
+ * differ, each payload is held against its own task.
+ */
 export type NamedBatchStart<T extends AnyTask> = Omit<BatchStart<T>, "task"> & {
   /** The task to start, or its id. */
   task: T | string;
@@ -116,7 +119,6 @@ export type TasksApi = {
    * ```
    */
   startBatch<T extends AnyTask = never>(
-    // Never inferred: of tasks that differ, each payload is held against its own task, above.
     starts: readonly NamedBatchStart<NoInfer<T>>[],
     options?: Pick<RequestOptions, "signal">,
   ): Promise<BatchStartResult<T>[]>;
