@@ -112,10 +112,13 @@ export type TasksApi = {
    *
    * @example
    * ```ts
-   * import type { resize } from "../tasks/resize.ts";
+   * import type { Task } from "@keelson/sdk";
+   *
+   * // Of a task that you have: typeof resize, after import type { resize }.
+   * type Resize = Task<"resize", { image: string }, { width: number }>;
    *
    * const images = ["a.png", "b.png"];
-   * await client.tasks.startBatch<typeof resize>(images.map((image) => ({ task: "resize", payload: { image } })));
+   * await client.tasks.startBatch<Resize>(images.map((image) => ({ task: "resize", payload: { image } })));
    * ```
    */
   startBatch<T extends AnyTask = never>(
