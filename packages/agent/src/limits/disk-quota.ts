@@ -89,7 +89,10 @@ function readWrittenBytes(folder: string): number {
   }
 }
 
-/** A user namespace lets a walker that is not root into folders that their owner closed. */
+/**
+ * What a folder takes, in bytes. `du` opens each folder from the one above it and follows no link, so that programs which swap
+ * names meanwhile lead it nowhere. A user namespace lets a walker that is not root into folders that their owner closed.
+ */
 async function walk(root: string, signal: AbortSignal): Promise<number | null> {
   const asOwner = process.getuid?.() === 0 ? [] : ["unshare", "--user", "--map-root-user"];
   const used = await runDu([...asOwner, "du", "-skx", root], signal);
