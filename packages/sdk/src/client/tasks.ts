@@ -162,7 +162,7 @@ export function createTasksApi(transport: Transport): TasksApi {
     get: (id, options = {}) =>
       transport.ask(taskShape, { method: "GET", path: `/v1/tasks/${encodeURIComponent(id)}`, ...options }),
     start: start as TasksApi["start"],
-    startBatch: (async (
+    startBatch: async (
       starts: readonly BatchStart[],
       { signal }: Pick<RequestOptions, "signal"> = {},
     ): Promise<BatchStartResult[]> => {
@@ -176,6 +176,6 @@ export function createTasksApi(transport: Transport): TasksApi {
         }
       };
       return Promise.all(starts.map(one));
-    }) as TasksApi["startBatch"],
+    },
   };
 }
