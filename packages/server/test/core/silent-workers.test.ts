@@ -90,6 +90,35 @@ describe("a run on a silent worker", () => {
     await isLost();
   });
 
+  test("is not taken back for one that cannot take it over", async () => {
+    const unable = await enrollWorker(scene.server, { workspaces: 4 });
+    const register = async (executions: number): Promise<void> => {
+      const registration = { capacity: { executions, workspaces: 4 }, worker_protocol_version: 1 };
+      assert.equal((await unable.call("POST", "/register", registration)).status, 200);
+      assert.equal((await unable.call("POST", "/activate")).status, 200);
+    };
+    const require = (deployment: string | null, isolation: string | null): Promise<unknown> =>
+      scene.server.db.transaction(async (tx) => {
+        const runId = decodeId("run", lease.runId);
+        await tx.query(sql`UPDATE deployments d SET requirement = ${deployment} FROM runs r
+          WHERE r.id = ${runId} AND d.environment_id = r.environment_id AND d.id = r.deployment_id`);
+        await tx.query(sql`UPDATE executions SET required_isolation = ${isolation} WHERE run_id = ${runId}`);
+      });
+    await register(0);
+    await pass(60_000, unable);
+    assert.equal(await isGivenUp(), false);
+    await register(1);
+    await require("a system of another kind", null);
+    await pass(LEASE_MS, unable);
+    assert.equal(await isGivenUp(), false);
+    await require(null, "namespace");
+    assert.equal(await isGivenUp(), false);
+    await require(null, null);
+    assert.equal(await isGivenUp(), true);
+    await pass(1_000, unable);
+    await isLost();
+  });
+
   test("is taken back when its worker is heard for a whole lease and does not renew it", async () => {
     await pass(60_000);
     await beat(silent);
@@ -146,8 +175,10 @@ test("a workspace on a silent worker stays there while nobody else is there, and
   assert.equal((await holder.call("/register", registration)).status, 200);
   assert.equal(await overdue(), 0);
 
-  await pass(60_000);
-  const other = await enrollWorker(server);
+  const unable = await enrollWorker(server);
+  await pass(60_000, unable);
+  assert.equal(await overdue(), 0);
+  const other = await enrollWorker(server, { workspaces: 1 });
   await pass(LEASE_MS, other);
   for (;;) {
     const { materialization } = (await server.call("GET", at)).body;

@@ -2,6 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { canIsolate } from "../workers/isolation-reads.ts";
 import { isGivenUp, type Watch } from "../workers/silence-reads.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { Execution, ExecutionKey } from "./execution.ts";
@@ -45,11 +46,25 @@ export const SWEEP_LIMIT = 500;
 const ofSweep = (loop: string, now: number): Sql =>
   isNotSetAside(loop, sql`e.environment_id`, sql`e.run_id`, now);
 
+/** A worker `w` can take over a run `e`: its deployment, its isolation, and the workspace that the run's worker has. */
+const CAN_CONTINUE = sql`
+  w.capacity_executions > 0
+  AND ${canIsolate(sql`coalesce(w.task_isolation, 'process')`, sql`coalesce(e.required_isolation, 'process')`)}
+  AND (e.workspace_id IS NULL OR w.capacity_workspaces > 0 AND NOT EXISTS (
+    SELECT FROM materializations m
+    WHERE m.environment_id = e.environment_id AND m.workspace_id = e.workspace_id AND m.worker_id = e.worker_id
+      AND NOT ${canIsolate(sql`coalesce(w.isolation, 'process')`, sql`m.required_isolation`)}))
+  AND EXISTS (
+    SELECT FROM runs r JOIN deployments d ON d.environment_id = r.environment_id AND d.id = r.deployment_id
+    WHERE r.environment_id = e.environment_id AND r.id = e.run_id
+      AND (d.requirement IS NULL OR d.requirement = ANY(w.meets)))`;
+
 const LEASE = {
   workerId: sql`e.worker_id`,
   workerGroupId: sql`e.worker_group_id`,
   endedAt: sql`e.lease_expires_at`,
   outlastsProcess: false,
+  canContinue: CAN_CONTINUE,
 };
 
 /** How long a worker may be late to end an attempt, besides what its silence is judged by. */

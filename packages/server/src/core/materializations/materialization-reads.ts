@@ -2,6 +2,7 @@ import type { Isolation, MaterializationStatus, WorkspaceStatus, Uuid } from "@k
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { canIsolate } from "../workers/isolation-reads.ts";
 import { isGivenUp, type Watch } from "../workers/silence-reads.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 
@@ -141,6 +142,8 @@ const LEASE = {
   workerGroupId: sql`m.worker_group_id`,
   endedAt: sql`m.lease_expires_at`,
   outlastsProcess: true,
+  canContinue: sql`
+    w.capacity_workspaces > 0 AND ${canIsolate(sql`coalesce(w.isolation, 'process')`, sql`m.required_isolation`)}`,
 };
 
 /**

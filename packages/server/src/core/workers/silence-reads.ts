@@ -22,21 +22,24 @@ export type EndedLease = {
   endedAt: Sql;
   /** Whether what it is of is still there when the worker's process begins again. */
   outlastsProcess: boolean;
+  /** A condition on a worker `w` of the group: it could go on with what the lease is of, when it has room. */
+  canContinue: Sql;
 };
 
 /**
  * A condition: what the lease is of can go on without its worker. While nobody else could go on with it, nothing is won by
  * giving up a worker that may only be out of reach. So somebody has to be there who was heard for a whole lease: another worker
- * of the group, or the same one, which says without renewing the lease that it has nothing any more, or is to end.
+ * of the group that can take it over, or the same one, which says without renewing the lease that it has nothing any more, or
+ * is to end.
  */
 export const isGivenUp = (
-  { workerId, workerGroupId, endedAt, outlastsProcess }: EndedLease,
+  { workerId, workerGroupId, endedAt, outlastsProcess, canContinue }: EndedLease,
   { now, leaseDurationMs }: Watch,
 ): Sql => sql`
   EXISTS (
     SELECT FROM workers w WHERE w.worker_group_id = ${workerGroupId} AND CASE WHEN w.id = ${workerId}
       THEN w.status = 'draining'
         OR NOT ${outlastsProcess}::boolean AND w.registered_at > ${endedAt} - ${leaseDurationMs} * interval '1 ms'
-        OR w.last_seen_at > ${endedAt} AND w.heard_since <= ${timestamp(now - leaseDurationMs)}
+        OR w.last_seen_at > ${endedAt} AND w.heard_since <= w.last_seen_at - ${leaseDurationMs} * interval '1 ms'
       ELSE w.status = 'active' AND w.last_seen_at > ${timestamp(now - leaseDurationMs)}
-        AND w.heard_since <= ${timestamp(now - leaseDurationMs)} END)`;
+        AND w.heard_since <= ${timestamp(now - leaseDurationMs)} AND ${canContinue} END)`;
