@@ -11,7 +11,8 @@ import type { Answer, ApiServer } from "./api-server.ts";
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
-const THIS_MACHINE = { node_version: process.versions.node, platform: platformOf(process) };
+/** What a worker says of the machine that the tests run on. */
+export const THIS_MACHINE = { node_version: process.versions.node, platform: platformOf(process) };
 
 export interface HeldLease {
   readonly runId: string;

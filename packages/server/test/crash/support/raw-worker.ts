@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Execution, LeaseResponse } from "@keelson/contract";
+import { THIS_MACHINE } from "../../support/raw-worker.ts";
 import type { Answer } from "./caller.ts";
 import type { ServerProcess, Site } from "./site.ts";
 
@@ -28,7 +29,12 @@ const toLease = ({ run, lease_id, epoch }: Execution): Lease => ({
   fields: { run_id: run.id, environment_id: run.environment_id, lease_id, epoch },
 });
 
-export async function enrollRawWorker(site: Site, server: ServerProcess, name: string): Promise<RawWorker> {
+export async function enrollRawWorker(
+  site: Site,
+  server: ServerProcess,
+  name: string,
+  workspaces = 0,
+): Promise<RawWorker> {
   const { enrollment_token } = site.credentials;
   const minted = await site.call(server.url, "POST", "/worker/v1/auth/token", {
     body: { enrollment_token, name, worker_protocol_version: 1 },
@@ -40,8 +46,9 @@ export async function enrollRawWorker(site: Site, server: ServerProcess, name: s
       body,
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     });
-  const capacity = { executions: 10_000, workspaces: 0 };
-  assert.equal((await post("register", { name, capacity, worker_protocol_version: 1 })).status, 200);
+  const capacity = { executions: 10_000, workspaces };
+  const registration = { name, capacity, worker_protocol_version: 1, ...THIS_MACHINE };
+  assert.equal((await post("register", registration)).status, 200);
   assert.equal((await post("activate", {})).status, 200);
 
   const poll = async (limit: number, wait: string, at = server): Promise<LeaseResponse> => {
