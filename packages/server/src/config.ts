@@ -7,6 +7,7 @@ import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts
 import type { Quotas } from "./core/quotas/quota.ts";
 import type { RateSettings } from "./core/rates/rate.ts";
 import type { RetentionPolicy } from "./core/retention/retention.ts";
+import { MAX_LEASE_MS } from "./core/workers/worker.ts";
 import {
   parseBootstrapCredentials,
   type BootstrapCredentials,
@@ -259,7 +260,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     credentials: credentials(env),
     leaseDurationMs: duration(env, SETTINGS.leaseDuration, {
       minimumMs: 6_000,
-      maximumMs: 300_000,
+      maximumMs: MAX_LEASE_MS,
       shown: "6s to 300s",
     }),
     workspaceIdleMs: duration(env, SETTINGS.workspaceIdle, {

@@ -25,6 +25,7 @@ import { maxConnections } from "./http/edge/connections/open-file-limit.ts";
 import { createRateLimits, type RateLimits } from "./http/edge/rate-limits.ts";
 import { routes } from "./http/routes.ts";
 import { activityLoops } from "./loops/activity-loops.ts";
+import { clockLoops } from "./loops/clock-loops.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
 import type { Logger } from "pino";
@@ -130,6 +131,7 @@ const loopWorks = (
   ...quotaLoops(context),
   ...activityLoops(context),
   ...failureLoops(context),
+  ...clockLoops(context),
 ];
 
 /** Hears what other servers have done: wakes of readers, and credentials that are revoked. */

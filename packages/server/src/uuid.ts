@@ -1,5 +1,6 @@
 import { randomFillSync } from "node:crypto";
 import type { IdPrefix, Uuid } from "@keelson/contract";
+import { CLOCK_LEAD_MS } from "./clock.ts";
 
 /** Makes UUIDv7 text (RFC 9562, section 5.7), of the resource that it is wanted for. */
 export type NewUuid = <Prefix extends IdPrefix>() => Uuid<Prefix>;
@@ -9,7 +10,8 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 
 /**
  * A generator whose ids sort in the order they were made: within one millisecond the 12 bits of `rand_a` count up
- * (RFC 9562, section 6.2, method 1), and a clock that goes back does not take the ids back with it.
+ * (RFC 9562, section 6.2, method 1), and a clock that goes back a little does not take the ids back with it. One that was far
+ * ahead and is right again does: or what is made then would be the newest until that time has come.
  */
 export function createUuidGenerator(now: () => number): NewUuid {
   const pool = new Uint8Array(POOL_BYTES);
@@ -25,7 +27,7 @@ export function createUuidGenerator(now: () => number): NewUuid {
       offset = 0;
     }
     const ms = now();
-    if (ms > lastMs) {
+    if (ms > lastMs || ms < lastMs - CLOCK_LEAD_MS) {
       lastMs = ms;
       counter = ((pool[offset++] as number) << 2) & 0x3ff;
     } else if (++counter > 0xfff) {

@@ -1,9 +1,15 @@
 import type { Uuid } from "@keelson/contract";
+import { CLOCK_LEAD_MS } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
-import { CHECK_DURATION_MS, type DecidedDeploymentEvent, type DeploymentError } from "./deployment.ts";
+import {
+  CHECK_DURATION_MS,
+  LONGEST_DELAY_MS,
+  type DecidedDeploymentEvent,
+  type DeploymentError,
+} from "./deployment.ts";
 
 /** Counts one more deployment of the environment. The row's lock makes creations follow one another. */
 export async function countDeployment(tx: Tx, environmentId: Uuid<"env">): Promise<number> {
@@ -196,4 +202,11 @@ export async function renewChecks(
     FROM environments v
     WHERE v.worker_group_id = ${workerGroupId} AND d.environment_id = v.id AND d.status = 'pending'
       AND d.check_is_held AND d.check_worker_id = ${workerId} AND d.check_id::text = ANY(${held}::text[])`);
+}
+
+/** Checks that are to be made, or are over, at a time which a clock that was ahead has set. */
+export async function setChecksBack(db: Queryable, now: number): Promise<void> {
+  await db.query(sql`
+    UPDATE deployments SET check_expires_at = ${timestamp(now)}
+    WHERE status = 'pending' AND check_expires_at > ${timestamp(now + LONGEST_DELAY_MS + CLOCK_LEAD_MS)}`);
 }

@@ -51,7 +51,8 @@ export const SILENCE: DeploymentError = {
 /** Checks that infrastructure interrupted say nothing of the bundle. With the delays that is a quarter of an hour of them. */
 const MAX_INTERRUPTIONS = 8;
 const AGAIN_AFTER_MS = 2_000;
-const LONGEST_DELAY_MS = 300_000;
+/** No check is put off for longer. */
+export const LONGEST_DELAY_MS = 300_000;
 
 /** After the interruption of that number, 1 for the first: 2 s, 8 s, 32 s, and so on up to 5 minutes. */
 const checkDelayMs = (interruptions: number): number =>

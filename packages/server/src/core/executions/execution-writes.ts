@@ -1,7 +1,9 @@
 import type { Uuid } from "@keelson/contract";
+import { CLOCK_LEAD_MS } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { MAX_LEASE_MS } from "../workers/worker.ts";
 import type { Added, Change, Execution, NewJournalEntry, NewLogChunk } from "./execution.ts";
 import { amongRuns } from "./execution-reads.ts";
 
@@ -240,4 +242,21 @@ export function renewLeases(
     FROM held h
     WHERE e.environment_id = h.environment_id AND e.run_id = h.run_id AND ${amongRuns(leases)}
     RETURNING e.lease_id`);
+}
+
+/** Leases that end later than any can: who granted or renewed them had a clock that was ahead. */
+export async function shortenLeases(
+  db: Queryable,
+  { now, leaseDurationMs }: { now: number; leaseDurationMs: number },
+): Promise<void> {
+  await db.query(sql`
+    UPDATE executions SET lease_expires_at = ${timestamp(now + leaseDurationMs)}
+    WHERE worker_id IS NOT NULL AND lease_expires_at > ${timestamp(now + MAX_LEASE_MS + CLOCK_LEAD_MS)}`);
+}
+
+/** Tries that wait for a time which a clock that was ahead has set, as long after now as after that clock's time. */
+export async function shortenBackoffs(db: Queryable, now: number): Promise<void> {
+  await db.query(sql`
+    UPDATE executions SET available_at = available_at - (updated_at - ${timestamp(now)}), updated_at = ${timestamp(now)}
+    WHERE status = 'retry_delayed' AND updated_at > ${timestamp(now + CLOCK_LEAD_MS)}`);
 }

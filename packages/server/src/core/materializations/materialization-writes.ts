@@ -1,7 +1,9 @@
 import type { Isolation, MaterializationStatus, Uuid } from "@keelson/contract";
+import { CLOCK_LEAD_MS } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { MAX_LEASE_MS } from "../workers/worker.ts";
 
 export type MaterializationInsert = {
   environmentId: Uuid<"env">;
@@ -245,4 +247,15 @@ export async function markCommitted(
   await tx.query(sql`
     UPDATE materializations SET dirty = kept AND status IN ('stopping', 'uncommitted'), active_at = greatest(active_at, ${timestamp(now)})
     WHERE environment_id = ${environmentId} AND id = ${materializationId}`);
+}
+
+/** Leases that end later than any can: who granted or renewed them had a clock that was ahead. */
+export async function shortenWorkspaceLeases(
+  db: Queryable,
+  { now, leaseDurationMs }: { now: number; leaseDurationMs: number },
+): Promise<void> {
+  await db.query(sql`
+    UPDATE materializations SET lease_expires_at = ${timestamp(now + leaseDurationMs)}
+    WHERE status IN ('preparing', 'live', 'stopping')
+      AND lease_expires_at > ${timestamp(now + MAX_LEASE_MS + CLOCK_LEAD_MS)}`);
 }

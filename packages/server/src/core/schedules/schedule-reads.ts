@@ -163,3 +163,15 @@ export const lockSchedulesToCheck = (
     WHERE s.environment_id = ${environmentId} AND s.status <> 'removed'
       AND (s.error_kind IS NOT NULL OR s.task <> ALL(${declaredTasks}::text[]))
     ORDER BY s.id FOR UPDATE`);
+
+/** Those of which a clock that was ahead has settled slots, or reckoned the next one, after that instant. */
+export const lockAheadSchedules = (
+  tx: Tx,
+  after: number,
+  limit: number,
+): Promise<Pick<ScheduleRow, "environmentId" | "id" | "cron" | "timezone">[]> =>
+  tx.query(sql`
+    SELECT s.environment_id, s.id, s.cron, s.timezone FROM schedules s
+    WHERE s.status <> 'removed' AND greatest(s.last_slot_at, s.updated_at) > ${timestamp(after)}
+    ORDER BY s.environment_id, s.id LIMIT ${limit}
+    FOR UPDATE SKIP LOCKED`);

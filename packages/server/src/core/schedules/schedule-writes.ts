@@ -155,3 +155,25 @@ const insertOccurrencesStatement = (occurrences: readonly OccurrenceInsert[], no
     ${occurrences.map((row) => row.runId)}::uuid[], ${occurrences.map((row) => row.reason)}::text[],
     ${occurrences.map((row) => row.message)}::text[]
   ) AS o (environment_id, schedule_id, scheduled_at, status, run_id, reason, message)`;
+
+/** Takes slots that have not come yet out of schedules and their ledger, and gives the schedules their next slots. */
+export async function setSlotsBack(
+  tx: Tx,
+  schedules: readonly { environmentId: Uuid<"env">; id: Uuid<"sched">; nextRunAt: number | null }[],
+  now: number,
+): Promise<void> {
+  const environmentIds = schedules.map(({ environmentId }) => environmentId);
+  const ids = schedules.map(({ id }) => id);
+  await tx.query(sql`
+    WITH gone AS (
+      DELETE FROM schedule_occurrences o USING unnest(${environmentIds}::uuid[], ${ids}::uuid[]) AS n (environment_id, id)
+      WHERE o.environment_id = n.environment_id AND o.schedule_id = n.id AND o.scheduled_at > ${timestamp(now)}
+    )
+    UPDATE schedules s SET next_run_at = CASE WHEN s.next_run_at IS NOT NULL THEN to_timestamp(n.next_run_at / 1000) END,
+      last_slot_at = least(s.last_slot_at, ${timestamp(now)}), last_fired_slot_at = least(s.last_fired_slot_at, ${timestamp(now)}),
+      updated_at = ${timestamp(now)}
+    FROM unnest(
+      ${environmentIds}::uuid[], ${ids}::uuid[], ${schedules.map(({ nextRunAt }) => nextRunAt)}::float8[]
+    ) AS n (environment_id, id, next_run_at)
+    WHERE s.environment_id = n.environment_id AND s.id = n.id`);
+}

@@ -11,19 +11,10 @@ import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
 import { checkProtocol } from "./check-protocol.ts";
 import type { Watch } from "./silence-reads.ts";
-import { findEnrollment, findWorker, isWorkerToken, type WorkerRow } from "./worker-reads.ts";
-import { WORKER_KEPT_MS } from "./worker.ts";
-import {
-  deleteExpiredTokens,
-  deleteSupersededTokens,
-  insertWorker,
-  insertWorkerToken,
-  touchWorker,
-} from "./worker-writes.ts";
+import { findEnrollment, findWorker, isTokenOfGroup, isWorkerToken, type WorkerRow } from "./worker-reads.ts";
+import { deleteSupersededTokens, insertWorker, insertWorkerToken, touchWorker } from "./worker-writes.ts";
 
 export const WORKER_TOKEN_MS = 3_600_000;
-/** How long after its end a token still says who the worker is, to whoever may enroll one: as long as a silent worker is kept. */
-const KNOWN_MS = WORKER_KEPT_MS;
 
 export type MintContext = Watch & {
   newUuid: NewUuid;
@@ -36,7 +27,8 @@ export type MintedToken = { token: string; expiresAt: number; worker: WorkerRow 
 /**
  * Mints a worker's bearer token. An enrollment token makes a new worker of its group; a worker's id with its present token
  * renews, and the present token stays good for its own hour, so that a lost answer locks nobody out. A machine that slept for
- * longer presents its enrollment token besides, and is the worker that it was: its leases, workspaces and files are its own.
+ * longer presents its enrollment token besides, and is the worker that it was, as long as its token is kept: its leases,
+ * workspaces and files are its own.
  *
  * @throws DomainError `unauthenticated` for an invalid credential, `unsupported_worker_protocol`, `invalid_request`.
  */
@@ -54,7 +46,6 @@ export async function mintWorkerToken(
   await insertWorkerToken(tx, { digest: credentialDigest(token), workerId, createdAt: now, expiresAt });
   if (request.token !== undefined)
     await deleteSupersededTokens(tx, workerId, credentialDigest(request.token), now);
-  await deleteExpiredTokens(tx, now - KNOWN_MS);
   const worker = await findWorker(tx, workerId);
   if (worker === null) throw new Error("A worker vanished while its token was minted.");
   return { token, expiresAt, worker };
@@ -97,7 +88,7 @@ async function identifyWorker(
     }
     const enrollment = await findEnrollment(tx, credentialDigest(enrollmentToken), now);
     if (enrollment === null) throw refused("enrollment token");
-    if (!(await isWorkerToken(tx, digest, workerId, now - KNOWN_MS, enrollment.workerGroupId)))
+    if (!(await isTokenOfGroup(tx, digest, workerId, enrollment.workerGroupId)))
       throw refused("worker's token");
     return workerId;
   }

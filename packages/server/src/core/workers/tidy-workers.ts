@@ -1,7 +1,7 @@
 import type { Database } from "../../db/pool.ts";
 import { decideDrained, WORKER_KEPT_MS } from "./worker.ts";
 import { countLeases, listIdleDraining, lockWorker } from "./worker-reads.ts";
-import { deleteGoneWorkers, markWorker } from "./worker-writes.ts";
+import { deleteExpiredTokens, deleteGoneWorkers, markWorker } from "./worker-writes.ts";
 
 /**
  * Marks draining workers that hold nothing any more, whoever took the last of it from them: a worker's own heartbeat is
@@ -17,6 +17,11 @@ export async function finishDrains(db: Database, now: number): Promise<void> {
     });
 }
 
-/** Drops workers that were not heard for long. Runs and audit events that name them keep the id. */
-export const dropGoneWorkers = (db: Database, now: number): Promise<void> =>
-  deleteGoneWorkers(db, now - WORKER_KEPT_MS);
+/**
+ * Drops workers that were not heard for long, and tokens that expired as long ago: they say no more who a worker was. Runs and
+ * audit events that name a worker keep its id.
+ */
+export async function dropGoneWorkers(db: Database, now: number): Promise<void> {
+  await deleteGoneWorkers(db, now - WORKER_KEPT_MS);
+  await deleteExpiredTokens(db, now - WORKER_KEPT_MS);
+}

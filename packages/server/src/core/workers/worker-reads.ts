@@ -109,18 +109,30 @@ export async function findEnrollment(
   return row ?? null;
 }
 
-/** Whether it is a token of the worker that had not expired by then. Null: the worker may be of any group. */
+/** Whether it is a token of the worker that has not expired. */
 export async function isWorkerToken(
   db: Queryable,
   digest: Buffer,
   workerId: Uuid<"wkr">,
-  validAt: number,
-  workerGroupId: Uuid<"wgrp"> | null = null,
+  now: number,
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    SELECT 1 AS found FROM worker_tokens
+    WHERE digest = ${digest} AND worker_id = ${workerId} AND revoked_at IS NULL AND expires_at > ${timestamp(now)}`);
+  return rows.length === 1;
+}
+
+/** Whether it is, or was before it expired, a token of that worker, which is of the group. */
+export async function isTokenOfGroup(
+  db: Queryable,
+  digest: Buffer,
+  workerId: Uuid<"wkr">,
+  workerGroupId: Uuid<"wgrp">,
 ): Promise<boolean> {
   const rows = await db.query(sql`
     SELECT 1 AS found FROM worker_tokens t JOIN workers w ON w.id = t.worker_id
-    WHERE t.digest = ${digest} AND t.worker_id = ${workerId} AND t.revoked_at IS NULL AND t.expires_at > ${timestamp(validAt)}
-      AND (${workerGroupId}::uuid IS NULL OR w.worker_group_id = ${workerGroupId}::uuid)`);
+    WHERE t.digest = ${digest} AND t.worker_id = ${workerId} AND t.revoked_at IS NULL
+      AND w.worker_group_id = ${workerGroupId}`);
   return rows.length === 1;
 }
 

@@ -1,4 +1,5 @@
 import type { Isolation, Uuid } from "@keelson/contract";
+import { CLOCK_LEAD_MS } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -42,12 +43,12 @@ export async function deleteSupersededTokens(
     WHERE worker_id = ${workerId} AND digest <> ${presented} AND expires_at < ${timestamp(now)}`);
 }
 
-/** Tokens that expired before then are of no use to anybody; a few go with each new one, and two that delete skip each other's. */
-export async function deleteExpiredTokens(tx: Tx, before: number): Promise<void> {
-  await tx.query(sql`
+/** Tokens that expired before then, a bounded number. */
+export async function deleteExpiredTokens(db: Queryable, before: number): Promise<void> {
+  await db.query(sql`
     DELETE FROM worker_tokens WHERE digest IN (
       SELECT digest FROM worker_tokens WHERE expires_at < ${timestamp(before)}
-      ORDER BY expires_at LIMIT 50 FOR UPDATE SKIP LOCKED
+      ORDER BY expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED
     )`);
 }
 
@@ -144,4 +145,13 @@ export async function deleteGoneWorkers(db: Queryable, heardBefore: number): Pro
       DELETE FROM worker_tokens t USING gone g WHERE t.worker_id = g.id
     )
     DELETE FROM workers w USING gone g WHERE w.id = g.id`);
+}
+
+/** Workers that a clock which was ahead has heard after now: they were heard before it was set back, and no longer than that. */
+export async function setHeardBack(db: Queryable, now: number): Promise<void> {
+  await db.query(sql`
+    UPDATE workers SET last_seen_at = least(last_seen_at, ${timestamp(now)}), heard_since = least(heard_since, ${timestamp(now)}),
+      registered_at = least(registered_at, ${timestamp(now)})
+    WHERE last_seen_at > ${timestamp(now + CLOCK_LEAD_MS)} OR heard_since > ${timestamp(now + CLOCK_LEAD_MS)}
+      OR registered_at > ${timestamp(now + CLOCK_LEAD_MS)}`);
 }

@@ -22,6 +22,9 @@ export const WORKER_EDGES = [
 /** Silence after which a worker looks lost. */
 export const LOST_AFTER_MS = 15_000;
 
+/** A lease of a run or a workspace lasts no longer than this after it was granted or renewed. */
+export const MAX_LEASE_MS = 300_000;
+
 /** A worker that was not heard for this long is dropped, drained or not; its process enrolls again. */
 export const WORKER_KEPT_MS = 30 * 86_400_000;
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { dropGoneWorkers } from "../../../src/core/workers/tidy-workers.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { digestOf, startApiServer, type ApiServer } from "../../support/api-server.ts";
 import { BUNDLE, startWorker, uploadBundle } from "../../support/deploy.ts";
@@ -139,6 +140,7 @@ describe("workers", () => {
     assert.equal((await mint({ ...known, token: again.body.token })).status, 200);
     assert.equal((await mint({ ...known, ...enrollment })).status, 401);
     await expire("31 days");
+    await dropGoneWorkers(server.db, Date.now());
     assert.equal((await mint({ ...known, token: again.body.token, ...enrollment })).status, 401);
   });
 
