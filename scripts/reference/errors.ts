@@ -18,7 +18,7 @@ const SHAPE = `Every failure of every route has this body:
 \`request_id\` is also the header \`X-Request-Id\`, and finds the request in the server's log. The SDK throws an
 \`ApiError\` with all of it, of the class of its status: see [the SDK](sdk.md#errors).
 
-Repeating is safe after 429 and 507, which had no effect. It is safe after 503, and after a lost connection for reads and for whatever carries an idempotency key.`;
+Repeating is safe after 408, 429 and 507, which had no effect. It is safe after 503, and after a lost connection for reads and for whatever carries an idempotency key.`;
 
 export function errorsPage(): string {
   const codes = Object.entries(ERROR_CODES).toSorted(([, a], [, b]) => a.status - b.status);

@@ -265,12 +265,12 @@ suite("when the network fails", () => {
     assert.equal((await connect().runs.list({ tag: "once" }).page()).items[0]?.id, run.id);
   });
 
-  test("a 503 leaves the outcome of a write unknown; it and a 429 are repeated", async () => {
+  test("a 503 leaves the outcome of a write unknown; it, a 408 and a 429 are repeated", async () => {
     await using proxy = await startFaultProxy(scene.server.url, (_seen, index) => ({
-      status: index === 0 ? 429 : 503,
+      status: [408, 429][index] ?? 503,
     }));
-    const error = await rejection(connect(proxy.url, { maxRetries: 2 }).tasks.start("a"));
-    assert.equal(proxy.seen.length, 3);
+    const error = await rejection(connect(proxy.url, { maxRetries: 3 }).tasks.start("a"));
+    assert.equal(proxy.seen.length, 4);
     assert.ok(error instanceof UnavailableError);
     assert.equal(error.outcomeUnknown, true);
   });

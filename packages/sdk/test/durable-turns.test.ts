@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { step, wait } from "@keelson/sdk";
 import { declare, failureOf, outputOf } from "./support/declare.ts";
 
@@ -78,6 +78,11 @@ async function letTurnsPass(): Promise<void> {
   for (let i = 0; i < 50; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** In which the process has its turn. */
+function passMinutes(t: TestContext, minutes: number): void {
+  for (let second = 0; second < minutes * 60; second += 1) t.mock.timers.tick(1_000);
+}
+
 test("an outcome of the journal is never overtaken, however long the code's own I/O takes to ask for it", async (t) => {
   const { server, start, order, io } = declareWithOwnIo();
   const first = start();
@@ -89,7 +94,7 @@ test("an outcome of the journal is never overtaken, however long the code's own 
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const replayed = start();
   await letTurnsPass();
-  t.mock.timers.tick(4 * 60_000);
+  passMinutes(t, 4);
   await letTurnsPass();
   assert.deepEqual(order, ["two", "three"]);
   // It works on its replay, so nothing is suspended and lost.
@@ -109,7 +114,12 @@ test("code that does not make the next call of its journal within minutes fails 
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const replayed = start();
   await letTurnsPass();
-  t.mock.timers.tick(5 * 60_000);
+  passMinutes(t, 4);
+  // It is stopped for an hour, which is no time of its own.
+  t.mock.timers.tick(3_600_000);
+  await letTurnsPass();
+  assert.equal(replayed.suspend(), false);
+  passMinutes(t, 1);
   const failure = failureOf(await replayed.ended);
   assert.equal(failure.kind, "nondeterministic_replay");
   assert.match(

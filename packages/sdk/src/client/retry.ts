@@ -9,12 +9,12 @@ export function backoffMs(attempt: number, retryAfterMs: number | null): number 
 }
 
 /**
- * Whether a failed request may be sent again. A 429, a 507 and a connection that was refused had no effect, whatever the
- * verb.
+ * Whether a failed request may be sent again. A 408, a 429, a 507 and a connection that was refused had no effect,
+ * whatever the verb: the server did not get the whole request, or did not begin with it.
  */
 export function mayRepeat(error: unknown, repeatable: boolean): boolean {
   if (!(error instanceof ApiError)) return false;
-  if (error.status === 429 || error.status === 507) return true;
+  if (error.status === 408 || error.status === 429 || error.status === 507) return true;
   if (error instanceof ConnectionError) return repeatable || !error.outcomeUnknown;
   return (
     repeatable &&

@@ -2,6 +2,7 @@ import type { JournalEntry, JournalKind, WaitState } from "@keelson/contract";
 import { Deliveries } from "./deliveries.ts";
 import { placeInTurn, placeOfOwn } from "./place.ts";
 import { Replay, type Claim } from "./replay.ts";
+import { afterTurns } from "./turn-timer.ts";
 
 /** How long replayed code may do I/O of its own before it makes the next call that its journal has. */
 export const ASK_LIMIT_MS = 5 * 60_000;
@@ -26,7 +27,7 @@ export class Calls {
   /** Calls that I/O of the code's own made, by kind and name. */
   readonly #ownCalls = new Map<string, number>();
   #held: Held[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  #endWatch: (() => void) | null = null;
   #onProgress: (() => void)[] = [];
 
   constructor({ journal, waits, onStalled }: CallsOptions) {
@@ -88,8 +89,8 @@ export class Calls {
   close(): void {
     this.deliveries.close();
     this.#held = [];
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#endWatch?.();
+    this.#endWatch = null;
   }
 
   #locate(kind: JournalKind, name: string): { place: number; occurrence: number } {
@@ -132,12 +133,12 @@ export class Calls {
   }
 
   #watch(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#endWatch?.();
+    this.#endWatch = null;
     if (!this.replaying) return;
-    this.#timer = setTimeout(() => {
+    this.#endWatch = afterTurns(ASK_LIMIT_MS, () => {
       const { waitedFor } = this.deliveries;
       this.#onStalled(this.#replay.describeStall(ASK_LIMIT_MS, this.#held, waitedFor));
-    }, ASK_LIMIT_MS);
+    });
   }
 }
