@@ -2,13 +2,15 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { affinityArguments } from "../sandboxes/choose-cores.ts";
 import { requireRoom } from "../deaths/full-disk.ts";
+import { limitServedTime } from "../deaths/served-time.ts";
 import { DEFAULT_LIMITS } from "../sandboxes/sandbox.ts";
 import { bootSupervisor, wrapperOf, type BootedSupervisor } from "./boot-supervisor.ts";
 import type { SupervisorOptions } from "./calls.ts";
 import type { SpareSupervisor } from "./spare-supervisor.ts";
 import { LOG_FILE } from "./supervisor-folder.ts";
 
-const START_TIMEOUT_MS = 60_000;
+/** Of the time in which the machine lets it run, and on the clock. */
+const START_LIMIT = { boundMs: 60_000, longestMs: 300_000 };
 
 /** As it is told, but for what is known only then. */
 export type SupervisorStart = Omit<SupervisorOptions, "first"> & { first(): SupervisorOptions["first"] };
@@ -56,12 +58,17 @@ async function beginsWith(spare: BootedSupervisor, options: SupervisorStart): Pr
 
 /** Tells a booted supervisor whose it is; resolves when it takes calls. When it does not come to that it has ended. */
 async function begin({ child }: BootedSupervisor, options: SupervisorStart): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
+  let endLimit: (() => void) | undefined;
   const hasEnded = (): boolean =>
     child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   try {
     await new Promise<void>((resolve, reject) => {
-      timer = setTimeout(() => reject(new Error("it did not start in time")), START_TIMEOUT_MS);
+      endLimit = limitServedTime({
+        ...START_LIMIT,
+        pid: () => child.pid,
+        onOver: (isStarved) =>
+          reject(new Error(isStarved ? "the machine is too busy to start it" : "it did not start in time")),
+      });
       child.once("error", reject);
       child.once("exit", (code, signal) => reject(new Error(`it ended with ${signal ?? code}`)));
       child.stdout.once("data", () => resolve());
@@ -73,7 +80,7 @@ async function begin({ child }: BootedSupervisor, options: SupervisorStart): Pro
     if (!hasEnded()) await new Promise((resolve) => child.once("exit", resolve));
     throw error;
   } finally {
-    clearTimeout(timer);
+    endLimit?.();
   }
   child.stdout.destroy();
   child.unref();
