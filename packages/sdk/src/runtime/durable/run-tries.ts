@@ -1,6 +1,6 @@
 import type { RunEventAttributes } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
-import { currentTimeMs, sleep } from "../../client/clock.ts";
+import { sleep } from "../../client/clock.ts";
 import { randomFraction } from "../../client/random.ts";
 import { runInside } from "../../current-run.ts";
 import { StepTimeoutError } from "../../durable-errors.ts";
@@ -111,13 +111,13 @@ export async function runTries(run: DurableRun, name: string, work: StepWork): P
   try {
     const policy = readPolicy(work.timeout, work.retry);
     for (let number = 1; ; number += 1) {
-      const startedAt = currentTimeMs();
+      const startedAt = performance.now();
       try {
         const text = await runOnce(run, name, work, number, policy.timeoutMs);
         const attributes: RunEventAttributes["step.completed"] = {
           step: name,
           try: number,
-          duration_ms: currentTimeMs() - startedAt,
+          duration_ms: Math.round(performance.now() - startedAt),
         };
         return {
           text,
@@ -137,7 +137,7 @@ export async function runTries(run: DurableRun, name: string, work: StepWork): P
             step: name,
             try: number,
             max_tries: policy.maxAttempts,
-            duration_ms: currentTimeMs() - startedAt,
+            duration_ms: Math.round(performance.now() - startedAt),
             retry_after_ms: waitMs,
           } satisfies RunEventAttributes["step.failed"],
         });

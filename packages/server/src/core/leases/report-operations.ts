@@ -30,7 +30,14 @@ import {
   toDurableError,
 } from "./effect-operations.ts";
 import { findHeldWorkspaces, performExec, startExecs } from "./exec-operations.ts";
-import { applyDecision, changeOf, deadlineOf, liveRun, type Change } from "../executions/execution.ts";
+import {
+  applyDecision,
+  changeOf,
+  deadlineOf,
+  liveRun,
+  type Change,
+  type Execution,
+} from "../executions/execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
 import { performRelease } from "./perform-release.ts";
 import { OK, refuse, storedBytesOf } from "./report-batch.ts";
@@ -300,14 +307,17 @@ function performStart(batch: Batch, change: Change, at: number): OperationOutcom
 }
 
 /**
- * By the server's clock, as the events that the server decides: as long before now as the event is older than the newest
- * time of the report. Never before the attempt began or the event before it, whatever was on its way for how long.
+ * A worker's time by the server's clock, as the events that the server decides: as long before now as it is older than the
+ * newest time of the report. Never before the attempt began, whatever was on its way for how long.
  */
-function timeOfEvent(batch: Batch, { execution, events }: Change, at: number): number {
+function timeOf(batch: Batch, { attemptStartedAt }: Execution, at: number): number {
   const age = Math.max(0, batch.newestAt - at);
-  const notBefore = Math.max(execution.attemptStartedAt ?? 0, events.at(-1)?.t ?? 0);
-  return Math.min(batch.now, Math.max(notBefore, batch.now - age));
+  return Math.min(batch.now, Math.max(attemptStartedAt ?? 0, batch.now - age));
 }
+
+/** Never before the event before it. */
+const timeOfEvent = (batch: Batch, { execution, events }: Change, at: number): number =>
+  Math.min(batch.now, Math.max(events.at(-1)?.t ?? 0, timeOf(batch, execution, at)));
 
 function performLogs(
   batch: Batch,
@@ -329,7 +339,8 @@ function performLogs(
     if (stream === "stdout") execution.stdoutBytes += data.length;
     else execution.stderrBytes += data.length;
     const { environmentId, runId, attemptNumber, logSequence: sequence } = execution;
-    batch.logs.push({ environmentId, runId, sequence, attemptNumber, stream, data, at: Date.parse(at) });
+    const time = timeOf(batch, execution, Date.parse(at));
+    batch.logs.push({ environmentId, runId, sequence, attemptNumber, stream, data, at: time });
   }
   return OK;
 }
