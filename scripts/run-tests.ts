@@ -2,7 +2,8 @@
 // the end, alone and with more patience: what fails then is a failure, what passes is said to be unsteady.
 
 import { randomInt } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -135,6 +136,13 @@ async function run(databaseUrl: string): Promise<Outcome> {
   return { ...result, seed, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
+async function keepLongRun(outcome: Outcome): Promise<void> {
+  const page = path.join(ROOT, "docs/long-suite.md");
+  const before = existsSync(page) ? await readFile(page, "utf8") : "";
+  const exists = (file: string): boolean => existsSync(path.join(ROOT, file));
+  await writeFile(page, describeLongRun(before, outcome, new Date(), exists));
+}
+
 /** Writes the report, and what else was asked for. */
 async function keep(outcome: Outcome): Promise<void> {
   const { red, unsteady, results } = outcome;
@@ -148,8 +156,7 @@ async function keep(outcome: Outcome): Promise<void> {
     })),
   };
   await writeFile(path.join(OUTPUT, "report.json"), JSON.stringify(report, null, 2));
-  if (values.long && positionals.length === 0)
-    await writeFile(path.join(ROOT, "docs/long-suite.md"), describeLongRun(outcome, new Date()));
+  if (values.long && values["test-name-pattern"].length === 0) await keepLongRun(outcome);
   if (!values.record) return;
   const durations = results
     .toSorted((a, b) => a.file.path.localeCompare(b.file.path))
