@@ -19,7 +19,7 @@ const CORE_WRITES = /^packages\/server\/src\/core\/.*-writes\.ts$/;
 /** The condition that every list of a loop's items has. */
 const SET_ASIDE = /^packages\/server\/src\/core\/loop-failures\/loop-failure-reads\.ts$/;
 /** The condition that every list of lapsed leases has. */
-const SILENCE = /^packages\/server\/src\/core\/workers\/silence-reads\.ts$/;
+const WORKER_CONDITIONS = /^packages\/server\/src\/core\/workers\/(silence|isolation)-reads\.ts$/;
 const HTTP = /^packages\/server\/src\/http\//;
 const EDGE = /^packages\/server\/src\/http\/edge\//;
 const RESOURCES = /^packages\/server\/src\/http\/resources\//;
@@ -112,7 +112,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     layer: "reads and writes",
     files: /^packages\/server\/src\/core\/.*-(reads|writes)\.ts$/,
-    may: [CONTRACT, MODEL, CORE_ROOT, DB, LEAF, SET_ASIDE, SILENCE, WAKE_KEYS],
+    may: [CONTRACT, MODEL, CORE_ROOT, DB, LEAF, SET_ASIDE, WORKER_CONDITIONS, WAKE_KEYS],
     own: "folder",
   },
   {

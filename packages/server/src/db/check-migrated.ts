@@ -1,18 +1,33 @@
-// Whether a database still has the tables of this code: a cheap question for probes.
+// Whether a database still has the tables of this code, and can be written: a cheap question for probes.
 
-import { readMigrations } from "./migration-files.ts";
+import { canRunAfter, readMigrations } from "./migration-files.ts";
 import type { Queryable } from "./queryable.ts";
 import { sql } from "./sql.ts";
 
-/** Makes the check for the files of this code; it throws when the database cannot answer or has other migrations. */
-export async function createMigratedCheck(): Promise<(db: Queryable) => Promise<void>> {
-  const expected = (await readMigrations()).map(({ name }) => name).join(", ");
+type Row = { name: string; oldestServer: number | null; isReadOnly: boolean };
+
+/**
+ * Makes the check for the files of this code. It throws when the database cannot answer, is read-only, lacks migrations, or has
+ * had one that takes away what this code needs. Others that are newer do no harm: while servers are replaced one by one, the
+ * first new one migrates, and the old ones go on.
+ *
+ * @param directory of the numbered `.sql` files; default: the one that belongs to this code
+ */
+export async function createMigratedCheck(directory?: string): Promise<(db: Queryable) => Promise<void>> {
+  const own = await readMigrations(directory);
+  const newest = own.at(-1)?.number ?? 0;
   return async (db) => {
-    const rows = await db.query<{ name: string }>(sql`SELECT name FROM keelson_migrations ORDER BY number`);
-    if (rows.map(({ name }) => name).join(", ") !== expected) {
+    const rows = await db.query<Row>(sql`
+      SELECT name, oldest_server, pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only
+      FROM keelson_migrations ORDER BY number`);
+    if (rows[0]?.isReadOnly === true)
+      throw new Error("The database is read-only: it may be a standby. Lead DATABASE_URL to the primary.");
+    if (own.some(({ name }, index) => rows[index]?.name !== name))
+      throw new Error("The database lacks migrations of this server. Run keelson migrate.");
+    const breaking = rows.slice(own.length).find((row) => !canRunAfter(row, newest));
+    if (breaking !== undefined)
       throw new Error(
-        "The database has other migrations than this server. Run keelson migrate, or start the newer Keelson.",
+        `The database has had the migration ${breaking.name} of a newer Keelson, which this server cannot run after. Start the newer Keelson.`,
       );
-    }
   };
 }

@@ -11,9 +11,11 @@ export async function checkServer(client: pg.ClientBase): Promise<void> {
     fsync: string;
     fullPageWrites: string;
     encoding: string;
+    isReadOnly: boolean;
   }>(
     `SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync,
-            current_setting('full_page_writes') AS full_page_writes, current_setting('server_encoding') AS encoding`,
+            current_setting('full_page_writes') AS full_page_writes, current_setting('server_encoding') AS encoding,
+            pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only`,
   );
   const found = rows[0];
   if (found === undefined) throw new Error("PostgreSQL did not tell its version.");
@@ -22,6 +24,8 @@ export async function checkServer(client: pg.ClientBase): Promise<void> {
     throw new Error(
       `PostgreSQL ${major} is too old: Keelson needs PostgreSQL ${MINIMUM_VERSION} or later. Upgrade it, or unset DATABASE_URL to use the built-in one.`,
     );
+  if (found.isReadOnly)
+    throw new Error("PostgreSQL is read-only: it may be a standby. Lead DATABASE_URL to the primary.");
   for (const [name, value] of [
     ["fsync", found.fsync],
     ["full_page_writes", found.fullPageWrites],

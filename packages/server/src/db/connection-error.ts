@@ -19,8 +19,8 @@ const SYSTEM_CODES = new Set([
 const SILENCE = "Query read timeout";
 
 // Class 08 is "connection exception"; the others: shut down by an administrator, after a crash, not accepting yet, session
-// timeout, too many connections, a transaction left idle.
-const SQL_STATES = new Set(["57P01", "57P02", "57P03", "57P05", "53300", "25P03"]);
+// timeout, too many connections, a transaction left idle, a server that is read-only because it is no primary any more.
+const SQL_STATES = new Set(["57P01", "57P02", "57P03", "57P05", "53300", "25P03", "25006"]);
 
 // `pg` gives these no code.
 const MESSAGES =

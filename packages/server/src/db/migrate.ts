@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import { checkServer } from "./check-server.ts";
-import { type Migration, readMigrations } from "./migration-files.ts";
+import { canRunAfter, type Migration, readMigrations } from "./migration-files.ts";
 import { openSession } from "./open-session.ts";
 
 export interface MigrateOptions {
@@ -18,6 +18,7 @@ interface AppliedRow {
   readonly number: number;
   readonly name: string;
   readonly checksum: string;
+  readonly oldestServer: number | null;
 }
 
 // Any constant will do, if nobody else uses it in this database.
@@ -27,8 +28,11 @@ const MIGRATION_LOCK = 7_233_101_876;
  * Runs what is missing, a transaction a file, and returns the names of the files it ran. Safe to call from many servers
  * at once: one runs each file, the others wait for it. Goes past any pooler: give the direct URL.
  *
- * Throws an error of one line when a file that has run was edited or is missing, when the database is of a newer
- * Keelson, when a file fails (nothing of that file stays), or when the server is refused by `checkServer`.
+ * A database of a newer Keelson stays as it is while this one can run on it: servers of both run beside each other in an
+ * upgrade, and after a step back.
+ *
+ * Throws an error of one line when a file that has run was edited or is missing, when a newer Keelson has taken something
+ * away that this one needs, when a file fails (nothing of that file stays), or when the server is refused by `checkServer`.
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { upTo = Infinity } = options;
@@ -74,7 +78,8 @@ async function runNext(client: pg.Client, migrations: readonly Migration[]): Pro
     // under it for each file, as another server may have run files in between.
     await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await client.query(`CREATE TABLE IF NOT EXISTS keelson_migrations (
-      number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+      number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(),
+      oldest_server integer)`);
     const next = listPending(migrations, await readApplied(client))[0];
     if (next !== undefined) await runFile(client, next);
     await client.query("COMMIT");
@@ -95,27 +100,37 @@ async function runFile(client: pg.Client, migration: Migration): Promise<void> {
       position === undefined ? "" : ` (line ${migration.text.slice(0, Number(position)).split("\n").length})`;
     throw new Error(`The migration ${migration.name} failed${line}: ${message}`, { cause });
   }
+  const { number, name, checksum, oldestServer } = migration;
   await client.query("INSERT INTO keelson_migrations (number, name, checksum) VALUES ($1, $2, $3)", [
-    migration.number,
-    migration.name,
-    migration.checksum,
+    number,
+    name,
+    checksum,
   ]);
+  // The column came with a migration. No earlier one has it to say.
+  if (oldestServer !== null)
+    await client.query("UPDATE keelson_migrations SET oldest_server = $2 WHERE number = $1", [
+      number,
+      oldestServer,
+    ]);
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedRow[]> {
+  // A table of before that migration has no such column.
   const { rows } = await client.query<AppliedRow>(
-    "SELECT number, name, checksum FROM keelson_migrations ORDER BY number",
+    `SELECT number, name, checksum, (to_jsonb(m) ->> 'oldest_server')::integer AS oldest_server
+     FROM keelson_migrations m ORDER BY number`,
   );
   return rows;
 }
 
-/** What is missing, after checking that what was applied is a beginning of the files. */
+/** What is missing, after checking that what was applied is a beginning of the files, or goes on where they end. */
 function listPending(migrations: readonly Migration[], applied: readonly AppliedRow[]): readonly Migration[] {
   for (const [index, row] of applied.entries()) {
     const file = migrations[index];
     if (file === undefined) {
+      if (canRunAfter(row, migrations.at(-1)?.number ?? 0)) continue;
       throw new Error(
-        `The database is of a newer Keelson: it has had the migration ${row.name}, and this one knows ${migrations.length}. Start the newer Keelson, or restore a backup.`,
+        `The database is of a newer Keelson: it has had the migration ${row.name}, which this one cannot run after. Start the newer Keelson, or restore a backup.`,
       );
     }
     if (file.number < row.number)

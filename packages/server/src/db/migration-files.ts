@@ -12,9 +12,13 @@ export interface Migration {
   readonly text: string;
   /** SHA-256 of the text, in hex. */
   readonly checksum: string;
+  /** The number of the newest migration that a server has to know to run after this one; null: any number. */
+  readonly oldestServer: number | null;
 }
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
+/** A line of a migration that takes something away from older servers. */
+const OLDEST_SERVER = /^-- oldest server: (\d{4})$/m;
 
 /** All migrations in order. Throws when two have the same number or a file is named otherwise. */
 export async function readMigrations(directory: string = findDirectory()): Promise<Migration[]> {
@@ -31,10 +35,19 @@ export async function readMigrations(directory: string = findDirectory()): Promi
       );
     // A checkout may turn line ends; that is no edit.
     const text = (await readFile(path.join(directory, name), "utf8")).replaceAll("\r\n", "\n");
-    migrations.push({ number, name, text, checksum: createHash("sha256").update(text).digest("hex") });
+    const oldestServer = OLDEST_SERVER.exec(text)?.[1];
+    migrations.push({
+      ...{ number, name, text },
+      checksum: createHash("sha256").update(text).digest("hex"),
+      oldestServer: oldestServer === undefined ? null : Number(oldestServer),
+    });
   }
   return migrations;
 }
+
+/** Whether a server that knows the migrations up to a number can run on a database that has had a newer one. */
+export const canRunAfter = ({ oldestServer }: Pick<Migration, "oldestServer">, newest: number): boolean =>
+  oldestServer === null || oldestServer <= newest;
 
 /** In a checkout the folder is at the root; the published package carries a copy beside its `dist`. */
 function findDirectory(): string {

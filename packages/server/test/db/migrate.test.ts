@@ -3,6 +3,8 @@ import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { createMigratedCheck } from "../../src/db/check-migrated.ts";
+import { readMigrations } from "../../src/db/migration-files.ts";
 import { findPendingMigrations, migrate } from "../../src/db/migrate.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { sql } from "../../src/db/sql.ts";
@@ -74,12 +76,41 @@ describe("migrate", () => {
     });
   });
 
-  test("refuses a database that is newer than the code", async () => {
+  /** A Keelson that knows the first file and the third of which the database has had more. */
+  async function isOfNewer(third: string): Promise<void> {
+    const added = path.join(directory, "0003_third.sql");
+    await writeFile(added, third);
     await migrate(testDatabase.url, { directory });
+    await rm(added);
+  }
+
+  test("leaves a database of a newer Keelson as it is when that took nothing away", async () => {
+    await isOfNewer("-- oldest server: 0002\nCREATE TABLE third (id int);\n");
+    assert.deepEqual(await migrate(testDatabase.url, { directory }), []);
+    const check = await createMigratedCheck(directory);
+    await check(database);
     await rm(path.join(directory, "0002_second.sql"));
-    await assert.rejects(migrate(testDatabase.url, { directory }), {
-      message: /^The database is of a newer Keelson: it has had the migration 0002_second\.sql[^\n]+$/,
+    await assert.rejects(migrate(testDatabase.url, { directory }), /has had the migration 0003_third\.sql/);
+  });
+
+  test("refuses a database of a newer Keelson that took something away", async () => {
+    const check = await createMigratedCheck(directory);
+    await assert.rejects(check(database));
+    await isOfNewer("-- oldest server: 0003\nDROP TABLE first;\n");
+    const newer = /of a newer Keelson[^\n]+0003_third\.sql[^\n]+Start the newer Keelson[^\n]*$/;
+    await assert.rejects(migrate(testDatabase.url, { directory }), { message: newer });
+    await assert.rejects(check(database), {
+      message: /migration 0003_third\.sql of a newer Keelson, which this server cannot run after/,
     });
+  });
+
+  test("a server whose migrations are not all there is not ready", async () => {
+    await migrate(testDatabase.url, { directory });
+    await writeFile(path.join(directory, "0003_third.sql"), "SELECT 1;");
+    const check = await createMigratedCheck(directory);
+    await assert.rejects(check(database), /lacks migrations of this server\. Run keelson migrate/);
+    await migrate(testDatabase.url, { directory });
+    await check(database);
   });
 
   test("refuses a file put in before one that ran", async () => {
@@ -125,4 +156,20 @@ describe("migrate", () => {
     assert.ok(applied.length > 0);
     assert.deepEqual(await findPendingMigrations(testDatabase.url), []);
   });
+});
+
+/** The first that older servers run beside. */
+const FIRST_BESIDE = 160;
+/** What takes something away from servers that do not know of it. */
+const BREAKING =
+  /\bDROP\s+(TABLE|COLUMN|FUNCTION|VIEW)\b|\bRENAME\b|\bSET\s+NOT\s+NULL\b|\bALTER\s+(COLUMN\s+)?\w+\s+(SET\s+DATA\s+)?TYPE\b|\bADD\s+CONSTRAINT\b|\bCREATE\s+UNIQUE\b/i;
+
+test("a migration that takes something away from older servers says which ones can run after it", async () => {
+  for (const { name, number, text, oldestServer } of await readMigrations()) {
+    if (number < FIRST_BESIDE || !BREAKING.test(text.replaceAll(/--.*$/gm, ""))) continue;
+    assert.notEqual(oldestServer, null, `${name}: add a line \`-- oldest server: <number>\``);
+  }
+  assert.match("ALTER TABLE a ALTER COLUMN b SET NOT NULL", BREAKING);
+  assert.match("ALTER TABLE a ALTER b TYPE text", BREAKING);
+  assert.doesNotMatch("ALTER TABLE a ADD COLUMN b integer", BREAKING);
 });
