@@ -32,6 +32,7 @@ export type Config = {
   credentials: BootstrapCredentials | null;
   leaseDurationMs: number;
   parkAfterMs: number;
+  drainDelayMs: number;
   workspaceIdleMs: number;
   rateLimits: RateSettings;
   /** Of an environment without its own. */
@@ -263,6 +264,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
       maximumMs: MAX_LEASE_MS,
       shown: "6s to 300s",
     }),
+    drainDelayMs: duration(env, SETTINGS.drainDelay, { minimumMs: 0, maximumMs: 300_000, shown: "0s to 5m" }),
     workspaceIdleMs: duration(env, SETTINGS.workspaceIdle, {
       minimumMs: 10_000,
       maximumMs: 86_400_000,

@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { MailOptions } from "./adapters/mail.ts";
 import { keepMails } from "./adapters/mail-folder.ts";
 import type { Config } from "./config.ts";
@@ -215,6 +216,7 @@ async function serve(
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       context.readiness.drain();
+      if (config.drainDelayMs > 0) await sleep(config.drainDelayMs);
       await app.close();
       await stopParts();
       await db.close();

@@ -112,6 +112,12 @@ export const SETTINGS = {
     byDefault: "30s",
     description: "How long a waiting run keeps its process before it is suspended, 0s to 1h.",
   },
+  drainDelay: {
+    name: "KEELSON_DRAIN_DELAY",
+    byDefault: "0s",
+    description:
+      "How long a server that was told to stop goes on taking requests, while `/readyz` answers 503, 0s to 5m. Behind a load balancer: a little more than it needs to notice.",
+  },
   workspaceIdle: {
     name: "KEELSON_WORKSPACE_IDLE",
     byDefault: "10m",

@@ -65,6 +65,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     credentials: null,
     leaseDurationMs: 15_000,
     parkAfterMs: 30_000,
+    drainDelayMs: 0,
     workspaceIdleMs: 600_000,
     rateLimits: { credential: 0, address: 0, failures: 0, logins: 0 },
     quotas: { liveRuns: 0, eventStreams: 1_000, storedBytes: 0 },

@@ -165,6 +165,8 @@ function createBegin(
     // What reaches no route tells nothing by lacking it.
     const { varies = "Authorization" } = request.routeOptions.config;
     if (varies !== null) response.setHeader("vary", varies);
+    // Whoever sends the next request on a new connection is led to another server.
+    if (context.readiness.isDraining()) response.setHeader("connection", "close");
     if (isSecure) response.setHeader("strict-transport-security", "max-age=31536000");
     connections.begin(request.raw, response, request);
     observe(response);

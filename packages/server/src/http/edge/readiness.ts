@@ -13,6 +13,7 @@ export type Readiness = {
   open(): void;
   /** From now on the answer is no: the server is about to stop. */
   drain(): void;
+  isDraining(): boolean;
 };
 
 const TIMEOUT_MS = 2_000;
@@ -42,6 +43,7 @@ export async function createReadiness(db: Database): Promise<Readiness> {
     drain: () => {
       state = "draining";
     },
+    isDraining: () => state === "draining",
   };
 }
 
