@@ -7,12 +7,8 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./support/caller.ts";
 import { checkLinearizable, type Call } from "./support/check-linearizable.ts";
-import {
-  startPostgresProxy,
-  type Breakpoint,
-  type PostgresProxy,
-  type SentStatement,
-} from "./support/postgres-proxy.ts";
+import type { SentStatement } from "./support/postgres-messages.ts";
+import { startPostgresProxy, type Breakpoint, type PostgresProxy } from "./support/postgres-proxy.ts";
 import { fewOf, newSeed, seededRandom, type Random } from "../support/seeded-random.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
 import {

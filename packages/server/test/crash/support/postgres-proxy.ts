@@ -1,14 +1,14 @@
 // A way to PostgreSQL that knows where a statement ends: it can stop the world before one is sent, or after it was carried
-// out and before anybody learned of it. Source: PostgreSQL's manual, "Frontend/Backend Protocol".
+// out and before anybody learned of it.
 
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import path from "node:path";
-
-/** One statement of a connection, with those of its transaction so far. */
-export interface SentStatement {
-  readonly text: string;
-  readonly earlier: readonly string[];
-}
+import {
+  createSplitter,
+  createStatementReader,
+  isReady,
+  placeOf,
+  type SentStatement,
+} from "./postgres-messages.ts";
 
 export interface Breakpoint {
   readonly side: "before" | "after";
@@ -35,33 +35,6 @@ export interface PostgresProxy {
   close(): Promise<void>;
 }
 
-const [QUERY, PARSE, BIND, SYNC, READY] = ["Q", "P", "B", "S", "Z"] as const;
-/** These stand alone. */
-const [PASSWORD, TERMINATE] = ["p", "X"] as const;
-
-/** Splits a stream of messages, each a type, a length and a content; the first of a client has no type. */
-function createSplitter(hasStartup: boolean): (bytes: Buffer) => Buffer[] {
-  let rest: Buffer = Buffer.alloc(0);
-  let typeBytes = hasStartup ? 0 : 1;
-  return (bytes) => {
-    rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-    const messages: Buffer[] = [];
-    while (rest.length >= typeBytes + 4) {
-      const end = typeBytes + rest.readUInt32BE(typeBytes);
-      if (rest.length < end) break;
-      messages.push(rest.subarray(0, end));
-      rest = rest.subarray(end);
-      typeBytes = 1;
-    }
-    return messages;
-  };
-}
-
-const typeOf = (message: Buffer): string => String.fromCharCode(message[0] ?? 0);
-/** The text that begins at `start` of a message and ends with a zero byte. */
-const textAt = (message: Buffer, start: number): string =>
-  message.toString("utf8", start, message.indexOf(0, start));
-
 /** What all connections share: the breakpoint, and whether it was reached. */
 type Gate = {
   isStopped: boolean;
@@ -70,38 +43,6 @@ type Gate = {
   /** Whether to stop here. */
   reaches(side: Breakpoint["side"], statement: SentStatement): boolean;
 };
-
-/** Puts the messages of a client together to statements; `send` passes on what is no part of one. */
-function createStatementReader(
-  prepared: Map<string, string>,
-  send: (bytes: Buffer) => void,
-): (message: Buffer) => { statement: SentStatement; bytes: Buffer } | null {
-  let unit: Buffer[] = [];
-  let text = "";
-  let earlier: string[] = [];
-  return (message) => {
-    unit.push(message);
-    const type = typeOf(message);
-    if (type === PARSE) {
-      const name = textAt(message, 5);
-      text = textAt(message, 5 + Buffer.byteLength(name) + 1);
-      prepared.set(name, text);
-    } else if (type === BIND) {
-      const portal = textAt(message, 5);
-      text = prepared.get(textAt(message, 5 + Buffer.byteLength(portal) + 1)) ?? text;
-    } else if (type === QUERY) text = textAt(message, 5);
-    if (type !== QUERY && type !== SYNC) {
-      if (type === PASSWORD || type === TERMINATE) send(Buffer.concat(unit.splice(0)));
-      return null;
-    }
-    const bytes = Buffer.concat(unit);
-    unit = [];
-    if (text.startsWith("BEGIN")) earlier = [];
-    const statement = { text: text.trim(), earlier };
-    earlier = [...earlier, statement.text];
-    return { statement, bytes };
-  };
-}
 
 /** Passes messages on between a client and PostgreSQL until the gate stops everything. */
 function relay(client: Socket, backend: Socket, gate: Gate, prepared: Map<string, string>): void {
@@ -130,7 +71,7 @@ function relay(client: Socket, backend: Socket, gate: Gate, prepared: Map<string
     if (network.isSilent) return;
     for (const message of splitBackend(bytes)) {
       if (gate.isStopped) return;
-      if (typeOf(message) === READY && current !== null) {
+      if (isReady(message) && current !== null) {
         const done = current;
         current = null;
         if (gate.reaches("after", done)) return;
@@ -141,14 +82,8 @@ function relay(client: Socket, backend: Socket, gate: Gate, prepared: Map<string
 }
 
 export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
-  const target = new URL(databaseUrl.replace("@/", "@localhost/"));
-  const { searchParams } = target;
-  const socketPath = path.join(
-    searchParams.get("host") ?? "",
-    `.s.PGSQL.${searchParams.get("port") ?? "5432"}`,
-  );
+  const { socketPath, urlAt } = placeOf(databaseUrl);
   const sockets = new Set<Socket>();
-  // Names of prepared statements follow from their text, so what one connection prepares is known for all.
   const prepared = new Map<string, string>();
   let armed: { breakpoint: Breakpoint; hit: (statement: SentStatement) => void } | null = null;
   const gate: Gate = {
@@ -186,7 +121,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     gate.isStopped = false;
   };
   return {
-    url: `postgresql://${target.username}@127.0.0.1:${(server.address() as AddressInfo).port}${target.pathname}`,
+    url: urlAt((server.address() as AddressInfo).port),
     arm: (breakpoint) =>
       new Promise((hit) => {
         armed = breakpoint === null ? null : { breakpoint, hit };
