@@ -85,7 +85,7 @@ type Walk = {
 type Pending = TreeEntry & { extents?: readonly Extent[]; parts?: readonly (readonly Extent[])[] };
 
 /**
- * Makes a tree of a folder: stores what the base does not have, then the manifest. A folder that did not change costs a
+ * Makes a tree of a folder: stores what the base does not have, and the manifest. A folder that did not change costs a
  * look at each of its files. Links are kept as text; sockets, pipes and devices are left out and named.
  *
  * What a tree cannot have is left out and named: it never fails the rest. A name that is not UTF-8 is escaped.
@@ -103,7 +103,7 @@ export async function commitFolder(root: string, options: CommitFolderOptions): 
   } finally {
     giveBack?.();
   }
-  await walk.packs.finish();
+  await walk.packs.seal();
   const entries = walk.entries.map(settle);
   const cache: StatCache = new Map();
   for (const [index, entry] of entries.entries()) {
@@ -115,9 +115,14 @@ export async function commitFolder(root: string, options: CommitFolderOptions): 
   const found = { cache, skipped, renamed, leftOut, leftOutCount };
   // A base that has lost pieces is stored again even when the files are the same.
   const isNew = tree.digest !== options.base.digest || (options.lostBlobs?.size ?? 0) > 0;
-  if (!isNew) return { ...found, changed: false, tree: options.base, manifest: null, storedBytes: 0 };
+  if (!isNew) {
+    // Contents that are under another name in the base are in another piece maybe, which is under way.
+    await walk.packs.finish();
+    return { ...found, changed: false, tree: options.base, manifest: null, storedBytes: 0 };
+  }
   const manifest = await encodeManifest(tree);
-  await options.sink.put(manifest.digest, manifest.bytes);
+  // Beside the pieces: nothing refers to a manifest before its commit, which needs them all.
+  await Promise.all([walk.packs.finish(), options.sink.put(manifest.digest, manifest.bytes)]);
   return { ...found, changed: true, tree, manifest, storedBytes: walk.packs.storedBytes() };
 }
 

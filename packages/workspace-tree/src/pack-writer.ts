@@ -12,10 +12,12 @@ const IN_FLIGHT = 4;
 export type PackWriter = {
   /** Room for a small file of that size. Not valid after the next call of any method. */
   room(size: number): Promise<Buffer>;
-  /** Keeps the first bytes of the room; its extents are there after `finish`. */
+  /** Keeps the first bytes of the room; its extents are there after `seal`. */
   keep(size: number): Extent[];
   /** A piece of a large file, whose memory is given back. One of zeros alone, as holes of sparse files give many, is stored once. */
   addPiece(raw: Buffer): Promise<Extent[]>;
+  /** Resolves when it is known where everything goes, which may be still on its way there. Nothing is added after it. */
+  seal(): Promise<void>;
   /** Resolves when everything is stored. */
   finish(): Promise<void>;
   readonly storedBytes: () => number;
@@ -34,6 +36,30 @@ async function putPiece(sink: BlobSink, { digest, bytes }: Piece): Promise<numbe
   return size;
 }
 
+type Seals = {
+  /** Makes a piece, and says where in it is what. */
+  make(raw: Buffer, parts: readonly Kept[]): Promise<Piece>;
+  /** Resolves when all are made that were begun. */
+  made(): Promise<unknown>;
+};
+
+function createSeals(): Seals {
+  const sealing = new Set<Promise<Piece>>();
+  const seal = async (raw: Buffer, parts: readonly Kept[]): Promise<Piece> => {
+    const piece = await sealPiece(raw);
+    for (const { extents, offset, length } of parts) extents.push({ blob: piece.digest, offset, length });
+    return piece;
+  };
+  return {
+    make: (raw, parts) => {
+      const sealed = seal(raw, parts);
+      sealing.add(sealed);
+      return sealed.finally(() => sealing.delete(sealed));
+    },
+    made: () => Promise.all(sealing),
+  };
+}
+
 /** @param known pieces that the sink has. */
 export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): PackWriter {
   // Sealed packs give their memory back: hundreds of them would otherwise be made and collected.
@@ -46,12 +72,12 @@ export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): Pa
   let zeros: Extent[] | null = null;
   let failure: { error: unknown } | null = null;
   const underway = new Set<Promise<void>>();
+  const seals = createSeals();
 
   const store = async (raw: Buffer, parts: Kept[], memory: Buffer | null): Promise<void> => {
-    const piece = await sealPiece(raw);
+    const piece = await seals.make(raw, parts);
     if (memory !== null) free.push(memory);
     else giveBack(raw);
-    for (const { extents, offset, length } of parts) extents.push({ blob: piece.digest, offset, length });
     const newBytes = known.has(piece.digest) ? 0 : await putPiece(sink, piece);
     storedBytes += newBytes;
   };
@@ -59,9 +85,7 @@ export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): Pa
   /** Waits for a free place, and tells of a failure at the first call after it. */
   const launch = async (raw: Buffer, parts: Kept[], memory: Buffer | null): Promise<void> => {
     const work: Promise<void> = store(raw, parts, memory)
-      .catch((error: unknown) => {
-        failure ??= { error };
-      })
+      .catch((error: unknown) => void (failure ??= { error }))
       .finally(() => underway.delete(work));
     underway.add(work);
     if (underway.size >= IN_FLIGHT) await Promise.race(underway);
@@ -70,13 +94,17 @@ export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): Pa
 
   const flush = async (): Promise<void> => {
     if (used === 0) return;
-    const full = pack;
-    const raw = full.subarray(0, used);
-    const parts = kept;
+    const [full, raw, parts] = [pack, pack.subarray(0, used), kept];
     pack = newPack();
     used = 0;
     kept = [];
     await launch(raw, parts, full);
+  };
+
+  const settle = async (rest: () => Promise<unknown>): Promise<void> => {
+    await flush();
+    await rest();
+    if (failure !== null) throw failure.error;
   };
 
   return {
@@ -97,11 +125,8 @@ export function createPackWriter(sink: BlobSink, known: ReadonlySet<string>): Pa
       await launch(raw, [{ extents, offset: 0, length: raw.length }], null);
       return extents;
     },
-    finish: async () => {
-      await flush();
-      await Promise.all(underway);
-      if (failure !== null) throw failure.error;
-    },
+    seal: () => settle(seals.made),
+    finish: () => settle(() => Promise.all(underway)),
     storedBytes: () => storedBytes,
   };
 }
