@@ -231,7 +231,7 @@ export const TRANSACTIONS_ELSEWHERE: ReadonlySet<string> = new Set([
  * Words of the wire in `core`: names in snake_case outside of strings and SQL. `http` maps them, except where stored payloads
  * have them. The number may only fall: when it is less, it follows down.
  */
-export const WIRE_WORDS_IN_CORE = 265;
+export const WIRE_WORDS_IN_CORE = 258;
 
 /** Lines of tests. */
 export interface TimeInTests {

@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { decodeId, encodeId, type Isolation, type WorkspaceLeaseRequest, type Uuid } from "@keelson/contract";
+import { decodeId, encodeId, type Isolation, type Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
+import type { HeldPlace, HeldWork } from "../processes/held-work.ts";
+import { joinGiven } from "../processes/given-inputs.ts";
 import { lookForProcesses, type LiveProcess, type ProcessWork } from "../processes/look-for-processes.ts";
 import { listWaitingFor } from "../processes/process-reads.ts";
 import { silentAfterMs } from "../workers/silence-reads.ts";
 import { findLeaseState } from "../workers/lease-state-reads.ts";
-import type { LivePlace, WorkspacePoll, WorkspacePolls } from "../processes/workspace-polls.ts";
+import type { Given, LivePlace, WorkspacePoll, WorkspacePolls } from "../processes/workspace-polls.ts";
 import { noteIsolation } from "../workers/note-isolation.ts";
 import { adoptUncommitted, claimMaterializations } from "./materialization-writes.ts";
 import {
@@ -37,8 +39,8 @@ export type WorkspaceLeaseCall = {
   limit: number;
   isolation: Isolation;
   waitMs: number;
-  held: WorkspaceLeaseRequest["held"];
-  quarantined: NonNullable<WorkspaceLeaseRequest["quarantined"]>;
+  held: readonly HeldWork[];
+  quarantined: readonly HeldPlace[];
   /** It begins what it is given without asking. */
   beginsGiven: boolean;
 };
@@ -76,7 +78,8 @@ const isEmpty = (answer: WorkspaceLeaseAnswer): boolean =>
 /**
  * Tells a worker what it lacks: materializations that it does not know of, stops, what is no longer its. Waits up to
  * `waitMs` for the first of them. Nothing is remembered of what was told: the worker says what it has. A process that is
- * created on this server meanwhile is told as it was stored, and what else there may be with the next poll.
+ * created on this server meanwhile, and input that is sent to one, is told as it was stored, and what else there may be
+ * with the next poll.
  *
  * @throws DomainError `invalid_state` when the worker has not been activated.
  */
@@ -88,10 +91,11 @@ export async function leaseMaterializations(
   const poll = context.workspacePolls.open(call.workerId);
   let isGivenAlone = false;
   try {
-    const given = poll.isFollowUp ? await giveFirst(poll, signal) : [];
-    isGivenAlone = given.length > 0;
-    if (isGivenAlone) return withStarts(NOTHING, given);
-    await noteIsolation(context.db, call.workerId, call.isolation);
+    if (poll.isFollowUp) {
+      const given = withGiven(NOTHING, await giveFirst(poll, signal), call);
+      isGivenAlone = !isEmpty(given);
+      if (isGivenAlone) return given;
+    }
     const { isFound, answer } = await pollUntil(call.calledAt + call.waitMs, poll, context, call, signal);
     isGivenAlone = !isFound && !isEmpty(answer);
     return answer;
@@ -104,7 +108,7 @@ export async function leaseMaterializations(
  * The worker has just begun what it was given last, somebody waits for the first byte of that, and a look at the database
  * would be in its way.
  */
-async function giveFirst(poll: WorkspacePoll, signal: AbortSignal): Promise<LiveProcess[]> {
+async function giveFirst(poll: WorkspacePoll, signal: AbortSignal): Promise<Given> {
   await Promise.race([poll.given(), sleep(LOOK_LATER_MS, undefined, { signal }).catch(() => undefined)]);
   return poll.take();
 }
@@ -116,7 +120,7 @@ async function pollUntil(
   call: WorkspaceLeaseCall,
   signal: AbortSignal,
 ): Promise<{ isFound: boolean; answer: WorkspaceLeaseAnswer }> {
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     const remainingMs = Math.max(0, deadline - context.clock());
     const ended = new AbortController();
     const until = AbortSignal.any([signal, ended.signal]);
@@ -127,12 +131,15 @@ async function pollUntil(
       context.wakes.wait(wakeKeys.workerWorkspaces(call.workerId), pauseMs, until),
     ]);
     try {
-      const { live, ...found } = await look(context, call);
-      const answer = withStarts(found, poll.take());
+      const [{ live, ...found }] = await Promise.all([
+        look(context, call),
+        isFirst ? noteIsolation(context.db, call.workerId, call.isolation) : undefined,
+      ]);
+      const answer = withGiven(found, poll.take(), call);
       if (call.beginsGiven) poll.beginsIn(live);
       if (!isEmpty(answer) || remainingMs === 0 || signal.aborted) return { isFound: true, answer };
       await Promise.race([woken, poll.given()]);
-      const given = withStarts(answer, poll.take());
+      const given = withGiven(answer, poll.take(), call);
       if (!isEmpty(given)) return { isFound: false, answer: given };
     } finally {
       ended.abort();
@@ -170,7 +177,7 @@ async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): P
     limit > 0 ? claimMaterializations(db, claim) : [],
     listHeldMaterializations(db, workerId),
   ]);
-  const known = new Map(call.held.map((item) => [keyOf(item.materialization_id, item.epoch), item]));
+  const known = new Map(call.held.map((item) => [keyOf(item.materializationId, item.epoch), item]));
   const isKnown = (row: MaterializationRow) => known.get(keyOf(encodeId("mat", row.id), row.epoch));
   const stops = rows.filter((row) => row.status === "stopping" && isKnown(row)?.stopping === false);
   // Those that were claimed beside it, the list may have or not.
@@ -178,7 +185,7 @@ async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): P
     [...rows.filter((row) => isKnown(row) === undefined), ...claimed].map((row) => [row.id, row]),
   );
   const held = new Set(rows.map((row) => keyOf(encodeId("mat", row.id), row.epoch)));
-  const lost = call.held.filter((item) => !held.has(keyOf(item.materialization_id, item.epoch)));
+  const lost = call.held.filter((item) => !held.has(keyOf(item.materializationId, item.epoch)));
   const gone = [...decodeAll(lost), ...quarantined];
   const [facts, waiting, unwanted] = await Promise.all([
     given.size + stops.length === 0 ? [] : listMaterializationFacts(db, [...given.values(), ...stops]),
@@ -192,7 +199,7 @@ async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): P
     live: rows.filter((row) => row.status === "live" && isKnown(row)?.stopping === false),
     materializations,
     stops: facts.filter(({ id }) => !given.has(id)),
-    lost: lost.map((item) => item.materialization_id).filter((id) => !discarded.has(id)),
+    lost: lost.map((item) => item.materializationId).filter((id) => !discarded.has(id)),
     discarded: [...discarded],
     processes: addStarts(
       processes,
@@ -201,10 +208,18 @@ async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): P
   };
 }
 
-const withStarts = (answer: WorkspaceLeaseAnswer, starts: readonly LiveProcess[]): WorkspaceLeaseAnswer => ({
-  ...answer,
-  processes: addStarts(answer.processes, starts),
-});
+/** What a look found, with what was given meanwhile, which the look may have found as well. */
+function withGiven(
+  answer: WorkspaceLeaseAnswer,
+  { starts, inputs }: Given,
+  { held }: WorkspaceLeaseCall,
+): WorkspaceLeaseAnswer {
+  const work = addStarts(answer.processes, starts);
+  return {
+    ...answer,
+    processes: { ...work, inputs: joinGiven(work.inputs, inputs, held) },
+  };
+}
 
 /** What was found beside it may be named by both. */
 function addStarts(work: ProcessWork, starts: readonly LiveProcess[]): ProcessWork {
@@ -214,11 +229,11 @@ function addStarts(work: ProcessWork, starts: readonly LiveProcess[]): ProcessWo
 
 /** Those of which there can be one. */
 function decodeAll(
-  items: WorkspaceLeaseCall["quarantined"],
+  items: readonly HeldPlace[],
 ): { environmentId: Uuid<"env">; id: Uuid<"mat">; epoch: number }[] {
-  return items.flatMap(({ environment_id, materialization_id, epoch }) => {
-    const environmentId = decodeId("env", environment_id);
-    const id = decodeId("mat", materialization_id);
+  return items.flatMap(({ epoch, ...item }) => {
+    const environmentId = decodeId("env", item.environmentId);
+    const id = decodeId("mat", item.materializationId);
     return environmentId === null || id === null ? [] : [{ environmentId, id, epoch }];
   });
 }

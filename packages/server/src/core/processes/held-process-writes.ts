@@ -23,8 +23,8 @@ const held = (key: HeldProcessKey, condition: Sql): Sql => sql`
 /** A use a moment after another is not written: nothing is idle while a process runs, and the end of one is written. */
 const USED_AGAIN_MS = 1_000;
 
-/** What is reported of a process is a use of what it runs in. */
-const used = (now: number): Sql => sql`
+/** What is sent to a process, or reported of it, is a use of what it runs in, which is in `held`. */
+export const used = (now: number): Sql => sql`
   UPDATE materializations m SET active_at = greatest(m.active_at, ${timestamp(now)})
   FROM held h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id
     AND m.active_at < ${timestamp(now - USED_AGAIN_MS)}`;

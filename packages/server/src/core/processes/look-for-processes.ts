@@ -1,65 +1,61 @@
-import { encodeId, type WorkspaceLeaseRequest, type Uuid } from "@keelson/contract";
+import { decodeId, encodeId, type Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
+import type { HeldWork } from "./held-work.ts";
+import { INPUT_BYTES, type LackedInput } from "./given-inputs.ts";
 import {
   listActiveProcesses,
-  listControls,
-  listInputs,
+  listSent,
   type ControlRow,
-  type InputRow,
+  type KnownProcess,
   type ProcessRow,
 } from "./process-reads.ts";
 import { forgetTaken } from "./process-writes.ts";
-
-/** Input for one process in one answer. */
-const INPUT_BYTES = 256 * 1024;
 
 export type LiveProcess = ProcessRow & { liveIn: Uuid<"mat"> };
 
 export type ProcessWork = {
   starts: LiveProcess[];
-  inputs: { process: ProcessRow; offset: number; data: Buffer; closed: boolean }[];
-  controls: { process: ProcessRow; control: ControlRow }[];
+  inputs: LackedInput[];
+  controls: { process: Pick<ProcessRow, "kind" | "id">; control: ControlRow }[];
 };
 
-/** What a worker lacks of the processes in what it has live, given what it says it has. */
+/** What a worker lacks of the processes in what it has live, given what it says it has. The statements go beside each other. */
 export async function lookForProcesses(
   db: Database,
   workerId: Uuid<"wkr">,
-  held: WorkspaceLeaseRequest["held"],
+  held: readonly HeldWork[],
 ): Promise<ProcessWork> {
-  const work: ProcessWork = { starts: [], inputs: [], controls: [] };
-  const active = await listActiveProcesses(db, workerId);
-  if (active.length === 0) return work;
-  const known = new Map(held.flatMap(({ processes }) => processes.map((item) => [item.process_id, item])));
-  const taken = [];
-  for (const process of active) {
-    const item = known.get(encodeId(process.kind, process.id));
-    if (item === undefined) {
-      work.starts.push(process);
-      continue;
-    }
-    const { environmentId, id } = process;
-    const { input_offset: from, control_sequence: after } = item;
-    if (from > process.inputTaken || after > 0)
-      taken.push({ environmentId, id, input: from, control: after });
-    if (from < process.inputBytes || (process.inputClosed && !item.input_closed)) {
-      const rows = await listInputs(db, environmentId, id, from, INPUT_BYTES);
-      work.inputs.push({ process, ...joined(rows, from, process) });
-    }
-    if (after < process.controlSequence) {
-      for (const control of await listControls(db, environmentId, id, after))
-        work.controls.push({ process, control });
-    }
-  }
-  if (taken.length > 0) await forgetTaken(db, taken);
-  return work;
+  const known = decodeHeld(held);
+  const taken = known.filter((item) => item.input > 0 || item.control > 0);
+  const [active, sent] = await Promise.all([
+    listActiveProcesses(db, workerId),
+    known.length === 0 ? [] : listSent(db, workerId, known, INPUT_BYTES),
+    taken.length === 0 ? undefined : forgetTaken(db, workerId, taken),
+  ]);
+  const knownIds = new Set(held.flatMap(({ processes }) => processes.map((item) => item.processId)));
+  const inputs = sent.flatMap(({ data, offset, closed, closesInput, ...process }) =>
+    data.length > 0 || closesInput ? [{ process, offset, data, closed }] : [],
+  );
+  return {
+    starts: active.filter(({ kind, id }) => !knownIds.has(encodeId(kind, id))),
+    inputs,
+    controls: sent.flatMap(({ kind, id, controls }) =>
+      (JSON.parse(controls) as ControlRow[]).map((control) => ({ process: { kind, id }, control })),
+    ),
+  };
 }
 
-function joined(
-  rows: readonly InputRow[],
-  from: number,
-  process: ProcessRow,
-): { offset: number; data: Buffer; closed: boolean } {
-  const data = Buffer.concat(rows.map((row) => row.data.subarray(Math.max(0, from - row.position))));
-  return { offset: from, data, closed: process.inputClosed && from + data.length >= process.inputBytes };
+/** Those of which there can be one. */
+function decodeHeld(held: readonly HeldWork[]): KnownProcess[] {
+  return held.flatMap(({ epoch, processes, ...place }) => {
+    const environmentId = decodeId("env", place.environmentId);
+    const materializationId = decodeId("mat", place.materializationId);
+    if (environmentId === null || materializationId === null) return [];
+    return processes.flatMap((item) => {
+      const id = decodeId(item.processId.startsWith("pty_") ? "pty" : "exec", item.processId);
+      if (id === null) return [];
+      const { inputOffset: input, inputClosed: isClosed, controlSequence: control } = item;
+      return [{ environmentId, materializationId, epoch, id, input, isClosed, control }];
+    });
+  });
 }

@@ -1,7 +1,7 @@
 import type { OnLost, ProcessStream, Uuid } from "@keelson/contract";
 import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import type { ProcessKind, ProcessStatus } from "./processes.ts";
 
 /** JSON is text, times are milliseconds. */
@@ -193,24 +193,6 @@ export async function hasActiveProcesses(
   return rows.length === 1;
 }
 
-export type InputRow = { position: number; data: Buffer };
-
-/** Input from a position on, at most about `maxBytes` of it. */
-export async function listInputs(
-  db: Queryable,
-  environmentId: Uuid<"env">,
-  processId: Uuid<"exec" | "pty">,
-  from: number,
-  maxBytes: number,
-): Promise<InputRow[]> {
-  const rows = await db.query<InputRow & { before: number }>(sql`
-    SELECT position, data, before FROM (
-      SELECT position, data, sum(length(data)) OVER (ORDER BY position)::int8 - length(data) AS before FROM process_inputs
-      WHERE environment_id = ${environmentId} AND process_id = ${processId} AND position + length(data) > ${from}
-    ) i WHERE before < ${maxBytes} ORDER BY position`);
-  return rows.map(({ position, data }) => ({ position, data }));
-}
-
 export type ControlRow = {
   sequence: number;
   kind: "signal" | "resize" | "close";
@@ -219,16 +201,79 @@ export type ControlRow = {
   rows: number | null;
 };
 
-export function listControls(
+/** A process that a worker says it has, with what it has of what was sent to it. */
+export type KnownProcess = {
+  environmentId: Uuid<"env">;
+  materializationId: Uuid<"mat">;
+  epoch: number;
+  id: Uuid<"exec" | "pty">;
+  /** Bytes of input. */
+  input: number;
+  /** It has the end of the input, too. */
+  isClosed: boolean;
+  /** The last control. */
+  control: number;
+};
+
+/** The same as columns of a statement. */
+export const knownColumns = (known: readonly KnownProcess[]): Sql => sql`
+  unnest(${known.map((k) => k.environmentId)}::uuid[], ${known.map((k) => k.materializationId)}::uuid[],
+    ${known.map((k) => k.epoch)}::integer[], ${known.map((k) => k.id)}::uuid[], ${known.map((k) => k.input)}::bigint[],
+    ${known.map((k) => k.isClosed)}::boolean[], ${known.map((k) => k.control)}::integer[])
+    AS k (environment_id, materialization_id, epoch, id, input, is_closed, control)`;
+
+export type SentRow = {
+  kind: ProcessKind;
+  id: Uuid<"exec" | "pty">;
+  /** Where the data begins. */
+  offset: number;
+  data: Buffer;
+  /** The input ends with the data. */
+  closed: boolean;
+  /** It was closed, which the worker does not know. */
+  closesInput: boolean;
+  /** JSON of `ControlRow[]`. */
+  controls: string;
+};
+
+/**
+ * What was sent to processes that a worker says it has live, and it lacks: about `maxBytes` of input each, and the controls.
+ * Both in one statement: a control that was sent before some input is never read after it.
+ */
+export function listSent(
   db: Queryable,
-  environmentId: Uuid<"env">,
-  processId: Uuid<"exec" | "pty">,
-  after: number,
-): Promise<ControlRow[]> {
-  return db.query<ControlRow>(sql`
-    SELECT sequence, kind, signal, cols, rows FROM process_controls
-    WHERE environment_id = ${environmentId} AND process_id = ${processId} AND sequence > ${after}
-    ORDER BY sequence LIMIT 200`);
+  workerId: Uuid<"wkr">,
+  known: readonly KnownProcess[],
+  maxBytes: number,
+): Promise<SentRow[]> {
+  return db.query<SentRow>(sql`
+    SELECT p.kind, p.id, k.input AS "offset", i.data,
+      p.input_closed AND k.input + length(i.data) >= p.input_bytes AS closed,
+      p.input_closed AND NOT k.is_closed AS closes_input, c.controls::text AS controls
+    FROM ${knownColumns(known)}
+    JOIN materializations m ON m.environment_id = k.environment_id AND m.id = k.materialization_id AND m.epoch = k.epoch
+      AND m.worker_id = ${workerId}
+    JOIN processes p ON p.environment_id = m.environment_id AND p.id = k.id AND p.workspace_id = m.workspace_id
+      AND p.status IN ('pending', 'running') AND NOT p.awaits_run
+      AND (m.status = 'live' OR (m.status = 'stopping' AND p.status = 'running'))
+      AND (p.materialization_id IS NULL OR p.materialization_id = m.id)
+    CROSS JOIN LATERAL (
+      SELECT coalesce(string_agg(substr(data, greatest(k.input - position, 0)::integer + 1), ''::bytea ORDER BY position), ''::bytea) AS data
+      FROM (
+        SELECT position, data, sum(length(data)) OVER (ORDER BY position) - length(data) AS before FROM process_inputs
+        WHERE environment_id = p.environment_id AND process_id = p.id AND position + length(data) > k.input
+      ) b WHERE before < ${maxBytes}
+    ) i
+    CROSS JOIN LATERAL (
+      SELECT coalesce(json_agg(json_build_object('sequence', sequence, 'kind', kind, 'signal', signal, 'cols', cols, 'rows', rows)
+        ORDER BY sequence), '[]') AS controls
+      FROM (
+        SELECT sequence, kind, signal, cols, rows FROM process_controls
+        WHERE environment_id = p.environment_id AND process_id = p.id AND sequence > k.control ORDER BY sequence LIMIT 200
+      ) s
+    ) c
+    WHERE p.input_bytes > k.input OR (p.input_closed AND NOT k.is_closed) OR p.control_sequence > k.control
+    ORDER BY p.id`);
 }
 
 export type OutputRow = { position: number; data: Buffer; at: number };

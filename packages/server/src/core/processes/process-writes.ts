@@ -3,7 +3,13 @@ import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { NewControl, ProcessKind, ProcessStatus } from "./processes.ts";
-import { PROCESS_COLUMNS, type ProcessRow, type StoredStream } from "./process-reads.ts";
+import {
+  knownColumns,
+  PROCESS_COLUMNS,
+  type KnownProcess,
+  type ProcessRow,
+  type StoredStream,
+} from "./process-reads.ts";
 
 export type ProcessInsert = {
   environmentId: Uuid<"env">;
@@ -75,20 +81,24 @@ export async function closeInput(
     UPDATE processes SET input_closed = true WHERE environment_id = ${environmentId} AND id = ${processId}`);
 }
 
-/** The worker has input and controls up to here: they are not needed again. */
+/** A worker has input and controls up to here of what it has live: they are not needed again. */
 export async function forgetTaken(
   db: Queryable,
-  taken: readonly { environmentId: Uuid<"env">; id: Uuid<"exec" | "pty">; input: number; control: number }[],
+  workerId: Uuid<"wkr">,
+  known: readonly KnownProcess[],
 ): Promise<void> {
   await db.query(sql`
     WITH t AS (
-      SELECT * FROM unnest(${taken.map((t) => t.environmentId)}::uuid[], ${taken.map((t) => t.id)}::uuid[],
-        ${taken.map((t) => t.input)}::bigint[], ${taken.map((t) => t.control)}::integer[]) AS t (environment_id, id, input, control)
+      SELECT p.environment_id, p.id, p.on_lost, k.input, k.control FROM ${knownColumns(known)}
+      JOIN materializations m ON m.environment_id = k.environment_id AND m.id = k.materialization_id AND m.epoch = k.epoch
+        AND m.worker_id = ${workerId} AND m.status IN ('live', 'stopping')
+      JOIN processes p ON p.environment_id = m.environment_id AND p.id = k.id AND p.workspace_id = m.workspace_id
+        AND p.status IN ('pending', 'running') AND p.materialization_id = m.id
     ), inputs AS (
       -- What may run again is given all of its input again.
-      DELETE FROM process_inputs i USING t JOIN processes o ON o.environment_id = t.environment_id AND o.id = t.id
+      DELETE FROM process_inputs i USING t
       WHERE i.environment_id = t.environment_id AND i.process_id = t.id AND i.position + length(i.data) <= t.input
-        AND o.on_lost = 'reject'
+        AND t.on_lost = 'reject'
     ), controls AS (
       DELETE FROM process_controls c USING t
       WHERE c.environment_id = t.environment_id AND c.process_id = t.id AND c.sequence <= t.control

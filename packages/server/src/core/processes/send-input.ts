@@ -7,7 +7,7 @@ import { appendInput, closeInput } from "./process-writes.ts";
 import { requireTaking } from "./require-taking.ts";
 
 /** Input that the process has not taken is kept up to this; its sender is to wait then. */
-const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+export const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /**
  * Appends to the input of a process, or ends it.

@@ -8,6 +8,7 @@ import { decodeId } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
 import { createDatabase } from "../../../src/db/pool.ts";
 import { startApiServer, type Answer, type ApiServer } from "../../support/api-server.ts";
+import { openPoll as startPoll } from "../../support/open-poll.ts";
 import { recordQueries, type RecordedQuery } from "../../support/record-queries.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../support/workspace-worker.ts";
 import { workspaceCalls } from "../../support/workspaces.ts";
@@ -58,17 +59,8 @@ describe("a command in a live workspace", () => {
     queries.map(({ text }) => text).filter((text) => pattern.test(text));
 
   /** A poll that has looked and waits. */
-  async function openPoll(extra: object = {}): Promise<{ answer: Promise<Json> }> {
-    let answer: Promise<Json> | undefined;
-    for (let looks = 0; looks === 0;) {
-      const recorded = await recordQueries(async () => {
-        answer ??= worker.poll({ held: held(), wait: "20s", ...extra });
-        await sleep(20);
-      });
-      looks = of(recorded, LOOK).length;
-    }
-    return { answer: answer as Promise<Json> };
-  }
+  const openPoll = (extra: object = {}): Promise<{ answer: Promise<Json> }> =>
+    startPoll(() => worker.poll({ held: held(), wait: "20s", ...extra }), LOOK);
 
   test("is stored by one statement, and given to the poll that waits without a look", async () => {
     const poll = await openPoll();

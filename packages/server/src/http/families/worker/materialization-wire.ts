@@ -1,11 +1,13 @@
 import {
   encodeId,
+  type HeldMaterialization,
   type LeasedMaterialization,
   type MaterializationStop,
   type SandboxSpec,
   type Uuid,
 } from "@keelson/contract";
 import type { MaterializationFacts } from "../../../core/materializations/materialization-reads.ts";
+import type { HeldPlace, HeldWork } from "../../../core/processes/held-work.ts";
 import { toTimestamp } from "../../edge/time.ts";
 
 export function toLeasedMaterialization(facts: MaterializationFacts): LeasedMaterialization {
@@ -37,4 +39,23 @@ export const toMaterializationStop = (
   environment_id: encodeId("env", stop.environmentId),
   epoch: stop.epoch,
   mode: isDeleted ? "discard" : "commit",
+});
+
+export const toHeldPlace = (
+  held: Pick<HeldMaterialization, "environment_id" | "materialization_id" | "epoch">,
+): HeldPlace => ({
+  environmentId: held.environment_id,
+  materializationId: held.materialization_id,
+  epoch: held.epoch,
+});
+
+export const toHeldWork = (held: HeldMaterialization): HeldWork => ({
+  ...toHeldPlace(held),
+  stopping: held.stopping,
+  processes: held.processes.map((process) => ({
+    processId: process.process_id,
+    inputOffset: process.input_offset,
+    inputClosed: process.input_closed,
+    controlSequence: process.control_sequence,
+  })),
 });

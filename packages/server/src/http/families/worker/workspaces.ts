@@ -29,7 +29,12 @@ import {
 import { invalidRequest } from "../../../domain-error.ts";
 import type { ChangeCall, Reply, RouteDefinition } from "../../edge/route.ts";
 import { decodeLease } from "./decode-lease.ts";
-import { toLeasedMaterialization, toMaterializationStop } from "./materialization-wire.ts";
+import {
+  toHeldPlace,
+  toHeldWork,
+  toLeasedMaterialization,
+  toMaterializationStop,
+} from "./materialization-wire.ts";
 import { toProcessControl, toProcessInput, toProcessStart } from "../../resources/processes/wire.ts";
 import { toTimestamp } from "../../edge/time.ts";
 import { toVersion } from "../../resources/workspaces/wire.ts";
@@ -74,7 +79,9 @@ const leaseRoutes: RouteDefinition[] = [
       const { limit, isolation, held, quarantined = [], begins_given: beginsGiven = false } = body;
       const call = {
         ...scope,
-        ...{ calledAt: server.clock(), limit, isolation, held, quarantined, beginsGiven, waitMs },
+        ...{ calledAt: server.clock(), limit, isolation, beginsGiven, waitMs },
+        held: held.map(toHeldWork),
+        quarantined: quarantined.map(toHeldPlace),
       };
       const answer = await leaseMaterializations(server, call, request.signal);
       const leased: WorkspaceLeaseResponse = {

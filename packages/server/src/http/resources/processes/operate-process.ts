@@ -21,7 +21,7 @@ import {
   type ProcessRow,
   type StoredStream,
 } from "../../../core/processes/process-reads.ts";
-import { sendInput } from "../../../core/processes/send-input.ts";
+import { takeInput } from "../../../core/processes/take-input.ts";
 import type { Queryable, Tx } from "../../../db/queryable.ts";
 import { DomainError, notFound } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
@@ -155,14 +155,11 @@ async function collect(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 type KeyedCall = { tx: Tx; server: ServerContext };
 
-export async function takeInput(
-  { tx, server }: KeyedCall,
+export const inputReply = async (
+  { server }: Pick<KeyedCall, "server">,
   key: ProcessKey,
   input: ProcessInput | "close",
-): Promise<Reply> {
-  const { offset } = await sendInput(tx, key, input, server.clock());
-  return { status: 200, body: { offset } };
-}
+): Promise<Reply> => ({ status: 200, body: await takeInput(server, key, input, server.clock()) });
 
 export async function sendControl(
   { tx, server }: KeyedCall,

@@ -22,11 +22,11 @@ import { listRoute } from "../../edge/list-route.ts";
 import {
   createKeptProcess,
   inputOf,
+  inputReply,
   processReply,
   readOutput,
   sendControl,
   shown,
-  takeInput,
 } from "./operate-process.ts";
 import { EXAMPLE_EXEC, EXAMPLE_OUTPUT, EXAMPLE_PTY } from "./examples.ts";
 import { Id } from "../../edge/params.ts";
@@ -156,9 +156,8 @@ const execRoutes: RouteDefinition[] = [
     rawBody: { bodyLimitBytes: INPUT_BODY_BYTES, mediaType: OCTETS, orJson: ExecStdin },
     responses: { 200: { description: "Taken.", schema: InputOffset } },
     examples: { response: { offset: 6 } },
-    transaction: "required",
     prepare: ({ body }) => inputOf(body),
-    handle: (call) => takeInput(call, keyOf(call.scope, call.params, "exec"), call.prepared),
+    handle: (call) => inputReply(call, keyOf(call.scope, call.params, "exec"), call.prepared),
   }),
   route({
     ...execs,
@@ -171,8 +170,7 @@ const execRoutes: RouteDefinition[] = [
     params: ExecParams,
     responses: { 200: { description: "Closed.", schema: InputOffset } },
     examples: { response: { offset: 6 } },
-    transaction: "required",
-    handle: (call) => takeInput(call, keyOf(call.scope, call.params, "exec"), "close"),
+    handle: (call) => inputReply(call, keyOf(call.scope, call.params, "exec"), "close"),
   }),
   route({
     ...execs,
@@ -276,9 +274,8 @@ const ptyRoutes: RouteDefinition[] = [
     rawBody: { bodyLimitBytes: INPUT_BODY_BYTES, mediaType: OCTETS, orJson: PtyInput },
     responses: { 200: { description: "Taken.", schema: InputOffset } },
     examples: { response: { offset: 6 } },
-    transaction: "required",
     prepare: ({ body }) => inputOf(body),
-    handle: (call) => takeInput(call, keyOf(call.scope, call.params, "pty"), call.prepared),
+    handle: (call) => inputReply(call, keyOf(call.scope, call.params, "pty"), call.prepared),
   }),
   route({
     ...ptys,

@@ -77,7 +77,7 @@ export const toOutputChunk = (row: OutputRow): OutputChunk => ({
   at: toTimestamp(row.at),
 });
 
-const processId = (row: ProcessRow): string => encodeId(row.kind, row.id);
+const processId = (row: Pick<ProcessRow, "kind" | "id">): string => encodeId(row.kind, row.id);
 
 export function toProcessStart(row: LiveProcess): ProcessStart {
   const isPty = row.kind === "pty";
