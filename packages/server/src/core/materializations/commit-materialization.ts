@@ -1,10 +1,7 @@
 import { decodeId, encodeId, type CommitWorkspace, type Uuid } from "@keelson/contract";
 import { TreeError } from "@keelson/workspace-tree";
-import type { Clock } from "../../clock.ts";
-import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
-import type { NewUuid } from "../../uuid.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { keepBase } from "../sandboxes/keep-base.ts";
 import { toStoredTree } from "../versions/store-tree.ts";
@@ -16,12 +13,13 @@ import { leaseLost } from "../workspaces/lease-lost.ts";
 import { commitVersion } from "../workspaces/commit-version.ts";
 import { endSetup } from "../workspaces/end-setup.ts";
 import type { WorkspaceRow } from "../workspaces/workspace-reads.ts";
+import { commitLive, type LiveCommitContext } from "./commit-live.ts";
 import { lockHeldMaterialization, requireHeld } from "./lock-held-materialization.ts";
 import { decideCommit } from "./materialization.ts";
 import { findMaterialization } from "./materialization-reads.ts";
 import { markCommitted } from "./materialization-writes.ts";
 
-export type CommitContext = { db: Database; clock: Clock; newUuid: NewUuid; trees: TreeCache };
+export type CommitContext = LiveCommitContext & { trees: TreeCache };
 
 export type Committed = { version: VersionRow; created: boolean };
 
@@ -45,6 +43,8 @@ export async function commitMaterialization(
   // Nobody else's manifest is read.
   if (seen === null || seen.workerId !== workerId || seen.epoch !== request.epoch) throw leaseLost();
   const tree = await loadManifest(context.trees, seen.environmentId, request.manifest_digest);
+  const version = await commitLive(context, { ...seen, workerId }, request, tree);
+  if (version !== null) return { version, created: true };
   return context.db.transaction((tx) => commitTree(tx, context, workerId, request, tree));
 }
 

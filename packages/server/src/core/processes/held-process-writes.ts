@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { HeldKey } from "./process-reads.ts";
-import type { NewOutput } from "./process-writes.ts";
+import type { NewOutput, ProcessEnding } from "./process-writes.ts";
 import type { ProcessKind } from "./processes.ts";
 
 /**
@@ -79,4 +79,34 @@ export async function appendHeld(
     RETURNING p.stdout_bytes - p.stdout_base AS stdout, p.stderr_bytes - p.stderr_base AS stderr,
       p.stdout_base, p.stderr_base`);
   return stored ?? null;
+}
+
+/** As it was reported by its worker, and not yet checked. */
+export type HeldEnding = Pick<ProcessEnding, "exitCode" | "signal" | "timedOut" | "error" | "versionId">;
+
+/** Ends a process that runs and has exited; false, and nothing is done, when there is none or the version is not its own. */
+export async function endHeld(
+  db: Queryable,
+  key: HeldProcessKey,
+  ending: HeldEnding,
+  now: number,
+): Promise<boolean> {
+  const isOwn = sql`p.status = 'running' AND (${ending.versionId}::uuid IS NULL OR EXISTS (
+      SELECT FROM workspace_versions v
+      WHERE v.environment_id = p.environment_id AND v.id = ${ending.versionId} AND v.workspace_id = p.workspace_id))`;
+  const rows = await db.query(sql`
+    WITH held AS (${held(key, isOwn)}), used AS (
+      UPDATE materializations m SET active_at = greatest(m.active_at, ${timestamp(now)})
+      FROM held h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id
+    ), inputs AS (
+      DELETE FROM process_inputs i USING held h WHERE i.environment_id = h.environment_id AND i.process_id = h.id
+    ), controls AS (
+      DELETE FROM process_controls c USING held h WHERE c.environment_id = h.environment_id AND c.process_id = h.id
+    )
+    UPDATE processes p SET status = 'exited', awaits_run = false, exit_code = ${ending.exitCode}, signal = ${ending.signal},
+      timed_out = ${ending.timedOut}, error = ${ending.error}, version_id = ${ending.versionId}, env = NULL, input_closed = true,
+      finished_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
+    FROM held h WHERE p.environment_id = h.environment_id AND p.id = h.id
+    RETURNING p.id`);
+  return rows.length === 1;
 }

@@ -13,6 +13,7 @@ import { wakeKeys } from "../feeds/wake-keys.ts";
 import { leaseLost } from "../workspaces/lease-lost.ts";
 import { noteHeldUse } from "../workspaces/note-use.ts";
 import { findVersion } from "../versions/version-reads.ts";
+import type { ProcessEnding } from "./process-writes.ts";
 import { afterLoss, decideEnded, decideStarted, mayRerun } from "./processes.ts";
 import type { HeldProcessKey } from "./held-process-writes.ts";
 import { lockHeldProcess, type ProcessRow } from "./process-reads.ts";
@@ -141,6 +142,24 @@ export async function reportEnded(
   return settleEnd(tx, process, report, now);
 }
 
+type EndFacts = Pick<ProcessEnding, "exitCode" | "signal" | "timedOut" | "error">;
+
+const factsOf = (report: Omit<ProcessEnded, keyof ProcessFields>): EndFacts => ({
+  exitCode: report.exit_code ?? null,
+  signal: report.signal ?? null,
+  timedOut: report.timed_out ?? false,
+  error: report.error?.message.replaceAll("\0", "\ufffd") ?? null,
+});
+
+const hasBoth = ({ exitCode, signal }: EndFacts): boolean => exitCode !== null && signal !== null;
+
+/** How a process has exited, by its own will or by a signal; null when the report says something else, or both. */
+export function exitOf(report: Omit<ProcessEnded, keyof ProcessFields>): EndFacts | null {
+  const facts = factsOf(report);
+  if (report.outcome !== "exited" || hasBoth(facts)) return null;
+  return facts.exitCode === null && facts.signal === null ? null : facts;
+}
+
 /**
  * What a worker says of the end of a locked process. What the agent's own stop cut off is lost, as when the agent had been
  * killed: only who asked for the workspace's stop wanted its commands to end.
@@ -162,19 +181,12 @@ export async function settleEnd(
     await noteReport(tx, process, report, now);
     return process;
   }
-  const { exit_code: exitCode = null, signal = null } = report;
-  if (
-    report.outcome === "exited"
-      ? (exitCode === null) === (signal === null)
-      : exitCode !== null && signal !== null
-  )
-    throw invalidRequest([{ path: "exit_code", message: "send either exit_code or signal" }]);
+  const facts = factsOf(report);
+  const isWhole = report.outcome === "exited" ? exitOf(report) !== null : !hasBoth(facts);
+  if (!isWhole) throw invalidRequest([{ path: "exit_code", message: "send either exit_code or signal" }]);
   const ending = {
     status: decision.to,
-    exitCode,
-    signal,
-    timedOut: report.timed_out ?? false,
-    error: report.error?.message.replaceAll("\0", "\ufffd") ?? null,
+    ...facts,
     versionId: await requireOwnVersion(tx, process, report.version_id ?? null),
   };
   await markEnded(tx, process.environmentId, process.id, ending, now);
@@ -197,8 +209,9 @@ export async function endCommitted(
   const inOrder = [...ended].sort((a, b) => (a.process_id < b.process_id ? -1 : 1));
   for (const report of inOrder) {
     const process = await lockHeld(tx, workerId, report);
-    if (report.outcome === "exited" && process.status === "running")
-      await settleEnd(tx, process, { ...report, version_id: encodeId("wsv", versionId) }, now);
+    if (report.outcome !== "exited" || process.status !== "running") continue;
+    tx.wake(wakeKeys.process(process.id));
+    await settleEnd(tx, process, { ...report, version_id: encodeId("wsv", versionId) }, now);
   }
 }
 

@@ -1,13 +1,22 @@
-import type { ProcessOutput, ProcessOutputStored, ProcessStarted, Uuid } from "@keelson/contract";
+import {
+  decodeId,
+  type ProcessEnded,
+  type ProcessOutput,
+  type ProcessOutputStored,
+  type ProcessStarted,
+  type Uuid,
+} from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
-import { appendHeld, startHeld, type HeldOutput } from "./held-process-writes.ts";
+import { appendHeld, endHeld, startHeld, type HeldEnding, type HeldOutput } from "./held-process-writes.ts";
 import type { NewOutput } from "./process-writes.ts";
 import {
   DROPPED_AT_ONCE_BYTES,
+  exitOf,
   heldKeyOf,
   KEPT_OUTPUT_BYTES,
+  reportEnded,
   reportOutput,
   reportStarted,
 } from "./report-process.ts";
@@ -52,6 +61,28 @@ export async function takeOutput(
   return key.kind === "pty"
     ? { stdout: 0, stderr: 0, output: ends.stdout }
     : { stdout: ends.stdout, stderr: ends.stderr, output: 0 };
+}
+
+/** As `reportEnded`, in one statement where the process runs in a live workspace and has exited. */
+export async function takeEnded(
+  { db, wakes }: Pick<ReportContext, "db" | "wakes">,
+  workerId: Uuid<"wkr">,
+  report: ProcessEnded,
+  now: number,
+): Promise<void> {
+  const key = heldKeyOf(workerId, report);
+  const ending = toHeldEnding(report);
+  if (ending !== null && (await endHeld(db, key, ending, now)))
+    return wakes.wake(wakeKeys.process(key.processId));
+  await db.transaction((tx) => reportEnded(tx, workerId, report, now));
+}
+
+/** Null when it is not the usual end: that is looked at under the lock. */
+function toHeldEnding(report: ProcessEnded): HeldEnding | null {
+  const { version_id: version = null } = report;
+  const versionId = version === null ? null : decodeId("wsv", version);
+  const ending = exitOf(report);
+  return ending === null || (version !== null && versionId === null) ? null : { ...ending, versionId };
 }
 
 /** Output of the present try, by its place in the output of all tries. */

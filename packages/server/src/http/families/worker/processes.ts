@@ -6,8 +6,12 @@ import {
   ProcessOutputStored,
   ProcessStarted,
 } from "@keelson/contract";
-import { reportEnded } from "../../../core/processes/report-process.ts";
-import { takeOutput, takeStarted, type ReportContext } from "../../../core/processes/take-report.ts";
+import {
+  takeEnded,
+  takeOutput,
+  takeStarted,
+  type ReportContext,
+} from "../../../core/processes/take-report.ts";
 import type { RouteDefinition } from "../../edge/route.ts";
 import { offerOutput } from "../../resources/processes/follow-output.ts";
 import { bothMounts } from "./mounts.ts";
@@ -66,9 +70,8 @@ export const processReportRoutes: RouteDefinition[] = [
     access: worker,
     body: ProcessEnded,
     responses: taken,
-    transaction: "required",
-    handle: async ({ tx, server, scope, body }) => {
-      await reportEnded(tx, scope.workerId, body, server.clock());
+    handle: async ({ server, scope, body }) => {
+      await takeEnded(server, scope.workerId, body, server.clock());
       return { status: 200, body: { materialization_id: body.materialization_id, status: "ended" } };
     },
   }),
