@@ -30,8 +30,8 @@ export const bytesOf = (row: ProcessRow, stream: StoredStream): number =>
   stream === "stdout" ? row.stdoutBytes : row.stderrBytes;
 
 /**
- * Follows an output. The state is read before the bytes: the worker sends all output before the end, so an ended process's
- * output is all there when it is read after its state.
+ * Follows an output. The state is read beside the bytes: somebody waits for them, and the state says how many there are, so
+ * that bytes that were read before an end are not taken for all.
  */
 export function followOutput(
   server: ServerContext,
@@ -40,7 +40,9 @@ export function followOutput(
   from: number,
 ): Reply {
   const readPage = async (cursor: number): Promise<FeedPage<string>> => {
-    const process = await findProcess(server.db, key);
+    const read = (after: number): Promise<OutputRow[]> =>
+      listOutputs(server.db, key, stream, after, FOLLOW_CHUNKS, FOLLOW_BYTES);
+    const [process, beside] = await Promise.all([findProcess(server.db, key), read(cursor)]);
     if (process === null) throw notFound();
     const earliest = firstOf(process, stream);
     const after = Math.max(cursor, earliest);
@@ -48,7 +50,7 @@ export function followOutput(
       cursor < earliest
         ? sseFrame("gap", String(earliest), JSON.stringify({ earliest_cursor: String(earliest) }))
         : "";
-    const chunks = await listOutputs(server.db, process, stream, after, FOLLOW_CHUNKS, FOLLOW_BYTES);
+    const chunks = after === cursor ? beside : await read(after);
     const last = chunks.at(-1);
     const next = last === undefined ? after : last.position + last.data.length;
     const ended = isOver(process.status) && next >= bytesOf(process, stream);
