@@ -11,10 +11,12 @@ export type Holder = { kind: "api_key" | "session" | "user"; id: string };
 /**
  * Credentials that were looked up lately, so that a request costs no query. A revocation drops them: at once on the
  * server that answers it, on the others when its NOTIFY arrives. A server that does not hear NOTIFY trusts a look-up for
- * a second.
+ * a second. One that is used all the time is looked up again before that second is over, beside the requests.
  */
 export type CredentialCache = {
   find(credential: string, now: number): FoundPrincipal | null;
+  /** Whether to look it up again beside the request that has just found it: once a look-up. */
+  takesRenewal(credential: string, now: number): boolean;
   /** Begins a look-up; `keep` stores what it found, unless credentials were forgotten meanwhile. */
   begin(): { keep(credential: string, found: FoundPrincipal, now: number): void };
   /** Call it after the commit. */
@@ -28,12 +30,14 @@ export type CredentialCache = {
 };
 
 const TRUSTED_MS = 1_000;
+/** What is used this shortly before its time is over is renewed. */
+const RENEWED_MS = 500;
 const MAX_CACHED = 10_000;
 const PREFIX = "c:";
 /** No replica's id: the replica that revokes hears its own notification too, which does no harm. */
 const SENDER = "revocation";
 
-type Cached = FoundPrincipal & { trustedUntil: number };
+type Cached = FoundPrincipal & { trustedUntil: number; isRenewed: boolean };
 type Watcher = { principal: Principal; onForgotten: () => void };
 
 /** Tells all servers at the commit, so that there is no revocation without its notification. */
@@ -60,6 +64,12 @@ export function createCredentialCache(): CredentialCache {
       cache.delete(credential);
       return null;
     },
+    takesRenewal: (credential, now) => {
+      const cached = cache.get(credential);
+      if (cached === undefined || cached.isRenewed || cached.trustedUntil - now > RENEWED_MS) return false;
+      cached.isRenewed = true;
+      return true;
+    },
     begin: () => {
       const before = forgotten;
       return {
@@ -67,7 +77,7 @@ export function createCredentialCache(): CredentialCache {
           // What the look-up read may be older than what was forgotten since.
           if (before !== forgotten) return;
           if (cache.size >= MAX_CACHED) cache.clear();
-          cache.set(credential, { ...found, trustedUntil: now + TRUSTED_MS });
+          cache.set(credential, { ...found, trustedUntil: now + TRUSTED_MS, isRenewed: false });
         },
       };
     },

@@ -54,11 +54,21 @@ export function createAuthenticator(context: AuthenticatorContext, use: Credenti
     return principal;
   };
 
+  /** What cannot be looked up now is trusted no longer than before, and looked up by the request that comes then. */
+  const renew = (credential: string): void => {
+    const kind = parseCredential(credential);
+    const lookup = kind === null ? undefined : LOOKUPS[kind];
+    if (lookup !== undefined) void lookUp(lookup, credential).catch(() => undefined);
+  };
+
   return {
     authenticate: (credential) => {
       const now = clock();
       const cached = credentialCache.find(credential, now);
-      if (cached !== null) return principalOf(cached, now);
+      if (cached !== null) {
+        if (credentialCache.takesRenewal(credential, now)) renew(credential);
+        return principalOf(cached, now);
+      }
       const kind = parseCredential(credential);
       if (kind === CREDENTIAL_KINDS.run) {
         // Never from the cache: it is refused from the moment in which its lease is over.
