@@ -23,7 +23,7 @@ export interface FollowOptions {
   readonly after?: string;
   readonly signal: AbortSignal;
   /** Told of each entry as it comes. */
-  readonly onReceived?: () => void;
+  readonly onReceived?: (event: ReceivedEvent) => void;
 }
 
 export interface Followed {
@@ -52,7 +52,7 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
     else if (fields.event === "error") followed.failures += 1;
     else {
       events.push(fields);
-      options.onReceived?.();
+      options.onReceived?.(fields);
     }
   };
   while (followed.end === null && !options.signal.aborted) {

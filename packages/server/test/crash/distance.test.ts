@@ -1,0 +1,157 @@
+// PostgreSQL is far away: what somebody waits for at a terminal or for a command is counted in round trips, one after the
+// other, from the client's call to what the client sees.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { patience } from "../support/until.ts";
+import {
+  longestChain,
+  startDistantPostgres,
+  type DistantPostgres,
+  type Flight,
+} from "./support/distant-postgres.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { followToEnd } from "./support/event-source.ts";
+import type { ServerProcess } from "./support/site.ts";
+import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
+
+/** Much longer than what a server and an agent do between two round trips: what goes beside the path adds none then. */
+const DISTANCE_MS = 100;
+/** Of so many the median counts: what is looked at now and then anyway may be in the way of one. */
+const TIMES = 5;
+
+let distant: DistantPostgres;
+let site: WorkspaceSite;
+let workspace: string;
+/** The agent polls at the first of them. */
+let urls: string[];
+before(async () => {
+  site = await startWorkspaceSite({
+    servers: 2,
+    leaseDuration: "60s",
+    databaseUrlOf: async (url) => (distant ??= await startDistantPostgres(url)).url,
+  });
+  urls = site.servers.map(({ url }: ServerProcess) => url);
+  await site.startAgent();
+  workspace = (await site.create()).id;
+  assert.equal((await site.act(workspace, "connect")).status, 200);
+});
+after(async () => {
+  await site?.stop();
+  await distant?.close();
+});
+
+/** The chain of the median; its statements are what an assertion shows. */
+async function medianChain(work: () => Promise<void>): Promise<Flight[]> {
+  const chains: Flight[][] = [];
+  distant.setDistance(DISTANCE_MS);
+  // The first one makes connections, and prepares statements.
+  for (let time = -1; time < TIMES; time += 1) {
+    const chain = longestChain(await distant.flightsOf(work));
+    if (time >= 0) chains.push(chain);
+  }
+  distant.setDistance(0);
+  chains.sort((a, b) => a.length - b.length);
+  return chains[Math.floor(TIMES / 2)] as Flight[];
+}
+
+const shownChain = (chain: readonly Flight[]): string =>
+  chain
+    .map(({ texts }) => texts.map((text) => text.replace(/\s+/g, " ").slice(0, 120)).join("; "))
+    .join("\n");
+
+function assertAtMost(chain: readonly Flight[], limit: number): void {
+  assert.ok(chain.length <= limit, `${chain.length} round trips, at most ${limit}:\n${shownChain(chain)}`);
+}
+
+type Terminal = {
+  /** Types a key; resolves when its echo is seen. */
+  type(key: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** A terminal that says again what is typed, typed into and followed at a server. */
+async function openTerminal(url: string): Promise<Terminal> {
+  const api = `/api/workspaces/${workspace}/pty`;
+  const options = { timeoutMs: patience() };
+  const opened = await site.call(url, "POST", api, {
+    ...options,
+    body: { command: ["sh", "-c", "stty raw -echo; echo ready; exec cat"] },
+  });
+  assert.equal(opened.status, 201, JSON.stringify(opened.body));
+  const path = `${api}/${opened.body.id}`;
+  let received = "";
+  let isTold = Promise.withResolvers<void>();
+  const end = new AbortController();
+  const followed = followToEnd({
+    ...{ urls: [url], path: `${path}/output`, credential: site.credentials.api_key, cutAfterMs: null },
+    ...{ random: seededRandom(1), signal: end.signal },
+    onReceived: ({ data }) => {
+      received += Buffer.from(JSON.parse(data).data, "base64").toString();
+      isTold.resolve();
+    },
+  });
+  const seen = async (length: number): Promise<void> => {
+    while (received.length < length) {
+      await isTold.promise;
+      isTold = Promise.withResolvers();
+    }
+  };
+  await seen("ready\r\n".length - 1);
+  return {
+    type: async (key) => {
+      const length = received.length;
+      const [sent] = await Promise.all([
+        site.call(url, "POST", `${path}/input`, { ...options, bytes: Buffer.from(key) }),
+        seen(length + 1),
+      ]);
+      assert.equal(sent.status, 200, JSON.stringify(sent.body));
+      assert.equal(received.slice(length), key);
+    },
+    close: async () => {
+      end.abort();
+      await followed;
+      await site.call(url, "POST", `${path}/close`, options);
+    },
+  };
+}
+
+async function run(url: string, script: string): Promise<void> {
+  const { status, body } = await site.call(url, "POST", `/v1/workspaces/${workspace}/exec`, {
+    body: { command: ["sh", "-c", script] },
+    timeoutMs: patience(),
+  });
+  assert.deepEqual([status, body.status, body.exit_code], [200, "exited", 0], JSON.stringify(body));
+}
+
+describe("a client at the server where the worker polls", () => {
+  test("sees the echo of a key after at most four round trips to PostgreSQL", async () => {
+    const terminal = await openTerminal(urls[0] as string);
+    assertAtMost(await medianChain(() => terminal.type("k")), 4);
+    await terminal.close();
+  });
+
+  test("sees the end of a command that changes files after at most twelve", async () => {
+    let count = 0;
+    const chain = await medianChain(() => run(urls[0] as string, `echo ${(count += 1)} | tee count`));
+    assertAtMost(chain, 12);
+  });
+
+  test("sees the end of a command that changes nothing after at most seven", async () => {
+    assertAtMost(await medianChain(() => run(urls[0] as string, "echo hello")), 7);
+  });
+});
+
+describe("a client at another server", () => {
+  test("sees the echo of a key after at most eight round trips", async () => {
+    const terminal = await openTerminal(urls[1] as string);
+    assertAtMost(await medianChain(() => terminal.type("k")), 8);
+    await terminal.close();
+  });
+
+  test("sees the end of a command that changes files after at most sixteen", async () => {
+    let count = 0;
+    const chain = await medianChain(() => run(urls[1] as string, `echo ${(count -= 1)} | tee count`));
+    assertAtMost(chain, 16);
+  });
+});
