@@ -1,5 +1,7 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import { getCompileCacheDir } from "node:module";
+import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Isolation } from "@keelson/contract";
@@ -10,8 +12,17 @@ export const SUPERVISOR_ENTRY = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url),
 );
 
+const isSource = import.meta.url.endsWith(".ts");
+
 /** Run from sources, it finds its packages' sources too. */
-const CONDITIONS = import.meta.url.endsWith(".ts") ? ["--conditions=@keelson/source"] : [];
+const CONDITIONS = isSource ? ["--conditions=@keelson/source"] : [];
+
+/** It has nothing of the agent's environment. Run from sources, it finds them compiled where the agent keeps its own. */
+function supervisorEnvironment(): Record<string, string> {
+  // Node names the folder of its own version in the one that it was given.
+  const own = isSource ? getCompileCacheDir() : undefined;
+  return own === undefined ? {} : { NODE_COMPILE_CACHE: dirname(own) };
+}
 
 /** A supervisor that waits to be told which workspace is its own; it ends when its input does without a word. */
 export type BootedSupervisor = {
@@ -56,7 +67,7 @@ export function bootSupervisor(logPath: string, wrapper: readonly string[] = [])
     const [file, ...args] = [...wrapper, process.execPath, ...CONDITIONS, SUPERVISOR_ENTRY];
     const child = spawn(file, args, {
       stdio: ["pipe", "pipe", log],
-      env: {},
+      env: supervisorEnvironment(),
       cwd: "/",
       detached: true,
     }) as BootedSupervisor["child"];
