@@ -9,6 +9,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { closeInheritedDescriptors } from "../packages/agent/src/inherited-descriptors.ts";
 import { startTestServer } from "../packages/server/test/support/test-server.ts";
+import { bundlePrograms } from "./testing/bundle-programs.ts";
 import { findConnected } from "./testing/connected-files.ts";
 import { describeLongRun } from "./testing/long-report.ts";
 import { openRunFolders } from "./testing/file-folders.ts";
@@ -123,6 +124,7 @@ async function run(databaseUrl: string): Promise<Outcome> {
     env: testEnvironment({
       KEELSON_TEST_DATABASE_URL: databaseUrl,
       KEELSON_TEST_SEED: String(seed),
+      KEELSON_TEST_PROGRAMS: await bundlePrograms(),
       ...(values.long && { KEELSON_TEST_LONG: "1" }),
     }),
     logs: OUTPUT,

@@ -7,17 +7,19 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileNameOf } from "./check-code.ts";
-import { placeOf, ROOT, type Block, type Page } from "./read-pages.ts";
+import { programArguments } from "../../packages/server/test/support/programs.ts";
+import { placeOf, type Block, type Page } from "./read-pages.ts";
 
-const MAIN = path.join(ROOT, "packages/cli/src/main.ts");
 const DEADLINE_MS = 180_000;
 const POLL_MS = 50;
 const END = "\u001e";
 
+const COMMAND = [process.execPath, ...programArguments("cli/src/main.ts")]
+  .map((each) => `"${each}"`)
+  .join(" ");
 /** `keelson`, and `npm run keelson --`, without what npm takes to begin. Its other scripts are not for here. */
-const NODE = `"${process.execPath}" --conditions=@keelson/source`;
 const SHIMS = {
-  keelson: `exec ${NODE} "${MAIN}" "$@"`,
+  keelson: `exec ${COMMAND} "$@"`,
   npm: `[ "$1" = run ] && shift; [ "$1" = --silent ] && shift
 [ "$1 $2" = "keelson --" ] || { echo "not run here: npm $*"; exit 1; }
 shift 2; exec keelson "$@"`,

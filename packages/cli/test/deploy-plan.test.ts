@@ -10,9 +10,9 @@ import { addApiKey } from "../../server/test/support/tenancy.ts";
 import { checkDeployments } from "./check-deployments.ts";
 import { createFolder, environmentOf, keelson, type Outcome } from "./support.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
+import { programArguments } from "../../server/test/support/programs.ts";
 
 const modules = resolve(import.meta.dirname, "../../../node_modules");
-const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 
 suite("deploying", () => {
   let scene: RunScene;
@@ -177,7 +177,7 @@ suite("deploying", () => {
     await scene.start("old");
     await write(REPORT);
     const answer = async (text: string): Promise<{ code: number; screen: string }> => {
-      const terminal = spawnOnTerminal(process.execPath, ["--conditions=@keelson/source", MAIN, "deploy"], {
+      const terminal = spawnOnTerminal(process.execPath, [...programArguments("cli/src/main.ts"), "deploy"], {
         cols: 80,
         rows: 24,
         cwd: folder.path,

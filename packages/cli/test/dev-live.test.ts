@@ -12,8 +12,8 @@ import { startApiServer, type ApiServer } from "../../server/test/support/api-se
 import { createFolder, environmentOf } from "./support.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
+import { programArguments } from "../../server/test/support/programs.ts";
 
-const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 const MODULES = resolve(import.meta.dirname, "../../../node_modules");
 
 const SHOWN_MS = 20_000;
@@ -67,7 +67,7 @@ suite("keelson dev", () => {
     await symlink(MODULES, join(folder.path, "node_modules"));
     await mkdir(join(folder.path, "src/tasks"), { recursive: true });
     await writeFile(file, TASKS);
-    const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, "dev", ...args], {
+    const child = spawn(process.execPath, [...programArguments("cli/src/main.ts"), "dev", ...args], {
       cwd: folder.path,
       env: { ...bareEnvironment(), HOME: folder.path, ...environmentOf(server) },
       stdio: ["ignore", "pipe", "pipe"],

@@ -11,9 +11,9 @@ import { startRunScene, type RunScene } from "../../server/test/support/run-scen
 import { checkDeployments } from "./check-deployments.ts";
 import { createFolder, environmentOf, keelson } from "./support.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
+import { programArguments } from "../../server/test/support/programs.ts";
 
 const modules = resolve(import.meta.dirname, "../../../node_modules");
-const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 const SHOWN_MS = 30_000;
 
 const REPORT = `export const report = task({ id: "report", run: () => 1 });\n`;
@@ -58,7 +58,7 @@ suite("keelson dev before it removes something", () => {
     (await scene.call("GET", "/v1/deployments/current")).body.tasks
       .map(({ id }: { id: string }) => id)
       .toSorted();
-  const args = ["--conditions=@keelson/source", MAIN, "dev", "--no-runs"];
+  const args = [...programArguments("cli/src/main.ts"), "dev", "--no-runs"];
   const environment = () => ({
     ...{ ...bareEnvironment(), HOME: folder.path, TERM: "xterm", NO_COLOR: "1" },
     ...env,

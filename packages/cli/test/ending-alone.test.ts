@@ -4,12 +4,13 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { Client } from "@keelson/sdk";
 import { allGone, changeWorkspace, kill, MAIN, makeUpSite, treeOf, until, type UpSite } from "./up-site.ts";
+import { PROGRAM_FLAGS, programFile } from "../../server/test/support/programs.ts";
 
-const SERVER = resolve(MAIN, "../../../server/src/main.ts");
+const SERVER = programFile("server/src/main.ts");
 const WAIT_MS = 60_000;
 
 suite("alone", { concurrency: false }, () => {
@@ -18,7 +19,7 @@ suite("alone", { concurrency: false }, () => {
   after(() => site?.[Symbol.asyncDispose]());
 
   async function start(args: readonly string[], env: Record<string, string>, readyWhen: RegExp) {
-    const child: ChildProcess = spawn(process.execPath, ["--conditions=@keelson/source", ...args], {
+    const child: ChildProcess = spawn(process.execPath, [...PROGRAM_FLAGS, ...args], {
       cwd: site.folder,
       env: { ...site.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],

@@ -19,6 +19,7 @@ import { bundleCode } from "../src/bundle/build-bundle.ts";
 import { deployExamples } from "../src/up/deploy-examples.ts";
 import { findExampleFiles } from "../src/up/find-examples.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
+import { programArguments } from "../../server/test/support/programs.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
@@ -36,8 +37,7 @@ describe("the examples at a worker that is given no key", { timeout: 180_000 }, 
       // The report is written there, by a user of the environment's when the worker is root.
       await chmod(repository.root, 0o777);
     }
-    const main = resolve(ROOT, "packages/cli/src/main.ts");
-    const agent = spawn(process.execPath, ["--conditions=@keelson/source", main, "agent"], {
+    const agent = spawn(process.execPath, [...programArguments("cli/src/main.ts"), "agent"], {
       env: {
         ...{ ...bareEnvironment(), KEELSON_DATA_DIR: dataDir },
         ...{ KEELSON_URL: server.url, KEELSON_ENROLLMENT_TOKEN: server.credentials.enrollment_token },

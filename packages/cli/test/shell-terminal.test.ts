@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, before, suite, test, type TestContext } from "node:test";
 import { startAgent, type RunningAgent } from "@keelson/agent";
 import { Client } from "@keelson/sdk";
@@ -10,10 +10,9 @@ import { startApiServer, type ApiServer } from "../../server/test/support/api-se
 import { environmentOf } from "./support.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
+import { programArguments } from "../../server/test/support/programs.ts";
 
 /** As a person has it: a terminal of the system, `keelson` in it, a server, and an agent that runs what is typed. */
-
-const MAIN = resolve(import.meta.dirname, "../src/main.ts");
 
 let server: ApiServer;
 let agent: RunningAgent;
@@ -51,7 +50,7 @@ const DEADLINE_MS = 60_000;
 
 async function openTerminal(t: TestContext) {
   const { id } = await client.workspaces.create();
-  const command = [process.execPath, "--conditions=@keelson/source", MAIN, "workspace", "shell", id];
+  const command = [process.execPath, ...programArguments("cli/src/main.ts"), "workspace", "shell", id];
   const terminal = spawn("/bin/sh", ["-c", SCRIPT, "sh", ...command], {
     cols: 100,
     rows: 30,

@@ -2,13 +2,12 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { runCommandLine } from "../src/program.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
-
-const MAIN = resolve(import.meta.dirname, "../src/main.ts");
+import { programArguments } from "../../server/test/support/programs.ts";
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
 export type CommandOptions = {
@@ -49,7 +48,7 @@ export async function spawnKeelson(
   args: readonly string[],
   options: CommandOptions & { onSpawn?: (child: ChildProcess) => void } = {},
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, ...args], {
+  const child = spawn(process.execPath, [...programArguments("cli/src/main.ts"), ...args], {
     cwd: options.cwd ?? tmpdir(),
     env: { ...bareEnvironment(), ...asNobody(options.env) },
     stdio: "pipe",

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, readdir, readFile, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { createTestDatabase } from "../../server/test/support/database.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
+import { programArguments } from "../../server/test/support/programs.ts";
 
-const MAIN = resolve(import.meta.dirname, "../src/main.ts");
-const ARGUMENTS = ["--conditions=@keelson/source", MAIN, "up"];
+const ARGUMENTS = [...programArguments("cli/src/main.ts"), "up"];
 const CREDENTIAL = /kl_[a-z]+_\w+|[#?]token=/;
 const READY = /Ctrl-C stops everything|"deployment_version"/;
 

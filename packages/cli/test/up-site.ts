@@ -13,10 +13,11 @@ import { isAlive } from "../../server/src/embedded-postgres/postmaster-pid.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { nextLookMs } from "../../server/test/support/until.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
+import { programFile } from "../../server/test/support/programs.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 export const RUN = join(ROOT, "scripts/run.mjs");
-export const MAIN = join(ROOT, "packages/cli/src/main.ts");
+export const MAIN = programFile("cli/src/main.ts");
 const READY_MS = 60_000;
 /** In which everything is gone after a signal. */
 export const GONE_MS = 15_000;

@@ -9,9 +9,9 @@ import { Client } from "@keelson/sdk";
 import { createTestDatabase } from "../../../../packages/server/test/support/database.ts";
 import { removeTestFolder } from "../../../../packages/server/test/support/test-folder.ts";
 import { bareEnvironment } from "../../../../packages/server/test/support/bare-environment.ts";
+import { programArguments } from "../../../../packages/server/test/support/programs.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../../../..");
-const MAIN = join(ROOT, "packages/cli/src/main.ts");
 
 export type Everything = {
   client: Client;
@@ -33,7 +33,7 @@ export type Everything = {
 export async function startEverything(settings: Record<string, string> = {}): Promise<Everything> {
   const database = await createTestDatabase({ migrated: false });
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-example-"));
-  const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN, "up", "--json"], {
+  const child = spawn(process.execPath, [...programArguments("cli/src/main.ts"), "up", "--json"], {
     cwd: ROOT,
     env: {
       ...{ ...bareEnvironment(), PORT: "0" },

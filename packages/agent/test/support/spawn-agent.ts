@@ -3,12 +3,10 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { cleanUp } from "./clean-up.ts";
 import { removeTestFolder } from "../../../server/test/support/test-folder.ts";
 import { bareEnvironment } from "../../../server/test/support/bare-environment.ts";
-
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+import { programArguments } from "../../../server/test/support/programs.ts";
 
 export type SpawnedAgent = {
   child: ChildProcess;
@@ -27,7 +25,7 @@ export async function spawnAgent(
   descriptors: ReadonlyMap<number, number> = new Map(),
 ): Promise<SpawnedAgent> {
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-agent-"));
-  const child = spawn(process.execPath, ["--conditions=@keelson/source", MAIN], {
+  const child = spawn(process.execPath, programArguments("agent/src/main.ts"), {
     env: {
       ...bareEnvironment(),
       KEELSON_ENROLLMENT_TOKEN: "kl_enr_test",

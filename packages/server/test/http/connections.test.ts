@@ -6,14 +6,13 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { fileURLToPath } from "node:url";
 import { after, before, describe, test } from "node:test";
 import { startApiServer, type ApiServer } from "../support/api-server.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
 import { bareEnvironment } from "../support/bare-environment.ts";
+import { programArguments } from "../support/programs.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const ONE_BYTE = "G";
 
 /** The server has not ended it. */
@@ -98,7 +97,7 @@ test(
     const folder = await makeTestFolder();
     const child = spawn(
       "sh",
-      ["-c", 'ulimit -n 400; exec "$0" "$@"', process.execPath, "--conditions=@keelson/source", MAIN],
+      ["-c", 'ulimit -n 400; exec "$0" "$@"', process.execPath, ...programArguments("server/src/main.ts")],
       {
         env: {
           ...bareEnvironment(),

@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ServerProcess, Site } from "./site.ts";
 import { bareEnvironment } from "../../support/bare-environment.ts";
+import { programArguments } from "../../support/programs.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../..", import.meta.url));
-const COMMAND = path.join(ROOT, "packages/cli/src/main.ts");
 const TIMEOUT_MS = 30_000;
 
 /** Bundles `source`, one module that declares tasks and actors, and makes it current. An agent must be running. */
@@ -20,7 +20,7 @@ export async function deployCode(site: Site, server: ServerProcess, source: stri
   const manifest = { name: "code", type: "module", keelson: { tasks: ["src/tasks.ts"] } };
   await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
   await writeFile(path.join(folder, "src/tasks.ts"), source);
-  await promisify(execFile)(process.execPath, ["--conditions=@keelson/source", COMMAND, "deploy", "--json"], {
+  await promisify(execFile)(process.execPath, [...programArguments("cli/src/main.ts"), "deploy", "--json"], {
     cwd: folder,
     timeout: TIMEOUT_MS,
     env: {

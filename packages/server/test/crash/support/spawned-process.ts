@@ -2,11 +2,10 @@
 
 import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { patience } from "../../support/until.ts";
 import { bareEnvironment } from "../../support/bare-environment.ts";
+import { programArguments } from "../../support/programs.ts";
 
-const PACKAGES = fileURLToPath(new URL("../../../..", import.meta.url));
 const KEPT_OUTPUT = 20_000;
 /** For a test that looks into all of it. */
 export const ALL_OUTPUT = 100_000_000;
@@ -52,7 +51,7 @@ process.on("exit", () => {
 });
 
 function spawnMain({ main, env, uid }: SpawnOptions): ChildProcessByStdio<null, Readable, Readable> {
-  return spawn(process.execPath, ["--conditions=@keelson/source", `${PACKAGES}/${main}`], {
+  return spawn(process.execPath, programArguments(main), {
     env: { ...bareEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid, gid: uid }),

@@ -1,0 +1,23 @@
+// How a test starts a program of ours as a process of its own.
+
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Run from sources, whatever it starts finds its packages' sources too. */
+export const PROGRAM_FLAGS = ["--conditions=@keelson/source", "--enable-source-maps"];
+
+/**
+ * The file of a program: `agent/src/main.ts`. `npm test` has bundled them from the sources; a test file that is run by hand
+ * has the source itself.
+ */
+export function programFile(main: string): string {
+  const bundles = process.env["KEELSON_TEST_PROGRAMS"];
+  return bundles === undefined
+    ? path.join(PACKAGES, main)
+    : path.join(bundles, main.replace(/\.ts$/, ".mjs"));
+}
+
+/** What Node is told to run it. */
+export const programArguments = (main: string): string[] => [...PROGRAM_FLAGS, programFile(main)];
