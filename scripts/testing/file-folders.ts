@@ -20,6 +20,8 @@ export interface FileFolders {
 }
 
 export interface RunFolders {
+  /** For what all files use. */
+  readonly common: string;
   /** The folders of the n-th file. */
   open(n: number): Promise<FileFolders>;
   close(): Promise<void>;
@@ -30,7 +32,10 @@ export async function openRunFolders(): Promise<RunFolders> {
   const disk = await mkdtemp(path.join(tmpdir(), "kt-"));
   await chmod(disk, 0o711);
   const memory = await makeTestFolder();
+  const common = path.join(disk, "common");
+  await mkdir(common);
   return {
+    common,
     open: async (n) => {
       const folders = [path.join(disk, String(n)), path.join(memory, String(n))] as const;
       for (const folder of folders) {
