@@ -126,6 +126,7 @@ async function run(databaseUrl: string): Promise<Outcome> {
       KEELSON_TEST_SEED: String(seed),
       KEELSON_TEST_PROGRAMS: await bundlePrograms(),
       KEELSON_TEST_DOCUMENT: path.join(folders.common, "openapi.json"),
+      KEELSON_TEST_CLUSTER: path.join(folders.common, "cluster"),
       ...(values.long && { KEELSON_TEST_LONG: "1" }),
     }),
     logs: OUTPUT,

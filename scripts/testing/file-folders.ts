@@ -20,7 +20,7 @@ export interface FileFolders {
 }
 
 export interface RunFolders {
-  /** For what all files use. */
+  /** For what all files use, in memory. */
   readonly common: string;
   /** The folders of the n-th file. */
   open(n: number): Promise<FileFolders>;
@@ -32,7 +32,7 @@ export async function openRunFolders(): Promise<RunFolders> {
   const disk = await mkdtemp(path.join(tmpdir(), "kt-"));
   await chmod(disk, 0o711);
   const memory = await makeTestFolder();
-  const common = path.join(disk, "common");
+  const common = path.join(memory, "common");
   await mkdir(common);
   return {
     common,

@@ -9,6 +9,7 @@ import path from "node:path";
 import type { Credentials } from "../../../src/core/identity/credentials-file.ts";
 import { startEmbeddedServer, type EmbeddedServer } from "../../../src/embedded-postgres/embedded-server.ts";
 import { createDatabase, type Database } from "../../../src/db/pool.ts";
+import { layCluster } from "../../support/lay-cluster.ts";
 import { until } from "../../support/until.ts";
 import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
 import { findAgentProcesses } from "./agent-processes.ts";
@@ -81,6 +82,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     await removeTestFolder(dir);
   };
   try {
+    await layCluster(path.join(dir, "postgres"));
     postgres = await startEmbeddedServer({ dataDir: path.join(dir, "postgres") });
     const dataDir = path.join(dir, "data");
     const open = path.join(dir, "open");
@@ -92,7 +94,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
       const server = await describeServer(at, url, dataDir, options);
       processes.push(server);
       servers.push(server);
-      // One after the other: the first makes the tables and the tenancy.
+      // One after the other: the first makes the tables, if there are none, and the tenancy.
       await server.start();
     }
     const credentials = JSON.parse(
