@@ -1,7 +1,7 @@
 // The programs that tests start as processes of their own, each bundled from today's sources. A process that loads few files
 // starts in a third of the time that it takes for the hundreds that they are made of.
 
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -11,6 +11,8 @@ const PROGRAMS = ["agent/src/main.ts", "cli/src/main.ts", "server/src/main.ts"];
 /** In the checkout: what is not bundled is found from there. One place, so that compiled code is found again. */
 const FOLDER = path.join(ROOT, "node_modules/.cache/test-programs");
 const PACKAGES = path.join(ROOT, "packages");
+/** No run takes so long. */
+const OLD_MS = 24 * 3_600_000;
 
 /** Of what is installed, only this is bundled: it is 370 files, and no CommonJS. */
 const isBundled = (name: string): boolean => name.startsWith("@keelson/") || /^typebox(\/|$)/.test(name);
@@ -60,5 +62,15 @@ export async function bundlePrograms(): Promise<string> {
     // Another run of this checkout may be loading the last one.
     await rename(written, file);
   }
+  await removeOld();
   return FOLDER;
+}
+
+/** Chunks of sources that have changed since: each run writes its own anew. */
+async function removeOld(): Promise<void> {
+  for (const name of await readdir(FOLDER)) {
+    const file = path.join(FOLDER, name);
+    const found = await stat(file).catch(() => null);
+    if (found?.isFile() === true && Date.now() - found.mtimeMs > OLD_MS) await rm(file, { force: true });
+  }
 }
