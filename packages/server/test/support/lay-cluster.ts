@@ -17,7 +17,8 @@ export async function layCluster(dataDir: string): Promise<void> {
   const kept = process.env["KEELSON_TEST_CLUSTER"];
   if (kept === undefined) return;
   if (!existsSync(kept)) await makeCluster(kept);
-  await mkdir(dataDir, { recursive: true });
+  // As the built-in server makes it: others pass through, and see nothing.
+  await mkdir(dataDir, { recursive: true, mode: 0o711 });
   // With its owner: started by root, PostgreSQL runs as another account.
   await promisify(execFile)("cp", ["-a", kept, path.join(dataDir, "cluster")]);
 }
