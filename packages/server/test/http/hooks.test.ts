@@ -42,6 +42,7 @@ let url: string;
 const context = {
   metrics,
   clock: () => now,
+  readiness: { isDraining: () => false },
   turns: createFairTurns(() => now),
   wakes: createWakes(() => undefined),
 } as unknown as ServerContext;

@@ -94,6 +94,11 @@ export async function forgetTaken(
         AND m.worker_id = ${workerId} AND m.status IN ('live', 'stopping')
       JOIN processes p ON p.environment_id = m.environment_id AND p.id = k.id AND p.workspace_id = m.workspace_id
         AND p.status IN ('pending', 'running') AND p.materialization_id = m.id
+      WHERE k.input > p.input_taken OR EXISTS (
+        SELECT FROM process_controls c
+        WHERE c.environment_id = p.environment_id AND c.process_id = p.id AND c.sequence <= k.control)
+      -- In the order in which a commit locks the processes that it ends.
+      ORDER BY p.id FOR NO KEY UPDATE OF p
     ), inputs AS (
       -- What may run again is given all of its input again.
       DELETE FROM process_inputs i USING t
