@@ -17,7 +17,6 @@ const PATTERNS = [
 /** Files that keep more than a core busy: floods, many processes that are killed and started, browsers, compilers. */
 const BUSY = [
   /^packages\/server\/test\/crash\/(crash-points|killed-|mixed-kills|two-servers|acknowledged|backup|durable-races|token-race|stream-|feed-readers|fairness|workspace-crashes|workspace-floods|hard-trees)/,
-  /^packages\/console\/test\//,
   /^examples\//,
   /^scripts\/(image|pack|docs-run)\.test\.ts$/,
 ];
