@@ -62,10 +62,10 @@ for (const execution of ["exclusive", "shared"] as const)
       const main = `console.log("up"); await seen(payload.go);
         setTimeout(() => writeFileSync(payload.told, ""), 200); ${ends}`;
       const digest = server.putBundle(bundleOf({ main }, TOP));
-      const run = server.enqueue({ digest, execution, payload: { go, told }, max_duration: "1s" });
+      const run = server.enqueue({ digest, execution, payload: { go, told }, max_duration: "4s" });
       await run.outputHas("stdout", "up");
       writeFileSync(go, "");
-      standStill(1_100, () => existsSync(told));
+      standStill(4_100, () => existsSync(told));
       const release = await run.released;
       assert.equal(release.outcome, outcome, JSON.stringify(release));
       if (outcome === "failed") assert.equal(release.failure?.kind, "application_error");

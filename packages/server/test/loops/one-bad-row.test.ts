@@ -321,6 +321,8 @@ describe("one bad row among a thousand good ones", { timeout: 300_000 }, () => {
     while (!(await what())) {
       assert.ok(performance.now() < deadline, `${kind.name}: not in time`);
       await kind.round?.(scene);
+      // Whoever is to be there for a whole lease is heard however long this takes.
+      await passHeard(scene, 0);
       await setTimeout(20);
     }
   };
@@ -344,17 +346,19 @@ describe("one bad row among a thousand good ones", { timeout: 300_000 }, () => {
       assert.equal(await leftOf(kind, [bad]), 1);
       await until(kind, async () => (await failureOf(bad)) !== undefined);
       const pauses: number[] = [];
-      for (const failures of [1, 2, 3, 4]) {
-        await until(kind, async () => ((await failureOf(bad))?.failures ?? 0) >= failures);
+      for (let seen = 0; pauses.length < 4;) {
+        await until(kind, async () => ((await failureOf(bad))?.failures ?? 0) > seen);
         const failure = await failureOf(bad);
         assert.equal(failure.loop, kind.loop);
         assert.match(failure.cause, /this row is unprocessable/);
         const pauseMs = Date.parse(failure.retry_at) - Date.parse(failure.last_failed_at);
-        if (failure.failures === failures) pauses.push(pauseMs);
+        pauses.push(pauseMs);
+        // On a slow machine some of them are over before they are seen.
+        seen = failure.failures;
         await passHeard(scene, pauseMs);
       }
       assert.ok(
-        pauses.length >= 2 && pauses.every((ms, i) => i === 0 || ms > (pauses[i - 1] as number)),
+        pauses.every((ms, i) => i === 0 || ms > (pauses[i - 1] as number)),
         pauses.join(", "),
       );
       await scene.server.db.query(rawSql(`DROP TRIGGER refuse_row ON ${kind.table}`));

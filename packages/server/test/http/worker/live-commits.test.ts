@@ -121,7 +121,8 @@ describe("a commit of a live workspace", () => {
       ...{ ...worker.fields(leased), commit_id: "missing", parent_version_id: leased.base.version_id },
       ...{ manifest_digest: manifest, cause: { kind: "exec", id: exec }, ended },
     });
-    const elsewhere = await worker.commit(leased, leased.base.version_id.replace(/.$/, "z"), { c: "c" });
+    const another = leased.base.version_id.replace(/.$/, (last: string) => (last === "z" ? "y" : "z"));
+    const elsewhere = await worker.commit(leased, another, { c: "c" });
     assert.deepEqual(
       [stale, missing, elsewhere].map(({ status, body }) => [status, body.error.code]),
       [
