@@ -10,7 +10,10 @@ import { runShape } from "./wire-shapes.ts";
 
 /** Options of `runs.wait()`. */
 export type WaitOptions = {
-  /** Reject with a TimeoutError after this time; the run continues. Default: never. */
+  /**
+   * Reject with a TimeoutError after this time; the run continues. Default: never. A server that was reached once is asked
+   * until it answers again; one that never was is given up after about a minute.
+   */
   timeout?: DurationInput;
   /** Ends the call, or the wait; it rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -34,7 +37,10 @@ const FIRST_POLL_MS = 250;
 const LAST_POLL_MS = 5_000;
 /** Connections in a row that brought nothing before streams are given up for asking. */
 const STREAM_TRIES = 3;
-/** Questions in a row without an answer, each of them repeated on its own, before the wait gives up: about a minute. */
+/**
+ * Questions in a row without an answer, each of them repeated on its own, before a wait gives up that never had one: about a
+ * minute, as for an address where nobody is. A server that has answered once comes back, however long it takes.
+ */
 const POLL_TRIES = 10;
 
 /** Whether the answer would be the same to every further question. */
@@ -44,9 +50,14 @@ const isFinal = (error: unknown): boolean =>
   error instanceof AuthenticationError ||
   error instanceof PermissionError;
 
-async function followToEnd(transport: Transport, id: string, signal: AbortSignal): Promise<void> {
+async function followToEnd(
+  transport: Transport,
+  id: string,
+  signal: AbortSignal,
+  onConnect: () => void,
+): Promise<void> {
   const path = `/api/runs/${encodeURIComponent(id)}/events?follow=1`;
-  const options = { signal, onGap: () => undefined, maxReconnects: STREAM_TRIES };
+  const options = { signal, onConnect, onGap: () => undefined, maxReconnects: STREAM_TRIES };
   for await (const event of followStream(transport, path, options)) {
     if (event.event === "end") return;
   }
@@ -57,8 +68,9 @@ async function followToEnd(transport: Transport, id: string, signal: AbortSignal
  * and again.
  */
 async function untilEnded(transport: Transport, id: string, signal: AbortSignal): Promise<Run> {
+  let isKnown = false;
   try {
-    await followToEnd(transport, id, signal);
+    await followToEnd(transport, id, signal, () => (isKnown = true));
   } catch (error) {
     if (isFinal(error)) throw error;
   }
@@ -68,10 +80,10 @@ async function untilEnded(transport: Transport, id: string, signal: AbortSignal)
       const path = `/v1/runs/${encodeURIComponent(id)}`;
       const run = await transport.ask(runShape, { method: "GET", path, signal });
       if (isTerminalRunStatus(run.status)) return run;
-      failures = 0;
+      isKnown = true;
     } catch (error) {
       failures += 1;
-      if (isFinal(error) || failures >= POLL_TRIES) throw error;
+      if (isFinal(error) || (!isKnown && failures >= POLL_TRIES)) throw error;
     }
     await sleep(delayMs, signal);
   }
