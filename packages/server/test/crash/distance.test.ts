@@ -41,12 +41,20 @@ after(async () => {
   await distant?.close();
 });
 
-/** The chain of the median; its statements are what an assertion shows. */
-async function medianChain(work: () => Promise<void>): Promise<Flight[]> {
+/**
+ * The chain of the median; its statements are what an assertion shows.
+ *
+ * @param prepare what is done before each, and not counted.
+ */
+async function medianChain(
+  work: () => Promise<void>,
+  prepare = (): Promise<void> => Promise.resolve(),
+): Promise<Flight[]> {
   const chains: Flight[][] = [];
   distant.setDistance(DISTANCE_MS);
   // The first one makes connections, and prepares statements.
   for (let time = -1; time < TIMES; time += 1) {
+    await prepare();
     const chain = longestChain(await distant.flightsOf(work));
     if (time >= 0) chains.push(chain);
   }
@@ -140,6 +148,26 @@ describe("a client at the server where the worker polls", () => {
   test("sees the end of a command that changes nothing after at most seven", async () => {
     assertAtMost(await medianChain(() => run(urls[0] as string, "echo hello")), 7);
   });
+});
+
+test("a workspace is created after at most six round trips, and its first command is stored after seven", async () => {
+  const url = urls[0] as string;
+  let id = "";
+  const create = async (): Promise<void> => {
+    const { status, body } = await site.call(url, "POST", "/api/workspaces", {
+      body: {},
+      timeoutMs: patience(),
+    });
+    assert.equal(status, 201, JSON.stringify(body));
+    id = body.id;
+  };
+  const command = async (): Promise<void> => {
+    const body = { command: ["echo", "first"] };
+    const path = `/api/workspaces/${id}/execs`;
+    assert.equal((await site.call(url, "POST", path, { body, timeoutMs: patience() })).status, 201);
+  };
+  assertAtMost(await medianChain(create), 6);
+  assertAtMost(await medianChain(command, create), 7);
 });
 
 describe("a client at another server", () => {

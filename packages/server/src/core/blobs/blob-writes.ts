@@ -5,6 +5,9 @@ import { timestamp } from "../../db/timestamp.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { DueItems } from "../loop-failures/loop-failure.ts";
 
+/** An announcement so soon after another is not written: it would be kept no longer for it than a part of its grace. */
+const ANNOUNCED_AGAIN_MS = 600_000;
+
 /**
  * Announces an upload, so that the blob is not removed meanwhile. Null while its former bytes are being removed.
  *
@@ -17,11 +20,18 @@ export async function announceBlob(
   now: number,
 ): Promise<{ isStored: boolean } | null> {
   const [row] = await db.query<{ isStored: boolean }>(sql`
-    INSERT INTO blobs AS b (environment_id, digest, touched_at)
-    VALUES (${environmentId}, ${digest}, ${timestamp(now)})
-    ON CONFLICT (environment_id, digest)
-      DO UPDATE SET touched_at = greatest(b.touched_at, excluded.touched_at) WHERE b.removing_since IS NULL
-    RETURNING b.size_bytes IS NOT NULL AS is_stored`);
+    WITH fresh AS (
+      SELECT size_bytes IS NOT NULL AS is_stored FROM blobs
+      WHERE environment_id = ${environmentId} AND digest = ${digest} AND removing_since IS NULL
+        AND touched_at > ${timestamp(now - ANNOUNCED_AGAIN_MS)}
+    ), announced AS (
+      INSERT INTO blobs AS b (environment_id, digest, touched_at)
+      SELECT ${environmentId}::uuid, ${digest}::bytea, ${timestamp(now)} WHERE NOT EXISTS (SELECT FROM fresh)
+      ON CONFLICT (environment_id, digest)
+        DO UPDATE SET touched_at = greatest(b.touched_at, excluded.touched_at) WHERE b.removing_since IS NULL
+      RETURNING b.size_bytes IS NOT NULL AS is_stored
+    )
+    SELECT is_stored FROM fresh UNION ALL SELECT is_stored FROM announced`);
   return row ?? null;
 }
 

@@ -92,8 +92,9 @@ async function attach(
   if (decision.kind === "refuse") return busy(decision.message);
   const weakness = decision.kind === "join" ? null : await tooWeak(tx, workerId, workspace);
   if (weakness !== null) return weakness;
-  if (decision.kind === "create") await createMaterialization(tx, newUuid, workspace, now);
-  const id = (await findWorkspace(tx, environmentId, workspaceId))?.materializationId ?? null;
+  if (decision.kind === "create")
+    workspace = await createMaterialization(tx, newUuid, workspace, { now, isUse: true });
+  const { materializationId: id } = workspace;
   if (id === null) throw new Error("A workspace has no materialization after it was asked for.");
   if (decision.kind === "join") await noteHeldUse(tx, environmentId, id, now);
   else await markLeased(tx, environmentId, id, { workerId, now, leaseExpiresAt: now + leaseDurationMs });

@@ -36,5 +36,5 @@ export async function endMaterialization(
   const { someWait } = await releaseProcesses(tx, environmentId, workspace.id, { ...ending, wasLive }, now);
   // What waits to be started does so in the next one, unless this one could not even be prepared.
   const isCarriedOn = wantedAgain || (someWait && (ending.status === "stopped" || wasLive));
-  if (isCarriedOn) await createMaterialization(tx, newUuid, workspace, now);
+  if (isCarriedOn) await createMaterialization(tx, newUuid, workspace, { now, isUse: false });
 }

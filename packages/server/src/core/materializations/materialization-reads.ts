@@ -46,16 +46,6 @@ export async function findMaterialization(
   return row ?? null;
 }
 
-export async function findLastEpoch(
-  db: Queryable,
-  environmentId: Uuid<"env">,
-  workspaceId: Uuid<"ws">,
-): Promise<number> {
-  const [row] = await db.query<{ epoch: number | null }>(sql`
-    SELECT max(epoch) AS epoch FROM materializations WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}`);
-  return row?.epoch ?? 0;
-}
-
 /** What a worker has, oldest first. */
 export function listHeldMaterializations(
   db: Queryable,

@@ -4,30 +4,55 @@ import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { MAX_LEASE_MS } from "../workers/worker.ts";
+import { MATERIALIZATION_OF_WORKSPACE, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
 
 export type MaterializationInsert = {
   environmentId: Uuid<"env">;
   id: Uuid<"mat">;
   workspaceId: Uuid<"ws">;
-  /** Of the last materialization of the workspace. */
-  epoch: number;
   requiredIsolation: Isolation;
   baseVersionId: Uuid<"wsv">;
   createdAt: number;
+  /** Of the workspace. */
+  lastActivityAt: number;
 };
 
-/** Makes it the workspace's newest. Under the workspace's lock. */
-export async function insertMaterialization(tx: Tx, row: MaterializationInsert): Promise<void> {
-  await tx.query(sql`
+/** What a workspace shows of its newest materialization. */
+export type NewestMaterialization = Pick<
+  WorkspaceRow,
+  | "materializationId"
+  | "materializationStatus"
+  | "isolation"
+  | "workerId"
+  | "baseVersionId"
+  | "dirty"
+  | "startedAt"
+  | "error"
+  | "leaseExpiresAt"
+>;
+
+/** Makes it the workspace's newest, with the epoch of the last one. Under the workspace's lock. */
+export async function insertMaterialization(
+  tx: Tx,
+  row: MaterializationInsert,
+): Promise<NewestMaterialization> {
+  const [inserted] = await tx.query<NewestMaterialization>(sql`
     WITH pointer AS (
-      UPDATE workspaces SET materialization_id = ${row.id}, updated_at = ${timestamp(row.createdAt)}
+      UPDATE workspaces SET materialization_id = ${row.id}, updated_at = ${timestamp(row.createdAt)},
+        last_activity_at = ${timestamp(row.lastActivityAt)}
       WHERE environment_id = ${row.environmentId} AND id = ${row.workspaceId}
+    ), last AS (
+      SELECT coalesce(max(epoch), 0) AS epoch FROM materializations
+      WHERE environment_id = ${row.environmentId} AND workspace_id = ${row.workspaceId}
     )
-    INSERT INTO materializations (environment_id, id, workspace_id, worker_group_id, epoch, required_isolation, base_version_id,
+    INSERT INTO materializations AS m (environment_id, id, workspace_id, worker_group_id, epoch, required_isolation, base_version_id,
       active_at, created_at, updated_at)
-    SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.workspaceId}::uuid, v.worker_group_id, ${row.epoch}::integer,
+    SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.workspaceId}::uuid, v.worker_group_id, last.epoch,
       ${row.requiredIsolation}::text, ${row.baseVersionId}::uuid, at, at, at
-    FROM environments v, ${timestamp(row.createdAt)} AS at WHERE v.id = ${row.environmentId}`);
+    FROM environments v, last, ${timestamp(row.createdAt)} AS at WHERE v.id = ${row.environmentId}
+    RETURNING ${MATERIALIZATION_OF_WORKSPACE}`);
+  if (inserted === undefined) throw new Error("A materialization is not there after its insert.");
+  return inserted;
 }
 
 /** Moves it; what ends has a time of its end. */

@@ -11,10 +11,14 @@ import { markMaterialization } from "./materialization-writes.ts";
 
 /** What a worker says of a materialization that it has. */
 export type MaterializationReport =
-  | { kind: "live"; isolation: Isolation; starts: readonly string[] }
+  | LiveWord
   | { kind: "stopped" }
   | { kind: "failed"; error: string }
   | { kind: "uncommitted"; error: string };
+
+export type LiveWord = { kind: "live"; isolation: Isolation; starts: readonly string[] };
+
+export type ReportingWorker = { workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp"> };
 
 /** `started`: of `starts`, those that are to begin. */
 export type Reported = { status: MaterializationStatus; started: string[] };
@@ -27,7 +31,7 @@ export type Reported = { status: MaterializationStatus; started: string[] };
 export async function reportMaterialization(
   tx: Tx,
   newUuid: NewUuid,
-  { workerId, workerGroupId }: { workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp"> },
+  { workerId, workerGroupId }: ReportingWorker,
   fields: HeldFields,
   report: MaterializationReport,
   now: number,

@@ -8,7 +8,6 @@ import { noteHeldUse } from "../workspaces/note-use.ts";
 import { lockActiveWorkspace } from "../workspaces/require-workspace.ts";
 import { findWorkspace, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
 import { decideRequest } from "./materialization.ts";
-import { findLastEpoch } from "./materialization-reads.ts";
 import { insertMaterialization, markWantedAgain } from "./materialization-writes.ts";
 
 /** A workspace, and the group whose workers may put it on their machines. */
@@ -33,13 +32,11 @@ export async function requestMaterialization(
   now: number,
 ): Promise<WorkspaceRow> {
   const workspace = await lockActiveWorkspace(tx, environmentId, workspaceId);
-  await noteActivity(tx, environmentId, workspaceId, now);
   const decision = decideRequest(workspace.materializationStatus);
   if (workspace.materializationStatus !== "live") tx.wake(wakeKeys.workspaceWork(workerGroupId));
+  if (decision.kind === "create") return createMaterialization(tx, newUuid, workspace, { now, isUse: true });
+  await noteActivity(tx, environmentId, workspaceId, now);
   switch (decision.kind) {
-    case "create":
-      await createMaterialization(tx, newUuid, workspace, now);
-      break;
     case "refuse":
       throw new DomainError("workspace_busy", decision.message, {
         materialization_status: workspace.materializationStatus,
@@ -57,22 +54,28 @@ export async function requestMaterialization(
   return requested;
 }
 
-/** A new materialization of a locked workspace that has no live one. */
+/**
+ * A new materialization of a locked workspace that has no live one. `isUse`: somebody does something with the workspace.
+ *
+ * @returns the workspace with it.
+ */
 export async function createMaterialization(
   tx: Tx,
   newUuid: NewUuid,
   workspace: WorkspaceRow,
-  now: number,
-): Promise<void> {
+  { now, isUse }: { now: number; isUse: boolean },
+): Promise<WorkspaceRow> {
   const { environmentId, id: workspaceId, currentVersionId } = workspace;
   const { isolation } = JSON.parse(workspace.sandboxSpec) as SandboxSpec;
-  await insertMaterialization(tx, {
+  const lastActivityAt = isUse ? Math.max(workspace.lastActivityAt, now) : workspace.lastActivityAt;
+  const newest = await insertMaterialization(tx, {
     environmentId,
     id: newUuid(),
     workspaceId,
-    epoch: await findLastEpoch(tx, environmentId, workspaceId),
     requiredIsolation: isolation,
     baseVersionId: currentVersionId,
     createdAt: now,
+    lastActivityAt,
   });
+  return { ...workspace, ...newest, lastActivityAt, updatedAt: now };
 }

@@ -10,8 +10,7 @@ import {
 import { requestMaterialization } from "./request-materialization.ts";
 
 /**
- * Creates a process, and asks for its workspace to be live, where it is started. The worker of a live workspace is the
- * caller's to tell.
+ * Creates a process where its workspace is live, or else asks for that. The worker of a live workspace is the caller's to tell.
  *
  * @param givenTo see `createLiveProcess`.
  *
@@ -25,13 +24,18 @@ export async function requestProcess(
   givenTo: Uuid<"mat"> | null = null,
 ): Promise<CreatedProcess> {
   const inLive = await createLiveProcess(tx, newUuid, creation, givenTo);
-  if (inLive !== null) return inLive;
-  const workspace = await requestMaterialization(
-    tx,
-    newUuid,
-    { ...creation, workerGroupId },
-    creation.createdAt,
-  );
+  return inLive ?? requestWithWorkspace(tx, newUuid, workerGroupId, creation);
+}
+
+/** As `requestProcess`, of a workspace that was not live a moment ago. */
+export async function requestWithWorkspace(
+  tx: Tx,
+  newUuid: NewUuid,
+  workerGroupId: Uuid<"wgrp">,
+  creation: ProcessCreation,
+): Promise<CreatedProcess> {
+  const place = { ...creation, workerGroupId };
+  const workspace = await requestMaterialization(tx, newUuid, place, creation.createdAt);
   const process = await createProcess(tx, newUuid, creation);
   const { materializationId, materializationStatus, workerId } = workspace;
   const isLive = materializationStatus === "live" && materializationId !== null && workerId !== null;

@@ -18,12 +18,7 @@ export async function startWaiting(
   texts: readonly string[],
   now: number,
 ): Promise<string[]> {
-  const named = new Map(
-    texts.flatMap((text) => {
-      const id = decodeId(text.startsWith("pty_") ? "pty" : "exec", text);
-      return id === null ? [] : [[id, text] as const];
-    }),
-  );
+  const named = byId(texts);
   if (named.size === 0) return [];
   const started: string[] = [];
   for (const { id, status } of await lockWaiting(tx, materialization, [...named.keys()])) {
@@ -37,3 +32,12 @@ export async function startWaiting(
   }
   return started;
 }
+
+/** What a worker wrote, by the processes that it means. What cannot be an id is left out. */
+export const byId = (texts: readonly string[]): Map<Uuid<"exec" | "pty">, string> =>
+  new Map(
+    texts.flatMap((text) => {
+      const id = decodeId(text.startsWith("pty_") ? "pty" : "exec", text);
+      return id === null ? [] : [[id, text] as const];
+    }),
+  );

@@ -1,7 +1,7 @@
 import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { needBlobs, releaseBlobs } from "../blobs/need-blobs.ts";
-import { findVersion, type VersionRow } from "./version-reads.ts";
+import type { VersionRow } from "./version-reads.ts";
 import { deleteVersions, insertVersion, type VersionInsert } from "./version-writes.ts";
 
 /**
@@ -15,10 +15,7 @@ export async function recordVersion(tx: Tx, version: VersionInsert): Promise<Ver
   // A machine has all that it commits. A change by the server leaves the other files as they are, lost ones too.
   const checksKnown = version.cause.kind !== "write";
   await needBlobs(tx, environmentId, workspaceId, [tree.manifestDigest, ...tree.blobs], checksKnown);
-  await insertVersion(tx, version);
-  const recorded = await findVersion(tx, environmentId, version.id);
-  if (recorded === null) throw new Error("A version is not there after its insert.");
-  return recorded;
+  return insertVersion(tx, version);
 }
 
 /** The workspace is deleted: its versions go, and what they needed when nothing else does. */

@@ -20,7 +20,7 @@ export type VersionRow = {
   createdAt: number;
 };
 
-const COLUMNS = rawSql(`
+export const VERSION_COLUMNS = rawSql(`
   environment_id, id, workspace_id, number, parent_version_id,
   cause_kind, cause_id, digest, manifest_digest, file_count,
   size_bytes, notes, created_at`);
@@ -32,7 +32,7 @@ export async function findVersion(
   versionId: Uuid<"wsv">,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
-    SELECT ${COLUMNS} FROM workspace_versions WHERE environment_id = ${environmentId} AND id = ${versionId}`);
+    SELECT ${VERSION_COLUMNS} FROM workspace_versions WHERE environment_id = ${environmentId} AND id = ${versionId}`);
   return row ?? null;
 }
 
@@ -43,7 +43,7 @@ export async function findCurrentVersion(
   workspaceId: Uuid<"ws">,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
-    SELECT ${COLUMNS} FROM workspace_versions
+    SELECT ${VERSION_COLUMNS} FROM workspace_versions
     WHERE environment_id = ${environmentId} AND id = (
       SELECT w.current_version_id FROM workspaces w
       WHERE w.environment_id = ${environmentId} AND w.id = ${workspaceId} AND w.status <> 'deleted')`);
@@ -57,7 +57,7 @@ export async function holdVersion(
   versionId: Uuid<"wsv">,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
-    SELECT ${COLUMNS} FROM workspace_versions WHERE environment_id = ${environmentId} AND id = ${versionId} FOR KEY SHARE`);
+    SELECT ${VERSION_COLUMNS} FROM workspace_versions WHERE environment_id = ${environmentId} AND id = ${versionId} FOR KEY SHARE`);
   return row ?? null;
 }
 
@@ -68,7 +68,7 @@ export async function findCommit(
   commitId: string,
 ): Promise<VersionRow | null> {
   const [row] = await db.query<VersionRow>(sql`
-    SELECT ${COLUMNS} FROM workspace_versions
+    SELECT ${VERSION_COLUMNS} FROM workspace_versions
     WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId} AND commit_id = ${commitId}`);
   return row ?? null;
 }
@@ -88,7 +88,7 @@ export function listVersions(
       SELECT min(c.number) FROM workspace_versions c
       WHERE c.environment_id = ${environmentId} AND c.workspace_id = ${workspaceId} AND c.id > ${last}))`;
   return db.query<VersionRow>(sql`
-    SELECT ${COLUMNS} FROM workspace_versions
+    SELECT ${VERSION_COLUMNS} FROM workspace_versions
     WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId}${before === null ? sql`` : isOnLaterPage(before)}
     ORDER BY number DESC LIMIT ${limit}`);
 }

@@ -2,6 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { VERSION_COLUMNS, type VersionRow } from "./version-reads.ts";
 import type { StoredTree, VersionCause, VersionNotes } from "./version.ts";
 
 export type VersionInsert = {
@@ -17,14 +18,17 @@ export type VersionInsert = {
   createdAt: number;
 };
 
-export async function insertVersion(tx: Tx, row: VersionInsert): Promise<void> {
+export async function insertVersion(tx: Tx, row: VersionInsert): Promise<VersionRow> {
   const { tree, cause } = row;
-  await tx.query(sql`
+  const [inserted] = await tx.query<VersionRow>(sql`
     INSERT INTO workspace_versions (environment_id, id, workspace_id, number, parent_version_id, cause_kind, cause_id, commit_id,
       digest, manifest_digest, file_count, size_bytes, notes, created_at)
     VALUES (${row.environmentId}, ${row.id}, ${row.workspaceId}, ${row.number}, ${row.parentVersionId}, ${cause.kind},
       ${cause.id}, ${row.commitId}, ${Buffer.from(tree.digest, "hex")}, ${Buffer.from(tree.manifestDigest, "hex")},
-      ${tree.fileCount}, ${tree.sizeBytes}, ${row.notes === null ? null : JSON.stringify(row.notes)}, ${timestamp(row.createdAt)})`);
+      ${tree.fileCount}, ${tree.sizeBytes}, ${row.notes === null ? null : JSON.stringify(row.notes)}, ${timestamp(row.createdAt)})
+    RETURNING ${VERSION_COLUMNS}`);
+  if (inserted === undefined) throw new Error("A version is not there after its insert.");
+  return inserted;
 }
 
 /** The workspace is deleted. */

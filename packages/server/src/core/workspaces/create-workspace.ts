@@ -43,7 +43,7 @@ export async function resolveOrigin(
   if (request.fromVersionId !== null)
     return forkOrigin(context, environmentId, request.fromVersionId, request.sandbox);
   const sandbox = request.sandbox ?? DEFAULT_SANDBOX;
-  return sandboxOrigin(context, environmentId, sandbox, await requireSpec(context, environmentId, sandbox));
+  return sandboxOrigin(context, environmentId, sandbox, requireSpec(context, environmentId, sandbox));
 }
 
 /** What a new workspace of a sandbox begins with. */
@@ -51,16 +51,17 @@ export async function sandboxOrigin(
   context: OriginContext,
   environmentId: Uuid<"env">,
   sandbox: string,
-  spec: SandboxSpec,
+  declared: SandboxSpec | Promise<SandboxSpec>,
 ): Promise<WorkspaceOrigin> {
+  // Most begin empty, and somebody waits: what that takes is asked for beside the sandbox.
+  const [spec, empty] = await Promise.all([declared, storeTree(context, environmentId, EMPTY_TREE)]);
   const setup = setupDigest(spec);
   const baseId = setup === null ? null : await findSandboxBase(context.db, environmentId, setup);
   if (baseId !== null) {
     const tree = await loadVersion(context, environmentId, baseId);
     if (tree !== null) return { sandbox, spec, setupDigest: null, versionId: baseId, tree };
   }
-  const tree = await storeTree(context, environmentId, EMPTY_TREE);
-  return { sandbox, spec, setupDigest: setup, versionId: null, tree };
+  return { sandbox, spec, setupDigest: setup, versionId: null, tree: empty };
 }
 
 async function forkOrigin(
@@ -154,7 +155,7 @@ export async function createWorkspace(
   const versionId = newUuid<"wsv">();
   if (origin.versionId !== null && (await holdVersion(tx, environmentId, origin.versionId)) === null)
     throw noVersion();
-  const inserted = await insertWorkspace(tx, {
+  const workspace = await insertWorkspace(tx, {
     environmentId,
     id,
     projectId: creation.projectId,
@@ -167,7 +168,7 @@ export async function createWorkspace(
     tags: creation.tags,
     createdAt: now,
   });
-  if (!inserted) {
+  if (workspace === null) {
     throw new DomainError(
       "already_exists",
       `A workspace of this environment has the external id ${JSON.stringify(externalId)}. Use it, delete it, or choose another id.`,
@@ -186,7 +187,5 @@ export async function createWorkspace(
     tree: origin.tree,
     createdAt: now,
   });
-  const workspace = await findWorkspace(tx, environmentId, id);
-  if (workspace === null) throw new Error("A workspace is not there after its insert.");
   return workspace;
 }

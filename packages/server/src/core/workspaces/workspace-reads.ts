@@ -38,12 +38,14 @@ export type WorkspaceRow = {
   leaseExpiresAt: number | null;
 };
 
-const COLUMNS = rawSql(`
-  w.environment_id, w.id, w.project_id, w.external_id, w.sandbox,
-  w.sandbox_spec, w.setup_digest, w.status, w.current_version_id,
-  w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at,
+export const MATERIALIZATION_OF_WORKSPACE = rawSql(`
   m.id AS materialization_id, m.status AS materialization_status, m.isolation, m.worker_id,
   m.base_version_id, m.dirty, m.started_at, m.error, m.lease_expires_at`);
+
+export const WORKSPACE_COLUMNS = sql`
+  w.environment_id, w.id, w.project_id, w.external_id, w.sandbox,
+  w.sandbox_spec, w.setup_digest, w.status, w.current_version_id,
+  w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at, ${MATERIALIZATION_OF_WORKSPACE}`;
 
 const JOINED = rawSql(`
   workspaces w LEFT JOIN materializations m ON m.environment_id = w.environment_id AND m.id = w.materialization_id`);
@@ -54,7 +56,7 @@ export async function findWorkspace(
   workspaceId: Uuid<"ws">,
 ): Promise<WorkspaceRow | null> {
   const [row] = await db.query<WorkspaceRow>(sql`
-    SELECT ${COLUMNS} FROM ${JOINED} WHERE w.environment_id = ${environmentId} AND w.id = ${workspaceId}`);
+    SELECT ${WORKSPACE_COLUMNS} FROM ${JOINED} WHERE w.environment_id = ${environmentId} AND w.id = ${workspaceId}`);
   return row ?? null;
 }
 
@@ -98,7 +100,7 @@ export async function listWorkspaces(
   ];
   const page = await selectPage(db, { all: ALL, ways, conditionsOf }, { environmentId, before }, limit);
   return db.query<WorkspaceRow>(sql`
-    SELECT ${COLUMNS} FROM (${page}) page, ${JOINED}
+    SELECT ${WORKSPACE_COLUMNS} FROM (${page}) page, ${JOINED}
     WHERE w.environment_id = ${environmentId} AND w.id = page.id ORDER BY page.id DESC`);
 }
 

@@ -2,6 +2,7 @@ import type { WorkspaceStatus, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { WORKSPACE_COLUMNS, type WorkspaceRow } from "./workspace-reads.ts";
 
 export type WorkspaceInsert = {
   environmentId: Uuid<"env">;
@@ -19,9 +20,9 @@ export type WorkspaceInsert = {
   createdAt: number;
 };
 
-/** False when an active workspace has the external id. */
-export async function insertWorkspace(tx: Tx, row: WorkspaceInsert): Promise<boolean> {
-  const rows = await tx.query(sql`
+/** Null when an active workspace has the external id. */
+export async function insertWorkspace(tx: Tx, row: WorkspaceInsert): Promise<WorkspaceRow | null> {
+  const [inserted] = await tx.query<WorkspaceRow>(sql`
     WITH inserted AS (INSERT INTO workspaces (environment_id, id, project_id, external_id, sandbox, sandbox_spec, setup_digest,
       current_version_id, version_count, metadata, tags, last_activity_at, created_at, updated_at)
     SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.projectId}::uuid, ${row.externalId}::text, ${row.sandbox}::text,
@@ -29,13 +30,14 @@ export async function insertWorkspace(tx: Tx, row: WorkspaceInsert): Promise<boo
       ${row.tags}::text[], at, at, at
     FROM ${timestamp(row.createdAt)} AS at
     ON CONFLICT (environment_id, external_id) WHERE external_id IS NOT NULL AND status = 'active' DO NOTHING
-    RETURNING environment_id, id, tags
+    RETURNING *
     ), tagged AS (
       INSERT INTO workspace_tags (environment_id, tag, workspace_id)
       SELECT environment_id, unnest(tags), id FROM inserted ON CONFLICT DO NOTHING
     )
-    SELECT 1 AS inserted FROM inserted`);
-  return rows.length === 1;
+    SELECT ${WORKSPACE_COLUMNS}
+    FROM inserted w LEFT JOIN materializations m ON m.environment_id = w.environment_id AND m.id = w.materialization_id`);
+  return inserted ?? null;
 }
 
 /** Before they are replaced in the locked workspace itself. */

@@ -26,6 +26,7 @@ import {
   reportMaterialization,
   type MaterializationReport,
 } from "../../../core/materializations/report-materialization.ts";
+import { takeLive } from "../../../core/materializations/take-live.ts";
 import { invalidRequest } from "../../../domain-error.ts";
 import type { ChangeCall, Reply, RouteDefinition } from "../../edge/route.ts";
 import { decodeLease } from "./decode-lease.ts";
@@ -50,10 +51,8 @@ async function report(
   fields: HeldFields,
   word: MaterializationReport,
 ): Promise<Reply> {
-  const now = server.clock();
-  const { status, started } = await reportMaterialization(tx, server.newUuid, scope, fields, word, now);
-  const body = { materialization_id: fields.materialization_id, status };
-  return { status: 200, body: word.kind === "live" ? { ...body, started } : body };
+  const { status } = await reportMaterialization(tx, server.newUuid, scope, fields, word, server.clock());
+  return { status: 200, body: { materialization_id: fields.materialization_id, status } };
 }
 type ReportCall = Pick<ChangeCall<typeof worker>, "tx" | "server" | "scope">;
 
@@ -173,9 +172,11 @@ export const workerWorkspaceRoutes: RouteDefinition[] = [
         schema: LiveWorkspace,
       },
     },
-    transaction: "required",
-    handle: ({ body, ...call }) =>
-      report(call, body, { kind: "live", isolation: body.isolation, starts: body.starts ?? [] }),
+    handle: async ({ server, scope, body }) => {
+      const word = { kind: "live", isolation: body.isolation, starts: body.starts ?? [] } as const;
+      const { status, started } = await takeLive(server, scope, body, word, server.clock());
+      return { status: 200, body: { materialization_id: body.materialization_id, status, started } };
+    },
   }),
   ...bothMounts(tag, {
     method: "POST",

@@ -7,7 +7,7 @@ import {
   decodeBase64,
   processTimeoutMs,
 } from "../../../core/processes/exec-request.ts";
-import { requestProcess } from "../../../core/materializations/request-process.ts";
+import { requestProcess, requestWithWorkspace } from "../../../core/materializations/request-process.ts";
 import {
   createLiveProcess,
   type CreatedProcess,
@@ -64,17 +64,17 @@ export async function createKeptProcess(
   const creation = toCreation(scope, workspaceId, request, server.clock(), maxTimeoutMs);
   const key = { operation: `${LISTS[request.kind]}.create ${workspaceId}`, content: request.body };
   const givenTo = server.workspacePolls.takerOf(workspaceId);
-  const inLive =
-    call.request.idempotencyKey === null
-      ? await createLiveProcess(server.db, server.newUuid, creation, givenTo)
-      : null;
+  const isKeyed = call.request.idempotencyKey !== null;
+  const inLive = isKeyed ? null : await createLiveProcess(server.db, server.newUuid, creation, givenTo);
   if (inLive !== null) {
     giveToWorker(server, inLive);
     return { status: 201, json: JSON.stringify(shown(inLive.process)), headers: {}, replayed: false };
   }
   const created: CreatedProcess[] = [];
   const kept = await keepReply(call, key, async (tx) => {
-    const made = await requestProcess(tx, server.newUuid, scope.workerGroupId, creation, givenTo);
+    const made = isKeyed
+      ? await requestProcess(tx, server.newUuid, scope.workerGroupId, creation, givenTo)
+      : await requestWithWorkspace(tx, server.newUuid, scope.workerGroupId, creation);
     created.push(made);
     return { status: 201, body: shown(made.process) };
   });
