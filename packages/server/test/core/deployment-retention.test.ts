@@ -143,6 +143,7 @@ describe("a deployment that was kept long enough", () => {
     for (const one of [older, old]) {
       const promoted = await scene.call("POST", `/v1/deployments/${one.id}/promote`);
       assert.equal(promoted.status, 200, promoted.text);
+      scene.clock.advance(1_000);
     }
     for (let n = 0; n < 11; n += 1) await deploy();
     const newest = await deploy();

@@ -1,4 +1,3 @@
-import type { Clock } from "../../clock.ts";
 import type { Wakes } from "./wakes.ts";
 
 /** A waiter looks by itself this often: the repair of a wake that was lost between replicas. */
@@ -6,22 +5,23 @@ const SAFETY_READ_MS = 2_000;
 
 /** How long to wait, and who may end it before. */
 export type Patience<Value> = {
-  /** An instant, which may follow from what was read. */
-  deadline: number | ((value: Value) => number);
+  /** From the call, which may follow from what was read. The time that passes counts, whatever a clock says meanwhile. */
+  waitMs: number | ((value: Value) => number);
   signal: AbortSignal;
 };
 
 /** Reads again at each wake of the key, until the value is as wanted, the time is over or the signal ends the wait. */
 export async function waitUntil<Value>(
-  { wakes, clock }: { wakes: Wakes; clock: Clock },
+  { wakes }: { wakes: Wakes },
   key: string,
   read: () => Promise<Value>,
   isDone: (value: Value) => boolean,
-  { deadline, signal }: Patience<Value>,
+  { waitMs, signal }: Patience<Value>,
 ): Promise<Value> {
+  const begun = performance.now();
   for (;;) {
-    const now = clock();
-    const leftMs = typeof deadline === "number" ? deadline - now : SAFETY_READ_MS;
+    const waitedMs = performance.now() - begun;
+    const leftMs = typeof waitMs === "number" ? waitMs - waitedMs : SAFETY_READ_MS;
     const waiting = new AbortController();
     // Registered before the read: what changes during it wakes this again.
     const woken = wakes.wait(
@@ -31,8 +31,8 @@ export async function waitUntil<Value>(
     );
     try {
       const value = await read();
-      const until = typeof deadline === "number" ? deadline : deadline(value);
-      if (isDone(value) || signal.aborted || now >= until) return value;
+      const longestMs = typeof waitMs === "number" ? waitMs : waitMs(value);
+      if (isDone(value) || signal.aborted || waitedMs >= longestMs) return value;
       await woken;
     } finally {
       waiting.abort();

@@ -89,7 +89,7 @@ export async function leaseExecutions(
   const first = await requireActiveWorker(context, call);
   const { workerId, workerGroupId, heldChecks: held } = call;
   await renewDeploymentChecks(db, { workerId, workerGroupId, held, now: clock() });
-  const deadline = call.calledAt + call.waitMs;
+  const begun = performance.now();
   const news = { forWorker: false };
   // A worker that drains meanwhile, or is not heard any more, gets no more runs: it is read again in each round, and draining
   // wakes it.
@@ -104,7 +104,7 @@ export async function leaseExecutions(
     const isNewlyDraining = draining && (first.status === "active" || news.forWorker);
     const ended = new AbortController();
     const until = AbortSignal.any([signal, ended.signal]);
-    const remainingMs = Math.max(0, deadline - clock());
+    const remainingMs = Math.max(0, call.waitMs - (performance.now() - begun));
     const pauseMs = Math.min(remainingMs, SAFETY_POLL_MS);
     // Registered before the look, so that what arrives during it is not missed.
     const woken = Promise.race([

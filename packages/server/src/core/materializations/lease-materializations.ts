@@ -96,7 +96,7 @@ export async function leaseMaterializations(
       isGivenAlone = !isEmpty(given);
       if (isGivenAlone) return given;
     }
-    const { isFound, answer } = await pollUntil(call.calledAt + call.waitMs, poll, context, call, signal);
+    const { isFound, answer } = await pollUntil(poll, context, call, signal);
     isGivenAlone = !isFound && !isEmpty(answer);
     return answer;
   } finally {
@@ -114,14 +114,14 @@ async function giveFirst(poll: WorkspacePoll, signal: AbortSignal): Promise<Give
 }
 
 async function pollUntil(
-  deadline: number,
   poll: WorkspacePoll,
   context: WorkspaceLeaseContext,
   call: WorkspaceLeaseCall,
   signal: AbortSignal,
 ): Promise<{ isFound: boolean; answer: WorkspaceLeaseAnswer }> {
+  const begun = performance.now();
   for (let isFirst = true; ; isFirst = false) {
-    const remainingMs = Math.max(0, deadline - context.clock());
+    const remainingMs = Math.max(0, call.waitMs - (performance.now() - begun));
     const ended = new AbortController();
     const until = AbortSignal.any([signal, ended.signal]);
     const pauseMs = Math.min(remainingMs, SAFETY_POLL_MS);

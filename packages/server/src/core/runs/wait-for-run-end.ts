@@ -1,5 +1,4 @@
 import { isTerminalRunStatus, type Uuid } from "@keelson/contract";
-import type { Clock } from "../../clock.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { waitUntil } from "../feeds/wait-until.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
@@ -8,13 +7,12 @@ import { findRunStatus } from "./run-reads.ts";
 
 /** Waits until the run has ended, or not longer than the time given. @returns whether it has ended. */
 export async function waitForRunEnd(
-  server: { db: Queryable; wakes: Wakes; clock: Clock },
+  server: { db: Queryable; wakes: Wakes },
   environmentId: Uuid<"env">,
   runId: Uuid<"run">,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const deadline = server.clock() + timeoutMs;
   return waitUntil(
     server,
     wakeKeys.run(runId),
@@ -23,6 +21,6 @@ export async function waitForRunEnd(
       return status === null || isTerminalRunStatus(status);
     },
     (hasEnded) => hasEnded,
-    { deadline, signal },
+    { waitMs: timeoutMs, signal },
   );
 }

@@ -80,7 +80,7 @@ export function callRoute(
     public_access: accessToken,
   }[route.access.kind];
   const lease = { run_id: ids.run, lease_id: ids.lease, epoch: 1, environment_id: ids.environment };
-  const body = route.path.endsWith("renew") ? { leases: [lease] } : row.body?.(ids);
+  const body = route.path.endsWith("executions/renew") ? { leases: [lease] } : row.body?.(ids);
   return server.call(route.method, target, {
     as,
     ...(row.bytes === undefined ? {} : { bytes: row.bytes }),

@@ -252,8 +252,8 @@ describe("starting a task", () => {
   });
 
   test("hands a run to a waiting worker with its first transaction", async () => {
-    const bornLeased = async (): Promise<boolean> => {
-      const requestId = `birth-${scene.clock.now()}`;
+    const bornLeased = async (attempt: number): Promise<boolean> => {
+      const requestId = `birth-${attempt}`;
       const waiting = scene.worker.lease({ limit: 2, wait: "20s", requestId });
       await scene.worker.seesRequest(requestId);
       const body = {
@@ -290,7 +290,7 @@ describe("starting a task", () => {
       return row?.events === 3;
     };
     // The poll may not be open yet when the start comes, which is then claimed, no less right. Soon it is in time.
-    for (let attempt = 1; !(await bornLeased()); attempt += 1)
+    for (let attempt = 1; !(await bornLeased(attempt)); attempt += 1)
       assert.ok(attempt < 10, "no run was born leased");
   });
 });

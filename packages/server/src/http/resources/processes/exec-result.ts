@@ -48,10 +48,11 @@ export async function resultReply(
   return { status: 200, body: toExecResult(process, stdout, stderr), headers };
 }
 
+/** Milliseconds from then. */
 const latestEnd = (process: ProcessRow, begun: number): number =>
   process.startedAt === null
-    ? begun + MAX_START_MS
-    : process.startedAt + (process.timeoutMs ?? MAX_TIMEOUT_MS) + MAX_START_MS;
+    ? MAX_START_MS
+    : process.startedAt - begun + (process.timeoutMs ?? MAX_TIMEOUT_MS) + MAX_START_MS;
 
 /**
  * The process once it has ended, or as it is after `maxWaitMs`. Its worker ends it at its timeout; without a bound the
@@ -69,6 +70,6 @@ export async function waitForEnd(
     wakeKeys.process(key.id),
     () => requireProcess(server.db, key),
     ({ status }) => isOver(status),
-    { deadline: maxWaitMs === null ? (process) => latestEnd(process, begun) : begun + maxWaitMs, signal },
+    { waitMs: maxWaitMs ?? ((process) => latestEnd(process, begun)), signal },
   );
 }

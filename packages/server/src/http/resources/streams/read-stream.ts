@@ -107,7 +107,7 @@ export async function readRecordsReply(
     return followRecords(server, place, after, query.correlation_id ?? null);
   }
   const after = sequenceCursor(query.cursor);
-  const until = server.clock() + waitMs(query.wait ?? DEFAULT_WAIT);
+  const longestMs = waitMs(query.wait ?? DEFAULT_WAIT);
   const place = await openPlace(server, target);
   requireKept(place, after);
   const page = await waitUntil(
@@ -115,7 +115,7 @@ export async function readRecordsReply(
     wakeKeys.stream(place.streamId ?? NO_STREAM),
     () => readPage(server, place, after, query),
     ({ records, ended }) => records.length > 0 || ended,
-    { deadline: until, signal: request.signal },
+    { waitMs: longestMs, signal: request.signal },
   );
   return pageReply(place, after, page);
 }

@@ -44,7 +44,7 @@ const waitFor = (
   isWanted: (workspace: WorkspaceRow) => boolean,
 ): Promise<WorkspaceRow> =>
   waitUntil(server, wakeKeys.workspace(id), () => findShown(server.db, { environmentId }, id), isWanted, {
-    deadline: server.clock() + MAX_WAIT_MS,
+    waitMs: MAX_WAIT_MS,
     signal,
   });
 
