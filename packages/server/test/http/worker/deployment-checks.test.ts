@@ -11,7 +11,7 @@ describe("checks of deployments", () => {
   let worker: string;
   let other: string;
   before(async () => {
-    server = await startApiServer();
+    server = await startApiServer({ config: { leaseDurationMs: 15_000 } });
     worker = await startWorker(server);
     other = await startWorker(server, "other");
   });
