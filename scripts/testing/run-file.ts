@@ -59,7 +59,12 @@ export async function runFile(file: TestFile, options: RunFileOptions): Promise<
     concurrency: 1,
     env: { ...env, ...folders.env },
     // The flags this process was started with are those by which Node runs our sources.
-    execArgv: [...process.execArgv, ...reportFlags(reports), `--test-timeout=${testLimitMs}`],
+    execArgv: [
+      ...process.execArgv,
+      ...(loadsMany(file) ? ["--import", import.meta.resolve("./use-bundled.ts")] : []),
+      ...reportFlags(reports),
+      `--test-timeout=${testLimitMs}`,
+    ],
     signal: AbortSignal.any([signal, over.signal]),
     ...(namePatterns.length > 0 && { testNamePatterns: [...namePatterns] }),
   });
@@ -87,6 +92,9 @@ export async function runFile(file: TestFile, options: RunFileOptions): Promise<
   const seconds = (performance.now() - startedAt) / 1_000;
   return { file, passed, failures, skips, seconds, cpuSeconds: null, figures, left, log };
 }
+
+/** A test beside a source loads that source and few others: less than a bundle. */
+const loadsMany = ({ path: file }: TestFile): boolean => !/^packages\/[^/]+\/src\//.test(file);
 
 /** The end of the file says more than its tests when none of them failed. */
 const failuresOf = ({ failures, ofFile }: FileRecord): readonly Failure[] =>
