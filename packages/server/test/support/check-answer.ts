@@ -48,7 +48,12 @@ function load(): Loaded {
   if (loaded !== undefined) return loaded;
   const document = loadDocument();
   // That its schemas are schemas is a test of the document's own.
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    validateSchema: false,
+    code: { optimize: false },
+  });
   (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
   ajv.addSchema({ $id: "document", ...document });
   const templates = Object.keys(document.paths).map((path) => ({ path, segments: path.split("/") }));
