@@ -27,15 +27,17 @@ import {
 const WAIT_MS = 30_000;
 const seed = newSeed();
 
-suite("the death of one process", { concurrency: false }, () => {
+suite("everything", { concurrency: false }, () => {
   let site: UpSite;
   before(async () => (site = await makeUpSite()));
   after(() => site?.[Symbol.asyncDispose]());
 
   /** What has to be there when everything runs again, as the next test finds. */
-  let last: { id: string; text: string } | null = null;
+  let last: { id: string; text: string; isAdopted?: boolean } | null = null;
   async function hasLast({ client, said }: Pick<Running, "client" | "said">): Promise<void> {
     if (last === null) return;
+    // What was adopted is committed when it stops.
+    if (last.isAdopted === true) await client.workspaces.stop(last.id, { timeout: WAIT_MS });
     assert.equal(await client.workspaces.files.readText(last.id, "made"), last.text, said());
     last = null;
   }
@@ -53,27 +55,29 @@ suite("the death of one process", { concurrency: false }, () => {
     await allGone(site, [], said);
   }
 
-  /** Everything runs again and has what was changed. */
-  async function hasChange(id: string, text: string): Promise<void> {
-    const running = await startUp(site);
-    const { client } = running;
-    const deadline = performance.now() + WAIT_MS;
-    // What was adopted is committed when it stops.
-    await client.workspaces.stop(id, { timeout: WAIT_MS });
-    assert.ok(performance.now() < deadline);
-    assert.equal(await client.workspaces.files.readText(id, "made"), text, running.said());
-    await endAll(running);
+  /** As the foreground job of a terminal. */
+  async function startOnTerminal(command: string, args: readonly string[]) {
+    const terminal = spawnTerminal(command, [...args], { cwd: site.folder, env: site.env });
+    let output = "";
+    terminal.onData((shown) => (output += shown));
+    const said = (): string => output;
+    const exited = new Promise<number>(
+      (resolve) => void terminal.onExit(({ exitCode }) => resolve(exitCode)),
+    );
+    const client = await readyClient(site, said);
+    await hasLast({ client, said });
+    return { terminal, client, said, exited, known: treeOf(terminal.pid) };
   }
 
   for (const who of fewOf(["outer", "run"] as const, 2, seed))
-    test(`${who === "outer" ? "npm" : "the starter"}: everything ends in order`, async () => {
+    test(`ends in order when ${who === "outer" ? "npm" : "the starter"} dies`, async () => {
       const { running, known, id } = await startChanged(who);
       kill(running.pids[who], "SIGKILL");
       await allGone(site, known, running.said);
       last = { id, text: who };
     });
 
-  test("up: PostgreSQL ends cleanly, and the agent in one line, keeping what no version has", async () => {
+  test("ends when up dies: PostgreSQL cleanly, and the agent in one line, keeping what no version has", async () => {
     const { running, known, id } = await startChanged("up");
     kill(running.pids.up, "SIGKILL");
     await allGone(site, known, running.said);
@@ -81,30 +85,26 @@ suite("the death of one process", { concurrency: false }, () => {
     assert.equal(lines.filter((line) => /server's process is gone/.test(line)).length, 1, running.said());
     assert.ok(lines.length <= 3, lines.join("\n"));
     await assert.rejects(readFile(clusterFile(site.dataDir, "postmaster.pid")), { code: "ENOENT" });
-    await hasChange(id, "up");
+    last = { id, text: "up", isAdopted: true };
   });
 
-  test("the agent: it is started again", async () => {
+  test("starts the agent again when it dies, and then PostgreSQL", async () => {
     const { running, id } = await startChanged("agent");
-    kill(running.pids.agent, "SIGKILL");
-    await until(() => /The agent ended \(SIGKILL\)/.test(running.said()), WAIT_MS, running.said);
-    const { client } = running;
+    const { client, pids, said } = running;
+    kill(pids.agent, "SIGKILL");
+    await until(() => /The agent ended \(SIGKILL\)/.test(said()), WAIT_MS, said);
     await client.workspaces.stop(id, { timeout: WAIT_MS });
     assert.equal(await client.workspaces.files.readText(id, "made"), "agent");
-    await endAll(running);
-  });
 
-  test("PostgreSQL: it is started again", async () => {
-    const { running, id } = await startChanged("postmaster");
-    kill(running.pids.postmaster, "SIGKILL");
-    await until(() => /PostgreSQL had gone and is back/.test(running.said()), WAIT_MS, running.said);
+    last = { id: await changeWorkspace(client, "postmaster"), text: "postmaster" };
+    kill(pids.postmaster, "SIGKILL");
+    await until(() => /PostgreSQL had gone and is back/.test(said()), WAIT_MS, said);
     assert.ok(isAlive(await readPostmaster(site.dataDir)));
     await endAll(running);
-    last = { id, text: "postmaster" };
   });
 
   for (const signal of fewOf(["SIGTERM", "SIGINT", "SIGQUIT"] as const, 3, seed))
-    test(`${signal} to PostgreSQL: everything ends in order, and it is said why`, async () => {
+    test(`ends in order on ${signal} to PostgreSQL, and says why`, async () => {
       const { running, known, id } = await startChanged(signal);
       kill(running.pids.postmaster, signal);
       await allGone(site, known, running.said);
@@ -113,80 +113,40 @@ suite("the death of one process", { concurrency: false }, () => {
       last = { id, text: signal };
     });
 
-  test("a closed terminal: everything ends in order", async () => {
+  test("ends in order when its terminal is closed", async () => {
     // The shell of a terminal: everything is its foreground job.
-    const terminal = spawnTerminal(
-      "/bin/sh",
-      ["-c", `"$@"; exit $?`, "sh", process.execPath, RUN, MAIN, "up"],
-      {
-        cwd: site.folder,
-        env: site.env,
-      },
-    );
-    let said = "";
-    terminal.onData((shown) => (said += shown));
-    const client = await readyClient(site, () => said);
-    await hasLast({ client, said: () => said });
-    const known = treeOf(terminal.pid);
+    const shell = ["-c", `"$@"; exit $?`, "sh", process.execPath, RUN, MAIN, "up"];
+    const { terminal, client, said, known } = await startOnTerminal("/bin/sh", shell);
     const id = await changeWorkspace(client, "terminal");
     // Closes it: what is written from now on fails.
     (terminal as unknown as { destroy(): void }).destroy();
-    await allGone(site, known, () => said);
+    await allGone(site, known, said);
     last = { id, text: "terminal" };
   });
 
-  test("what was changed last is there", async () => {
-    const running = await startUp(site);
-    await hasLast(running);
-    await endAll(running);
-  });
-});
-
-suite("a person at a terminal", { concurrency: false }, () => {
-  let site: UpSite;
-  before(async () => (site = await makeUpSite()));
-  after(() => site?.[Symbol.asyncDispose]());
-
-  test("ends everything with one Ctrl-C, which reaches the starter and up", async () => {
-    const terminal = spawnTerminal(process.execPath, [RUN, MAIN, "up"], { cwd: site.folder, env: site.env });
-    let said = "";
-    terminal.onData((shown) => (said += shown));
-    const exited = new Promise<number>(
-      (resolve) => void terminal.onExit(({ exitCode }) => resolve(exitCode)),
-    );
-    const client = await readyClient(site, () => said);
-    const known = treeOf(terminal.pid);
+  test("ends with one Ctrl-C, which reaches the starter and up", async () => {
+    const { terminal, client, said, exited, known } = await startOnTerminal(process.execPath, [
+      RUN,
+      MAIN,
+      "up",
+    ]);
     const id = await changeWorkspace(client, "typed");
     terminal.write("\u0003");
-    assert.equal(await exited, 0, said);
-    await allGone(site, known, () => said);
-    const again = await startUp(site);
-    assert.equal(await again.client.workspaces.files.readText(id, "made"), "typed");
-    kill(again.pids.up, "SIGTERM");
-    await allGone(site, [], again.said);
+    assert.equal(await exited, 0, said());
+    await allGone(site, known, said);
+    last = { id, text: "typed" };
   });
 
-  test("does not wait any more after a second Ctrl-C, and what is left ends by itself", async () => {
-    const terminal = spawnTerminal(process.execPath, [RUN, MAIN, "up"], { cwd: site.folder, env: site.env });
-    let said = "";
-    terminal.onData((shown) => (said += shown));
-    const exited = new Promise<number>(
-      (resolve) => void terminal.onExit(({ exitCode }) => resolve(exitCode)),
-    );
-    await readyClient(site, () => said);
+  test("is not waited for any more after a second Ctrl-C, and what is left ends by itself", async () => {
+    const { terminal, said, exited, known } = await startOnTerminal(process.execPath, [RUN, MAIN, "up"]);
     const { agent } = await pidsOf(site, terminal.pid);
-    const known = treeOf(terminal.pid);
     // An agent that does not answer would be waited for.
     kill(agent, "SIGSTOP");
     terminal.write("\u0003");
-    await until(
-      () => /Still stopping the agent/.test(said),
-      WAIT_MS,
-      () => said,
-    );
+    await until(() => /Still stopping the agent/.test(said()), WAIT_MS, said);
     terminal.write("\u0003");
-    assert.equal(await exited, 130, said);
+    assert.equal(await exited, 130, said());
     kill(agent, "SIGCONT");
-    await allGone(site, known, () => said);
+    await allGone(site, known, said);
   });
 });

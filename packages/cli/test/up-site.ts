@@ -11,6 +11,7 @@ import { Client } from "@keelson/sdk";
 import { findFreePort } from "../../server/test/crash/support/site.ts";
 import { isAlive } from "../../server/src/embedded-postgres/postmaster-pid.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { layCluster } from "../../server/test/support/lay-cluster.ts";
 import { nextLookMs } from "../../server/test/support/until.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 import { programFile } from "../../server/test/support/programs.ts";
@@ -41,6 +42,7 @@ export type UpSite = {
 export async function makeUpSite(): Promise<UpSite> {
   const folder = await makeTestFolder();
   const dataDir = join(folder, "data");
+  await layCluster(join(dataDir, "postgres"));
   const port = await findFreePort();
   return {
     folder,
@@ -139,7 +141,11 @@ export async function until(is: () => boolean, ms: number, why: () => string): P
 
 /** Waits until nothing is left of what ran, and of what ran for this data folder. */
 export async function allGone(site: UpSite, known: readonly number[], said: () => string): Promise<void> {
-  const left = (): number[] => [...new Set([...known.filter(isAlive), ...processesOf(site.dataDir)])];
+  // All processes of the machine are read only when none of those is left.
+  const left = (): number[] => {
+    const alive = known.filter(isAlive);
+    return alive.length > 0 ? alive : processesOf(site.dataDir);
+  };
   await until(
     () => left().length === 0,
     GONE_MS,
