@@ -3,7 +3,7 @@ import { before, test } from "node:test";
 import { hasEnded, isAlive } from "./support/alive.ts";
 import { bundleOf } from "./support/bundles.ts";
 import { bundleSource } from "./support/sdk-bundle.ts";
-import { startTestAgent } from "./support/start-test-agent.ts";
+import { sharedAgent, startTestAgent } from "./support/start-test-agent.ts";
 
 let source = "";
 
@@ -37,8 +37,8 @@ before(async () => {
 
 const pidOf = (output: Buffer): number => Number(/pid ([0-9]+)/.exec(output.toString())?.[1]);
 
-test("a run that waits is parked, suspended with its process gone, and goes on when its token is completed", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a run that waits is parked, suspended with its process gone, and goes on when its token is completed", async () => {
+  const { server } = await sharedAgent();
   const run = server.enqueue({ digest: server.putBundle(source), task: "approve", park_after: "0ms" });
   await run.until(() => run.isSuspended);
   const pid = pidOf(run.output("stdout"));
@@ -85,8 +85,8 @@ test("a drain suspends the runs that wait", async (t) => {
   assert.equal(run.isSuspended, true);
 });
 
-test("time that a run waits does not count against its max_duration", async (t) => {
-  const { server } = await startTestAgent(t);
+test("time that a run waits does not count against its max_duration", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(source);
   const run = server.enqueue({ digest, task: "busy", max_duration: "2s" });
   await run.until(() => run.isParked);
@@ -107,8 +107,8 @@ test("a run whose process is killed while it waits is suspended", async (t) => {
   assert.equal((await run.released).output, "survived");
 });
 
-test("runs of a shared process are suspended one by one, and the process stays", async (t) => {
-  const { server } = await startTestAgent(t);
+test("runs of a shared process are suspended one by one, and the process stays", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(source);
   const shared = (task: string, park_after: string) =>
     server.enqueue({ digest, task, execution: "shared", park_after });
@@ -122,8 +122,8 @@ test("runs of a shared process are suspended one by one, and the process stays",
   assert.equal((await going.released).output, "awake");
 });
 
-test("a refused durable call reaches the code, and what was made after it is not lost", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a refused durable call reaches the code, and what was made after it is not lost", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({
       main: `

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test, type TestContext } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
-import { startTestAgent } from "./support/start-test-agent.ts";
+import { sharedAgent } from "./support/start-test-agent.ts";
 import { cleanUp } from "./support/clean-up.ts";
 
 async function pidFile(t: TestContext): Promise<string> {
@@ -30,7 +30,7 @@ async function killWhenThere(file: string, signal: NodeJS.Signals): Promise<void
 }
 
 test("a SIGKILL from outside while a bundle is imported hands the run back, and says why", async (t) => {
-  const { server } = await startTestAgent(t);
+  const { server } = await sharedAgent();
   const file = await pidFile(t);
   const digest = server.putBundle(bundleOf({ main: `return 1` }, stopsOnce(file)));
   const run = server.enqueue({ digest });
@@ -53,7 +53,7 @@ const waitsFor = (file: string, goOn: string): string => `
   while (!existsSync(${JSON.stringify(goOn)})) await new Promise((resolve) => setTimeout(resolve, 5));`;
 
 test("a SIGTERM to the group of the agent's processes ends no import: ending is the agent's to decide", async (t) => {
-  const { server } = await startTestAgent(t);
+  const { server } = await sharedAgent();
   const file = await pidFile(t);
   const digest = server.putBundle(bundleOf({ main: `return process.pid` }, waitsFor(file, `${file}.go-on`)));
   const run = server.enqueue({ digest });
@@ -63,8 +63,8 @@ test("a SIGTERM to the group of the agent's processes ends no import: ending is 
   assert.deepEqual([outcome, output], ["succeeded", Number(readFileSync(file, "utf8"))]);
 });
 
-test("a SIGKILL from outside while a run is under way hands it back after its start", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a SIGKILL from outside while a run is under way hands it back after its start", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({ main: `console.log(process.pid); await new Promise(() => setInterval(() => {}, 1000));` }),
   );
@@ -76,8 +76,8 @@ test("a SIGKILL from outside while a run is under way hands it back after its st
   assert.equal(run.operations[0]?.kind, "start");
 });
 
-test("a bundle that cannot be fetched hands the run back, and says why", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a bundle that cannot be fetched hands the run back, and says why", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(bundleOf({ main: "" }));
   server.failAlways(`bundles/${digest}`, { status: 404 });
   const { outcome, failure } = await server.enqueue({ digest }).released;
@@ -86,7 +86,7 @@ test("a bundle that cannot be fetched hands the run back, and says why", async (
 });
 
 test("a SIGKILL from outside during a check says nothing of the bundle", async (t) => {
-  const { server } = await startTestAgent(t);
+  const { server } = await sharedAgent();
   const file = await pidFile(t);
   const digest = server.putBundle(bundleOf({ main: "" }, stopsOnce(file)));
   const checked = server.check(digest);

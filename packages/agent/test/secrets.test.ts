@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
-import { startTestAgent } from "./support/start-test-agent.ts";
+import { sharedAgent } from "./support/start-test-agent.ts";
 
 const KEY = ["API_KEY", "swordfish-1234"] as const;
 const secrets = [KEY[0]];
 
 for (const execution of ["exclusive", "shared"] as const) {
-  test(`a run in a process of its own kind (${execution}) is given its secrets, and none is in what is reported of it`, async (t) => {
-    const { server } = await startTestAgent(t);
+  test(`a run in a process of its own kind (${execution}) is given its secrets, and none is in what is reported of it`, async () => {
+    const { server } = await sharedAgent();
     await server.putSecret(...KEY);
     const digest = server.putBundle(
       bundleOf({
@@ -33,8 +33,8 @@ for (const execution of ["exclusive", "shared"] as const) {
   });
 }
 
-test("a run that declares no secrets is in no process that was given some", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a run that declares no secrets is in no process that was given some", async () => {
+  const { server } = await sharedAgent();
   await server.putSecret(...KEY);
   const digest = server.putBundle(bundleOf({ main: `return [process.pid, Object.keys(ctx.secrets)];` }));
   const [first] = (await server.enqueue({ digest, secrets }).released).output as [number, string[]];
@@ -43,8 +43,8 @@ test("a run that declares no secrets is in no process that was given some", asyn
   assert.deepEqual(names, []);
 });
 
-test("a step's error has no secret in the journal", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a step's error has no secret in the journal", async () => {
+  const { server } = await sharedAgent();
   await server.putSecret(...KEY);
   const digest = server.putBundle(
     bundleOf({

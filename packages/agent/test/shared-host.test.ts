@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bundleOf } from "./support/bundles.ts";
-import { startTestAgent } from "./support/start-test-agent.ts";
+import { BLOCK, bundleOf } from "./support/bundles.ts";
+import { sharedAgent, startTestAgent } from "./support/start-test-agent.ts";
 
 const pause = `const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));`;
 
-test("many runs share one process, and interleaved output goes to the run that wrote it", async (t) => {
-  const { server } = await startTestAgent(t);
+test("many runs share one process, and interleaved output goes to the run that wrote it", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf(
       {
@@ -32,8 +32,8 @@ test("many runs share one process, and interleaved output goes to the run that w
   }
 });
 
-test("the crash of a shared process fails every run in it, and the next run gets a new one", async (t) => {
-  const { server } = await startTestAgent(t);
+test("the crash of a shared process fails every run in it, and the next run gets a new one", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({
       wait: `console.log("up"); await new Promise(() => {});`,
@@ -76,12 +76,12 @@ test("a cancelled run that ignores its signal is left behind without harm to the
   assert.notEqual(next.output, finished.output);
 });
 
-test("a shared process whose event loop is blocked is ended when a run in it must end", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a shared process whose event loop is blocked is ended when a run in it must end", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf(
       {
-        block: `console.log("up"); await pause(20); for (;;);`,
+        block: `console.log("up"); await pause(20); ${BLOCK}`,
         other: `console.log("up"); await pause(60_000);`,
       },
       pause,

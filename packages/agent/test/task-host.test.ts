@@ -3,12 +3,12 @@ import { createHash, randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { hasEnded, isAlive } from "./support/alive.ts";
-import { bundleOf } from "./support/bundles.ts";
-import { startTestAgent } from "./support/start-test-agent.ts";
+import { BLOCK, bundleOf } from "./support/bundles.ts";
+import { sharedAgent, startTestAgent } from "./support/start-test-agent.ts";
 import { cleanUp } from "./support/clean-up.ts";
 
-test("a run executes in a process of its own and its start, output and result are reported in order", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a run executes in a process of its own and its start, output and result are reported in order", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({ main: `console.log("hello", payload.name); return { pid: process.pid };` }),
   );
@@ -38,8 +38,8 @@ test("the next run of a deployment finds the process warm, and another deploymen
   assert.notEqual(third.output, first.output);
 });
 
-test("output is kept byte for byte: binary, halves of characters, a child's output, and the last bytes before the end", async (t) => {
-  const { server } = await startTestAgent(t);
+test("output is kept byte for byte: binary, halves of characters, a child's output, and the last bytes before the end", async () => {
+  const { server } = await sharedAgent();
   const blob = randomBytes(300_000);
   const digest = server.putBundle(
     bundleOf(
@@ -67,8 +67,8 @@ test("output is kept byte for byte: binary, halves of characters, a child's outp
   assert.equal(run.output("stderr").toString(), "oopslast");
 });
 
-test("a process that exits by itself fails its run, with its code, and all it wrote is there", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a process that exits by itself fails its run, with its code, and all it wrote is there", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({
       main: `process.stdout.write("x".repeat(1_000_000) + "end"); process.exit(7);`,
@@ -85,8 +85,8 @@ test("a process that exits by itself fails its run, with its code, and all it wr
   assert.equal((await server.enqueue({ digest, task: "fine" }).released).outcome, "succeeded");
 });
 
-test("a process that is killed fails its run and names the signal", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a process that is killed fails its run and names the signal", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({ main: `process.kill(process.pid, "SIGSEGV"); await new Promise(() => {});` }),
   );
@@ -95,8 +95,8 @@ test("a process that is killed fails its run and names the signal", async (t) =>
   assert.match(failure?.message ?? "", /ended by SIGSEGV/);
 });
 
-test("an error that nothing catches fails the run with its message and stack, and the process is not used again", async (t) => {
-  const { server } = await startTestAgent(t);
+test("an error that nothing catches fails the run with its message and stack, and the process is not used again", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({
       thrown: `console.log(process.pid); setTimeout(() => { throw new Error("out of nowhere"); }, 5); await new Promise(() => {});`,
@@ -114,8 +114,8 @@ test("an error that nothing catches fails the run with its message and stack, an
   assert.notEqual(String(after.output), thrown.output("stdout").toString().trim());
 });
 
-test("stacks of a bundle with a source map name the author's file and line", async (t) => {
-  const { server } = await startTestAgent(t);
+test("stacks of a bundle with a source map name the author's file and line", async () => {
+  const { server } = await sharedAgent();
   const source = `export const keelson = { formatVersion: 1, sdkVersion: "0", manifest: () => ({ tasks: [{ id: "main" }] }),\n  execute() { throw new Error("mapped"); } };\n`;
   // Line 2, column 14 of the bundle is line 42 of report.ts.
   const map = { version: 3, sources: ["report.ts"], names: [], mappings: ";AAyCA" };
@@ -126,8 +126,8 @@ test("stacks of a bundle with a source map name the author's file and line", asy
   assert.match(failure?.stack ?? "", /report\.ts:42/);
 });
 
-test("a heap over memory_mb ends as out_of_memory", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a heap over memory_mb ends as out_of_memory", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({ main: `const kept = []; for (;;) kept.push(new Array(10_000).fill(kept.length));` }),
   );
@@ -136,8 +136,8 @@ test("a heap over memory_mb ends as out_of_memory", async (t) => {
   assert.match(failure?.message ?? "", /memory_mb, 32 MiB/);
 });
 
-test("memory outside the heap counts too", async (t) => {
-  const { server } = await startTestAgent(t);
+test("memory outside the heap counts too", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({
       main: `globalThis.kept = Buffer.alloc(300 * 1024 * 1024, 1); await new Promise((resolve) => setTimeout(resolve, 20_000));`,
@@ -148,12 +148,12 @@ test("memory outside the heap counts too", async (t) => {
   assert.match(failure?.message ?? "", /64 MiB/);
 });
 
-test("max_duration aborts the signal, and ends code that ignores it", async (t) => {
-  const { server } = await startTestAgent(t);
+test("max_duration aborts the signal, and ends code that ignores it", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf({
       polite: `await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => { console.log(ctx.signal.reason.message); reject(ctx.signal.reason); }));`,
-      deaf: `for (;;);`,
+      deaf: `${BLOCK}`,
     }),
   );
   const polite = server.enqueue({ digest, task: "polite", max_duration: "100ms" });
@@ -170,7 +170,7 @@ test("a cancellation aborts the signal, and kills a run that ignores it after th
   const digest = server.putBundle(
     bundleOf({
       polite: `console.log("up"); await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve)); console.log(ctx.signal.reason.message);`,
-      deaf: `console.log("up " + process.pid); for (;;);`,
+      deaf: `console.log("up " + process.pid); ${BLOCK}`,
     }),
   );
   const polite = server.enqueue({ digest, task: "polite" });
@@ -184,8 +184,8 @@ test("a cancellation aborts the signal, and kills a run that ignores it after th
   assert.equal(isAlive(Number(deaf.output("stdout").toString().slice(3))), false);
 });
 
-test("a bundle that cannot be imported is a bundle_error with its reason, and is not retried", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a bundle that cannot be imported is a bundle_error with its reason, and is not retried", async () => {
+  const { server } = await sharedAgent();
   const throwing = await server.enqueue({ digest: server.putBundle(`throw new Error("no database url");`) })
     .released;
   assert.equal(throwing.failure?.kind, "bundle_error");
@@ -197,8 +197,8 @@ test("a bundle that cannot be imported is a bundle_error with its reason, and is
   assert.match(empty.failure?.message ?? "", /no export `keelson`/);
 });
 
-test("a bundle that cannot be downloaded hands the run back", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a bundle that cannot be downloaded hands the run back", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(bundleOf({ main: "" }));
   server.failAlways(`bundles/${digest}`, { status: 404 });
   assert.equal((await server.enqueue({ digest }).released).outcome, "rejected");
@@ -225,8 +225,8 @@ test("a process sees the named variables and nothing else of the agent's environ
   );
 });
 
-test("children that a run leaves behind end with its process", { timeout: 30_000 }, async (t) => {
-  const { server } = await startTestAgent(t);
+test("children that a run leaves behind end with its process", { timeout: 30_000 }, async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(
     bundleOf(
       { main: `const child = spawn("sleep", ["1000"]); console.log(child.pid); process.exit(1);` },
@@ -238,15 +238,15 @@ test("children that a run leaves behind end with its process", { timeout: 30_000
   await hasEnded(Number(run.output("stdout").toString()));
 });
 
-test("an output over the limit fails the run and says how large it was", async (t) => {
-  const { server } = await startTestAgent(t);
+test("an output over the limit fails the run and says how large it was", async () => {
+  const { server } = await sharedAgent();
   const digest = server.putBundle(bundleOf({ main: `return "x".repeat(600_000);` }));
   const { failure } = await server.enqueue({ digest }).released;
   assert.match(failure?.message ?? "", /600002 bytes; the limit is 524288/);
 });
 
-test("a deployment check answers what the bundle registered, or why it does not come up", async (t) => {
-  const { server } = await startTestAgent(t);
+test("a deployment check answers what the bundle registered, or why it does not come up", async () => {
+  const { server } = await sharedAgent();
   const ready = await server.check(server.putBundle(bundleOf({ a: "", b: "" })), ["a", "b"]);
   assert.equal(ready.status, "ready");
   assert.deepEqual(ready.entrypoints, [

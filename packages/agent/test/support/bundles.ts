@@ -1,3 +1,6 @@
+/** Code that holds up its event loop without end, as a loop does, and that takes no core meanwhile. */
+export const BLOCK = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
+
 /** Bundles of tests: hand-written modules with the export that the SDK would make. */
 export function bundleOf(tasks: Record<string, string>, top = ""): string {
   const entries = Object.entries(tasks).map(

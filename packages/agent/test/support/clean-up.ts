@@ -1,12 +1,15 @@
-import type { TestContext } from "node:test";
+/** A test, or its file. */
+export interface Owner {
+  after(end: () => Promise<void>): void;
+}
 
-const ends = new WeakMap<TestContext, (() => unknown)[]>();
+const ends = new WeakMap<Owner, (() => unknown)[]>();
 
 /**
- * Has this done when the test is over: what was asked for last is done first, so that an agent is stopped before its
+ * Has this done when the test, or the file, is over: what was asked for last is done first, so that an agent is stopped before its
  * folder is removed, and all of it is done, whatever fails. `t.after` does the first first, and stops at an error.
  */
-export function cleanUp(t: TestContext, end: () => unknown): void {
+export function cleanUp(t: Owner, end: () => unknown): void {
   const known = ends.get(t);
   if (known !== undefined) return void known.push(end);
   const all = [end];

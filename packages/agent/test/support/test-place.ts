@@ -26,12 +26,20 @@ import {
 } from "../../../server/test/support/api-server.ts";
 import { addApiKey, addEnrollmentToken } from "../../../server/test/support/tenancy.ts";
 import { createTestClock } from "../../../server/test/support/test-clock.ts";
+import type { Owner } from "./clean-up.ts";
 
 /** The server's clock. */
 export const clock = createTestClock();
 
 let started: Promise<ApiServer> | undefined;
-after(async () => (await started)?.stop());
+const ends: (() => Promise<void>)[] = [];
+after(async () => {
+  for (const end of ends) await end();
+  await (await started)?.stop();
+});
+
+/** What it owns ends before its server. */
+export const thisFile: Owner = { after: (end) => void ends.push(end) };
 
 /** The server of this file. */
 export const sharedServer = (): Promise<ApiServer> => (started ??= startApiServer({ clock: clock.now }));
