@@ -31,7 +31,7 @@ export type Everything = {
  * `settings` are added to its environment.
  */
 export async function startEverything(settings: Record<string, string> = {}): Promise<Everything> {
-  const database = await createTestDatabase({ migrated: false });
+  const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), "keelson-example-"));
   const child = spawn(process.execPath, [...programArguments("cli/src/main.ts"), "up", "--json"], {
     cwd: ROOT,
