@@ -153,7 +153,7 @@ test("max_duration aborts the signal, and ends code that ignores it", async () =
   const digest = server.putBundle(
     bundleOf({
       polite: `await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => { console.log(ctx.signal.reason.message); reject(ctx.signal.reason); }));`,
-      deaf: `${BLOCK}`,
+      deaf: BLOCK,
     }),
   );
   const polite = server.enqueue({ digest, task: "polite", max_duration: "100ms" });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { after, before, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { Client, type ApiError, type Run, UsageError } from "@keelson/sdk";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
@@ -15,7 +15,6 @@ before(async () => {
   scene = await startRunScene({ tasks: [{ id: "a" }] });
 });
 after(() => scene.stop());
-afterEach(() => scene.cancelAll());
 
 type Start = { idempotency_key: string };
 

@@ -19,7 +19,7 @@ import { isLong, newSeed } from "../../server/test/support/seeded-random.ts";
 /** Turns of the event loop without anything new, after which only time can bring something. */
 const QUIET_TURNS = 5;
 const MAX_IO_MS = 5_000;
-const PROGRAMS = isLong() ? 2_000 : 200;
+const PROGRAMS = isLong() ? 2_000 : 80;
 const RACING_PROGRAMS = isLong() ? 300 : 50;
 
 fc.configureGlobal({ seed: newSeed() });
