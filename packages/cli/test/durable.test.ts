@@ -6,7 +6,7 @@ import { startDurableSite, type DurableSite } from "./durable/site.ts";
 
 const kindsOf = (events: readonly RunEvent[]): string[] => events.map(({ kind }) => kind);
 
-/** Of the tests that leave its agent alone, by how long a wait is parked: each site is a server, an agent and a deployment. */
+/** By how long a wait is parked: each site is a server, an agent and a deployment. */
 const sites = new Map<number, ReturnType<typeof startDurableSite>>();
 const ends: (() => Promise<void>)[] = [];
 after(() => Promise.all(ends.map((end) => end())));
@@ -32,30 +32,6 @@ async function completeByCallback(site: DurableSite, runId: string, data: unknow
   });
   assert.equal(response.status, 200, await response.text());
 }
-
-test("with a run suspended and its agent gone, a provider's callback lets it go on at another agent", async (t) => {
-  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 0 });
-  const run = await site.client.tasks.start("approve");
-  await site.untilEvent(run, "run.suspended");
-  await site.first.stop();
-  await completeByCallback(site, run.id, { approved: true });
-  await site.agent();
-  const ended = await site.client.runs.wait(run, waitFor);
-  assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
-  const output = ended.output as { decision: unknown; reserved: number; shipped: number };
-  assert.deepEqual(output.decision, { approved: true });
-  assert.notEqual(output.reserved, output.shipped);
-  assert.equal(ended.attemptNumber, 1);
-  assert.equal(ended.metadata["asked"], 1);
-  const events = await site.eventsOf(run);
-  assert.deepEqual(
-    events.filter(({ kind }) => kind === "step.completed").map(({ message }) => message),
-    ['Step "reserve" completed', 'Step "ship" completed'],
-  );
-  const kinds = kindsOf(events);
-  for (const kind of ["wait.created", "run.waiting", "run.suspended", "wait.resolved", "run.resumed"])
-    assert.ok(kinds.includes(kind), `${kind} in ${kinds.join(" ")}`);
-});
 
 test("a run parked in memory goes on in its process", async () => {
   const site = await sharedSite(30_000);
@@ -89,28 +65,6 @@ test("a run calls others and has their outputs and failures, parked or suspended
     }
     assert.equal(count, 4);
   }
-});
-
-test("runs go on over agents that are drained and replaced one after another", async (t) => {
-  const site = await startDurableSite(t, DURABLE_TASKS, { parkAfterMs: 30_000 });
-  const starts = Array.from({ length: 6 }, () => site.client.tasks.start("march", { steps: 12 }));
-  const runs = await Promise.all(starts);
-  let current = site.first;
-  for (let replaced = 0; replaced < 3; replaced += 1) {
-    const next = await site.agent();
-    await current.drain();
-    current = next;
-  }
-  const used = new Set<number>();
-  for (const run of runs) {
-    const ended = await site.client.runs.wait(run, waitFor);
-    assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
-    assert.equal(ended.attemptNumber, 1);
-    for (const pid of ended.output as number[]) used.add(pid);
-    const completed = (await site.eventsOf(run)).filter(({ kind }) => kind === "step.completed");
-    assert.equal(completed.length, 12);
-  }
-  assert.ok(used.size > 4, `steps ran in ${used.size} processes`);
 });
 
 test("a retry keeps the steps that have completed", async () => {
@@ -187,4 +141,52 @@ test("an actor receives input, answers and streams, over suspensions, until its 
     { echo: "from a run" },
   ]);
   assert.deepEqual(await read("text"), ["a", "b", "c"]);
+});
+
+// The last tests of their sites: they end the agent that all before have used.
+
+test("with a run suspended and its agent gone, a provider's callback lets it go on at another agent", async () => {
+  const site = await sharedSite(0);
+  const run = await site.client.tasks.start("approve");
+  await site.untilEvent(run, "run.suspended");
+  await site.first.stop();
+  await completeByCallback(site, run.id, { approved: true });
+  await site.agent();
+  const ended = await site.client.runs.wait(run, waitFor);
+  assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
+  const output = ended.output as { decision: unknown; reserved: number; shipped: number };
+  assert.deepEqual(output.decision, { approved: true });
+  assert.notEqual(output.reserved, output.shipped);
+  assert.equal(ended.attemptNumber, 1);
+  assert.equal(ended.metadata["asked"], 1);
+  const events = await site.eventsOf(run);
+  assert.deepEqual(
+    events.filter(({ kind }) => kind === "step.completed").map(({ message }) => message),
+    ['Step "reserve" completed', 'Step "ship" completed'],
+  );
+  const kinds = kindsOf(events);
+  for (const kind of ["wait.created", "run.waiting", "run.suspended", "wait.resolved", "run.resumed"])
+    assert.ok(kinds.includes(kind), `${kind} in ${kinds.join(" ")}`);
+});
+
+test("runs go on over agents that are drained and replaced one after another", async () => {
+  const site = await sharedSite(30_000);
+  const starts = Array.from({ length: 6 }, () => site.client.tasks.start("march", { steps: 12 }));
+  const runs = await Promise.all(starts);
+  let current = site.first;
+  for (let replaced = 0; replaced < 3; replaced += 1) {
+    const next = await site.agent();
+    await current.drain();
+    current = next;
+  }
+  const used = new Set<number>();
+  for (const run of runs) {
+    const ended = await site.client.runs.wait(run, waitFor);
+    assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
+    assert.equal(ended.attemptNumber, 1);
+    for (const pid of ended.output as number[]) used.add(pid);
+    const completed = (await site.eventsOf(run)).filter(({ kind }) => kind === "step.completed");
+    assert.equal(completed.length, 12);
+  }
+  assert.ok(used.size > 4, `steps ran in ${used.size} processes`);
 });
