@@ -3,7 +3,7 @@
 
 import { globSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import type { Plugin } from "esbuild";
 import { ROOT } from "./select-files.ts";
 
@@ -25,7 +25,7 @@ const listModules = (name: string): string[] =>
 
 /** What schemas are made with is one for all, too. */
 export const listSources = (): Sources => ({
-  contract: [...listModules("contract"), fileURLToPath(import.meta.resolve("typebox"))],
+  contract: [...listModules("contract"), path.join(ROOT, "node_modules/typebox/build/index.mjs")],
   server: listModules("server"),
 });
 
