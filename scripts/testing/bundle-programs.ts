@@ -4,11 +4,13 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { build, type Plugin } from "esbuild";
+import { build, type OutputFile, type Plugin } from "esbuild";
 import { listSources, loadEntries, sourceEntries, STAND_INS, standIns } from "./bundled-sources.ts";
 import { ROOT } from "./select-files.ts";
 
 const PROGRAMS = ["agent/src/main.ts", "cli/src/main.ts", "server/src/main.ts"];
+/** What an agent starts: one file each, as a sandbox shows a task its host's folder and nothing beside it. */
+const AGENT_PROGRAMS = ["agent/src/host/main.ts", "agent/src/supervisor/main.ts"];
 /** In the checkout: what is not bundled is found from there. One place, so that compiled code is found again. */
 const FOLDER = path.join(ROOT, "node_modules/.cache/test-programs");
 const PACKAGES = path.join(ROOT, "packages");
@@ -18,7 +20,13 @@ const OLD_MS = 24 * 3_600_000;
 /** Of what is installed, only this is bundled: it is 370 files, and no CommonJS. */
 const isBundled = (name: string): boolean => name.startsWith("@keelson/") || /^typebox(\/|$)/.test(name);
 
-/** Each module keeps its own place, by which it finds what lies beside it. */
+/** A module that starts a program of ours looks for it beside itself: `main.js` when it is compiled, as it is here. */
+const STARTS_PROGRAM = /\bmain\.js"/;
+
+/** Where a module says that it is: where its source is, by which it finds what lies beside it, or among the programs. */
+const placeOf = (file: string, text: string): string =>
+  STARTS_PROGRAM.test(text) ? path.join(FOLDER, path.relative(PACKAGES, file)).replace(/\.ts$/, ".js") : file;
+
 const KEEP_PLACES: Plugin = {
   name: "keep-places",
   setup(building) {
@@ -28,7 +36,8 @@ const KEEP_PLACES: Plugin = {
     building.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
       const text = await readFile(file, "utf8");
       if (!text.includes("import.meta.")) return undefined;
-      const place = { url: pathToFileURL(file).href, dirname: path.dirname(file) };
+      const own = placeOf(file, text);
+      const place = { url: pathToFileURL(own).href, dirname: path.dirname(own) };
       // In its first line, so that all keep their numbers.
       return {
         loader: "ts",
@@ -40,39 +49,52 @@ const KEEP_PLACES: Plugin = {
 
 const withoutHashbang = (text: string): string => text.replace(/^#!.*/, "");
 
-/** @returns the folder: `agent/src/main.mjs` in it is the agent */
+/** @returns the folder: `agent/src/main.js` in it is the agent */
 export async function bundlePrograms(): Promise<string> {
   const sources = listSources();
-  const { outputFiles } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: [...PROGRAMS.map((program) => programEntry(program)), ...sourceEntries(sources)],
-    outdir: FOLDER,
-    outExtension: { ".js": ".mjs" },
-    ...{ bundle: true, splitting: true, format: "esm", platform: "node", target: "node24" },
-    ...{ sourcemap: "linked", sourcesContent: false, keepNames: true },
-    conditions: ["@keelson/source"],
-    define: { "import.meta.url": "modulePlace.url", "import.meta.dirname": "modulePlace.dirname" },
-    plugins: [loadEntries(sources), KEEP_PLACES],
-    write: false,
-    logLevel: "warning",
-  });
-  for (const { path: file, contents } of outputFiles) await write(file, contents);
-  const texts = await standIns(sources, FOLDER);
-  await write(path.join(FOLDER, STAND_INS), JSON.stringify(texts));
+  const built = await Promise.all([
+    buildFiles([...PROGRAMS.map(programEntry), ...sourceEntries(sources)], true, [loadEntries(sources)]),
+    buildFiles(AGENT_PROGRAMS.map(programEntry), false),
+  ]);
+  await keep(path.join(FOLDER, "package.json"), '{ "type": "module" }\n');
+  for (const { path: file, contents } of built.flat()) await keep(file, contents);
+  await keep(path.join(FOLDER, STAND_INS), JSON.stringify(await standIns(sources, FOLDER)));
   await removeOld();
   return FOLDER;
 }
 
-const programEntry = (program: string): { in: string; out: string } => ({
+type Entry = { in: string; out: string };
+
+const programEntry = (program: string): Entry => ({
   in: path.join(PACKAGES, program),
   out: program.replace(/\.ts$/, ""),
 });
 
-async function write(file: string, contents: string | Uint8Array): Promise<void> {
+async function buildFiles(
+  entryPoints: Entry[],
+  splitting: boolean,
+  plugins: readonly Plugin[] = [],
+): Promise<OutputFile[]> {
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints,
+    outdir: FOLDER,
+    ...{ bundle: true, splitting, format: "esm", platform: "node", target: "node24" },
+    ...{ sourcemap: "linked", sourcesContent: false, keepNames: true },
+    conditions: ["@keelson/source"],
+    define: { "import.meta.url": "modulePlace.url", "import.meta.dirname": "modulePlace.dirname" },
+    plugins: [...plugins, KEEP_PLACES],
+    write: false,
+    logLevel: "warning",
+  });
+  return outputFiles;
+}
+
+/** Another run of this checkout may be loading the last one. */
+async function keep(file: string, contents: string | Uint8Array): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
   const written = `${file}.${process.pid}`;
   await writeFile(written, contents);
-  // Another run of this checkout may be loading the last one.
   await rename(written, file);
 }
 

@@ -15,7 +15,7 @@ const load = async (name: string): Promise<Record<string, Record<string, unknown
   >;
 
 test("a test and what is bundled have the same modules", { skip: alone }, async () => {
-  const [server, contract] = [await load("server.mjs"), await load("contract.mjs")];
+  const [server, contract] = [await load("server.js"), await load("contract.js")];
   assert.equal(server["packages_server_src_config_ts"]?.["loadConfig"], loadConfig);
   assert.equal(contract["packages_contract_src_index_ts"]?.["encodeId"], encodeId);
 });

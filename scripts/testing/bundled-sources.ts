@@ -55,7 +55,7 @@ export const loadEntries = (sources: Sources): Plugin => ({
 export async function standIns(sources: Sources, folder: string): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const [name, modules] of Object.entries(sources)) {
-    const file = pathToFileURL(path.join(folder, `${name}.mjs`)).href;
+    const file = pathToFileURL(path.join(folder, `${name}.js`)).href;
     const bundle = (await import(file)) as Record<string, object>;
     for (const module of modules) {
       const { default: whole, ...named } = bundle[nameOf(module)] as Record<string, unknown>;

@@ -14,9 +14,7 @@ export const PROGRAM_FLAGS = ["--conditions=@keelson/source", "--enable-source-m
  */
 export function programFile(main: string): string {
   const bundles = process.env["KEELSON_TEST_PROGRAMS"];
-  return bundles === undefined
-    ? path.join(PACKAGES, main)
-    : path.join(bundles, main.replace(/\.ts$/, ".mjs"));
+  return bundles === undefined ? path.join(PACKAGES, main) : path.join(bundles, main.replace(/\.ts$/, ".js"));
 }
 
 /** What Node is told to run it. */
