@@ -9,6 +9,7 @@ import { routes } from "../../src/http/routes.ts";
 import { newestEvent } from "../support/audit.ts";
 import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
 import { createReadyDeployment, promote, startWorker } from "../support/deploy.ts";
+import { isLong, newSeed } from "../support/seeded-random.ts";
 import {
   addApiKey,
   addEnrollmentToken,
@@ -26,6 +27,7 @@ import { makeWorkspaces } from "./support/matrix-workspaces.ts";
 import { ABSENT, MALFORMED } from "./support/unknown-ids.ts";
 import { pathOf, ROWS, type Ids, type Row, type Whose } from "./authorization-rows.ts";
 
+const seed = newSeed();
 let server: ApiServer;
 let foreign: ApiServer;
 let callers: Caller[];
@@ -199,10 +201,24 @@ async function eachOf<Item>(
   await Promise.all(Array.from({ length: atOnce }, work));
 }
 
-function kindsOf(row: Row): Whose[] {
+function everyKind(row: Row): Whose[] {
   if (row.isGlobal === true) return ["own", "absent", "malformed"];
   if (row.object !== undefined) return ["own", "foreign", "absent", "malformed"];
   return namesObject(row) ? ["own", "foreign", "absent"] : ["own"];
+}
+
+/** In the short form the n-th of so many callers asks for the n-th kind, and those past the last kind for none. */
+const TURNS = 8;
+
+/**
+ * The kinds of objects that a caller asks for. A caller whom the route refuses before it looks for an object always asks for
+ * its own; in the short form the callers take turns with the other kinds.
+ */
+function kindsOf(route: Route, row: Row, caller: Caller, at: number): Whose[] {
+  const kinds = everyKind(row);
+  if (isLong() || expected(route, caller, "own") !== 401) return kinds;
+  const turn = (seed + at) % TURNS;
+  return kinds.filter((_, kind) => kind === 0 || kind === turn);
 }
 
 function checkStatus(route: Route, row: Row, caller: Caller, whose: Whose, answer: Answer): void {
@@ -223,29 +239,31 @@ function checkStatus(route: Route, row: Row, caller: Caller, whose: Whose, answe
     );
 }
 
-/** Has the caller ask for an object of each kind. @returns how often it asked. */
-async function checkCaller(route: Route, row: Row, caller: Caller): Promise<number> {
-  const kinds = kindsOf(row);
-  const answers = new Map<Whose, Answer>();
+/** Has the caller ask for objects of these kinds. */
+async function checkCaller(route: Route, row: Row, caller: Caller, kinds: readonly Whose[]): Promise<void> {
+  const answers = new Map<Whose, string>();
   for (const whose of kinds) {
     const answer = await call(route, row, caller, whose);
-    answers.set(whose, answer);
+    answers.set(whose, answer.text);
     try {
       checkStatus(route, row, caller, whose, answer);
     } catch (error) {
       throw new Error(`${caller.name}, ${whose}: ${(error as Error).message}`, { cause: error });
     }
   }
-  if (!namesObject(row)) return kinds.length;
-  const elsewhere = isElsewhere(route, caller) ? "own" : "foreign";
-  for (const whose of kinds.filter((kind) => kind === "malformed" || kind === elsewhere)) {
-    assert.equal(
-      answers.get(whose)?.text,
-      answers.get("absent")?.text,
-      `${caller.name}: ${whose} and absent are told apart`,
-    );
-  }
-  return kinds.length;
+  const alike = namesObject(row) ? alikeFor(route, caller, kinds) : [];
+  const texts = new Set(alike.map((whose) => answers.get(whose)));
+  assert.ok(
+    texts.size <= 1,
+    `${caller.name}: ${alike.join(" and ")} are told apart: ${[...texts].join("\n")}`,
+  );
+}
+
+/** What the caller must not be able to tell apart. */
+function alikeFor(route: Route, caller: Caller, kinds: readonly Whose[]): readonly Whose[] {
+  if (expected(route, caller, "own") === 401) return kinds;
+  const ofOthers = isElsewhere(route, caller) ? "own" : "foreign";
+  return kinds.filter((kind) => kind === "absent" || kind === "malformed" || kind === ofOthers);
 }
 
 describe("who may do what", () => {
@@ -298,14 +316,17 @@ describe("who may do what", () => {
         ({ only }) => only === undefined || (access.kind === "environment" && access.permission === only),
       );
       // What only reads has the same answers in any order.
-      await eachOf(concerned, route.method === "GET" ? AT_ONCE : 1, async (caller) => {
-        checked += await checkCaller(route, row, caller);
+      await eachOf([...concerned.entries()], route.method === "GET" ? AT_ONCE : 1, async ([at, caller]) => {
+        const kinds = kindsOf(route, row, caller, at);
+        await checkCaller(route, row, caller, kinds);
+        checked += kinds.length;
       });
     });
   }
 
   test("the count of checks", (context) => {
+    context.diagnostic(`KEELSON_TEST_SEED=${seed}`);
     context.diagnostic(`${routes.length} routes, ${callers.length} callers, ${checked} requests`);
-    assert.ok(checked > routes.length * callers.length * 0.7);
+    assert.ok(checked > routes.length * callers.length * 0.6);
   });
 });
