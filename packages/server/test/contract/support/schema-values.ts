@@ -138,6 +138,17 @@ export function valueFor(schema: Any, scene: Scene, depth = 0): fc.Arbitrary<unk
   }
 }
 
+const matchings = new Map<string, fc.Arbitrary<string>>();
+
+/** Kept by pattern: the document has the same few a thousand times, and each takes fast-check milliseconds to understand. */
+function matching(pattern: string): fc.Arbitrary<string> {
+  const known = matchings.get(pattern);
+  if (known !== undefined) return known;
+  const made = fc.stringMatching(new RegExp(pattern));
+  matchings.set(pattern, made);
+  return made;
+}
+
 function stringFor(schema: Any): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 300 } = schema as { minLength?: number; maxLength?: number };
   if (schema.format === "date-time") {
@@ -147,8 +158,7 @@ function stringFor(schema: Any): fc.Arbitrary<string> {
       { weight: 1, arbitrary: fc.constantFrom(...EDGE_TIMES) },
     );
   }
-  if (schema.pattern !== undefined)
-    return fc.stringMatching(new RegExp(schema.pattern as string)).map((text) => text.slice(0, maxLength));
+  if (schema.pattern !== undefined) return matching(schema.pattern).map((text) => text.slice(0, maxLength));
   const plain = fc.string({ minLength, maxLength: Math.min(maxLength, Math.max(minLength, 40)) });
   // Its edges: as long as may be, and one more.
   const edge = fc.constantFrom(minLength, maxLength, maxLength + 1).map((length) => "a".repeat(length));
