@@ -4,10 +4,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { test, type TestContext } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { bundleOf } from "./support/bundle.ts";
 import { fill, fillInodes, mountSmallDisk } from "./support/full-disk.ts";
-import { createDeployment, promoteWhenReady } from "./support/site.ts";
+import { createDeployment, endSupervisors, promoteWhenReady } from "./support/site.ts";
 import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceAgent, type WorkspaceSite } from "./support/workspace-site.ts";
 
@@ -22,54 +22,54 @@ const BUNDLE = bundleOf(
   `/*${"x".repeat(65_536)}*/`,
 );
 
-type Scene = { site: WorkspaceSite; disk: string; agent: WorkspaceAgent };
+type Scene = { disk: string; agent: WorkspaceAgent };
+
+let site: WorkspaceSite;
+before(async () => (site = await startWorkspaceSite({ leaseDuration: "6s" })));
+after(() => site?.stop());
 
 /** An agent whose data folder is a small disk; null where none can be mounted. */
 async function startScene(t: TestContext, inodes?: number): Promise<Scene | null> {
-  const site = await startWorkspaceSite({ leaseDuration: "6s" });
   const disk = path.join(site.dir, "agents");
   const small = await mountSmallDisk(disk, DISK_BYTES, inodes);
-  const started: WorkspaceAgent[] = [];
-  t.after(async () => {
-    for (const running of started) await running.end();
-    // It unmounts the disk, after what still runs on it has ended.
-    await site.stop();
-  });
   if (small === null) {
     t.skip("needs the right to mount a small disk");
     return null;
   }
   const agent = await site.startAgent();
-  started.push(agent);
-  return { site, disk, agent };
+  t.after(async () => {
+    await agent.end();
+    endSupervisors(site);
+    small.unmount();
+  });
+  return { disk, agent };
 }
 
-async function deploy(site: WorkspaceSite): Promise<void> {
+async function deploy(): Promise<void> {
   await promoteWhenReady(site, await createDeployment(site, BUNDLE, TASKS));
 }
 
-async function start(site: WorkspaceSite, task: string, extra: object = {}): Promise<string> {
+async function start(task: string, extra: object = {}): Promise<string> {
   const body = { payload: "done", retry: { max_attempts: 1 }, ...extra };
   const answer = await site.call(site.url, "POST", `/v1/tasks/${task}/start`, { body });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body.id;
 }
 
-const get = async (site: WorkspaceSite, run: string) =>
-  (await site.call(site.url, "GET", `/v1/runs/${run}`)).body;
+const get = async (run: string) => (await site.call(site.url, "GET", `/v1/runs/${run}`)).body;
 
-async function untilSucceeded(site: WorkspaceSite, run: string): Promise<void> {
+async function untilSucceeded(run: string): Promise<void> {
   await until(`${run} has succeeded`, SETTLE_MS, async () => {
-    const { status, failure } = await get(site, run);
+    const { status, failure } = await get(run);
     assert.ok(!["failed", "system_failed"].includes(status), JSON.stringify(failure));
     return status === "succeeded";
   });
 }
 
 /** Handed back for a full folder, which is told; no attempt was spent. */
-async function isHeldUp(site: WorkspaceSite, run: string, folder: string): Promise<void> {
+async function isHeldUp(run: string, folder: string): Promise<void> {
   await until(`${run} says what holds it up`, SETTLE_MS, async () => {
-    const { status, failure, status_reason: reason } = await get(site, run);
+    const { status, failure, status_reason: reason } = await get(run);
     assert.equal(failure, null, `${status}: ${JSON.stringify(failure)}`);
     return reason?.kind === "lease_recovery";
   });
@@ -84,7 +84,7 @@ async function isHeldUp(site: WorkspaceSite, run: string, folder: string): Promi
 test("a bundle that cannot be kept says nothing of its deployment, which is checked once there is room", async (t) => {
   const scene = await startScene(t);
   if (scene === null) return;
-  const { site, disk, agent } = scene;
+  const { disk, agent } = scene;
   const ballast = await fill(disk);
   const deployment = await createDeployment(site, BUNDLE, TASKS);
   await until("the worker has said why", SETTLE_MS, async () => {
@@ -94,30 +94,30 @@ test("a bundle that cannot be kept says nothing of its deployment, which is chec
   });
   await ballast.free();
   await promoteWhenReady(site, deployment);
-  await untilSucceeded(site, await start(site, "alone"));
+  await untilSucceeded(await start("alone"));
 });
 
 test("a home of a process that cannot be made holds up those runs, and no others", async (t) => {
   const scene = await startScene(t, 400);
   if (scene === null) return;
-  const { site, disk } = scene;
-  await deploy(site);
-  await untilSucceeded(site, await start(site, "alone"));
+  const { disk } = scene;
+  await deploy();
+  await untilSucceeded(await start("alone"));
   const ballast = await fillInodes(disk);
-  const held = await start(site, "together");
-  await isHeldUp(site, held, path.join(disk, "agents"));
+  const held = await start("together");
+  await isHeldUp(held, path.join(disk, "agents"));
   // In a process that is there.
-  await untilSucceeded(site, await start(site, "alone"));
+  await untilSucceeded(await start("alone"));
   await ballast.free();
-  await untilSucceeded(site, held);
-  assert.equal((await get(site, held)).attempt_number, 1);
+  await untilSucceeded(held);
+  assert.equal((await get(held)).attempt_number, 1);
 });
 
 test("a workspace that cannot be written says which folder is full, and is written once there is room", async (t) => {
   const scene = await startScene(t);
   if (scene === null) return;
-  const { site, disk, agent } = scene;
-  await deploy(site);
+  const { disk, agent } = scene;
+  await deploy();
   const { id } = await site.create();
   await site.write(id, "large", "x".repeat(4 << 20));
   const ballast = await fill(disk);
@@ -129,18 +129,17 @@ test("a workspace that cannot be written says which folder is full, and is writt
     materialization.error.message,
   );
   // Of a run in it that is nobody's fault.
-  const run = await start(site, "alone", { workspace_id: id });
-  await isHeldUp(site, run, path.dirname(agent.folder));
+  const run = await start("alone", { workspace_id: id });
+  await isHeldUp(run, path.dirname(agent.folder));
   await ballast.free();
-  await untilSucceeded(site, run);
+  await untilSucceeded(run);
   assert.equal(await site.read(id, "large"), "x".repeat(4 << 20));
 });
 
 test("what a command wrote is committed once the blob store has room, also from a full disk", async (t) => {
   const scene = await startScene(t);
   if (scene === null) return;
-  const { site } = scene;
-  await deploy(site);
+  await deploy();
   const { id } = await site.create();
   await site.exec(id, "true");
   // Pieces and bundles on one small disk.
@@ -163,7 +162,7 @@ test("what a command wrote is committed once the blob store has room, also from 
       return JSON.stringify(body).includes("storage_full");
     });
     // Others go on meanwhile.
-    await untilSucceeded(site, await start(site, "together"));
+    await untilSucceeded(await start("together"));
     assert.equal((await site.process(path_)).finished_at, null, "it was given up");
     await ballast.free();
     const over = await site.untilOver(path_);

@@ -154,7 +154,12 @@ function describeAgent(
 /** A supervisor outlives an agent that is killed: the next one of its name might take up what it holds. */
 async function endProcesses(processes: readonly SpawnedProcess[], dir: string): Promise<void> {
   await Promise.all(processes.map((running) => running.end()));
-  const { supervisors, execs } = findAgentProcesses({ dir });
+  endSupervisors({ dir });
+}
+
+/** Ends what agents that have been killed left running, commands first. */
+export function endSupervisors(site: Pick<Site, "dir">): void {
+  const { supervisors, execs } = findAgentProcesses(site);
   for (const pid of [...execs(), ...supervisors()]) {
     try {
       process.kill(pid, "SIGKILL");
