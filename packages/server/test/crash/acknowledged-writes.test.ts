@@ -9,7 +9,7 @@ import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./support/raw-worker.ts";
-import { crashSeconds, newSeed, pick, seededRandom, type Random } from "../support/seeded-random.ts";
+import { crashSeconds, isLong, newSeed, pick, seededRandom, type Random } from "../support/seeded-random.ts";
 import {
   createDeployment,
   promoteWhenReady,
@@ -19,7 +19,7 @@ import {
 } from "./support/site.ts";
 import { until } from "../support/until.ts";
 
-const STARTERS = 12;
+const STARTERS = isLong() ? 12 : 6;
 const LANES = 4;
 const ENOUGH_KILLS = 3;
 /** Longer than any outage that the test makes. */

@@ -19,8 +19,8 @@ const PAUSE_MS = 20;
 // else on the machine has spoilt does not decide. A phase of the long form has more than a thousand calls, so that its p99
 // is not one call alone. The flood says that it is over when its followers have everything, or what is left of it would be
 // measured as what is without it.
-const PHASE_MS = isLong() ? 2_000 : 1_000;
-const ROUNDS = Math.max(3, Math.round((crashSeconds(6) * 1_000) / (2 * PHASE_MS)));
+const PHASE_MS = isLong() ? 2_000 : 500;
+const ROUNDS = Math.round((crashSeconds(3) * 1_000) / (2 * PHASE_MS));
 const TASK = "work";
 /** What prepares the test may take long on a busy machine. */
 const SET_UP_MS = 60_000;

@@ -130,7 +130,7 @@ test("a reader of events or logs that reconnects at random meets no gap, no repe
   const [first, second] = site.servers as [ServerProcess, ServerProcess];
   const worker = await enrollRawWorker(site, first, "talker");
   const lease = await leaseRun(worker);
-  const forMs = crashSeconds(8) * 1_000;
+  const forMs = crashSeconds(5) * 1_000;
   const over = new AbortController();
   const follow = (
     feed: string,

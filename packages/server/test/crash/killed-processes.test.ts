@@ -18,7 +18,7 @@ import {
 import { until } from "../support/until.ts";
 
 /** At each moment of the killing some begin, some are at work, and some wait for their next attempt. */
-const RUNS = isLong() ? 1_000 : 400;
+const RUNS = isLong() ? 1_000 : 200;
 const ENOUGH_KILLS = 5;
 const STARTERS = 8;
 const SETTLE_MS = 60_000;

@@ -13,7 +13,7 @@ import { isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import type { ServerProcess } from "./support/site.ts";
 import { until } from "../support/until.ts";
 
-const READERS = isLong() ? 50 : 15;
+const READERS = isLong() ? 50 : 5;
 /** If the server kept what they do not read, ten would be seen better than one. */
 const STALLED = 10;
 const RECORDS = 10_000;

@@ -13,7 +13,7 @@ before(async () => (site = await startWorkspaceSite({ leaseDuration: "60s" })));
 after(() => site?.stop());
 
 const MIB = 1024 * 1024;
-const OUTPUT_MIB = isLong() ? 600 : 100;
+const OUTPUT_MIB = isLong() ? 600 : 40;
 /** What the long form holds on to would be twice this; what a collector has not come to yet is below it. */
 const MAX_GROWTH_BYTES = 280 * MIB;
 
