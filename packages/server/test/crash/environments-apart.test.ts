@@ -191,8 +191,8 @@ for (const agentCount of isLong() ? [1, 2] : [2]) {
       for (const agent of agents.slice(0, agentCount)) if (agent.pid === 0) await agent.start();
       const orders = [places, places.toReversed() as [Place, Place]] as const;
       for (const [at, [one, other]] of orders.entries()) {
-        // In the other order the processes are warm: before a rotation the first order has shown it.
-        for (const rotates of at === 0 || isLong() ? [false, true] : [true]) {
+        // In the short form one order is before a rotation and the other after it.
+        for (const rotates of isLong() ? [false, true] : [at > 0]) {
           if (rotates) await putSecret(one);
           const turns = [
             [one, other],
