@@ -17,7 +17,7 @@ import { addPerson, firstOrganization } from "../support/tenancy.ts";
 const isLong = process.env["KEELSON_LONG_LISTS"] === "1";
 const SIZE = isLong
   ? { ended: 1_000_000, live: 200_000, others: 20_000 }
-  : { ended: 100_000, live: 20_000, others: 4_000 };
+  : { ended: 40_000, live: 8_000, others: 4_000 };
 const LIMIT = 20;
 /** Rows that a list may read for each row that it returns. */
 const MAX_READ_PER_ROW = 20;
