@@ -80,7 +80,9 @@ describe("the word that a workspace is live", () => {
     });
     const own = queries.find(({ text }) => LIVE.test(text));
     assert.ok(own);
-    assert.ok(!queries.some(({ text, connection }) => connection === own.connection && /^BEGIN/.test(text)));
+    assert.ok(
+      !queries.some(({ text, connection }) => connection === own.connection && text.startsWith("BEGIN")),
+    );
     assert.deepEqual(await statusOf(), ["live", "running"]);
   });
 
