@@ -93,8 +93,12 @@ export async function runFile(file: TestFile, options: RunFileOptions): Promise<
   return { file, passed, failures, skips, seconds, cpuSeconds: null, figures, left, log };
 }
 
-/** A test beside a source loads that source and few others: less than a bundle. */
-const loadsMany = ({ path: file }: TestFile): boolean => !/^packages\/[^/]+\/src\//.test(file);
+/**
+ * A test beside a source loads that source and few others: less than a bundle. One in `scripts` looks at the sources
+ * themselves.
+ */
+const loadsMany = ({ path: file }: TestFile): boolean =>
+  !/^(packages\/[^/]+\/src\/|scripts\/[^/]+\.test\.ts$)/.test(file);
 
 /** The end of the file says more than its tests when none of them failed. */
 const failuresOf = ({ failures, ofFile }: FileRecord): readonly Failure[] =>

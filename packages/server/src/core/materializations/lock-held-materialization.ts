@@ -9,6 +9,17 @@ import { findMaterialization, type MaterializationRow } from "./materialization-
 /** What a worker's call about a materialization carries. */
 export type HeldFields = { environment_id: string; materialization_id: string; epoch: number };
 
+/** What the fields name; null when they cannot be ids. */
+export function heldKeyOf(
+  fields: HeldFields,
+): { environmentId: Uuid<"env">; materializationId: Uuid<"mat">; epoch: number } | null {
+  const environmentId = decodeId("env", fields.environment_id);
+  const materializationId = decodeId("mat", fields.materialization_id);
+  return environmentId === null || materializationId === null
+    ? null
+    : { environmentId, materializationId, epoch: fields.epoch };
+}
+
 /**
  * Locks a materialization for a call of the worker that has it. Only the equality of the epoch under the lock makes the
  * call valid: a late one is as good as a punctual one until somebody else has taken over.
@@ -20,16 +31,16 @@ export async function lockHeldMaterialization(
   workerId: Uuid<"wkr">,
   fields: HeldFields,
 ): Promise<{ materialization: MaterializationRow; workspace: WorkspaceRow }> {
-  const environmentId = decodeId("env", fields.environment_id);
-  const id = decodeId("mat", fields.materialization_id);
-  if (environmentId === null || id === null) throw leaseLost();
+  const key = heldKeyOf(fields);
+  if (key === null) throw leaseLost();
+  const { environmentId, materializationId: id, epoch } = key;
   // The workspace's lock is that of its materializations; which workspace it is never changes.
   const seen = await findMaterialization(tx, environmentId, id);
   if (seen === null) throw leaseLost();
   const workspace = await lockWorkspace(tx, environmentId, seen.workspaceId);
   const materialization = await findMaterialization(tx, environmentId, id);
   if (workspace === null || materialization === null) throw leaseLost();
-  if (materialization.epoch !== fields.epoch || materialization.workerId !== workerId) throw leaseLost();
+  if (materialization.epoch !== epoch || materialization.workerId !== workerId) throw leaseLost();
   return { materialization, workspace };
 }
 

@@ -4,7 +4,6 @@ import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { MAX_LEASE_MS } from "../workers/worker.ts";
-import { MATERIALIZATION_OF_WORKSPACE, type WorkspaceRow } from "../workspaces/workspace-reads.ts";
 
 export type MaterializationInsert = {
   environmentId: Uuid<"env">;
@@ -18,18 +17,17 @@ export type MaterializationInsert = {
 };
 
 /** What a workspace shows of its newest materialization. */
-export type NewestMaterialization = Pick<
-  WorkspaceRow,
-  | "materializationId"
-  | "materializationStatus"
-  | "isolation"
-  | "workerId"
-  | "baseVersionId"
-  | "dirty"
-  | "startedAt"
-  | "error"
-  | "leaseExpiresAt"
->;
+export type NewestMaterialization = {
+  materializationId: Uuid<"mat">;
+  materializationStatus: MaterializationStatus;
+  isolation: Isolation | null;
+  workerId: Uuid<"wkr"> | null;
+  baseVersionId: Uuid<"wsv">;
+  dirty: boolean;
+  startedAt: number | null;
+  error: string | null;
+  leaseExpiresAt: number | null;
+};
 
 /** Makes it the workspace's newest, with the epoch of the last one. Under the workspace's lock. */
 export async function insertMaterialization(
@@ -50,7 +48,8 @@ export async function insertMaterialization(
     SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.workspaceId}::uuid, v.worker_group_id, last.epoch,
       ${row.requiredIsolation}::text, ${row.baseVersionId}::uuid, at, at, at
     FROM environments v, last, ${timestamp(row.createdAt)} AS at WHERE v.id = ${row.environmentId}
-    RETURNING ${MATERIALIZATION_OF_WORKSPACE}`);
+    RETURNING m.id AS materialization_id, m.status AS materialization_status, m.isolation, m.worker_id, m.base_version_id, m.dirty,
+      m.started_at, m.error, m.lease_expires_at`);
   if (inserted === undefined) throw new Error("A materialization is not there after its insert.");
   return inserted;
 }

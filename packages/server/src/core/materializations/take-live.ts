@@ -1,11 +1,11 @@
-import { decodeId, type Uuid } from "@keelson/contract";
+import type { Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
 import { byId } from "../processes/start-waiting.ts";
 import { markPreparedLive } from "./live-report-writes.ts";
-import type { HeldFields } from "./lock-held-materialization.ts";
+import { heldKeyOf, type HeldFields } from "./lock-held-materialization.ts";
 import {
   reportMaterialization,
   type LiveWord,
@@ -23,16 +23,10 @@ export async function takeLive(
   word: LiveWord,
   now: number,
 ): Promise<Reported> {
-  const environmentId = decodeId("env", fields.environment_id);
-  const materializationId = decodeId("mat", fields.materialization_id);
+  const key = heldKeyOf(fields);
   const named = byId(word.starts);
-  const taken =
-    environmentId === null || materializationId === null
-      ? null
-      : await markPreparedLive(db, {
-          ...{ environmentId, materializationId, workerId: worker.workerId, epoch: fields.epoch },
-          ...{ isolation: word.isolation, starts: [...named.keys()], now },
-        });
+  const said = { workerId: worker.workerId, isolation: word.isolation, starts: [...named.keys()], now };
+  const taken = key === null ? null : await markPreparedLive(db, { ...key, ...said });
   if (taken === null)
     return db.transaction((tx) => reportMaterialization(tx, newUuid, worker, fields, word, now));
   wakes.wake(wakeKeys.workspace(taken.workspaceId));

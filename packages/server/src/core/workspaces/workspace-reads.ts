@@ -38,14 +38,12 @@ export type WorkspaceRow = {
   leaseExpiresAt: number | null;
 };
 
-export const MATERIALIZATION_OF_WORKSPACE = rawSql(`
-  m.id AS materialization_id, m.status AS materialization_status, m.isolation, m.worker_id,
-  m.base_version_id, m.dirty, m.started_at, m.error, m.lease_expires_at`);
-
-export const WORKSPACE_COLUMNS = sql`
+export const WORKSPACE_COLUMNS = rawSql(`
   w.environment_id, w.id, w.project_id, w.external_id, w.sandbox,
   w.sandbox_spec, w.setup_digest, w.status, w.current_version_id,
-  w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at, ${MATERIALIZATION_OF_WORKSPACE}`;
+  w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at,
+  m.id AS materialization_id, m.status AS materialization_status, m.isolation, m.worker_id,
+  m.base_version_id, m.dirty, m.started_at, m.error, m.lease_expires_at`);
 
 const JOINED = rawSql(`
   workspaces w LEFT JOIN materializations m ON m.environment_id = w.environment_id AND m.id = w.materialization_id`);
