@@ -32,3 +32,35 @@ describe("the configuration of limits", () => {
     );
   });
 });
+
+describe("the URL of a database", () => {
+  const urlOf = (DATABASE_URL: string): string | null => loadConfig({ DATABASE_URL }).databaseUrl;
+
+  test("is taken as it is, also for a unix socket", () => {
+    for (const url of [
+      "postgres://keelson:a,b%40c@db.example.com:5432/keelson?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+      "postgresql://keelson@/keelson?host=/run/postgresql",
+      "postgres://db/keelson?sslmode=no-verify",
+    ])
+      assert.equal(urlOf(url), url);
+  });
+
+  test("means by sslmode=require what PostgreSQL's own clients do", () => {
+    const url = "postgres://keelson@db/keelson?sslmode=require";
+    assert.equal(urlOf(url), `${url}&uselibpqcompat=true`);
+  });
+
+  test("is refused with several hosts, and told what to name", () => {
+    for (const url of [
+      "postgres://keelson:secret@a:5432,b:5432/keelson?target_session_attrs=read-write",
+      "postgres://keelson:secret@/keelson?host=a,b",
+    ])
+      assert.throws(
+        () => urlOf(url),
+        (error) =>
+          error instanceof ConfigError &&
+          /^DATABASE_URL names several hosts\. Name the one address/.test(error.message) &&
+          !error.message.includes("secret"),
+      );
+  });
+});

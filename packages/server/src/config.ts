@@ -98,9 +98,21 @@ function url(env: Environment, setting: Setting, protocols: RegExp, example: str
 /** Not by `URL`, which refuses the form for a unix socket: `postgres://user@/keelson?host=/run/postgresql`. */
 function databaseUrl(env: Environment, setting: Setting): string | null {
   const text = read(env, setting);
-  if (text === null || /^postgres(ql)?:\/\/\S+$/.test(text)) return text;
-  throw new ConfigError(`${setting.name} is not a URL such as postgres://user:password@host:5432/keelson.`);
+  if (text === null) return null;
+  if (!/^postgres(ql)?:\/\/\S+$/.test(text))
+    throw new ConfigError(`${setting.name} is not a URL such as postgres://user:password@host:5432/keelson.`);
+  const [place = "", parameters = ""] = text.split("?", 2);
+  const query = new URLSearchParams(parameters);
+  const hosts = query.get("host") ?? /^\w+:\/\/(?:.*@)?([^/]*)/.exec(place)?.[1] ?? "";
+  if (hosts.includes(","))
+    throw new ConfigError(
+      `${setting.name} names several hosts. Name the one address that leads to the primary, such as the read-write service of your cluster.`,
+    );
+  return TLS_OF_LIBPQ.has(query.get("sslmode") ?? "") ? `${text}&uselibpqcompat=true` : text;
 }
+
+/** The driver checks certificates in these modes too, unless it is told to take them as PostgreSQL's own clients do. */
+const TLS_OF_LIBPQ = new Set(["prefer", "require"]);
 
 function oneOf<Value extends string>(env: Environment, setting: Setting, values: readonly Value[]): Value {
   const text = read(env, setting);

@@ -18,6 +18,7 @@ import { USER_SESSION_MS } from "./core/logins/login.ts";
 import { createListener, type Listener } from "./db/listen.ts";
 import { migrate } from "./db/migrate.ts";
 import type { Database } from "./db/pool.ts";
+import { checkSessions } from "./db/check-sessions.ts";
 import { waitForDatabase } from "./db/wait-for-database.ts";
 import { createApp } from "./http/edge/app.ts";
 import { addConsole } from "./http/system/console.ts";
@@ -96,6 +97,13 @@ export async function startServer(
         onWaiting: (wait) => log.warn(wait, "waiting for the database"),
         ...(options.signal !== undefined && { signal: options.signal }),
       });
+    await checkSessions(
+      {
+        ...{ url: config.databaseUrl, directUrl: db.directUrl, poolSize: config.databasePoolSize },
+        statementNames: config.databaseStatementNames,
+      },
+      (text) => log.warn(text),
+    );
     await migrate(db.directUrl);
     const timekeeper = options.clock === undefined ? await keepTime(db, log) : trustClock(options.clock);
     return await serve(config, store, log, options, timekeeper);

@@ -36,10 +36,8 @@ export interface CopySession extends Queryable {
   close(): Promise<void>;
 }
 
-// Whatever the server is set to: the text of a value is the same everywhere.
-const SETTINGS = `
-  SET datestyle = 'ISO'; SET intervalstyle = 'postgres'; SET timezone = 'UTC'; SET bytea_output = 'hex';
-  SET extra_float_digits = 1`;
+// Whatever the server is set to: the text of a number is the same everywhere. What else depends on it, each session sets.
+const SETTINGS = "SET extra_float_digits = 1";
 
 /** @param url past any pooler. */
 export async function openCopySession(url: string): Promise<CopySession> {

@@ -1,8 +1,9 @@
 // Brings a database to the version of this code: runs, in order, the migrations it has not had.
 
-import type pg from "pg";
+import pg from "pg";
 import { checkServer } from "./check-server.ts";
 import { canRunAfter, type Migration, readMigrations } from "./migration-files.ts";
+import { nameFailure } from "./name-failure.ts";
 import { openSession } from "./open-session.ts";
 
 export interface MigrateOptions {
@@ -47,6 +48,9 @@ export async function migrate(connectionString: string, options: MigrateOptions 
       done.push(name);
       options.onApplied?.(name);
     }
+  } catch (error) {
+    // A connection that is lost meanwhile says so itself.
+    throw error instanceof pg.DatabaseError ? nameFailure(error, connectionString) : error;
   } finally {
     await client.end();
   }

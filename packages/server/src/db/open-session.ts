@@ -2,7 +2,8 @@
 
 import type pg from "pg";
 import { CamelCaseClient } from "./camel-case-client.ts";
-import { MAKE_SESSION_DURABLE, WITHOUT_LIMITS } from "./session-settings.ts";
+import { nameFailure } from "./name-failure.ts";
+import { MAKE_SESSION_DURABLE, MAKE_SESSION_READABLE, WITHOUT_LIMITS } from "./session-settings.ts";
 
 export interface SessionOptions {
   readonly url: string;
@@ -35,18 +36,26 @@ export function createSession(options: SessionOptions): pg.Client {
 export async function connectSession(client: pg.Client): Promise<void> {
   await client.connect();
   try {
-    await client.query(`${WITHOUT_LIMITS}; ${MAKE_SESSION_DURABLE}`);
+    await client.query(`${WITHOUT_LIMITS}; ${MAKE_SESSION_READABLE}; ${MAKE_SESSION_DURABLE}`);
   } catch (error) {
     sever(client);
     throw error;
   }
 }
 
-/** Ready for use. A lost connection fails what runs on it. */
+/**
+ * Ready for use. A lost connection fails what runs on it.
+ *
+ * @throws Error of one line that says what to do.
+ */
 export async function openSession(options: SessionOptions): Promise<pg.Client> {
   const client = createSession(options);
   client.on("error", () => undefined);
-  await connectSession(client);
+  try {
+    await connectSession(client);
+  } catch (error) {
+    throw nameFailure(error, options.url);
+  }
   return client;
 }
 

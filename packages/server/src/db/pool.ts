@@ -5,12 +5,11 @@ import { whileAlone, type StillAlone } from "./while-alone.ts";
 import { createConnections } from "./connections.ts";
 import { type Queryable, toQuery, type Tx, within } from "./queryable.ts";
 import {
-  limitOptions,
   MAINTENANCE_LIMIT_MS,
   makeTransactionOurs,
   REQUEST_LIMITS,
   type SessionLimits,
-  toStartupOptions,
+  startupOptions,
 } from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
 import { createCheckedPlaces, UNCHECKED_PLACES } from "./transaction-places.ts";
@@ -64,41 +63,33 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-/**
- * Every statement finds its rows by an index, one after the other. The planner's statistics of a queue table are always
- * behind, and of an array or a LIMIT parameter it knows nothing: left alone it comes to read whole tables into hash joins
- * (a claim of 100 runs was seen to read all 90,000). Planning each call anew, which PostgreSQL prefers for arrays, takes
- * longer than running the call, and JIT costs more than such statements take.
- * A pooler in transaction mode refuses start-up options; behind one these are left out, and the rest is set for each
- * transaction.
- */
-const PLANNER_SETTINGS = [
-  "plan_cache_mode=force_generic_plan",
-  "enable_seqscan=off",
-  "enable_hashjoin=off",
-  "enable_mergejoin=off",
-  "jit=off",
-];
-
 /** What is written, and therefore must be flushed. Everything else is read, or cannot be in a transaction. */
 const WRITE = /^\s*(INSERT|UPDATE|DELETE|MERGE|WITH)\b/i;
 
+/** Whether statements of one caller may run on different sessions. */
+export const isBehindPooler = ({
+  url,
+  directUrl = url,
+  statementNames,
+}: Pick<DatabaseOptions, "url" | "directUrl" | "statementNames">): boolean =>
+  !statementNames || directUrl !== url;
+
 export function createDatabase(options: DatabaseOptions): Database {
   const { statementNames, limits = REQUEST_LIMITS } = options;
-  const isPooled = !statementNames || (options.directUrl ?? options.url) !== options.url;
+  const isPooled = isBehindPooler(options);
   const places = options.refuseSecondConnection === true ? createCheckedPlaces() : UNCHECKED_PLACES;
   const connections = createConnections({
     url: options.url,
     poolSize: options.poolSize,
     isPooled,
-    startupOptions: isPooled ? null : toStartupOptions([...PLANNER_SETTINGS, ...limitOptions(limits)]),
+    startupOptions: isPooled ? null : startupOptions(limits),
     applicationName: options.applicationName ?? "keelson",
     limits,
     onConnectionLost: (error) => options.onConnectionLost?.(error),
   });
   const { wake = () => undefined } = options;
   const context = { connections, statementNames, isPooled, limits, places, wake };
-  const begin = `BEGIN; ${makeTransactionOurs(limits.statementMs)}`;
+  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${makeTransactionOurs(limits.statementMs)}`;
 
   return {
     directUrl: options.directUrl ?? options.url,

@@ -113,7 +113,9 @@ async function runOnce<Result>(
 function beginText({ isPooled, limits }: TransactionContext, options: TransactionOptions): string {
   const { isolation, limitMs } = options;
   let text = "BEGIN";
-  if (isolation !== undefined) text += ` ISOLATION LEVEL ${isolation.toUpperCase()}`;
+  // Behind a pooler the role's own default may be another one.
+  const level = isolation ?? (isPooled ? "read committed" : undefined);
+  if (level !== undefined) text += ` ISOLATION LEVEL ${level.toUpperCase()}`;
   if (options.readOnly === true) text += " READ ONLY";
   if (isPooled) text += `; ${makeTransactionOurs(limitMs ?? limits.statementMs)}`;
   else if (limitMs !== undefined) text += `; SET LOCAL statement_timeout = ${limitMs}`;

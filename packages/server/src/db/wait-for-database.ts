@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { isConnectionError } from "./connection-error.ts";
+import { nameFailure } from "./name-failure.ts";
 import { createSession, connectSession, sever } from "./open-session.ts";
 
 export interface DatabaseWait {
@@ -17,7 +18,7 @@ const RETRY_MS = 500;
 const TELL_MS = 5_000;
 const CONNECT_MS = 5_000;
 
-/** @throws the reason when it does not pass by waiting, or lasts for longer. */
+/** @throws Error of one line that says what to do, when the reason does not pass by waiting, or lasts for longer. */
 export async function waitForDatabase(
   url: string,
   { forMs, onWaiting, signal }: DatabaseWait,
@@ -34,7 +35,7 @@ export async function waitForDatabase(
     } catch (error) {
       sever(client);
       const now = performance.now();
-      if (!mayPass(error) || now - begun >= forMs) throw error;
+      if (!mayPass(error) || now - begun >= forMs) throw nameFailure(error, url);
       if (now - toldAt >= TELL_MS) {
         toldAt = now;
         const address = client.host.startsWith("/") ? client.host : `${client.host}:${client.port}`;

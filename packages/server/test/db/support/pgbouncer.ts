@@ -1,0 +1,65 @@
+// PgBouncer in front of a test's database, where it is installed.
+
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chown, mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
+
+export const WITHOUT_PGBOUNCER =
+  spawnSync("pgbouncer", ["--version"]).status === 0 ? false : "pgbouncer is not installed";
+
+export interface PgBouncer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** PostgreSQL lets nobody else to its socket, and PgBouncer does not run as root. */
+const NOBODY = 65_534;
+
+/** Pools the transactions of a database. `settings` are of `pgbouncer.ini`. */
+export async function startPgBouncer(
+  databaseUrl: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PgBouncer> {
+  const folder = await makeTestFolder();
+  const place = path.join(folder, "pooler");
+  await mkdir(place);
+  const target = new URL(databaseUrl.replace("@/", "@socket/"));
+  const [user, name] = [target.username, target.pathname.slice(1)];
+  const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  if (account.uid !== undefined) await chown(place, account.uid, account.gid as number);
+  const options = { pool_mode: "transaction", auth_type: "trust", listen_port: "6432", ...settings };
+  const ini = [
+    "[databases]",
+    `${name} = host=${target.searchParams.get("host")} port=${target.searchParams.get("port")} dbname=${name} user=${user}`,
+    "[pgbouncer]",
+    `unix_socket_dir = ${place}`,
+    `auth_file = ${path.join(folder, "users")}`,
+    ...Object.entries(options).map(([key, value]) => `${key} = ${value}`),
+  ];
+  await writeFile(path.join(folder, "users"), `"${user}" ""\n`, { mode: 0o644 });
+  await writeFile(path.join(folder, "pgbouncer.ini"), `${ini.join("\n")}\n`, { mode: 0o644 });
+  const child = spawn("pgbouncer", [path.join(folder, "pgbouncer.ini")], {
+    ...account,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const said: string[] = [];
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    await removeTestFolder(folder);
+  };
+  for await (const line of createInterface({ input: child.stderr })) {
+    said.push(line);
+    if (/process up/.test(line)) {
+      const url = `postgresql://${user}@/${name}?host=${encodeURIComponent(place)}&port=6432`;
+      return { url, stop };
+    }
+  }
+  await stop();
+  throw new Error(`PgBouncer did not start:\n${said.join("\n")}`);
+}
