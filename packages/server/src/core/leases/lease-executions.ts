@@ -85,12 +85,29 @@ export async function leaseExecutions(
   call: LeaseCall,
   signal: AbortSignal,
 ): Promise<LeaseAnswer> {
+  const news: News = { forWorker: false };
+  try {
+    return await leaseUntil(context, call, signal, news);
+  } finally {
+    // A new run was the answer: what else there is, the next poll looks for at once.
+    if (news.forWorker) context.wakes.wakeLocal(wakeKeys.worker(call.workerId));
+  }
+}
+
+/** Whether the worker was told of something that nobody has looked for yet. */
+type News = { forWorker: boolean };
+
+async function leaseUntil(
+  context: LeaseContext,
+  call: LeaseCall,
+  signal: AbortSignal,
+  news: News,
+): Promise<LeaseAnswer> {
   const { db, clock } = context;
   const first = await requireActiveWorker(context, call);
   const { workerId, workerGroupId, heldChecks: held } = call;
   await renewDeploymentChecks(db, { workerId, workerGroupId, held, now: clock() });
   const begun = performance.now();
-  const news = { forWorker: false };
   // A worker that drains meanwhile, or is not heard any more, gets no more runs: it is read again in each round, and draining
   // wakes it.
   for (let worker = first; ; worker = await requireActiveWorker(context, call)) {
@@ -107,11 +124,12 @@ export async function leaseExecutions(
     const remainingMs = Math.max(0, call.waitMs - (performance.now() - begun));
     const pauseMs = Math.min(remainingMs, SAFETY_POLL_MS);
     // Registered before the look, so that what arrives during it is not missed.
+    const workerWoken = context.wakes.wait(wakeKeys.worker(call.workerId), pauseMs, until).then((told) => {
+      news.forWorker ||= told;
+    });
     const woken = Promise.race([
       context.wakes.wait(wakeKeys.work(call.workerGroupId), pauseMs, until),
-      context.wakes.wait(wakeKeys.worker(call.workerId), pauseMs, until).then((told) => {
-        news.forWorker ||= told;
-      }),
+      workerWoken,
     ]);
     try {
       const answer = {
@@ -130,6 +148,7 @@ export async function leaseExecutions(
       if (signal.aborted) return answer;
     } finally {
       ended.abort(ENDED);
+      await workerWoken;
     }
   }
 }
@@ -158,7 +177,7 @@ async function look(
   call: LeaseCall,
   limit: number | null,
   worker: LeaseState,
-  news: { forWorker: boolean },
+  news: News,
 ): Promise<Omit<LeaseAnswer, "draining">> {
   const { db, clock } = context;
   const now = clock();
