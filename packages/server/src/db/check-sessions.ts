@@ -34,8 +34,8 @@ export async function checkSessions(options: CheckedSessions, warn: (text: strin
   const client = await connect(options.url, isPooled ? null : startupOptions(REQUEST_LIMITS));
   try {
     const role = await readRole(client);
+    if (!isPooled && !(await hasOptions(client))) throw new Error(UNKNOWN_POOLER);
     const foreign = await listForeign(client, { ...READ_SETTINGS, ...PLANNER_SETTINGS });
-    if (!isPooled && foreign.length > 0) throw new Error(UNKNOWN_POOLER);
     const unread = foreign.filter((name) => UNSET_BY_TRANSACTIONS.has(name));
     if (unread.length > 0)
       throw new Error(
@@ -85,6 +85,14 @@ async function readRole(client: pg.Client): Promise<{ name: string; connections:
       CASE WHEN r.rolconnlimit >= 0 THEN r.rolconnlimit END, CASE WHEN d.datconnlimit >= 0 THEN d.datconnlimit END) AS connections
     FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()`);
   return rows[0] as { name: string; connections: number };
+}
+
+/** Whether what was asked for at the start of the session holds; of all that, nobody else has this limit. */
+async function hasOptions(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ setting: string }>(
+    "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'",
+  );
+  return rows[0]?.setting === String(REQUEST_LIMITS.statementMs);
 }
 
 /** The names of those that the session has other values of. */

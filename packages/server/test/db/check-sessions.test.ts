@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { connect, createServer } from "node:net";
 import path from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, test, type TestContext } from "node:test";
 import { checkSessions } from "../../src/db/check-sessions.ts";
 import { createDatabase } from "../../src/db/pool.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
@@ -11,11 +11,9 @@ import { createSplitter } from "../crash/support/postgres-messages.ts";
 import { startApiServer } from "../support/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { makeTestFolder, removeTestFolder } from "../support/test-folder.ts";
-import { startPgBouncer, WITHOUT_PGBOUNCER } from "./support/pgbouncer.ts";
+import { FORGETS, startPgBouncer, WITHOUT_PGBOUNCER, type PgBouncer } from "./support/pgbouncer.ts";
 
 let database: TestDatabase;
-before(async () => (database = await createTestDatabase()));
-after(() => database.drop());
 
 async function check(
   url: string,
@@ -93,77 +91,89 @@ async function dropOptions(url: string): Promise<{ url: string; stop(): Promise<
   };
 }
 
-describe("the connections of a server", () => {
-  test("are fine where they lead to PostgreSQL, whatever the database is set to", async () => {
-    await setDatabase({ DateStyle: "German", bytea_output: "escape", plan_cache_mode: "auto" });
-    assert.deepEqual(await check(database.url), []);
-  });
+describe("a start", () => {
+  before(async () => (database = await createTestDatabase()));
+  after(() => database.drop());
 
-  test("are refused where something on the way drops what they ask for", async () => {
-    const pooler = await dropOptions(database.url);
-    await assert.rejects(check(pooler.url), /connection pooler at DATABASE_URL drops.*DATABASE_DIRECT_URL/);
-    await pooler.stop();
-  });
-
-  test("are refused behind a pooler where values come in another form, with what corrects it", async () => {
-    await setDatabase({ DateStyle: "German", bytea_output: "escape" });
-    await assert.rejects(
-      check(database.url, { statementNames: false }),
-      /Run ALTER ROLE "\w+" SET DateStyle = 'ISO, MDY'; ALTER ROLE "\w+" SET bytea_output = 'hex';$/,
-    );
-    await setDatabase({ DateStyle: "ISO, DMY" });
-    assert.equal((await check(database.url, { statementNames: false })).length, 1);
-  });
-
-  test("are warned of behind a pooler where the role does not set the planner", async () => {
-    await setDatabase({});
-    const [warning, ...more] = await check(database.url, { statementNames: false });
-    assert.match(warning ?? "", /planner.*SET plan_cache_mode = 'force_generic_plan'; .*SET jit = 'off';$/);
-    assert.deepEqual(more, []);
-    await setDatabase(PLANNED);
-    assert.deepEqual(await check(database.url, { statementNames: false }), []);
-  });
-
-  test("are warned of where PostgreSQL has too few of them", async () => {
-    const [warning] = await check(database.url, { poolSize: 10_000 });
-    assert.match(
-      warning ?? "",
-      /has \d+ connections for \w+, and this server uses up to 10001\. Raise max_connections/,
-    );
-  });
-});
-
-describe("PgBouncer", { skip: WITHOUT_PGBOUNCER }, () => {
-  before(() => setDatabase(PLANNED));
-
-  test("that refuses start-up options is named, and what to set", async () => {
-    const pooler = await startPgBouncer(database.url);
-    await assert.rejects(
-      check(pooler.url),
-      /unsupported startup parameter.*DATABASE_DIRECT_URL.*KEELSON_STATEMENT_NAMES=off/,
-    );
-    await pooler.stop();
-  });
-
-  test("that ignores them is found out", async () => {
-    const pooler = await startPgBouncer(database.url, { ignore_startup_parameters: "options" });
-    await assert.rejects(check(pooler.url), /drops our start-up options/);
-    await pooler.stop();
-  });
-
-  test("that does not keep prepared statements is found out, and works without names", async () => {
-    const pooler = await startPgBouncer(database.url, {
-      default_pool_size: "4",
-      max_prepared_statements: "0",
+  describe("the connections of a server", () => {
+    test("are fine where they lead to PostgreSQL, whatever the database is set to", async () => {
+      await setDatabase({ DateStyle: "German", bytea_output: "escape", plan_cache_mode: "auto" });
+      assert.deepEqual(await check(database.url), []);
     });
-    const directUrl = database.url;
-    await assert.rejects(check(pooler.url, { directUrl }), /does not keep prepared statements/);
-    assert.deepEqual(await check(pooler.url, { directUrl, statementNames: false }), []);
-    const server = await startApiServer({
-      database: { url: pooler.url, drop: () => pooler.stop() },
-      config: { databaseDirectUrl: directUrl, databaseStatementNames: false },
+
+    test("are refused where something on the way drops what they ask for", async () => {
+      const pooler = await dropOptions(database.url);
+      await assert.rejects(check(pooler.url), /connection pooler at DATABASE_URL drops.*DATABASE_DIRECT_URL/);
+      await pooler.stop();
     });
-    assert.equal((await server.call("POST", "/v1/tokens", { body: {} })).status, 201);
-    await server.stop();
+
+    test("are refused behind a pooler where values come in another form, with what corrects it", async () => {
+      await setDatabase({ DateStyle: "German", bytea_output: "escape" });
+      await assert.rejects(
+        check(database.url, { statementNames: false }),
+        /Run ALTER ROLE "\w+" SET DateStyle = 'ISO, MDY'; ALTER ROLE "\w+" SET bytea_output = 'hex';$/,
+      );
+      await setDatabase({ DateStyle: "ISO, DMY" });
+      assert.equal((await check(database.url, { statementNames: false })).length, 1);
+    });
+
+    test("are warned of behind a pooler where the role does not set the planner", async () => {
+      await setDatabase({});
+      const [warning, ...more] = await check(database.url, { statementNames: false });
+      assert.match(
+        warning ?? "",
+        /planner.*SET plan_cache_mode = 'force_generic_plan'; .*SET enable_mergejoin = 'off';$/,
+      );
+      assert.deepEqual(more, []);
+      await setDatabase(PLANNED);
+      assert.deepEqual(await check(database.url, { statementNames: false }), []);
+    });
+
+    test("are warned of where PostgreSQL has too few of them", async () => {
+      const [warning] = await check(database.url, { poolSize: 10_000 });
+      assert.match(
+        warning ?? "",
+        /has \d+ connections for \w+, and this server uses up to 10001\. Raise max_connections/,
+      );
+    });
+  });
+
+  describe("PgBouncer", { skip: WITHOUT_PGBOUNCER }, () => {
+    before(() => setDatabase(PLANNED));
+
+    const pool = async (t: TestContext, settings?: Readonly<Record<string, string>>): Promise<PgBouncer> => {
+      const pooler = await startPgBouncer(database.url, settings);
+      t.after(() => pooler.stop());
+      return pooler;
+    };
+
+    test("that refuses start-up options is named, and what to set", async (t) => {
+      const pooler = await pool(t);
+      await assert.rejects(
+        check(pooler.url),
+        /unsupported startup parameter.*DATABASE_DIRECT_URL.*KEELSON_STATEMENT_NAMES=off/,
+      );
+    });
+
+    test("that ignores them is found out", async (t) => {
+      const pooler = await pool(t, { ignore_startup_parameters: "options" });
+      await assert.rejects(check(pooler.url), /drops our start-up options/);
+    });
+
+    test("that does not keep prepared statements is found out, and works without names", async (t) => {
+      const pooler = await pool(t, {
+        default_pool_size: "4",
+        ...FORGETS,
+      });
+      const directUrl = database.url;
+      await assert.rejects(check(pooler.url, { directUrl }), /does not keep prepared statements/);
+      assert.deepEqual(await check(pooler.url, { directUrl, statementNames: false }), []);
+      const server = await startApiServer({
+        database: { url: pooler.url, drop: () => Promise.resolve() },
+        config: { databaseDirectUrl: directUrl, databaseStatementNames: false },
+      });
+      assert.equal((await server.call("POST", "/v1/tokens", { body: {} })).status, 201);
+      await server.stop();
+    });
   });
 });

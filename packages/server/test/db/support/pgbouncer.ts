@@ -7,8 +7,14 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
 
-export const WITHOUT_PGBOUNCER =
-  spawnSync("pgbouncer", ["--version"]).status === 0 ? false : "pgbouncer is not installed";
+const version = spawnSync("pgbouncer", ["--version"], { encoding: "utf8" });
+
+export const WITHOUT_PGBOUNCER = version.status === 0 ? false : "pgbouncer is not installed";
+
+/** Before 1.21 it knows no prepared statements, nor the setting. */
+export const FORGETS: Readonly<Record<string, string>> = /\b1\.(\d|1\d|20)\./.test(version.stdout ?? "")
+  ? {}
+  : { max_prepared_statements: "0" };
 
 export interface PgBouncer {
   readonly url: string;
