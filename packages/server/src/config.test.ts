@@ -59,7 +59,7 @@ describe("the URL of a database", () => {
         () => urlOf(url),
         (error) =>
           error instanceof ConfigError &&
-          /^DATABASE_URL names several hosts\. Name the one address/.test(error.message) &&
+          error.message.startsWith("DATABASE_URL names several hosts. Name the one address") &&
           !error.message.includes("secret"),
       );
   });

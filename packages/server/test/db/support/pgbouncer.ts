@@ -35,7 +35,7 @@ export async function startPgBouncer(
   const target = new URL(databaseUrl.replace("@/", "@socket/"));
   const [user, name] = [target.username, target.pathname.slice(1)];
   const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  if (account.uid !== undefined) await chown(place, account.uid, account.gid as number);
+  if (account.uid !== undefined) await chown(place, account.uid, account.gid);
   const options = { pool_mode: "transaction", auth_type: "trust", listen_port: "6432", ...settings };
   const ini = [
     "[databases]",
