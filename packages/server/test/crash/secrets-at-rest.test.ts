@@ -49,7 +49,9 @@ const spread = (listener: string): string => `
   const all = [...Object.values(input.secrets), credential].join(" ");
   const failed = { name: "Error", message: "step refused " + all, stack: "Error: " + all, code: null };
   await input.host.call({ kind: "steps", entries: [{ position: 1, kind: "step", name: "login", error: failed }] });
-  setTimeout(() => console.log("afterwards " + input.secrets.TOKEN + " " + credential), 30);
+  // Again and again, as the agent may take its time to hear of the end.
+  for (let word = 1; word <= 50; word += 1)
+    setTimeout(() => console.log("afterwards " + input.secrets.TOKEN + " " + credential), word * 30);
   const error = new Error("refused " + all);
   error.cause = input.secrets;
   throw error;`;
