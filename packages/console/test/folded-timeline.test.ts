@@ -25,6 +25,8 @@ describe("the timeline of a run that slept", options, () => {
   };
   before(async () => {
     scene = await startRunScene({ tasks: [{ id: "remind" }] }, { config: { leaseDurationMs: 300_000 } });
+    // What it does besides takes milliseconds, which are to be seen.
+    scene.clock.run();
     runId = (await scene.start("remind")).id;
     const lease = await scene.worker.takeOne();
     const waits = [{ position: 1, name: "two days", kind: "timer", timeout: "51h" }];
