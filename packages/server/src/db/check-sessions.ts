@@ -5,7 +5,13 @@ import pg from "pg";
 import { CamelCaseClient } from "./camel-case-client.ts";
 import { nameFailure } from "./name-failure.ts";
 import { isBehindPooler } from "./pool.ts";
-import { PLANNER_SETTINGS, READ_SETTINGS, REQUEST_LIMITS, startupOptions } from "./session-settings.ts";
+import {
+  PLANNER_SETTINGS,
+  READ_SETTINGS,
+  REQUEST_LIMITS,
+  startupOptions,
+  withStartupOptions,
+} from "./session-settings.ts";
 
 export interface CheckedSessions {
   readonly url: string;
@@ -62,11 +68,10 @@ const UNSET_BY_TRANSACTIONS = new Set(["DateStyle", "IntervalStyle", "bytea_outp
 
 async function connect(url: string, options: string | null): Promise<pg.Client> {
   const client = new CamelCaseClient({
-    connectionString: url,
+    connectionString: options === null ? url : withStartupOptions(url, options),
     application_name: "keelson",
     connectionTimeoutMillis: REQUEST_LIMITS.connectMs,
     query_timeout: REQUEST_LIMITS.answerMs,
-    ...(options !== null && { options }),
   });
   client.on("error", () => undefined);
   try {

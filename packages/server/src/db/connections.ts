@@ -5,7 +5,7 @@ import { isConnectionError, isSilence } from "./connection-error.ts";
 import { CamelCaseClient } from "./camel-case-client.ts";
 import { bytesHeard, KEEP_ALIVE_MS, sever } from "./open-session.ts";
 import { rowTypes } from "./row-types.ts";
-import { MAKE_SESSION_DURABLE, type SessionLimits } from "./session-settings.ts";
+import { MAKE_SESSION_DURABLE, type SessionLimits, withStartupOptions } from "./session-settings.ts";
 
 export interface ConnectionsOptions {
   readonly url: string;
@@ -173,9 +173,9 @@ const isOfStatement = (error: Error | undefined): boolean =>
 
 function createPool({ limits, ...options }: ConnectionsOptions): pg.Pool {
   return new pg.Pool({
-    connectionString: options.url,
+    connectionString:
+      options.startupOptions === null ? options.url : withStartupOptions(options.url, options.startupOptions),
     max: options.poolSize,
-    ...(options.startupOptions !== null && { options: options.startupOptions }),
     application_name: options.applicationName,
     types: rowTypes,
     keepAlive: true,

@@ -111,3 +111,11 @@ export const startupOptions = (limits: SessionLimits): string =>
   Object.entries({ ...READ_SETTINGS, ...PLANNER_SETTINGS, ...limitSettings(limits) })
     .map(([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`)
     .join(" ");
+
+/** The URL with start-up options besides its own, which the driver takes instead of any others. Ours come last and count. */
+export function withStartupOptions(url: string, options: string): string {
+  const [place = "", parameters = ""] = url.split("?", 2);
+  const query = new URLSearchParams(parameters);
+  query.set("options", [query.get("options"), options].filter((text) => text !== null).join(" "));
+  return `${place}?${query.toString()}`;
+}

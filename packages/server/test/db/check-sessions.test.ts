@@ -101,6 +101,17 @@ describe("a start", () => {
       assert.deepEqual(await check(database.url), []);
     });
 
+    test("have the options of the URL besides ours", async () => {
+      const url = `${database.url}&options=-c%20search_path%3Delsewhere%20-c%20statement_timeout%3D1`;
+      assert.deepEqual(await check(url), []);
+      const pool = createDatabase({ url, poolSize: 1, statementNames: true });
+      const [shown] = await pool.query(sql`
+      SELECT current_setting('search_path') AS path, current_setting('statement_timeout') AS timeout,
+        current_setting('enable_seqscan') AS seqscan`);
+      await pool.close();
+      assert.deepEqual(shown, { path: "elsewhere", timeout: "8s", seqscan: "off" });
+    });
+
     test("are refused where something on the way drops what they ask for", async () => {
       const pooler = await dropOptions(database.url);
       await assert.rejects(check(pooler.url), /connection pooler at DATABASE_URL drops.*DATABASE_DIRECT_URL/);
