@@ -183,6 +183,9 @@ export type Reply =
 /** What was done stays done, and the caller is refused all the same: a token that was found to be overdue is expired now. */
 export type Refusal = { refusal: DomainError };
 
+/** Of a route with a transaction: the reply is made once what was done is durable, after a wait for what others make of it. */
+export type LaterReply = { afterCommit: () => Promise<Reply> };
+
 export type Definition<
   A extends Access,
   P extends Declared,
@@ -239,7 +242,7 @@ export type Definition<
   idempotency?: "own" | StoredReply<A, P, B>;
   /** Of a route that changes something: a test refuses one that says nothing. */
   audit?: AuditDeclaration;
-  handle(call: Call<A, P, Q, B, T, R>): Promise<Reply | Refusal>;
+  handle(call: Call<A, P, Q, B, T, R>): Promise<Reply | Refusal | LaterReply>;
   /** Of a route that stores its reply: what follows when it is durable, such as a wait. */
   afterCommit?(call: Call<A, P, Q, B>, reply: KeptReply): Promise<Reply>;
 };

@@ -1,6 +1,15 @@
 import type { AuditTarget, WriteAudit } from "./audit.ts";
 import { keepReply } from "./keep-reply.ts";
-import type { Access, Call, EnvironmentScope, KeptReply, Refusal, Reply, Route } from "./route.ts";
+import type {
+  Access,
+  Call,
+  EnvironmentScope,
+  KeptReply,
+  LaterReply,
+  Refusal,
+  Reply,
+  Route,
+} from "./route.ts";
 import type { Tx } from "../../db/queryable.ts";
 
 type OutsideCall = Call<Access, Route["params"], Route["query"], Route["body"]>;
@@ -14,9 +23,9 @@ export type OpenCall = Omit<OutsideCall, "tx" | "audit" | "onCommit" | "prepared
 export async function runRoute(route: Route, open: OpenCall, writeAudit: WriteAudit | null): Promise<Reply> {
   const outside = { ...open, tx: undefined, audit: refuse, onCommit: refuse, prepared: undefined };
   const prepared = route.prepare === undefined ? undefined : await route.prepare(outside);
-  if (route.transaction === undefined) return unlessRefused(await route.handle({ ...outside, prepared }));
+  if (route.transaction === undefined) return made(await route.handle({ ...outside, prepared }));
   let follows: (() => void)[] = [];
-  const work = async (tx: Tx): Promise<Reply | Refusal> => {
+  const work = async (tx: Tx): Promise<Reply | Refusal | LaterReply> => {
     let target: AuditTarget | null | undefined;
     follows = [];
     const audit = (said: AuditTarget | null): void => void (target = said);
@@ -32,9 +41,9 @@ export async function runRoute(route: Route, open: OpenCall, writeAudit: WriteAu
   if (typeof route.idempotency !== "object") {
     const reply = await open.server.db.transaction(work, route.transaction === "snapshot" ? SNAPSHOT : {});
     for (const follow of follows) follow();
-    return unlessRefused(reply);
+    return "afterCommit" in reply ? reply.afterCommit() : made(reply);
   }
-  const kept = await keep(route.idempotency, outside, async (tx) => unlessRefused(await work(tx)));
+  const kept = await keep(route.idempotency, outside, async (tx) => made(await work(tx)));
   if (!kept.replayed) for (const follow of follows) follow();
   return route.afterCommit === undefined ? kept : route.afterCommit(outside, kept);
 }
@@ -55,8 +64,11 @@ function keep(
   return keepReply({ ...call, scope: call.scope as EnvironmentScope }, key, work);
 }
 
-function unlessRefused(reply: Reply | Refusal): Reply {
+function made(reply: Reply | Refusal | LaterReply): Reply {
   if ("refusal" in reply) throw reply.refusal;
+  // The first test of such a route fails.
+  if ("afterCommit" in reply)
+    throw new Error("Only what is done in a transaction, and not stored, has a later reply.");
   return reply;
 }
 

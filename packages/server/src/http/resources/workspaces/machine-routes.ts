@@ -59,6 +59,15 @@ const isConnected =
     return isLive(seen) || seen.status !== "active" || (isOver && seen.materializationId === first);
   };
 
+async function connectedReply(
+  server: ServerContext,
+  requested: WorkspaceRow,
+  request: RequestFacts,
+): Promise<Reply> {
+  const workspace = await waitFor(server, requested, request, isConnected(requested));
+  return workspaceReply(server.db, workspace, server.clock(), isLive(workspace) ? 200 : 202);
+}
+
 /**
  * Waits until the worker has ended that materialization, or says that it keeps what it could not commit. A workspace that is
  * wanted again has its next materialization from the same commit on, and is answered with that.
@@ -118,12 +127,10 @@ const machine: RouteDefinition[] = [
     params: WorkspaceParams,
     responses: machineResponses,
     examples: { response: EXAMPLE_WORKSPACE },
-    handle: async ({ server, scope, params, request }) => {
-      const requested = await server.db.transaction((tx) =>
-        requestLive(tx, server, scope, params.workspace_id),
-      );
-      const workspace = await waitFor(server, requested, request, isConnected(requested));
-      return workspaceReply(server.db, workspace, server.clock(), isLive(workspace) ? 200 : 202);
+    transaction: "required",
+    handle: async ({ tx, server, scope, params, request }) => {
+      const requested = await requestLive(tx, server, scope, params.workspace_id);
+      return { afterCommit: () => connectedReply(server, requested, request) };
     },
   }),
   route({
@@ -139,12 +146,17 @@ const machine: RouteDefinition[] = [
     params: WorkspaceParams,
     responses: machineResponses,
     examples: { response: EXAMPLE_WORKSPACE },
-    handle: async ({ server, scope, params, request }) => {
-      const workspace = await requireWorkspace(server.db, scope.environmentId, params.workspace_id);
-      const asked = await server.db.transaction((tx) =>
-        stopWorkspace(tx, server.newUuid, scope.environmentId, workspace.id, server.clock()),
+    transaction: "required",
+    handle: async ({ tx, server, scope, params, request }) => {
+      const workspace = await requireWorkspace(tx, scope.environmentId, params.workspace_id);
+      const asked = await stopWorkspace(
+        tx,
+        server.newUuid,
+        scope.environmentId,
+        workspace.id,
+        server.clock(),
       );
-      return releasedReply(server, workspace, request, asked);
+      return { afterCommit: () => releasedReply(server, workspace, request, asked) };
     },
   }),
 ];
@@ -171,14 +183,13 @@ const custody: RouteDefinition[] = [
         materialization: { ...EXAMPLE_WORKSPACE.materialization, status: "stopped" },
       },
     },
-    handle: async ({ server, scope, params, request }) => {
+    transaction: "required",
+    handle: async ({ tx, server, scope, params, request }) => {
       const place = { environmentId: scope.environmentId, workspaceId: params.workspace_id };
       const now = server.clock();
-      const asked = await server.db.transaction((tx) =>
-        recoverWorkspace(tx, place, now, now + server.leaseDurationMs),
-      );
+      const asked = await recoverWorkspace(tx, place, now, now + server.leaseDurationMs);
       const workspace = { environmentId: scope.environmentId, id: params.workspace_id };
-      return releasedReply(server, workspace, request, asked);
+      return { afterCommit: () => releasedReply(server, workspace, request, asked) };
     },
   }),
   route({
