@@ -22,7 +22,7 @@ const ELSEWHERE: readonly { file: string; because: string }[] = [
     file: "storage-space.ts",
     because: "it makes and drops a table of its own, in http/storage-full.test.ts",
   },
-  { file: "executions/vacuum-executions.ts", because: "VACUUM cannot be prepared" },
+  { file: "executions/vacuum-writes.ts", because: "VACUUM cannot be prepared" },
 ];
 
 const files = readSourceFiles(root);

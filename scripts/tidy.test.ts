@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { checkSizes, checkSqlHomes, checkTransactions, checkWireWords } from "./tidy/check-files.ts";
+import { checkSizes, checkTransactions, checkWireWords } from "./tidy/check-files.ts";
 import { buildRepository, readRepository } from "./tidy/repository.ts";
 import { findUntidiness, formatFinding } from "./tidy.ts";
 
@@ -20,7 +20,7 @@ function findIn(files: Readonly<Record<string, string>>): string[] {
   };
   const all = Object.entries({ ...base, ...files }).map(([path, text]) => ({ path, text }));
   const held = {
-    ...{ sqlElsewhere: new Set<string>(), transactionsElsewhere: new Set<string>(), wireWords: 0 },
+    wireWords: 0,
     timeInTests: { pauses: 0, bounds: 0, guessedPorts: 0 },
   };
   return findUntidiness(buildRepository(all), held).map((finding) => formatFinding(finding));
@@ -185,8 +185,6 @@ describe("the slices of core", () => {
     assert.deepEqual(checkWireWords(repository, 2), []);
     assert.match(checkWireWords(repository, 1)[0]?.message ?? "", /2 such words in core, 1 before/);
     assert.match(checkWireWords(repository, 3)[0]?.message ?? "", /lower WIRE_WORDS_IN_CORE from 3/);
-    const none = { path, line: 1, message: "has no SQL any more: take it off SQL_ELSEWHERE" };
-    assert.deepEqual(checkSqlHomes(repository, new Set([path])), [none]);
   });
 });
 
@@ -196,7 +194,7 @@ describe("routes", () => {
   const opened = /opens a transaction: declare it in the route's data/;
 
   const transactionsOf = (at: string, text: string): string[] =>
-    checkTransactions(buildRepository([{ path: at, text }]), new Set()).map(formatFinding);
+    checkTransactions(buildRepository([{ path: at, text }])).map(formatFinding);
 
   test("open no transactions, in resources and in families", () => {
     assertFinding(transactionsOf(path, opening), `${path}:1`, opened);
@@ -205,12 +203,6 @@ describe("routes", () => {
     const declared = 'export const find = { transaction: "required", handle: ({ tx }) => tx };\n';
     assert.deepEqual(transactionsOf(path, declared), []);
     assert.deepEqual(transactionsOf(`${server}/http/edge/run-route.ts`, opening), []);
-  });
-
-  test("leave the list of those that do for good", () => {
-    const repository = buildRepository([{ path, text: "export const find = 1;\n" }]);
-    const gone = "opens no transaction any more: take it off TRANSACTIONS_ELSEWHERE";
-    assert.deepEqual(checkTransactions(repository, new Set([path])), [{ path, line: 1, message: gone }]);
   });
 });
 

@@ -36,17 +36,7 @@ import { readRepository, type Finding, type Repository } from "./tidy/repository
  */
 export function findUntidiness(
   repository: Repository,
-  {
-    sqlElsewhere,
-    transactionsElsewhere,
-    wireWords,
-    timeInTests,
-  }: {
-    sqlElsewhere?: ReadonlySet<string>;
-    transactionsElsewhere?: ReadonlySet<string>;
-    wireWords?: number;
-    timeInTests?: TimeInTests;
-  } = {},
+  { wireWords, timeInTests }: { wireWords?: number; timeInTests?: TimeInTests } = {},
 ): Finding[] {
   return [
     ...checkSyntax(repository),
@@ -59,8 +49,8 @@ export function findUntidiness(
     ...checkSizes(repository),
     ...checkHomes(repository),
     ...checkRouteTexts(repository),
-    ...checkSqlHomes(repository, sqlElsewhere),
-    ...checkTransactions(repository, transactionsElsewhere),
+    ...checkSqlHomes(repository),
+    ...checkTransactions(repository),
     ...checkWireWords(repository, wireWords),
     ...checkTimeInTests(repository, timeInTests),
     ...checkForbiddenText(repository),

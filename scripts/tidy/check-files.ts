@@ -13,10 +13,8 @@ import {
   RATCHET,
   ROUTE_TEXT,
   ROUTE_TEXT_RULES,
-  SQL_ELSEWHERE,
   SQL_HOMES,
   TRANSACTION_FREE,
-  TRANSACTIONS_ELSEWHERE,
   WIRE_WORDS_IN_CORE,
 } from "./rules.ts";
 import type { Finding, Repository } from "./repository.ts";
@@ -185,51 +183,24 @@ const isCore = ({ path }: Source): boolean =>
   path.startsWith("packages/server/src/core/") && !path.endsWith(".test.ts");
 
 /** Statements of `core` stand in reads and writes. */
-export function checkSqlHomes(
-  repository: Repository,
-  elsewhere: ReadonlySet<string> = SQL_ELSEWHERE,
-): Finding[] {
-  const findings: Finding[] = [];
-  const held = new Set<string>();
-  for (const source of repository.sources) {
-    const { path, statements } = source;
-    const [first] = statements;
-    if (first === undefined || !isCore(source) || SQL_HOMES.test(path)) continue;
-    held.add(path);
-    const message = "has SQL: move the statement to the reads or writes of its slice";
-    if (!elsewhere.has(path)) findings.push({ path, line: first.line, message });
-  }
-  for (const path of elsewhere)
-    if (!held.has(path))
-      findings.push({ path, line: 1, message: "has no SQL any more: take it off SQL_ELSEWHERE" });
-  return findings;
-}
+export const checkSqlHomes = (repository: Repository): Finding[] =>
+  repository.sources
+    .filter((source) => isCore(source) && !SQL_HOMES.test(source.path))
+    .flatMap(({ path, statements }) => statements.slice(0, 1).map(({ line }) => ({ path, line })))
+    .map((place) => ({
+      ...place,
+      message: "has SQL: move the statement to the reads or writes of its slice",
+    }));
 
 /** Routes open no transactions by hand. */
-export function checkTransactions(
-  repository: Repository,
-  elsewhere: ReadonlySet<string> = TRANSACTIONS_ELSEWHERE,
-): Finding[] {
-  const opened = repository.sources
+export const checkTransactions = (repository: Repository): Finding[] =>
+  repository.sources
     .filter(({ path }) => TRANSACTION_FREE.test(path) && !path.endsWith(".test.ts"))
-    .flatMap(({ path, transactions }) => transactions.map(({ line }) => ({ path, line })));
-  const held = new Set(opened.map(({ path }) => path));
-  return [
-    ...opened
-      .filter(({ path }) => !elsewhere.has(path))
-      .map((place) => ({
-        ...place,
-        message: "opens a transaction: declare it in the route's data, or let an operation of core open it",
-      })),
-    ...[...elsewhere]
-      .filter((path) => !held.has(path))
-      .map((path) => ({
-        path,
-        line: 1,
-        message: "opens no transaction any more: take it off TRANSACTIONS_ELSEWHERE",
-      })),
-  ];
-}
+    .flatMap(({ path, transactions }) => transactions.map(({ line }) => ({ path, line })))
+    .map((place) => ({
+      ...place,
+      message: "opens a transaction: declare it in the route's data, or let an operation of core open it",
+    }));
 
 /** Words of the wire in `core` become fewer, never more. */
 export function checkWireWords(repository: Repository, held: number = WIRE_WORDS_IN_CORE): Finding[] {

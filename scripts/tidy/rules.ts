@@ -209,24 +209,8 @@ export const SLICES: readonly (readonly string[])[] = [
 
 /** Statements are in reads and writes. */
 export const SQL_HOMES = /-(reads|writes)\.ts$/;
-/** Files of `core` that have statements all the same. Take files off this list; put none on it. */
-export const SQL_ELSEWHERE: ReadonlySet<string> = new Set([
-  "packages/server/src/core/credentials/credential-cache.ts",
-  "packages/server/src/core/credentials/master-key.ts",
-  "packages/server/src/core/executions/claim-executions.ts",
-  "packages/server/src/core/executions/claim-workspace-executions.ts",
-  "packages/server/src/core/executions/vacuum-executions.ts",
-  "packages/server/src/core/identity/bootstrap-tenancy.ts",
-  "packages/server/src/core/runs/status-reason.ts",
-]);
-
 /** Routes declare `transaction`, and the edge runs it; what waits after a commit is an operation of core. */
 export const TRANSACTION_FREE = /^packages\/server\/src\/http\/(resources|families)\//;
-/** Routes that open transactions all the same. Take files off this list; put none on it. */
-export const TRANSACTIONS_ELSEWHERE: ReadonlySet<string> = new Set([
-  "packages/server/src/http/resources/workspaces/machine-routes.ts",
-]);
-
 /**
  * Words of the wire in `core`: names in snake_case outside of strings and SQL. `http` maps them, except where stored payloads
  * have them. The number may only fall: when it is less, it follows down.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { decodeId, encodeId, type Uuid } from "@keelson/contract";
-import { claimExecutions } from "../../src/core/executions/claim-executions.ts";
+import { claimAnywhere } from "../../src/core/executions/claim-writes.ts";
 import { lockOverdueExecutions } from "../../src/core/executions/execution-reads.ts";
 import { listOverdue } from "../../src/core/materializations/materialization-reads.ts";
 import { sql } from "../../src/db/sql.ts";
@@ -215,6 +215,6 @@ test("the rounds of an open poll are no sign of its worker", async () => {
   clock.advance(8_000);
   const now = clock.now();
   const call = { workerId, workerGroupId, leaseRequestId: "open", calledAt, meets: [] };
-  await claimExecutions(server.db, { ...call, limit: 0, leaseIds: [], now, leaseExpiresAt: now + LEASE_MS });
+  await claimAnywhere(server.db, { ...call, limit: 0, leaseIds: [], now, leaseExpiresAt: now + LEASE_MS });
   assert.equal((await seen()).at, calledAt);
 });

@@ -1,7 +1,7 @@
 import { isWithin } from "../../clock.ts";
 import type { Tx } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
 import { WAKE_CHANNEL } from "../feeds/wake-notifier.ts";
+import { notifyAtCommit } from "./credential-writes.ts";
 import type { Principal } from "./principal.ts";
 import type { FoundPrincipal } from "./principal-reads.ts";
 
@@ -42,7 +42,7 @@ type Watcher = { principal: Principal; onForgotten: () => void };
 
 /** Tells all servers at the commit, so that there is no revocation without its notification. */
 export async function notifyRevoked(tx: Tx, { kind, id }: Holder): Promise<void> {
-  await tx.query(sql`SELECT pg_notify(${WAKE_CHANNEL}, ${`${SENDER} ${PREFIX}${kind}:${id}`})`);
+  await notifyAtCommit(tx, WAKE_CHANNEL, `${SENDER} ${PREFIX}${kind}:${id}`);
 }
 
 export function createCredentialCache(): CredentialCache {

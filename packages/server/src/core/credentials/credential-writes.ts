@@ -1,5 +1,5 @@
 import type { Uuid } from "@keelson/contract";
-import type { Queryable } from "../../db/queryable.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 
@@ -25,4 +25,9 @@ export async function extendSessions(
     WHERE id = ANY(${sessionIds}::uuid[]) AND revoked_at IS NULL
       AND expires_at > ${timestamp(now)}
       AND expires_at < ${timestamp(now + sessionMs - HOUR_MS)}`);
+}
+
+/** Is sent to all servers when the transaction commits. */
+export async function notifyAtCommit(tx: Tx, channel: string, message: string): Promise<void> {
+  await tx.query(sql`SELECT pg_notify(${channel}, ${message})`);
 }

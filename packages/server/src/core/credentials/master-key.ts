@@ -3,7 +3,7 @@ import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { formatCredential, type CredentialKind } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { changeFingerprint, findFingerprint, rememberFingerprint } from "./installation-writes.ts";
 
 /**
  * The key that everything secret of this installation hangs on: 32 bytes, the same on all replicas. It is never in the
@@ -95,18 +95,11 @@ export function deriveCredential(key: MasterKey, kind: CredentialKind, purpose: 
 /** Remembers the first replica's key, and says whether this one is the same. */
 export async function isInstallationKey(db: Queryable, key: MasterKey): Promise<boolean> {
   const fingerprint = fingerprintOf(key);
-  await db.query(sql`
-    INSERT INTO installation (master_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT (singleton) DO NOTHING`);
-  const [row] = await db.query<{ fingerprint: Buffer }>(
-    sql`SELECT master_key_fingerprint AS fingerprint FROM installation`,
-  );
-  return row !== undefined && timingSafeEqual(row.fingerprint, fingerprint);
+  await rememberFingerprint(db, fingerprint);
+  const known = await findFingerprint(db);
+  return known !== null && timingSafeEqual(known, fingerprint);
 }
 
 /** Takes the new key for the installation's; false, and without effect, when the old one is not its key. */
-export async function changeInstallationKey(tx: Tx, from: MasterKey, to: MasterKey): Promise<boolean> {
-  const rows = await tx.query(sql`
-    UPDATE installation SET master_key_fingerprint = ${fingerprintOf(to)} WHERE master_key_fingerprint = ${fingerprintOf(from)}
-    RETURNING 1 AS changed`);
-  return rows.length === 1;
-}
+export const changeInstallationKey = (tx: Tx, from: MasterKey, to: MasterKey): Promise<boolean> =>
+  changeFingerprint(tx, fingerprintOf(from), fingerprintOf(to));

@@ -1,5 +1,5 @@
 import type { JournalKind, LiveRunStatus, LogStream, Uuid } from "@keelson/contract";
-import type { Decision, Ending, LiveRun } from "../runs/run.ts";
+import type { Decision, Ending, LiveRun, RunLinks } from "../runs/run.ts";
 import { toStoredEvent, type StoredEvent } from "../run-events/run-event.ts";
 
 /** A run within its environment. */
@@ -54,6 +54,36 @@ export type DurableState = {
   /** How often in a row infrastructure kept its code from beginning. */
   setbacks: number;
 };
+
+/** A leased run with what its process needs. JSON is text. */
+export type LeasedExecution = {
+  leaseId: Uuid<"lease">;
+  epoch: number;
+  leaseExpiresAt: number;
+  environmentId: Uuid<"env">;
+  projectId: Uuid<"proj">;
+  runId: Uuid<"run">;
+  entrypointKind: "task" | "actor";
+  entrypoint: string;
+  attemptNumber: number;
+  retry: string;
+  maxDurationMs: number | null;
+  payload: string | null;
+  metadata: string | null;
+  tags: string[] | null;
+  queue: string;
+  createdAt: number;
+  deploymentId: Uuid<"dep">;
+  deploymentVersion: string;
+  /** Entries of its journal: with none there is nothing to replay. */
+  journalSequence: number;
+  /** Waits that it ever created. */
+  waitCount: number;
+  /** It holds a slot of its queue. */
+  limited: boolean;
+  /** How long the attempt has run before it was suspended. */
+  activeMs: number;
+} & RunLinks;
 
 /** A new entry of a run's journal. JSON is text; of a wait, the value stands in the wait itself. */
 export type NewJournalEntry = {

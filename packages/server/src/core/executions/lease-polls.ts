@@ -1,5 +1,5 @@
 import type { Uuid } from "@keelson/contract";
-import type { LeasedExecution } from "./claim-executions.ts";
+import type { LeasedExecution } from "./execution.ts";
 
 /**
  * Long polls of workers that found nothing to do, inside one replica. A start that meets one is inserted already leased

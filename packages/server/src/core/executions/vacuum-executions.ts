@@ -1,5 +1,5 @@
 import type { Database } from "../../db/pool.ts";
-import { sql } from "../../db/sql.ts";
+import { findTupleCounts, vacuumLiveRows } from "./vacuum-writes.ts";
 
 const MIN_DEAD_ROWS = 5_000;
 const DEAD_SHARE = 0.1;
@@ -12,9 +12,8 @@ const DEAD_SHARE = 0.1;
  * @returns whether it vacuumed.
  */
 export async function vacuumExecutions(db: Pick<Database, "query" | "maintain">): Promise<boolean> {
-  const [stats] = await db.query<{ live: number; dead: number }>(sql`
-    SELECT pg_stat_get_live_tuples(t) AS live, pg_stat_get_dead_tuples(t) AS dead FROM to_regclass('executions') AS t`);
-  if (stats === undefined || stats.dead < Math.max(MIN_DEAD_ROWS, stats.live * DEAD_SHARE)) return false;
-  await db.maintain(sql`VACUUM (SKIP_LOCKED, TRUNCATE false, PARALLEL 0) executions`);
+  const { live, dead } = await findTupleCounts(db);
+  if (dead < Math.max(MIN_DEAD_ROWS, live * DEAD_SHARE)) return false;
+  await vacuumLiveRows(db);
   return true;
 }

@@ -1,6 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
-import type { LeasedExecution } from "../executions/claim-executions.ts";
+import type { LeasedExecution } from "../executions/execution.ts";
 import type { LeasedOperation } from "./report-batch.ts";
 import { reportOperations, type LeasesContext, type ReportContext } from "./report-operations.ts";
 import { resolveSecrets, type SecretSet } from "../secrets/resolve-secrets.ts";

@@ -12,13 +12,9 @@ import {
 } from "../deployments/lease-checks.ts";
 import { silentAfterMs } from "../workers/silence-reads.ts";
 import { findLeaseState, type LeaseState } from "../workers/lease-state-reads.ts";
-import {
-  claimExecutions,
-  claimIsolatedExecutions,
-  listLeasedExecutions,
-  type LeasedExecution,
-} from "../executions/claim-executions.ts";
-import { claimWorkspaceExecutions } from "../executions/claim-workspace-executions.ts";
+import { claimExecutions } from "../executions/claim-executions.ts";
+import type { LeasedExecution } from "../executions/execution.ts";
+import { listLeasedExecutions } from "../executions/leased-reads.ts";
 import { listCancellations } from "../executions/execution-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
@@ -202,42 +198,23 @@ async function look(
   return { executions, cancellations, resumptions, deploymentChecks };
 }
 
-/**
- * Claims up to `limit` runs. Where runs wait for a workspace or an isolation too, which kind is looked at first is drawn by
- * the claim's first lease id, so that no kind keeps another waiting.
- */
-async function claim(
-  context: LeaseContext,
+function claim(
+  { db, newUuid, leaseDurationMs }: LeaseContext,
   { workerId, workerGroupId, leaseRequestId, calledAt }: LeaseCall,
   limit: number,
   { workspaceRunsWait, isolatedRunsWait, meets }: LeaseState,
   now: number,
 ): Promise<LeasedExecution[]> {
-  const { db, newUuid, leaseDurationMs } = context;
-  const leaseIds = Array.from({ length: limit }, () => newUuid<"lease">());
-  const common = {
-    workerId,
-    workerGroupId,
-    leaseRequestId,
-    calledAt,
-    meets,
+  const leaseExpiresAt = now + leaseDurationMs;
+  const by = { workerId, workerGroupId, leaseRequestId, calledAt, meets };
+  return claimExecutions(db, newUuid, {
+    ...by,
+    limit,
     now,
-    leaseExpiresAt: now + leaseDurationMs,
-  };
-  const executions: LeasedExecution[] = [];
-  const take = async (from: typeof claimExecutions): Promise<void> => {
-    const left = leaseIds.slice(executions.length);
-    if (left.length > 0)
-      executions.push(...(await from(db, { ...common, limit: left.length, leaseIds: left })));
-  };
-  const kinds = [
-    claimExecutions,
-    ...(workspaceRunsWait ? [claimWorkspaceExecutions] : []),
-    ...(isolatedRunsWait ? [claimIsolatedExecutions] : []),
-  ];
-  const first = Number.parseInt(leaseIds[0]?.slice(-6) ?? "0", 16) % kinds.length;
-  for (const kind of [...kinds.slice(first), ...kinds.slice(0, first)]) await take(kind);
-  return executions;
+    leaseExpiresAt,
+    workspaceRunsWait,
+    isolatedRunsWait,
+  });
 }
 
 /** Waits for a born-leased delivery or a reason to look again (null). */

@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/queryable.ts";
 import { listJournals, type JournalRow } from "../journal/journal-reads.ts";
 import { listAcceptedWaits, listUnacceptedWaits, type WaitRow } from "../waits/wait-reads.ts";
 import { listReplayedSessions, type ReplayedSession } from "./replay-reads.ts";
-import type { LeasedExecution } from "../executions/claim-executions.ts";
+import type { LeasedExecution } from "../executions/execution.ts";
 
 /** What a worker needs to take a run up where it was, and the session that it belongs to. JSON is text. */
 export type Replay = {

@@ -1,15 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import type { ResolvedRetry } from "./retry-policy.ts";
-
-/** What else a run belongs to; most runs belong to nothing. */
-export type RunLinks = {
-  sessionId: Uuid<"sess"> | null;
-  /** 1 for the first run of its session. */
-  turn: number | null;
-  workspaceId: Uuid<"ws"> | null;
-  scheduleId: Uuid<"sched"> | null;
-  parentRunId: Uuid<"run"> | null;
-};
+import type { RunLinks } from "./run.ts";
 
 export const NO_LINKS: RunLinks = {
   sessionId: null,

@@ -10,8 +10,9 @@ import { canonicalDigest } from "../idempotency/canonical-json.ts";
 import { idempotencyExpiry } from "../idempotency/idempotency-expiry.ts";
 import type { EntrypointKind } from "../entrypoints/entrypoint-reads.ts";
 import type { AdmitRun } from "../quotas/run-quota.ts";
-import { NO_LINKS, type NewRun, type RunLinks } from "./new-run.ts";
+import { NO_LINKS, type NewRun } from "./new-run.ts";
 import { MAX_DELAY_MS, resolveRetry, type ResolvedRetry } from "./retry-policy.ts";
+import type { RunLinks } from "./run.ts";
 
 /** Who starts, with what, and when: everything but the deployment. */
 export type StartRequest = {

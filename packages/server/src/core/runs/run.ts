@@ -6,6 +6,7 @@ import type {
   RunFailure,
   RunStatus,
   TerminalRunStatus,
+  Uuid,
 } from "@keelson/contract";
 import { decideLostAttempt, decideSetback } from "../losses/losses.ts";
 
@@ -44,6 +45,16 @@ export const RUN_EDGES = [
   { from: "retry_delayed", on: "cancel", to: "cancelled" },
   { from: "cancel_requested", on: "released or lease lost", to: "cancelled" },
 ] as const satisfies readonly { from: RunStatus; on: string; to: RunStatus }[];
+
+/** What else a run belongs to; most runs belong to nothing. */
+export type RunLinks = {
+  sessionId: Uuid<"sess"> | null;
+  /** 1 for the first run of its session. */
+  turn: number | null;
+  workspaceId: Uuid<"ws"> | null;
+  scheduleId: Uuid<"sched"> | null;
+  parentRunId: Uuid<"run"> | null;
+};
 
 /** What the decisions look at. */
 export type LiveRun = {

@@ -4,7 +4,7 @@ import { createBatcher, type BatchOutcome } from "../../db/batcher.ts";
 import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
-import type { LeasedExecution } from "../executions/claim-executions.ts";
+import type { LeasedExecution } from "../executions/execution.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";

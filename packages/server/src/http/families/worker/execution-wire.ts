@@ -11,7 +11,7 @@ import {
 } from "@keelson/contract";
 import type { LeasedCheck } from "../../../core/deployments/lease-checks.ts";
 import type { RunTokens } from "../../../core/credentials/run-token.ts";
-import type { LeasedExecution } from "../../../core/executions/claim-executions.ts";
+import type { LeasedExecution } from "../../../core/executions/execution.ts";
 import type { SecretSet } from "../../../core/secrets/resolve-secrets.ts";
 import type { Replay } from "../../../core/leases/read-replays.ts";
 import type { ReplayedSession } from "../../../core/leases/replay-reads.ts";

@@ -10,7 +10,7 @@ import {
   RenewResponse,
   type Uuid,
 } from "@keelson/contract";
-import type { LeasedExecution } from "../../../core/executions/claim-executions.ts";
+import type { LeasedExecution } from "../../../core/executions/execution.ts";
 import { leaseExecutions, type LeaseAnswer } from "../../../core/leases/lease-executions.ts";
 import { NO_REPLAY, readReplays } from "../../../core/leases/read-replays.ts";
 import { renewExecutions } from "../../../core/leases/renew-executions.ts";

@@ -16,7 +16,8 @@ import {
   readWorkerLoad,
   type QueuedRun,
 } from "../../../core/runs/run-activity-reads.ts";
-import { listStatusFacts, statusReason } from "../../../core/runs/status-reason.ts";
+import { listStatusFacts } from "../../../core/runs/status-reads.ts";
+import { statusReason } from "../../../core/runs/status-reason.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { route, type EnvironmentScope, type RouteDefinition } from "../../edge/route.ts";
 import { EXAMPLE_ACTIVITY } from "./activity-example.ts";

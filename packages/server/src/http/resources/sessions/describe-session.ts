@@ -1,5 +1,6 @@
 import type { Uuid } from "@keelson/contract";
-import { findStatusFacts, statusReason } from "../../../core/runs/status-reason.ts";
+import { findStatusFacts } from "../../../core/runs/status-reads.ts";
+import { statusReason } from "../../../core/runs/status-reason.ts";
 import { findSession, type SessionRow } from "../../../core/sessions/session-reads.ts";
 import type { Queryable } from "../../../db/queryable.ts";
 import { notFound } from "../../../domain-error.ts";

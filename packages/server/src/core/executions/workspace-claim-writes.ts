@@ -2,7 +2,8 @@ import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
-import { canRun, takePicked, type Claim, type LeasedExecution } from "./claim-executions.ts";
+import { canRun, takePicked, type Claim } from "./claim-writes.ts";
+import type { LeasedExecution } from "./execution.ts";
 
 /** A condition on a worker `k` and a run `e`. */
 const CAN_RUN = canIsolate(sql`k.task_isolation`, sql`coalesce(e.required_isolation, 'process')`);
@@ -17,7 +18,7 @@ const CAN_RUN = canIsolate(sql`k.task_isolation`, sql`coalesce(e.required_isolat
  * Which come first is drawn anew by each claim. Two workers may be given runs of one workspace that nobody has yet: the
  * second is told so when it attaches, and hands its run back.
  */
-export function claimWorkspaceExecutions(db: Queryable, claim: Claim): Promise<LeasedExecution[]> {
+export function claimInWorkspaces(db: Queryable, claim: Claim): Promise<LeasedExecution[]> {
   const { workerId, workerGroupId } = claim;
   return db.query<LeasedExecution>(sql`
     WITH RECURSIVE places AS (

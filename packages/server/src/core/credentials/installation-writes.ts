@@ -1,0 +1,23 @@
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+
+/** Stores the fingerprint of the installation's master key, unless there is one. */
+export async function rememberFingerprint(db: Queryable, fingerprint: Buffer): Promise<void> {
+  await db.query(sql`
+    INSERT INTO installation (master_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT (singleton) DO NOTHING`);
+}
+
+export async function findFingerprint(db: Queryable): Promise<Buffer | null> {
+  const [row] = await db.query<{ fingerprint: Buffer }>(
+    sql`SELECT master_key_fingerprint AS fingerprint FROM installation`,
+  );
+  return row?.fingerprint ?? null;
+}
+
+/** False, and without effect, when it is another one than `from`. */
+export async function changeFingerprint(tx: Tx, from: Buffer, to: Buffer): Promise<boolean> {
+  const rows = await tx.query(sql`
+    UPDATE installation SET master_key_fingerprint = ${to} WHERE master_key_fingerprint = ${from}
+    RETURNING 1 AS changed`);
+  return rows.length === 1;
+}
