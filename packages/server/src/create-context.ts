@@ -8,6 +8,8 @@ import { makeCredential } from "./core/credentials/make-credential.ts";
 import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/credentials/master-key.ts";
 import { createRunTokens } from "./core/credentials/run-token.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
+import { createClaimStarts } from "./core/executions/claim-starts.ts";
+import { createReadyFronts } from "./core/executions/ready-fronts.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
 import { createWorkspacePolls } from "./core/processes/workspace-polls.ts";
 import { createFeedHub } from "./core/feeds/feed-hub.ts";
@@ -65,6 +67,8 @@ export async function createContext(
     mail: createMailSender({ smtpUrl: config.smtpUrl, from: config.mailFrom, print, log }),
     wakes,
     leasePolls,
+    claimStarts: createClaimStarts(),
+    readyFronts: createReadyFronts({ db, clock, noteHeld: noteHeldRows(log) }),
     workspacePolls: createWorkspacePolls(),
     leaseDurationMs,
     parkAfterMs,
@@ -138,3 +142,10 @@ async function requireMasterKey(config: Config, db: Database): Promise<MasterKey
     "This database was set up with another master key. Set KEELSON_MASTER_KEY to that key, or restore master.key of its data folder.",
   );
 }
+
+const noteHeldRows = (log: Logger) => (isHeld: boolean) =>
+  isHeld
+    ? log.warn(
+        "something holds an old snapshot of the database, so PostgreSQL cannot remove dead rows of the queue: a backup, a dump, a long query, an idle transaction or a standby. Find it by backend_xmin in pg_stat_activity and xmin in pg_replication_slots.",
+      )
+    : log.info("PostgreSQL can remove dead rows of the queue again");

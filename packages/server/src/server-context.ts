@@ -3,6 +3,8 @@ import type { Clock } from "./clock.ts";
 import type { DeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import type { CredentialCache } from "./core/credentials/credential-cache.ts";
 import type { MakeCredential } from "./core/credentials/make-credential.ts";
+import type { ClaimStarts } from "./core/executions/claim-starts.ts";
+import type { ReadyFronts } from "./core/executions/ready-fronts.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
 import type { WorkspacePolls } from "./core/processes/workspace-polls.ts";
 import type { Frames } from "./http/edge/event-stream.ts";
@@ -48,6 +50,8 @@ export type ServerContext = {
   github: Github | null;
   wakes: Wakes;
   leasePolls: LeasePolls;
+  claimStarts: ClaimStarts;
+  readyFronts: ReadyFronts;
   workspacePolls: WorkspacePolls;
   runStarter: RunStarter;
   recordAppender: RecordAppender;

@@ -21,6 +21,8 @@ export type LoopWork = {
   needs?: "watched-silence" | "settled-time";
   /** A wake of this key begins the next round at once. */
   wakeKey?: string;
+  /** The share of the time that rounds may take: after a long one the next comes later. Default: all of it. */
+  maxShare?: number;
   /** @returns milliseconds until the next round when that is sooner than the interval. */
   run(): Promise<number | void>;
 };
@@ -44,6 +46,8 @@ export type LoopContext = {
 const MAX_BACKOFF_MS = 10_000;
 /** How late it may be noticed that something is due. */
 export const LOOK_INTERVAL_MS = 500;
+/** A look is slow where it steps over dead rows that PostgreSQL cannot remove. */
+const LOOK_SHARE = 0.05;
 /** Between rounds of a loop that is woken when something is due. */
 export const SAFEGUARD_MS = 30_000;
 
@@ -71,7 +75,10 @@ export function startLoops(works: readonly LoopWork[], context: LoopContext): Lo
       if (index !== null) looked[index]?.loop.wake();
     }
   };
-  const looking = startLoop({ name: "look-for-due", intervalMs: LOOK_INTERVAL_MS, run: look }, context);
+  const looking = startLoop(
+    { name: "look-for-due", intervalMs: LOOK_INTERVAL_MS, maxShare: LOOK_SHARE, run: look },
+    context,
+  );
   return [looking, ...started.map(({ loop }) => loop)];
 }
 
@@ -116,9 +123,12 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
     await pause(jittered(work.intervalMs, random));
     while (!signal.aborted) {
       try {
+        const begun = performance.now();
         const soonMs = (mayBegin(work, context) ? await work.run() : undefined) ?? Number.POSITIVE_INFINITY;
+        const tookMs = performance.now() - begun;
         failures = 0;
-        await pause(Math.min(jittered(work.intervalMs, random), soonMs));
+        const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
+        await pause(Math.max(leastMs, Math.min(jittered(work.intervalMs, random), soonMs)));
       } catch (error) {
         await failed(error);
       }

@@ -1,6 +1,6 @@
 import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
 import { hasDue, hasExpired, hasOverdue } from "../core/executions/execution-reads.ts";
-import { vacuumExecutions } from "../core/executions/vacuum-executions.ts";
+import { createVacuum, type VacuumContext } from "../core/executions/vacuum-executions.ts";
 import {
   OVERRUN_GRACE_MS,
   sweepDue,
@@ -11,7 +11,8 @@ import {
 const VACUUM_INTERVAL_MS = 3_000;
 
 /** The loops that move runs when only time has passed. Every replica runs them; rows are taken with SKIP LOCKED. */
-export function runLoops(context: SweepContext): LoopWork[] {
+export function runLoops(context: SweepContext & VacuumContext): LoopWork[] {
+  const vacuum = createVacuum(context);
   return [
     {
       name: "sweep-due",
@@ -35,7 +36,7 @@ export function runLoops(context: SweepContext): LoopWork[] {
     {
       name: "vacuum-executions",
       intervalMs: VACUUM_INTERVAL_MS,
-      run: async () => void (await vacuumExecutions(context.db)),
+      run: async () => void (await vacuum.run()),
     },
   ];
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { dropGoneWorkers, finishDrains } from "../core/workers/tidy-workers.ts";
+import { dropGoneWorkers, dropOldLeaseRequests, finishDrains } from "../core/workers/tidy-workers.ts";
 import { hasIdleDraining } from "../core/workers/worker-reads.ts";
 import type { Database } from "../db/pool.ts";
 import { SAFEGUARD_MS, type LoopWork } from "./loop.ts";
@@ -17,5 +17,10 @@ export const workerLoops = ({ db, clock }: { db: Database; clock: Clock }): Loop
     intervalMs: 60_000,
     needs: "settled-time",
     run: () => dropGoneWorkers(db, clock()),
+  },
+  {
+    name: "drop-old-lease-requests",
+    intervalMs: 60_000,
+    run: () => dropOldLeaseRequests(db),
   },
 ];

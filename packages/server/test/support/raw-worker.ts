@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
-import { decodeId, platformOf } from "@keelson/contract";
-import { sql } from "../../src/db/sql.ts";
+import { platformOf } from "@keelson/contract";
 import type { Answer, ApiServer } from "./api-server.ts";
+import { untilClaimed } from "./seen-claims.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -92,15 +91,6 @@ async function mintToken(
   return { token: body.token, id: body.worker.id };
 }
 
-async function untilSeen(server: ApiServer, workerId: string, requestId: string): Promise<void> {
-  for (;;) {
-    const [row] = await server.db.query<{ seen: boolean }>(sql`
-      SELECT lease_request_id = ${requestId} AS seen FROM workers WHERE id = ${decodeId("wkr", workerId)}`);
-    if (row?.seen === true) return;
-    await setTimeout(5);
-  }
-}
-
 /** Enrolls a worker of the default group; `active` unless it is told to stop before. */
 export async function enrollWorker(
   server: ApiServer,
@@ -151,7 +141,7 @@ export async function enrollWorker(
       const operations = held.splice(0).map((lease) => lease.operation("release", { outcome: "cancelled" }));
       if (operations.length > 0) await report(...operations);
     },
-    seesRequest: (requestId) => untilSeen(server, id, requestId),
+    seesRequest: untilClaimed,
     take,
     results,
     takeOne: async () => (await take(1))[0] as HeldLease,

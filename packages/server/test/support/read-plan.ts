@@ -10,6 +10,10 @@ export type PlanReads = {
   returned: number;
   /** Rows that scans found, and those that they threw away. */
   read: number;
+  /** Rows that it locked. */
+  locked: number;
+  /** Blocks that it looked into, again and again the same ones too. */
+  blocks: number;
   /** The scans, the costliest first. */
   scans: readonly string[];
 };
@@ -61,6 +65,8 @@ export async function readPlan(db: Database, { text, values }: RecordedQuery): P
   return {
     returned: plan["Actual Rows"],
     read: scans.reduce((sum, scan) => sum + scan.read, 0),
+    locked: lockedBy(plan),
+    blocks: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
     scans: scans.toSorted((a, b) => b.read - a.read).map(({ name, read }) => `${name}: ${read}`),
   };
 }
@@ -80,6 +86,12 @@ function scansOf(node: PlanNode): { name: string; read: number }[] {
     ...below,
   ];
 }
+
+const lockedBy = (node: PlanNode): number =>
+  (node.Plans ?? []).reduce(
+    (sum, below) => sum + lockedBy(below),
+    node["Node Type"] === "LockRows" ? Math.round(node["Actual Rows"] * node["Actual Loops"]) : 0,
+  );
 
 /** A parameter as the driver would send it. */
 function literal(value: unknown): string {

@@ -34,6 +34,7 @@ export async function forgetWorkers(db: Queryable): Promise<void> {
   await db.query(sql`DELETE FROM worker_tokens`);
   await db.query(sql`
     UPDATE workers SET lease_request_id = NULL, leased_lease_ids = '{}', in_use_executions = 0, in_use_workspaces = 0`);
+  await db.query(sql`DELETE FROM lease_requests`);
 }
 
 /** Says of blobs that they are not stored: the next commit of that content stores it again. */

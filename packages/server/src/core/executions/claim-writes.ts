@@ -2,7 +2,9 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { firstShard } from "../count-shards.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
+import { FIRST_UUID } from "../../uuid.ts";
 import { heard } from "../workers/silence-reads.ts";
 import type { LeasedExecution } from "./execution.ts";
 import { LEASED_COLUMNS } from "./leased-reads.ts";
@@ -32,29 +34,46 @@ export const canRun = (meets: readonly string[]): Sql => sql`(
     SELECT FROM runs r JOIN deployments d ON d.environment_id = r.environment_id AND d.id = r.deployment_id
     WHERE r.environment_id = e.environment_id AND r.id = e.run_id AND d.requirement <> ALL(${meets}::text[])))`;
 
+/** A walk over the environments of a worker group that have ready runs. */
+export type Walk = {
+  /** The walk begins after this environment, and this one is its last. */
+  start: Uuid<"env">;
+  /** The environment that an earlier claim of the same walk reached; null for the first one. */
+  from: Uuid<"env"> | null;
+  /** How many environments this claim looks into. */
+  limit: number;
+};
+
+export type Walked = {
+  executions: LeasedExecution[];
+  /** The environment to continue from; null when the walk has seen all of them. */
+  next: Uuid<"env"> | null;
+};
+
+/**
+ * How many rows a claim locks for each run that it takes. With one alone, a claim would not be full where most environments
+ * have a run or two and one environment has the backlog.
+ */
+const SURPLUS = 4;
+
 /**
  * Claims ready runs for an active worker, in one statement: the runs, their events and counts, and what the worker
  * was given for this request.
  *
- * `environments_ready` walks the index from environment to environment (a loose scan), so that an environment with a
- * long backlog does not delay the others: each gets its share of the claim. Within one and its priority, runs that have begun
- * before and runs that have not get a half each: thousands that are resumed at once are older than whatever is started
- * then, and would keep it waiting. Who comes first is drawn anew by the claim's first lease id, because a busy worker claims
- * one run at a time and a fixed order would give all of them to one side. SKIP LOCKED lets two claims run side by side.
+ * `walked` goes over the index from environment to environment (a loose scan), and from the last one to the first. Each
+ * environment gets its share of the claim, so a long backlog in one does not delay the others. The number of environments and
+ * of locked rows is bounded, however many environments have ready runs. SKIP LOCKED lets two claims run at the same time.
  * Runs in workspaces are claimed by a statement of their own.
  */
-const claimOf = (claim: Claim, { among, worker }: { among: Sql; worker: Sql }): Sql => sql`
-    WITH RECURSIVE environments_ready AS (
-      (SELECT environment_id FROM executions WHERE worker_group_id = ${claim.workerGroupId} AND ready AND ${among}
-       ORDER BY environment_id LIMIT 1)
+const claimOf = (claim: Claim, walk: Walk, { among, worker }: { among: Sql; worker: Sql }): Sql => sql`
+    WITH RECURSIVE walked AS (
+      SELECT ${walk.from === null ? beginOf(claim, walk, among) : nextOf(claim, walk, among, sql`${walk.from}::uuid`)} AS environment_id, 1 AS place
       UNION ALL
-      SELECT (SELECT e.environment_id FROM executions e
-              WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND ${among} AND e.environment_id > p.environment_id
-              ORDER BY e.environment_id LIMIT 1)
-      FROM environments_ready p WHERE p.environment_id IS NOT NULL
+      SELECT ${nextOf(claim, walk, among, sql`p.environment_id`)}, p.place + 1
+      FROM walked p WHERE p.environment_id IS NOT NULL AND p.place < ${walk.limit}
     ), candidates AS (
-      SELECT c.*
-      FROM environments_ready v
+      SELECT c.*, v.place
+      FROM walked v
       CROSS JOIN (VALUES (0), (1)) AS b (begun)
       CROSS JOIN LATERAL (
         SELECT e.environment_id, e.run_id, e.priority, b.begun FROM executions e
@@ -63,25 +82,60 @@ const claimOf = (claim: Claim, { among, worker }: { among: Sql; worker: Sql }): 
           AND (e.expires_at IS NULL OR e.expires_at > ${timestamp(claim.now)})
           AND ${canRun(claim.meets)}
         ORDER BY e.priority DESC, e.run_id
-        LIMIT ${claim.limit}
+        LIMIT (SELECT ${shareOf(claim, sql`count(environment_id)`)} FROM walked)
         FOR UPDATE SKIP LOCKED
       ) c
       WHERE EXISTS (SELECT FROM workers w WHERE w.id = ${claim.workerId} AND ${worker})
-    ), shares AS (
+    ), ${pickCandidates(claim)}, ${takePicked(claim)}
+    SELECT ${LEASED_COLUMNS}, w.next
+    FROM (SELECT (array_agg(environment_id ORDER BY place))[${walk.limit}::integer] AS next FROM walked) w
+    LEFT JOIN (claimed c JOIN runs r ON r.environment_id = c.environment_id AND r.id = c.run_id) ON true
+    ORDER BY c.place`;
+
+/** How many rows a claim locks in each of so many places, at most. */
+export const shareOf = ({ limit }: Claim, places: Sql): Sql => sql`
+  least(${limit}, ceil(${limit * SURPLUS}::float8 / greatest(${places}, 1)))::bigint`;
+
+/**
+ * The CTE `picked`, from a CTE `candidates` of (environment_id, run_id, priority, begun, place). Environments take turns in the
+ * order of their places. Within an environment and a priority, runs that have begun before and runs that have not get a half
+ * each: thousands that are resumed at once are older than a run that is started then, and would delay it. The claim's first
+ * lease id draws which half comes first, because a busy worker claims one run at a time and a fixed order would give all of
+ * them to one half.
+ */
+export const pickCandidates = (claim: Claim): Sql => sql`
+    shares AS (
       SELECT *, row_number() OVER (PARTITION BY environment_id, priority, begun ORDER BY run_id) AS share FROM candidates
     ), ranked AS (
-      SELECT environment_id, run_id,
+      SELECT environment_id, run_id, place,
         row_number() OVER (PARTITION BY environment_id
           ORDER BY priority DESC, share, begun = get_byte(uuid_send((${claim.leaseIds}::uuid[])[1]), 15) % 2) AS turn
       FROM shares
     ), picked AS (
-      SELECT environment_id, run_id, row_number() OVER (ORDER BY turn, draw, environment_id) AS place
-      FROM (SELECT *, md5(environment_id::text || (${claim.leaseIds}::uuid[])[1]) AS draw FROM ranked) r
-      ORDER BY turn, draw, environment_id LIMIT ${claim.limit}
-    ), ${takePicked(claim)}`;
+      SELECT environment_id, run_id, row_number() OVER (ORDER BY turn, place) AS place
+      FROM ranked ORDER BY turn, place LIMIT ${claim.limit}
+    )`;
+
+/** The first environment with a ready run after that one. */
+const firstAfter = ({ workerGroupId }: Claim, among: Sql, after: Sql, bound: Sql = sql``): Sql => sql`(
+  SELECT e.environment_id FROM executions e
+  WHERE e.worker_group_id = ${workerGroupId} AND e.ready AND ${among} AND e.environment_id > ${after} ${bound}
+  ORDER BY e.environment_id LIMIT 1)`;
+
+/** The same among those up to the start of the walk. */
+const firstAgain = (claim: Claim, { start }: Walk, among: Sql, after: Sql): Sql =>
+  firstAfter(claim, among, after, sql`AND e.environment_id <= ${start}`);
+
+const beginOf = (claim: Claim, walk: Walk, among: Sql): Sql => sql`
+  coalesce(${firstAfter(claim, among, sql`${walk.start}`)}, ${firstAgain(claim, walk, among, sql`${FIRST_UUID}`)})`;
+
+const nextOf = (claim: Claim, walk: Walk, among: Sql, after: Sql): Sql => sql`
+  CASE WHEN ${after} > ${walk.start}
+    THEN coalesce(${firstAfter(claim, among, after)}, ${firstAgain(claim, walk, among, sql`${FIRST_UUID}`)})
+    ELSE ${firstAgain(claim, walk, among, after)} END`;
 
 /** As in the predicates of their indexes. */
-const ANYWHERE = {
+export const ANYWHERE = {
   among: sql`workspace_id IS NULL AND required_isolation IS NULL`,
   worker: sql`w.status = 'active'`,
 };
@@ -90,16 +144,33 @@ const ISOLATED = {
   worker: sql`w.status = 'active' AND ${canIsolate(sql`w.task_isolation`, sql`'namespace'`)}`,
 };
 
-export const claimAnywhere = (db: Queryable, claim: Claim): Promise<LeasedExecution[]> =>
-  db.query<LeasedExecution>(claimOf(claim, ANYWHERE));
+type ClaimedRow = LeasedExecution & { next: Uuid<"env"> | null };
+
+/** A claim that took no run returns one row, with the walk alone. */
+const toWalked = (rows: readonly ClaimedRow[]): Walked => ({
+  executions: rows.filter(({ runId }) => (runId as string | null) !== null),
+  next: rows[0]?.next ?? null,
+});
+
+export const claimAnywhere = async (db: Queryable, claim: Claim, walk: Walk): Promise<Walked> =>
+  toWalked(await db.query<ClaimedRow>(claimOf(claim, walk, ANYWHERE)));
 
 /** The same of runs of tasks that need the namespace tier. */
-export const claimIsolated = (db: Queryable, claim: Claim): Promise<LeasedExecution[]> =>
-  db.query<LeasedExecution>(claimOf(claim, ISOLATED));
+export const claimIsolated = async (db: Queryable, claim: Claim, walk: Walk): Promise<Walked> =>
+  toWalked(await db.query<ClaimedRow>(claimOf(claim, walk, ISOLATED)));
+
+/** The end of a claim's statement: what the worker is given. */
+export const READ_CLAIMED = sql`
+    SELECT ${LEASED_COLUMNS}
+    FROM claimed c JOIN runs r ON r.environment_id = c.environment_id AND r.id = c.run_id
+    ORDER BY c.place`;
+
+/** A lease call shows that its worker is there. Not each of them writes the worker's row: they would wait for each other. */
+const HEARD_EVERY_MS = 1_000;
 
 /**
- * The rest of a claim's statement, over its CTE `picked` of (environment_id, run_id, place): the runs are leased, with
- * their events and counts and what the worker was given for this request, and read.
+ * The rest of a claim's CTEs, over its CTE `picked` of (environment_id, run_id, place): the runs are leased, with
+ * their events and counts and what the worker was given for this request. `claimed` has their live rows.
  *
  * A lease lost before its attempt began did not use the attempt up, so the number only moves past a begun one.
  */
@@ -128,17 +199,16 @@ export const takePicked = (claim: Claim): Sql => sql`
       FROM claimed
     ), counted AS (
       INSERT INTO run_counts (environment_id, status, shard, count)
-      SELECT environment_id, status, pg_backend_pid() % 64, sum(delta)
+      SELECT environment_id, status, pg_backend_pid() % 64 + ${firstShard()}, sum(delta)
       FROM (SELECT environment_id, 'queued' AS status, -1 AS delta FROM claimed
             UNION ALL SELECT environment_id, 'running', 1 FROM claimed) d
       GROUP BY environment_id, status ORDER BY environment_id, status
       ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
     ), request AS (
-      UPDATE workers SET lease_request_id = ${claim.leaseRequestId}, ${heard(claim.calledAt, claim.leaseExpiresAt - claim.now)},
-        leased_lease_ids = CASE WHEN lease_request_id = ${claim.leaseRequestId} THEN leased_lease_ids ELSE '{}' END
-          || coalesce((SELECT array_agg(lease_id) FROM claimed), '{}')
-      WHERE id = ${claim.workerId}
-    )
-    SELECT ${LEASED_COLUMNS}
-    FROM claimed c JOIN runs r ON r.environment_id = c.environment_id AND r.id = c.run_id
-    ORDER BY c.place`;
+      INSERT INTO lease_requests (worker_id, lease_request_id, lease_ids, leased_at)
+      SELECT ${claim.workerId}::uuid, ${claim.leaseRequestId}::text, array_agg(lease_id), ${timestamp(claim.now)} FROM claimed HAVING count(*) > 0
+      ON CONFLICT (worker_id, lease_request_id) DO UPDATE SET lease_ids = lease_requests.lease_ids || excluded.lease_ids
+    ), caller AS (
+      UPDATE workers SET ${heard(claim.calledAt, claim.leaseExpiresAt - claim.now)}
+      WHERE id = ${claim.workerId} AND last_seen_at < ${timestamp(claim.calledAt - HEARD_EVERY_MS)}
+    )`;

@@ -3,6 +3,7 @@ import { CLOCK_LEAD_MS } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { firstShard } from "../count-shards.ts";
 import { MAX_LEASE_MS } from "../workers/worker.ts";
 import type { Added, Change, Execution, NewJournalEntry, NewLogChunk } from "./execution.ts";
 import { amongRuns } from "./execution-reads.ts";
@@ -201,7 +202,7 @@ const insertLogs = (logs: readonly NewLogChunk[]): Sql => sql`
 const addCounts = (deltas: readonly CountDelta[]): Sql => sql`
   counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
-    SELECT d.environment_id, d.status, pg_backend_pid() % 64, d.delta
+    SELECT d.environment_id, d.status, pg_backend_pid() % 64 + ${firstShard()}, d.delta
     FROM unnest(${deltas.map((d) => d.environmentId)}::uuid[], ${deltas.map((d) => d.status)}::text[], ${deltas.map((d) => d.delta)}::bigint[])
       AS d (environment_id, status, delta)
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count

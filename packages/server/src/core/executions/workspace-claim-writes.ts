@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
-import { canRun, takePicked, type Claim } from "./claim-writes.ts";
+import { canRun, READ_CLAIMED, takePicked, type Claim } from "./claim-writes.ts";
 import type { LeasedExecution } from "./execution.ts";
 
 /** A condition on a worker `k` and a run `e`. */
@@ -86,5 +86,5 @@ export function claimInWorkspaces(db: Queryable, claim: Claim): Promise<LeasedEx
         SELECT *, row_number() OVER (PARTITION BY environment_id, draw ORDER BY priority DESC, run_id) AS turn FROM candidates
       ) r
       ORDER BY turn, draw LIMIT ${claim.limit}
-    ), ${takePicked(claim)}`);
+    ), ${takePicked(claim)} ${READ_CLAIMED}`);
 }

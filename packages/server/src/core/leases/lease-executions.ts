@@ -13,6 +13,8 @@ import {
 import { silentAfterMs } from "../workers/silence-reads.ts";
 import { findLeaseState, type LeaseState } from "../workers/lease-state-reads.ts";
 import { claimExecutions } from "../executions/claim-executions.ts";
+import type { ClaimStarts } from "../executions/claim-starts.ts";
+import type { ReadyFronts } from "../executions/ready-fronts.ts";
 import type { LeasedExecution } from "../executions/execution.ts";
 import { listLeasedExecutions } from "../executions/leased-reads.ts";
 import { listCancellations } from "../executions/execution-reads.ts";
@@ -25,6 +27,8 @@ export type LeaseContext = {
   newUuid: NewUuid;
   wakes: Wakes;
   leasePolls: LeasePolls;
+  claimStarts: ClaimStarts;
+  readyFronts: ReadyFronts;
   leaseDurationMs: number;
 };
 
@@ -152,15 +156,17 @@ async function leaseUntil(
 /** What the call with this request id was given before, as far as the worker still holds it. */
 async function listGiven(
   { db }: LeaseContext,
-  { workerId, leaseRequestId }: LeaseCall,
-  worker: LeaseState,
+  { workerId }: LeaseCall,
+  { givenLeaseIds }: LeaseState,
 ): Promise<LeasedExecution[]> {
-  if (worker.leaseRequestId !== leaseRequestId || worker.leasedLeaseIds.length === 0) return [];
-  return listLeasedExecutions(db, workerId, worker.leasedLeaseIds);
+  return givenLeaseIds.length === 0 ? [] : listLeasedExecutions(db, workerId, givenLeaseIds);
 }
 
-async function requireActiveWorker({ db }: LeaseContext, { workerId }: LeaseCall): Promise<LeaseState> {
-  const worker = await findLeaseState(db, workerId);
+async function requireActiveWorker(
+  { db }: LeaseContext,
+  { workerId, leaseRequestId }: LeaseCall,
+): Promise<LeaseState> {
+  const worker = await findLeaseState(db, workerId, leaseRequestId);
   if (worker === null || worker.status === "registered") {
     throw new DomainError("invalid_state", "The worker is not active; call activate first.");
   }
@@ -199,22 +205,15 @@ async function look(
 }
 
 function claim(
-  { db, newUuid, leaseDurationMs }: LeaseContext,
+  context: LeaseContext,
   { workerId, workerGroupId, leaseRequestId, calledAt }: LeaseCall,
   limit: number,
   { workspaceRunsWait, isolatedRunsWait, meets }: LeaseState,
   now: number,
 ): Promise<LeasedExecution[]> {
-  const leaseExpiresAt = now + leaseDurationMs;
+  const leaseExpiresAt = now + context.leaseDurationMs;
   const by = { workerId, workerGroupId, leaseRequestId, calledAt, meets };
-  return claimExecutions(db, newUuid, {
-    ...by,
-    limit,
-    now,
-    leaseExpiresAt,
-    workspaceRunsWait,
-    isolatedRunsWait,
-  });
+  return claimExecutions(context, { ...by, limit, now, leaseExpiresAt, workspaceRunsWait, isolatedRunsWait });
 }
 
 /** Waits for a born-leased delivery or a reason to look again (null). */

@@ -148,7 +148,7 @@ async function pollUntil(
 }
 
 async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: Uuid<"wkr">): Promise<void> {
-  const worker = await findLeaseState(db, workerId);
+  const worker = await findLeaseState(db, workerId, null);
   if (worker === null || worker.status === "registered")
     throw new DomainError("invalid_state", "The worker is not active; call activate first.");
 }

@@ -3,6 +3,7 @@ import { binaryTextArray } from "../../db/binary-text-array.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { Queryable } from "../../db/queryable.ts";
+import { firstShard, SHARDS } from "../count-shards.ts";
 import { groupInserts, type GroupedInserts, type RunInsert } from "./group-inserts.ts";
 import { endIsAwaited, isPlain, isReadyAtBirth, type NewRun } from "./new-run.ts";
 import type { StoredEvent } from "../run-events/run-event.ts";
@@ -171,34 +172,31 @@ const effectsOf = ({ inserts }: GroupedInserts): Sql =>
   inserts.some(({ run }) => run.tags.length > 0) ? sql`${EFFECTS}${NEW_TAGS}` : EFFECTS;
 
 /** Counts and polls of a batch in which each run may be queued, leased or refused. */
-const COUNTS_BY_RUN = sql`
+const countsByRun = (): Sql => sql`
   counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
-    SELECT environment_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END, pg_backend_pid() % 64, count(*)
+    SELECT environment_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END, pg_backend_pid() % 64 + ${firstShard()}, count(*)
     FROM accepted GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
   ), polls AS (
-    UPDATE workers w SET lease_request_id = l.request_id, leased_lease_ids = l.lease_ids
-    FROM (
-      -- Of a worker with several calls at once one is remembered, as ever.
-      SELECT worker_id, max(lease_request_id) AS request_id, array_agg(lease_id) AS lease_ids
-      FROM accepted WHERE worker_id IS NOT NULL GROUP BY worker_id
-    ) l
-    WHERE w.id = l.worker_id
+    INSERT INTO lease_requests (worker_id, lease_request_id, lease_ids, leased_at)
+    SELECT worker_id, lease_request_id, array_agg(lease_id), to_timestamp(max(created_at)::float8 / 1000)
+    FROM accepted WHERE worker_id IS NOT NULL GROUP BY worker_id, lease_request_id
+    ON CONFLICT (worker_id, lease_request_id) DO UPDATE SET lease_ids = lease_requests.lease_ids || excluded.lease_ids
   )`;
 
 /** All runs of an accepted group are queued. */
-const COUNTS_BY_GROUP = sql`
+const countsByGroup = (): Sql => sql`
   counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
-    SELECT environment_id, 'queued', pg_backend_pid() % 64, sum(last - first + 1)
+    SELECT environment_id, 'queued', pg_backend_pid() % 64 + ${firstShard()}, sum(last - first + 1)
     FROM groups GROUP BY 1 ORDER BY 1
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
   )`;
 
 const insertStatement = (batch: GroupedInserts) => sql`
   WITH ${groupsOf(batch)}, accepted AS NOT MATERIALIZED (${runsOf(batch)} FROM groups g), ${effectsOf(batch)},
-  ${batch.inserts.some(hasLease) ? COUNTS_BY_RUN : COUNTS_BY_GROUP}
+  ${batch.inserts.some(hasLease) ? countsByRun() : countsByGroup()}
   SELECT first, last FROM groups`;
 
 /**
@@ -224,7 +222,7 @@ const insertKeyedStatement = (batch: GroupedInserts) => sql`
     RETURNING resource_id
   ), accepted AS (
     SELECT v.* FROM valid v LEFT JOIN reserved r ON r.resource_id = v.id WHERE v.key IS NULL OR r.resource_id IS NOT NULL
-  ), ${effectsOf(batch)}, ${COUNTS_BY_RUN}
+  ), ${effectsOf(batch)}, ${countsByRun()}
   SELECT id FROM accepted`;
 
 /** The runs that hold these idempotency keys, and the digests of the requests that made them. */
@@ -248,4 +246,21 @@ export async function findKeyedRuns(
       AS k (environment_id, scope, key)
     JOIN idempotency_keys t USING (environment_id, scope, key)
     WHERE t.resource_id IS NOT NULL`);
+}
+
+/** Adds what is in later shards to the first ones. A row that a transaction changes just now stays for the next time. */
+export async function foldCounts(db: Queryable): Promise<void> {
+  await db.query(sql`
+    WITH later AS (
+      SELECT environment_id, status, shard FROM run_counts WHERE shard >= ${SHARDS}
+      ORDER BY environment_id, status, shard FOR UPDATE SKIP LOCKED
+    ), gone AS (
+      DELETE FROM run_counts c USING later l
+      WHERE c.environment_id = l.environment_id AND c.status = l.status AND c.shard = l.shard
+      RETURNING c.environment_id, c.status, c.shard % ${SHARDS} AS shard, c.count
+    )
+    INSERT INTO run_counts (environment_id, status, shard, count)
+    SELECT environment_id, status, shard, sum(count) FROM gone GROUP BY environment_id, status, shard
+    ORDER BY environment_id, status, shard
+    ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count`);
 }

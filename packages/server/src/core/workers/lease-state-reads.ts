@@ -3,13 +3,13 @@ import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { canIsolate } from "./isolation-reads.ts";
 
-/** What a lease call needs to know of its worker: whether it may take runs, and what the newest call was given. */
+/** What a call for work needs to know of its worker. */
 export type LeaseState = {
   status: "registered" | "active" | "draining" | "drained";
   /** Milliseconds. */
   lastSeenAt: number;
-  leaseRequestId: string | null;
-  leasedLeaseIds: Uuid<"lease">[];
+  /** What an earlier call with the same request id was given. */
+  givenLeaseIds: Uuid<"lease">[];
   /** The requirements of deployments that it meets. */
   meets: string[];
   /** It takes workspaces, and runs of its group wait for one. */
@@ -18,9 +18,18 @@ export type LeaseState = {
   isolatedRunsWait: boolean;
 };
 
-export async function findLeaseState(db: Queryable, workerId: Uuid<"wkr">): Promise<LeaseState | null> {
+/** @param leaseRequestId of the call; null when it is not remembered */
+export async function findLeaseState(
+  db: Queryable,
+  workerId: Uuid<"wkr">,
+  leaseRequestId: string | null,
+): Promise<LeaseState | null> {
   const [row] = await db.query<LeaseState>(sql`
-    SELECT w.status, w.last_seen_at, w.lease_request_id, w.leased_lease_ids, w.meets,
+    SELECT w.status, w.last_seen_at, w.meets,
+      coalesce(
+        (SELECT l.lease_ids FROM lease_requests l WHERE l.worker_id = w.id AND l.lease_request_id = ${leaseRequestId}),
+        -- Servers of the version before remember it here.
+        CASE WHEN w.lease_request_id = ${leaseRequestId} THEN w.leased_lease_ids END, '{}') AS given_lease_ids,
       w.capacity_workspaces > 0 AND EXISTS (
         SELECT FROM executions e WHERE e.worker_group_id = w.worker_group_id AND e.ready AND e.workspace_id IS NOT NULL
       ) AS workspace_runs_wait,

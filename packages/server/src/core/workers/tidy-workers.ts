@@ -1,7 +1,12 @@
 import type { Database } from "../../db/pool.ts";
 import { decideDrained, WORKER_KEPT_MS } from "./worker.ts";
 import { countLeases, listIdleDraining, lockWorker } from "./worker-reads.ts";
-import { deleteExpiredTokens, deleteGoneWorkers, markWorker } from "./worker-writes.ts";
+import {
+  deleteExpiredTokens,
+  deleteGoneWorkers,
+  deleteOldLeaseRequests,
+  markWorker,
+} from "./worker-writes.ts";
 
 /**
  * Marks draining workers that hold nothing any more, whoever took the last of it from them: a worker's own heartbeat is
@@ -25,3 +30,9 @@ export async function dropGoneWorkers(db: Database, now: number): Promise<void> 
   await deleteGoneWorkers(db, now - WORKER_KEPT_MS);
   await deleteExpiredTokens(db, now - WORKER_KEPT_MS);
 }
+
+/** A worker may have a few calls at once, and repeats one whose answer was lost before it makes many others. */
+const KEPT_LEASE_REQUESTS = 64;
+
+export const dropOldLeaseRequests = (db: Database): Promise<void> =>
+  deleteOldLeaseRequests(db, KEPT_LEASE_REQUESTS);

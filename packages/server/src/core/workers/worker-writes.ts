@@ -133,6 +133,17 @@ export async function noteWorkerIsolation(
     UPDATE workers SET isolation = ${isolation} WHERE id = ${workerId} AND isolation IS DISTINCT FROM ${isolation}`);
 }
 
+/** Answers to lease calls, but the newest ones of each worker: whoever calls again has got the older ones. */
+export async function deleteOldLeaseRequests(db: Queryable, kept: number): Promise<void> {
+  await db.query(sql`
+    DELETE FROM lease_requests l USING (
+      SELECT worker_id, lease_request_id,
+        row_number() OVER (PARTITION BY worker_id ORDER BY leased_at DESC, lease_request_id DESC) AS place
+      FROM lease_requests
+    ) p
+    WHERE l.worker_id = p.worker_id AND l.lease_request_id = p.lease_request_id AND p.place > ${kept}`);
+}
+
 /** Workers that hold nothing and were not heard since, a bounded number, with their tokens. */
 export async function deleteGoneWorkers(db: Queryable, heardBefore: number): Promise<void> {
   await db.query(sql`
@@ -143,6 +154,8 @@ export async function deleteGoneWorkers(db: Queryable, heardBefore: number): Pro
       ORDER BY w.id LIMIT 500 FOR UPDATE SKIP LOCKED
     ), tokens AS (
       DELETE FROM worker_tokens t USING gone g WHERE t.worker_id = g.id
+    ), requests AS (
+      DELETE FROM lease_requests l USING gone g WHERE l.worker_id = g.id
     )
     DELETE FROM workers w USING gone g WHERE w.id = g.id`);
 }

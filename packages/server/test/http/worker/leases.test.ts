@@ -8,7 +8,7 @@ import { timestamp } from "../../../src/db/timestamp.ts";
 import { until } from "../../support/until.ts";
 import { asAdmin } from "../../support/audit.ts";
 import { outlastLeases } from "../../support/outlast-leases.ts";
-import { enrollWorker, heldLease, logChunk, type HeldLease } from "../../support/raw-worker.ts";
+import { enrollWorker, logChunk, type HeldLease } from "../../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 
 let scene: RunScene;
@@ -19,50 +19,6 @@ after(() => scene.stop());
 afterEach(() => scene.cancelAll());
 
 describe("leasing", () => {
-  test("gives a repeat with the same lease_request_id the leases that are still held", async () => {
-    const ids = [(await scene.start("plain")).id, (await scene.start("plain")).id];
-    const first = await scene.worker.lease({ limit: 2, requestId: "repeat" });
-    assert.deepEqual(
-      first.executions.map(({ run }: { run: { id: string } }) => run.id),
-      ids,
-    );
-    assert.deepEqual(await scene.worker.lease({ limit: 2, requestId: "repeat" }), first);
-    const [one, two] = first.executions.map(heldLease) as [HeldLease, HeldLease];
-    await scene.worker.finish(one);
-    const again = await scene.worker.lease({ limit: 2, requestId: "repeat" });
-    assert.deepEqual(again.executions, [first.executions[1]]);
-    assert.deepEqual((await scene.worker.lease({ limit: 2, requestId: "next" })).executions, []);
-    await scene.worker.finish(two);
-  });
-
-  test("gives a repeat the runs that were born leased to its first call, whatever call came between", async () => {
-    const first = scene.worker.lease({ wait: "10s", requestId: "born" });
-    await scene.worker.seesRequest("born");
-    await scene.worker.lease({ requestId: "between" });
-    const run = await scene.start("plain");
-    const { executions } = await first;
-    assert.deepEqual(
-      executions.map((execution: { run: { id: string } }) => execution.run.id),
-      [run.id],
-    );
-    assert.deepEqual((await scene.worker.lease({ requestId: "born" })).executions, executions);
-    await scene.worker.finish(heldLease(executions[0]));
-  });
-
-  test("gives a repeat what its first call is given while both are open", async () => {
-    const first = scene.worker.lease({ wait: "10s", requestId: "twice" });
-    await scene.worker.seesRequest("twice");
-    const second = scene.worker.lease({ wait: "10s", requestId: "twice" });
-    const run = await scene.start("plain");
-    const answers = await Promise.all([first, second]);
-    for (const { executions } of answers)
-      assert.deepEqual(
-        executions.map((execution: { run: { id: string } }) => execution.run.id),
-        [run.id],
-      );
-    await scene.worker.finish(heldLease(answers[0].executions[0]));
-  });
-
   test("is over for a draining worker when its last run ends, and it is drained without a heartbeat", async () => {
     const worker = await enrollWorker(scene.server);
     const lease = await scene.leased({}, worker);

@@ -1,0 +1,74 @@
+import type { Uuid } from "@keelson/contract";
+import type { Queryable } from "../../db/queryable.ts";
+import type { Clock } from "../../clock.ts";
+import { FIRST_UUID, firstUuidOf } from "../../uuid.ts";
+import { listReadyFronts, type ReadyFront } from "./front-claim-writes.ts";
+
+/**
+ * Where the ready runs of each worker group begin, while a transaction holds an old snapshot of the database (a backup, a
+ * dump, a long query). PostgreSQL then removes no dead index entries, and a claim from the front of the index steps over every
+ * run that was claimed before. Ids of runs increase with time, so a claim can begin at the first run that the last look found.
+ * Only that look steps over the dead entries.
+ *
+ * A run that becomes ready with an id before its front (delayed, limited, or committed late) is found by the next look. Runs
+ * that are resumed or retried become ready in any order of ids: their fronts stay at the beginning of the index.
+ */
+export type ReadyFronts = {
+  /** In the order of environments. Null while no old snapshot is held: a claim looks for itself. */
+  of(workerGroupId: Uuid<"wgrp">): Promise<ReadyFront[] | null>;
+  /** @param isHeld whether dead rows cannot be removed */
+  hold(isHeld: boolean): void;
+};
+
+const LOOK_INTERVAL_MS = 1_000;
+/** A group's looks take at most this share of the time. */
+const LOOK_SHARE = 0.05;
+/** A start whose commit comes this long after its id, or whose server's clock is behind by this, is still found at once. */
+const SLACK_MS = 2_000;
+
+type Group = { fronts: Map<string, ReadyFront>; lookAt: number; looking: Promise<void> | null };
+
+export type ReadyFrontsOptions = {
+  db: Queryable;
+  clock: Clock;
+  /** Told when dead rows cannot be removed any more, and when they can be again. */
+  noteHeld: (isHeld: boolean) => void;
+};
+
+export function createReadyFronts({ db, clock, noteHeld }: ReadyFrontsOptions): ReadyFronts {
+  let groups: Map<string, Group> | null = null;
+
+  const look = async (workerGroupId: Uuid<"wgrp">, group: Group): Promise<void> => {
+    const begun = performance.now();
+    const emptyBefore = firstUuidOf(clock() - SLACK_MS);
+    const found = await listReadyFronts(db, workerGroupId);
+    // Where no run is ready now, a run that is ready later has a later id.
+    for (const [key, front] of group.fronts)
+      if (front.begun === 0) group.fronts.set(key, { ...front, runId: emptyBefore });
+    for (const front of found)
+      group.fronts.set(`${front.environmentId} ${front.begun} ${front.priority}`, {
+        ...front,
+        runId: front.begun === 0 ? earlier(front.runId, emptyBefore) : FIRST_UUID,
+      });
+    const tookMs = performance.now() - begun;
+    group.lookAt = performance.now() + Math.max(LOOK_INTERVAL_MS, tookMs / LOOK_SHARE);
+  };
+
+  return {
+    of: async (workerGroupId) => {
+      if (groups === null) return null;
+      const group: Group = groups.get(workerGroupId) ?? { fronts: new Map(), lookAt: 0, looking: null };
+      groups.set(workerGroupId, group);
+      if (performance.now() >= group.lookAt)
+        group.looking ??= look(workerGroupId, group).finally(() => (group.looking = null));
+      if (group.looking !== null) await group.looking;
+      return [...group.fronts.values()].toSorted((a, b) => (a.environmentId < b.environmentId ? -1 : 1));
+    },
+    hold: (isHeld) => {
+      if (isHeld !== (groups !== null)) noteHeld(isHeld);
+      groups = isHeld ? (groups ?? new Map()) : null;
+    },
+  };
+}
+
+const earlier = (a: Uuid<"run">, b: Uuid<"run">): Uuid<"run"> => (a < b ? a : b);

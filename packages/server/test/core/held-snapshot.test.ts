@@ -1,0 +1,152 @@
+// While somebody holds an old snapshot of the database, the queue keeps every entry that ever was, and claims do not look at it.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import pg from "pg";
+import type { ClaimContext } from "../../src/core/executions/claim-executions.ts";
+import { takeNewShards } from "../../src/core/count-shards.ts";
+import { createVacuum } from "../../src/core/executions/vacuum-executions.ts";
+import { moveCountsBack } from "../../src/core/runs/move-counts.ts";
+import { sql } from "../../src/db/sql.ts";
+import { readPlan, type PlanReads } from "../support/read-plan.ts";
+import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
+import { recordOwnQueries } from "../support/record-queries.ts";
+import { startRunScene, type RunScene } from "../support/run-scene.ts";
+import { until } from "../support/until.ts";
+
+const ENDED = 6_000;
+
+let scene: RunScene;
+let ready: ReadyRuns;
+const environment = randomUUID();
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "plain" }] });
+  ready = await readyRunsOf(scene);
+});
+after(() => scene.stop());
+beforeEach(async () => {
+  await scene.server.db.query(sql`DELETE FROM executions`);
+  await scene.server.db.maintain(sql`VACUUM executions`);
+});
+
+/** Holds a snapshot of now, as a backup does, while the work goes on. */
+async function holding(work: (release: () => Promise<void>) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: scene.server.db.directUrl });
+  await client.connect();
+  let isHeld = true;
+  const release = async (): Promise<void> => {
+    if (isHeld) await client.query("COMMIT");
+    isHeld = false;
+  };
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    await client.query("SELECT FROM executions LIMIT 1");
+    await work(release);
+  } finally {
+    await release();
+    await client.end();
+  }
+}
+
+/** Runs that came and went; the clock moves on with them. */
+async function endRuns(): Promise<void> {
+  await ready.add([environment], ENDED);
+  await scene.server.db.query(sql`UPDATE executions SET ready = false WHERE ready`);
+  await scene.server.db.query(sql`DELETE FROM executions`);
+  scene.clock.advance(60_000);
+}
+
+/** What a claim of one run costs that is there now. */
+async function costOf(context: ClaimContext): Promise<PlanReads> {
+  await ready.add([environment], 1);
+  const { db } = scene.server;
+  await context.readyFronts.of(ready.workerGroupId);
+  const undone = new Error("undone");
+  const statements = await recordOwnQueries(() =>
+    db
+      .transaction(async (tx) => {
+        assert.equal((await ready.claim(context, 1, tx)).length, 1);
+        throw undone;
+      })
+      .catch((error: unknown) => assert.equal(error, undone)),
+  );
+  const claim = statements.find(({ text }) => text.includes("SKIP LOCKED"));
+  assert.ok(claim !== undefined);
+  return readPlan(db, claim);
+}
+
+test("a claim where runs are known to begin looks at none that came and went", () =>
+  holding(async () => {
+    await endRuns();
+    const looking = await costOf(ready.begin(false));
+    const known = await costOf(ready.begin(true));
+    assert.ok(known.blocks < 150, `${known.blocks} blocks`);
+    assert.ok(looking.blocks > 3 * known.blocks, `${looking.blocks} and ${known.blocks} blocks`);
+  }));
+
+test("runs that are ready before the known front are found all the same, a little later", async () => {
+  const context = ready.begin(true);
+  await ready.add([environment], 1);
+  assert.equal((await ready.claim(context, 16)).length, 1);
+  // As one that was delayed, or that a slow transaction commits: its id is older than all that is looked at.
+  scene.clock.advance(-3_600_000);
+  await ready.add([environment], 1);
+  scene.clock.advance(3_600_000);
+  await until("the late run is claimed", 60_000, async () => (await ready.claim(context, 16)).length === 1);
+});
+
+test("runs of an environment that had none are found a little later, and from then on at once", async () => {
+  const context = ready.begin(true);
+  assert.deepEqual(await ready.claim(context, 16), []);
+  const other = randomUUID();
+  await ready.add([other], 1);
+  await until("the first run is claimed", 60_000, async () => (await ready.claim(context, 16)).length === 1);
+  await ready.add([other], 3);
+  assert.equal((await ready.claim(context, 16)).length, 3);
+});
+
+test("the vacuum of the queue says when dead rows cannot be removed, gives up for a while, and says when they can be", async () => {
+  const said: boolean[] = [];
+  const { db } = scene.server;
+  const vacuum = createVacuum({ db, readyFronts: { hold: (isHeld) => void said.push(isHeld) } });
+  assert.equal(await vacuum.run(), false);
+  await holding(async (release) => {
+    await endRuns();
+    // PostgreSQL counts dead rows by and by.
+    await until("a vacuum finds that rows are held", 60_000, async () => {
+      await vacuum.run();
+      return said.at(-1) === true;
+    });
+    assert.equal(await vacuum.run(), false);
+    await release();
+  });
+  // This one's, or that of the server's own loop.
+  await until("they are removed", 60_000, async () => {
+    await vacuum.run();
+    return said.at(-1) === false;
+  });
+});
+
+test("counts of runs go to new rows while dead ones cannot be removed, and back afterwards", async () => {
+  const { db } = scene.server;
+  const counts = async (): Promise<Record<string, number>> =>
+    (await scene.call("GET", "/api/runs/counts")).body.counts;
+  const highestShard = async (): Promise<number> => {
+    const [row] = await db.query<{ shard: number }>(sql`SELECT max(shard) AS shard FROM run_counts`);
+    return row?.shard ?? 0;
+  };
+  const before = await counts();
+  await scene.start("plain");
+  takeNewShards();
+  const run = await scene.start("plain");
+  await scene.worker.finish(await scene.worker.takeOne());
+  const { queued = 0, succeeded = 0, cancelled = 0 } = before;
+  assert.deepEqual(await counts(), { ...before, queued: queued + 1, succeeded: succeeded + 1 });
+  assert.ok((await highestShard()) >= 64);
+  // Two servers that are done with it, while another still writes there.
+  await Promise.all([moveCountsBack(db), moveCountsBack(db), scene.cancel(run.id)]);
+  await moveCountsBack(db);
+  assert.ok((await highestShard()) < 64);
+  assert.deepEqual(await counts(), { ...before, succeeded: succeeded + 1, cancelled: cancelled + 1 });
+});

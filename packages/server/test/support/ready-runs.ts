@@ -1,0 +1,74 @@
+// Ready runs of many environments, as a large installation has them, and claims of them by the server's own operation.
+
+import { randomUUID } from "node:crypto";
+import { decodeId, type Uuid } from "@keelson/contract";
+import { claimExecutions, type ClaimContext } from "../../src/core/executions/claim-executions.ts";
+import { createClaimStarts } from "../../src/core/executions/claim-starts.ts";
+import type { LeasedExecution } from "../../src/core/executions/execution.ts";
+import { createReadyFronts } from "../../src/core/executions/ready-fronts.ts";
+import type { Queryable } from "../../src/db/queryable.ts";
+import { sql } from "../../src/db/sql.ts";
+import { createUuidGenerator, type NewUuid } from "../../src/uuid.ts";
+import type { RunScene } from "./run-scene.ts";
+
+const LEASE_MS = 15_000;
+
+export interface ReadyRuns {
+  readonly workerGroupId: Uuid<"wgrp">;
+  readonly newUuid: NewUuid;
+  /** As a server that has just started. @param isHeld whether somebody holds an old snapshot */
+  begin(isHeld: boolean): ClaimContext;
+  /** Copies of a run, ready, `runs` for each environment. */
+  add(environmentIds: readonly string[], runs: number): Promise<void>;
+  claim(context: ClaimContext, limit: number, db?: Queryable): Promise<LeasedExecution[]>;
+}
+
+export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
+  const { db } = scene.server;
+  const { run } = (await scene.leased()).execution;
+  const [group] = await db.query<{ id: Uuid<"wgrp"> }>(
+    sql`SELECT worker_group_id AS id FROM environments WHERE id = ${decodeId("env", run.environment_id)}`,
+  );
+  if (group === undefined) throw new Error("The environment has no worker group.");
+  const workerGroupId = group.id;
+  const newUuid = createUuidGenerator(scene.clock.now);
+  return {
+    workerGroupId,
+    newUuid,
+    begin: (isHeld) => {
+      const readyFronts = createReadyFronts({ db, clock: scene.clock.now, noteHeld: () => undefined });
+      readyFronts.hold(isHeld);
+      return { db, newUuid, claimStarts: createClaimStarts(), readyFronts };
+    },
+    add: async (environmentIds, runs) => {
+      const places = environmentIds.flatMap((id) => Array.from({ length: runs }, () => id));
+      const ids = places.map(() => newUuid<"run">());
+      await db.query(sql`
+        WITH copies AS MATERIALIZED (
+          SELECT * FROM unnest(${places}::uuid[], ${ids}::uuid[]) AS c (environment_id, id)
+        ), filled AS (
+          INSERT INTO runs SELECT n.* FROM copies c CROSS JOIN (SELECT * FROM runs LIMIT 1) r CROSS JOIN LATERAL
+            jsonb_populate_record(NULL::runs, to_jsonb(r) || jsonb_build_object('environment_id', c.environment_id, 'id', c.id)) n
+        )
+        INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, limited, admitted,
+          event_sequence, updated_at)
+        SELECT environment_id, id, ${workerGroupId}, 'queued', true, 0, 'default', false, true, 1, now() FROM copies`);
+      await db.query(sql`ANALYZE executions`);
+    },
+    claim: (context, limit, by = context.db) =>
+      claimExecutions(
+        { ...context, db: by },
+        {
+          workerId: decodeId("wkr", scene.worker.id) as Uuid<"wkr">,
+          workerGroupId,
+          leaseRequestId: randomUUID(),
+          limit,
+          now: scene.clock.now(),
+          leaseExpiresAt: scene.clock.now() + LEASE_MS,
+          calledAt: scene.clock.now(),
+          meets: [],
+          ...{ workspaceRunsWait: false, isolatedRunsWait: false },
+        },
+      ),
+  };
+}

@@ -1,0 +1,35 @@
+// Which lease calls have looked for runs: the driver is listened to, the server under test is as it is.
+
+import pg from "pg";
+
+const CLAIM = /INSERT INTO lease_requests[\s\S]*FROM claimed/;
+
+const seen = new Set<unknown>();
+const waiting = new Map<string, () => void>();
+
+type Query = (this: pg.Client, ...given: unknown[]) => unknown;
+const client = pg.Client.prototype as unknown as { query: Query };
+const { query } = client;
+client.query = function (this: pg.Client, ...given: unknown[]) {
+  const answer = query.apply(this, given);
+  const [config] = given as [{ text?: unknown; values?: readonly unknown[] }];
+  if (typeof config?.text === "string" && CLAIM.test(config.text) && answer instanceof Promise)
+    void answer.then(
+      () => note(config.values ?? []),
+      () => undefined,
+    );
+  return answer;
+};
+
+function note(values: readonly unknown[]): void {
+  for (const value of values) {
+    seen.add(value);
+    if (typeof value === "string") waiting.get(value)?.();
+  }
+}
+
+/** Waits until the server, in this process, has looked for runs for that lease call. */
+export async function untilClaimed(requestId: string): Promise<void> {
+  if (seen.has(requestId)) return;
+  await new Promise<void>((resolve) => waiting.set(requestId, resolve));
+}
