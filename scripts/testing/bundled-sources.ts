@@ -25,8 +25,10 @@ const listModules = (name: string): string[] =>
 
 /** What schemas are made with is one for all, too. */
 export const listSources = (): Sources => ({
+  agent: listModules("agent"),
   contract: [...listModules("contract"), path.join(ROOT, "node_modules/typebox/build/index.mjs")],
   server: listModules("server"),
+  "workspace-tree": listModules("workspace-tree"),
 });
 
 const SCHEME = "sources:";

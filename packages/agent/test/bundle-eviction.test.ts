@@ -7,6 +7,7 @@ import { test, type TestContext } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
 import { spawnAgent, type SpawnedAgent } from "./support/spawn-agent.ts";
 import { AgentServer } from "./support/start-agent-server.ts";
+import { until } from "../../server/test/support/until.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
 import { digestOf } from "./support/test-place.ts";
 
@@ -56,7 +57,8 @@ test("a cache over its bound loses what was used longest ago, never what runs, a
     assert.equal((await server.enqueue({ digest }).released).outcome, "succeeded");
   await whenLogged(() => !existsSync(join(placed(dataDir), second)));
   assert.ok(existsSync(join(placed(dataDir), first)), "the one in use stays, though it is the oldest");
-  assert.ok((await bytesOf(join(dataDir, "bundles", "files"))) <= bound, "files without a bundle have gone");
+  const files = join(dataDir, "bundles", "files");
+  await until("files without a bundle have gone", 10_000, async () => (await bytesOf(files)) <= bound);
   await writeFile(goOn, "");
   assert.equal((await held.released).output, "one", "its code still finds its files");
   const fetched = server.countCalls(`bundles/${second}`);

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findMarked, listProcesses } from "../src/sandboxes/find-processes.ts";
-import { SUPERVISOR_ENTRY } from "../src/supervisor/boot-supervisor.ts";
 import { readRecord } from "../src/supervisor/end-leftovers.ts";
 import { rehearse } from "../src/supervisor/rehearse.ts";
 import { SpareSupervisor } from "../src/supervisor/spare-supervisor.ts";
@@ -30,11 +29,12 @@ function openSpares(t: TestContext): SpareSupervisor {
   return spares;
 }
 
-/** Supervisors that are children of a process. */
+/** Supervisors that are children of a process, run from sources or bundled. */
 const supervisorsOf = (parent: number): number[] =>
   listProcesses().flatMap(({ pid, ppid }) => {
     if (ppid !== parent) return [];
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").includes(SUPERVISOR_ENTRY) ? [pid] : [];
+    const given = readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0");
+    return given.some((each) => /\/supervisor\/main\.[jt]s$/.test(each)) ? [pid] : [];
   });
 
 /** The one that was booted since. While it replaces itself by the next program of its launch, its command is empty. */
