@@ -26,6 +26,15 @@ function standardProps(schema: PayloadSchema): StandardProps | null {
   return typeof props === "object" && props !== null ? props : null;
 }
 
+type ZodPlace = { zodSchema: { _zod?: { def?: { coerce?: unknown } } }; jsonSchema: { type?: unknown } };
+
+/** Zod gives what it coerces the type that it coerces to, although callers may send other types: they are told of none. */
+const ZOD_OPTIONS = {
+  override: ({ zodSchema, jsonSchema }: ZodPlace): void => {
+    if (zodSchema._zod?.def?.coerce === true) delete jsonSchema.type;
+  },
+};
+
 /**
  * The JSON Schema that the server checks starts against: what the library offers by Standard JSON Schema, a plain
  * JSON Schema as it is, or null. A library may be unable to express a schema (a transform, a custom check) and
@@ -36,7 +45,8 @@ export function describePayload(schema: PayloadSchema): Record<string, unknown> 
   if (props === null) return schema as Record<string, unknown>;
   if (props.jsonSchema === undefined) return null;
   try {
-    return props.jsonSchema.input({ target: "draft-2020-12" });
+    const libraryOptions = props.vendor === "zod" ? ZOD_OPTIONS : undefined;
+    return props.jsonSchema.input({ target: "draft-2020-12", ...(libraryOptions && { libraryOptions }) });
   } catch {
     return null;
   }

@@ -367,3 +367,13 @@ test("a declaration that cannot be used is refused where it stands", () => {
   assert.throws(() => queue({ name: "once" }), /declared twice/);
   assert.throws(() => queue({ name: "" }), UsageError);
 });
+
+test("what zod coerces is described without a type, since callers may send another", () => {
+  const payload = z.object({ n: z.coerce.number<string>().min(1), unit: z.string() });
+  const { id } = task({ id: freshId(), payload, run: () => 1 });
+  const { payload_schema: schema } = keelson.manifest().tasks.find((one) => one.id === id) ?? {};
+  assert.deepEqual((schema as { properties: object }).properties, {
+    n: { minimum: 1 },
+    unit: { type: "string" },
+  });
+});
