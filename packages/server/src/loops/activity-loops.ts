@@ -27,7 +27,7 @@ export function activityLoops({ db, clock }: { db: Database; clock: Clock }): Lo
       );
       sampled = minute;
     }
-    return minute + MINUTE_MS - clock();
+    return Math.max(0, minute + MINUTE_MS - clock());
   };
   return [{ name: "sample-run-counts", intervalMs: LOOK_INTERVAL_MS, run }];
 }
