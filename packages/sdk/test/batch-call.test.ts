@@ -28,7 +28,7 @@ async function check(): Promise<void> {
 
 test("a batch starts all children, waits for all of them, and gives each result in its place", async () => {
   void check;
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const paths = ["a", "bb", "ccc"];
     const results = await measure.batchCall(
       paths.map((path) => ({ payload: { path }, ...(path === "ccc" && { timeout: "1h" as const }) })),
@@ -40,29 +40,34 @@ test("a batch starts all children, waits for all of them, and gives each result 
   const first = start();
   await first.parked();
   assert.deepEqual(
-    [...server.children.values()].map(({ payload }) => payload),
+    (await run.children()).map(({ payload }) => payload),
     [{ path: "a" }, { path: "bb" }, { path: "ccc" }],
   );
   assert.equal(first.suspend(), true);
-  server.settle(6, "timed_out");
-  server.settle(5, "resolved", { status: "failed", output: null, failure: { message: "lost" } });
-  server.settle(4, "resolved", { status: "succeeded", output: { files: 1 }, failure: null });
+  await first.ended;
+  const failure = { kind: "bundle_error", message: "lost", retryable: false };
+  await run.endChild(2, { outcome: "failed", failure });
+  await run.endChild(1, { outcome: "succeeded", output: { files: 1 } });
+  await run.passWait(6);
+  const [one, two, three] = (await run.children()).map(({ id }) => id);
   const expected = [
-    ["run_1", { files: 1 }, null],
-    ["run_2", null, 'The run run_2 of "batch-measure" is failed: lost'],
-    ["run_3", null, 'The run run_3 of "batch-measure" did not end within the timeout'],
+    [one, { files: 1 }, null],
+    [two, null, `The run ${two} of "batch-measure" is failed: lost`],
+    [three, null, `The run ${three} of "batch-measure" did not end within the timeout`],
   ];
+  const second = start({ dieAt: "end" });
+  assert.equal(await second.ended, null);
+  assert.deepEqual(outputOf(second.result), expected);
   assert.deepEqual(outputOf(await start().ended), expected);
-  assert.deepEqual(outputOf(await start().ended), expected);
-  assert.equal(server.children.size, 3);
+  assert.equal((await run.children()).length, 3);
 });
 
 test("nothing of a batch starts when one payload is not JSON", async () => {
-  const { server, ended } = declare(async () => {
+  const { run, ended } = declare(async () => {
     await measure.batchCall([{ payload: { path: "a" } }, { payload: { path: 1n as never } }]);
   });
   assert.match(failureOf(await ended()).message, /The payload of "batch-measure" is not JSON: a BigInt/);
-  assert.equal(server.children.size, 0);
+  assert.equal((await run.children()).length, 0);
 });
 
 test("an empty batch is over at once", async () => {

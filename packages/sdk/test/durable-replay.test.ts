@@ -1,18 +1,32 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import fc from "fast-check";
-import type { ExecuteResult } from "@keelson/contract";
-import { task } from "@keelson/sdk";
-import { DurableServer } from "./support/durable-server.ts";
-import { has, programs, runProgram, type Node, type Trace } from "./support/durable-program.ts";
+import type { ExecuteResult, JournalEntry } from "@keelson/contract";
+import { actor, task } from "@keelson/sdk";
+import { has, programs, runProgram, type Node, type Scene, type Trace } from "./support/durable-program.ts";
 import { Execution, type ExecutionOptions } from "./support/execution.ts";
-import { newSeed } from "../../server/test/support/seeded-random.ts";
+import { KeptRun } from "./support/kept-run.ts";
+import { Lanes } from "./support/lanes.ts";
+import { testWorker } from "./support/test-worker.ts";
+import { isLong, newSeed } from "../../server/test/support/seeded-random.ts";
+
+const PROGRAMS = isLong() ? 60 : 6;
 
 fc.configureGlobal({ seed: newSeed() });
 
+let lanes: Lanes;
+before(async () => {
+  lanes = new Lanes(await testWorker());
+});
+
 let program: Node[] = [];
-let trace: Trace = { seen: [], effects: [] };
-task({ id: "replayed-program", run: () => runProgram(program, trace) });
+/** By run. */
+const scenes = new Map<string, Scene>();
+task({
+  id: "replayed-program",
+  run: (_payload, { run }) => runProgram(program, scenes.get(run.id) as Scene),
+});
+const listener = actor({ id: "other-session", run: () => undefined });
 
 /** Whole numbers below `limit`, the same for the same seed. */
 function seeded(seed: number): (limit: number) => number {
@@ -23,44 +37,82 @@ function seeded(seed: number): (limit: number) => number {
   };
 }
 
-type Finished = { result: ExecuteResult; traces: Trace[]; calls: number };
+type Finished = {
+  result: ExecuteResult;
+  traces: Trace[];
+  calls: number;
+  journal: Pick<JournalEntry, "kind" | "name" | "value" | "error">[];
+  /** Input that the other session has. */
+  sent: unknown[];
+};
+
+/** Settles a wait of the run, or lets time pass. `pick` says which. */
+async function settleOne(run: KeptRun, pick: (limit: number) => number): Promise<void> {
+  const pending = run.pending();
+  const wait = pending[pick(pending.length)];
+  if (wait?.kind !== "token") return lanes.time();
+  run.told.add(wait.position);
+  await run.completeToken(wait.token_id ?? "", 1);
+}
 
 /**
  * Executes the program until it ends. Waits settle in an order of the seed, now while the code works, now when it is
  * parked or suspended. `options` are of the first execution.
  */
-async function finish(server: DurableServer, seed: number, options: ExecutionOptions): Promise<Finished> {
+async function finish(seed: number, options: ExecutionOptions): Promise<Finished> {
   const pick = seeded(seed);
+  const other = new KeptRun({ kind: "actor", id: listener.id }, { delay: "3000d" });
+  const { session } = await other.started();
+  const run = new KeptRun({ kind: "task", id: "replayed-program" });
+  const { id } = await run.started();
   const traces: Trace[] = [];
-  const settleOne = (): void => {
-    const pending = server.pendingWaits();
-    const wait = pending[pick(pending.length)];
-    if (wait?.kind === "token") server.completeToken(wait.name, 1);
-    else if (wait !== undefined) server.settle(wait.position, "resolved");
-  };
+  let calls: number | null = null;
+  let unsaid: ExecuteResult | null = null;
+  let applied = 0;
   for (let execution = 0; ; execution += 1) {
-    trace = { seen: [], effects: [] };
+    const trace: Trace = { seen: [], effects: [] };
     traces.push(trace);
+    scenes.set(id, { seed, otherSession: session.id, trace });
     const delays = seeded(seed + execution);
-    const running = new Execution(server, "replayed-program", {
-      delayOf: () => delays(3),
-      ...(execution === 0 ? options : {}),
-    });
-    let result: ExecuteResult | null | "parked";
-    do {
-      result = await Promise.race([running.ended, running.parked().then(() => "parked" as const)]);
-      if (result === "parked") {
-        if (pick(2) === 0) running.suspend();
-        settleOne();
-      }
-    } while (result === "parked");
-    if (result !== null && result.outcome !== "suspended")
-      return { result, traces, calls: running.callCount };
-    if (pick(2) === 0) settleOne();
+    const mayDie = execution === 0 || (options.dieAt === "end" && unsaid === null);
+    const always = { isTimeVirtual: true, delayOf: () => delays(3) };
+    const running = new Execution(run, { ...always, ...(mayDie ? options : {}) });
+    const result = await goOn(run, running, pick);
+    calls ??= running.callCount;
+    if (unsaid !== null)
+      assert.ok(run.applied.slice(applied).every(({ kind }) => kind === "waits" || kind === "steps"));
+    if (result === null) unsaid ??= running.result;
+    applied = run.applied.length;
+    if (result !== null && result.outcome !== "suspended") {
+      if (unsaid !== null) assert.deepEqual(result, unsaid);
+      scenes.delete(id);
+      run.end();
+      const sent = (await other.records("inputs", "input")).map(({ data }) => data);
+      return { result, traces, calls, journal: await run.journal(), sent };
+    }
+    while (!(await run.isReady()) || (run.pending().length > 0 && pick(3) === 0)) await settleOne(run, pick);
   }
 }
 
-function check(server: DurableServer, { result, traces }: Finished): void {
+/** Until the execution has ended. */
+async function goOn(
+  run: KeptRun,
+  running: Execution,
+  pick: (limit: number) => number,
+): Promise<ExecuteResult | null> {
+  for (;;) {
+    const parked = running.parked().then(() => "parked" as const);
+    const result = await Promise.race([running.ended, parked]);
+    if (result !== "parked") return result;
+    // It may have gone on since.
+    if (!running.isParked || run.pending().length === 0) continue;
+    if (pick(2) === 0 && running.suspend()) return running.ended;
+    const told = run.told.size;
+    while (run.told.size === told) await settleOne(run, pick);
+  }
+}
+
+function check({ result, traces, journal, sent }: Finished): void {
   assert.equal(result.outcome, "succeeded", JSON.stringify(result));
   const { output } = result as { output: string };
   const last = traces.at(-1) as Trace;
@@ -68,13 +120,13 @@ function check(server: DurableServer, { result, traces }: Finished): void {
   if (!has(program, "failing")) {
     for (const { seen } of traces) assert.deepEqual(seen, last.seen.slice(0, seen.length));
   }
-  const values = server.journal.filter(({ kind }) => kind === "value").map(({ value }) => value);
+  const values = journal.filter(({ kind }) => kind === "value").map(({ value }) => value);
   for (const { effects } of traces)
     for (const { drawn } of effects) for (const value of drawn) assert.ok(values.includes(value));
   for (const value of JSON.parse(output) as number[]) assert.ok(values.includes(value));
-  const sent = server.inputs.map(({ data }) => data);
   assert.equal(new Set(sent).size, sent.length);
-  const completed = server.journal.filter(({ kind, error }) => kind === "step" && error === null);
+  assert.equal(sent.length, journal.filter(({ kind }) => kind === "input").length);
+  const completed = journal.filter(({ kind, error }) => kind === "step" && error === null);
   for (const { name } of completed) {
     const runs = traces.filter(({ effects }) => effects.some((effect) => effect.step === name));
     assert.ok(runs.length <= traces.length && (name.startsWith("after") || runs.length > 0));
@@ -85,21 +137,17 @@ test("a program of durable calls, cut off at any call and replayed, goes the sam
   await fc.assert(
     fc.asyncProperty(programs, fc.integer({ min: 0, max: 1_000_000 }), async (generated, seed) => {
       program = generated;
-      const whole = new DurableServer();
-      const uncut = await finish(whole, seed, {});
-      check(whole, uncut);
+      const [uncut] = await lanes.run([() => finish(seed, {})]);
+      check(uncut as Finished);
       // Replayed after its end, it asks for nothing new.
-      const calls = whole.applied.length;
-      const again = await finish(whole, seed, {});
-      assert.deepEqual(again.result, uncut.result);
-      assert.ok(whole.applied.slice(calls).every(({ kind }) => kind === "waits" || kind === "steps"));
-      for (let call = 0; call < uncut.calls; call += 1) {
-        for (const applied of [false, true]) {
-          const server = new DurableServer();
-          check(server, await finish(server, seed, { dieAt: { call, applied } }));
-        }
-      }
+      const deaths: ExecutionOptions["dieAt"][] = ["end"];
+      for (let call = 0; call < (uncut?.calls ?? 0); call += 1)
+        for (const applied of [false, true]) deaths.push({ call, applied });
+      const cut = await lanes.run(
+        deaths.map((dieAt) => () => finish(seed, dieAt === undefined ? {} : { dieAt })),
+      );
+      for (const finished of cut) check(finished);
     }),
-    { numRuns: 60 },
+    { numRuns: PROGRAMS, endOnFailure: true },
   );
 });

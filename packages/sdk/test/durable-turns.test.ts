@@ -1,26 +1,32 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { step, wait } from "@keelson/sdk";
 import { declare, failureOf, outputOf } from "./support/declare.ts";
+import { testWorker } from "./support/test-worker.ts";
+import { until } from "../../server/test/support/until.ts";
 
 test("an aborted run's waits reject with the reason", async () => {
-  const abort = new AbortController();
-  const { server, start } = declare(async (ctx) => {
+  let reason: unknown;
+  const { run, start } = declare(async (ctx) => {
     try {
+      await wait.for("1h").catch((error: unknown) => (reason = error));
       await wait.for("1h");
     } finally {
       await ctx.step("cleanup", () => 1).catch(() => undefined);
     }
   });
-  const execution = start({ signal: abort.signal });
+  const execution = start();
   await execution.parked();
-  abort.abort(Object.assign(new Error("max_duration is over"), { name: "TimeoutError" }));
+  const error = Object.assign(new Error("max_duration is over"), { name: "TimeoutError" });
+  execution.abort(error);
   assert.equal(failureOf(await execution.ended).kind, "timed_out");
-  assert.deepEqual(server.journal, []);
+  assert.equal(reason, error);
+  assert.deepEqual(await run.journal(), []);
 });
 
 test("replayed code logs nothing again and changes no metadata again", async () => {
-  const { server, start } = declare(async ({ logger, metadata }) => {
+  const { run, start } = declare(async ({ logger, metadata }) => {
     logger.info("begin");
     metadata.increment("begun");
     await wait.for("1h");
@@ -30,15 +36,16 @@ test("replayed code logs nothing again and changes no metadata again", async () 
   const first = start();
   await first.parked();
   first.suspend();
-  server.settle(1, "resolved");
+  await first.ended;
+  await run.passWait(1);
   outputOf(await start().ended);
-  assert.deepEqual(server.lines, ["INFO begin\n", "INFO go on\n"]);
-  assert.equal(server.changes.length, 2);
+  assert.deepEqual(run.lines, ["INFO begin\n", "INFO go on\n"]);
+  assert.deepEqual((await run.get()).metadata, { begun: 1, "gone on": 1 });
 });
 
 test("code that does other work beside a wait is parked only while it does nothing else that counts", async () => {
   const work = Promise.withResolvers<void>();
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const timer = wait.for("1h");
     await work.promise;
     await step("beside", () => 1);
@@ -46,11 +53,11 @@ test("code that does other work beside a wait is parked only while it does nothi
   });
   const execution = start();
   await execution.parked();
-  assert.equal(server.journal.length, 0);
+  assert.equal((await run.journal()).length, 0);
   work.resolve();
   await execution.parked();
-  assert.equal(server.journal.length, 1);
-  server.settle(1, "resolved");
+  assert.equal((await run.journal()).length, 1);
+  await run.passWait(1);
   outputOf(await execution.ended);
 });
 
@@ -78,23 +85,28 @@ async function letTurnsPass(): Promise<void> {
   for (let i = 0; i < 50; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** In which the process has its turn. */
-function passMinutes(t: TestContext, minutes: number): void {
-  for (let second = 0; second < minutes * 60; second += 1) t.mock.timers.tick(1_000);
-}
+/** What the processes of this test have for time goes on by this much. */
+const passMinutes = async (minutes: number): Promise<void> => (await testWorker()).pass(minutes * 60_000);
 
-test("an outcome of the journal is never overtaken, however long the code's own I/O takes to ask for it", async (t) => {
-  const { server, start, order, io } = declareWithOwnIo();
+/** Suspends the run when it waits at the end, and lets time pass until it goes on. */
+async function leave({ run, start }: ReturnType<typeof declareWithOwnIo>): Promise<void> {
   const first = start();
   await first.parked();
-  first.suspend();
-  server.settle(4, "resolved");
+  assert.equal(first.suspend(), true);
+  await first.ended;
+  await run.passWait(4);
+}
+
+test("an outcome of the journal is never overtaken, however long the code's own I/O takes to ask for it", async () => {
+  const declared = declareWithOwnIo();
+  const { start, order, io } = declared;
+  await leave(declared);
   const { promise: gone, resolve: go } = Promise.withResolvers<void>();
   io.promise = gone;
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const replayed = start();
+  const replayed = start({ isTimeVirtual: true });
+  await replayed.begun;
   await letTurnsPass();
-  passMinutes(t, 4);
+  await passMinutes(4);
   await letTurnsPass();
   assert.deepEqual(order, ["two", "three"]);
   // It works on its replay, so nothing is suspended and lost.
@@ -104,22 +116,20 @@ test("an outcome of the journal is never overtaken, however long the code's own 
   assert.deepEqual(order, ["two", "three", "two", "three"]);
 });
 
-test("code that does not make the next call of its journal within minutes fails with what it did instead", async (t) => {
-  const { server, start, io } = declareWithOwnIo();
-  const first = start();
-  await first.parked();
-  first.suspend();
-  server.settle(4, "resolved");
+test("code that does not make the next call of its journal within minutes fails with what it did instead", async () => {
+  const declared = declareWithOwnIo();
+  const { start, io } = declared;
+  await leave(declared);
   io.promise = new Promise(() => undefined);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const replayed = start();
+  const replayed = start({ isTimeVirtual: true });
+  await replayed.begun;
   await letTurnsPass();
-  passMinutes(t, 4);
+  await passMinutes(4);
   // It is stopped for an hour, which is no time of its own.
-  t.mock.timers.tick(3_600_000);
+  replayed.sleep(3_600_000);
   await letTurnsPass();
   assert.equal(replayed.suspend(), false);
-  passMinutes(t, 1);
+  await passMinutes(1);
   const failure = failureOf(await replayed.ended);
   assert.equal(failure.kind, "nondeterministic_replay");
   assert.match(
@@ -128,27 +138,25 @@ test("code that does not make the next call of its journal within minutes fails 
   );
 });
 
-test("a replay that is held up ends when the run is cancelled", async (t) => {
-  const { server, start, io } = declareWithOwnIo();
-  const first = start();
-  await first.parked();
-  first.suspend();
-  server.settle(4, "resolved");
+test("a replay that is held up ends when the run is cancelled", async () => {
+  const declared = declareWithOwnIo();
+  const { run, start, io } = declared;
+  await leave(declared);
   io.promise = new Promise(() => undefined);
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const abort = new AbortController();
-  const replayed = start({ signal: abort.signal });
+  const replayed = start({ isTimeVirtual: true });
+  await replayed.begun;
   await letTurnsPass();
-  abort.abort(Object.assign(new Error("cancelled"), { name: "AbortError" }));
+  await run.cancel();
   assert.deepEqual(await replayed.ended, { outcome: "cancelled" });
+  assert.equal((await run.get()).status, "cancelled");
 });
 
 test("calls that own I/O leads to are known by their names when they come in another order", async () => {
-  const io = { a: Promise.resolve(), b: Promise.resolve() };
+  let turns = { a: 1, b: 2 };
   const ran: string[] = [];
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const work = async (name: "a" | "b") => {
-      await io[name];
+      for (let left = turns[name]; left > 0; left -= 1) await nextTurn();
       return step(name, () => {
         ran.push(name);
         return `of ${name}`;
@@ -158,24 +166,22 @@ test("calls that own I/O leads to are known by their names when they come in ano
     await wait.for("1h");
     return results;
   });
-  io.a = new Promise((resolve) => setImmediate(resolve));
-  io.b = io.a.then(() => new Promise((resolve) => setImmediate(resolve)));
   const first = start();
   await first.parked();
   first.suspend();
-  server.settle(3, "resolved");
-  io.b = new Promise((resolve) => setImmediate(resolve));
-  io.a = io.b.then(() => new Promise((resolve) => setImmediate(resolve)));
+  await first.ended;
+  await run.passWait(3);
+  turns = { a: 2, b: 1 };
   assert.deepEqual(outputOf(await start().ended), ["of a", "of b"]);
   assert.deepEqual(ran, ["a", "b"]);
 });
 
 test("I/O of the code's own that won a race wins it again, however long it takes", async () => {
-  const io = { promise: Promise.resolve() };
+  let io = (): Promise<void> => nextTurn();
   const begun = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  const { server, start } = declare(async () => {
-    const winner = await Promise.race([io.promise.then(() => "io"), wait.for("1m").then(() => "timer")]);
+  const { run, start } = declare(async () => {
+    const winner = await Promise.race([io().then(() => "io"), wait.for("1m").then(() => "timer")]);
     await step(`after ${winner}`, () => {
       begun.resolve();
       return release.promise;
@@ -183,30 +189,31 @@ test("I/O of the code's own that won a race wins it again, however long it takes
     await wait.for("1h");
     return winner;
   });
-  io.promise = new Promise((resolve) => setImmediate(resolve));
   const first = start();
   await begun.promise;
   // The loser is seen first: only that the step was called before it tells who won.
-  server.settle(1, "resolved");
-  await letTurnsPass();
+  await run.passWait(1);
+  await until("the journal has the wait", 10_000, async () => (await run.journal()).length > 0);
   release.resolve();
   await first.parked();
   assert.deepEqual(
-    server.journal.map(({ kind }) => kind),
+    (await run.journal()).map(({ kind }) => kind),
     ["wait", "step"],
   );
-  first.suspend();
-  server.settle(3, "resolved");
+  assert.equal(first.suspend(), true);
+  await first.ended;
+  await run.passWait(3);
   const { promise, resolve: go } = Promise.withResolvers<void>();
-  io.promise = promise;
+  io = () => promise;
   const second = start();
+  await second.begun;
   await letTurnsPass();
   go();
   assert.equal(outputOf(await second.ended), "io");
 });
 
 test("a journal of an SDK that kept no places is replayed by its positions", async () => {
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const both = await Promise.all([step("same", () => 1), step("same", () => 2)]);
     await wait.for("1h");
     return both;
@@ -214,8 +221,8 @@ test("a journal of an SDK that kept no places is replayed by its positions", asy
   const first = start();
   await first.parked();
   first.suspend();
-  for (const entry of server.journal) delete entry.place;
-  for (const wait of server.waits.values()) delete wait.place;
-  server.settle(3, "resolved");
+  await first.ended;
+  await run.forgetPlaces();
+  await run.passWait(3);
   assert.deepEqual(outputOf(await start().ended), [1, 2]);
 });

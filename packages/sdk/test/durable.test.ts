@@ -13,10 +13,13 @@ import {
   wait,
 } from "@keelson/sdk";
 import { declare, failureOf, outputOf } from "./support/declare.ts";
+import { testWorker } from "./support/test-worker.ts";
+
+const callee = task({ id: "durable-callee", run: (n: number) => n });
 
 test("a step runs once, and the run that goes on after a wait has its result", async () => {
   let charged = 0;
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const { id } = await step("charge", () => ({ id: (charged += 1) }));
     await wait.for("15m");
     return id;
@@ -24,16 +27,16 @@ test("a step runs once, and the run that goes on after a wait has its result", a
   const first = start();
   await first.parked();
   assert.deepEqual(
-    server.applied.map(({ kind }) => kind),
+    run.applied.map(({ kind }) => kind),
     ["steps", "waits"],
   );
   assert.equal(first.suspend(), true);
   assert.deepEqual(await first.ended, { outcome: "suspended" });
-  server.settle(2, "resolved");
+  await run.passWait(2);
   assert.equal(outputOf(await start().ended), 1);
   assert.equal(charged, 1);
   assert.deepEqual(
-    server.journal.map(({ kind, name, position }) => [position, kind, name]),
+    (await run.journal()).map(({ kind, name, position }) => [position, kind, name]),
     [
       [1, "step", "charge"],
       [2, "wait", "for"],
@@ -42,19 +45,19 @@ test("a step runs once, and the run that goes on after a wait has its result", a
 });
 
 test("a wait that settles while the process is there goes on in it", async () => {
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const token = await tokens.create<{ ok: boolean }>({ timeout: "1h" });
     return (await token.wait()).ok;
   });
   const execution = start();
   await execution.parked();
-  server.completeToken("tok_1", { ok: true });
+  await run.completeToken(await run.effectId("token"), { ok: true });
   assert.equal(outputOf(await execution.ended), true);
 });
 
 test("times, random values and ids are the same when the run is replayed", async () => {
   const seen: unknown[] = [];
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const drawn = [now().getTime(), random(), uuid()];
     seen.push(drawn);
     await wait.for("1m");
@@ -63,14 +66,15 @@ test("times, random values and ids are the same when the run is replayed", async
   const first = start();
   await first.parked();
   first.suspend();
-  server.settle(4, "resolved");
+  await first.ended;
+  await run.passWait(4);
   assert.deepEqual(outputOf(await start().ended), seen[0]);
   assert.deepEqual(seen[1], seen[0]);
 });
 
 test("a failed step is run again by the next attempt, and the steps before it are not", async () => {
   const ran: string[] = [];
-  const { server, ended } = declare(async () => {
+  const { run, ended } = declare(async () => {
     await step("first", () => void ran.push("first"));
     await step("second", () => {
       ran.push("second");
@@ -80,15 +84,14 @@ test("a failed step is run again by the next attempt, and the steps before it ar
   const failure = failureOf(await ended());
   assert.equal(failure.message, 'Step "second" failed: not yet');
   assert.equal(failure.retryable, true);
-  assert.equal(server.journal.length, 1);
-  server.attempt = 2;
+  assert.equal((await run.journal()).length, 1);
   outputOf(await ended());
   assert.deepEqual(ran, ["first", "second", "second"]);
 });
 
 test("a failure that the code handles is decided for good", async () => {
   let tries = 0;
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     try {
       await step("odd", () => {
         throw new RangeError(`try ${(tries += 1)}`);
@@ -103,20 +106,23 @@ test("a failure that the code handles is decided for good", async () => {
   const first = start();
   await first.parked();
   first.suspend();
-  server.settle(2, "resolved");
+  await first.ended;
+  await run.passWait(2);
   assert.deepEqual(outputOf(await start().ended), ["RangeError", 'Step "odd" failed: try 1']);
   assert.equal(tries, 1);
 });
 
 test("code that makes other calls than its journal fails with the position", async () => {
   let name = "one";
-  const { start, ended } = declare(async () => {
+  const { run, start, ended } = declare(async () => {
     await step(name, () => 1);
     await wait.for("1m");
   });
   const first = start();
   await first.parked();
   first.suspend();
+  await first.ended;
+  await run.passWait(2);
   name = "other";
   const failure = failureOf(await ended());
   assert.equal(failure.kind, "nondeterministic_replay");
@@ -126,7 +132,7 @@ test("code that makes other calls than its journal fails with the position", asy
 
 test("a step is tried as often as its policy says, each failure is an event, and a thrown advice counts", async () => {
   let tries = 0;
-  const { server, ended } = declare(async () => {
+  const { run, ended } = declare(async () => {
     const retry = { maxAttempts: 3, initialDelay: 1, jitter: false };
     const value = await step(
       "unsteady",
@@ -151,7 +157,7 @@ test("a step is tried as often as its policy says, each failure is an event, and
   assert.deepEqual([failure.message, failure.retryable], ['Step "hopeless" failed: no use', false]);
   assert.equal(tries, 4);
   assert.deepEqual(
-    server.events.map(({ kind, message }) => [kind, message]),
+    run.events.map(({ kind, message }) => [kind, message]),
     [
       ["step.failed", 'Step "unsteady" failed: try 1'],
       ["step.failed", 'Step "unsteady" failed: try 2'],
@@ -163,7 +169,7 @@ test("a step is tried as often as its policy says, each failure is an event, and
 
 test("of steps that run at once the completed ones are kept when another fails the attempt", async () => {
   const ran: string[] = [];
-  const { server, ended } = declare(async () => {
+  const { run, ended } = declare(async () => {
     const results = await Promise.allSettled([
       step("bad", () => {
         ran.push("bad");
@@ -176,13 +182,12 @@ test("of steps that run at once the completed ones are kept when another fails t
   });
   assert.equal(failureOf(await ended()).message, "one of them failed");
   assert.deepEqual(
-    server.journal.map(({ name, error }) => [name, error]),
+    (await run.journal()).map(({ name, error }) => [name, error]),
     [
       ["good", null],
       ["slow", null],
     ],
   );
-  server.attempt = 2;
   outputOf(await ended());
   assert.deepEqual(ran, ["bad", "good", "slow", "bad"]);
 });
@@ -202,11 +207,11 @@ test("a result is what JSON makes of it, and one that is no JSON or too large fa
 
 test("a step begins when everything before it is durable", async () => {
   let journaled: string[] = [];
-  const { server, ended } = declare(async () => {
+  const { run, ended } = declare(async () => {
     uuid();
     now();
-    await step("first", () => {
-      journaled = server.journal.map(({ name }) => name);
+    await step("first", async () => {
+      journaled = (await run.journal()).map(({ name }) => name);
     });
   });
   outputOf(await ended());
@@ -243,49 +248,49 @@ test("durable calls are refused inside a step, and outside of a run", async () =
 });
 
 test("the first of several waits to settle wins, again and again", async () => {
-  const { server, start } = declare(async () => {
+  const { run, start } = declare(async () => {
     const token = await tokens.create();
     const first = await Promise.race([token.wait().then(() => "token"), wait.for("1h").then(() => "timer")]);
-    await wait.for("1m");
+    await wait.for("2h");
     return first;
   });
   const first = start();
   await first.parked();
-  server.settle(3, "resolved");
+  await run.passWait(3);
   await first.parked();
   // The loser settles while the run waits for something else.
-  server.completeToken("tok_1", 1);
+  await run.completeToken(await run.effectId("token"), 1);
   await first.parked();
   assert.equal(first.suspend(), true);
-  server.settle(4, "resolved");
+  await first.ended;
+  await run.passWait(4);
   assert.equal(outputOf(await start().ended), "timer");
 });
 
 test("a token that is cancelled, expired or not completed in time rejects its wait", async () => {
-  const { server, start } = declare(async () => {
-    const made = await Promise.all([tokens.create(), tokens.create(), tokens.create()]);
+  const { run, start } = declare(async () => {
+    const made = await Promise.all([tokens.create(), tokens.create({ timeout: "1m" }), tokens.create()]);
     const endings = made.map((token) => token.wait({ timeout: "5m" }).catch((error: Error) => error.name));
     return Promise.all(endings);
   });
   const execution = start();
   await execution.parked();
-  server.completeToken("tok_1", null, "cancelled");
-  server.completeToken("tok_2", null, "expired");
-  server.settle(6, "timed_out");
+  await run.call("POST", `/v1/tokens/${await run.effectId("token")}/cancel`);
+  await (await testWorker()).pass(60_000);
+  await run.passWait(6);
   assert.deepEqual(outputOf(await execution.ended), [
     "TokenCancelledError",
     "TokenExpiredError",
     "WaitTimeoutError",
   ]);
-  assert.equal(server.waits.get(4)?.fields.timeout, "5m");
+  assert.equal(run.asked.get(4)?.timeout, "5m");
 });
 
 test("a child run is started once, and its failure says which run it was", async () => {
-  const child = task({ id: "durable-callee", run: (n: number) => n });
-  const { server, start } = declare(async () => {
-    const started = await child.start(1, { tags: ["x"] });
-    const output = await child.call(2);
-    const failed = await child
+  const { run, start } = declare(async () => {
+    const started = await callee.start(1, { tags: ["x"] });
+    const output = await callee.call(2);
+    const failed = await callee
       .call(3, { timeout: "1h" })
       .catch((error: Error) => [error.name, error.message]);
     return { started, output, failed };
@@ -293,43 +298,50 @@ test("a child run is started once, and its failure says which run it was", async
   const first = start();
   await first.parked();
   first.suspend();
-  server.settle(3, "resolved", { status: "succeeded", output: 4, failure: null });
+  await first.ended;
+  await run.endChild(2, { outcome: "succeeded", output: 4 });
   const second = start();
   await second.parked();
-  server.settle(5, "resolved", { status: "failed", output: null, failure: { message: "odd" } });
+  const failure = { kind: "application_error", message: "odd", retryable: false };
+  await run.endChild(3, { outcome: "failed", failure });
+  const [one, , three] = await run.children();
   assert.deepEqual(outputOf(await second.ended), {
-    started: { id: "run_1" },
+    started: { id: one?.id },
     output: 4,
-    failed: ["ChildRunError", 'The run run_4 of "durable-callee" is failed: odd'],
+    failed: ["ChildRunError", `The run ${three?.id} of "durable-callee" is failed: odd`],
   });
   assert.deepEqual(
-    [...server.children.values()].map(({ payload }) => payload),
-    [1, 2, 3],
+    (await run.children()).map(({ payload, tags }) => [payload, tags]),
+    [
+      [1, ["x"]],
+      [2, []],
+      [3, []],
+    ],
   );
 });
 
 test("what the server does not take fails the run with its reason", async () => {
-  const { server, ended } = declare(async () => {
-    for (let i = 0; i < 5; i += 1) await step(`${i}`, () => i).catch(() => undefined);
+  const { run, ended } = declare(async () => {
+    for (let i = 0; i < 17; i += 1) await step(`${i}`, () => "x".repeat(500_000)).catch(() => undefined);
   });
-  server.journalLimit = 3;
-  assert.partialDeepStrictEqual(failureOf(await ended()), {
-    kind: "application_error",
-    message: "The journal has 3 entries",
-    retryable: false,
-  });
+  const failure = failureOf(await ended());
+  assert.partialDeepStrictEqual(failure, { kind: "application_error", retryable: false });
+  assert.match(failure.message, /^The outcomes of the run's durable calls would be over 8388608 bytes/);
+  assert.equal((await run.journal()).length, 16);
+  assert.equal((await run.get()).failure.message, failure.message);
 });
 
 test("code that ends before all that its journal has was asked for fails", async () => {
   let steps = 2;
-  const { server, start, ended } = declare(async () => {
+  const { run, start, ended } = declare(async () => {
     for (let i = 0; i < steps; i += 1) await step(`${i}`, () => i);
     if (steps === 2) await wait.for("1h");
   });
   const first = start();
   await first.parked();
   first.suspend();
-  server.settle(3, "resolved");
+  await first.ended;
+  await run.passWait(3);
   steps = 1;
   const failure = failureOf(await ended());
   assert.equal(failure.kind, "nondeterministic_replay");

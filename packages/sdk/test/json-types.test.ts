@@ -113,15 +113,17 @@ async function check(client: Client): Promise<void> {
 
 test("a step, an output and a piece have the values that their types say, first and replayed", async () => {
   void [check, listener];
-  const { ended } = declare(async (ctx) => {
+  const { start } = declare(async (ctx) => {
     const first = await ctx.step("date", () => new Date(0));
     const person = await ctx.step("person", () => ({ born: new Date(0), nickname: undefined }));
     const none = await ctx.step("none", () => undefined);
     return [first, person, none];
   });
   const expected = ["1970-01-01T00:00:00.000Z", { born: "1970-01-01T00:00:00.000Z" }, null];
-  assert.deepEqual(outputOf(await ended()), expected);
-  assert.deepEqual(outputOf(await ended()), expected);
+  const first = start({ dieAt: "end" });
+  assert.equal(await first.ended, null);
+  assert.deepEqual(outputOf(first.result), expected);
+  assert.deepEqual(outputOf(await start().ended), expected);
 });
 
 test("pieces that are piped are JSON, inside a step too", async () => {

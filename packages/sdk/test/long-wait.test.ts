@@ -21,19 +21,14 @@ async function wait(answers: readonly Answer[]): Promise<{ status: string; tookM
     },
   });
   const clock = new VirtualClock();
-  clock.install();
-  try {
-    const over = new AbortController();
-    const waiting = client.runs.wait("run_1").finally(() => over.abort());
-    waiting.catch(() => undefined);
-    while (!over.signal.aborted) {
-      await new Promise(setImmediate);
-      clock.advance();
-    }
-    return { status: (await waiting).status, tookMs: clock.now, polls };
-  } finally {
-    clock.remove();
+  const over = new AbortController();
+  const waiting = clock.place().run(() => client.runs.wait("run_1").finally(() => over.abort()));
+  waiting.catch(() => undefined);
+  while (!over.signal.aborted) {
+    await new Promise(setImmediate);
+    clock.advance();
   }
+  return { status: (await waiting).status, tookMs: clock.now, polls };
 }
 
 test("a server that has answered once is asked until it answers again", async () => {

@@ -21,8 +21,7 @@ const fetch: typeof globalThis.fetch = (input, init) => {
 const ofModule = new Client({ fetch });
 const ping = (client: Client): Promise<unknown> => client.request({ method: "GET", path: "/api/me" });
 
-const accessOf = (name: string): Pick<ExecutionOptions, "access" | "runId"> => ({
-  runId: `run_${name}`,
+const accessOf = (name: string): Pick<ExecutionOptions, "access"> => ({
   access: { url: `http://${name}.example`, credential: `kl_run_${name}` },
 });
 const shown = (name: string): Sent => ({
@@ -47,13 +46,13 @@ afterEach(() => {
 describe("a client without options", () => {
   test("acts as the run whose code uses it, wherever it was made", async () => {
     let kept: Client | undefined;
-    const { start } = declare(async () => {
+    const code = async (): Promise<void> => {
       kept ??= new Client({ fetch });
       for (const client of [ofModule, kept, new Client({ fetch })]) await ping(client);
-    });
+    };
     for (const name of ["a", "b"]) {
       sent = [];
-      assert.equal(outputOf(await start(accessOf(name)).ended), undefined);
+      assert.equal(outputOf(await declare(code).ended(accessOf(name))), undefined);
       assert.deepEqual(sent, [shown(name), shown(name), shown(name)]);
     }
   });
@@ -109,7 +108,7 @@ describe("a client without options", () => {
 
   test("is refused with a reason once the run has ended", async () => {
     const late = Promise.withResolvers<unknown>();
-    const { start } = declare((ctx: RunContext) => {
+    const { run, start } = declare((ctx: RunContext) => {
       setTimeout(() => late.resolve(Promise.allSettled([ping(ofModule), ping(ctx.client)])), 20);
       return Promise.resolve();
     });
@@ -118,14 +117,14 @@ describe("a client without options", () => {
       assert.equal(outcome.status, "rejected");
       assert.ok(outcome.reason instanceof AuthenticationError, String(outcome.reason));
       assert.equal(outcome.reason.code, "unauthenticated");
-      assert.match(outcome.reason.message, /run_a no longer runs here/);
+      assert.ok(outcome.reason.message.includes(`${(await run.started()).id} no longer runs here`));
     }
     assert.deepEqual(sent, []);
   });
 
   test("says what is missing when the worker gives no credential", async () => {
-    const { start } = declare(() => ping(ofModule));
-    assert.match(JSON.stringify(await start().ended), /This worker gives its runs no credential/);
+    const { ended } = declare(() => ping(ofModule));
+    assert.match(JSON.stringify(await ended({ access: null })), /This worker gives its runs no credential/);
   });
 });
 
@@ -169,12 +168,15 @@ describe("ctx.client", () => {
     const first = declare(async (ctx: RunContext) => {
       kept.resolve(ctx.client);
       await done.promise;
-    }).start(accessOf("a")).ended;
+    });
+    const ended = first.ended(accessOf("a"));
     const client = await kept.promise;
-    const second = await declare(() => ping(client)).start(accessOf("b")).ended;
-    assert.match(JSON.stringify(second), /that of run_a, and the code of run_b used it/);
+    const second = declare(() => ping(client));
+    const failed = JSON.stringify(await second.ended(accessOf("b")));
+    const [a, b] = await Promise.all([first.run.started(), second.run.started()]);
+    assert.ok(failed.includes(`that of ${a.id}, and the code of ${b.id} used it`), failed);
     done.resolve();
-    await first;
+    await ended;
   });
 });
 

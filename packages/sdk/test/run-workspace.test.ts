@@ -1,72 +1,59 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ExecResult } from "@keelson/contract";
-import { ExecLostError, step, wait } from "@keelson/sdk";
+import { ExecLostError, step, wait, type RunContext } from "@keelson/sdk";
 import { declare, failureOf, outputOf } from "./support/declare.ts";
+import { testWorker } from "./support/test-worker.ts";
 
-const workspace = { id: "ws_1", path: "/srv/workspaces/1" };
-const base64 = (text: string): string => Buffer.from(text).toString("base64");
-
-const ended = (extra: Partial<ExecResult> = {}): ExecResult => ({
-  id: "exec_1",
-  workspace_id: workspace.id,
-  command: ["npm", "test"],
-  cwd: "",
-  env_names: [],
-  status: "exited",
-  exit_code: 0,
-  signal: null,
-  timeout: null,
-  timed_out: false,
-  on_lost: "rerun",
-  reruns: 0,
-  error: null,
-  version_id: null,
-  started_at: "2026-11-20T09:15:00.123Z",
-  finished_at: "2026-11-20T09:15:01.123Z",
-  created_at: "2026-11-20T09:15:00.123Z",
-  updated_at: "2026-11-20T09:15:01.123Z",
-  stdout: base64("2 passed\n"),
-  stderr: "",
-  stdout_truncated: false,
-  stderr_truncated: false,
-  ...extra,
-});
+/** Declares a run in a workspace of its own. */
+async function declareInWorkspace(code: (ctx: RunContext) => unknown) {
+  const { server } = await testWorker();
+  const { status, body } = await server.call("POST", "/api/workspaces", { body: {} });
+  assert.equal(status, 201);
+  const workspaceId = body.id as string;
+  const declared = declare(code, { workspace_id: workspaceId });
+  const commands = async (): Promise<string[][]> => {
+    const { execs } = await declared.run.call("GET", `/api/workspaces/${workspaceId}/execs`);
+    return execs.map(({ command }: { command: string[] }) => command);
+  };
+  return { ...declared, workspaceId, commands };
+}
 
 test("a run has the id and the folder of its workspace", async () => {
-  const { start } = declare(async (ctx) => [ctx.workspace.id, ctx.workspace.path, ctx.run.workspaceId]);
-  assert.deepEqual(outputOf(await start({ workspace }).ended), [workspace.id, workspace.path, workspace.id]);
+  const code = (ctx: RunContext) => [ctx.workspace.id, ctx.workspace.path, ctx.run.workspaceId];
+  const { workspaceId, ended } = await declareInWorkspace(code);
+  const path = "/srv/workspaces/1";
+  assert.deepEqual(outputOf(await ended({ workspacePath: path })), [workspaceId, path, workspaceId]);
 });
 
 test("a run without one is told what to do, and its context can still be spread", async () => {
-  const { start } = declare(async (ctx) => {
+  const { ended } = declare(async (ctx) => {
     assert.equal({ ...ctx }.run.workspaceId, null);
     return ctx.workspace.path;
   });
-  const { message } = failureOf(await start().ended);
+  const { message } = failureOf(await ended());
   assert.match(message, /workspaceId.*sandbox/);
 });
 
 test("a command runs once, and every replay has its outcome with what it wrote", async () => {
-  const { server, start } = declare(async (ctx) => {
+  const { run, start, commands } = await declareInWorkspace(async (ctx) => {
     const { exitCode, stdout, bytes } = await ctx.workspace.exec(["npm", "test"], { cwd: "app" });
-    await wait.for("1h");
+    await wait.for("1m");
     return { exitCode, stdout, size: bytes.stdout.length };
   });
-  server.ended.set("exec_1", ended({ exit_code: 2 }));
-  const first = start({ workspace });
+  const first = start();
+  await run.endExec({ outcome: "exited", exit_code: 2, stdout: "2 passed\n" });
   await first.parked();
   assert.equal(first.suspend(), true);
   await first.ended;
-  server.settle(3, "resolved");
-  assert.deepEqual(outputOf(await start({ workspace: { ...workspace, path: "/elsewhere" } }).ended), {
+  await run.passWait(3);
+  assert.deepEqual(outputOf(await start({ workspacePath: "/elsewhere" }).ended), {
     exitCode: 2,
     stdout: "2 passed\n",
     size: 9,
   });
-  assert.deepEqual(server.commands, [["npm", "test"]]);
+  assert.deepEqual(await commands(), [["npm", "test"]]);
   assert.deepEqual(
-    server.journal.map(({ kind, name }) => [kind, name]),
+    (await run.journal()).map(({ kind, name }) => [kind, name]),
     [
       ["exec", "npm test"],
       ["step", "npm test"],
@@ -76,67 +63,73 @@ test("a command runs once, and every replay has its outcome with what it wrote",
 });
 
 test("a command that was interrupted is not started again: the run that goes on waits for its end", async () => {
-  const { server, start } = declare(async (ctx) => (await ctx.workspace.exec(["make"])).exitCode);
-  const first = start({ workspace, dieAt: { call: 0, applied: true } });
+  const { run, start, commands } = await declareInWorkspace(
+    async (ctx) => (await ctx.workspace.exec(["make"])).exitCode,
+  );
+  const first = start({ dieAt: { call: 0, applied: true } });
   assert.equal(await first.ended, null);
-  server.ended.set("exec_1", ended());
-  assert.equal(outputOf(await start({ workspace }).ended), 0);
-  assert.deepEqual(server.commands, [["make"]]);
+  const second = start();
+  await second.begun;
+  await run.endExec({ outcome: "exited", exit_code: 0 });
+  assert.equal(outputOf(await second.ended), 0);
+  assert.deepEqual(await commands(), [["make"]]);
 });
 
 test("a command that could not be started rejects, the same way when it is replayed", async () => {
-  const { server, start } = declare(async (ctx) => {
+  const { run, start } = await declareInWorkspace(async (ctx) => {
     const message = await ctx.workspace.exec(["nope"]).catch((error: Error) => error.message);
-    await wait.for("1h");
+    await wait.for("1m");
     return message;
   });
-  server.ended.set("exec_1", ended({ status: "failed", error: { message: "no such program" } }));
-  const first = start({ workspace });
+  const first = start();
+  await run.endExec({ outcome: "failed", error: { message: "no such program" } });
   await first.parked();
-  first.suspend();
-  server.settle(3, "resolved");
-  assert.match(
-    String(outputOf(await start({ workspace }).ended)),
-    /"nope" could not be started: no such program/,
-  );
+  assert.equal(first.suspend(), true);
+  await first.ended;
+  await run.passWait(3);
+  assert.match(String(outputOf(await start().ended)), /"nope" could not be started: no such program/);
 });
 
 test("a command that was lost and is not to run again rejects with an error of its own, in every replay", async () => {
-  const { server, start } = declare(async (ctx) => {
+  const { run, start, commands } = await declareInWorkspace(async (ctx) => {
     const caught: unknown = await ctx.workspace.exec(["make"], { onLost: "reject" }).catch((error) => error);
-    await wait.for("1h");
+    await wait.for("1m");
     return caught instanceof ExecLostError ? [caught.name, caught.execId, caught.message] : null;
   });
-  server.ended.set("exec_1", ended({ status: "lost", on_lost: "reject" }));
-  const first = start({ workspace });
+  const first = start();
+  const id = await run.endExec({ outcome: "lost", error: { message: "the supervisor ended" } });
   await first.parked();
-  first.suspend();
-  server.settle(3, "resolved");
-  assert.deepEqual(outputOf(await start({ workspace }).ended), [
+  assert.equal(first.suspend(), true);
+  await first.ended;
+  await run.passWait(3);
+  assert.deepEqual(outputOf(await start().ended), [
     "ExecLostError",
-    "exec_1",
+    id,
     '"make" was lost with the machine it ran on: nobody knows how it ended',
   ]);
-  assert.deepEqual(server.commands, [["make"]]);
+  assert.deepEqual(await commands(), [["make"]]);
 });
 
 test("a command inside a step is refused, because it is one by itself", async () => {
-  const { server, start } = declare(async (ctx) => step("build", () => ctx.workspace.exec(["make"])));
-  assert.match(failureOf(await start({ workspace }).ended).message, /inside the step "build"/);
-  assert.deepEqual(server.commands, []);
+  const { ended, commands } = await declareInWorkspace(async (ctx) =>
+    step("build", () => ctx.workspace.exec(["make"])),
+  );
+  assert.match(failureOf(await ended()).message, /inside the step "build"/);
+  assert.deepEqual(await commands(), []);
 });
 
 test("a replay that would run another command is refused", async () => {
   let command = "first";
-  const { server, start } = declare(async (ctx) => {
+  const { run, start } = await declareInWorkspace(async (ctx) => {
     await ctx.workspace.exec([command]);
-    await wait.for("1h");
+    await wait.for("1m");
   });
-  server.ended.set("exec_1", ended());
-  const first = start({ workspace });
+  const first = start();
+  await run.endExec({ outcome: "exited", exit_code: 0 });
   await first.parked();
-  first.suspend();
+  assert.equal(first.suspend(), true);
+  await first.ended;
   command = "second";
-  server.settle(3, "resolved");
-  assert.equal(failureOf(await start({ workspace }).ended).kind, "nondeterministic_replay");
+  await run.passWait(3);
+  assert.equal(failureOf(await start().ended).kind, "nondeterministic_replay");
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, suite, test } from "node:test";
+import { test } from "node:test";
 import {
   actor,
   Client,
@@ -13,10 +13,8 @@ import {
 } from "@keelson/sdk";
 import { completeToken, createSessionClient } from "@keelson/sdk/browser";
 import { z } from "zod";
-import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
-import { declare, failureOf, outputOf, SESSION } from "./support/declare.ts";
-import { DurableServer } from "./support/durable-server.ts";
-import { Execution } from "./support/execution.ts";
+import { declare, failureOf, outputOf, runOf } from "./support/declare.ts";
+import { testWorker } from "./support/test-worker.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const isTrue = <T extends true>(): T | undefined => undefined;
@@ -27,6 +25,11 @@ const report = task({
   id: "schema-report",
   payload: z.object({ path: z.string() }),
   run: ({ path }) => ({ files: path.length }),
+});
+const counted = task({
+  id: "schema-counted",
+  payload: z.object({ n: z.coerce.number<string>().min(1), unit: z.string() }),
+  run: ({ n, unit }) => `${n + 1} ${unit}`,
 });
 const bare = task({ id: "schema-bare", run: () => "done" });
 
@@ -126,17 +129,25 @@ async function check(client: Client): Promise<void> {
 test("an append that does not fit the actor's output is refused, and readers get what fits", async () => {
   void check;
   void checkNamed;
-  const server = new DurableServer();
-  const execution = new Execution(server, chat.id, { kind: "actor", session: SESSION });
-  outputOf(await execution.ended);
+  const { run, ended } = runOf({ kind: "actor", id: chat.id });
+  outputOf(await ended());
+  const streams = await Promise.all(["output", "other", "typed"].map((name) => run.records("outputs", name)));
   assert.deepEqual(
-    server.outputs.map(({ stream, data }) => [stream, data]),
+    streams.flat().map(({ stream, data }) => [stream, data]),
     [
       ["output", { piece: "Hello", at: "1970-01-01T00:00:00.000Z" }],
       ["other", 1],
       ["typed", 1],
     ],
   );
+});
+
+test("a payload is sent as its schema takes it, also where the schema coerces, and the rest of it is checked", async () => {
+  const { ended } = runOf({ kind: "task", id: counted.id }, { payload: { n: "7", unit: "m" } });
+  assert.equal(outputOf(await ended()), "8 m");
+  const { server } = await testWorker();
+  const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
+  await assert.rejects(client.tasks.start(counted, { n: "7" } as never), /payload/);
 });
 
 test("a token's data has the type of its schema, and data that does not fit fails the run for good", async () => {
@@ -147,37 +158,33 @@ test("a token's data has the type of its schema, and data that does not fit fail
       return [approved, at.getTime()];
     });
   const fitting = code();
-  const first = fitting.start();
+  // Its process dies when the code has ended, so that the next one replays all of it.
+  const first = fitting.start({ dieAt: "end" });
   await first.parked();
-  fitting.server.completeToken("tok_1", { approved: true, at: "1970-01-01T00:00:00.005Z" });
-  assert.deepEqual(outputOf(await first.ended), [true, 5]);
+  const data = { approved: true, at: "1970-01-01T00:00:00.005Z" };
+  await fitting.run.completeToken(await fitting.run.effectId("token"), data);
+  assert.equal(await first.ended, null);
+  assert.deepEqual(outputOf(first.result), [true, 5]);
   assert.deepEqual(outputOf(await fitting.ended()), [true, 5]);
 
   const odd = code();
   const second = odd.start();
   await second.parked();
-  odd.server.completeToken("tok_1", { approved: "yes", at: "1970-01-01" });
+  await odd.run.completeToken(await odd.run.effectId("token"), { approved: "yes", at: "1970-01-01" });
   const failure = failureOf(await second.ended);
-  assert.match(failure.message, /The data of the token tok_1 does not fit its schema: approved: /);
+  assert.match(failure.message, /The data of the token tok_\w+ does not fit its schema: approved: /);
   assert.equal(failure.retryable, false);
 });
 
-suite("a completion", () => {
-  let server: ApiServer;
-  before(async () => {
-    server = await startApiServer();
-  });
-  after(() => server.stop());
-
-  test("that does not fit the schema is refused by the client and by the page before it is sent", async () => {
-    const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
-    const { id, publicAccessToken } = await client.tokens.create();
-    const odd = { approved: "yes", at: "1970-01-01" } as never;
-    await assert.rejects(client.tokens.complete(id, odd, { schema: Approval }), DataInvalidError);
-    const page = { url: server.url, id, publicAccessToken, schema: Approval };
-    await assert.rejects(completeToken({ ...page, data: odd }), DataInvalidError);
-    assert.equal((await client.tokens.get(id)).status, "pending");
-    await completeToken({ ...page, data: { approved: true, at: "1970-01-01" } });
-    assert.deepEqual((await client.tokens.get(id)).data, { approved: true, at: "1970-01-01" });
-  });
+test("a completion that does not fit the schema is refused by the client and by the page before it is sent", async () => {
+  const { server } = await testWorker();
+  const client = new Client({ url: server.url, apiKey: server.credentials.api_key });
+  const { id, publicAccessToken } = await client.tokens.create();
+  const odd = { approved: "yes", at: "1970-01-01" } as never;
+  await assert.rejects(client.tokens.complete(id, odd, { schema: Approval }), DataInvalidError);
+  const page = { url: server.url, id, publicAccessToken, schema: Approval };
+  await assert.rejects(completeToken({ ...page, data: odd }), DataInvalidError);
+  assert.equal((await client.tokens.get(id)).status, "pending");
+  await completeToken({ ...page, data: { approved: true, at: "1970-01-01" } });
+  assert.deepEqual((await client.tokens.get(id)).data, { approved: true, at: "1970-01-01" });
 });

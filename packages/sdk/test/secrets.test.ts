@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { actor, Client, ConflictError, NotFoundError, task } from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
-import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
-import { declare, declareActor, outputOf } from "./support/declare.ts";
+import type { ApiServer } from "../../server/test/support/api-server.ts";
+import { declareActor, outputOf, runOf } from "./support/declare.ts";
+import { testWorker } from "./support/test-worker.ts";
 
 let server: ApiServer;
 before(async () => {
-  server = await startApiServer();
+  ({ server } = await testWorker());
 });
-after(() => server.stop());
+const client = (): Client => new Client({ url: server.url, apiKey: server.credentials.api_key });
 
 test("a secret is set, rotated, revoked, listed and deleted, and never shown", async () => {
-  const { secrets } = new Client({ url: server.url, apiKey: server.credentials.api_key });
+  const { secrets } = client();
   const created = await secrets.set("A", "the-value");
   assert.partialDeepStrictEqual(created, { name: "A", status: "active", version: 1 });
   assert.equal((await secrets.set("A", "the-value-2")).version, 2);
@@ -46,16 +47,25 @@ test("tasks and actors declare secrets, by names that there can be", () => {
 });
 
 test("a run has its secrets again when it is replayed, and an actor has them too", async () => {
+  await client().secrets.set("KEY", "swordfish");
   const secrets = { KEY: "swordfish" };
-  const { server: kept, start } = declare(async (ctx) => {
-    await ctx.wait.for("1h");
-    return ctx.secrets;
+  const { id } = task({
+    id: "reads-secrets",
+    secrets: ["KEY"],
+    run: async (_payload, ctx) => {
+      await ctx.wait.for("1h");
+      return ctx.secrets;
+    },
   });
-  const first = start({ secrets });
+  const { run, start } = runOf({ kind: "task", id });
+  const first = start();
   await first.parked();
-  first.suspend();
-  kept.settle(1, "resolved");
-  assert.deepEqual(outputOf(await start({ secrets }).ended), secrets);
-  const acting = declareActor((_session, ctx) => [ctx.secrets, Object.isFrozen(ctx.secrets)]);
-  assert.deepEqual(outputOf(await acting.start({ secrets }).ended), [secrets, true]);
+  assert.equal(first.suspend(), true);
+  await first.ended;
+  await run.passWait(1);
+  assert.deepEqual(outputOf(await start().ended), secrets);
+  const acting = declareActor((_session, ctx) => [ctx.secrets, Object.isFrozen(ctx.secrets)], {
+    secrets: ["KEY"],
+  });
+  assert.deepEqual(outputOf(await acting.ended()), [secrets, true]);
 });

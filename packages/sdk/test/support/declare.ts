@@ -1,22 +1,32 @@
 import assert from "node:assert/strict";
-import type { ExecuteResult, LeasedSession } from "@keelson/contract";
+import type { ExecuteResult } from "@keelson/contract";
 import { actor, task, type ActorOptions, type RunContext, type RunSession } from "@keelson/sdk";
-import { DurableServer } from "./durable-server.ts";
 import { Execution, type ExecutionOptions } from "./execution.ts";
+import { KeptRun, type Entrypoint } from "./kept-run.ts";
 
-let nextId = 0;
+type Code = (ctx: RunContext) => unknown;
 
-/** Declares a task around `run` and gives what executes it on a server. */
-export function declare(run: (ctx: RunContext) => unknown) {
-  const { id } = task({ id: `durable-${(nextId += 1)}`, run: (_payload, ctx) => run(ctx) });
-  const server = new DurableServer();
+/** What each run of the declared task does. */
+const codes = new Map<string, Code>();
+const { id } = task({
+  id: "declared",
+  retry: { maxAttempts: 3 },
+  run: (_payload, ctx) => (codes.get(ctx.run.id) as Code)(ctx),
+});
+
+/** A run of a task or an actor, and what executes it. */
+export function runOf(entrypoint: Entrypoint, body: object = {}, began?: (runId: string) => void) {
+  const run = new KeptRun(entrypoint, body, began);
   return {
-    id,
-    server,
-    start: (options: ExecutionOptions = {}) => new Execution(server, id, options),
-    ended: (options: ExecutionOptions = {}) => new Execution(server, id, options).ended,
+    run,
+    start: (options: ExecutionOptions = {}) => new Execution(run, options),
+    ended: (options: ExecutionOptions = {}) => new Execution(run, options).ended,
   };
 }
+
+/** A run around `code`, and what executes it on the server. */
+export const declare = (code: Code, body: object = {}) =>
+  runOf({ kind: "task", id }, body, (runId) => void codes.set(runId, code));
 
 export function outputOf(result: ExecuteResult | null): unknown {
   assert.equal(result?.outcome, "succeeded", JSON.stringify(result));
@@ -31,22 +41,13 @@ export function failureOf(
   return result.failure;
 }
 
-export const SESSION: LeasedSession = {
-  id: "sess_1",
-  external_id: "chat-1",
-  metadata: { plan: "pro" },
-  tags: ["b"],
-  closed: false,
-};
+let nextId = 0;
 
-/** Declares an actor around `run` and gives what executes it in a session. */
+/** Declares an actor around `run`, and gives what executes the first turn of a session of it. */
 export function declareActor(
   run: (session: RunSession, ctx: RunContext) => unknown,
   options: Partial<ActorOptions> & { input?: never } = {},
+  body: object = {},
 ) {
-  const { id } = actor({ ...options, id: `actor-${(nextId += 1)}`, run });
-  const server = new DurableServer();
-  const start = (more: ExecutionOptions = {}) =>
-    new Execution(server, id, { kind: "actor", session: SESSION, ...more });
-  return { server, start, ended: () => start().ended };
+  return runOf({ kind: "actor", id: actor({ ...options, id: `actor-${(nextId += 1)}`, run }).id }, body);
 }

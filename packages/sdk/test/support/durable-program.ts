@@ -36,6 +36,16 @@ export const programs: fc.Arbitrary<Node[]> = fc.letrec<{ nodes: Node[]; node: N
 export const has = (nodes: readonly Node[], kind: Node["kind"]): boolean =>
   nodes.some((node) => node.kind === kind || ("branches" in node && node.branches.some((b) => has(b, kind))));
 
+/** A time that follows from the seed and the place: timers come due in any order. */
+function minutesOf(seed: number, path: string): number {
+  let hash = seed;
+  for (const char of path) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) | 0;
+  return 1 + ((Math.imul(hash, 2_654_435_761) >>> 8) % 15);
+}
+
+/** What a program is executed with. */
+export type Scene = { seed: number; otherSession: string; trace: Trace };
+
 /** What one execution of a program has seen and done. */
 export type Trace = {
   /** Each outcome when the code got it. */
@@ -45,7 +55,8 @@ export type Trace = {
 };
 
 /** Runs the program and gives what its end depends on: who won each race, and every value drawn on the way. */
-export async function runProgram(program: readonly Node[], trace: Trace): Promise<unknown> {
+export async function runProgram(program: readonly Node[], scene: Scene): Promise<unknown> {
+  const { seed, otherSession, trace } = scene;
   const drawn: number[] = [];
 
   // `before` has what this branch has drawn: what others draw at the same time is no matter of its steps.
@@ -67,13 +78,13 @@ export async function runProgram(program: readonly Node[], trace: Trace): Promis
         }).catch(() => undefined);
         break;
       case "timer":
-        await wait.for("1h", { name: path });
+        await wait.for(`${minutesOf(seed, path)}m`, { name: path });
         break;
       case "token":
         await (await tokens.create()).wait();
         break;
       default:
-        await sessions.send("sess_other", path);
+        await sessions.send(otherSession, path);
     }
     trace.seen.push(path);
   };

@@ -103,7 +103,8 @@ async function runLeaf(
       break;
     case "child":
       await step(path, () => null);
-      await child.start(path);
+      // Nothing of it is needed but that it is there.
+      await child.start(path, { delay: "100d" });
       break;
   }
 }

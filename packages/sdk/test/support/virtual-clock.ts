@@ -1,40 +1,117 @@
-type Timer = { at: number; run(): void };
+import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Timers that go off when a test says so. It stands for `setTimeout` until it is removed. */
+type Timer = { at: number; place: VirtualPlace; run(): void };
+
+const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+const current = new AsyncLocalStorage<VirtualPlace | undefined>();
+
+/** Replaces `setTimeout` for code that runs in a `VirtualPlace`, and for nothing else. */
+function installOnce(): void {
+  if (globalThis.setTimeout !== real.setTimeout) return;
+  Object.assign(globalThis, {
+    setTimeout: Object.assign(
+      (run: (...values: unknown[]) => void, ms = 0, ...values: unknown[]): unknown => {
+        const place = current.getStore();
+        if (place === undefined) return real.setTimeout(run, ms, ...values);
+        return place.after(ms, () => run(...values));
+      },
+      real.setTimeout,
+    ),
+    clearTimeout: (timer: unknown): void => {
+      if (timer instanceof VirtualTimer) timer.clear();
+      else real.clearTimeout(timer as never);
+    },
+  });
+}
+
+/** What `setTimeout` gives in a place. */
+class VirtualTimer {
+  readonly #clear: () => void;
+  constructor(clear: () => void) {
+    this.#clear = clear;
+  }
+  clear(): void {
+    this.#clear();
+  }
+}
+
+/** Timers that go off when a test says so: those of code that runs in a place of this clock. */
 export class VirtualClock {
   now = 0;
-  /** How many timers were set so far. */
-  set = 0;
   readonly #timers = new Set<Timer>();
-  readonly #real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
 
-  install(): void {
-    const clock = {
-      setTimeout: (run: () => void, ms = 0) => this.after(ms, run),
-      clearTimeout: (timer: Timer) => void this.#timers.delete(timer),
-    };
-    Object.assign(globalThis, clock);
+  /** Where code has this clock's timers instead of the machine's. */
+  place(): VirtualPlace {
+    installOnce();
+    return new VirtualPlace(this, this.#timers);
   }
 
-  remove(): void {
-    Object.assign(globalThis, this.#real);
-  }
-
-  after(ms: number, run: () => void): Timer {
-    this.set += 1;
-    const timer = { at: this.now + ms, run };
-    this.#timers.add(timer);
-    return timer;
+  /** When the next timer goes off. Null when there is none. */
+  next(): number | null {
+    let next: number | null = null;
+    for (const { at } of this.#timers) if (next === null || at < next) next = at;
+    return next;
   }
 
   /** Goes on to the next timer. False when there is none. */
   advance(): boolean {
-    let next: Timer | null = null;
-    for (const timer of this.#timers) if (next === null || timer.at < next.at) next = timer;
+    const next = this.next();
     if (next === null) return false;
-    this.#timers.delete(next);
-    this.now = Math.max(this.now, next.at);
-    next.run();
+    this.advanceTo(next);
     return true;
   }
+
+  /** Goes on, and lets go off what is due until then, in its order. */
+  advanceTo(time: number): void {
+    for (;;) {
+      let next: Timer | null = null;
+      for (const timer of this.#timers) if (next === null || timer.at < next.at) next = timer;
+      if (next === null || next.at > time) break;
+      this.#timers.delete(next);
+      this.now = Math.max(this.now, next.at);
+      const { place, run } = next;
+      place.run(run);
+    }
+    this.now = Math.max(this.now, time);
+  }
 }
+
+export class VirtualPlace {
+  /** How many timers were set here so far. */
+  set = 0;
+  readonly #clock: VirtualClock;
+  readonly #timers: Set<Timer>;
+
+  constructor(clock: VirtualClock, timers: Set<Timer>) {
+    this.#clock = clock;
+    this.#timers = timers;
+  }
+
+  run<T>(work: () => T): T {
+    return current.run(this, work);
+  }
+
+  after(ms: number, run: () => void): VirtualTimer {
+    this.set += 1;
+    const timer = { at: this.#clock.now + ms, place: this, run };
+    this.#timers.add(timer);
+    return new VirtualTimer(() => this.#timers.delete(timer));
+  }
+
+  /** Code here does not run for so long, and then each timer goes off that came due meanwhile. */
+  sleep(ms: number): void {
+    for (const timer of [...this.#timers]) {
+      if (timer.place !== this || timer.at > this.#clock.now + ms) continue;
+      this.#timers.delete(timer);
+      this.run(timer.run);
+    }
+  }
+
+  /** Its timers never go off. */
+  end(): void {
+    for (const timer of this.#timers) if (timer.place === this) this.#timers.delete(timer);
+  }
+}
+
+/** Runs what belongs to no place, such as the server of a test, when it is called from one. */
+export const outsidePlaces = <T>(work: () => T): T => current.run(undefined, work);
