@@ -229,7 +229,9 @@ describe("a run that is followed", options, () => {
     let bytes = 0;
     const write = async (share: number): Promise<void> => {
       while (isLong() ? bytes < share * MOST_CHARACTERS : lines < share * MOST_LINES) {
-        const text = Array.from({ length: WRITTEN_LINES }, () => `line ${(lines += 1)} of ${WIDE}\n`).join("");
+        const text = Array.from({ length: WRITTEN_LINES }, () => `line ${(lines += 1)} of ${WIDE}\n`).join(
+          "",
+        );
         bytes += text.length;
         await say(worker, lease, { logs: logChunks(text) });
       }
