@@ -16,6 +16,11 @@ import { listReadyFronts, type ReadyFront } from "./front-claim-writes.ts";
 export type ReadyFronts = {
   /** In the order of environments. Null while no old snapshot is held: a claim looks for itself. */
   of(workerGroupId: Uuid<"wgrp">): Promise<ReadyFront[] | null>;
+  /**
+   * When a claim can find what became ready before its front by `since`. Null when one can already.
+   * Both are times of `performance.now()`.
+   */
+  nextLookAt(workerGroupId: Uuid<"wgrp">, since: number): number | null;
   /** @param isHeld whether dead rows cannot be removed */
   hold(isHeld: boolean): void;
 };
@@ -26,7 +31,13 @@ const LOOK_SHARE = 0.05;
 /** A start whose commit comes this long after its id, or whose server's clock is behind by this, is still found at once. */
 const SLACK_MS = 2_000;
 
-type Group = { fronts: Map<string, ReadyFront>; lookAt: number; looking: Promise<void> | null };
+type Group = {
+  fronts: Map<string, ReadyFront>;
+  /** When the last look began, and when the next one may. */
+  lookedAt: number;
+  lookAt: number;
+  looking: Promise<void> | null;
+};
 
 export type ReadyFrontsOptions = {
   db: Queryable;
@@ -51,18 +62,28 @@ export function createReadyFronts({ db, clock, noteHeld }: ReadyFrontsOptions): 
         runId: front.begun === 0 ? earlier(front.runId, emptyBefore) : FIRST_UUID,
       });
     const tookMs = performance.now() - begun;
+    group.lookedAt = begun;
     group.lookAt = performance.now() + Math.max(LOOK_INTERVAL_MS, tookMs / LOOK_SHARE);
   };
 
   return {
     of: async (workerGroupId) => {
       if (groups === null) return null;
-      const group: Group = groups.get(workerGroupId) ?? { fronts: new Map(), lookAt: 0, looking: null };
+      const group: Group = groups.get(workerGroupId) ?? {
+        fronts: new Map(),
+        lookedAt: 0,
+        lookAt: 0,
+        looking: null,
+      };
       groups.set(workerGroupId, group);
       if (performance.now() >= group.lookAt)
         group.looking ??= look(workerGroupId, group).finally(() => (group.looking = null));
       if (group.looking !== null) await group.looking;
       return [...group.fronts.values()].toSorted((a, b) => (a.environmentId < b.environmentId ? -1 : 1));
+    },
+    nextLookAt: (workerGroupId, since) => {
+      const group = groups?.get(workerGroupId);
+      return group === undefined || group.lookedAt >= since ? null : group.lookAt;
     },
     hold: (isHeld) => {
       if (isHeld !== (groups !== null)) noteHeld(isHeld);

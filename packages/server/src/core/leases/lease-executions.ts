@@ -56,6 +56,12 @@ export type LeaseAnswer = {
 /** A poll looks again by itself this often, whatever it was told: the repair of a lost notification. */
 const SAFETY_POLL_MS = 5_000;
 
+/**
+ * A claim passes over a run whose row a repeated report holds just then, and nobody is told when that is over. So a poll that
+ * found nothing looks once more, this long after it was last told that there may be something.
+ */
+const LOOK_AGAIN_MS = 500;
+
 /** Without it each round would make an error with its stack, which nobody looks at. */
 const ENDED = "the round has ended";
 
@@ -108,6 +114,7 @@ async function leaseUntil(
   const { workerId, workerGroupId, heldChecks: held } = call;
   await renewDeploymentChecks(db, { workerId, workerGroupId, held, now: clock() });
   const begun = performance.now();
+  let toldAt = begun;
   // A worker that drains meanwhile, or is not heard any more, gets no more runs: it is read again in each round, and draining
   // wakes it.
   for (let worker = first; ; worker = await requireActiveWorker(context, call)) {
@@ -121,27 +128,30 @@ async function leaseUntil(
     const isNewlyDraining = draining && (first.status === "active" || news.forWorker);
     const ended = new AbortController();
     const until = AbortSignal.any([signal, ended.signal]);
-    const remainingMs = Math.max(0, call.waitMs - (performance.now() - begun));
+    const lookedAt = performance.now();
+    const remainingMs = Math.max(0, call.waitMs - (lookedAt - begun));
     const pauseMs = Math.min(remainingMs, SAFETY_POLL_MS);
+    const workToCome = async (withinMs: number): Promise<void> => {
+      if (await context.wakes.wait(wakeKeys.work(workerGroupId), withinMs, until)) toldAt = performance.now();
+    };
     // Registered before the look, so that what arrives during it is not missed.
-    const workerWoken = context.wakes.wait(wakeKeys.worker(call.workerId), pauseMs, until).then((told) => {
+    const workerWoken = context.wakes.wait(wakeKeys.worker(workerId), pauseMs, until).then((told) => {
       news.forWorker ||= told;
     });
-    const woken = Promise.race([
-      context.wakes.wait(wakeKeys.work(call.workerGroupId), pauseMs, until),
-      workerWoken,
-    ]);
+    const woken = Promise.race([workToCome(pauseMs), workerWoken]);
     try {
       const answer = {
         ...(await look(context, call, limit, worker, news)),
         draining,
       };
       if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
+      const free = limit ?? 0;
+      const againInMs = free === 0 ? pauseMs : lookAgainIn(context, workerGroupId, { lookedAt, toldAt });
       const delivered = await waitForWork(
         context,
         call,
-        { free: limit ?? 0, meets: worker.meets, silentFrom },
-        woken,
+        { free, meets: worker.meets, silentFrom },
+        againInMs < pauseMs ? Promise.race([woken, workToCome(againInMs)]) : woken,
       );
       if (delivered !== null) return onlyRuns(delivered);
       // Nobody is there any more to be given what another look would claim.
@@ -151,6 +161,17 @@ async function leaseUntil(
       await workerWoken;
     }
   }
+}
+
+/** Milliseconds from now; infinity: a look that found nothing need not be repeated before there is a wake. */
+function lookAgainIn(
+  { readyFronts }: LeaseContext,
+  workerGroupId: Uuid<"wgrp">,
+  { lookedAt, toldAt }: { lookedAt: number; toldAt: number },
+): number {
+  const again = toldAt + LOOK_AGAIN_MS;
+  const at = Math.max(lookedAt < again ? again : 0, readyFronts.nextLookAt(workerGroupId, toldAt) ?? 0);
+  return at === 0 ? Number.POSITIVE_INFINITY : Math.max(0, at - performance.now());
 }
 
 /** What the call with this request id was given before, as far as the worker still holds it. */
