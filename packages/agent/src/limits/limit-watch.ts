@@ -70,10 +70,13 @@ export class LimitWatch {
 
   /** Why nothing more can be started; null when it can. */
   refuseStart(): string | null {
-    const { processes } = this.#sandbox.limits;
-    if (!this.#isFull()) return null;
+    return this.#isFull() ? this.explainNoProcess() : null;
+  }
+
+  /** Why there is no process for a program; null when the limit of the workspace is not the reason. */
+  explainNoProcess(): string | null {
     this.#measure();
-    return this.#isFull() ? noRoomForProcess(processes) : null;
+    return this.#isFull() ? noRoomForProcess(this.#sandbox.limits.processes) : null;
   }
 
   /** What a program that is started now may do, and what its caller is told when it fails because of a limit. */

@@ -82,9 +82,14 @@ function toGate(pipe: Writable, filter: Buffer): Launched["gate"] {
   };
 }
 
+/** The kernel gave it no process: its user, or the machine, has as many as it may have. */
+export const isOutOfProcesses = ({ cause }: { cause?: unknown }): boolean =>
+  (cause as NodeJS.ErrnoException | undefined)?.code === "EAGAIN";
+
 function describeSpawnError(file: string, cause: Error): string {
   const { code } = cause as NodeJS.ErrnoException;
   if (code === "ENOENT") return `"${file}" could not be started: no such program`;
   if (code === "EACCES") return `"${file}" could not be started: permission denied`;
+  if (code === "EAGAIN") return `"${file}" could not be started: no process was left for it; run it again`;
   return `"${file}" could not be started: ${cause.message}`;
 }

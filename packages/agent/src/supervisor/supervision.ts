@@ -8,7 +8,7 @@ import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { GroupReaper } from "../task-hosts/group-reaper.ts";
 import type { OutputOffsets, OutputRead, ProcessSpec, ProcessState, SupervisorControl } from "./calls.ts";
 import { contain } from "./containment.ts";
-import { launchExec, type Launched } from "./launch.ts";
+import { isOutOfProcesses, launchExec, type Launched } from "./launch.ts";
 import { launchPty } from "./launch-pty.ts";
 import { canPark } from "./parked-launcher.ts";
 import { Parking } from "./parking.ts";
@@ -165,12 +165,20 @@ export class Supervision {
       if (problem !== null) throw new Error(problem);
       const parked = canWrite && canPark(this.#sandbox, spec) ? this.#parking.take() : null;
       parked?.become(spec);
-      return this.#hold(parked ?? (await launchNow(withFiles(this.#sandbox, canWrite), spec, folder)), {
-        id: spec.id,
-        explainFailure,
-      });
+      const started = parked ?? (await this.#start(withFiles(this.#sandbox, canWrite), spec, folder));
+      return this.#hold(started, { id: spec.id, explainFailure });
     } finally {
       folder.close();
+    }
+  }
+
+  async #start(...given: Parameters<typeof launchNow>): Promise<Started> {
+    try {
+      return await launchNow(...given);
+    } catch (error) {
+      // Others may have taken all processes since the last look.
+      const reason = isOutOfProcesses(error as Error) ? this.#limits.explainNoProcess() : null;
+      throw reason === null ? error : new Error(reason, { cause: error });
     }
   }
 
