@@ -8,7 +8,6 @@ import type { ClaimContext } from "../../src/core/executions/claim-executions.ts
 import { sql } from "../../src/db/sql.ts";
 import { readPlan } from "../support/read-plan.ts";
 import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
-import { recordOwnQueries } from "../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 
 let scene: RunScene;
@@ -42,19 +41,9 @@ for (const { name, isHeld } of [
     for (const count of [1, 10, 400])
       test(`of 16 locks and reads as much with ${count} environments as with few`, async () => {
         await fill(newEnvironments(count), 20);
-        const { db } = scene.server;
-        const undone = new Error("undone");
-        const statements = await recordOwnQueries(() =>
-          db
-            .transaction(async (tx) => {
-              assert.equal((await ready.claim(context, 16, tx)).length, 16);
-              throw undone;
-            })
-            .catch((error: unknown) => assert.equal(error, undone)),
-        );
-        const claims = statements.filter(({ text }) => text.includes("SKIP LOCKED"));
+        const claims = await ready.recordClaim(context, 16);
         assert.equal(claims.length, 1);
-        const { locked, read, scans } = await readPlan(db, claims[0] as (typeof claims)[number]);
+        const { locked, read, scans } = await readPlan(scene.server.db, claims[0] as (typeof claims)[number]);
         assert.ok(locked >= 16 && locked <= 80, `${locked} rows locked`);
         assert.ok(read <= 400, `${read} rows read: ${scans.join("; ")}`);
       });

@@ -11,7 +11,6 @@ import { moveCountsBack } from "../../src/core/runs/move-counts.ts";
 import { sql } from "../../src/db/sql.ts";
 import { readPlan, type PlanReads } from "../support/read-plan.ts";
 import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
-import { recordOwnQueries } from "../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { until } from "../support/until.ts";
 
@@ -60,20 +59,10 @@ async function endRuns(): Promise<void> {
 /** What a claim of one run costs that is there now. */
 async function costOf(context: ClaimContext): Promise<PlanReads> {
   await ready.add([environment], 1);
-  const { db } = scene.server;
   await context.readyFronts.of(ready.workerGroupId);
-  const undone = new Error("undone");
-  const statements = await recordOwnQueries(() =>
-    db
-      .transaction(async (tx) => {
-        assert.equal((await ready.claim(context, 1, tx)).length, 1);
-        throw undone;
-      })
-      .catch((error: unknown) => assert.equal(error, undone)),
-  );
-  const claim = statements.find(({ text }) => text.includes("SKIP LOCKED"));
+  const [claim] = await ready.recordClaim(context, 1);
   assert.ok(claim !== undefined);
-  return readPlan(db, claim);
+  return readPlan(scene.server.db, claim);
 }
 
 test("a claim where runs are known to begin looks at none that came and went", () =>

@@ -1,5 +1,6 @@
 // Ready runs of many environments, as a large installation has them, and claims of them by the server's own operation.
 
+import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { claimExecutions, type ClaimContext } from "../../src/core/executions/claim-executions.ts";
@@ -9,6 +10,7 @@ import { createReadyFronts } from "../../src/core/executions/ready-fronts.ts";
 import type { Queryable } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator, type NewUuid } from "../../src/uuid.ts";
+import { recordOwnQueries, type RecordedQuery } from "./record-queries.ts";
 import type { RunScene } from "./run-scene.ts";
 
 const LEASE_MS = 15_000;
@@ -21,6 +23,8 @@ export interface ReadyRuns {
   /** Copies of a run, ready, `runs` for each environment. */
   add(environmentIds: readonly string[], runs: number): Promise<void>;
   claim(context: ClaimContext, limit: number, db?: Queryable): Promise<LeasedExecution[]>;
+  /** The statements of a claim that gets `limit` runs, which is undone. */
+  recordClaim(context: ClaimContext, limit: number): Promise<RecordedQuery[]>;
 }
 
 export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
@@ -32,6 +36,21 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
   if (group === undefined) throw new Error("The environment has no worker group.");
   const workerGroupId = group.id;
   const newUuid = createUuidGenerator(scene.clock.now);
+  const claim: ReadyRuns["claim"] = (context, limit, by = context.db) =>
+    claimExecutions(
+      { ...context, db: by },
+      {
+        workerId: decodeId("wkr", scene.worker.id) as Uuid<"wkr">,
+        workerGroupId,
+        leaseRequestId: randomUUID(),
+        limit,
+        now: scene.clock.now(),
+        leaseExpiresAt: scene.clock.now() + LEASE_MS,
+        calledAt: scene.clock.now(),
+        meets: [],
+        ...{ workspaceRunsWait: false, isolatedRunsWait: false },
+      },
+    );
   return {
     workerGroupId,
     newUuid,
@@ -55,20 +74,18 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
         SELECT environment_id, id, ${workerGroupId}, 'queued', true, 0, 'default', false, true, 1, now() FROM copies`);
       await db.query(sql`ANALYZE executions`);
     },
-    claim: (context, limit, by = context.db) =>
-      claimExecutions(
-        { ...context, db: by },
-        {
-          workerId: decodeId("wkr", scene.worker.id) as Uuid<"wkr">,
-          workerGroupId,
-          leaseRequestId: randomUUID(),
-          limit,
-          now: scene.clock.now(),
-          leaseExpiresAt: scene.clock.now() + LEASE_MS,
-          calledAt: scene.clock.now(),
-          meets: [],
-          ...{ workspaceRunsWait: false, isolatedRunsWait: false },
-        },
-      ),
+    claim,
+    recordClaim: async (context, limit) => {
+      const undone = new Error("undone");
+      const statements = await recordOwnQueries(() =>
+        db
+          .transaction(async (tx) => {
+            assert.equal((await claim(context, limit, tx)).length, limit);
+            throw undone;
+          })
+          .catch((error: unknown) => assert.equal(error, undone)),
+      );
+      return statements.filter(({ text }) => text.includes("SKIP LOCKED"));
+    },
   };
 }

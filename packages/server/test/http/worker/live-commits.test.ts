@@ -78,8 +78,12 @@ describe("a commit of a live workspace", () => {
 
   test("makes the version and ends its processes in one statement, which wakes who waits for the end", async () => {
     const waiting = server.call("POST", `/v1/workspaces/${workspace}/exec`, { body: { command: ["wait"] } });
-    const { processes } = await worker.poll({ held: [], wait: "10s" });
-    const started = processes.find(({ process_id: id }: Json) => id !== exec);
+    // A poll may be answered before the command is there.
+    let started: Json;
+    while (started === undefined)
+      started = (await worker.poll({ held: [], wait: "10s" })).processes.find(
+        ({ process_id: id }: Json) => id !== exec,
+      );
     const fields = { ...worker.fields(leased), process_id: started.process_id };
     await worker.call("/workspaces/processes/started", fields);
     const both = [exited(0), { process_id: started.process_id, outcome: "exited", exit_code: 3 }];
