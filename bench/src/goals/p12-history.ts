@@ -35,7 +35,6 @@ async function fill(client: Client, runs: number): Promise<void> {
   const copies = [
     await copyStatement(client, "runs", "id"),
     await copyStatement(client, "run_results", "run_id"),
-    await copyStatement(client, "run_events", "run_id"),
   ];
   for (let made = 0; made < runs; made += BATCH) {
     await client.query("TRUNCATE past");

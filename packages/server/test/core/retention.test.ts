@@ -30,7 +30,7 @@ const NEVER: RetentionPolicy = {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
-/** A run that has said two lines and succeeded. */
+/** A run that has said two lines, noted something, and succeeded. */
 async function finishOne(scene: RunScene): Promise<Json> {
   const run = await scene.start("work", { payload: { n: 1 } });
   const lease = await scene.worker.takeOne();
@@ -39,7 +39,12 @@ async function finishOne(scene: RunScene): Promise<Json> {
     data: Buffer.from("said\n").toString("base64"),
     at: "2026-11-20T09:15:00.123Z",
   };
-  await scene.worker.report(lease.operation("start"), lease.operation("logs", { chunks: [chunk, chunk] }));
+  await scene.worker.report(
+    lease.operation("start"),
+    lease.operation("logs", { chunks: [chunk, chunk] }),
+    // An event that its rows do not imply.
+    lease.operation("metadata", { changes: [{ op: "set", key: "noted", value: true }] }),
+  );
   await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
   return run;
 }

@@ -2,7 +2,8 @@
 
 import pg from "pg";
 
-const CLAIM = /INSERT INTO lease_requests[\s\S]*FROM claimed/;
+/** The statement by which a lease call looks for runs. */
+export const CLAIM = /INSERT INTO lease_requests[\s\S]*FROM claimed/;
 
 const seen = new Set<unknown>();
 const waiting = new Map<string, () => void>();

@@ -186,6 +186,7 @@ export const takePicked = (claim: Claim): Sql => sql`
         attempt_number = e.attempt_number + CASE WHEN e.attempt_number = 0 OR e.attempt_started_at IS NOT NULL THEN 1 ELSE 0 END,
         active_ms = CASE WHEN e.attempt_started_at IS NOT NULL THEN 0 ELSE e.active_ms END,
         attempt_started_at = NULL, resumed_at = NULL, deadline_at = NULL, expires_at = NULL, applied_sequence = 0, recovering = false,
+        first_leased_at = CASE WHEN e.event_sequence = 2 THEN ${timestamp(claim.now)} ELSE e.first_leased_at END,
         event_sequence = e.event_sequence + 1, updated_at = now()
       WHERE e.environment_id = ANY((SELECT environment_ids FROM picks)::uuid[])
         AND e.run_id = ANY((SELECT run_ids FROM picks)::uuid[])
@@ -196,7 +197,8 @@ export const takePicked = (claim: Claim): Sql => sql`
       INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
       SELECT environment_id, run_id, event_sequence, event_sequence,
         format('[{"k":"run.leased","t":%s,"a":%s}]', ${claim.now}::bigint, attempt_number)
-      FROM claimed
+      -- That a run was leased which was only created and queued before, its row implies.
+      FROM claimed WHERE event_sequence > 3
     ), counted AS (
       INSERT INTO run_counts (environment_id, status, shard, count)
       SELECT environment_id, status, pg_backend_pid() % 64 + ${firstShard()}, sum(delta)

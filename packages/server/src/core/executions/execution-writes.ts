@@ -5,7 +5,8 @@ import { joinSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { firstShard } from "../count-shards.ts";
 import { MAX_LEASE_MS } from "../workers/worker.ts";
-import type { Added, Change, Execution, NewJournalEntry, NewLogChunk } from "./execution.ts";
+import { eventsToStore, type EventRow } from "../run-events/run-event.ts";
+import type { Added, Change, Execution, ExecutionKey, NewJournalEntry, NewLogChunk } from "./execution.ts";
 import { amongRuns } from "./execution-reads.ts";
 
 type CountDelta = { environmentId: Uuid<"env">; status: string; delta: number };
@@ -40,6 +41,7 @@ export async function writeChanges(tx: Tx, changes: readonly Change[], added: Ad
   const ended = changes.filter(hasEnded);
   const eventful = changes.filter((change) => change.events.length > 0);
   for (const change of eventful) change.execution.eventSequence += change.events.length;
+  const events = eventful.flatMap(toEventRows);
   const deltas = countDeltas(changes);
   const parts = [
     ...(live.length > 0 ? [updateLive(live)] : []),
@@ -47,7 +49,7 @@ export async function writeChanges(tx: Tx, changes: readonly Change[], added: Ad
     ...(ended.some(({ execution }) => execution.endAwaited) ? [insertAwaited(ended)] : []),
     ...(ended.some(({ execution }) => execution.waitCount > 0) ? [cancelWaits(ended)] : []),
     ...(journal.length > 0 ? [journalPart(journal)] : []),
-    ...(eventful.length > 0 ? [insertEvents(eventful)] : []),
+    ...(events.length > 0 ? [insertEvents(events)] : []),
     ...(logs.length > 0 ? [insertLogs(logs)] : []),
     ...(deltas.length > 0 ? [addCounts(deltas)] : []),
   ];
@@ -121,17 +123,17 @@ const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
       ${ended.map((c) => (c.execution.attemptNumber > 0 ? c.execution.attemptNumber : null))}::integer[],
       ${ended.map((c) => c.ending.output)}::text[],
       ${ended.map((c) => (c.ending.failure === null ? null : JSON.stringify(c.ending.failure)))}::text[],
-      ${ended.map((c) => c.execution.metadata)}::text[], ${ended.map((c) => c.execution.startedAt)}::float8[],
-      ${ended.map((c) => c.ending.at)}::float8[], ${ended.map((c) => c.execution.leaseId)}::uuid[],
+      ${ended.map((c) => c.execution.metadata)}::text[], ${ended.map((c) => c.execution.firstLeasedAt)}::float8[],
+      ${ended.map((c) => c.execution.startedAt)}::float8[], ${ended.map((c) => c.ending.at)}::float8[], ${ended.map((c) => c.execution.leaseId)}::uuid[],
       ${ended.map((c) => c.execution.epoch)}::integer[], ${ended.map((c) => c.execution.appliedSequence)}::integer[],
       ${ended.map((c) => c.execution.logSequence)}::integer[], ${ended.map((c) => c.execution.stdoutBytes)}::bigint[],
       ${ended.map((c) => c.execution.stderrBytes)}::bigint[], ${ended.map((c) => c.execution.eventSequence)}::integer[]
-    ) AS x (environment_id, run_id, status, attempt_number, output, failure, metadata, started_at, finished_at, lease_id,
+    ) AS x (environment_id, run_id, status, attempt_number, output, failure, metadata, first_leased_at, started_at, finished_at, lease_id,
       epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
   ), results AS (
-    INSERT INTO run_results (environment_id, run_id, status, attempt_number, output, failure, metadata, started_at,
+    INSERT INTO run_results (environment_id, run_id, status, attempt_number, output, failure, metadata, first_leased_at, started_at,
       finished_at, lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
-    SELECT environment_id, run_id, status, attempt_number, output, failure, metadata, to_timestamp(started_at / 1000),
+    SELECT environment_id, run_id, status, attempt_number, output, failure, metadata, to_timestamp(first_leased_at / 1000), to_timestamp(started_at / 1000),
       to_timestamp(finished_at / 1000), lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence
     FROM ended
   ), gone AS (
@@ -179,13 +181,38 @@ const journalPart = (journal: readonly NewJournalEntry[]): Sql => sql`
     ON CONFLICT (environment_id, run_id, position) DO NOTHING
   )`;
 
-const insertEvents = (eventful: readonly Change[]): Sql => sql`
+type RunEventRow = EventRow & ExecutionKey;
+
+function toEventRows({ execution, events, ending }: Change): RunEventRow[] {
+  const {
+    environmentId,
+    runId,
+    firstLeasedAt: leasedAt,
+    startedAt,
+    eventSequence,
+    attemptNumber,
+  } = execution;
+  const row = eventsToStore(
+    {
+      // The first events are never among those of a change.
+      createdAt: 0,
+      leasedAt,
+      startedAt,
+      eventSequence,
+      ending: ending === null ? null : { ...ending, attemptNumber },
+    },
+    events,
+  );
+  return row === null ? [] : [{ environmentId, runId, ...row }];
+}
+
+const insertEvents = (rows: readonly RunEventRow[]): Sql => sql`
   events AS (
     INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
     SELECT * FROM unnest(
-      ${eventful.map((c) => c.execution.environmentId)}::uuid[], ${eventful.map((c) => c.execution.runId)}::uuid[],
-      ${eventful.map((c) => c.execution.eventSequence - c.events.length + 1)}::integer[],
-      ${eventful.map((c) => c.execution.eventSequence)}::integer[], ${eventful.map((c) => JSON.stringify(c.events))}::text[])
+      ${rows.map((row) => row.environmentId)}::uuid[], ${rows.map((row) => row.runId)}::uuid[],
+      ${rows.map((row) => row.sequence)}::integer[], ${rows.map((row) => row.sequence + row.events.length - 1)}::integer[],
+      ${rows.map((row) => JSON.stringify(row.events))}::text[])
   )`;
 
 const insertLogs = (logs: readonly NewLogChunk[]): Sql => sql`

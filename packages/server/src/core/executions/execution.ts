@@ -22,6 +22,8 @@ export type Execution = {
   availableAt: number | null;
   expiresAt: number | null;
   attemptNumber: number;
+  /** When it was leased first, if its row says so. */
+  firstLeasedAt: number | null;
   attemptStartedAt: number | null;
   startedAt: number | null;
   deadlineAt: number | null;

@@ -6,22 +6,12 @@ import type { Queryable } from "../../db/queryable.ts";
 import { firstShard, SHARDS } from "../count-shards.ts";
 import { groupInserts, type GroupedInserts, type RunInsert } from "./group-inserts.ts";
 import { endIsAwaited, isPlain, isReadyAtBirth, type NewRun } from "./new-run.ts";
-import type { StoredEvent } from "../run-events/run-event.ts";
 
 const picked = <T>(inserts: readonly RunInsert[], pick: (run: NewRun) => T): T[] =>
   inserts.map((insert) => pick(insert.run));
 
-/** What a run's first transaction records, at a time that the statement puts in: the text is the same for all runs. */
-const birthEvents = (...events: StoredEvent[]): string => JSON.stringify(events);
-const QUEUED_EVENTS = birthEvents({ k: "run.created", t: 0 }, { k: "run.queued", t: 0 });
-const LEASED_EVENTS = birthEvents(
-  { k: "run.created", t: 0 },
-  { k: "run.queued", t: 0 },
-  { k: "run.leased", t: 0, a: 1 },
-);
-
 /**
- * Inserts runs with their live rows, first events, counts and idempotency keys in one statement, and returns the ids
+ * Inserts runs with their live rows, counts and idempotency keys in one statement, and returns the ids
  * that were inserted. An id that is missing was refused by the statement itself: the deployment is no longer the
  * environment's current one, or the one that it pins was dropped, or its idempotency key is taken (a later look tells which).
  *
@@ -145,19 +135,16 @@ const EFFECTS = sql`
   ), new_executions AS (
     INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, concurrency_key, limited,
       admitted, available_at, expires_at, attempt_number, max_duration_ms, epoch, lease_id, worker_id, lease_expires_at,
-      event_sequence, end_awaited, workspace_id, required_isolation, updated_at)
+      first_leased_at, event_sequence, end_awaited, workspace_id, required_isolation, updated_at)
     SELECT environment_id, id, worker_group_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END,
       ready AND worker_id IS NULL, priority, queue, concurrency_key, limited, false,
       CASE WHEN start_at > created_at THEN to_timestamp(start_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN to_timestamp(expires_at / 1000) END,
       CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END, max_duration_ms, CASE WHEN worker_id IS NULL THEN 0 ELSE 1 END,
-      lease_id, worker_id, to_timestamp(lease_expires_at / 1000), CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
+      lease_id, worker_id, to_timestamp(lease_expires_at / 1000),
+      -- Created, queued and leased: events that these rows imply.
+      CASE WHEN worker_id IS NOT NULL THEN to_timestamp(created_at::float8 / 1000) END, CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
       end_awaited, workspace_id, required_isolation, to_timestamp(created_at::float8 / 1000)
-    FROM accepted
-  ), new_events AS (
-    INSERT INTO run_events (environment_id, run_id, sequence, last_sequence, events)
-    SELECT environment_id, id, 1, CASE WHEN worker_id IS NULL THEN 2 ELSE 3 END,
-      replace(CASE WHEN worker_id IS NULL THEN ${QUEUED_EVENTS}::text ELSE ${LEASED_EVENTS}::text END, '"t":0', '"t":' || created_at)
     FROM accepted
   )`;
 

@@ -112,6 +112,13 @@ const end = (
 const SUSPENDED: DecidedEvent = { kind: "run.suspended" };
 const CANCELLED: DecidedEvent = { kind: "run.cancelled", severity: "warn" };
 
+/** The last events of runs whose end says all that there is to say. */
+export const PLAIN_ENDINGS = {
+  succeeded: { kind: "run.succeeded" },
+  cancelled: CANCELLED,
+  expired: { kind: "run.expired", severity: "warn" },
+} as const satisfies Partial<Record<TerminalRunStatus, DecidedEvent>>;
+
 /** A caller asks for the end of a run. */
 export function decideCancel(status: RunStatus): Decision {
   switch (status) {
@@ -205,7 +212,7 @@ function decideReleaseOfRunning(
 ): Decision {
   switch (release.outcome) {
     case "succeeded":
-      return end("succeeded", [{ kind: "run.succeeded" }], null, release.output);
+      return end("succeeded", [PLAIN_ENDINGS.succeeded], null, release.output);
     case "failed":
       return release.failure.kind === "lease_lost"
         ? decideTakenBack(run, release.failure.message, maxAttempts, delayMs)
@@ -357,5 +364,5 @@ export function decideDue(status: LiveRunStatus): Decision {
 /** The time to live is over: a run that no worker has ever taken expires. */
 export function decideExpiry(run: LiveRun): Decision {
   if (run.status !== "queued" || run.attemptNumber > 0) return { kind: "none" };
-  return end("expired", [{ kind: "run.expired", severity: "warn" }]);
+  return end("expired", [PLAIN_ENDINGS.expired]);
 }

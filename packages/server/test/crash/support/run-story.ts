@@ -1,21 +1,29 @@
 // A run's events, read as the story of its attempts.
 
 import assert from "node:assert/strict";
+import type { Uuid } from "@keelson/contract";
+import { listRunEvents } from "../../../src/core/run-events/run-event-reads.ts";
 import type { Database } from "../../../src/db/pool.ts";
 import { sql } from "../../../src/db/sql.ts";
+
+/** More than any run of these tests has. */
+const MOST_EVENTS = 10_000;
 
 export type StoryEvent = { k: string; t: number; a?: number; m?: string };
 
 /** Of every run, by its uuid. Each run's are numbered without a gap. */
 export async function readStories(db: Database): Promise<Map<string, StoryEvent[]>> {
-  const rows = await db.query<{ runId: string; sequence: number; events: string }>(sql`
-    SELECT run_id AS "runId", last_sequence AS sequence, events FROM run_events ORDER BY run_id, last_sequence`);
+  const runs = await db.query<{ environmentId: Uuid<"env">; runId: Uuid<"run"> }>(sql`
+    SELECT environment_id, id AS run_id FROM runs ORDER BY id`);
   const byRun = new Map<string, StoryEvent[]>();
-  for (const { runId, sequence, events } of rows) {
-    const known = byRun.get(runId) ?? [];
-    known.push(...(JSON.parse(events) as StoryEvent[]));
-    assert.equal(sequence, known.length, `the events of ${runId} are numbered without a gap`);
-    byRun.set(runId, known);
+  for (const { environmentId, runId } of runs) {
+    const events = await listRunEvents(db, environmentId, runId, 0, MOST_EVENTS);
+    for (const [index, { sequence }] of events.entries())
+      assert.equal(sequence, index + 1, `the events of ${runId} are numbered without a gap`);
+    byRun.set(
+      runId,
+      events.map(({ event }) => event),
+    );
   }
   return byRun;
 }

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
-import { sql } from "../../../src/db/sql.ts";
 import { heldLease } from "../../support/raw-worker.ts";
+import { recordQueries } from "../../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
+import { CLAIM } from "../../support/seen-claims.ts";
+
+// What a route answered is looked into freely by a test.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any;
 
 const SCHEMA = {
   type: "object",
@@ -263,8 +267,12 @@ describe("starting a task", () => {
         max_duration: "1m",
         ttl: "1m",
       };
-      const run = await scene.start("plain", body);
-      const { executions } = await waiting;
+      let run: Json;
+      let executions: Json[] = [];
+      const statements = await recordQueries(async () => {
+        run = await scene.start("plain", body);
+        ({ executions } = await waiting);
+      });
       assert.equal(executions.length, 1);
       const [execution] = executions;
       assert.deepEqual(
@@ -285,9 +293,7 @@ describe("starting a task", () => {
       // A repeat of the poll gets the lease again: it was written with the run.
       assert.deepEqual((await scene.worker.lease({ limit: 2, requestId })).executions, executions);
       await scene.worker.finish(heldLease(execution));
-      const [row] = await scene.server.db.query<{ events: number }>(sql`
-        SELECT last_sequence AS events FROM run_events WHERE run_id = ${decodeId("run", run.id)} AND sequence = 1`);
-      return row?.events === 3;
+      return !statements.some(({ text }) => CLAIM.test(text));
     };
     // The poll may not be open yet when the start comes, which is then claimed, no less right. Soon it is in time.
     for (let attempt = 1; !(await bornLeased(attempt)); attempt += 1)

@@ -1,6 +1,5 @@
 import { encodeId, type RunEvent, type RunLogChunk, type Uuid } from "@keelson/contract";
-import { EVENT_MESSAGES } from "../../../core/run-events/run-event.ts";
-import type { NumberedEvent } from "../../../core/run-events/run-event-reads.ts";
+import { EVENT_MESSAGES, type NumberedEvent } from "../../../core/run-events/run-event.ts";
 import type { LogChunkRow } from "../../../core/run-logs/run-log-reads.ts";
 import { toTimestamp } from "../../edge/time.ts";
 
