@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, suite, test } from "node:test";
-import type { Session, StreamRecord } from "@keelson/contract";
+import { EXAMPLE_IDS, type Session, type StreamRecord } from "@keelson/contract";
 import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { createFolder, environmentOf, keelson, spawnKeelson, type Outcome } from "./support.ts";
@@ -83,6 +83,35 @@ suite("sessions on the command line", () => {
       "\n",
     );
     assert.partialDeepStrictEqual(JSON.parse(line ?? ""), { sequence: 2, source: { kind: "api" } });
+  });
+
+  test("texts that are pieces of one message are one line, and each a record with --json", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const lease = await scene.worker.takeOne();
+    const said = (message: string | null, ...data: unknown[]) =>
+      lease.operation("outputs", {
+        ...{ position: null, stream: "output", records: data.map((one) => ({ data: one })) },
+        ...(message !== null && { message_id: message }),
+      });
+    const [one, two] = [EXAMPLE_IDS.msg, EXAMPLE_IDS.msg.replace(/.$/, "f")] as [string, string];
+    const operations = [
+      lease.operation("start"),
+      ...[said(one, "Hel"), said(one, "lo"), said(two, "Good "), said(one, "!"), said(two, "day", { n: 1 })],
+      ...[said(null, "by itself"), said(two, "end")],
+    ];
+    assert.deepEqual(
+      await scene.worker.report(...operations),
+      operations.map(() => 200),
+    );
+    const refused = { operations: [said("msg_no", "x")] };
+    assert.equal((await scene.worker.call("POST", "/executions/report", refused)).status, 400);
+    const lines = ["Hello", "Good ", "!", "day", '{"n":1}', "by itself", "end", ""];
+    assert.equal((await session(["read", id])).stdout, lines.join("\n"));
+    const records = (await session(["read", id, "--json"])).stdout.trim().split("\n");
+    assert.deepEqual(
+      records.map((line) => (JSON.parse(line) as StreamRecord).message_id),
+      [one, one, two, one, two, two, null, two],
+    );
   });
 
   test("a followed output is written as it comes, until the session has ended", async () => {

@@ -16,6 +16,7 @@ type Short = {
   data?: unknown;
   correlation?: string | null;
   attempt?: number;
+  message?: string | null;
 };
 
 const record = ({
@@ -25,6 +26,7 @@ const record = ({
   data = `${stream}${sequence}`,
   correlation = null,
   attempt = 1,
+  message = null,
 }: Short): StreamRecord => ({
   id: `rec_${stream}_${sequence}`,
   session_id: "sess_1",
@@ -33,6 +35,7 @@ const record = ({
   data,
   content_type: null,
   correlation_id: correlation,
+  message_id: message,
   source: { kind: "run", id: null },
   run_id: "run_1",
   attempt_number: attempt,
@@ -152,6 +155,27 @@ describe("what is shown as one", () => {
       ],
       ["Hello"],
     ],
+    [
+      "the pieces of a message, whatever else it holds, and another try of it by itself",
+      [
+        { data: { type: "start" }, message: "one" },
+        { data: { type: "text-delta", delta: "Hel" }, message: "one" },
+        { data: "Hel", message: "two" },
+        { data: { type: "tool", input: { deep: true } }, message: "one", attempt: 2 },
+        { data: { type: "text-delta", delta: "lo" }, message: "one" },
+        { data: "lo", message: "two" },
+        { data: "lo" },
+      ],
+      ["Hello", "Hello", "lo"],
+    ],
+    [
+      "a message without words",
+      [
+        { data: [1], message: "one" },
+        { data: [2], message: "one" },
+      ],
+      [null],
+    ],
     ["not texts without a correlation id", [{ data: "Hel" }, { data: "lo" }], ["Hel", "lo"]],
     [
       "two answers that are written at once, each",
@@ -214,6 +238,17 @@ describe("what is shown as one", () => {
     test(what, () => {
       assert.deepEqual(pieces(records.map((one, index) => ({ ...one, sequence: index + 1 }))), rows);
     });
+
+  test("keeps what a message holds beside its words", () => {
+    const conversation = createConversation();
+    const tool = { type: "tool", input: { deep: true } };
+    const all = ["Hel", tool, "lo"].map((data, index) => record({ sequence: index + 1, data, message: "m" }));
+    // Its end is there before its begin, as when a page is opened and one goes back.
+    conversation.append(OUTPUT, all.slice(1));
+    conversation.prepend(OUTPUT, all.slice(0, 1));
+    const [row] = conversation.view().rows;
+    assert.deepEqual([row?.text, row?.others, row?.count], ["Hello", [tool], 3]);
+  });
 
   test("stays together when something is said in between", () => {
     const conversation = createConversation();

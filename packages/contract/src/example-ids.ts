@@ -15,6 +15,7 @@ export const EXAMPLE_IDS: Readonly<Record<IdPrefix, string>> = {
   sess: "sess_01kahvq3rvew2bq7m0tk5c9n4h",
   strm: "strm_01kahvq3rxf4z8k2v5c7m1n0qa",
   rec: "rec_01kahvq3ryejg9w5s3t1b7x2md",
+  msg: "msg_01kahvq3ryejg9w5s3t1b7x2me",
   run: "run_01kahvq3rwfw9vs4m6ev2n8y1c",
   wait: "wait_01kahvq3rze2a7n5t8v0c4k1sq",
   tok: "tok_01kahvt4n8fh7r2zj5v0c9x6qm",

@@ -21,6 +21,8 @@ export const ID_PREFIXES = {
   session: "sess",
   stream: "strm",
   record: "rec",
+  /** What one `pipe()` writes to a stream, in pieces. */
+  message: "msg",
   run: "run",
   wait: "wait",
   token: "tok",

@@ -1,3 +1,4 @@
+import { JSON_DEPTH, PROCESS_INPUT_BYTES } from "./page-limits.ts";
 import { SECRET_NAME_PATTERN } from "./secrets.ts";
 
 /** Bounds of the wire. Bytes unless the name says otherwise. */
@@ -19,7 +20,7 @@ export const LIMITS = {
   secretValueBytes: 64 * 1024,
   tags: 20,
   tagCharacters: 128,
-  jsonDepth: 64,
+  jsonDepth: JSON_DEPTH,
   idempotencyKeyBytes: 255,
   batchStarts: 500,
   batchRecords: 500,
@@ -62,7 +63,7 @@ export const LIMITS = {
   /** Files that a version names because they are in it under another name, or not at all. */
   namedPaths: 100,
   namedPathCharacters: 1024,
-  processInputBytes: 256 * 1024,
+  processInputBytes: PROCESS_INPUT_BYTES,
   argvItems: 1000,
   argvBytes: 128 * 1024,
   /** `/v1` exec output, each of stdout and stderr. */

@@ -6,6 +6,7 @@ export * from "./ids.ts";
 export * from "./example-ids.ts";
 export * from "./versions.ts";
 export * from "./limits.ts";
+export * from "./page-limits.ts";
 export * from "./durations.ts";
 export * from "./error-codes.ts";
 export * from "./permissions.ts";

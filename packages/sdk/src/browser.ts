@@ -31,6 +31,7 @@ export type {
   NewRecord,
   RecordOf,
 } from "./client/record-appends.ts";
+export { joinMessages, type StreamMessage } from "./client/join-messages.ts";
 export { KeelsonError, UsageError } from "./keelson-error.ts";
 export {
   AuthenticationError,

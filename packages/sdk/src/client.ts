@@ -52,6 +52,7 @@ export type {
   NewRecord,
   RecordOf,
 } from "./client/record-appends.ts";
+export { joinMessages, type StreamMessage } from "./client/join-messages.ts";
 export type { ReadOptions, RecordsOptions } from "./client/record-reads.ts";
 export type { SandboxesApi } from "./client/sandboxes.ts";
 export type {

@@ -1,4 +1,4 @@
-import { LIMITS } from "@keelson/contract/plain";
+import { JSON_DEPTH } from "@keelson/contract/plain";
 import { UsageError } from "./keelson-error.ts";
 
 /**
@@ -62,7 +62,7 @@ function findUnwritable(root: unknown, name: string): string | null {
     if (typeof value === "bigint") return `a BigInt at ${printable(path)}; use a text instead`;
     if (typeof value !== "object" || value === null) return null;
     if (above.includes(value)) return `a cycle at ${printable(path)}`;
-    if (above.length > LIMITS.jsonDepth) return `more than ${LIMITS.jsonDepth} levels at ${printable(path)}`;
+    if (above.length > JSON_DEPTH) return `more than ${JSON_DEPTH} levels at ${printable(path)}`;
     for (const [key, part] of Object.entries(value)) {
       const found = find(part, join(path, key, value), [...above, value]);
       if (found !== null) return found;

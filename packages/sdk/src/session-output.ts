@@ -1,6 +1,7 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
 import type { DurableCall } from "@keelson/contract";
 import { DEFAULT_OUTPUT_STREAM, LIMITS } from "@keelson/contract/plain";
+import { newMessageId } from "./client/random.ts";
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
 import { checkText } from "./json-text.ts";
 import type { JsonOf } from "./json-type.ts";
@@ -34,7 +35,8 @@ export type OutputChannel<T = unknown> = {
    */
   append(data: T, options?: AppendOptions): Promise<void>;
   /**
-   * Appends each piece when it arrives, and resolves with all pieces as JSON at the end. Outside of a step this is one
+   * Appends each piece when it arrives, and resolves with all pieces as JSON at the end. Readers know by the `messageId` of
+   * the records which pieces belong together; another try writes another message. Outside of a step this is one
    * durable call, like a step with the name of the stream: a replay reads nothing from `pieces`. All pieces together
    * then have up to 512 KiB of JSON. Pipe more than that inside a step.
    */
@@ -73,10 +75,11 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
       throw new UsageError("This run belongs to no session, so it has no output streams");
     return current;
   };
-  const call = (position: number | null, records: OutputRecord[]): OutputsCall => ({
+  const call = (position: number | null, records: OutputRecord[], messageId?: string): OutputsCall => ({
     kind: "outputs",
     position,
     stream: name,
+    ...(messageId !== undefined && { message_id: messageId }),
     records,
   });
   return {
@@ -90,18 +93,19 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
     },
     async pipe<T>(pieces: AsyncIterable<T> | Iterable<T>, options: AppendOptions = {}): Promise<JsonOf<T>[]> {
       const { run, step } = find("pipe");
-      const append = async (batch: readonly T[]): Promise<void> => {
-        await run.unjournaled(
-          call(
-            null,
-            batch.map((piece) => toChecked(piece, options)),
-          ),
-        );
+      /** Each try writes a message of its own: pieces of one that broke off are none of the next one's. */
+      const writeMessage = (maxBytes: number): Promise<JsonOf<T>[]> => {
+        const messageId = newMessageId();
+        const append = async (batch: readonly T[]): Promise<void> => {
+          const records = batch.map((piece) => toChecked(piece, options));
+          await run.unjournaled(call(null, records, messageId));
+        };
+        return pipePieces(pieces, append, maxBytes);
       };
-      if (step !== null) return pipePieces(pieces, append, Number.POSITIVE_INFINITY);
+      if (step !== null) return writeMessage(Number.POSITIVE_INFINITY);
       const outside = locateOutsideStep(locate, `session.output("${name}").pipe()`);
       return outside.step<JsonOf<T>[]>(name, (key) =>
-        runTries(outside, name, { key, fn: () => pipePieces(pieces, append, LIMITS.journalValueBytes) }),
+        runTries(outside, name, { key, fn: () => writeMessage(LIMITS.journalValueBytes) }),
       );
     },
   };

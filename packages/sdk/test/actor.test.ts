@@ -116,9 +116,40 @@ test("appended records are appended once, by streams, and inside a step with it"
   assert.deepEqual(await appended(), all);
   const [{ correlation_id: correlationId, content_type: contentType } = {}] = await run.records();
   assert.deepEqual([correlationId, contentType], ["q1", "application/json"]);
+  const messages = (await run.records("outputs", "text")).map(({ message_id: id }) => id);
+  assert.match(messages[0] ?? "", /^msg_/);
+  assert.deepEqual(messages, [messages[0], messages[0], messages[0]]);
+  assert.deepEqual(
+    (await run.records()).map(({ message_id: id }) => id),
+    [null, null],
+  );
   // Replayed as a whole, it appends nothing and takes no piece.
   assert.deepEqual(outputOf(await start().ended), ["a", "b", "c"]);
   assert.deepEqual(await appended(), all);
+});
+
+test("each pipe writes a message of its own, and so does another try of it", async () => {
+  const { run, ended } = declareActor(async ({ output }, { step }) => {
+    await Promise.all([output("one").pipe(["a", "b"]), output("two").pipe(["a", "b"])]);
+    await step(
+      "again",
+      async ({ attempt }) => {
+        await output("three").pipe(attempt === 1 ? ["a"] : ["a", "b"]);
+        if (attempt === 1) throw new Error("broke off");
+      },
+      { retry: { initialDelay: "1ms" } },
+    );
+  });
+  outputOf(await ended());
+  const all = await Promise.all(["one", "two", "three"].map((name) => run.records("outputs", name)));
+  const ids = all.map((records) => records.map(({ message_id: id }) => id));
+  const [[one], [two], [first, second]] = ids as [string[], string[], string[]];
+  assert.deepEqual(ids, [
+    [one, one],
+    [two, two],
+    [first, second, second],
+  ]);
+  assert.equal(new Set([one, two, first, second]).size, 4);
 });
 
 test("input that another session refuses rejects with the code, at replays too", async () => {

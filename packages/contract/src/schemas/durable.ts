@@ -140,6 +140,8 @@ export const outputsFields = {
   position: Nullable(Position),
   place,
   stream: StreamName,
+  /** The records are pieces of this message, which other calls may go on with. */
+  message_id: Type.Optional(Id("msg")),
   records: Type.Array(Type.Object(recordFields, strict), { minItems: 1, maxItems: LIMITS.batchRecords }),
 };
 

@@ -1,4 +1,4 @@
-import { LIMITS } from "@keelson/contract/plain";
+import { PROCESS_INPUT_BYTES } from "@keelson/contract/plain";
 import { bytesOf, encodeBase64 } from "./base64.ts";
 import { sleep } from "./clock.ts";
 import { ConflictError, ApiError, RateLimitError } from "./errors.ts";
@@ -59,8 +59,8 @@ export function createInputWriter(
   }
 
   async function send(bytes: Uint8Array, options: CallOptions): Promise<void> {
-    for (let at = 0; at < bytes.length; at += LIMITS.processInputBytes)
-      await sendPiece(bytes.subarray(at, at + LIMITS.processInputBytes), options);
+    for (let at = 0; at < bytes.length; at += PROCESS_INPUT_BYTES)
+      await sendPiece(bytes.subarray(at, at + PROCESS_INPUT_BYTES), options);
   }
 
   return (content, options = {}) => {

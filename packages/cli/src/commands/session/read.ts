@@ -21,12 +21,30 @@ Examples:
   $ keelson session read sess_01k… --input --cursor 12
 `;
 
-/** One record a line: its data, texts as they are; all of it with --json. Waits for a slow reader. */
-async function writeRecord(cli: Cli, record: StreamRecord): Promise<void> {
+type RecordWriter = { write(record: StreamRecord): Promise<void>; end(): Promise<void> };
+
+/**
+ * One record a line: its data, texts as they are; all of it with --json. Texts that are pieces of one message share a line.
+ * Waits for a slow reader.
+ */
+function createRecordWriter(cli: Cli): RecordWriter {
   const { stdout } = cli.host;
-  const value = cli.isJson() ? record : record.data;
-  const line = typeof value === "string" ? value : cli.wire.text(value);
-  if (!stdout.write(`${line}\n`)) await new Promise((resolve) => stdout.once("drain", resolve));
+  /** The message whose line has not ended. */
+  let open: string | null = null;
+  const print = async (text: string): Promise<void> => {
+    if (text !== "" && !stdout.write(text)) await new Promise((resolve) => stdout.once("drain", resolve));
+  };
+  return {
+    write: async (record) => {
+      const before = open;
+      if (cli.isJson()) return print(`${cli.wire.text(record)}\n`);
+      const isText = typeof record.data === "string";
+      const text = typeof record.data === "string" ? record.data : cli.wire.text(record.data);
+      open = isText ? record.messageId : null;
+      await print(`${before !== null && before !== open ? "\n" : ""}${text}${open === null ? "\n" : ""}`);
+    },
+    end: () => print(open === null ? "" : "\n"),
+  };
 }
 
 async function readSession(cli: Cli, id: string, options: Options): Promise<void> {
@@ -41,12 +59,15 @@ async function readSession(cli: Cli, id: string, options: Options): Promise<void
     ...(cursor !== undefined && { cursor }),
     ...(correlationId !== undefined && { correlationId }),
   };
+  const writer = createRecordWriter(cli);
   try {
     const records = input ? session.input(options.stream, read) : session.output(options.stream, read);
-    for await (const record of records) await writeRecord(cli, record);
+    for await (const record of records) await writer.write(record);
   } catch (error) {
     if (limit?.aborted !== true) throw error;
     throw new ExitError(EXIT.timeout, `Session ${id} has not ended within ${timeout} ms`, { cause: error });
+  } finally {
+    await writer.end();
   }
 }
 

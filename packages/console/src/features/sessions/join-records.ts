@@ -14,26 +14,33 @@ export type Row = {
   /** The words, when it has any; null is shown as the JSON of `first`. */
   text: string | null;
   rest: Record<string, unknown>;
+  /** The data of a message's pieces that have no words, in their order. */
+  others: readonly unknown[];
   /** How many records. */
   count: number;
 };
 
-/** Rows, and which of them may go on, by stream and correlation id. */
+/** Rows, and which of them may go on: messages by their id, other answers by stream and correlation id. */
 export type Joined = {
   rows: Row[];
+  messages: Map<string, number>;
   open: Map<string, { index: number; form: string }>;
 };
 
-export const nothingJoined = (): Joined => ({ rows: [], open: new Map() });
+export const nothingJoined = (): Joined => ({ rows: [], messages: new Map(), open: new Map() });
 
 /**
- * Adds the rows of entries that come after all there are. Texts of an output stream with the same correlation id are the
- * pieces of one answer, whatever was said elsewhere meanwhile; they stand where the answer began. Another attempt, or
- * another kind of record in between, begins a new one.
+ * Adds the rows of entries that come after all there are. The pieces of a message are one row, whatever was said elsewhere
+ * meanwhile; it stands where the message began. So are texts of an output stream that are of no message and have the same
+ * correlation id: another attempt, or another kind of record in between, begins a new row.
  */
 export function joinEntries(joined: Joined, entries: Iterable<Entry>): void {
   for (const { record, direction } of entries) {
     const said = readSaid(record.data);
+    if (record.message_id !== null) {
+      joinPiece(joined, record.message_id, { record, direction, said });
+      continue;
+    }
     const answer =
       direction === "input" || record.correlation_id === null
         ? null
@@ -58,6 +65,21 @@ export function joinEntries(joined: Joined, entries: Iterable<Entry>): void {
   }
 }
 
+type Piece = { record: StreamRecord; direction: Stream["direction"]; said: ReturnType<typeof readSaid> };
+
+function joinPiece(joined: Joined, messageId: string, { record, direction, said }: Piece): void {
+  const index = joined.messages.get(messageId);
+  const row = index === undefined ? undefined : joined.rows[index];
+  const others = said === null ? [...(row?.others ?? []), record.data] : (row?.others ?? []);
+  if (index === undefined || row === undefined) {
+    joined.messages.set(messageId, joined.rows.length);
+    joined.rows.push({ ...toRow(record, direction, said), rest: {}, others });
+    return;
+  }
+  const text = said === null ? row.text : `${row.text ?? ""}${said.text}`;
+  joined.rows[index] = { ...row, last: record, text, others, count: row.count + 1 };
+}
+
 const formOf = ({ run_id, attempt_number }: StreamRecord, rest: Record<string, unknown>): string =>
   JSON.stringify([run_id, attempt_number, rest]);
 
@@ -74,5 +96,6 @@ const toRow = (
   last: record,
   text: said?.text ?? null,
   rest: said?.rest ?? {},
+  others: [],
   count: 1,
 });

@@ -11,7 +11,7 @@ const LINE_CHARACTERS = 80;
 
 /** The words of a row, or its JSON. Everything in it is text, whatever it looks like. */
 export function MessageBody({ row }: { row: Row }): ReactNode {
-  const { text, rest, first } = row;
+  const { text, rest, others, first } = row;
   const fields = Object.entries(rest);
   if (text !== null)
     return (
@@ -26,14 +26,25 @@ export function MessageBody({ row }: { row: Row }): ReactNode {
             ))}
           </p>
         )}
+        {others.length > 0 && <OtherPieces others={others} />}
       </>
     );
-  return <Json data={first.data} />;
+  return <Json data={others.length > 1 ? others : first.data} />;
 }
 
+/** What a message holds beside its words, such as calls of tools. */
+const OtherPieces = ({ others }: { others: readonly unknown[] }): ReactNode => (
+  <details className="mt-0.5 text-xs text-quiet">
+    <summary className="cursor-pointer">
+      {others.length === 1 ? "1 other piece" : `${others.length.toLocaleString()} other pieces`}
+    </summary>
+    <Json data={others} />
+  </details>
+);
+
 /** JSON that is short enough to stand in one line, and carries no words. */
-export function briefJson({ text, first }: Row): string | null {
-  if (text !== null) return null;
+export function briefJson({ text, others, first }: Row): string | null {
+  if (text !== null || others.length > 1) return null;
   const line = JSON.stringify(first.data);
   return line.length <= LINE_CHARACTERS ? visibleText(line) : null;
 }

@@ -1,7 +1,7 @@
-import { encodeId, type DurableError } from "@keelson/contract";
+import { decodeId, encodeId, type DurableError } from "@keelson/contract";
 import { DomainError } from "../../domain-error.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
-import { prepareRecords } from "../streams/prepare-records.ts";
+import { prepareRecords, toNewRecord } from "../streams/prepare-records.ts";
 import { keyOfStream, type NewRecord } from "../streams/stream.ts";
 import { toNewToken } from "../tokens/create-tokens.ts";
 import { targetName } from "./durable-facts.ts";
@@ -110,7 +110,9 @@ export function performOutput(batch: Batch, change: Change, operation: Of<"outpu
       ? OK
       : enter(batch, change, { position, place, kind: "output", name, value: null, error: null });
   if (!entered.ok) return entered;
-  const source = { kind: "run", id: encodeId("run", runId), runId, attemptNumber } as const;
+  const { message_id: message } = operation;
+  const messageId = message === undefined ? null : decodeId("msg", message);
+  const source = { kind: "run", id: encodeId("run", runId), runId, attemptNumber, messageId } as const;
   batch.appends.push({ environmentId, sessionId, name, direction: "output", records, source, at: batch.now });
   const attributes = { stream: name, records: records.length };
   change.events.push(toStoredEvent({ kind: "output.appended", attributes }, batch.now, attemptNumber));
@@ -125,29 +127,23 @@ export function performInput(
   operation: Of<"inputs">,
 ): OperationOutcome {
   const { environmentId, runId, attemptNumber } = change.execution;
-  const {
-    position,
-    place = null,
-    stream: name,
-    data,
-    content_type: contentType,
-    correlation_id: correlationId,
-  } = operation;
+  const { position, place = null, stream: name } = operation;
   const effect = { position, place, kind: "input", name } as const;
   const target = batch.facts.targets.get(targetName(environmentId, operation));
   try {
     if (target === undefined)
       throw new DomainError("not_found", "The session does not exist in this environment.");
-    const body = {
-      data,
-      ...(contentType !== undefined && { content_type: contentType }),
-      ...(correlationId !== undefined && { correlation_id: correlationId }),
-    };
-    const records = prepareRecords(body, batch.newUuid);
+    const records = [toNewRecord(operation, "data", batch.newUuid)];
     const entered = enter(batch, change, { ...effect, value: null, error: null });
     const entry = batch.journal.at(-1);
     if (!entered.ok || entry === undefined) return entered;
-    const source = { kind: "run", id: encodeId("run", runId), runId, attemptNumber } as const;
+    const source = {
+      kind: "run",
+      id: encodeId("run", runId),
+      runId,
+      attemptNumber,
+      messageId: null,
+    } as const;
     const append = {
       environmentId,
       sessionId: target.id,

@@ -87,7 +87,7 @@ export function lockSessionStreams(
 
 const RECORD_COLUMNS = rawSql(`
   id, sequence, data, content_type, correlation_id, source_kind,
-  source_id, run_id, attempt_number, created_at`);
+  source_id, run_id, attempt_number, message_id, created_at`);
 
 export type RecordRange = {
   environmentId: Uuid<"env">;

@@ -68,7 +68,11 @@ function placeAppends(appends: readonly Append[]): { groups: Group[]; placed: Pl
 }
 
 const isSame = (a: RecordSource, b: RecordSource): boolean =>
-  a.kind === b.kind && a.id === b.id && a.runId === b.runId && a.attemptNumber === b.attemptNumber;
+  a.kind === b.kind &&
+  a.id === b.id &&
+  a.runId === b.runId &&
+  a.attemptNumber === b.attemptNumber &&
+  a.messageId === b.messageId;
 
 /**
  * The records of the spans, each a slice of arrays that hold the records of all of them. An array that is unnested in the
@@ -91,14 +95,15 @@ function recordsOf(spans: readonly Span[]): Sql {
           : sql`unnest((${records.map(({ record }) => record.contentType)}::text[])[s.first:s.last]) AS content_type,
       unnest((${records.map(({ record }) => record.correlationId)}::text[])[s.first:s.last]) AS correlation_id`
       },
-      s.source_kind, s.source_id, s.run_id, s.attempt_number,
+      s.source_kind, s.source_id, s.run_id, s.attempt_number, s.message_id,
       unnest((${records.map(({ at }) => at)}::float8[])[s.first:s.last]) AS created_at
     FROM places p, unnest(
       ${spans.map(({ group }) => group + 1)}::integer[], ${spans.map(({ offset }) => offset)}::integer[],
       ${firsts}::integer[], ${lasts}::integer[],
       ${spans.map(({ source }) => source.kind)}::text[], ${spans.map(({ source }) => source.id)}::text[],
-      ${spans.map(({ source }) => source.runId)}::uuid[], ${spans.map(({ source }) => source.attemptNumber)}::integer[]
-    ) AS s (n, position, first, last, source_kind, source_id, run_id, attempt_number)
+      ${spans.map(({ source }) => source.runId)}::uuid[], ${spans.map(({ source }) => source.attemptNumber)}::integer[],
+      ${spans.map(({ source }) => source.messageId)}::uuid[]
+    ) AS s (n, position, first, last, source_kind, source_id, run_id, attempt_number, message_id)
     WHERE p.stream_ids[s.n] IS NOT NULL`;
 }
 
@@ -145,9 +150,9 @@ export async function insertRecords(
       FROM wanted w LEFT JOIN advanced a ON a.n = w.n
     ), appended AS (
       INSERT INTO stream_records (environment_id, stream_id, sequence, id, data, content_type, correlation_id, source_kind,
-        source_id, run_id, attempt_number, created_at)
+        source_id, run_id, attempt_number, message_id, created_at)
       SELECT environment_id, stream_id, sequence, id, data, content_type, correlation_id, source_kind,
-        source_id, run_id, attempt_number, to_timestamp(created_at / 1000)
+        source_id, run_id, attempt_number, message_id, to_timestamp(created_at / 1000)
       FROM (${recordsOf(groups.flatMap(({ spans }) => spans))}) r
     )
     SELECT n, id AS stream_id, before FROM advanced`);

@@ -22,12 +22,16 @@ export type NewRecord = {
   correlationId: string | null;
 };
 
-/** Who appends. `id` is what is shown: a key, a user, a public access token, a run or a schedule. */
+/**
+ * Who appends. `id` is what is shown: a key, a user, a public access token, a run or a schedule. What a run appends may be
+ * pieces of a message.
+ */
 export type RecordSource = {
   kind: RecordSourceKind;
   id: string | null;
   runId: Uuid<"run"> | null;
   attemptNumber: number | null;
+  messageId: Uuid<"msg"> | null;
 };
 
 /** Records for one stream, all or none of them. `at` is milliseconds since the epoch. */
@@ -61,5 +65,6 @@ export type RecordRow = {
   sourceId: string | null;
   runId: Uuid<"run"> | null;
   attemptNumber: number | null;
+  messageId: Uuid<"msg"> | null;
   createdAt: number;
 };

@@ -37,7 +37,8 @@ const COLUMNS = rawSql(`
   x.output AS child_output, x.failure AS child_failure, r.id AS record_id, s.session_id AS record_session_id,
   s.name AS record_stream, r.sequence AS record_sequence, r.data AS record_data, r.content_type AS record_content_type,
   r.correlation_id AS record_correlation_id, r.source_kind AS record_source_kind, r.source_id AS record_source_id,
-  r.run_id AS record_run_id, r.attempt_number AS record_attempt_number, r.created_at AS record_created_at`);
+  r.run_id AS record_run_id, r.attempt_number AS record_attempt_number, r.message_id AS record_message_id,
+  r.created_at AS record_created_at`);
 
 /** Each join finds a row by its key, and only for a wait of its kind that has resolved. */
 const JOINED = rawSql(`
@@ -56,6 +57,7 @@ function toWaitRow(flat: FlatRow): WaitRow {
     recordSourceId: sourceId,
     recordRunId,
     recordAttemptNumber: attemptNumber,
+    recordMessageId: messageId,
     recordCreatedAt,
     ...wait
   } = rest;
@@ -72,6 +74,7 @@ function toWaitRow(flat: FlatRow): WaitRow {
     sourceId,
     runId: recordRunId,
     attemptNumber,
+    messageId,
     createdAt: recordCreatedAt as number,
   };
   return { ...wait, record };

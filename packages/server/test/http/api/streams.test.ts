@@ -51,6 +51,7 @@ describe("a stream", () => {
       correlation_id: "q 1",
       run_id: null,
       attempt_number: null,
+      message_id: null,
     });
     assert.match(source.id, /^key_/);
     assert.ok(Date.parse(created_at) > 0);

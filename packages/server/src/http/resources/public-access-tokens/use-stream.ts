@@ -54,6 +54,7 @@ export async function appendPublicly(
     id: encodeId("pat", access.id),
     runId: null,
     attemptNumber: null,
+    messageId: null,
   } as const;
   if (access.maxUses === null) return appendRecords(server, target, body, idempotencyKey, source);
   // What is wrong with the body is told before a use is counted.

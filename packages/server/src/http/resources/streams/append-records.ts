@@ -131,6 +131,7 @@ const toRow = (
   sourceId: source.id,
   runId: source.runId,
   attemptNumber: source.attemptNumber,
+  messageId: source.messageId,
   createdAt: at,
 });
 

@@ -6,8 +6,8 @@ import type { EnvironmentScope } from "../../edge/route.ts";
 export function sourceOf({ caller }: EnvironmentScope): RecordSource {
   if (caller.kind === "run") {
     const { id, attemptNumber } = caller;
-    return { kind: "run", id: encodeId("run", id), runId: id, attemptNumber };
+    return { kind: "run", id: encodeId("run", id), runId: id, attemptNumber, messageId: null };
   }
   const id = encodeId(caller.kind === "api_key" ? "key" : "user", caller.id);
-  return { kind: "api", id, runId: null, attemptNumber: null };
+  return { kind: "api", id, runId: null, attemptNumber: null, messageId: null };
 }

@@ -32,6 +32,7 @@ export const recordJson = (sessionId: Uuid<"sess">, stream: string, record: Reco
   `{"id":"${encodeId("rec", record.id)}","session_id":"${sessionIdOf(sessionId)}","stream":${text(stream)}` +
   `,"sequence":${record.sequence},"data":${record.data},"content_type":${textOrNull(record.contentType)}` +
   `,"correlation_id":${textOrNull(record.correlationId)}` +
+  `,"message_id":${record.messageId === null ? "null" : `"${encodeId("msg", record.messageId)}"`}` +
   `,"source":{"kind":"${record.sourceKind}","id":${textOrNull(record.sourceId)}}` +
   `,"run_id":${record.runId === null ? "null" : `"${encodeId("run", record.runId)}"`}` +
   `,"attempt_number":${record.attemptNumber ?? "null"},"created_at":"${toTimestamp(record.createdAt)}"}`;
