@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
+import { decodeId, EXAMPLE_IDS } from "@keelson/contract";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { sql } from "../../server/src/db/sql.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
-import { emit, send, startSession } from "../../server/test/support/session-scene.ts";
+import { cancelSessions, emit, send, startSession } from "../../server/test/support/session-scene.ts";
+import { until } from "../../server/test/support/until.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 
 const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
@@ -125,6 +126,40 @@ describe("conversations in the console", options, () => {
     await message.press("Enter");
     await conversation().getByText("kept").waitFor();
     assert.equal(await page.getByRole("article", { name: /^Input/ }).count(), 3);
+  });
+
+  test("show an answer that comes in pieces as one message, also after a reload in the middle", async () => {
+    await cancelSessions(scene);
+    const session = await startSession(scene);
+    const lease = await scene.worker.takeOne();
+    await scene.worker.report(lease.operation("start"));
+    const words = "An answer, word by word, with two  spaces and a line\nbreak.".split(/(?<= )/);
+    const say = async (...pieces: unknown[]): Promise<void> => {
+      const records = pieces.map((data) => ({ data }));
+      const operation = { position: null, stream: "output", message_id: EXAMPLE_IDS.msg, records };
+      assert.deepEqual(await scene.worker.report(lease.operation("outputs", operation)), [200]);
+    };
+    const bubble = conversation().getByRole("article", { name: "Output output 1" });
+    const body = bubble.locator("div[dir=auto]");
+    const reads = async (text: string): Promise<void> => {
+      const isSaid = async () => (await body.count()) === 1 && (await body.textContent()) === text;
+      await until(`the page says "${text}"`, 60_000, isSaid);
+      assert.equal(await conversation().getByRole("article").count(), 1);
+    };
+    await console.goto(`sessions/${session.id}`);
+    for (const [index, word] of words.slice(0, 5).entries()) {
+      await say(word);
+      await reads(words.slice(0, index + 1).join(""));
+    }
+    await say({ type: "tool", input: { query: ["weather"] } });
+    await console.page.reload();
+    await reads(words.slice(0, 5).join(""));
+    await say(...words.slice(5));
+    await reads(words.join(""));
+    await bubble.getByText("1 other piece").click();
+    await bubble.getByText('"weather"').waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
   });
 
   test("say what is no longer kept", async () => {
