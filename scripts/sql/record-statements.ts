@@ -96,6 +96,7 @@ function connectionOf(answer: (statement: Sql, call: string) => unknown[]): obje
   const connection = {
     isTransaction: true,
     wake: () => undefined,
+    note: () => undefined,
     query: async (statement: Sql) => answer(statement, callerOf(new Error("here"))),
     transaction: async (work: (tx: unknown) => unknown) => work(connection),
   };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { createGithub } from "./adapters/github.ts";
 import { createMailSender, type MailOptions } from "./adapters/mail.ts";
+import type { Clock } from "./clock.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { createCredentialCache } from "./core/credentials/credential-cache.ts";
 import { makeCredential } from "./core/credentials/make-credential.ts";
@@ -23,31 +24,39 @@ import { createTokenCompleter } from "./core/tokens/token-completer.ts";
 import type { Database } from "./db/pool.ts";
 import { createFairTurns } from "./http/edge/fair-turns.ts";
 import { createLoopFailureNotes } from "./http/system/loop-failure-notes.ts";
-import { createDropCounts } from "./http/system/drop-counts.ts";
-import { createMetrics } from "./http/edge/metrics.ts";
+import { createDropCounts, createRetentionLag } from "./http/system/drop-counts.ts";
+import { createLoopMetrics } from "./http/system/loop-metrics.ts";
 import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/edge/readiness.ts";
 import { routes } from "./http/routes.ts";
 import { createStorageSpace } from "./http/edge/storage-space.ts";
 import { systemRandom } from "./random.ts";
 import { openBlobs } from "./open-blobs.ts";
+import type { OpenMetrics } from "./open-metrics.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Timekeeper } from "./time/timekeeper.ts";
 import { createUuidGenerator } from "./uuid.ts";
+
+type ContextParts = {
+  timekeeper: Timekeeper;
+  print: MailOptions["print"];
+  wakes: Wakes;
+  counted: OpenMetrics;
+};
 
 /** Makes what every handler and loop is given, around one database. */
 export async function createContext(
   config: Config,
   db: Database,
   log: Logger,
-  { timekeeper, print, wakes }: { timekeeper: Timekeeper; print: MailOptions["print"]; wakes: Wakes },
+  { timekeeper, print, wakes, counted }: ContextParts,
 ): Promise<{ context: ServerContext; listensAt: (url: string) => void }> {
   let publicUrl = config.publicUrl;
   const clock = timekeeper.now;
   const newUuid = createUuidGenerator(clock);
   const leasePolls = createLeasePolls();
   const { leaseDurationMs, parkAfterMs } = config;
-  const metrics = createMetrics();
+  const { metrics } = counted;
   const deployments = createDeploymentCache({ db, clock });
   const quotas = createQuotas({ db, clock, wakes, serverId: newUuid() }, config.quotas);
   let openApiJson: string | undefined;
@@ -91,14 +100,14 @@ export async function createContext(
     turns: createFairTurns(clock),
     retention: config.retention,
     packLogsAfterMs: config.packLogsAfterMs,
-    countDropped: createDropCounts(metrics),
-    noteLoopFailure: createLoopFailureNotes(metrics, log),
+    ...notesOf(counted, clock, log),
     readiness: await createReadiness(db),
     storage: createStorageSpace(db, bundles),
     metrics,
     openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),
   };
   showGauges(context);
+  counted.readFrom(db, clock);
   return {
     context,
     listensAt: (url) => {
@@ -106,6 +115,18 @@ export async function createContext(
     },
   };
 }
+
+const notesOf = (
+  { metrics, noteLeased }: OpenMetrics,
+  clock: Clock,
+  log: Logger,
+): Pick<ServerContext, "countDropped" | "noteSwept" | "noteRound" | "noteLeased" | "noteLoopFailure"> => ({
+  countDropped: createDropCounts(metrics),
+  noteSwept: createRetentionLag(metrics, clock),
+  noteRound: createLoopMetrics(metrics),
+  noteLeased,
+  noteLoopFailure: createLoopFailureNotes(metrics, log),
+});
 
 function showGauges({
   metrics,

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import { createWakeNotifier, type WakeNotifier } from "./core/feeds/wake-notifier.ts";
 import { createWakes, type Wakes } from "./core/feeds/wakes.ts";
-import { createDatabase, type Database } from "./db/pool.ts";
+import { createDatabase, type Database, type DatabaseOptions } from "./db/pool.ts";
 import { sql } from "./db/sql.ts";
 
 /** Wakes reach other servers this much later: one NOTIFY for all of them. */
@@ -21,7 +21,7 @@ export type OpenDatabase = {
 export function openDatabase(
   config: Config & { databaseUrl: string },
   log: Logger,
-  options: { refuseSecondConnection: boolean },
+  options: Pick<DatabaseOptions, "refuseSecondConnection" | "note" | "noteWaited">,
 ): OpenDatabase {
   const notifier = createWakeNotifier({
     replicaId: randomUUID(),

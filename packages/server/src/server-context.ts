@@ -5,6 +5,7 @@ import type { CredentialCache } from "./core/credentials/credential-cache.ts";
 import type { MakeCredential } from "./core/credentials/make-credential.ts";
 import type { ClaimStarts } from "./core/executions/claim-starts.ts";
 import type { ReadyFronts } from "./core/executions/ready-fronts.ts";
+import type { LeasedExecution } from "./core/executions/execution.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
 import type { WorkspacePolls } from "./core/processes/workspace-polls.ts";
 import type { Frames } from "./http/edge/event-stream.ts";
@@ -72,6 +73,12 @@ export type ServerContext = {
   packLogsAfterMs: number | null;
   /** Told what was dropped because it was kept long enough. */
   countDropped: (kind: DroppedKind, count: number) => void;
+  /** Told of a round of retention that went through everything. */
+  noteSwept: (begunAt: number) => void;
+  /** Told of each round of a background loop. */
+  noteRound: (loop: string, tookMs: number, failed: boolean) => void;
+  /** Told which runs a worker was given. */
+  noteLeased: (executions: readonly LeasedExecution[]) => void;
   /** Told of each item of a loop that was set aside because it could not be processed. */
   noteLoopFailure: (failure: LoopFailure, error: unknown) => void;
   leaseDurationMs: number;

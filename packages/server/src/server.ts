@@ -48,6 +48,7 @@ import { workerLoops } from "./loops/worker-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
 import { openDatabase, type OpenDatabase } from "./open-database.ts";
+import { openMetrics, type OpenMetrics } from "./open-metrics.ts";
 import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
 import type { ServerContext } from "./server-context.ts";
 import type { Clock } from "./clock.ts";
@@ -88,7 +89,9 @@ export async function startServer(
   await refuseUnfinishedRestore(config.dataDir);
   const log = createLog(config.logLevel);
   const { refuseSecondConnection = false } = options;
-  const store = openDatabase(config, log, { refuseSecondConnection });
+  const counted = openMetrics(log);
+  const { note, noteWaited } = counted;
+  const store = openDatabase(config, log, { refuseSecondConnection, note, noteWaited });
   const { db } = store;
   try {
     for (const url of new Set([db.directUrl, config.databaseUrl]))
@@ -106,7 +109,7 @@ export async function startServer(
     );
     await migrate(db.directUrl);
     const timekeeper = options.clock === undefined ? await keepTime(db, log) : trustClock(options.clock);
-    return await serve(config, store, log, options, timekeeper);
+    return await serve(config, { ...store, counted }, log, options, timekeeper);
   } catch (error) {
     await db.close();
     throw error;
@@ -176,14 +179,16 @@ function listenForOthers(
 
 async function serve(
   config: Config,
-  { db, wakes, notifier }: OpenDatabase,
+  { db, wakes, notifier, counted }: OpenDatabase & { counted: OpenMetrics },
   log: Logger,
   options: ServerOptions,
   timekeeper: Timekeeper,
 ): Promise<RunningServer> {
   const clock = timekeeper.now;
   const { print = printer(config.dataDir, clock, log) } = options;
-  const { context, listensAt } = await createContext(config, db, log, { timekeeper, print, wakes });
+  const { context, listensAt } = await createContext(config, db, log, {
+    ...{ timekeeper, print, wakes, counted },
+  });
   const credentialUse = createCredentialUse();
   const rateLimits = createRateLimits(config.rateLimits, context);
   const app = createApp({

@@ -15,6 +15,8 @@ export interface ConnectionsOptions {
   readonly startupOptions: string | null;
   readonly applicationName: string;
   readonly limits: SessionLimits;
+  /** Told of each caller that was given a connection, or given up, how long it had waited. */
+  readonly noteWaited: (waitedMs: number) => void;
   readonly onConnectionLost: (error: Error) => void;
 }
 
@@ -91,6 +93,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
         return { firstAnswerMs, ...hold(client, held, onGivenBack) };
       } finally {
         waitingSince.delete(key);
+        options.noteWaited(performance.now() - begun);
       }
     },
     counts: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

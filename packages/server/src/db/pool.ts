@@ -1,6 +1,7 @@
 // The pool of connections, and `Database`, which everything above takes.
 
 import type pg from "pg";
+import type { NotedFact } from "../noted-fact.ts";
 import { whileAlone, type StillAlone } from "./while-alone.ts";
 import { createConnections } from "./connections.ts";
 import { type Queryable, toQuery, type Tx, within } from "./queryable.ts";
@@ -32,6 +33,10 @@ export interface DatabaseOptions {
   readonly refuseSecondConnection?: boolean;
   /** Told of each key that a transaction woke, once it is durable. It must not throw. Default: nobody listens. */
   readonly wake?: (key: string) => void;
+  /** Told of each fact that a transaction noted, once this is durable. It must not throw. Default: nobody listens. */
+  readonly note?: (fact: NotedFact) => void;
+  /** Told how long a caller waited for a connection, in milliseconds. Default: nobody listens. */
+  readonly noteWaited?: (waitedMs: number) => void;
   /** Told when an idle connection is lost; the pool replaces it when it is next needed. */
   readonly onConnectionLost?: (error: Error) => void;
 }
@@ -85,10 +90,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     startupOptions: isPooled ? null : startupOptions(limits),
     applicationName: options.applicationName ?? "keelson",
     limits,
+    noteWaited: options.noteWaited ?? (() => undefined),
     onConnectionLost: (error) => options.onConnectionLost?.(error),
   });
-  const { wake = () => undefined } = options;
-  const context = { connections, statementNames, isPooled, limits, places, wake };
+  const { wake = () => undefined, note = () => undefined } = options;
+  const context = { connections, statementNames, isPooled, limits, places, wake, note };
   const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${makeTransactionOurs(limits.statementMs)}`;
 
   return {

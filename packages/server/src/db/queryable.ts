@@ -2,6 +2,7 @@
 
 import type pg from "pg";
 import { arrayLiteral, type ArrayElement } from "./array-literal.ts";
+import type { NotedFact } from "../noted-fact.ts";
 import type { Sql } from "./sql.ts";
 
 /** What runs a statement: the pool, each time on any connection, or a transaction. */
@@ -15,6 +16,8 @@ export interface Tx extends Queryable {
   readonly isTransaction: true;
   /** Wakes whoever waits for the key, here and on other servers, once this is durable; nobody when it is rolled back. */
   wake(key: string): void;
+  /** Tells the metrics of something, once this is durable; nothing when it is rolled back. */
+  note(fact: NotedFact): void;
 }
 
 /** The query `pg` runs for a statement. */

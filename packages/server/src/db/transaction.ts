@@ -3,6 +3,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
+import type { NotedFact } from "../noted-fact.ts";
 import { isSilence } from "./connection-error.ts";
 import type { Connections } from "./connections.ts";
 import { toQuery, type Tx, within } from "./queryable.ts";
@@ -39,6 +40,8 @@ export interface TransactionContext {
   readonly places: TransactionPlaces;
   /** Told of each key that a transaction woke, after its COMMIT. */
   readonly wake: (key: string) => void;
+  /** Told of each fact that a transaction noted, after its COMMIT. */
+  readonly note: (fact: NotedFact) => void;
 }
 
 export async function runTransaction<Result>(
@@ -59,7 +62,7 @@ export async function runTransaction<Result>(
 }
 
 async function runOnce<Result>(
-  { connections, statementNames, places, wake }: TransactionContext,
+  { connections, statementNames, places, wake, note }: TransactionContext,
   begin: string,
   work: (tx: Tx) => Promise<Result>,
   answerMs: number | undefined,
@@ -70,9 +73,11 @@ async function runOnce<Result>(
   let open = true;
   let broken: Error | undefined;
   const wakes = new Set<string>();
+  const facts: NotedFact[] = [];
   const tx: Tx = {
     isTransaction: true,
     wake: (key) => void wakes.add(key),
+    note: (fact) => void facts.push(fact),
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
       if (!open)
         throw new Error(
@@ -93,6 +98,7 @@ async function runOnce<Result>(
         "The transaction was rolled back: a statement in it failed and its error was not passed on.",
       );
     for (const key of wakes) wake(key);
+    for (const fact of facts) note(fact);
     return result;
   } catch (error) {
     open = false;

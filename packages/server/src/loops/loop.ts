@@ -41,6 +41,8 @@ export type LoopContext = {
   wakes: Wakes;
   log: Logger;
   random: () => number;
+  /** Told of each round that ended. */
+  noteRound: (loop: string, tookMs: number, failed: boolean) => void;
 };
 
 const MAX_BACKOFF_MS = 10_000;
@@ -93,7 +95,7 @@ function mayBegin({ needs }: LoopWork, { timekeeper, leaseDurationMs }: LoopCont
  * next ones come more slowly until one succeeds.
  */
 function startLoop(work: LoopWork, context: LoopContext): Loop {
-  const { wakes, log, random } = context;
+  const { wakes, log, random, noteRound } = context;
   const stopping = new AbortController();
   const { signal } = stopping;
   // A wake during a round begins the next one at once.
@@ -122,14 +124,17 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
   const loop = async (): Promise<void> => {
     await pause(jittered(work.intervalMs, random));
     while (!signal.aborted) {
+      const begun = performance.now();
       try {
-        const begun = performance.now();
-        const soonMs = (mayBegin(work, context) ? await work.run() : undefined) ?? Number.POSITIVE_INFINITY;
+        const mayRun = mayBegin(work, context);
+        const soonMs = (mayRun ? await work.run() : undefined) ?? Number.POSITIVE_INFINITY;
         const tookMs = performance.now() - begun;
+        if (mayRun) noteRound(work.name, tookMs, false);
         failures = 0;
         const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
         await pause(Math.max(leastMs, Math.min(jittered(work.intervalMs, random), soonMs)));
       } catch (error) {
+        noteRound(work.name, performance.now() - begun, true);
         await failed(error);
       }
     }

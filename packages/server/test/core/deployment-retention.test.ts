@@ -58,6 +58,7 @@ describe("a deployment that was kept long enough", () => {
         sessionsMs: null,
       },
       countDropped: (kind, count) => void (dropped += kind === "deployments" ? count : 0),
+      noteSwept: () => undefined,
     });
     return dropped;
   };

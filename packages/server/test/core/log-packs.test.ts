@@ -162,6 +162,7 @@ describe("logs of ended runs", () => {
       clock: () => scene.clock.now() + 25 * HOUR_MS,
       retention,
       countDropped: () => undefined,
+      noteSwept: () => undefined,
       noteLoopFailure: () => undefined,
     });
     assert.deepEqual(await rows(old), { chunks: 0, packs: 0 });

@@ -52,6 +52,8 @@ async function finishOne(scene: RunScene): Promise<Json> {
 describe("what was kept long enough", () => {
   let scene: RunScene;
   let dropped: Record<string, number>;
+  /** When rounds began that went through everything. */
+  let swept: number[];
   before(async () => {
     scene = await startRunScene({ tasks: [{ id: "work" }], actors: [{ id: "chat" }] });
   });
@@ -59,6 +61,7 @@ describe("what was kept long enough", () => {
   beforeEach(async () => {
     await scene.cancelAll();
     dropped = {};
+    swept = [];
   });
 
   /** Drops as it will be dropped in so many days. */
@@ -68,6 +71,7 @@ describe("what was kept long enough", () => {
       clock: () => scene.clock.now() + days * DAY_MS,
       retention: { ...NEVER, ...policy },
       countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
+      noteSwept: (begunAt) => void swept.push(begunAt),
       noteLoopFailure: () => undefined,
     });
   const status = async (path: string): Promise<number> => (await scene.call("GET", path)).status;
@@ -97,6 +101,16 @@ describe("what was kept long enough", () => {
     const left = await counts();
     assert.deepEqual([left.succeeded ?? 0, left.queued], [0, 1]);
     await checkInvariants(scene.server.db, "after the runs went");
+  });
+
+  test("is known to be gone when a round went through everything, and not when another server was at it", async () => {
+    await scene.server.db.transaction(async (tx) => {
+      assert.equal(await takeRetentionLock(tx), true);
+      await dropIn(1, { runsMs: 30 * DAY_MS });
+      assert.deepEqual(swept, []);
+    });
+    await dropIn(1, { runsMs: 30 * DAY_MS });
+    assert.deepEqual(swept, [scene.clock.now() + DAY_MS]);
   });
 
   test("a repeated start whose run is gone is told so, and starts nothing", async () => {
@@ -283,6 +297,7 @@ test("what was dropped is taken off what the environment stores", async () => {
         clock: () => scene.clock.now() + 100 * DAY_MS,
         retention: { ...NEVER, ...policy },
         countDropped: () => undefined,
+        noteSwept: () => undefined,
         noteLoopFailure: () => undefined,
       });
     const session = await startSession(scene);

@@ -4,12 +4,14 @@ import { isConnectionError } from "../../src/db/connection-error.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import type { Tx } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
+import type { NotedFact } from "../../src/noted-fact.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 describe("a transaction", () => {
   let testDatabase: TestDatabase;
   let database: Database;
   let onWake: (key: string) => void = () => undefined;
+  const noted: NotedFact[] = [];
   before(async () => {
     testDatabase = await createTestDatabase({ migrated: false });
     database = createDatabase({
@@ -17,6 +19,7 @@ describe("a transaction", () => {
       poolSize: 8,
       statementNames: true,
       wake: (key) => onWake(key),
+      note: (fact) => void noted.push(fact),
     });
     await database.query(sql`CREATE TABLE accounts (id int PRIMARY KEY, balance int NOT NULL)`);
   });
@@ -42,6 +45,24 @@ describe("a transaction", () => {
     });
     await assert.rejects(outcome, (error) => error === thrown);
     assert.deepEqual(await balances(), [0, 0]);
+  });
+
+  test("notes its facts once it is durable, those of its last attempt alone, and none when it is rolled back", async () => {
+    const fact = (settledAt: number): NotedFact => ({ kind: "waits", waits: [], settledAt });
+    let attempt = 0;
+    await database.transaction(async (tx) => {
+      attempt += 1;
+      tx.note(fact(attempt));
+      if (attempt === 1) await tx.query(sql`DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`);
+      assert.deepEqual(noted, []);
+    });
+    assert.deepEqual(noted, [fact(2)]);
+    const outcome = database.transaction(async (tx) => {
+      tx.note(fact(3));
+      throw new Error("no");
+    });
+    await assert.rejects(outcome);
+    assert.deepEqual(noted, [fact(2)]);
   });
 
   describe("that wakes", () => {

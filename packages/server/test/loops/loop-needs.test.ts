@@ -51,6 +51,7 @@ for (const [needs, allows] of [
           random: Math.random,
           log: createLog("error"),
           leaseDurationMs: 6_000,
+          noteRound: () => undefined,
         },
         timekeeper: {
           hear: () => undefined,

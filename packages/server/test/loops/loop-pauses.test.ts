@@ -24,6 +24,7 @@ after(async () => {
 const always = (): ReturnType<typeof rawSql> => rawSql("true");
 
 test("a loop whose work stays due, and one that fails while it is woken, have a pause before every round", async () => {
+  const noted: string[] = [];
   const rounds: Record<string, number[]> = { due: [], failing: [], "failing and due": [] };
   const work = (name: string, more: Partial<LoopWork>, error?: Error): LoopWork => ({
     name,
@@ -45,6 +46,7 @@ test("a loop whose work stays due, and one that fails while it is woken, have a 
     {
       ...{ db, wakes, clock: () => 0, random: () => 0.5, log: createLog("silent"), leaseDurationMs: 6_000 },
       timekeeper: { hasWatched: () => true, isSettled: () => true, hear: () => undefined },
+      noteRound: (loop, _tookMs, failed) => void noted.push(`${loop} ${failed ? "failed" : "ended"}`),
     },
   );
   try {
@@ -56,6 +58,10 @@ test("a loop whose work stays due, and one that fails while it is woken, have a 
     });
   } finally {
     await Promise.all(loops.map((loop) => loop.stop()));
+  }
+  for (const [name, begun] of Object.entries(rounds)) {
+    const ending = name === "due" ? "ended" : "failed";
+    assert.equal(noted.filter((round) => round === `${name} ${ending}`).length, begun.length, name);
   }
   const pausesOf = (name: string): number[] =>
     (rounds[name] as number[]).slice(1).map((at, index) => at - (rounds[name] as number[])[index]!);

@@ -289,6 +289,7 @@ const dropAll = (scene: RunScene, policy: object): Promise<void> =>
     clock: () => scene.clock.now(),
     retention: { ...NEVER, ...policy },
     countDropped: () => undefined,
+    noteSwept: () => undefined,
     noteLoopFailure: () => undefined,
   });
 

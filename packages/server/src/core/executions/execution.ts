@@ -1,5 +1,6 @@
-import type { JournalKind, LiveRunStatus, LogStream, Uuid } from "@keelson/contract";
-import type { Decision, Ending, LiveRun, RunLinks } from "../runs/run.ts";
+import type { FailureKind, JournalKind, LiveRunStatus, LogStream, Uuid } from "@keelson/contract";
+import type { LeaseLoss } from "../losses/losses.ts";
+import type { DecidedEvent, Decision, Ending, LiveRun, RunLinks } from "../runs/run.ts";
 import { toStoredEvent, type StoredEvent } from "../run-events/run-event.ts";
 
 /** A run within its environment. */
@@ -75,6 +76,8 @@ export type LeasedExecution = {
   tags: string[] | null;
   queue: string;
   createdAt: number;
+  /** When it was to start; null: at once. */
+  startAt: number | null;
   deploymentId: Uuid<"dep">;
   deploymentVersion: string;
   /** Entries of its journal: with none there is nothing to replay. */
@@ -114,6 +117,10 @@ export type Change = {
   dirty: boolean;
   /** Something of its durable state is. */
   durable: boolean;
+  /** What the metrics are told, see `noted-fact.ts`. */
+  startedBefore: boolean;
+  retriedAfter: FailureKind | null;
+  leaseLost: { cause: LeaseLoss; begun: boolean } | null;
 };
 
 export const changeOf = (execution: Execution): Change => ({
@@ -123,6 +130,9 @@ export const changeOf = (execution: Execution): Change => ({
   ending: null,
   dirty: false,
   durable: false,
+  startedBefore: execution.startedAt !== null,
+  retriedAfter: null,
+  leaseLost: null,
 });
 
 /** What the decisions look at. */
@@ -135,16 +145,22 @@ export const liveRun = ({ execution }: Pick<Change, "execution">): LiveRun => ({
   setbacks: execution.setbacks,
 });
 
-/** Carries a decision out on the copy. The refusals are the caller's to answer. */
+/**
+ * Carries a decision out on the copy. The refusals are the caller's to answer.
+ *
+ * @param lossCause why the lease is lost, if the decision says that it is
+ */
 export function applyDecision(
   change: Change,
   decision: Exclude<Decision, { kind: "refuse" }>,
   now: number,
+  lossCause: LeaseLoss = "worker",
 ): void {
   const { execution } = change;
   if (decision.kind === "none") return;
   change.dirty = true;
   for (const event of decision.events) change.events.push(toStoredEvent(event, now, execution.attemptNumber));
+  noteLoss(change, decision.events, lossCause);
   if (decision.kind === "end") {
     change.ending = { ...decision.ending, at: now };
     return;
@@ -177,6 +193,16 @@ export function applyDecision(
       break;
   }
   execution.status = decision.to;
+}
+
+/** An attempt that infrastructure ended is a lost lease, whether the next one comes at once or later. */
+function noteLoss(change: Change, events: readonly DecidedEvent[], cause: LeaseLoss): void {
+  for (const event of events) {
+    if (event.kind === "lease.lost")
+      change.leaseLost = { cause, begun: change.execution.attemptStartedAt !== null };
+    else if (event.kind === "run.retry_delayed" && change.leaseLost === null)
+      change.retriedAfter = event.attributes?.kind ?? null;
+  }
 }
 
 function noteSetback(change: Change): void {

@@ -12,6 +12,7 @@ export async function settleChanges(tx: Tx, changes: readonly Change[], added: A
   const dirty = changes.filter((change) => change.dirty);
   if (dirty.length === 0) return;
   await writeChanges(tx, dirty, added);
+  tx.note({ kind: "runs", runs: dirty, journal: added.journal ?? [] });
   const limited = dirty.filter(
     ({ execution, ending }) => execution.limited && (ending !== null || !execution.admitted),
   );

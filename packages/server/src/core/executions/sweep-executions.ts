@@ -1,4 +1,5 @@
 import type { Tx } from "../../db/queryable.ts";
+import type { LeaseLoss } from "../losses/losses.ts";
 import type { ItemContext } from "../loop-failures/failed-items.ts";
 import { processInBatches } from "../loop-failures/process-items.ts";
 import { retryDelayMs, type ResolvedRetry } from "../runs/retry-policy.ts";
@@ -31,11 +32,13 @@ function decideAll(
   executions: readonly Execution[],
   now: number,
   decide: (execution: Execution) => Decision,
+  lossCause: (execution: Execution) => LeaseLoss = () => "worker",
 ): Change[] {
   return executions.map((execution) => {
     const change = changeOf(execution);
+    const cause = lossCause(execution);
     const decision = decide(execution);
-    if (decision.kind !== "refuse") applyDecision(change, decision, now);
+    if (decision.kind !== "refuse") applyDecision(change, decision, now, cause);
     return change;
   });
 }
@@ -58,10 +61,11 @@ async function settleOverdue(
     tx,
     executions.filter(({ status, resumedAt }) => status === "running" && resumedAt !== null),
   );
-  const changes = decideAll(executions, now, (execution) => {
+  const isOver = ({ leaseExpiresAt }: Execution): boolean => leaseExpiresAt !== null && leaseExpiresAt <= now;
+  const decide = (execution: Execution): Decision => {
     const policy = policies.get(execution.runId);
     const maxAttempts = policy?.maxAttempts ?? 1;
-    if (execution.leaseExpiresAt !== null && execution.leaseExpiresAt <= now) {
+    if (isOver(execution)) {
       if (!unheard.has(execution.runId))
         return decideLeaseLost(liveRun({ execution }), maxAttempts, NOT_RENEWED);
       // Its code did not go on, so none of its time is used up.
@@ -83,7 +87,10 @@ async function settleOverdue(
       maxAttempts,
       "The worker did not end the cancelled run in time.",
     );
-  });
+  };
+  const changes = decideAll(executions, now, decide, (execution) =>
+    isOver(execution) ? "not_renewed" : "overrun",
+  );
   for (const { execution } of changes) execution.recovering = execution.status === "queued";
   await settleChanges(tx, changes);
 }

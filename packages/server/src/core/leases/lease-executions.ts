@@ -30,6 +30,8 @@ export type LeaseContext = {
   claimStarts: ClaimStarts;
   readyFronts: ReadyFronts;
   leaseDurationMs: number;
+  /** Told what a worker was given. */
+  noteLeased: (executions: readonly LeasedExecution[]) => void;
 };
 
 export type LeaseCall = {
@@ -93,7 +95,9 @@ export async function leaseExecutions(
 ): Promise<LeaseAnswer> {
   const news: News = { forWorker: false };
   try {
-    return await leaseUntil(context, call, signal, news);
+    const answer = await leaseUntil(context, call, signal, news);
+    if (answer.executions.length > 0) context.noteLeased(answer.executions);
+    return answer;
   } finally {
     // A new run was the answer: what else there is, the next poll looks for at once.
     if (news.forWorker) context.wakes.wakeLocal(wakeKeys.worker(call.workerId));

@@ -2,6 +2,9 @@ import type { DecidedEvent, Decision, LiveRun } from "../runs/run.ts";
 
 /** What infrastructure takes from a run: a worker that is lost, a process that is killed from outside, a failed download. */
 
+/** Why a lease ended without an outcome: its worker was silent, was late to end the attempt, or gave the lease back itself. */
+export type LeaseLoss = "not_renewed" | "overrun" | "worker";
+
 /** Attempts beyond `max_attempts` that a run gets for those that infrastructure ended. */
 const EXTRA_ATTEMPTS = 5;
 

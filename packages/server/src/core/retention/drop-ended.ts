@@ -40,7 +40,12 @@ export type RetentionContext = ItemContext & {
   retention: RetentionPolicy;
   /** Told what went, for the metrics. */
   countDropped: (kind: DroppedKind, count: number) => void;
+  /** Told of a round that went through everything: what was due when it began is gone. Time in milliseconds. */
+  noteSwept: (begunAt: number) => void;
 };
+
+/** A round in which another server was dropping something has not gone through everything. */
+type Round = RetentionContext & { isComplete: boolean };
 
 /** Keys that a transaction looks at. What hangs on one of them goes with it: some thousand rows, in tens of milliseconds. */
 const PAGE = 500;
@@ -57,6 +62,13 @@ type Drop<Prefix extends IdPrefix> = (
 
 /** Drops, of everything that is kept for a time, what is older. What another server is dropping is left to it. */
 export async function dropEnded(context: RetentionContext): Promise<void> {
+  const begunAt = context.clock();
+  const round: Round = { ...context, isComplete: true };
+  await dropAll(round);
+  if (round.isComplete) context.noteSwept(begunAt);
+}
+
+async function dropAll(context: Round): Promise<void> {
   const { retention } = context;
   const recordsMs = soonerOf(retention.recordsMs, retention.sessionsMs);
   if (recordsMs !== null) await dropEndedRecords(context, recordsMs);
@@ -82,11 +94,7 @@ export async function dropEnded(context: RetentionContext): Promise<void> {
 }
 
 /** A start that pins one, and a promotion, lock it before they believe in it. */
-function dropDeployments(
-  context: RetentionContext,
-  environmentId: Uuid<"env">,
-  keptMs: number | null,
-): Promise<void> {
+function dropDeployments(context: Round, environmentId: Uuid<"env">, keptMs: number | null): Promise<void> {
   if (keptMs === null) return Promise.resolve();
   const endedBefore = context.clock() - keptMs;
   const dropOf: Drop<"dep"> = async (tx, _, ids, now) => {
@@ -118,7 +126,7 @@ type DropWork<Row> = {
 
 /** A crash of PostgreSQL may undo the last transactions, and the next round does them again. */
 const drop = <Row>(
-  context: RetentionContext,
+  context: Round,
   { kind, take, drop: apply, advance, ...work }: DropWork<Row>,
 ): Promise<void> =>
   processInBatches<Row, number>(context, {
@@ -127,8 +135,11 @@ const drop = <Row>(
     options: { durability: "relaxed", limitMs: BACKGROUND_LIMIT_MS },
     // A piece may go at a time.
     stateOf: () => null,
-    take: async (tx, limit, now) =>
-      (await takeRetentionLock(tx)) ? take(tx, limit, now) : { rows: [], more: false },
+    take: async (tx, limit, now) => {
+      if (await takeRetentionLock(tx)) return take(tx, limit, now);
+      context.isComplete = false;
+      return { rows: [], more: false };
+    },
     apply,
     done: (dropped) => {
       context.countDropped(kind, dropped ?? 0);
@@ -141,7 +152,7 @@ const drop = <Row>(
  * that are not due are passed over, which are few, or gone with the next round.
  */
 async function sweepKeys<Prefix extends IdPrefix>(
-  context: RetentionContext,
+  context: Round,
   environmentId: Uuid<"env">,
   kind: DroppedKind,
   keptMs: number,
@@ -171,11 +182,7 @@ async function sweepKeys<Prefix extends IdPrefix>(
   });
 }
 
-async function dropOccurrences(
-  context: RetentionContext,
-  environmentId: Uuid<"env">,
-  keptMs: number,
-): Promise<void> {
+async function dropOccurrences(context: Round, environmentId: Uuid<"env">, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
   let after = FIRST_KEY;
   let last: string | null = null;
@@ -198,7 +205,7 @@ async function dropOccurrences(
 
 const sessionItem = ({ environmentId, id }: EndedSession): LoopItem => ({ environmentId, itemId: id });
 
-function dropEndedRecords(context: RetentionContext, keptMs: number): Promise<void> {
+function dropEndedRecords(context: Round, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
   return drop<EndedSession>(context, {
     kind: "records",
@@ -212,7 +219,7 @@ function dropEndedRecords(context: RetentionContext, keptMs: number): Promise<vo
   });
 }
 
-function dropEndedSessions(context: RetentionContext, keptMs: number): Promise<void> {
+function dropEndedSessions(context: Round, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
   return drop<EndedSession>(context, {
     kind: "sessions",

@@ -161,6 +161,7 @@ function toLeasedExecution({ run, lease }: RunInsert): LeasedExecution {
     tags: run.tags,
     queue: run.queue,
     createdAt: run.createdAt,
+    startAt: run.startAt,
     deploymentId: run.deploymentId,
     deploymentVersion: run.deploymentVersion,
     journalSequence: 0,

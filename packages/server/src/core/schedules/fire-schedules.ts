@@ -85,9 +85,11 @@ export async function fireSchedules(
     ({ start }) => start === null || "fault" in start || inserted.has(start.run.id),
   );
   if (settled.length > 0) {
+    const occurrences = settled.flatMap(occurrencesOf);
+    tx.note({ kind: "occurrences", occurrences, at: now });
     await recordFired(
       tx,
-      settled.flatMap(occurrencesOf),
+      occurrences,
       settled.map((firing) => firedOf(firing, now)),
       now,
     );

@@ -12,6 +12,7 @@ export async function recordWaits(
   accepted: readonly WaitKey[],
 ): Promise<void> {
   if (waits.length > 0) await insertWaits(tx, waits);
+  noteSettled(tx, waits);
   if (accepted.length > 0) await markAccepted(tx, accepted);
   const received = waits.flatMap(({ environmentId, streamId, recordSequence, status }) =>
     status === "resolved" && streamId !== null && recordSequence !== null
@@ -19,4 +20,13 @@ export async function recordWaits(
       : [],
   );
   if (received.length > 0) await moveReceived(tx, received);
+}
+
+/** What was there already was waited for no time. */
+function noteSettled(tx: Tx, waits: readonly NewWait[]): void {
+  const settled = waits.filter(({ status }) => status !== "pending");
+  const [first] = settled;
+  if (first === undefined) return;
+  const noted = settled.map(({ kind, at }) => ({ kind, createdAt: at }));
+  tx.note({ kind: "waits", waits: noted, settledAt: first.at });
 }

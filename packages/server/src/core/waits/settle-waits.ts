@@ -61,6 +61,7 @@ async function settle<S extends Settlement>(
     if (change.execution.workerId !== null) tx.wake(wakeKeys.worker(change.execution.workerId));
   }
   await settleChanges(tx, [...changes.values()]);
+  tx.note({ kind: "waits", waits: won, settledAt: now });
   return { won, orphans };
 }
 

@@ -132,9 +132,9 @@ export async function listResumptions(db: Queryable, workerId: Uuid<"wkr">): Pro
 }
 
 /** A pending wait that somebody means to settle; locked through its run, so it is read again under that lock. */
-export type PendingWait = WaitKey & { kind: WaitKind; name: string };
+export type PendingWait = WaitKey & { kind: WaitKind; name: string; createdAt: number };
 
-const PENDING = rawSql(`w.environment_id, w.run_id, w.position, w.kind, w.name`);
+const PENDING = rawSql(`w.environment_id, w.run_id, w.position, w.kind, w.name, w.created_at`);
 
 export const SETTLE_LIMIT = 500;
 

@@ -1,103 +1,95 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { createReading, isDoneIn, PATIENCE_MS, type Reading } from "./metric-reading.ts";
+import {
+  createCounters,
+  createHistograms,
+  type Counter,
+  type Described,
+  type Family,
+  type Histogram,
+  type Rendered,
+} from "./metric-series.ts";
+import { createRouteMetrics, type RouteMetrics } from "./route-metrics.ts";
 
-/**
- * Metrics of the process. Requests are counted in plain arrays, a label set being resolved once a route: a look-up by
- * labels in every request costs more than the rest of the edge's bookkeeping.
- */
+/** Metrics of the process. */
 export type Metrics = {
-  /** Counters of one route; the label is its pattern, never an id. */
   route(method: string, pattern: string): RouteMetrics;
-  /** A number that is read when the metrics are. */
-  gauge(name: string, help: string, read: () => number): void;
+  /** A number that is read when the metrics are; null: it is not known yet, and is left out. */
+  gauge(name: string, help: string, read: () => number | null): void;
+  /** @param name ends with `_total` */
+  counters(name: string, help: string, labelNames: readonly string[]): Family<Counter>;
+  /** @param name ends with `_seconds`, as the bounds of its buckets are */
+  histograms(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    bounds: readonly number[],
+  ): Family<Histogram>;
+  /** Gauges that a question to the database answers. */
+  reading(reading: Reading): void;
+  /** Runs before the metrics are read, which wait for it for a while. It must not throw. */
+  beforeRender(work: () => Promise<void>): void;
   render(): Promise<string>;
   contentType: string;
 };
 
-export type RouteMetrics = { observe(status: number, durationMs: number): void };
-
 /** How often the lag of the event loop is sampled. It is what wakes an idle server most: the default is 10 ms. */
 const LAG_SAMPLE_MS = 50;
 
-const BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000];
-
-type RouteCounts = {
-  labels: string;
-  byStatus: Map<number, number>;
-  buckets: number[];
-  sumMs: number;
-  count: number;
-};
-
-export function createMetrics(): Metrics {
+/** @param noteFailure told of each reading that failed or took too long */
+export function createMetrics(
+  noteFailure: (reading: string, error: unknown) => void = () => undefined,
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
-  const routes: RouteCounts[] = [];
+  const routes = createRouteMetrics();
+  const families: Rendered[] = [];
+  const readings: { render(): Promise<string[]> }[] = [];
+  const before: (() => Promise<void>)[] = [];
+  const keep = <Kept extends Rendered>(family: Kept): Kept => {
+    families.push(family);
+    return family;
+  };
+  const failures = keep(createCounters(READ_FAILURES, ["reading"]));
   return {
     contentType: registry.contentType,
-    route: (method, pattern) => {
-      const counts: RouteCounts = {
-        labels: `method="${method}",route="${pattern}"`,
-        byStatus: new Map(),
-        buckets: BUCKETS_MS.map(() => 0),
-        sumMs: 0,
-        count: 0,
-      };
-      routes.push(counts);
-      return { observe: (status, durationMs) => observe(counts, status, durationMs) };
+    route: routes.route,
+    gauge: (name, help, read) => registry.registerMetric(gaugeOf({ name, help }, read)),
+    counters: (name, help, labelNames) => keep(createCounters({ name, help }, labelNames)),
+    histograms: (name, help, labelNames, bounds) =>
+      keep(createHistograms({ name, help }, labelNames, bounds)),
+    reading: (reading) => {
+      const failed = failures.of(reading.name);
+      const shown = createReading(reading, (error) => {
+        failed.value += 1;
+        noteFailure(reading.name, error);
+      });
+      readings.push(shown);
     },
-    gauge: (name, help, read) => {
-      registry.registerMetric(
-        new Gauge({
-          name,
-          help,
-          registers: [],
-          collect() {
-            this.set(read());
-          },
-        }),
-      );
+    beforeRender: (work) => void before.push(work),
+    render: async () => {
+      await isDoneIn(Promise.all(before.map((work) => work())), PATIENCE_MS);
+      // Before the families: one of them counts what fails here.
+      const read = (await Promise.all(readings.map((reading) => reading.render()))).flat();
+      const counted = families.flatMap((family) => family.render());
+      return `${await registry.metrics()}\n${[...read, ...counted, ...routes.render()].join("\n")}\n`;
     },
-    render: async () =>
-      `${await registry.metrics()}\n${renderRoutes(routes.filter(({ count }) => count > 0))}`,
   };
 }
 
-function observe(counts: RouteCounts, status: number, durationMs: number): void {
-  counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1);
-  counts.count += 1;
-  counts.sumMs += durationMs;
-  const { buckets } = counts;
-  for (let i = 0; i < BUCKETS_MS.length; i += 1) {
-    if (durationMs <= (BUCKETS_MS[i] as number)) {
-      buckets[i] = (buckets[i] as number) + 1;
-      return;
-    }
-  }
-}
+const READ_FAILURES: Described = {
+  name: "keelson_metrics_read_failures_total",
+  help: "Readings of /metrics that failed or took longer than 2 s: their metrics were left out.",
+};
 
-/** The text format of Prometheus, 0.0.4. */
-function renderRoutes(routes: readonly RouteCounts[]): string {
-  const lines = [
-    "# HELP keelson_http_requests_total Requests answered.",
-    "# TYPE keelson_http_requests_total counter",
-  ];
-  for (const { labels, byStatus } of routes) {
-    for (const [status, count] of byStatus)
-      lines.push(`keelson_http_requests_total{${labels},status="${status}"} ${count}`);
-  }
-  const name = "keelson_http_request_duration_seconds";
-  lines.push(`# HELP ${name} Time to the end of the answer.`, `# TYPE ${name} histogram`);
-  for (const { labels, buckets, sumMs, count } of routes) {
-    let upTo = 0;
-    for (const [index, limitMs] of BUCKETS_MS.entries()) {
-      upTo += buckets[index] as number;
-      lines.push(`${name}_bucket{${labels},le="${limitMs / 1000}"} ${upTo}`);
-    }
-    lines.push(
-      `${name}_bucket{${labels},le="+Inf"} ${count}`,
-      `${name}_sum{${labels}} ${sumMs / 1000}`,
-      `${name}_count{${labels}} ${count}`,
-    );
-  }
-  return `${lines.join("\n")}\n`;
-}
+const gaugeOf = ({ name, help }: Described, read: () => number | null): Gauge =>
+  new Gauge({
+    name,
+    help,
+    registers: [],
+    collect() {
+      const value = read();
+      if (value === null) this.remove();
+      else this.set(value);
+    },
+  });

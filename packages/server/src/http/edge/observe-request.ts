@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
-import type { RouteMetrics } from "./metrics.ts";
+import type { RouteMetrics } from "./route-metrics.ts";
 
 type Observed = { route: RouteMetrics; startedAt: number; clock: Clock };
 

@@ -77,7 +77,8 @@ export const healthRoutes: RouteDefinition[] = [
     path: "/metrics",
     name: "getMetrics",
     summary: "Metrics of this server",
-    description: "In the text format of Prometheus. Labels are route patterns, never ids.",
+    description:
+      "In the text format of Prometheus. Labels are route patterns, ids of environments, and names of tasks, actors and queues.",
     tag: "Server",
     access: { kind: "public" },
     responses: { 200: { description: "The metrics.", mediaType: "text/plain" } },

@@ -7,14 +7,13 @@ export function createLoopFailureNotes(
   metrics: Metrics,
   log: Logger,
 ): (failure: LoopFailure, error: unknown) => void {
-  let count = 0;
-  metrics.gauge(
-    "keelson_loop_item_failures",
-    "Items that background loops could not process, counted at each try since the start.",
-    () => count,
+  const counts = metrics.counters(
+    "keelson_loop_item_failures_total",
+    "Items that background loops could not process, counted at each try.",
+    ["loop"],
   );
   return ({ loop, environmentId, itemId, failures, retryAt }, error) => {
-    count += 1;
+    counts.of(loop).value += 1;
     log.error(
       { err: error, loop, environmentId, itemId, failures, retryAt: new Date(retryAt).toISOString() },
       "The loop set an item aside because it could not process it.",

@@ -55,6 +55,7 @@ async function dropAll(): Promise<void> {
     clock: () => scene.clock.now() + 2 * day,
     retention: { ...loadConfig({}).retention, runsMs: day },
     countDropped: () => undefined,
+    noteSwept: () => undefined,
     noteLoopFailure: () => undefined,
   });
 }

@@ -1,0 +1,46 @@
+import type { FailureKind, SkipReason, TerminalRunStatus, Uuid, WaitKind } from "@keelson/contract";
+
+/**
+ * What operations note for the metrics: `tx.note` passes it on when the transaction is durable, so that a report that is
+ * repeated, or a transaction that is rolled back, counts nothing. The shapes are parts of what the operations have in memory
+ * already, so a fact costs one object per transaction.
+ */
+export type NotedFact = NotedRuns | NotedWaits | NotedOccurrences;
+
+export type NotedRun = {
+  readonly execution: {
+    readonly environmentId: Uuid<"env">;
+    readonly runId: Uuid<"run">;
+    readonly startedAt: number | null;
+  };
+  /** Its first attempt had begun before this transaction. */
+  readonly startedBefore: boolean;
+  readonly ending: { readonly status: TerminalRunStatus; readonly at: number } | null;
+  /** The failure after which its next attempt comes. */
+  readonly retriedAfter: FailureKind | null;
+  /** Null: it kept its lease, or its worker released it. */
+  readonly leaseLost: { readonly cause: string; readonly begun: boolean } | null;
+};
+
+export type NotedRuns = {
+  readonly kind: "runs";
+  readonly runs: readonly NotedRun[];
+  /** Entries of journals that were added. */
+  readonly journal: readonly { readonly kind: string; readonly error: string | null }[];
+};
+
+export type NotedWaits = {
+  readonly kind: "waits";
+  readonly waits: readonly { readonly kind: WaitKind; readonly createdAt: number }[];
+  readonly settledAt: number;
+};
+
+export type NotedOccurrences = {
+  readonly kind: "occurrences";
+  readonly occurrences: readonly {
+    readonly scheduledAt: number;
+    readonly status: "fired" | "skipped";
+    readonly reason: SkipReason | null;
+  }[];
+  readonly at: number;
+};
