@@ -9,54 +9,21 @@ import {
   type ReportResponse,
   type Resumption,
 } from "@keelson/contract";
+import type { AgentOptions } from "./agent-options.ts";
 import { openBundleCache, type BundleCache } from "./bundles/bundle-cache.ts";
-import type { BundleUses } from "./bundles/bundle-uses.ts";
-import type { EvictionBound } from "./bundles/decide-eviction.ts";
-import { createTimestamps, type Clock } from "./clock.ts";
+import { createTimestamps } from "./clock.ts";
 import { createLeaseAhead, type LeaseAhead } from "./executions/lease-ahead.ts";
 import { checkDeployment, interruptedCheck } from "./executions/check-deployment.ts";
+import type { AgentNumbers } from "./metrics/agent-counts.ts";
 import { LeaseLoop } from "./executions/lease-loop.ts";
 import { startRenewalLoop } from "./executions/renewal-loop.ts";
 import { RunningExecution, type ExecutionContext } from "./executions/running-execution.ts";
 import { WaitingLine } from "./executions/waiting-line.ts";
-import type { Logger } from "./log.ts";
 import { pause } from "./pause.ts";
 import { retryCalls } from "./protocol/retry-calls.ts";
 import { ServiceError } from "./protocol/service-error.ts";
-import type { WorkerClient } from "./protocol/worker-client.ts";
-import type { Random } from "./random.ts";
 import { Reporter } from "./reporter/reporter.ts";
-import type { GroupReaper } from "./task-hosts/group-reaper.ts";
-import type { HostHomes } from "./task-hosts/host-homes.ts";
-import type { TaskTier } from "./task-hosts/task-tier.ts";
-import type { TaskUsers } from "./task-hosts/task-users.ts";
 import { HostPool } from "./task-hosts/host-pool.ts";
-import type { WorkspaceLoop } from "./workspaces/workspace-loop.ts";
-
-export type AgentOptions = {
-  /** Where this worker's runs reach the server. */
-  url: string;
-  client: WorkerClient;
-  reaper: GroupReaper;
-  capacity: number;
-  /** null: this worker takes no workspaces. */
-  workspaces: WorkspaceLoop | null;
-  dataDir: string;
-  bundleUses: BundleUses;
-  bundleBound: EvictionBound;
-  hostHomes: HostHomes;
-  taskUsers: TaskUsers;
-  taskTier: TaskTier;
-  hostEnvironment: Record<string, string>;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  /** null: a third of what the server says a lease lasts, at most 5,000. */
-  renewIntervalMs: number | null;
-  stopGraceMs: number;
-  drainTimeoutMs: number;
-  maxLogBytes: number;
-};
 
 /** Reports that are not answered any more hold no new work: past this many operations nothing is leased. */
 const BACKLOG_OPERATIONS = 5_000;
@@ -151,16 +118,14 @@ export class Agent {
       onParked: (execution) => this.#onParked(execution),
       onUnparked: (execution) => this.#parked.delete(execution),
       onEnded: (execution) => this.#onEnded(execution),
-      onClosed: (execution) => this.#leases.delete(execution.channel.leaseId),
+      onClosed: (execution) => this.#onClosed(execution),
     };
     this.#loop = new LeaseLoop({
-      client,
-      capacity,
-      random,
-      logger,
+      ...{ client, capacity, random, logger },
       freeSlots: () => this.#freeSlots(),
       heldChecks: () => [...this.#checking.keys()],
       receive: (response) => this.#receive(response),
+      counts: options.counts.leasePolls,
     });
     this.#startRenewal();
   }
@@ -183,6 +148,23 @@ export class Agent {
     this.#options.reaper.close();
     await loop;
     this.#end();
+  }
+
+  workerId(): string {
+    return this.#options.client.workerId();
+  }
+
+  /** What it has just now. */
+  numbers(): AgentNumbers {
+    return {
+      runs: this.#running.size,
+      parked: this.#parked.size,
+      capacity: this.#options.capacity,
+      taskHosts: this.#hosts.counts(),
+      reportsPending: this.#reporter.backlog(),
+      workspaces: this.#options.workspaces?.inUse() ?? 0,
+      draining: this.#draining,
+    };
   }
 
   /** An operator or a scaler wants this worker gone; the server said so. */
@@ -345,6 +327,10 @@ export class Agent {
     this.#startWaiting();
     this.#loop.wake();
     if (this.#running.size === 0) for (const resolve of this.#whenDone.splice(0)) resolve();
+  }
+
+  #onClosed({ channel }: RunningExecution): void {
+    if (this.#leases.delete(channel.leaseId)) this.#options.counts.attemptsEnded[channel.outcome()] += 1;
   }
 
   #cancel(cancellations: Cancellation[]): void {

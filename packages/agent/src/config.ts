@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import type { MetricsPlace } from "./metrics/open-metrics.ts";
 import { AGENT_SETTINGS } from "./settings.ts";
 
 export type AgentConfig = {
@@ -12,6 +13,8 @@ export type AgentConfig = {
   workspaceDiskBytes: number;
   bundleCacheBytes: number;
   bundleCacheAgeMs: number;
+  /** Null: it serves none. */
+  metrics: MetricsPlace | null;
   dataDir: string;
   taskEnvironment: Record<string, string>;
   logLevel: string;
@@ -52,6 +55,7 @@ export function parseAgentConfig(env: Environment, readText: (path: string) => s
     bundleCacheBytes:
       MIB * parseCount(env, "KEELSON_AGENT_BUNDLE_CACHE_MIB", { from: 1, to: 1_000_000_000, preset: 5120 }),
     bundleCacheAgeMs: DAY_MS * parseCount(env, "KEELSON_AGENT_BUNDLE_CACHE_DAYS", { from: 1, preset: 30 }),
+    metrics: parseMetricsPlace(env),
     dataDir: env["KEELSON_DATA_DIR"] || join(process.cwd(), ".keelson"),
     taskEnvironment: parseTaskEnvironment(env),
     logLevel: parseLogLevel(env["KEELSON_LOG_LEVEL"]),
@@ -111,6 +115,13 @@ function parseCount(
   if (!Number.isInteger(count) || count < from || count > to)
     throw new ConfigError(`${name} must be a whole number from ${from} to ${to}, not ${text}`);
   return count;
+}
+
+function parseMetricsPlace(env: Environment): MetricsPlace | null {
+  const name = "KEELSON_AGENT_METRICS_PORT";
+  if (!env[name]) return null;
+  const port = parseCount(env, name, { from: 0, to: 65_535, preset: 0 });
+  return { host: env["KEELSON_AGENT_METRICS_HOST"] || "127.0.0.1", port };
 }
 
 function parseTaskEnvironment(env: Environment): Record<string, string> {

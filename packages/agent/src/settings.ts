@@ -45,6 +45,18 @@ export const AGENT_SETTINGS = {
     byDefault: "30",
     description: "Days after which the worker evicts an unused bundle, 1 to 100000.",
   },
+  metricsPort: {
+    name: "KEELSON_AGENT_METRICS_PORT",
+    byDefault: null,
+    description:
+      "Port of `/metrics` for Prometheus, 1 to 65535, or 0 for any free one, which the log names. Without it, the agent serves no metrics.",
+  },
+  metricsHost: {
+    name: "KEELSON_AGENT_METRICS_HOST",
+    byDefault: "127.0.0.1",
+    description:
+      "Address that `/metrics` of the agent listens on. It needs no credential, so let only Prometheus reach it.",
+  },
   taskEnvironment: {
     name: "KEELSON_TASK_ENV",
     byDefault: null,

@@ -8,6 +8,8 @@ import { readHostEnvironment } from "./config.ts";
 import type { Logger } from "./log.ts";
 import { findCgroups } from "./limits/find-cgroups.ts";
 import { openWorkerClient, type WorkerClient } from "./protocol/worker-client.ts";
+import { createAgentCounts, type AgentCounts } from "./metrics/agent-counts.ts";
+import { openMetrics, type MetricsPlace } from "./metrics/open-metrics.ts";
 import { openIdentityStore } from "./protocol/worker-identity.ts";
 import { systemRandom } from "./random.ts";
 import { describeIsolation, probeIsolation, type IsolationProbe } from "./sandboxes/probe-isolation.ts";
@@ -64,6 +66,8 @@ export type StartAgentOptions = {
   bundleCacheBytes?: number;
   /** How long a bundle is kept that nobody uses. Default 30 days. */
   bundleCacheAgeMs?: number;
+  /** Where `/metrics` is served. Default: nowhere. */
+  metrics?: MetricsPlace | null;
   /** Ends the wait for a server that does not answer yet. */
   signal?: AbortSignal;
 };
@@ -87,69 +91,91 @@ export type RunningAgent = {
  */
 export async function startAgent(options: StartAgentOptions): Promise<RunningAgent> {
   const { url, name, capacity, dataDir, logger } = options;
-  const workspaces = options.workspaces ?? 0;
+  const { workspaces = 0 } = options;
   if (!Number.isInteger(capacity) || capacity < 1)
     throw new RangeError(`capacity must be a whole number from 1, not ${capacity}`);
-  const folder = await claimAgentFolder(dataDir, name);
+  const counts = createAgentCounts();
+  const metrics = await openMetrics(options.metrics ?? null, counts, logger);
+  const folder = await claimAgentFolder(dataDir, name).catch((error: unknown) => {
+    metrics.close();
+    throw error;
+  });
+  const release = async (): Promise<void> => {
+    metrics.close();
+    await folder.release();
+  };
   try {
-    const taskUsers =
-      options.keepsUser === true
-        ? AGENT_ALONE
-        : await openTaskUsers({ dataDir: resolve(dataDir), agentFolder: folder.path, logger });
-    const hostHomes = await openHostHomes(join(folder.path, "hosts"), logger);
-    const probe = await probeIsolation({ dataDir: folder.path });
-    const taskTier = await openTaskTier(probe, { dataDir: resolve(dataDir), agentFolder: folder.path });
-    logger.info(
-      { isolation: probe.isolation, problems: probe.problems, taskProblem: taskTier.problem },
-      "workspaces, and tasks that ask for it, are isolated",
-    );
-    const client = await enroll(options, workspaces, folder, { probe, taskTier });
-    const reaper = startGroupReaper(hostHomes.mark, (err) =>
-      logger.error({ err }, "the shell that ends orphaned task hosts is gone"),
-    );
-    const agent = new Agent({
-      url,
-      client,
-      reaper,
-      capacity,
-      workspaces: workspaces === 0 ? null : await openWorkspaces(options, workspaces, folder, client, probe),
-      dataDir: resolve(dataDir),
-      bundleUses: await openBundleUses(folder.path),
-      bundleBound: {
-        maxBytes: options.bundleCacheBytes ?? 5 * 1024 ** 3,
-        maxAgeMs: options.bundleCacheAgeMs ?? 30 * 24 * 3_600_000,
-      },
-      hostHomes,
-      taskUsers,
-      taskTier,
-      hostEnvironment: {
-        ...readHostEnvironment(),
-        KEELSON_WORKER_DIR: process.cwd(),
-        ...options.taskEnvironment,
-      },
-      clock: systemClock,
-      random: systemRandom,
-      logger,
-      renewIntervalMs: options.renewIntervalMs ?? null,
-      stopGraceMs: options.stopGraceMs ?? 10_000,
-      drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
-      maxLogBytes: options.maxLogBytes ?? 64 * 1024 * 1024,
-    });
-    logger.info({ workerId: client.workerId(), url, capacity, workspaces }, "agent started");
+    const agent = await startWithin(folder, options, counts);
+    metrics.show(() => agent.numbers());
+    logger.info({ workerId: agent.workerId(), url, capacity, workspaces }, "agent started");
     const released = async (ending: Promise<void>): Promise<void> => {
       await ending;
-      await folder.release();
+      await release();
     };
     return {
-      workerId: client.workerId(),
+      workerId: agent.workerId(),
       drain: () => released(agent.drain()),
       stop: () => released(agent.stop()),
       ended: released(agent.ended),
     };
   } catch (error) {
-    await folder.release();
+    await release();
     throw error;
   }
+}
+
+/** The parts of an agent that has the folder for itself. */
+async function startWithin(
+  folder: AgentFolder,
+  options: StartAgentOptions,
+  counts: AgentCounts,
+): Promise<Agent> {
+  const { url, capacity, dataDir, logger, workspaces = 0 } = options;
+  const taskUsers =
+    options.keepsUser === true
+      ? AGENT_ALONE
+      : await openTaskUsers({ dataDir: resolve(dataDir), agentFolder: folder.path, logger });
+  const hostHomes = await openHostHomes(join(folder.path, "hosts"), logger);
+  const probe = await probeIsolation({ dataDir: folder.path });
+  const taskTier = await openTaskTier(probe, { dataDir: resolve(dataDir), agentFolder: folder.path });
+  logger.info(
+    { isolation: probe.isolation, problems: probe.problems, taskProblem: taskTier.problem },
+    "workspaces, and tasks that ask for it, are isolated",
+  );
+  const client = await enroll(options, workspaces, folder, { probe, taskTier });
+  const reaper = startGroupReaper(hostHomes.mark, (err) =>
+    logger.error({ err }, "the shell that ends orphaned task hosts is gone"),
+  );
+  return new Agent({
+    url,
+    client,
+    reaper,
+    capacity,
+    workspaces:
+      workspaces === 0 ? null : await openWorkspaces(options, workspaces, { folder, client, probe, counts }),
+    dataDir: resolve(dataDir),
+    bundleUses: await openBundleUses(folder.path),
+    bundleBound: {
+      maxBytes: options.bundleCacheBytes ?? 5 * 1024 ** 3,
+      maxAgeMs: options.bundleCacheAgeMs ?? 30 * 24 * 3_600_000,
+    },
+    hostHomes,
+    taskUsers,
+    taskTier,
+    hostEnvironment: {
+      ...readHostEnvironment(),
+      KEELSON_WORKER_DIR: process.cwd(),
+      ...options.taskEnvironment,
+    },
+    counts,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    renewIntervalMs: options.renewIntervalMs ?? null,
+    stopGraceMs: options.stopGraceMs ?? 10_000,
+    drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
+    maxLogBytes: options.maxLogBytes ?? 64 * 1024 * 1024,
+  });
 }
 
 /** @throws ServiceError when the server refuses. */
@@ -178,12 +204,17 @@ function enroll(
   });
 }
 
+type WorkspaceParts = {
+  folder: AgentFolder;
+  client: WorkerClient;
+  probe: IsolationProbe;
+  counts: AgentCounts;
+};
+
 async function openWorkspaces(
   { logger, renewIntervalMs, blobCacheBytes, workspaceDiskBytes }: StartAgentOptions,
   capacity: number,
-  { path }: AgentFolder,
-  client: WorkerClient,
-  probe: IsolationProbe,
+  { folder: { path }, client, probe, counts }: WorkspaceParts,
 ): Promise<WorkspaceLoop> {
   const cache = await openBlobCache(join(path, "blobs"), {
     maxBytes: blobCacheBytes ?? 4 * 1024 ** 3,
@@ -201,6 +232,7 @@ async function openWorkspaces(
     cgroups: await findCgroups(path, logger),
     diskBytes: workspaceDiskBytes ?? DEFAULT_LIMITS.diskBytes,
     spares: new SpareSupervisor(path, probe, logger),
+    noteCommitFailed: () => (counts.commitsFailed += 1),
     clock: systemClock,
     random: systemRandom,
     logger,

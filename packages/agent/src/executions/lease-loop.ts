@@ -24,6 +24,8 @@ export type LeaseLoopOptions = {
   /** Ids of the deployment checks that this worker is at: they are kept, and one that is not among them comes again. */
   heldChecks(): string[];
   receive(response: LeaseResponse): void;
+  /** Its calls are counted here. */
+  counts: { answered: number; failed: number };
   random: Random;
   logger: Logger;
 };
@@ -116,12 +118,12 @@ export class LeaseLoop {
       ...request,
       deployment_checks: this.#options.heldChecks().slice(0, LIMITS.heldChecks),
     });
-    this.#options.receive(
-      await this.#options.client.post<LeaseResponse>("executions/lease", body, {
-        timeoutMs,
-        ...(signal && { signal }),
-      }),
-    );
+    const response = await this.#options.client.post<LeaseResponse>("executions/lease", body, {
+      timeoutMs,
+      ...(signal && { signal }),
+    });
+    this.#options.counts.answered += 1;
+    this.#options.receive(response);
   }
 
   /** A poll that was cut may have been answered: asked again under its id and without free slots, it gives those leases and no others, and the check that its answer had. */
@@ -138,6 +140,7 @@ export class LeaseLoop {
 
   /** True when the same request should be repeated. */
   async #failed(error: unknown, attempt: number): Promise<boolean> {
+    this.#options.counts.failed += 1;
     const transient = isTransient(error);
     if (!transient || attempt % 5 === 1)
       this.#options.logger.warn({ err: error }, "leasing work failed; trying again");

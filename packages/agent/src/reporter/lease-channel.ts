@@ -8,6 +8,7 @@ import type {
   WorkerEventKind,
 } from "@keelson/contract";
 import type { Release } from "../executions/decide-release.ts";
+import type { AttemptOutcome } from "../metrics/agent-counts.ts";
 import type { CallAnswer } from "../host/frames.ts";
 
 /** One operation, already in its wire form: a repeat sends the same bytes. */
@@ -61,6 +62,7 @@ export class LeaseChannel {
   readonly leaseText: string;
   dropped = false;
   released = false;
+  #outcome: Release["outcome"] | null = null;
   unsentLogBytes = 0;
   #sequence = 0;
   readonly #enqueue: (operation: QueuedOperation, urgency: Urgency) => void;
@@ -115,8 +117,14 @@ export class LeaseChannel {
   release(release: Release, at: string): void {
     const failure = release.failure === null ? "" : `,"failure":${JSON.stringify(release.failure)}`;
     const output = release.output === null ? "" : `,"output":${release.output}`;
+    this.#outcome = release.outcome;
     this.#push("release", at, `,"outcome":"${release.outcome}"${output}${failure}`, "now", 0);
     this.released = true;
+  }
+
+  /** How the attempt ended, once the lease is over. */
+  outcome(): AttemptOutcome {
+    return this.dropped ? "lost" : (this.#outcome ?? "lost");
   }
 
   /** Gives the lease up: queued operations are forgotten, later ones are ignored. */

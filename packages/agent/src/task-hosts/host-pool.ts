@@ -86,6 +86,13 @@ export class HostPool {
     }
   }
 
+  /** Its processes by what they do. */
+  counts(): { booting: number; idle: number; busy: number } {
+    const counts = { booting: 0, idle: 0, busy: 0 };
+    for (const host of this.#all) counts[host.booting ? "booting" : host.free ? "idle" : "busy"] += 1;
+    return counts;
+  }
+
   /** The secret versions in the memory of its processes. */
   heldSecrets(): HeldSecret[] {
     const held = new Map<string, HeldSecret>();

@@ -105,6 +105,11 @@ export class TaskHost {
     return this.#process.child.pid;
   }
 
+  /** Its bundle is not loaded yet. */
+  get booting(): boolean {
+    return this.#state === "booting";
+  }
+
   /** Nobody has borrowed it. */
   get free(): boolean {
     return this.#borrowers === 0;

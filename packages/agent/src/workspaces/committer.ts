@@ -28,6 +28,7 @@ export type CommitterOptions = {
   blobs: BlobSink;
   /** What the folder was written from. */
   base: { versionId: string; manifestDigest: string; tree: Tree; cache: StatCache };
+  noteCommitFailed(): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -109,7 +110,11 @@ export class Committer {
     const turn = this.#last.then(work);
     turn.then(
       () => (this.#lastFailed = false),
-      () => (this.#lastFailed = true),
+      () => {
+        this.#lastFailed = true;
+        // What is over fails no more: its lease is another's, or the agent ends.
+        if (!this.#options.signal.aborted) this.#options.noteCommitFailed();
+      },
     );
     // The next one's turn comes also after a failure, of which this one's caller is told.
     this.#last = turn.catch(() => undefined);

@@ -31,6 +31,8 @@ export type WorkspaceContext = {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Told of each commit that failed. */
+  noteCommitFailed(): void;
   /** It is not held any more. */
   onEnded(workspace: HeldWorkspace): void;
 };
