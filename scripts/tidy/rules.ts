@@ -215,7 +215,7 @@ export const TRANSACTION_FREE = /^packages\/server\/src\/http\/(resources|famili
  * Words of the wire in `core`: names in snake_case outside of strings and SQL. `http` maps them, except where stored payloads
  * have them. The number may only fall: when it is less, it follows down.
  */
-export const WIRE_WORDS_IN_CORE = 255;
+export const WIRE_WORDS_IN_CORE = 254;
 
 /** Lines of tests. */
 export interface TimeInTests {

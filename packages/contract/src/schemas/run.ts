@@ -47,7 +47,15 @@ export const RunFailure = Type.Object(
 export type RunFailure = Static<typeof RunFailure>;
 
 export const StatusReason = Type.Object(
-  { kind: Type.Enum([...STATUS_REASON_KINDS]), message: Type.String(), details: Nullable(JsonObject) },
+  {
+    kind: Type.Enum([...STATUS_REASON_KINDS]),
+    message: Type.String(),
+    details: Nullable({
+      ...JsonObject,
+      description:
+        "What the reason is about, by kind, such as `available_at`, `workspace_id`, or `held_by`: up to 5 runs that hold the slots of the queue or of the concurrency key.",
+    }),
+  },
   { $id: "StatusReason" },
 );
 export type StatusReason = Static<typeof StatusReason>;

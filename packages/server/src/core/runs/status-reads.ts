@@ -1,6 +1,6 @@
 import type { Isolation, LiveRunStatus, MaterializationStatus, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
 import { LOST_AFTER_MS } from "../workers/worker.ts";
@@ -28,7 +28,10 @@ export type StatusFacts = {
   requirement: string | null;
   keyLimit: number;
   heldByKey: number;
+  /** Some of the runs that hold the slots of the run's key, and of its queue. */
+  keyHolders: Uuid<"run">[];
   queueLimit: number | null;
+  queueHolders: Uuid<"run">[];
   workspaceId: Uuid<"ws"> | null;
   /** Of the active workers, those that take workspaces. */
   workspaceWorkers: number;
@@ -45,6 +48,13 @@ export type StatusFacts = {
   /** The worker that has the workspace can give it. */
   workspaceWorkerIsolates: boolean;
 };
+
+/** A queue may have thousands of slots: as many runs as a person looks at. */
+const MAX_HOLDERS = 5;
+
+/** The first runs that hold a slot of the queue of `e`, as the index has them: what is read does not grow with the queue. */
+const holders = (condition = sql``): Sql => sql`ARRAY(SELECT o.run_id FROM executions o
+  WHERE o.environment_id = e.environment_id AND o.queue = e.queue AND o.limited AND o.admitted ${condition} LIMIT ${MAX_HOLDERS})`;
 
 /** A condition on a worker `k` and a run `e`: the worker can give what the run's task needs. */
 const CAN_RUN = canIsolate(sql`k.task_isolation`, sql`coalesce(e.required_isolation, 'process')`);
@@ -84,6 +94,9 @@ export function listStatusFacts(
         (SELECT count(*) FROM executions o WHERE o.environment_id = e.environment_id AND o.queue = e.queue
           AND o.concurrency_key = e.concurrency_key AND o.limited AND o.admitted)
       ELSE 0 END AS held_by_key,
+      CASE WHEN e.limited AND NOT e.admitted AND e.concurrency_key IS NOT NULL
+        THEN ${holders(sql`AND o.concurrency_key = e.concurrency_key`)} ELSE '{}' END AS key_holders,
+      CASE WHEN e.limited AND NOT e.admitted THEN ${holders()} ELSE '{}' END AS queue_holders,
       e.workspace_id, CASE WHEN e.workspace_id IS NULL THEN 0 ELSE
         (SELECT count(*) FROM workers w WHERE w.worker_group_id = e.worker_group_id AND w.status = 'active'
           AND w.capacity_workspaces > 0 AND w.last_seen_at >= ${timestamp(now - LOST_AFTER_MS)})

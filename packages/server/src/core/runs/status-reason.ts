@@ -2,6 +2,8 @@ import { encodeId, type StatusReason, type Uuid } from "@keelson/contract";
 import { unableMessage } from "../workers/requirement-reads.ts";
 import type { StatusFacts } from "./status-reads.ts";
 
+/** Some of the runs that hold the slots. */
+const heldBy = (runs: readonly Uuid<"run">[]): object => ({ held_by: runs.map((id) => encodeId("run", id)) });
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** Why a live run is not running, in words that say what to look at; null while a worker has it that is heard. */
@@ -119,6 +121,27 @@ function slotsReason({ activeWorkers, taskIsolation, taskIsolatingWorkers }: Sta
   };
 }
 
+/** Its concurrency key, or its queue, has no free slot. */
+function heldReason(facts: StatusFacts): StatusReason {
+  if (facts.concurrencyKey !== null && facts.heldByKey >= facts.keyLimit) {
+    return {
+      kind: "concurrency_key",
+      message: "Other runs with this concurrency_key hold all of its slots.",
+      details: {
+        concurrency_key: facts.concurrencyKey,
+        limit: facts.keyLimit,
+        held: facts.heldByKey,
+        ...heldBy(facts.keyHolders),
+      },
+    };
+  }
+  return {
+    kind: "queue_limit",
+    message: "The queue's concurrency limit is reached.",
+    details: { queue: facts.queue, limit: facts.queueLimit, ...heldBy(facts.queueHolders) },
+  };
+}
+
 function queuedReason(facts: StatusFacts): StatusReason {
   if (facts.availableAt !== null && facts.recovering) {
     return {
@@ -134,39 +157,27 @@ function queuedReason(facts: StatusFacts): StatusReason {
       details: { available_at: iso(facts.availableAt) },
     };
   }
-  if (!facts.ready && facts.concurrencyKey !== null && facts.heldByKey >= facts.keyLimit) {
-    return {
-      kind: "concurrency_key",
-      message: "Other runs with this concurrency_key hold all of its slots.",
-      details: { concurrency_key: facts.concurrencyKey, limit: facts.keyLimit, held: facts.heldByKey },
-    };
-  }
-  if (!facts.ready) {
-    return {
-      kind: "queue_limit",
-      message: "The queue's concurrency limit is reached.",
-      details: { queue: facts.queue, limit: facts.queueLimit },
-    };
-  }
+  if (!facts.ready) return heldReason(facts);
+  const group = { worker_group: facts.workerGroup };
   if (facts.activeWorkers === 0) {
     return {
       kind: "no_worker",
       message: `No active worker in group ${facts.workerGroup}; start one with \`keelson agent\`.`,
-      details: { worker_group: facts.workerGroup },
+      details: group,
     };
   }
   if (facts.runWorkers === 0) {
     return {
       kind: "no_worker",
       message: `The active workers of group ${facts.workerGroup} take no runs. Start an agent with a capacity for runs.`,
-      details: { worker_group: facts.workerGroup },
+      details: group,
     };
   }
   if (facts.ableWorkers === 0 && facts.requirement !== null) {
     return {
       kind: "no_worker",
       message: `${unableMessage(facts.requirement, facts.runWorkers)} Start an agent on such a machine, or deploy from a machine like the workers'.`,
-      details: { worker_group: facts.workerGroup, requirement: facts.requirement },
+      details: { ...group, requirement: facts.requirement },
     };
   }
   const noWorker = isolationReason(facts);

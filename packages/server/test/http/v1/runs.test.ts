@@ -4,11 +4,17 @@ import { RUN_STATUSES } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
 import { outlastLeases } from "../../support/outlast-leases.ts";
 import { enrollWorker, type HeldLease } from "../../support/raw-worker.ts";
-import { startRunScene, type RunScene } from "../../support/run-scene.ts";
+import { productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
 
+const WIDE = { name: "wide", concurrency_limit: 6 };
 const MANIFEST = {
-  tasks: [{ id: "plain" }, { id: "other" }, { id: "limited", queue: "narrow" }],
-  queues: [{ name: "narrow", concurrency_limit: 1 }],
+  tasks: [
+    { id: "plain" },
+    { id: "other" },
+    { id: "limited", queue: "narrow" },
+    { id: "wide", queue: "wide" },
+  ],
+  queues: [{ name: "narrow", concurrency_limit: 1 }, WIDE],
 };
 
 // What a route answered is looked into freely by a test.
@@ -51,14 +57,33 @@ describe("a run's status_reason", () => {
     const second = await scene.start("limited");
     assert.equal((await reasonOf(first.id)).kind, "worker_busy");
     const { kind, details } = await reasonOf(second.id);
-    assert.deepEqual([kind, details], ["queue_limit", { queue: "narrow", limit: 1 }]);
+    assert.deepEqual([kind, details], ["queue_limit", { queue: "narrow", limit: 1, held_by: [first.id] }]);
   });
 
   test("is concurrency_key while its key is held", async () => {
-    await scene.start("plain", { concurrency_key: "k" });
+    await scene.start("plain", { concurrency_key: "other" });
+    const first = await scene.start("plain", { concurrency_key: "k" });
     const second = await scene.start("plain", { concurrency_key: "k" });
     const { kind, details } = await reasonOf(second.id);
-    assert.deepEqual([kind, details], ["concurrency_key", { concurrency_key: "k", limit: 1, held: 1 }]);
+    assert.deepEqual(
+      [kind, details],
+      ["concurrency_key", { concurrency_key: "k", limit: 1, held: 1, held_by: [first.id] }],
+    );
+  });
+
+  test("names five of the runs that hold a wide queue, and no run of another environment", async () => {
+    const production = await productionOf(scene);
+    await production.deploy({ tasks: [{ id: "wide", queue: "wide" }], queues: [WIDE] });
+    await production.start("wide");
+    const holders: string[] = [];
+    for (let index = 0; index < 6; index += 1) holders.push((await scene.start("wide")).id as string);
+    const { details } = await reasonOf((await scene.start("wide")).id);
+    assert.deepEqual([details.limit, details.held_by.length], [6, 5]);
+    assert.deepEqual(
+      details.held_by.filter((id: string) => !holders.includes(id)),
+      [],
+    );
+    await production.cancelAll();
   });
 
   test("is retry_delay between attempts, with the time", async () => {
