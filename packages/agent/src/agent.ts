@@ -93,13 +93,12 @@ export class Agent {
     });
     this.#reporter = new Reporter({
       send: (body) => client.post<ReportResponse>("executions/report", body, { signal }),
+      timestamp: () => this.#context.timestamp(),
       random,
       logger,
       signal,
       // A long backlog holds all slots, also those of runs that have ended: nothing else would end then and tell.
-      onDelivered: () => {
-        if (this.#freeSlots() > 0) this.#loop.wake();
-      },
+      onDelivered: () => this.#wakeIfFree(),
     });
     this.#context = {
       serverUrl: options.url,
@@ -282,6 +281,10 @@ export class Agent {
   #freeSlots(): number {
     if (this.#reporter.backlog() > BACKLOG_OPERATIONS) return 0;
     return Math.max(0, this.#options.capacity + this.#ahead.slots() + this.#parked.size - this.#running.size);
+  }
+
+  #wakeIfFree(): void {
+    if (this.#freeSlots() > 0) this.#loop.wake();
   }
 
   #receive(response: LeaseResponse): void {

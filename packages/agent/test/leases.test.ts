@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { decodeId } from "@keelson/contract";
+import { sql } from "../../server/src/db/sql.ts";
 import { until } from "../../server/test/support/until.ts";
 import { bundleOf } from "./support/bundles.ts";
 import type { RunRecord } from "./support/run-record.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
-import { clock } from "./support/test-place.ts";
+import { clock, sharedServer } from "./support/test-place.ts";
 
 test("a lost reply to a lease or a report neither loses a run nor reports it twice", async (t) => {
   const { server } = await startTestAgent(t);
@@ -25,6 +27,25 @@ test("a lost reply to a lease or a report neither loses a run nor reports it twi
     runs.map((run) => run.release?.output),
     [2, 3, 4],
   );
+});
+
+test("a run began when its code did, and not when the server heard of it", async (t) => {
+  const { server } = await startTestAgent(t);
+  const main = `await new Promise((done) => ctx.signal.addEventListener("abort", done));`;
+  const digest = server.putBundle(bundleOf({ main }));
+  // Both are repeated after a moment, and the clock of the server stands still meanwhile.
+  server.fail("executions/report", { status: 503 });
+  server.fail("executions/report", { status: 503 });
+  const run = server.enqueue({ digest });
+  await run.until(() => run.operations.length > 0);
+  await server.cancel(run);
+  await run.released;
+  const id = decodeId("run", run.execution.run.id);
+  const { db } = await sharedServer();
+  const [row] = await db.query<{ startedAt: number; finishedAt: number }>(
+    sql`SELECT started_at, finished_at FROM run_results WHERE run_id = ${id}`,
+  );
+  assert.ok(row !== undefined && row.startedAt < row.finishedAt, JSON.stringify(row));
 });
 
 test("a lease that the server gave to another stops its run, and nothing more is reported for it", async (t) => {

@@ -13,6 +13,8 @@ const SOON_MS = 25;
 
 export type ReporterOptions = {
   send(body: string): Promise<ReportResponse>;
+  /** The present, by the clock of the operations' own times. */
+  timestamp(): string;
   random: Random;
   logger: Logger;
   /** Ends all sending; what is queued then is lost. */
@@ -98,10 +100,12 @@ export class Reporter {
   }
 
   async #deliver(batch: QueuedOperation[]): Promise<void> {
-    const { signal, logger, random } = this.#options;
-    const body = `{"operations":[${batch.map((operation) => operation.text).join(",")}]}`;
+    const { signal, logger, random, timestamp } = this.#options;
+    const operations = batch.map((operation) => operation.text).join(",");
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       try {
+        // A start may have waited for company, for the answer to the report before, or for this repeat.
+        const body = `{"sent_at":"${timestamp()}","operations":[${operations}]}`;
         const { results } = await this.#options.send(body);
         this.#batchLimit = LIMITS.reportOperations;
         batch.forEach((operation, index) => {

@@ -324,7 +324,16 @@ export const Operation = Type.Unsafe<Operation>({
 });
 
 export const Report = Type.Object(
-  { operations: Type.Array(Operation, { minItems: 1, maxItems: LIMITS.reportOperations }) },
+  {
+    sent_at: Type.Optional(
+      Type.String({
+        ...Timestamp,
+        description:
+          "When this request was sent, by the clock that the operations have their `at` from: it says how long a start waited to be sent.",
+      }),
+    ),
+    operations: Type.Array(Operation, { minItems: 1, maxItems: LIMITS.reportOperations }),
+  },
   { additionalProperties: false, $id: "Report" },
 );
 export type Report = Static<typeof Report>;

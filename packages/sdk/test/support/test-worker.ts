@@ -77,6 +77,7 @@ export class TestWorker {
     const log = { debug: () => undefined, info: () => undefined, warn: () => undefined };
     this.reporter = new Reporter({
       send: (body) => this.#send(body),
+      timestamp: () => new Date(this.now()).toISOString(),
       random: () => 0,
       logger: { ...log, error: (fields, message) => console.error(message, fields) },
       signal: this.#stopping.signal,

@@ -12,12 +12,13 @@ export async function applyReport(
   context: LeasesContext & { storageQuota: StorageQuota },
   workerId: Uuid<"wkr">,
   operations: readonly LeasedOperation[],
+  sentAt: number | null,
 ): Promise<ReportResult> {
   const prepared = await prepareChildRuns(context, operations, context.clock());
   // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
   // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
   const result = await context.db.transaction((tx) =>
-    reportOperations(tx, workerId, prepared, { ...context, now: context.clock() }),
+    reportOperations(tx, workerId, prepared, { ...context, now: context.clock(), sentAt }),
   );
   for (const [environmentId, bytes] of result.storedBytes)
     context.storageQuota.noteAppended(environmentId, bytes);

@@ -51,6 +51,8 @@ export type Batch = {
   now: number;
   /** The newest time of the report by the worker's clock: what the worker's other times are ages against. */
   newestAt: number;
+  /** When the worker sent the report, by its clock; `newestAt` when it does not say. */
+  sentAt: number;
   random: () => number;
   newUuid: NewUuid;
   changes: Map<string, Change>;

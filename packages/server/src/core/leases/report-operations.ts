@@ -56,9 +56,15 @@ const LOST: OperationOutcome = {
   message: "The lease was superseded or has ended; stop this execution and report nothing more for it.",
 };
 
-export type ReportContext = TurnContext & { now: number; random: () => number; masterKey: MasterKey };
+export type ReportContext = TurnContext & {
+  now: number;
+  /** When the worker sent the report, by the worker's clock; null when it does not say. */
+  sentAt?: number | null;
+  random: () => number;
+  masterKey: MasterKey;
+};
 /** What a report is applied with, in a transaction of its own. */
-export type LeasesContext = Omit<ReportContext, "now"> & { db: Database };
+export type LeasesContext = Omit<ReportContext, "now" | "sentAt"> & { db: Database };
 
 /**
  * Applies any mix of operations of many leases, in order, in the caller's transaction: one statement locks the live
@@ -79,12 +85,17 @@ export async function reportOperations(
     durable.length === 0 ? NO_FACTS : await lockSources(tx, context.newUuid, durable, context.now);
   const keys = distinctRuns([...operations, ...childrenOf(durable), ...receiversOf(sources)]);
   const locked = await lockExecutions(tx, keys);
+  const newestAt = operations.reduce(
+    (newest, { operation }) => Math.max(newest, Date.parse(operation.at)),
+    0,
+  );
   const batch: Batch = {
     now: context.now,
     random: context.random,
     newUuid: context.newUuid,
     workerId,
-    newestAt: operations.reduce((newest, { operation }) => Math.max(newest, Date.parse(operation.at)), 0),
+    newestAt,
+    sentAt: Math.max(newestAt, context.sentAt ?? 0),
     changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
     ended: new Map(),
     policies: new Map(),
@@ -283,18 +294,19 @@ function perform(batch: Batch, change: Change, leased: LeasedOperation, index: n
   }
 }
 
-/** A start is reported at once or together with what came soon after it; an older one is a clock that was set. */
+/** A start is reported soon, or together with what came soon after it; an older one is a clock that was set. */
 const MAX_START_AGE_MS = 60_000;
 
 /**
- * The attempt began as long before now as the worker's clock says it began before the newest time of the report: clocks
- * of two machines are never compared, and a run that was started and ended in one report still took its time.
+ * The attempt began as long before now as the worker's clock says it began before the report was sent: clocks of two
+ * machines are never compared, and a run that was started and ended in one report still took its time. By the time of
+ * arrival alone, steps of the attempt would have begun before it.
  */
 function performStart(batch: Batch, change: Change, at: number): OperationOutcome {
   const { execution } = change;
   const decision = decideStart(liveRun(change));
   if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
-  const startedAt = batch.now - Math.min(batch.newestAt - at, MAX_START_AGE_MS);
+  const startedAt = batch.now - Math.min(batch.sentAt - at, MAX_START_AGE_MS);
   applyDecision(change, decision, startedAt);
   execution.attemptStartedAt ??= startedAt;
   execution.startedAt ??= startedAt;

@@ -134,6 +134,20 @@ describe("operations of a lease", () => {
     }
   });
 
+  test("a start that waited to be sent is as old as the worker says, whatever its clock", async () => {
+    for (const skewMs of [-3_600_000, 3_600_000]) {
+      const lease = await scene.leased();
+      const at = (ms: number): string => new Date(scene.clock.now() + skewMs + ms).toISOString();
+      const report = { sent_at: at(400), operations: [lease.operation("start", { at: at(0) })] };
+      assert.equal((await scene.worker.call("POST", "/executions/report", report)).status, 200);
+      const { started_at: startedAt } = await scene.get(lease.runId);
+      assert.equal(scene.clock.now() - Date.parse(startedAt), 400);
+      const started = await scene.happens(lease.runId, "run.started");
+      assert.equal(started.data.at, startedAt);
+      await scene.worker.finish(lease);
+    }
+  });
+
   test("cannot write the engine's own events", async () => {
     const lease = await scene.leased();
     const forged = lease.operation("events", {

@@ -39,13 +39,18 @@ const worker = { kind: "worker" } as const;
 async function report(
   server: ServerContext,
   workerId: Uuid<"wkr">,
-  operations: readonly Operation[],
+  { operations, sent_at: sentAt }: Report,
   mayBeOdd: boolean,
 ): Promise<OperationOutcome[]> {
   const decoded = operations.map((operation) => decodeOperation(operation, mayBeOdd));
   const known = decoded.filter((operation): operation is LeasedOperation => operation !== null);
   if (known.length === 0) return operations.map(() => NOT_HELD);
-  const { outcomes, storedBytes } = await applyReport(server, workerId, known);
+  const { outcomes, storedBytes } = await applyReport(
+    server,
+    workerId,
+    known,
+    sentAt === undefined ? null : Date.parse(sentAt),
+  );
   const turn = takeReportTurn(server.turns, known, storedBytes);
   if (turn !== undefined) await turn;
   let next = 0;
@@ -94,7 +99,7 @@ const operationRoute = (kind: OperationKind, schema: TSchema, summary: string): 
       const [outcome = NOT_HELD] = await report(
         server,
         scope.workerId,
-        [{ kind, ...(body as object) } as Operation],
+        { operations: [{ kind, ...(body as object) } as Operation] },
         request.mayHoldOddText,
       );
       if (!outcome.ok) throw new DomainError(outcome.code, outcome.message);
@@ -116,7 +121,7 @@ export const operationRoutes: RouteDefinition[] = [
     bodyLimitBytes: LIMITS.workerAppendBytes,
     responses: { 200: { description: "A result for each operation, in order.", schema: ReportResponse } },
     handle: async ({ server, scope, body, request }) => {
-      const outcomes = await report(server, scope.workerId, body.operations, request.mayHoldOddText);
+      const outcomes = await report(server, scope.workerId, body, request.mayHoldOddText);
       return {
         status: 200,
         json: `{"results":[${outcomes.map((outcome) => resultJson(server, outcome, request.requestId)).join(",")}]}`,
