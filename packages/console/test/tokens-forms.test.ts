@@ -2,7 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { completionForm, describeCompleter, purposeOf } from "../src/features/tokens/completion-form.ts";
+import {
+  completionForm,
+  describeCompleter,
+  outcomeVerb,
+  purposeOf,
+} from "../src/features/tokens/completion-form.ts";
 import { formOfData, toInputData } from "../src/features/sessions/input-message.ts";
 import { visibleLines } from "../src/ui/visible-text.ts";
 
@@ -65,6 +70,17 @@ test("who completed a token is said in words", () => {
   assert.match(words({ kind: "public", id: null }), /public access token/);
   assert.match(words({ kind: "callback", id: null }), /callback/);
   assert.equal(words(null), "somebody");
+});
+
+test("what a completion did is said in a word, by the form that asked for it", () => {
+  const approval = { metadata: {}, tags: ["approval"] };
+  assert.equal(outcomeVerb({ ...approval, data: { approved: true } }), "Approved");
+  assert.equal(outcomeVerb({ ...approval, data: { approved: false } }), "Refused");
+  assert.equal(outcomeVerb({ ...approval, data: { later: true } }), "Completed");
+  assert.equal(outcomeVerb({ ...approval, data: null }), "Completed");
+  assert.equal(outcomeVerb({ metadata: {}, tags: [], data: { approved: true } }), "Completed");
+  const send = { metadata: schema({ send: { type: "boolean" } }), tags: [] };
+  assert.equal(outcomeVerb({ ...send, data: { send: true } }), "Approved");
 });
 
 describe("what is typed as input", () => {

@@ -65,11 +65,15 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     const id = await create({ metadata: { question: "Send it?" }, tags: ["approval"] });
     await console.goto("tokens");
     await card("Send it?").getByRole("button", { name: "Refuse" }).click();
+    assert.equal((await read(id)).status, "pending");
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("token-refuse");
+    await console.page.getByRole("dialog").getByRole("button", { name: "Refuse" }).click();
     await card("Send it?").waitFor({ state: "detached" });
     const { data, completed_by: by } = await read(id);
     assert.deepEqual([data, by.kind], [{ approved: false }, "user"]);
     await console.goto(`tokens/${id}`);
-    await console.page.getByText("Completed by you").waitFor();
+    await console.page.getByText("Refused by you").waitFor();
     await console.page.getByRole("region", { name: "the completed data" }).getByText("false").waitFor();
   });
 
@@ -84,6 +88,7 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
       await route.continue();
     });
     await card("Who is first?").getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
     const told = page.getByRole("alert").filter({ hasText: "Already completed by API key key_" });
     await told.getByText('{"approved":false}').waitFor();
     await page.unroute(/\/complete$/);
@@ -187,6 +192,7 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     try {
       await viewer.goto(`tokens/${id}`);
       await viewer.page.getByRole("button", { name: "Approve" }).click();
+      await viewer.page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
       await viewer.page.getByRole("alert").getByText("Code forbidden").waitFor();
     } finally {
       await viewer.close();

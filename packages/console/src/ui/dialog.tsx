@@ -54,6 +54,9 @@ type Confirmation = {
   /** What must be typed, for what cannot be undone. */
   name?: string;
   verb: string;
+  kind?: "danger" | "primary";
+  /** The button that leaves everything as it is. */
+  dismissal?: string;
   /** Rejects to show why it failed; the dialog stays open. */
   onConfirm: () => Promise<unknown>;
 };
@@ -80,6 +83,8 @@ export function ConfirmDialog({
   description,
   name,
   verb,
+  kind = "danger",
+  dismissal = "Keep",
   onConfirm,
   onClose,
 }: Confirmation & { onClose: () => void }): ReactNode {
@@ -116,8 +121,8 @@ export function ConfirmDialog({
         )}
         {error !== null && <ErrorPanel error={error} />}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Keep</Button>
-          <Button type="submit" kind="danger" isBusy={isBusy} disabled={name !== undefined && typed !== name}>
+          <Button onClick={onClose}>{dismissal}</Button>
+          <Button type="submit" kind={kind} isBusy={isBusy} disabled={name !== undefined && typed !== name}>
             {verb}
           </Button>
         </div>

@@ -1,16 +1,16 @@
 import type { Token, TokenCompletion } from "@keelson/contract";
 import { ApiError } from "@keelson/sdk/browser";
 import type { UseMutationResult } from "@tanstack/react-query";
-import { Check, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { get, send } from "../../api/client.ts";
 import { useAction } from "../../api/use-action.ts";
 import { at, type BodyOf } from "../../api/route.ts";
 import { completeToken, getToken } from "../../api/routes/tokens.ts";
-import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { completionForm } from "./completion-form.ts";
+import { Decision } from "./decision.tsx";
 import { FieldsForm, JsonForm } from "./fields-form.tsx";
+import { purposeText } from "./token-parts.tsx";
 
 type Completed = { completion: TokenCompletion } | { overtakenBy: Token };
 export type Completing = UseMutationResult<Completed>;
@@ -62,7 +62,9 @@ export function CompleteToken({
   const form = completionForm(token);
   return (
     <div className="flex flex-col gap-2">
-      {form.kind === "decision" && <Decision property={form.property} completing={completing} />}
+      {form.kind === "decision" && (
+        <Decision property={form.property} question={purposeText(token)} completing={completing} />
+      )}
       {form.kind === "fields" && <FieldsForm schema={form.schema} completing={completing} />}
       {form.kind === "json" && <JsonForm completing={completing} />}
       {form.kind !== "json" && !isBrief && (
@@ -74,30 +76,6 @@ export function CompleteToken({
         </details>
       )}
       {completing.error !== null && <ErrorPanel error={completing.error} />}
-    </div>
-  );
-}
-
-function Decision({ property, completing }: { property: string; completing: Completing }): ReactNode {
-  const isDone = completing.isPending || completing.isSuccess;
-  return (
-    <div className="flex flex-wrap gap-2">
-      <Button
-        kind="primary"
-        disabled={isDone}
-        icon={<Check size={15} aria-hidden />}
-        onClick={() => completing.mutate({ [property]: true })}
-      >
-        Approve
-      </Button>
-      <Button
-        kind="danger"
-        disabled={isDone}
-        icon={<X size={15} aria-hidden />}
-        onClick={() => completing.mutate({ [property]: false })}
-      >
-        Refuse
-      </Button>
     </div>
   );
 }

@@ -56,6 +56,17 @@ export function purposeOf({ metadata }: Pick<Token, "metadata">): {
   return { purpose: purpose as string, rest };
 }
 
+/** What the one who completed it did, in a word that a sentence begins with. */
+export function outcomeVerb(
+  token: Pick<Token, "data" | "metadata" | "tags">,
+): "Approved" | "Refused" | "Completed" {
+  const form = completionForm(token);
+  const { data } = token;
+  if (form.kind !== "decision" || typeof data !== "object" || data === null) return "Completed";
+  const decided = (data as Record<string, unknown>)[form.property];
+  return decided === true ? "Approved" : decided === false ? "Refused" : "Completed";
+}
+
 /** Who completed it, in words. */
 export function describeCompleter(by: Token["completed_by"], userId: string): string {
   if (by === null) return "somebody";

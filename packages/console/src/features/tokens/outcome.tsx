@@ -5,37 +5,48 @@ import { useUser } from "../../app/session.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Time } from "../../ui/time.tsx";
-import { describeCompleter } from "./completion-form.ts";
+import { describeCompleter, outcomeVerb } from "./completion-form.ts";
 
-/** The outcome of a token. */
-export function Outcome({ token }: { token: Token }): ReactNode {
+/** Who ended a token, how and when. */
+export function OutcomeSentence({ token }: { token: Token }): ReactNode {
   const user = useUser();
   switch (token.status) {
     case "pending":
-      return <p>It is pending.</p>;
+      return <>Pending</>;
     case "cancelled":
       return (
-        <p>
-          Cancelled <Time at={token.updated_at} />: nobody can complete it any more.
-        </p>
+        <>
+          Cancelled <Time at={token.updated_at} isPast />: nobody can complete it any more
+        </>
       );
     case "expired":
       return (
-        <p>
-          Expired <Time at={token.timeout_at} />: nobody completed it in time.
-        </p>
+        <>
+          Expired <Time at={token.timeout_at} isPast />: nobody completed it in time
+        </>
       );
     case "completed":
       return (
-        <div className="flex flex-col gap-2">
-          <p>
-            Completed by <strong>{describeCompleter(token.completed_by, user.id)}</strong>{" "}
-            <Time at={token.completed_at} />, with
-          </p>
-          <JsonView value={token.data} label="the completed data" />
-        </div>
+        <>
+          {outcomeVerb(token)} by <strong>{describeCompleter(token.completed_by, user.id)}</strong>{" "}
+          <Time at={token.completed_at} isPast />
+        </>
       );
   }
+}
+
+/** The outcome of a token. */
+export function Outcome({ token }: { token: Token }): ReactNode {
+  const isCompleted = token.status === "completed";
+  return (
+    <div className="flex flex-col gap-2">
+      <p>
+        <OutcomeSentence token={token} />
+        {isCompleted ? ", with" : "."}
+      </p>
+      {isCompleted && <JsonView value={token.data} label="the completed data" />}
+    </div>
+  );
 }
 
 /** Somebody was faster: the token stays as they left it. */
