@@ -43,6 +43,11 @@ describe("the timeline of a run", () => {
       ["queued Queued neutral 0-2", "attempt Attempt 1 good 2-5"],
     ],
     [
+      "a step whose report was faster than that of the beginning",
+      [...start, ["step.completed", 3, { step: "fetch", duration_ms: 1500 }]],
+      ["queued Queued neutral 0-2", "attempt Attempt 1 info 2-…", "step fetch good 2-3"],
+    ],
+    [
       "two attempts",
       [
         ...start,

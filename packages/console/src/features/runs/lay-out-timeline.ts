@@ -104,11 +104,13 @@ function readState(draft: Draft, event: RunEvent): void {
 function readStep(draft: Draft, { id, kind, severity, at, attributes }: RunEvent): void {
   const toMs = Date.parse(at);
   const tries = numberOf(attributes["try"]);
+  // Reports of the beginning and of the step were not equally long on their way.
+  const beganMs = draft.state?.kind === "attempt" ? draft.state.fromMs : -Infinity;
   add(draft, id, {
     kind: "step",
     label: `${textOf(attributes["step"], "step")}${tries > 1 ? `, try ${tries}` : ""}`,
     tone: kind === "step.completed" ? "good" : severity === "error" ? "bad" : "warn",
-    fromMs: toMs - Math.max(0, numberOf(attributes["duration_ms"])),
+    fromMs: Math.min(toMs, Math.max(beganMs, toMs - Math.max(0, numberOf(attributes["duration_ms"])))),
     toMs,
   });
 }
