@@ -56,6 +56,11 @@ describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, time
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("session-approval");
     await asked.getByRole("button", { name: "Approve" }).click();
+    const sure = inbox.getByRole("dialog", { name: "Approve this?" });
+    await sure.getByText("delete the staging database").waitFor();
+    await sure.getByRole("button", { name: "Back" }).click();
+    await asked.getByRole("button", { name: "Approve" }).click();
+    await sure.getByRole("button", { name: "Approve" }).click();
     await inbox.getByText("Nothing is waiting for you").waitFor();
     await inbox.close();
   });
@@ -83,8 +88,36 @@ describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, time
     // What appears below the conversation takes room from it, and not its end.
     await page.getByRole("button", { name: "To the newest" }).waitFor({ state: "detached" });
     await wanted.getByRole("button", { name: "Refuse" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Refuse" }).click();
     await page
       .getByText(/I have left everything as it is/)
+      .first()
+      .waitFor();
+  });
+
+  test("is answered on the page of its run, which goes on and says by whom", async () => {
+    const { page, context, at } = console;
+    await page.getByLabel("Message").fill("rotate the keys");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const wanted = page.getByRole("region", { name: "Waiting for a decision" });
+    await wanted.getByRole("link", { name: "rotate the keys" }).waitFor();
+    const asking: string[] = [];
+    for await (const { runId } of chat.client.tokens.list({ status: "pending" })) asking.push(runId ?? "");
+    const aside = await context.newPage();
+    aside.setDefaultTimeout(60_000);
+    await aside.goto(at(`runs/${asking[0]}`));
+    const question = aside.getByRole("article", { name: "rotate the keys" });
+    await question.getByText(/expires in/).waitFor();
+    await question.getByRole("button", { name: "Approve" }).click();
+    await aside.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
+    const answers = aside.getByRole("list", { name: "Answers" });
+    await answers.getByText(/^rotate the keys Approved by you (just now|\d+ s ago)$/).waitFor();
+    await question.waitFor({ state: "detached" });
+    await aside.reload();
+    await answers.getByText(/^rotate the keys Approved by you/).waitFor();
+    await aside.close();
+    await page
+      .getByText(/^It is done: rotate the keys/)
       .first()
       .waitFor();
   });

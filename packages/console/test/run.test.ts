@@ -34,7 +34,7 @@ describe("the page of a run", options, () => {
     const { page } = console;
     const run = await scene.start("report", { payload: { n: 1 }, tags: ["shown"] });
     await console.goto(`runs/${run.id}`);
-    await page.getByText("Not running:").waitFor();
+    await page.getByText("Waiting for a free worker").waitFor();
     await region("Timeline").getByText("Queued").waitFor();
     lease = await scene.worker.takeOne();
     await scene.worker.report(lease.operation("start"));
@@ -127,19 +127,22 @@ describe("the page of a run", options, () => {
     assert.ok(text.endsWith("row 399\n"));
   });
 
-  test("shows how it failed, with the frames of its own code told from others", async () => {
-    const { page } = console;
-    const stack = "Error: no\n    at work (/app/src/work.ts:3:9)\n    at run (node:internal/x:1:1)";
+  test("shows how it failed first, with the frames of its own code before folded ones", async () => {
+    const stack =
+      "Error: no\n    at work (src/work.ts:3:9)\n    at run (node:internal/x:1:1)\n    at z (/app/node_modules/z/z.js:1:1)";
     const failure = { kind: "application_error", message: "no such thing", stack, retryable: false };
     await scene.worker.report(lease.operation("release", { outcome: "failed", failure }));
-    await page.getByText("application error:").waitFor();
-    await page.getByText("at work (/app/src/work.ts:3:9)").waitFor();
-    await page.getByRole("button", { name: "Show stack" }).click();
-    await region("Stack").getByText("at work").waitFor();
-    const weights = await page.evaluate(
-      `[...document.querySelectorAll("[aria-label=Stack] > div")].map((line) => getComputedStyle(line).fontWeight)`,
-    );
-    assert.deepEqual(weights, ["400", "600", "400"]);
+    const doing = region("What the run is doing");
+    await doing.getByText("Application error: no such thing").waitFor();
+    assert.equal(await region("Stack").locator("strong").textContent(), "src/work.ts:3:9");
+    await region("Stack").getByText("at z (").waitFor({ state: "hidden" });
+    await region("Stack").getByText("2 more of Node.js and packages").click();
+    await region("Stack").getByText("at z (").waitFor();
+    await doing.getByRole("button", { name: "Copy the stack" }).waitFor();
+    await doing.getByRole("list", { name: "Attempts" }).getByText("no such thing").waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("run-failed");
+    await openTab("Data");
     await region("Payload").getByText('"n": 1').waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("run-data");

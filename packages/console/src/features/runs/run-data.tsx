@@ -3,13 +3,11 @@ import type { ReactNode } from "react";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Facts, Section } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
-import { FailureView } from "./failure-view.tsx";
 
 /** What went in, what came out, and what the run's code said of itself. */
 export function RunData({ run }: { run: Run }): ReactNode {
   return (
     <div className="flex flex-col gap-5">
-      {run.failure !== null && <FailureView failure={run.failure} />}
       <div className="grid gap-5 lg:grid-cols-2 [&>*]:min-w-0">
         <Section title="Payload">
           <JsonView value={run.payload} label="Payload as JSON" />

@@ -14,7 +14,7 @@ import { LogView } from "./log-view.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunCommands } from "./run-commands.tsx";
 import { RunData } from "./run-data.tsx";
-import { RunFacts, RunNotices } from "./run-facts.tsx";
+import { RunHeader } from "./header/run-header.tsx";
 import type { RunSearch, RunTab } from "./run-search.ts";
 import { Timeline } from "./timeline.tsx";
 import { useRun } from "./use-run.ts";
@@ -53,12 +53,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
         </>
       }
     >
-      <RunFacts run={run} />
-      <RunNotices
-        run={run}
-        follow={follow}
-        onShowStack={tab === "data" ? null : () => void navigate({ search: { tab: "data" } })}
-      />
+      <RunHeader run={run} events={events} follow={follow} />
       <Tabs
         label="Parts of the run"
         value={tab}

@@ -7,6 +7,7 @@ import { useFollow, type Follow } from "../../api/use-follow.ts";
 import { itemKey, useItem } from "../../api/use-item.ts";
 import { at } from "../../api/route.ts";
 import { getRun, listRunEvents } from "../../api/routes/runs.ts";
+import { listTokens } from "../../api/routes/tokens.ts";
 import { createRunEvents, type RunEvents } from "./run-events.ts";
 
 /** While it lives, why it is not running may change without an event. */
@@ -20,6 +21,7 @@ export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEv
   const queries = useQueryClient();
   const route = at(getRun, { id: runId });
   const queryKey = itemKey(place.environment_id, route);
+  const tokensKey = itemKey(place.environment_id, listTokens).slice(0, -1);
   const known = queries.getQueryData<Run>(queryKey);
   const run = useItem(route, {
     refetchMs: known !== undefined && isTerminalRunStatus(known.status) ? undefined : REFETCH_MS,
@@ -32,6 +34,9 @@ export function useRun(runId: string): { run: UseQueryResult<Run>; events: RunEv
       if (heard.length > 0) events.add(heard);
       if (heard.some(({ kind }) => CHANGES.test(kind)) || batch.some(({ event }) => event === "end"))
         void queries.invalidateQueries({ queryKey }, { cancelRefetch: false });
+      // What it waited for may have been a token that somebody completed.
+      if (heard.some(({ kind }) => kind.startsWith("wait.")))
+        void queries.invalidateQueries({ queryKey: tokensKey }, { cancelRefetch: false });
     },
     onGap: (earliest) => events.skipTo(earliest),
   });
