@@ -148,20 +148,38 @@ describe("the page of a run", options, () => {
     await console.screenshot("run-data");
   });
 
-  test("starts again with another payload", async () => {
+  test("starts again with another payload, its version and other options", async () => {
     const { page } = console;
+    const { deployment_version: version } = await scene.get(lease.runId);
+    await scene.deploy({ tasks: [{ id: "report" }] });
     await page.getByRole("button", { name: "Start again" }).click();
     const payload = page.getByRole("textbox", { name: "Payload" });
     await payload.fill("{ nonsense");
     assert.equal(await page.getByRole("button", { name: "Start", exact: true }).isDisabled(), true);
     assert.deepEqual(await console.violations(), []);
     await payload.fill('{ "n": 2 }');
+    await page.getByText("Version and options").click();
+    await page.getByLabel("deployment_version").selectOption(version);
+    await page.getByLabel("priority").fill("7");
+    await page.getByRole("dialog").getByText("As a command").click();
+    const { port } = new URL(scene.server.url);
+    await page
+      .getByText(
+        `await client.tasks.start("report", { n: 2 }, { tags: ["shown"], queue: "default", deploymentVersion: "${version}", priority: 7 });`,
+      )
+      .waitFor();
+    await page.getByText(`http://127.0.0.1:${port}/v1/tasks/report/start`).waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("run-start-again");
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.waitForURL((url) => /\/runs\/run_/.test(url.pathname) && !url.pathname.endsWith(lease.runId));
     await page.getByText("queued").first().waitFor();
     const id = page.url().split("/").at(-1) as string;
     const run = await scene.get(id);
-    assert.deepEqual([run.payload, run.tags], [{ n: 2 }, ["shown"]]);
+    assert.deepEqual(
+      [run.payload, run.tags, run.priority, run.deployment_version],
+      [{ n: 2 }, ["shown"], 7, version],
+    );
     await openTab("Data");
     await page.getByRole("button", { name: "As a command" }).click();
     await page.getByText(`keelson run get ${id}`).waitFor();

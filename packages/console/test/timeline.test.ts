@@ -203,13 +203,53 @@ describe("what is seen, as a command", () => {
     assert.equal(keelson, "keelson run list --status failed --tag 'it'\\''s; $x'");
     assert.equal(runsCommands({ session_id: "sess_x" }, "http://h", 0).keelson, null);
     assert.equal(runsCommands({ tag: ["a\u001b[2J"] }, "http://h", 0).keelson, null);
-    assert.equal(runCommands("run_x", "logs", "http://h").keelson, "keelson run logs run_x");
+    const run = runCommands("run_x", "logs", "http://h");
+    assert.equal(run.keelson, "keelson run logs run_x");
+    assert.equal(run.sdk, `for await (const chunk of client.runs.logs("run_x")) console.log(chunk.data);`);
+    assert.equal(
+      runsCommands({ status: ["failed"], session_id: "sess_x" }, "http://h", 0).sdk,
+      `for await (const run of client.runs.list({ status: ["failed"], sessionId: "sess_x" })) console.log(run.id);`,
+    );
   });
 
   test("starts a run again by its payload", () => {
-    const run = { task: "t", actor: null, payload: { a: "it's" } } as never;
-    const { curl, keelson } = startCommands(run, "http://h");
+    const request = { of: { task: "t" }, payload: { a: "it's" }, options: {} };
+    const { curl, keelson, sdk } = startCommands(request, "http://h");
     assert.match(curl, /-d '\{"payload":\{"a":"it'\\''s"\}\}'$/);
     assert.equal(keelson, `keelson task start t --payload '{"a":"it'\\''s"}'`);
+    assert.equal(sdk, `await client.tasks.start("t", { a: "it's" });`);
+  });
+
+  test("starts it with the same options in a shell, by the command line and by the SDK", () => {
+    const options = {
+      tags: ["a", "b c"],
+      queue: "q",
+      concurrency_key: "k",
+      priority: -5,
+      workspace_id: "ws_1",
+    };
+    const { curl, keelson, sdk } = startCommands(
+      { of: { actor: "chat" }, payload: "hi, {you}", options },
+      "http://h",
+    );
+    assert.match(curl, /^curl -sS http:\/\/h\/v1\/actors\/chat\/start /);
+    assert.match(curl, /-d '\{"input":"hi, \{you\}","tags":\["a","b c"\],"queue":"q",/);
+    assert.equal(
+      keelson,
+      `keelson actor start chat --input '"hi, {you}"' --tag a --tag 'b c' --queue q --concurrency-key k --priority -5 --workspace ws_1`,
+    );
+    assert.equal(
+      sdk,
+      `await client.actors.start("chat", "hi, {you}", { tags: ["a", "b c"], queue: "q", concurrencyKey: "k", priority: -5, workspaceId: "ws_1" });`,
+    );
+  });
+
+  test("is no program where a text of others has what is not seen", () => {
+    const { sdk } = startCommands({ of: { task: "t" }, payload: "a\u2028b", options: {} }, "http://h");
+    assert.equal(sdk, null);
+    assert.equal(
+      startCommands({ of: { task: "t" }, payload: undefined, options: {} }, "http://h").sdk,
+      `await client.tasks.start("t");`,
+    );
   });
 });

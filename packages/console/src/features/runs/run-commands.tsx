@@ -1,8 +1,8 @@
 import { Terminal } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
-import { CopyText } from "../../ui/copy-button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { CommandList } from "./command-list.tsx";
 import type { Commands } from "./commands-of.ts";
 
 /** What is looked at, as commands for a terminal. */
@@ -20,8 +20,7 @@ export function RunCommands({ commands }: { commands: () => Commands }): ReactNo
           isOpen
           onClose={() => setShown(null)}
         >
-          <CopyText text={shown.curl} />
-          {shown.keelson !== null && <CopyText text={shown.keelson} />}
+          <CommandList commands={shown} />
         </Dialog>
       )}
     </>
