@@ -42,6 +42,12 @@ describe("the page of a run", options, () => {
     const attributes = { step: "fetch", try: 1, duration_ms: 5 };
     await say(scene.worker, lease, { events: [{ kind: "step.completed", message: "Fetched.", attributes }] });
     await region("Timeline").getByRole("listitem").filter({ hasText: "step" }).getByText("fetch").waitFor();
+    // The list of tabs scrolls on a narrow screen, and cuts off what is outside of it.
+    const ring = "getComputedStyle(document.querySelector('[role=tab]')).outlineOffset";
+    assert.equal(await page.evaluate(ring), "-2px");
+    await region("What the run is doing")
+      .getByText(/^Running for .*Last completed step: fetch, /)
+      .waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("run-timeline");
   });

@@ -22,7 +22,7 @@ export function Tabs({
           <Radix.Trigger
             key={id}
             value={id}
-            className="-mb-px border-b-2 border-transparent px-3 py-2 whitespace-nowrap text-quiet hover:text-text data-[state=active]:border-accent data-[state=active]:text-text"
+            className="-mb-px border-b-2 border-transparent px-3 py-2 outline-offset-[-2px] whitespace-nowrap text-quiet hover:text-text data-[state=active]:border-accent data-[state=active]:text-text"
           >
             {text}
           </Radix.Trigger>
