@@ -109,7 +109,7 @@ test("an error that nothing catches fails the run with its message and stack, an
   assert.equal(failure?.message, "out of nowhere");
   assert.match(failure?.stack ?? "", /Error: out of nowhere\n +at/);
   const rejected = await server.enqueue({ digest, task: "rejected" }).released;
-  assert.equal(rejected.failure?.message, "nobody waits");
+  assert.equal(rejected.failure?.message, "Unhandled rejection: nobody waits");
   const after = await server.enqueue({ digest, task: "pid" }).released;
   assert.notEqual(String(after.output), thrown.output("stdout").toString().trim());
 });

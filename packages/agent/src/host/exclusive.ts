@@ -26,11 +26,15 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
   let current: number | null = null;
   const home = process.cwd();
 
-  const fail = (error: unknown) => {
+  const fail = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin) => {
+    const thrown = describeThrown(error);
     if (current === null) {
-      process.stderr.write(`${describeThrown(error).stack ?? describeThrown(error).message}\n`);
+      process.stderr.write(`${thrown.stack ?? thrown.message}\n`);
     } else {
-      pipe.send(["uncaught", current, describeThrown(error)]);
+      // The code of the run did not throw: without the word, nobody looks for a promise that was not awaited.
+      const message =
+        origin === "unhandledRejection" ? `Unhandled rejection: ${thrown.message}` : thrown.message;
+      pipe.send(["uncaught", current, { ...thrown, message }]);
       pipe.flush();
     }
     process.exit(1);
