@@ -47,6 +47,7 @@ for (const isHeld of [false, true])
         wakes: withoutSafetyPoll(createWakes(() => undefined)),
         leasePolls: createLeasePolls(),
         leaseDurationMs: 15_000,
+        noteLeased: () => undefined,
       };
     });
 
