@@ -1,6 +1,9 @@
 import { JSON_DEPTH, PROCESS_INPUT_BYTES } from "./page-limits.ts";
 import { SECRET_NAME_PATTERN } from "./secrets.ts";
 
+/** How tools begin that operate the installation; a task that is a tool may not. */
+export const MCP_OPERATION_PREFIX = "keelson_";
+
 /** Bounds of the wire. Bytes unless the name says otherwise. */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,

@@ -13,7 +13,7 @@ import type { TaskOptions } from "./task.ts";
 import { UsageError } from "./keelson-error.ts";
 
 /** The options of `actor()` besides `run` and `input`: a task's options, for each turn. */
-export type ActorOptions = TaskOptions & {
+export type ActorOptions = Omit<TaskOptions, "mcp"> & {
   /** `session.input.receive()` gives up after this long without input and returns null. Default: never. */
   idleTimeout?: DurationInput;
 };

@@ -48,6 +48,11 @@ export type TaskOptions = {
    * sandbox: `ctx.workspace`.
    */
   sandbox?: Sandbox | string;
+  /**
+   * Makes the task a tool of the server's MCP endpoint, `POST /mcp`: its name is the task's id, its input the payload. Tell models
+   * in `description` what the task does and when to call it. For tasks only.
+   */
+  mcp?: { description: string };
   /** The most memory its process may use, in MiB. */
   memoryMb?: number;
   /**

@@ -25,6 +25,7 @@ import type { Database } from "./db/pool.ts";
 import { createFairTurns } from "./http/edge/fair-turns.ts";
 import { createLoopFailureNotes } from "./http/system/loop-failure-notes.ts";
 import { createDropCounts, createRetentionLag } from "./http/system/drop-counts.ts";
+import { createInnerCalls } from "./http/edge/inner-calls.ts";
 import { createLoopMetrics } from "./http/system/loop-metrics.ts";
 import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/edge/readiness.ts";
@@ -104,6 +105,7 @@ export async function createContext(
     readiness: await createReadiness(db),
     storage: createStorageSpace(db, bundles),
     metrics,
+    innerCalls: createInnerCalls(),
     openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),
   };
   showGauges(context);

@@ -27,6 +27,7 @@ import type { TreeCache } from "./core/versions/tree-cache.ts";
 import type { Database } from "./db/pool.ts";
 import type { FairTurns } from "./http/edge/fair-turns.ts";
 import type { TokenCompleter } from "./core/tokens/token-completer.ts";
+import type { InnerCalls } from "./http/edge/inner-calls.ts";
 import type { Metrics } from "./http/edge/metrics.ts";
 import type { Readiness } from "./http/edge/readiness.ts";
 import type { StorageSpace } from "./http/edge/storage-space.ts";
@@ -93,6 +94,7 @@ export type ServerContext = {
   readiness: Readiness;
   storage: StorageSpace;
   metrics: Metrics;
+  innerCalls: InnerCalls;
   /** The OpenAPI document of all routes, made when it is first asked for. */
   openApiJson: () => string;
   feeds: FeedHub<Frames>;

@@ -47,6 +47,17 @@ export const EntrypointDeclaration = Type.Object(
       }),
     ),
     execution: Type.Optional(Type.Enum([...EXECUTION_MODES])),
+    mcp: Type.Optional(
+      Nullable(
+        Type.Object(
+          { description: Type.String({ minLength: 1, maxLength: 2000 }) },
+          {
+            additionalProperties: false,
+            description: "The task is a tool of `POST /mcp`, described to models like this.",
+          },
+        ),
+      ),
+    ),
     memory_mb: Type.Optional(Nullable(Type.Integer({ minimum: 32, maximum: 1_048_576 }))),
     isolation: Type.Optional(TaskIsolation),
     folders: Type.Optional(TaskFolders),

@@ -39,6 +39,8 @@ function declareEntrypoint(id: string, options: Readonly<TaskOptions>): Entrypoi
 
 function declareTask(task: AnyTask): EntrypointDeclaration {
   const declaration = declareEntrypoint(task.id, task.options);
+  const { mcp } = task.options;
+  if (mcp !== undefined) declaration.mcp = { description: mcp.description };
   const schema = task.payload === null ? null : describePayload(task.payload);
   return schema === null ? declaration : { ...declaration, payload_schema: schema };
 }

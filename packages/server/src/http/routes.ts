@@ -14,6 +14,7 @@ import { githubRoutes } from "./families/sign-in/github.ts";
 import { invitationRoutes } from "./families/account/invitations.ts";
 import { logoutRoutes } from "./families/sign-in/logout.ts";
 import { magicLinkRoutes } from "./families/sign-in/magic-links.ts";
+import { mcpRoutes } from "./resources/mcp/routes.ts";
 import { meRoutes } from "./families/account/me.ts";
 import { memberRoutes } from "./families/account/members.ts";
 import { projectRoutes } from "./families/account/projects.ts";
@@ -65,6 +66,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...publicSessionRoutes,
   ...scheduleRoutes,
   ...secretRoutes,
+  ...mcpRoutes,
   ...meRoutes,
   ...projectRoutes,
   ...environmentRoutes,

@@ -270,9 +270,14 @@ const entrypoints: Record<string, Row> = {
   startActor: { parameter: "chat", body: () => ({}), own: [201] },
 };
 
+const mcp: Record<string, Row> = {
+  callMcp: { body: () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }), own: [200] },
+};
+
 /** By operation id. */
 export const ROWS: Record<string, Row> = {
   ...entrypoints,
+  ...mcp,
   ...onApi(entrypoints),
   startTaskBatch: { body: () => ({ starts: [{ task: "report" }] }) },
   listRuns: nothing,

@@ -35,7 +35,7 @@ export interface ApiServer {
   readonly mails: readonly string[];
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Another server on the same database and folder. Stop it before the first. */
-  startReplica(): Promise<{ call: ApiServer["call"]; stop(): Promise<void> }>;
+  startReplica(): Promise<{ url: string; call: ApiServer["call"]; stop(): Promise<void> }>;
   stop(): Promise<void>;
 }
 
@@ -105,6 +105,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     startReplica: async () => {
       const replica = await start();
       return {
+        url: replica.url,
         call: (method, path, options = {}) => call(replica, method, path, options),
         stop: () => replica.close(),
       };

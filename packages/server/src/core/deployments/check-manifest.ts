@@ -4,9 +4,11 @@ import {
   DEFAULT_SANDBOX,
   isBundleFormatVersion,
   listIsolationProblems,
+  MCP_OPERATION_PREFIX,
   WORKER_PROTOCOL_VERSION,
   type CreateDeployment,
   type DeploymentManifest,
+  type EntrypointDeclaration,
   type ErrorIssue,
 } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
@@ -59,6 +61,7 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
   ] as const) {
     for (const [index, entrypoint] of entrypoints.entries()) {
       const path = `manifest.${kind}.${index}`;
+      issues.push(...toolIssues(kind, entrypoint, `${path}.mcp`));
       issues.push(...durationIssues(entrypoint, path));
       for (const problem of listIsolationProblems(entrypoint))
         issues.push({ path: `${path}.${problem.path}`, message: problem.message });
@@ -69,6 +72,25 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
     }
   }
   return issues;
+}
+
+/** Only tasks are tools, and not under the names of the server's own. */
+function toolIssues(
+  kind: "tasks" | "actors",
+  { id, mcp }: EntrypointDeclaration,
+  path: string,
+): ErrorIssue[] {
+  if (mcp === undefined || mcp === null) return [];
+  if (kind === "actors")
+    return [{ path, message: "an actor is no tool; declare a task that sends it input" }];
+  return id.startsWith(MCP_OPERATION_PREFIX)
+    ? [
+        {
+          path,
+          message: `the names of tools that begin with ${MCP_OPERATION_PREFIX} are the server's own; rename the task`,
+        },
+      ]
+    : [];
 }
 
 /** A sandbox that an entrypoint names must be declared beside it, or be the built-in one. */

@@ -145,6 +145,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     done();
   });
   options.addPages(app);
+  options.context.innerCalls.attach(app, options.routes);
   answerPreflights(app, options.routes);
   return app;
 }

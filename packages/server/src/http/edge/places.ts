@@ -1,7 +1,16 @@
 import type { Family, Route, RouteDefinition } from "./route.ts";
 
 /** Where a route may be. `api/worker` has the worker's routes in /api, too. */
-export type Place = "v1" | "api" | "api-public" | "admin" | "capacity" | "worker" | "api/worker" | "system";
+export type Place =
+  | "v1"
+  | "api"
+  | "api-public"
+  | "admin"
+  | "capacity"
+  | "worker"
+  | "api/worker"
+  | "mcp"
+  | "system";
 
 /** `operation`: how the operations of a route that is in several places are told apart. */
 const PLACES: Readonly<Record<Place, { family: Family; path: string; operation: string; tag: string }>> = {
@@ -12,6 +21,7 @@ const PLACES: Readonly<Record<Place, { family: Family; path: string; operation: 
   capacity: { family: "capacity", path: "/capacity/v1", operation: "capacity", tag: "" },
   worker: { family: "worker", path: "/worker/v1", operation: "", tag: "" },
   "api/worker": { family: "api", path: "/api/worker", operation: "apiWorker", tag: "worker " },
+  mcp: { family: "v1", path: "", operation: "", tag: "" },
   system: { family: "system", path: "", operation: "", tag: "" },
 };
 

@@ -1,0 +1,94 @@
+import { JsonObject } from "@keelson/contract";
+import { Type } from "typebox";
+import { invalidRequest } from "../../../domain-error.ts";
+import { route, type RouteDefinition } from "../../edge/route.ts";
+import { METHODS } from "./methods.ts";
+import { PROTOCOL_VERSIONS, RPC_ERRORS, RpcError } from "./protocol.ts";
+
+const RpcId = Type.Union([Type.String({ maxLength: 256 }), Type.Integer()]);
+
+const RpcRequest = Type.Object(
+  {
+    jsonrpc: Type.Literal("2.0"),
+    id: Type.Optional({
+      ...RpcId,
+      description: "Absent in a notification, which is answered with 202 and no body.",
+    }),
+    method: Type.String({ maxLength: 128 }),
+    params: Type.Optional(JsonObject),
+  },
+  { additionalProperties: false },
+);
+
+const RpcResponse = Type.Object({
+  jsonrpc: Type.Literal("2.0"),
+  id: RpcId,
+  result: Type.Optional(JsonObject),
+  error: Type.Optional(Type.Object({ code: Type.Integer(), message: Type.String() })),
+});
+
+const Query = Type.Object(
+  {
+    readonly: Type.Optional(
+      Type.Enum(["0", "1"], { description: "1: only tools that change nothing. Tasks are not among them." }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const mcpRoutes: RouteDefinition[] = [
+  route({
+    in: ["mcp"],
+    method: "POST",
+    path: "/mcp",
+    name: "callMcp",
+    summary: "Speak the Model Context Protocol",
+    description:
+      "One JSON-RPC request by the streamable HTTP transport, answered as JSON: `initialize`, `ping`, `tools/list`, `tools/call`, `tasks/get`, `tasks/result` and " +
+      "`tasks/cancel`. Each task that declares `mcp` is a tool, and so are operations of the API. A tool does what its caller may do by the API itself. " +
+      "No state is kept between requests.",
+    tag: "MCP",
+    access: { kind: "environment", permission: "tasks.read" },
+    query: Query,
+    body: RpcRequest,
+    responses: {
+      200: { description: "The response, or an error of JSON-RPC.", schema: RpcResponse },
+      202: { description: "The notification was taken." },
+    },
+    examples: {
+      request: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+      response: {
+        jsonrpc: "2.0",
+        id: 1,
+        result: {
+          tools: [
+            { name: "send-report", description: "Sends the weekly report.", inputSchema: { type: "object" } },
+          ],
+        },
+      },
+    },
+    handle: async ({ server, scope, query, body, request }) => {
+      const version = request.message.headers["mcp-protocol-version"];
+      if (version !== undefined && !PROTOCOL_VERSIONS.some((known) => known === version))
+        throw invalidRequest([
+          { path: "MCP-Protocol-Version", message: `this server speaks ${PROTOCOL_VERSIONS.join(", ")}` },
+        ]);
+      const { id, method, params = {} } = body;
+      if (id === undefined) return { status: 202, body: undefined };
+      const answer = (fields: object) => ({ status: 200, body: { jsonrpc: "2.0", id, ...fields } });
+      const run = METHODS.get(method);
+      if (run === undefined)
+        return answer({
+          error: { code: RPC_ERRORS.methodNotFound, message: `There is no method ${method}.` },
+        });
+      try {
+        return answer({
+          result: await run({ server, scope, request, readonly: query.readonly === "1" }, params),
+        });
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error;
+        return answer({ error: { code: error.code, message: error.message } });
+      }
+    },
+  }),
+];

@@ -1,0 +1,140 @@
+import { decodeId, isTerminalRunStatus, type EntrypointDeclaration, type Run } from "@keelson/contract";
+import { waitForRunEnd } from "../../../core/runs/wait-for-run-end.ts";
+import { askRoute, type McpCaller } from "./caller.ts";
+import { isFields, RPC_ERRORS, RpcError, textResult } from "./protocol.ts";
+import type { Fields, McpTask, Tool, ToolResult } from "./protocol.ts";
+
+/** A call that is no task is answered within this: clients give a request 60 seconds. */
+const CALL_WAIT_MS = 45_000;
+const POLL_INTERVAL_MS = 1_000;
+
+type TaskTool = EntrypointDeclaration & { mcp: { description: string } };
+
+const isTool = (declaration: EntrypointDeclaration): declaration is TaskTool =>
+  declaration.mcp !== undefined && declaration.mcp !== null;
+
+/** The tasks of the current deployment that declare to be tools. */
+async function declaredTools({ server, scope, readonly }: McpCaller): Promise<TaskTool[]> {
+  if (readonly || !scope.permissions.has("tasks.start")) return [];
+  const deployment = await server.deployments.current(scope.environmentId);
+  return [...(deployment?.tasks.values() ?? [])].map(({ declaration }) => declaration).filter(isTool);
+}
+
+export const listTaskTools = async (caller: McpCaller): Promise<Tool[]> =>
+  (await declaredTools(caller)).map((declaration) => ({
+    name: declaration.id,
+    description: declaration.mcp.description,
+    inputSchema: inputSchema(declaration),
+    execution: { taskSupport: "optional" },
+  }));
+
+/** A tool takes an object. A payload that may be anything else is one field of it. */
+const takesObject = ({ payload_schema: schema }: EntrypointDeclaration): boolean =>
+  isFields(schema) && schema["type"] === "object";
+
+const inputSchema = (declaration: EntrypointDeclaration): Fields =>
+  takesObject(declaration)
+    ? (declaration.payload_schema as Fields)
+    : {
+        type: "object",
+        properties: { payload: declaration.payload_schema ?? {} },
+        additionalProperties: false,
+      };
+
+/** Starts the task. @returns null where there is no such tool for the caller. */
+export async function startTool(
+  caller: McpCaller,
+  name: string,
+  given: Fields,
+): Promise<{ run: Run } | { refused: ToolResult } | null> {
+  const declaration = (await declaredTools(caller)).find(({ id }) => id === name);
+  if (declaration === undefined) return null;
+  const payload = takesObject(declaration) ? given : given["payload"];
+  const body = payload === undefined ? {} : { payload };
+  const started = await askRoute(caller, "startTask", { params: { declaredID: name }, body });
+  return started.ok ? { run: started.json as Run } : { refused: started.result };
+}
+
+/** Waits a while for the run, and says how far it is. */
+export async function waitForTool(caller: McpCaller, run: Run): Promise<ToolResult> {
+  await waitForEnd(caller, run.id, CALL_WAIT_MS);
+  const read = await readRun(caller, run.id);
+  return "refused" in read ? read.refused : resultOf(read.run);
+}
+
+export async function getTask(caller: McpCaller, taskId: string): Promise<McpTask> {
+  return toTask(await requireRun(caller, taskId));
+}
+
+/** What the tool's call would have answered, when it is known. */
+export async function getTaskResult(
+  caller: McpCaller,
+  taskId: string,
+): Promise<ToolResult & { _meta: Fields }> {
+  let run = await requireRun(caller, taskId);
+  while (!isTerminalRunStatus(run.status) && !caller.request.signal.aborted) {
+    await waitForEnd(caller, taskId, CALL_WAIT_MS);
+    run = await requireRun(caller, taskId);
+  }
+  return { ...resultOf(run), _meta: { "io.modelcontextprotocol/related-task": { taskId } } };
+}
+
+export async function cancelTask(caller: McpCaller, taskId: string): Promise<McpTask> {
+  const answer = await askRoute(caller, "cancelRun", { params: { id: taskId } });
+  if (!answer.ok) throw refused(answer.result);
+  return toTask(answer.json as Run);
+}
+
+async function waitForEnd({ server, scope, request }: McpCaller, id: string, waitMs: number): Promise<void> {
+  const runId = decodeId("run", id);
+  if (runId !== null) await waitForRunEnd(server, scope.environmentId, runId, waitMs, request.signal);
+}
+
+async function readRun(caller: McpCaller, id: string): Promise<{ run: Run } | { refused: ToolResult }> {
+  const answer = await askRoute(caller, "getRun", { params: { id } });
+  return answer.ok ? { run: answer.json as Run } : { refused: answer.result };
+}
+
+async function requireRun(caller: McpCaller, taskId: string): Promise<Run> {
+  const read = await readRun(caller, taskId);
+  if ("refused" in read) throw refused(read.refused);
+  return read.run;
+}
+
+const refused = ({ content }: ToolResult): RpcError =>
+  new RpcError(RPC_ERRORS.invalidParams, content[0]?.text ?? "There is no such task.");
+
+function resultOf(run: Run): ToolResult {
+  const { id, status, output, failure, status_reason: reason } = run;
+  const structuredContent = { run_id: id, status, output };
+  if (status === "succeeded")
+    return textResult(typeof output === "string" ? output : JSON.stringify(output), { structuredContent });
+  if (isTerminalRunStatus(status))
+    return textResult(`Run ${id} ${status}${failure === null ? "" : `: ${failure.message}`}`, {
+      ...{ structuredContent, isError: true },
+    });
+  const why = reason === null ? "" : ` ${reason.message}`;
+  return textResult(`Run ${id} is ${status}.${why} Ask for it again with keelson_get_run.`, {
+    structuredContent,
+  });
+}
+
+export function toTask(run: Run): McpTask {
+  const { id, status, status_reason: reason, failure, created_at, started_at, finished_at } = run;
+  const statusMessage = failure?.message ?? reason?.message;
+  return {
+    taskId: id,
+    status: taskStatus(status),
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: created_at,
+    lastUpdatedAt: finished_at ?? started_at ?? created_at,
+    ttl: null,
+    pollInterval: POLL_INTERVAL_MS,
+  };
+}
+
+function taskStatus(status: Run["status"]): McpTask["status"] {
+  if (status === "succeeded") return "completed";
+  if (status === "cancelled") return "cancelled";
+  return isTerminalRunStatus(status) ? "failed" : "working";
+}
