@@ -71,7 +71,9 @@ test("runs succeed in their only attempt while every unused bundle is evicted at
   const { server } = await startTestAgent(t, { keepsUser: true, capacity: 2, bundleCacheBytes: 1 });
   const names = ["one", "two", "three"];
   const digests = names.map((name) => server.putArchive(filesOf(name)));
-  for (let round = 0; round < 4; round += 1) {
+  const wasEvicted = (): boolean => server.countCalls(`bundles/${digests[0]}`) > 1;
+  // On a busy machine some rounds end before the worker has looked for what it can evict.
+  for (let round = 0; round < 4 || !wasEvicted(); round += 1) {
     const runs = digests.map((digest) => server.enqueue({ digest }).released);
     const outputs = (await Promise.all(runs)).map(({ outcome, output }) => `${outcome} ${String(output)}`);
     assert.deepEqual(
@@ -79,7 +81,6 @@ test("runs succeed in their only attempt while every unused bundle is evicted at
       names.map((name) => `succeeded ${name}`),
     );
   }
-  assert.ok(server.countCalls(`bundles/${digests[0]}`) > 1, "it was evicted between its runs");
 });
 
 test("an agent evicts nothing that another agent of the data folder uses", async (t) => {
