@@ -318,6 +318,7 @@ test("the manifest has what was declared, in the wire's form", () => {
     secrets: ["API_KEY"],
     isolation: "namespace",
     folders: ["/srv/models", { path: "/srv/out", writable: true }],
+    mcp: { description: "Makes an example." },
     run: ({ path }) => path,
   });
   task({ id: "manifest-plain", payload: { type: "object" }, run: () => 1 });
@@ -341,6 +342,7 @@ test("the manifest has what was declared, in the wire's form", () => {
     secrets: ["API_KEY"],
     isolation: "namespace",
     folders: [{ path: "/srv/models" }, { path: "/srv/out", writable: true }],
+    mcp: { description: "Makes an example." },
   });
   assert.deepEqual(tasks.find(({ id }) => id === "manifest-plain")?.payload_schema, { type: "object" });
   assert.partialDeepStrictEqual(tasks.find(({ id }) => id === "manifest-transform")?.payload_schema, {

@@ -57,7 +57,6 @@ export async function createContext(
   const newUuid = createUuidGenerator(clock);
   const leasePolls = createLeasePolls();
   const { leaseDurationMs, parkAfterMs } = config;
-  const { metrics } = counted;
   const deployments = createDeploymentCache({ db, clock });
   const quotas = createQuotas({ db, clock, wakes, serverId: newUuid() }, config.quotas);
   let openApiJson: string | undefined;
@@ -104,7 +103,6 @@ export async function createContext(
     ...notesOf(counted, clock, log),
     readiness: await createReadiness(db),
     storage: createStorageSpace(db, bundles),
-    metrics,
     innerCalls: createInnerCalls(),
     openApiJson: () => (openApiJson ??= JSON.stringify(openApiDocument(routes))),
   };
@@ -122,7 +120,11 @@ const notesOf = (
   { metrics, noteLeased }: OpenMetrics,
   clock: Clock,
   log: Logger,
-): Pick<ServerContext, "countDropped" | "noteSwept" | "noteRound" | "noteLeased" | "noteLoopFailure"> => ({
+): Pick<
+  ServerContext,
+  "metrics" | "countDropped" | "noteSwept" | "noteRound" | "noteLeased" | "noteLoopFailure"
+> => ({
+  metrics,
   countDropped: createDropCounts(metrics),
   noteSwept: createRetentionLag(metrics, clock),
   noteRound: createLoopMetrics(metrics),

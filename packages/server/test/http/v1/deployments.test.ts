@@ -145,6 +145,16 @@ describe("deployments", () => {
       { tasks: [{ id: "a", payload_schema: { description: "x".repeat(65_536) } }] },
       "manifest.tasks.0.payload_schema",
     ],
+    [
+      "a tool that is named as the server's own",
+      { tasks: [{ id: "keelson_get_run", mcp: { description: "Another." } }] },
+      "manifest.tasks.0.mcp",
+    ],
+    [
+      "a tool that is an actor",
+      { tasks: [], actors: [{ id: "a", mcp: { description: "Talks." } }] },
+      "manifest.actors.0.mcp",
+    ],
     ["a duration beyond all clocks", { tasks: [{ id: "a", ttl: "999999999999d" }] }, "manifest.tasks.0.ttl"],
   ] as const) {
     test(`${what} is refused naming its place`, async () => {
