@@ -13,7 +13,9 @@ export type McpCaller = {
 };
 
 /** What a route of the API answered to a tool. */
-export type Answered = { ok: true; bytes: Buffer; json: unknown } | { ok: false; result: ToolResult };
+export type Answered =
+  | { ok: true; bytes: Buffer; json: unknown }
+  | { ok: false; status: number; result: ToolResult };
 
 /** Calls a route as the caller. A refusal is a result of the tool that its model can read and act on. */
 export async function askRoute(
@@ -24,7 +26,7 @@ export async function askRoute(
   const route = server.innerCalls.find(operationId);
   const { status, contentType, bytes } = await server.innerCalls.call(request, { route, ...call });
   const json: unknown = contentType.startsWith("application/json") ? JSON.parse(bytes.toString()) : null;
-  return status < 400 ? { ok: true, bytes, json } : { ok: false, result: refusalOf(status, json) };
+  return status < 400 ? { ok: true, bytes, json } : { ok: false, status, result: refusalOf(status, json) };
 }
 
 function refusalOf(status: number, json: unknown): ToolResult {

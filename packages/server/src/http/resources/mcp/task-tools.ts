@@ -1,6 +1,7 @@
 import { decodeId, isTerminalRunStatus, type EntrypointDeclaration, type Run } from "@keelson/contract";
+import { DomainError } from "../../../domain-error.ts";
 import { waitForRunEnd } from "../../../core/runs/wait-for-run-end.ts";
-import { askRoute, type McpCaller } from "./caller.ts";
+import { askRoute, type Answered, type McpCaller } from "./caller.ts";
 import { isFields, RPC_ERRORS, RpcError, textResult } from "./protocol.ts";
 import type { Fields, McpTask, Tool, ToolResult } from "./protocol.ts";
 
@@ -59,7 +60,7 @@ export async function startTool(
 export async function waitForTool(caller: McpCaller, run: Run): Promise<ToolResult> {
   await waitForEnd(caller, run.id, CALL_WAIT_MS);
   const read = await readRun(caller, run.id);
-  return "refused" in read ? read.refused : resultOf(read.run);
+  return read.ok ? resultOf(read.json as Run) : read.result;
 }
 
 export async function getTask(caller: McpCaller, taskId: string): Promise<McpTask> {
@@ -76,12 +77,15 @@ export async function getTaskResult(
     await waitForEnd(caller, taskId, CALL_WAIT_MS);
     run = await requireRun(caller, taskId);
   }
+  // The server stops. What is not known yet is no result.
+  if (!isTerminalRunStatus(run.status))
+    throw new DomainError("unavailable", `Run ${taskId} is still ${run.status}; ask for its result again.`);
   return { ...resultOf(run), _meta: { "io.modelcontextprotocol/related-task": { taskId } } };
 }
 
 export async function cancelTask(caller: McpCaller, taskId: string): Promise<McpTask> {
   const answer = await askRoute(caller, "cancelRun", { params: { id: taskId } });
-  if (!answer.ok) throw refused(answer.result);
+  if (!answer.ok) throw refused(answer);
   return toTask(answer.json as Run);
 }
 
@@ -90,19 +94,20 @@ async function waitForEnd({ server, scope, request }: McpCaller, id: string, wai
   if (runId !== null) await waitForRunEnd(server, scope.environmentId, runId, waitMs, request.signal);
 }
 
-async function readRun(caller: McpCaller, id: string): Promise<{ run: Run } | { refused: ToolResult }> {
-  const answer = await askRoute(caller, "getRun", { params: { id } });
-  return answer.ok ? { run: answer.json as Run } : { refused: answer.result };
-}
+const readRun = (caller: McpCaller, id: string): Promise<Answered> =>
+  askRoute(caller, "getRun", { params: { id } });
 
 async function requireRun(caller: McpCaller, taskId: string): Promise<Run> {
   const read = await readRun(caller, taskId);
-  if ("refused" in read) throw refused(read.refused);
-  return read.run;
+  if (!read.ok) throw refused(read);
+  return read.json as Run;
 }
 
-const refused = ({ content }: ToolResult): RpcError =>
-  new RpcError(RPC_ERRORS.invalidParams, content[0]?.text ?? "There is no such task.");
+const refused = ({ status, result }: Extract<Answered, { ok: false }>): RpcError =>
+  new RpcError(
+    status < 500 ? RPC_ERRORS.invalidParams : RPC_ERRORS.internal,
+    result.content.map(({ text }) => text).join(""),
+  );
 
 function resultOf(run: Run): ToolResult {
   const { id, status, output, failure, status_reason: reason } = run;
