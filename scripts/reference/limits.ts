@@ -33,6 +33,8 @@ const MEANINGS: Record<keyof typeof LIMITS, string> = {
   isolationProblemCharacters: "characters of why a worker has no namespace tier",
   heldSecrets: "secret versions of one heartbeat",
   heldChecks: "checks of deployments that a worker lists in one lease call",
+  errorGroupNames: "tasks, and actors, that an error group names",
+  errorGroups: "error groups of an environment; those that were not seen for longest are dropped",
   reportOperations: "operations of one report",
   pageDefault: "rows of a page, unless the caller says otherwise",
   pageMax: "rows of a page",

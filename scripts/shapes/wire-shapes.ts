@@ -15,6 +15,7 @@ const NAMES = [
   "DeviceToken",
   "DiffEntry",
   "Environment",
+  "ErrorGroup",
   "Exec",
   "ExecResult",
   "FileEntry",

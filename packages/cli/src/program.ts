@@ -45,6 +45,11 @@ import { addRollback } from "./commands/rollback.ts";
 import { addRunCancel } from "./commands/run/cancel.ts";
 import { addRunEvents } from "./commands/run/events.ts";
 import { addRunGet } from "./commands/run/get.ts";
+import { addErrorGet } from "./commands/error/get.ts";
+import { addErrorList } from "./commands/error/list.ts";
+import { addErrorMute } from "./commands/error/mute.ts";
+import { addErrorOpen } from "./commands/error/open.ts";
+import { addErrorResolve } from "./commands/error/resolve.ts";
 import { addRunList } from "./commands/run/list.ts";
 import { addRunLogs } from "./commands/run/logs.ts";
 import { addRunReplay } from "./commands/run/replay.ts";
@@ -151,6 +156,11 @@ const NOUNS = [
     name: "run",
     description: "Runs of tasks and actors",
     verbs: [addRunList, addRunGet, addRunLogs, addRunEvents, addRunWait, addRunCancel, addRunReplay],
+  },
+  {
+    name: "error",
+    description: "Error groups: runs that failed in the same way",
+    verbs: [addErrorList, addErrorGet, addErrorResolve, addErrorMute, addErrorOpen],
   },
   {
     name: "deployment",

@@ -45,6 +45,10 @@ export const LIMITS = {
   heldSecrets: 5_000,
   /** Checks of deployments that a worker is at, as it lists them in a lease call. */
   heldChecks: 1_000,
+  /** Of an error group: the tasks that it names, and the actors. */
+  errorGroupNames: 20,
+  /** Of one environment. */
+  errorGroups: 10_000,
   reportOperations: 1000,
   pageDefault: 50,
   pageMax: 200,

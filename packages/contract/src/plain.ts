@@ -13,6 +13,7 @@ export * from "./permissions.ts";
 export * from "./credentials.ts";
 export * from "./sse.ts";
 export * from "./runs.ts";
+export * from "./error-groups.ts";
 export * from "./sessions.ts";
 export * from "./schedules.ts";
 export * from "./secrets.ts";

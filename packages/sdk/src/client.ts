@@ -39,6 +39,7 @@ export type {
 } from "./client/projects.ts";
 export type { ActorsApi } from "./client/actors.ts";
 export type { DeploymentsApi, NewDeployment } from "./client/deployments.ts";
+export type { ErrorGroupQuery, ErrorGroupsApi } from "./client/error-groups.ts";
 export type { FeedOptions, RunQuery, RunsApi } from "./client/runs.ts";
 export type { ScheduleQuery, SchedulesApi } from "./client/schedules.ts";
 export type { SecretsApi } from "./client/secrets.ts";
@@ -112,6 +113,7 @@ export type {
   Sandbox as SandboxResource,
   Schedule,
   ScheduleOccurrence,
+  ErrorGroup,
   Secret,
   Session,
   StartedActor,

@@ -35,6 +35,7 @@ import { failureLoops } from "./loops/failure-loops.ts";
 import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
 import { startLoops, type LoopWork } from "./loops/loop.ts";
+import { errorLoops } from "./loops/error-loops.ts";
 import { retentionLoops } from "./loops/retention-loops.ts";
 import { runLoops } from "./loops/run-loops.ts";
 import { waitLoops } from "./loops/wait-loops.ts";
@@ -129,6 +130,7 @@ const loopWorks = (
 ): LoopWork[] => [
   ...runLoops(context),
   ...waitLoops(context),
+  ...errorLoops(context),
   ...tokenLoops(context),
   ...sessionLoops(context),
   ...deploymentLoops(context),

@@ -6,6 +6,7 @@ import { createDeploymentsApi, type DeploymentsApi } from "./deployments.ts";
 import { createPublicAccessTokensApi, type PublicAccessTokensApi } from "./public-access-tokens.ts";
 import { createRunsApi, type RunsApi } from "./runs.ts";
 import { createSandboxesApi, type SandboxesApi } from "./sandboxes.ts";
+import { createErrorGroupsApi, type ErrorGroupsApi } from "./error-groups.ts";
 import { createSchedulesApi, type SchedulesApi } from "./schedules.ts";
 import { createSecretsApi, type SecretsApi } from "./secrets.ts";
 import { createSessionsApi, type SessionsApi } from "./sessions.ts";
@@ -51,6 +52,8 @@ export class Client {
   readonly actors: ActorsApi;
   /** Runs, their events and their logs. */
   readonly runs: RunsApi;
+  /** Failed runs, grouped by what failed. */
+  readonly errorGroups: ErrorGroupsApi;
   /** Sessions and their streams. */
   readonly sessions: SessionsApi;
   /** Completion tokens. */
@@ -98,6 +101,7 @@ export class Client {
     this.tasks = createTasksApi(transport);
     this.actors = createActorsApi(transport);
     this.runs = createRunsApi(transport);
+    this.errorGroups = createErrorGroupsApi(transport);
     this.sessions = createSessionsApi(transport);
     this.tokens = createTokensApi(transport);
     this.publicAccessTokens = createPublicAccessTokensApi(transport);

@@ -15,6 +15,7 @@ export type DeploymentEvent = CamelCased<Wire.DeploymentEvent>;
 export type DeviceToken = CamelCased<Wire.DeviceToken>;
 export type DiffEntry = CamelCased<Wire.DiffEntry>;
 export type Environment = CamelCased<Wire.Environment>;
+export type ErrorGroup = CamelCased<Wire.ErrorGroup>;
 export type Exec = CamelCased<Wire.Exec>;
 export type ExecResult = CamelCased<Wire.ExecResult>;
 export type FileEntry = CamelCased<Wire.FileEntry>;

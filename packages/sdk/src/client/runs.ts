@@ -30,6 +30,8 @@ export type RunQuery = PageQuery & {
   parentRunId?: string;
   /** Only runs of this priority, from -100 to 100. */
   priority?: number;
+  /** Only runs of this error group. */
+  errorGroupId?: string;
   /** Only runs created later. */
   createdAfter?: Date | string;
   /** Only runs created earlier. */
@@ -177,6 +179,7 @@ export function createRunsApi(transport: Transport): RunsApi {
             deployment_id: query.deploymentId,
             parent_run_id: query.parentRunId,
             priority: query.priority,
+            error_group_id: query.errorGroupId,
             created_after: timeText(query.createdAfter),
             created_before: timeText(query.createdBefore),
           },

@@ -15,6 +15,7 @@ export const deploymentManifestShape: Shape<Wire.DeploymentManifest> = { actors:
 export const deviceTokenShape: Shape<Wire.DeviceToken> = { user: {} };
 export const diffEntryShape: Shape<Wire.DiffEntry> = { after: {}, before: {} };
 export const environmentShape: Shape<Wire.Environment> = {};
+export const errorGroupShape: Shape<Wire.ErrorGroup> = {};
 export const execShape: Shape<Wire.Exec> = { error: {}, stderr: {}, stdin: {}, stdout: {} };
 export const execResultShape: Shape<Wire.ExecResult> = { error: {} };
 export const fileEntryShape: Shape<Wire.FileEntry> = {};

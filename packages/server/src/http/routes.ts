@@ -30,6 +30,7 @@ import { deploymentRoutes } from "./resources/deployments/routes.ts";
 import { docsRoutes } from "./system/docs.ts";
 import { healthRoutes } from "./system/health.ts";
 import { execRoutes } from "./resources/processes/exec-routes.ts";
+import { errorGroupRoutes } from "./resources/error-groups/routes.ts";
 import { runRoutes } from "./resources/runs/routes.ts";
 import { actorRoutes } from "./resources/actors/routes.ts";
 import { scheduleRoutes } from "./resources/schedules/routes.ts";
@@ -59,6 +60,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...streamRoutes,
   ...runRoutes,
   ...runActivityRoutes,
+  ...errorGroupRoutes,
   ...deploymentRoutes,
   ...tokenRoutes,
   ...publicAccessTokenRoutes,

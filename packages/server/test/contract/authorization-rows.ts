@@ -16,6 +16,7 @@ export type Ids = {
   task: string;
   deployment: string;
   schedule: string;
+  errorGroup: string;
   secret: string;
   secretName: string;
   workspace: string;
@@ -86,6 +87,7 @@ export function pathOf(
 const run: Row = { object: (ids) => ids.run };
 const deployment: Row = { object: (ids) => ids.deployment };
 const schedule: Row = { object: (ids) => ids.schedule };
+const errorGroup: Row = { object: (ids) => ids.errorGroup };
 const secret: Row = { object: (ids) => ids.secret };
 const secretByName: Row = { object: (ids) => ids.secretName };
 const nothing: Row = {};
@@ -304,6 +306,11 @@ export const ROWS: Record<string, Row> = {
   apiRevokeSecret: secretByName,
   apiPutSecret: { parameter: "PUT_BY_MATRIX", body: () => ({ value: "x" }) },
   apiDeleteSecret: { parameter: "PUT_BY_MATRIX", own: [204, 404] },
+  listErrorGroups: nothing,
+  getErrorGroup: errorGroup,
+  resolveErrorGroup: errorGroup,
+  muteErrorGroup: errorGroup,
+  openErrorGroup: errorGroup,
   listSchedules: nothing,
   getSchedule: schedule,
   apiListRuns: nothing,
@@ -320,6 +327,11 @@ export const ROWS: Record<string, Row> = {
   apiGetDeployment: deployment,
   apiPromoteDeployment: deployment,
   apiListDeploymentEvents: deployment,
+  apiListErrorGroups: nothing,
+  apiGetErrorGroup: errorGroup,
+  apiResolveErrorGroup: errorGroup,
+  apiMuteErrorGroup: errorGroup,
+  apiOpenErrorGroup: errorGroup,
   apiListSchedules: nothing,
   apiGetSchedule: schedule,
   apiListScheduleOccurrences: schedule,

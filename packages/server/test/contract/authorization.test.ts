@@ -7,6 +7,7 @@ import { csrfTokenOf } from "../../src/http/edge/authenticate/csrf.ts";
 import type { Route } from "../../src/http/edge/route.ts";
 import { routes } from "../../src/http/routes.ts";
 import { newestEvent } from "../support/audit.ts";
+import { insertErrorGroup } from "../support/failed-run.ts";
 import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
 import { createReadyDeployment, promote, startWorker } from "../support/deploy.ts";
 import { isLong, newSeed } from "../support/seeded-random.ts";
@@ -119,6 +120,7 @@ async function fill(
     secret: secret.body.id,
     secretName: name,
     schedule: schedule.body.id,
+    errorGroup: await insertErrorGroup(view, started.body.environment_id),
     deployment: deployment.id,
     run: started.body.id,
     task: tasks.body.tasks[0].id,

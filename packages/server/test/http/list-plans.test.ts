@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { decodeId, type Uuid } from "@keelson/contract";
+import { decodeId, encodeId, type Uuid } from "@keelson/contract";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { startApiServer, type ApiServer } from "../support/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -31,6 +31,8 @@ const NOT_TABLES: Readonly<Record<string, string>> = {
   "/api/workspaces/{workspace_id}/files": "read from the tree of a version",
   "/api/workspaces/{workspace_id}/versions/{version_id}/diff": "read from two trees",
   "/api/schedules/next-runs": "computed",
+  "/v1/error-groups": "at most 10,000 of an environment, whatever its history",
+  "/api/error-groups": "at most 10,000 of an environment, whatever its history",
   ...Object.fromEntries(
     ["tasks", "actors", "sandboxes"].flatMap((name) =>
       ["v1", "api"].map((family) => [
@@ -87,6 +89,8 @@ function valuesOf(filled: FilledEnvironment, list: string, filter: string): read
     case "parent_run_id":
     case "run_id":
       return [[filled.parentRun], [filled.run]];
+    case "error_group_id":
+      return [[filled.errorGroup], [filled.rareErrorGroup], [encodeId("err", filled.idOf(0))]];
     case "priority":
       return [["0"], ["7"], ["9"]];
     case "tag":
@@ -279,6 +283,7 @@ describe("lists on a long history", () => {
       "rare",
       "absent",
       filled.rareDeployment,
+      filled.rareErrorGroup,
       filled.run,
       "7",
       "9",

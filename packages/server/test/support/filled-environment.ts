@@ -22,6 +22,8 @@ export type FilledEnvironment = {
   organization: string;
   deployment: string;
   rareDeployment: string;
+  errorGroup: string;
+  rareErrorGroup: string;
   schedule: string;
   workspace: string;
   exec: string;
@@ -127,6 +129,8 @@ const namesOf = (
   organization: encodeId("org", organizationId),
   deployment: encodeId("dep", idOf(middle)),
   rareDeployment: encodeId("dep", idOf(3)),
+  errorGroup: encodeId("err", idOf(1)),
+  rareErrorGroup: encodeId("err", idOf(2)),
   schedule: encodeId("sched", idOf(middle)),
   workspace: encodeId("ws", idOf(middle)),
   exec: encodeId("exec", idOf(2)),
@@ -195,6 +199,12 @@ async function fillRuns({
       WHEN n % 1000 = 8 THEN 'system_failed' ELSE 'succeeded' END,
       1, ${time}, 1, 1, 0, 0, 0, 3
     FROM ${series(ended)}`);
+  const group = `CASE WHEN n % 1000 = 8 THEN ${ofN("2")} ELSE ${ofN("1")} END`;
+  await run(`
+    UPDATE run_results SET error_group_id = ${group} FROM ${series(ended)} WHERE run_id = ${ids} AND (n % 20 = 5 OR n % 1000 = 8)`);
+  await run(`
+    INSERT INTO error_group_runs (environment_id, error_group_id, run_id, seen_at, counted)
+    SELECT ${own}, ${group}, ${ids}, ${time}, true FROM ${series(ended)} WHERE n % 20 = 5 OR n % 1000 = 8`);
   await run(`
     INSERT INTO executions (environment_id, run_id, worker_group_id, status, ready, priority, queue, limited, admitted, available_at,
       attempt_number, epoch, lease_id, worker_id, lease_expires_at, event_sequence, updated_at)

@@ -12,6 +12,7 @@ type Options = {
   task?: string;
   tag?: string;
   priority?: number;
+  error?: string;
   limit: number;
   cursor?: string;
   all?: boolean;
@@ -25,13 +26,14 @@ export function addRunList(parent: Command, cli: Cli): void {
     .option("--task <id>", "only runs of this task")
     .option("--tag <tag>", "only runs with this tag")
     .option("--priority <n>", "only runs of this priority", parseIntegerOption(-100, 100))
+    .option("--error <id>", "only runs of this error group")
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
     .option("--cursor <cursor>", "continue from next_cursor of an earlier list")
     .option("--all", "all of them, not only the first --limit")
     .addHelpText("after", "\nExample:\n  $ keelson run list --status failed --task repository-report\n")
-    .action(async ({ all = false, limit, ...query }: Options) => {
+    .action(async ({ all = false, limit, error: errorGroupId, ...query }: Options) => {
       const list = (await cli.client()).runs.list(
-        { ...query, limit: all ? 200 : limit },
+        { ...query, ...(errorGroupId !== undefined && { errorGroupId }), limit: all ? 200 : limit },
         { signal: cli.host.signal },
       );
       const { items: runs, nextCursor: next } = await collectPages<Run>(list, all);

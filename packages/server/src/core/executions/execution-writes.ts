@@ -8,6 +8,7 @@ import { MAX_LEASE_MS } from "../workers/worker.ts";
 import { eventsToStore, type EventRow } from "../run-events/run-event.ts";
 import type { Added, Change, Execution, ExecutionKey, NewJournalEntry, NewLogChunk } from "./execution.ts";
 import { amongRuns } from "./execution-reads.ts";
+import { sightingParts } from "./sighting-writes.ts";
 
 type CountDelta = { environmentId: Uuid<"env">; status: string; delta: number };
 
@@ -52,6 +53,7 @@ export async function writeChanges(tx: Tx, changes: readonly Change[], added: Ad
     ...(events.length > 0 ? [insertEvents(events)] : []),
     ...(logs.length > 0 ? [insertLogs(logs)] : []),
     ...(deltas.length > 0 ? [addCounts(deltas)] : []),
+    ...(ended.some(({ errorGroup }) => errorGroup !== null) ? sightingParts(ended) : []),
   ];
   if (parts.length > 0) await tx.query(sql`WITH ${joinSql(parts, ", ")} SELECT 1`);
 }
@@ -115,7 +117,15 @@ function updateLive(changes: readonly Change[]): Sql {
   )`;
 }
 
-const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
+/** The column that only failed runs have. */
+const groupColumn = (ended: readonly EndedChange[]): Pick<MoreColumns, "values" | "names"> => ({
+  values: sql`, ${ended.map(({ errorGroup }) => errorGroup?.id ?? null)}::uuid[]`,
+  names: sql`, error_group_id`,
+});
+
+function insertEnded(ended: readonly EndedChange[]): Sql {
+  const more = ended.some(({ errorGroup }) => errorGroup !== null) ? groupColumn(ended) : NO_MORE;
+  return sql`
   ended AS (
     SELECT * FROM unnest(
       ${ended.map((c) => c.execution.environmentId)}::uuid[], ${ended.map((c) => c.execution.runId)}::uuid[],
@@ -127,18 +137,19 @@ const insertEnded = (ended: readonly EndedChange[]): Sql => sql`
       ${ended.map((c) => c.execution.startedAt)}::float8[], ${ended.map((c) => c.ending.at)}::float8[], ${ended.map((c) => c.execution.leaseId)}::uuid[],
       ${ended.map((c) => c.execution.epoch)}::integer[], ${ended.map((c) => c.execution.appliedSequence)}::integer[],
       ${ended.map((c) => c.execution.logSequence)}::integer[], ${ended.map((c) => c.execution.stdoutBytes)}::bigint[],
-      ${ended.map((c) => c.execution.stderrBytes)}::bigint[], ${ended.map((c) => c.execution.eventSequence)}::integer[]
+      ${ended.map((c) => c.execution.stderrBytes)}::bigint[], ${ended.map((c) => c.execution.eventSequence)}::integer[]${more.values}
     ) AS x (environment_id, run_id, status, attempt_number, output, failure, metadata, first_leased_at, started_at, finished_at, lease_id,
-      epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
+      epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence${more.names})
   ), results AS (
     INSERT INTO run_results (environment_id, run_id, status, attempt_number, output, failure, metadata, first_leased_at, started_at,
-      finished_at, lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence)
+      finished_at, lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence${more.names})
     SELECT environment_id, run_id, status, attempt_number, output, failure, metadata, to_timestamp(first_leased_at / 1000), to_timestamp(started_at / 1000),
-      to_timestamp(finished_at / 1000), lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence
+      to_timestamp(finished_at / 1000), lease_id, epoch, applied_sequence, log_sequence, stdout_bytes, stderr_bytes, event_sequence${more.names}
     FROM ended
   ), gone AS (
     DELETE FROM executions e WHERE ${amongRuns(ended.map(({ execution }) => execution))}
   )`;
+}
 
 /** Whoever waits for these ends is told after the commit; until then the row keeps that from being forgotten. */
 function insertAwaited(ended: readonly EndedChange[]): Sql {

@@ -1,4 +1,5 @@
 import type { FailureKind, JournalKind, LiveRunStatus, LogStream, Uuid } from "@keelson/contract";
+import type { NewErrorGroup } from "../error-groups/error-group.ts";
 import type { LeaseLoss } from "../losses/losses.ts";
 import type { DecidedEvent, Decision, Ending, LiveRun, RunLinks } from "../runs/run.ts";
 import { toStoredEvent, type StoredEvent } from "../run-events/run-event.ts";
@@ -113,6 +114,8 @@ export type Change = {
   statusBefore: LiveRunStatus;
   events: StoredEvent[];
   ending: (Ending & { at: number }) | null;
+  /** Of a run that failed for good: what failed in the same way. */
+  errorGroup: NewErrorGroup | null;
   /** Something of it is to be written back. */
   dirty: boolean;
   /** Something of its durable state is. */
@@ -128,6 +131,7 @@ export const changeOf = (execution: Execution): Change => ({
   statusBefore: execution.status,
   events: [],
   ending: null,
+  errorGroup: null,
   dirty: false,
   durable: false,
   startedBefore: execution.startedAt !== null,

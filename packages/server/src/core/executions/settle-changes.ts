@@ -1,4 +1,6 @@
 import type { Tx } from "../../db/queryable.ts";
+import type { NewErrorGroup } from "../error-groups/error-group.ts";
+import { groupOf } from "../error-groups/group-of.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { admitQueues } from "../queues/admit-limited-runs.ts";
 import type { Added, Change, NewJournalEntry } from "./execution.ts";
@@ -11,6 +13,7 @@ import { insertJournal, writeChanges } from "./execution-writes.ts";
 export async function settleChanges(tx: Tx, changes: readonly Change[], added: Added = {}): Promise<void> {
   const dirty = changes.filter((change) => change.dirty);
   if (dirty.length === 0) return;
+  for (const change of dirty) change.errorGroup = groupOfChange(change);
   await writeChanges(tx, dirty, added);
   tx.note({ kind: "runs", runs: dirty, journal: added.journal ?? [] });
   const limited = dirty.filter(
@@ -23,13 +26,22 @@ export async function settleChanges(tx: Tx, changes: readonly Change[], added: A
           tx,
           limited.map(({ execution }) => execution),
         );
-  for (const { execution, ending } of dirty) {
+  for (const { execution, ending, errorGroup } of dirty) {
     tx.wake(wakeKeys.run(execution.runId));
     if (ending === null && execution.ready) tx.wake(wakeKeys.work(execution.workerGroupId));
     if (ending !== null && execution.endAwaited) tx.wake(wakeKeys.endings);
+    if (errorGroup !== null) tx.wake(wakeKeys.errors);
   }
   if (admitted > 0) for (const { execution } of limited) tx.wake(wakeKeys.work(execution.workerGroupId));
 }
+
+/** Only of a run that will not be tried again, and not of one that was cancelled or expired. */
+const groupOfChange = ({ execution, ending }: Change): NewErrorGroup | null =>
+  ending !== null &&
+  ending.failure !== null &&
+  (ending.status === "failed" || ending.status === "system_failed")
+    ? groupOf(execution.environmentId, ending.failure)
+    : null;
 
 /** Enters outcomes that follow from what was written after the changes: records in other sessions, and processes. */
 export const settleJournal = (tx: Tx, journal: readonly NewJournalEntry[]): Promise<void> =>

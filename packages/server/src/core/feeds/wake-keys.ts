@@ -21,6 +21,8 @@ export const wakeKeys = {
   workerWorkspaces: (workerId: Uuid<"wkr">): string => `${WORKER_PREFIX}ws:${workerId}`,
   /** Ends that somebody is to be told of. */
   endings: "endings",
+  /** Failed runs are to be counted. */
+  errors: "errors",
   /** A wait was created that is due soon. */
   timers: "timers",
   /** Another server should hear at once what this one has counted. Of this server alone. */
@@ -34,6 +36,7 @@ export const wakeKeys = {
 /** What any server may do: one that is woken is enough. */
 const OF_THIS_SERVER = new Set<string>([
   wakeKeys.endings,
+  wakeKeys.errors,
   wakeKeys.timers,
   wakeKeys.rates,
   wakeKeys.eventStreams,

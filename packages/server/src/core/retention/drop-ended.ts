@@ -1,7 +1,9 @@
-import type { IdPrefix, Uuid } from "@keelson/contract";
+import { LIMITS, type IdPrefix, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { BACKGROUND_LIMIT_MS } from "../../db/session-settings.ts";
 import { firstUuidOf } from "../../uuid.ts";
+import { listExcessGroups } from "../error-groups/error-group-reads.ts";
+import { dropErrorGroups } from "../error-groups/drop-error-groups.ts";
 import type { ItemContext } from "../loop-failures/failed-items.ts";
 import type { LoopItem } from "../loop-failures/loop-failure.ts";
 import { omitSetAside } from "../loop-failures/loop-failure-reads.ts";
@@ -87,6 +89,7 @@ async function dropAll(context: Round): Promise<void> {
     await sweep("run_logs", retention.logsMs, listRunsWithLogPacks, deleteRunLogs);
     await sweep("tokens", retention.tokensMs, listEndedTokens, deleteTokens);
     await sweep("process_outputs", retention.outputMs, listProcessesWithOutput, deleteOutputs);
+    await dropExcessGroups(context, environmentId);
     await dropDeployments(context, environmentId, retention.deploymentsMs);
     if (retention.occurrencesMs !== null)
       await dropOccurrences(context, environmentId, retention.occurrencesMs);
@@ -103,6 +106,19 @@ function dropDeployments(context: Round, environmentId: Uuid<"env">, keptMs: num
   };
   return sweepKeys(context, environmentId, "deployments", keptMs, listOldDeployments, dropOf);
 }
+
+/** At any age: how many there are is what is bounded. */
+const dropExcessGroups = (context: Round, environmentId: Uuid<"env">): Promise<void> =>
+  drop<Uuid<"err">>(context, {
+    kind: "error_groups",
+    limit: PAGE,
+    itemOf: (itemId) => ({ environmentId, itemId }),
+    take: async (tx, limit, now) => {
+      const ids = await listExcessGroups(tx, environmentId, LIMITS.errorGroups, limit);
+      return { rows: await omitSetAside(tx, "drop-error_groups", environmentId, ids, now), more: false };
+    },
+    drop: (tx, ids) => dropErrorGroups(tx, environmentId, ids),
+  });
 
 async function dropRuns(
   tx: Tx,

@@ -18,7 +18,7 @@ export async function deleteRuns(
     await tx.query<Count>(sql`
     WITH ended AS (
       DELETE FROM run_results WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
-      RETURNING status
+      RETURNING status, error_group_id, run_id
     ), asked AS (
       DELETE FROM runs WHERE environment_id = ${environmentId} AND id = ANY(${runIds}::uuid[])
       RETURNING id, tags
@@ -29,6 +29,9 @@ export async function deleteRuns(
       DELETE FROM run_events WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), journal AS (
       DELETE FROM run_journal WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+    ), grouped AS (
+      DELETE FROM error_group_runs g USING ended e
+      WHERE g.environment_id = ${environmentId} AND g.error_group_id = e.error_group_id AND g.run_id = e.run_id
     ), waits AS (
       DELETE FROM run_waits WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), pins AS (

@@ -35,6 +35,7 @@ export const DROPPED_KINDS = [
   "process_outputs",
   "versions",
   "deployments",
+  "error_groups",
 ] as const;
 
 export type DroppedKind = (typeof DROPPED_KINDS)[number];

@@ -11,6 +11,7 @@ export type RunFilter = {
   deploymentId: Uuid<"dep"> | null;
   parentRunId: Uuid<"run"> | null;
   priority: number | null;
+  errorGroupId: Uuid<"err"> | null;
   tags: readonly string[];
   createdAfter: number | null;
   createdBefore: number | null;
@@ -26,6 +27,7 @@ export const ALL_RUNS: RunFilter = {
   deploymentId: null,
   parentRunId: null,
   priority: null,
+  errorGroupId: null,
   tags: [],
   createdAfter: null,
   createdBefore: null,
@@ -35,6 +37,7 @@ export const ALL_RUNS: RunFilter = {
 export function matchesOf(filter: RunFilter): Match[] {
   return [
     ...matchOf("r.parent_run_id", filter.parentRunId),
+    ...matchOf("x.error_group_id", filter.errorGroupId).map(byTable),
     ...matchOf("r.session_id", filter.sessionId),
     ...matchOf("r.schedule_id", filter.scheduleId),
     ...matchOf("r.priority", filter.priority).map(byPriority),
@@ -46,3 +49,6 @@ export function matchesOf(filter: RunFilter): Match[] {
 /** Nearly every run has the priority 0, and no row in the index. */
 const byPriority = (match: Match): Match =>
   match.value === 0 ? { ...match, isIndexed: false } : { ...match, predicate: rawSql("r.priority <> 0") };
+
+/** Which runs are of an error group is in a table of its own. */
+const byTable = (match: Match): Match => ({ ...match, isIndexed: false });

@@ -48,10 +48,27 @@ function waysOf(filter: RunFilter): Way[] {
   const statuses = [...new Set(filter.statuses)];
   return [
     ...(statuses.length === 0 ? [] : [statuses.map(sourceOfStatus)]),
+    ...waysByErrorGroup(filter.errorGroupId),
     ...waysBy(ALL, matchesOf(filter)),
     ...waysByTag(filter.tags, { table: "run_tags", of: "runs", id: "run_id", alias: "r", joins: RUN_STATES }),
   ];
 }
+
+/** By the table of the group's runs. */
+const waysByErrorGroup = (errorGroupId: Uuid<"err"> | null): Way[] =>
+  errorGroupId === null
+    ? []
+    : [[by(OF_GROUPS, { column: rawSql("s.error_group_id"), value: errorGroupId, predicate: null })]];
+
+const OF_GROUPS: Source = {
+  rows: rawSql("error_group_runs s"),
+  tables: sql`error_group_runs s
+    CROSS JOIN LATERAL (
+      SELECT * FROM runs WHERE environment_id = s.environment_id AND id = s.run_id OFFSET 0
+    ) r${RUN_STATES}`,
+  ...{ environment: rawSql("s.environment_id"), key: rawSql("s.run_id") },
+  ...{ predicate: null, leading: null },
+};
 
 /** A run has a row in one of two tables by whether it lives. `OFFSET 0` lets the planner begin with no other. */
 const stateSource = (table: "executions e" | "run_results x", other: string): Source => {

@@ -34,6 +34,7 @@ export type RunRow = {
   attemptNumber: number | null;
   output: string | null;
   failure: string | null;
+  errorGroupId: Uuid<"err"> | null;
   startedAt: number | null;
   finishedAt: number | null;
   updatedAt: number;
@@ -62,7 +63,7 @@ const columnsWith = (metadata: string): Sql =>
   r.session_id, r.turn, r.workspace_id, r.schedule_id,
   r.parent_run_id, r.client_version, r.cli_version,
   r.sdk_version, r.created_at, coalesce(x.status, e.status) AS status,
-  coalesce(x.attempt_number, nullif(e.attempt_number, 0)) AS attempt_number, x.output, x.failure,
+  coalesce(x.attempt_number, nullif(e.attempt_number, 0)) AS attempt_number, x.output, x.failure, x.error_group_id,
   coalesce(x.started_at, e.started_at) AS started_at, x.finished_at,
   coalesce(x.finished_at, e.updated_at, r.created_at) AS updated_at,
   CASE WHEN e.status = 'waiting' THEN (

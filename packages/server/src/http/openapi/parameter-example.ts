@@ -13,6 +13,7 @@ const BY_COLLECTION: Record<string, string> = {
   "deployment-bundles": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
   deployments: EXAMPLE_IDS.dep,
   "enrollment-tokens": EXAMPLE_IDS.enr,
+  "error-groups": EXAMPLE_IDS.err,
   environments: EXAMPLE_IDS.env,
   exec: EXAMPLE_IDS.exec,
   execs: EXAMPLE_IDS.exec,

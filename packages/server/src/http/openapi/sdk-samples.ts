@@ -1,6 +1,6 @@
 import { EXAMPLE_IDS } from "@keelson/contract";
 
-const { run, task, actor, sess, dep, tok, sched, sec, sbx, ws, wsv, exec, pty } = EXAMPLE_IDS;
+const { err, run, task, actor, sess, dep, tok, sched, sec, sbx, ws, wsv, exec, pty } = EXAMPLE_IDS;
 
 const SESSION = `const session = client.sessions.open("${sess}");`;
 const COMMAND = `const command = client.workspaces.execs.open("${ws}", "${exec}");`;
@@ -89,6 +89,12 @@ await client.deployments.uploadBundle(digest, code);`,
   session: { externalId: "chat-4711" },
   expiresIn: "15m",
 });`,
+  listErrorGroups:
+    'for await (const group of client.errorGroups.list({ status: "open" })) console.log(group.count, group.title);',
+  getErrorGroup: `const group = await client.errorGroups.get("${err}");`,
+  resolveErrorGroup: `const group = await client.errorGroups.resolve("${err}");`,
+  muteErrorGroup: `const group = await client.errorGroups.mute("${err}");`,
+  openErrorGroup: `const group = await client.errorGroups.open("${err}");`,
   putSchedule: `const schedule = await client.schedules.put({
   deduplicationKey: "weekly-report",
   task: "send-report",

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { encodeId, PERMISSIONS } from "@keelson/contract";
 import { digestOf, type ApiServer } from "../../support/api-server.ts";
+import { insertErrorGroup } from "../../support/failed-run.ts";
 import { BUNDLE, createReadyDeployment, promote, startWorker } from "../../support/deploy.ts";
 import { enrollWorker } from "../../support/raw-worker.ts";
 import {
@@ -220,6 +221,7 @@ async function makeObjects(server: ApiServer, worker: string): Promise<FuzzedObj
     "/tokens/": tokens.map(({ id }) => id),
     "/tasks/": [tasks.body.tasks[0].id, TASK],
     "/schedules/": [schedule.body.id],
+    "/error-groups/": [await insertErrorGroup(server, server.credentials.environment_id)],
     "/secrets/": [secret.body.id],
     "/actors/": [actors.body.actors[0].id, ACTOR],
   };

@@ -93,6 +93,19 @@ const WAIT_RULES = sql`
     FROM run_waits w WHERE w.status = 'resolved' AND w.record_sequence IS NOT NULL AND w.stream_id IS NOT NULL
     GROUP BY w.environment_id, w.stream_id, w.record_sequence HAVING count(*) > 1`;
 
+/** Dropped runs stay counted, and a dropped group is made again from its next run. */
+const ERROR_RULES = sql`
+    SELECT 'a run of an error group is among its runs, and the other way round', coalesce(x.run_id, s.run_id)::text
+    FROM (SELECT environment_id, run_id, error_group_id FROM run_results WHERE error_group_id IS NOT NULL) x
+    FULL JOIN error_group_runs s USING (environment_id, run_id, error_group_id)
+    WHERE x.run_id IS NULL OR s.run_id IS NULL
+    UNION ALL
+    SELECT 'an error group has counted what is marked so', g.id::text
+    FROM error_groups g
+    JOIN (SELECT environment_id, error_group_id AS id, count(*) AS count FROM error_group_runs WHERE counted GROUP BY 1, 2) s
+      USING (environment_id, id)
+    WHERE g.count < s.count`;
+
 /** Each rule with the rows that break it. */
 const findViolations = (db: Database): Promise<{ rule: string; of: string }[]> =>
   db.query(sql`
@@ -108,7 +121,7 @@ const findViolations = (db: Database): Promise<{ rule: string; of: string }[]> =
       FROM runs r LEFT JOIN executions e ON e.environment_id = r.environment_id AND e.run_id = r.id
       WHERE r.session_id IS NOT NULL GROUP BY 1, 2
     )
-    ${SESSION_RULES} UNION ALL ${RUN_RULES} UNION ALL ${WAIT_RULES}`);
+    ${SESSION_RULES} UNION ALL ${RUN_RULES} UNION ALL ${WAIT_RULES} UNION ALL ${ERROR_RULES}`);
 
 export async function checkInvariants(db: Database, when: string): Promise<void> {
   assert.deepEqual(await findViolations(db), [], when);

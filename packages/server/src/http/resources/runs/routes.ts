@@ -111,6 +111,7 @@ const items: RouteDefinition[] = [
       deploymentId: filterId("deployment_id", "dep", query.deployment_id),
       parentRunId: filterId("parent_run_id", "run", query.parent_run_id),
       priority: query.priority ?? null,
+      errorGroupId: filterId("error_group_id", "err", query.error_group_id),
       tags: query.tag ?? [],
       createdAfter: query.created_after === undefined ? null : Date.parse(query.created_after),
       createdBefore: query.created_before === undefined ? null : Date.parse(query.created_before),

@@ -43,7 +43,7 @@ function askedJson(run: RunRow, statusReason: StatusReason | null): string {
 function becameJson(run: RunRow): string {
   return (
     `,"output":${run.output ?? "null"}` +
-    `,"failure":${run.failure ?? "null"},"pending_wait":${pendingWaitJson(run.pendingWait)},"queue":${text(run.queue)},"concurrency_key":${textOrNull(run.concurrencyKey)}` +
+    `,"failure":${run.failure ?? "null"},"error_group_id":${idOrNull("err", run.errorGroupId)},"pending_wait":${pendingWaitJson(run.pendingWait)},"queue":${text(run.queue)},"concurrency_key":${textOrNull(run.concurrencyKey)}` +
     `,"priority":${run.priority},"max_duration":${run.maxDurationMs === null ? "null" : `"${formatDuration(run.maxDurationMs)}"`}` +
     `,"metadata":${run.metadata ?? "{}"},"tags":${run.tags === null ? "[]" : text(run.tags)}` +
     `,"schedule_id":${idOrNull("sched", run.scheduleId)},"parent_run_id":${idOrNull("run", run.parentRunId)}` +
@@ -73,6 +73,7 @@ export const createdRunJson = (run: RunRow): string =>
       attemptNumber: null,
       output: null,
       failure: null,
+      errorGroupId: null,
       startedAt: null,
       finishedAt: null,
       updatedAt: run.createdAt,
@@ -109,6 +110,7 @@ const toCreatedRow = (run: NewRun): RunRow => ({
   attemptNumber: null,
   output: null,
   failure: null,
+  errorGroupId: null,
   startedAt: null,
   finishedAt: null,
   updatedAt: run.createdAt,

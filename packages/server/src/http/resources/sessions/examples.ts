@@ -60,6 +60,7 @@ export const EXAMPLE_RUN = {
   payload: null,
   output: null,
   failure: null,
+  error_group_id: null,
   pending_wait: null,
   queue: "default",
   concurrency_key: null,

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { after, before, suite, test } from "node:test";
+import { failRun } from "../../server/test/support/failed-run.ts";
+import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { environmentOf, keelson, type Outcome } from "./support.ts";
+
+let scene: RunScene;
+let env: Record<string, string>;
+let runId: string;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "plain" }] });
+  env = environmentOf(scene.server);
+  runId = await failRun(scene, "plain", {
+    message: "no price of 17",
+    stack: "RangeError: no price of 17\n    at charge (src/bill.ts:3:1)",
+  });
+});
+after(() => scene.stop());
+
+/** Runs `keelson error …`, which must do what it was asked to. */
+async function error(...args: readonly string[]): Promise<Outcome> {
+  const outcome = await keelson(["error", ...args], { env });
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return outcome;
+}
+
+suite("error groups on the command line", () => {
+  test("are listed, shown, resolved, muted and opened", async () => {
+    const { error_groups: groups } = JSON.parse((await error("list", "--json")).stdout);
+    assert.equal(groups.length, 1);
+    const { id } = groups[0];
+    const table = (await error("list", "--order", "count", "--status", "open")).stdout;
+    assert.match(table, /^ERROR +STATUS +RUNS +LAST +TASKS AND ACTORS +TITLE\n/);
+    assert.match(table, new RegExp(`${id} +open +1 .*RangeError: no price of 17`));
+    const shown = (await error("get", id)).stdout;
+    assert.match(shown, /where +charge \(src\/bill\.ts\)/);
+    assert.match(shown, new RegExp(`last run +${runId}`));
+    for (const [verb, status] of [
+      ["resolve", "resolved"],
+      ["mute", "muted"],
+      ["open", "open"],
+    ] as const) {
+      assert.equal((await error(verb, id)).stdout, `${id} is ${status}: RangeError: no price of 17\n`);
+      assert.equal(JSON.parse((await error("get", id, "--json")).stdout).status, status);
+    }
+    assert.equal(JSON.parse((await error("mute", id, "--json")).stdout).status, "muted");
+    assert.match((await error("list", "--status", "resolved")).stderr, /No error groups match/);
+  });
+
+  test("have their runs in the list of runs", async () => {
+    const { error_groups: groups } = JSON.parse((await error("list", "--json")).stdout);
+    const outcome = await keelson(["run", "list", "--error", groups[0].id, "--json"], { env });
+    assert.deepEqual(
+      JSON.parse(outcome.stdout).runs.map(({ id }: { id: string }) => id),
+      [runId],
+    );
+  });
+});
