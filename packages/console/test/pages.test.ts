@@ -22,6 +22,7 @@ const PAGES: readonly [
   ["environment", "/", /Runs in the last hour/],
   ["environment", "runs", /fix-code/],
   ["environment", "runs/$runId", /Attempt 1/],
+  ["environment", "errors", /No open errors/],
   ["environment", "tasks", /fix-code/],
   ["environment", "tasks/$declaredId", /ended runs succeeded/],
   ["environment", "tasks/$declaredId/start", /max_rounds/],
@@ -57,8 +58,13 @@ const PAGES: readonly [
   ["alone", "invitation", /Open the link/],
 ];
 
-/** Looked at where there is a conversation: `conversations.test.ts` and `starting.test.ts`. */
-const ELSEWHERE = ["sessions/$sessionId", "actors/$declaredId", "actors/$declaredId/start"];
+/** Looked at where there is one of it: `errors.test.ts`, `conversations.test.ts` and `starting.test.ts`. */
+const ELSEWHERE = [
+  "errors/$errorGroupId",
+  "sessions/$sessionId",
+  "actors/$declaredId",
+  "actors/$declaredId/start",
+];
 
 test("no page of the console is left out", () => {
   const routes = globSync("features/**/*-route{,s}.ts", { cwd: SOURCES }).flatMap((file) =>

@@ -2,6 +2,7 @@ import {
   Activity,
   Bot,
   Box,
+  Bug,
   CalendarClock,
   FolderTree,
   Gauge,
@@ -20,6 +21,7 @@ export type NavigationItem = { label: string; path: string; icon: LucideIcon };
 export const ENVIRONMENT_PAGES: readonly NavigationItem[] = [
   { label: "Overview", path: "", icon: Gauge },
   { label: "Runs", path: "runs", icon: Activity },
+  { label: "Errors", path: "errors", icon: Bug },
   { label: "Tasks", path: "tasks", icon: ListChecks },
   { label: "Actors", path: "actors", icon: Bot },
   { label: "Sessions", path: "sessions", icon: MessagesSquare },

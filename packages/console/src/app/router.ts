@@ -3,6 +3,7 @@ import { apiKeysRoute } from "../features/api-keys/api-key-routes.ts";
 import { deploymentRoutes } from "../features/deployments/deployment-routes.ts";
 import { deviceRoute } from "../features/device/device-route.ts";
 import { entrypointRoutes } from "../features/entrypoints/entrypoint-routes.ts";
+import { errorRoute, errorsRoute } from "../features/errors/error-routes.ts";
 import { invitationRoute } from "../features/invitation/invitation-route.ts";
 import { loginRoute } from "../features/login/login-route.ts";
 import { organizationRoutes } from "../features/organization/organization-routes.ts";
@@ -34,6 +35,8 @@ const routeTree = rootRoute.addChildren([
       overviewRoute,
       runsRoute,
       runRoute,
+      errorsRoute,
+      errorRoute,
       ...entrypointRoutes,
       sessionsRoute,
       sessionRoute,

@@ -33,7 +33,7 @@ export function RunFilterBar({ filters, onChange }: BarProps): ReactNode {
       tags.length === 0 ? without(filters, "tag") : { ...without(filters, "tag"), tag: tags },
     ]);
   }
-  for (const name of ["session_id", "schedule_id", "parent_run_id"] as const)
+  for (const name of ["session_id", "schedule_id", "parent_run_id", "error_group_id"] as const)
     if (filters[name] !== undefined)
       chips.push([name.replace("_id", "").replace("_", " "), filters[name], without(filters, name)]);
   return (
@@ -173,6 +173,7 @@ const ID_FILTERS = [
   ["sess_", "session_id"],
   ["sched_", "schedule_id"],
   ["run_", "parent_run_id"],
+  ["err_", "error_group_id"],
 ] as const;
 
 /** One field for what is written out: an id narrows by what it names, everything else is a tag. */
@@ -194,8 +195,8 @@ function TextFilter({ filters, onChange }: BarProps): ReactNode {
       }}
     >
       <input
-        aria-label="Tag, or id of a session, schedule or parent run"
-        placeholder="Tag, sess_…, sched_…, run_…"
+        aria-label="Tag, or id of a session, schedule, parent run or error group"
+        placeholder="Tag, sess_…, sched_…, run_…, err_…"
         className={inputClass}
         style={{ width: "14rem", maxWidth: "100%" }}
         maxLength={128}

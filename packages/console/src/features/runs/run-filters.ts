@@ -9,6 +9,7 @@ export type RunFilters = {
   session_id?: string;
   schedule_id?: string;
   parent_run_id?: string;
+  error_group_id?: string;
   /** Created within this long before the list was opened: a key of `RANGES`. */
   last?: Range;
   created_after?: string;
@@ -23,7 +24,7 @@ export const RANGES = {
 } as const;
 export type Range = keyof typeof RANGES;
 
-const TEXTS = ["task", "actor", "session_id", "schedule_id", "parent_run_id"] as const;
+const TEXTS = ["task", "actor", "session_id", "schedule_id", "parent_run_id", "error_group_id"] as const;
 const TIMES = ["created_after", "created_before"] as const;
 
 const isStatus = (value: unknown): value is RunStatus => (RUN_STATUSES as readonly unknown[]).includes(value);

@@ -42,7 +42,8 @@ export function RunHeader({
 function Doing({ run, events }: { run: Run; events: RunEvents }): ReactNode {
   const attempts = attemptsOf(events.all);
   const { failure, pending_wait: wait, status_reason: reason } = run;
-  if (failure !== null) return <Failure failure={failure} attempts={attempts} />;
+  if (failure !== null)
+    return <Failure failure={failure} errorGroupId={run.error_group_id} attempts={attempts} />;
   if (run.status === "waiting" && wait !== null) return <PendingWait run={run} wait={wait} />;
   const last = attempts.at(-1);
   return (
