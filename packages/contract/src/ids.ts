@@ -24,6 +24,7 @@ export const ID_PREFIXES = {
   /** What one `pipe()` writes to a stream, in pieces. */
   message: "msg",
   run: "run",
+  bulkAction: "bulk",
   wait: "wait",
   token: "tok",
   publicAccessToken: "pat",

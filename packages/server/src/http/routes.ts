@@ -30,6 +30,7 @@ import { docsRoutes } from "./system/docs.ts";
 import { healthRoutes } from "./system/health.ts";
 import { execRoutes } from "./resources/processes/exec-routes.ts";
 import { runRoutes } from "./resources/runs/routes.ts";
+import { bulkActionRoutes } from "./resources/bulk-actions/routes.ts";
 import { actorRoutes } from "./resources/actors/routes.ts";
 import { scheduleRoutes } from "./resources/schedules/routes.ts";
 import { secretRoutes } from "./resources/secrets/routes.ts";
@@ -57,6 +58,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...sessionRoutes,
   ...streamRoutes,
   ...runRoutes,
+  ...bulkActionRoutes,
   ...runActivityRoutes,
   ...deploymentRoutes,
   ...tokenRoutes,

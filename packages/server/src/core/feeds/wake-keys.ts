@@ -23,6 +23,8 @@ export const wakeKeys = {
   endings: "endings",
   /** A wait was created that is due soon. */
   timers: "timers",
+  /** A bulk action was created. */
+  bulkActions: "bulk-actions",
   /** Another server should hear at once what this one has counted. Of this server alone. */
   rates: "rates",
   /** The same of open event streams. */
@@ -35,6 +37,7 @@ export const wakeKeys = {
 const OF_THIS_SERVER = new Set<string>([
   wakeKeys.endings,
   wakeKeys.timers,
+  wakeKeys.bulkActions,
   wakeKeys.rates,
   wakeKeys.eventStreams,
 ]);

@@ -51,7 +51,11 @@ const WORK_REASON =
   "Work of an environment, not its administration: the run, session, token or workspace has a history of its own, and callers would queue for the chain.";
 
 /** Why whole kinds of routes leave no events; null for routes that have to say themselves what they leave. */
-export function unauditedKind({ method, access }: Pick<Route, "method" | "access">): string | null {
+export function unauditedKind({
+  method,
+  access,
+  audit,
+}: Pick<Route, "method" | "access" | "audit">): string | null {
   if (method === "GET" || method === "HEAD") return "Changes nothing.";
   switch (access.kind) {
     case "worker":
@@ -60,7 +64,8 @@ export function unauditedKind({ method, access }: Pick<Route, "method" | "access
     case "public_access":
       return WORK_REASON;
     case "environment":
-      return WORK.test(access.permission) ? WORK_REASON : null;
+      // One decision about many runs is rare, and no history of a run has it: such a route says that it leaves an event.
+      return WORK.test(access.permission) && audit === undefined ? WORK_REASON : null;
     default:
       return null;
   }
