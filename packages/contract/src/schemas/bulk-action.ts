@@ -158,3 +158,4 @@ export const BulkActionItem = Type.Object(
 export type BulkActionItem = Static<typeof BulkActionItem>;
 
 export const ListBulkActions = Type.Object(pageQuery(), { additionalProperties: false });
+export type ListBulkActions = Static<typeof ListBulkActions>;

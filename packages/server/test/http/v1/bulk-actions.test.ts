@@ -193,6 +193,23 @@ describe("a bulk cancellation", () => {
   });
 });
 
+test("starts go on while a bulk action has many runs", async () => {
+  for (let n = 0; n < 3; n += 1) {
+    const starts = Array.from({ length: 500 }, () => ({ task: "other", tags: ["many"] }));
+    const answer = await scene.call("POST", "/v1/tasks/start-batch", { body: { starts } });
+    assert.equal(answer.status, 200, answer.text);
+  }
+  const action = await create({ action: "cancel", filter: { tag: ["many"] } });
+  let meanwhile = 0;
+  for (;;) {
+    await scene.start("plain", { tags: ["meanwhile"] });
+    if ((await scene.call("GET", `${BULK}/${action.id}`)).body.status !== "running") break;
+    meanwhile += 1;
+  }
+  assert.ok(meanwhile > 20, `${meanwhile} starts went on beside 30 batches`);
+  assert.equal((await ended(action.id)).done, 1_500);
+});
+
 describe("a bulk replay", () => {
   const finished = async (body: object, status: "succeeded" | "failed" = "failed"): Promise<string> => {
     const lease = await scene.leased({ ...body, retry: { max_attempts: 1 } });
