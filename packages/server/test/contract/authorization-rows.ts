@@ -101,7 +101,7 @@ const bulkActions: Record<string, Row> = {
     gives: "runs.cancel",
   },
   getBulkAction: bulkAction,
-  cancelBulkAction: { ...bulkAction, own: [200, 409], gives: "runs.cancel" },
+  cancelBulkAction: { ...bulkAction, own: [200, 409] },
   listBulkActionItems: bulkAction,
 };
 const token: Row = { object: (ids) => ids.token };

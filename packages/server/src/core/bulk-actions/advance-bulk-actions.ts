@@ -5,7 +5,8 @@ import { isNobodysFault, trackFailures, type ItemContext } from "../loop-failure
 import { causeOf } from "../loop-failures/loop-failure.ts";
 import type { RunFilter } from "../runs/run-filter.ts";
 import { listRunIds } from "../runs/run-list-reads.ts";
-import { BULK_ACTION_LOOP, tally, targetsOf, type BulkItem } from "./bulk-action.ts";
+import { BULK_ACTION_LOOP, tally, type BulkItem } from "./bulk-action.ts";
+import { targetsOf } from "./bulk-targets.ts";
 import { takeBulkAction, type ActionInWork } from "./bulk-action-reads.ts";
 import { insertItems, recordBatch } from "./bulk-action-writes.ts";
 import { cancelTargets } from "./cancel-targets.ts";

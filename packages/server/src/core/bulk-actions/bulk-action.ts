@@ -6,7 +6,6 @@ import {
   type RunStatus,
   type Uuid,
 } from "@keelson/contract";
-import type { RunFilter } from "../runs/run-filter.ts";
 
 /**
  * A cancellation or a replay of many runs. Which runs it is about is fixed when it is created: its filter, and the moment,
@@ -41,13 +40,6 @@ export type BulkItem = { runId: Uuid<"run"> } & (
   | { outcome: "replayed"; newRunId: Uuid<"run"> }
   | { outcome: "failed"; code: string; message: string }
 );
-
-/** The runs of an action: those of its filter that there were when it was created. */
-export const targetsOf = (filter: RunFilter, createdAt: number): RunFilter => ({
-  ...filter,
-  // A run of the same millisecond belongs to it; those that a replay starts get later times.
-  createdBefore: Math.min(filter.createdBefore ?? Number.POSITIVE_INFINITY, createdAt + 1),
-});
 
 /** The time of what a replay starts: after all runs that its action is about, whatever the clock of the server says. */
 export const replayTime = (now: number, actionCreatedAt: number): number =>
@@ -87,14 +79,19 @@ export type Tally = { done: number; skipped: number; failed: number };
 
 export function tally(items: readonly BulkItem[]): Tally {
   const counts = { done: 0, skipped: 0, failed: 0 };
-  for (const { outcome } of items) counts[COUNTED_AS[outcome]] += 1;
+  for (const { outcome } of items) counts[countedAs(outcome)] += 1;
   return counts;
 }
 
-const COUNTED_AS: Readonly<Record<BulkOutcome, keyof Tally>> = {
-  cancelled: "done",
-  replayed: "done",
-  already_ended: "skipped",
-  not_ended: "skipped",
-  failed: "failed",
-};
+function countedAs(outcome: BulkOutcome): keyof Tally {
+  switch (outcome) {
+    case "cancelled":
+    case "replayed":
+      return "done";
+    case "already_ended":
+    case "not_ended":
+      return "skipped";
+    case "failed":
+      return "failed";
+  }
+}

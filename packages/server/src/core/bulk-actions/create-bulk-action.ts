@@ -7,7 +7,8 @@ import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { RunFilter } from "../runs/run-filter.ts";
 import { countListedRuns, listRunIds } from "../runs/run-list-reads.ts";
 import { listKnownRuns } from "../runs/run-reads.ts";
-import { targetsOf, type BulkAction } from "./bulk-action.ts";
+import type { BulkAction } from "./bulk-action.ts";
+import { targetsOf } from "./bulk-targets.ts";
 import { insertBulkAction } from "./bulk-action-writes.ts";
 
 /** Which runs: those of a filter, or those of ids without repeats. */

@@ -1,4 +1,4 @@
-import type { StartTask, Uuid } from "@keelson/contract";
+import { encodeId, type StartTask, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
@@ -73,6 +73,7 @@ async function stepOf(
   if (decision.kind === "skip") return { item: { runId, outcome: "not_ended" }, run: null };
   if (decision.kind === "refuse") return failed(runId, "invalid_state", decision.message);
   const { environmentId, projectId, entrypoint } = row;
+  const workspaceText = row.workspaceId === null ? undefined : encodeId("ws", row.workspaceId);
   const body = context.replayBody(row, action.deploymentVersion);
   const sources = { deployments: context.deployments.within(tx), admit: context.runQuota.within(tx) };
   const request = {
@@ -80,7 +81,7 @@ async function stepOf(
     ...{ idempotencyKey: null, clientVersion: null, cliVersion: null, sdkVersion: null },
   } as const;
   try {
-    await checkStartWorkspace(tx, environmentId, body.workspace_id);
+    await checkStartWorkspace(tx, environmentId, workspaceText);
     const run = await resolveStart(sources, request, context.newUuid, replayTime(now, action.createdAt));
     return { item: { runId, outcome: "replayed", newRunId: run.id }, run };
   } catch (error) {

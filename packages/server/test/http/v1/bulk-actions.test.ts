@@ -76,7 +76,8 @@ describe("a bulk cancellation", () => {
       ["completed", 130, 130, 0, 0, "a mistake"],
     );
     const items = await itemsOf(action.id);
-    assert.deepEqual(items.map(({ run_id }) => run_id).toSorted(), meant.map(({ id }) => id).toSorted());
+    assert.deepEqual(new Set(items.map(({ run_id }) => run_id)), new Set(meant.map(({ id }) => id)));
+    assert.equal(items.length, meant.length);
     assert.deepEqual(outcomesOf(items), { cancelled: 130 });
     const { body } = await scene.call("GET", "/v1/runs?tag=meant&status=cancelled&limit=200");
     assert.equal(body.runs.length, 130);
