@@ -42,7 +42,7 @@ describe("bulk actions", options, () => {
     assert.deepEqual(await console.violations(), []);
     const { queued, cancelled } = await counts();
     assert.deepEqual([queued, cancelled], [1, RUNS]);
-    await dialog.getByRole("button", { name: "Close dialog" }).click();
+    await dialog.getByRole("button", { name: "Done" }).click();
   });
 
   test("say when the filters show no run that they are for", async () => {

@@ -30,7 +30,12 @@ export function BulkProgress({ started, onClose }: { started: BulkAction; onClos
   const verb = action.action === "cancel" ? "cancelled" : "replayed";
   return (
     <div className="flex flex-col gap-4">
-      <progress aria-label="Progress" className="w-full" value={done + skipped + failed} max={matched} />
+      <progress
+        aria-label="Progress"
+        className="w-full accent-(--color-accent)"
+        value={done + skipped + failed}
+        max={matched}
+      />
       <p role="status">
         {isRunning(action) ? "Running" : action.status === "completed" ? "Completed" : "Stopped"}:{" "}
         {`${countOf(done, "run")} ${verb}, ${skipped} skipped, ${failed} failed.`}
@@ -46,7 +51,7 @@ export function BulkProgress({ started, onClose }: { started: BulkAction; onClos
             Stop
           </Button>
         )}
-        <Button onClick={onClose}>Close dialog</Button>
+        <Button onClick={onClose}>Done</Button>
       </div>
     </div>
   );
