@@ -195,7 +195,7 @@ export const SLICES: readonly (readonly string[])[] = [
   ["endings", "leases"],
   ["public-access", "sessions"],
   ["streams", "tokens"],
-  ["deployments", "materializations", "waits"],
+  ["bulk-actions", "deployments", "materializations", "waits"],
   ["executions", "schedules"],
   ["logins", "processes", "retention", "runs"],
   ["identity", "workspaces"],

@@ -3,7 +3,7 @@ import { ApiError } from "@keelson/sdk";
 import type { RunStatus } from "@keelson/contract/plain";
 import type { Cli } from "./cli.ts";
 import { confirm } from "./confirm.ts";
-import { EXIT, ExitError } from "./exit-codes.ts";
+import { EXIT, ExitError, usageError } from "./exit-codes.ts";
 import { printRuns } from "./print-runs.ts";
 import { selectRuns, type BulkFlags } from "./select-runs.ts";
 
@@ -45,6 +45,8 @@ export async function changeRuns(
   change: RunChange,
 ): Promise<void> {
   const { signal } = cli.host;
+  if (flags.wait === true || flags.reason !== undefined)
+    throw usageError("--wait and --reason belong to a bulk action: add --all-matching");
   const client = await cli.client();
   const runs = await selectRuns(client, ids, flags, { statuses: change.statuses, signal });
   if (flags.dryRun === true) {

@@ -42,6 +42,7 @@ import { addProjectList } from "./commands/project/list.ts";
 import { addProjectUpdate } from "./commands/project/update.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addRollback } from "./commands/rollback.ts";
+import { addRunBulk } from "./commands/run/bulk.ts";
 import { addRunCancel } from "./commands/run/cancel.ts";
 import { addRunEvents } from "./commands/run/events.ts";
 import { addRunGet } from "./commands/run/get.ts";
@@ -155,7 +156,16 @@ const NOUNS = [
   {
     name: "run",
     description: "Runs of tasks and actors",
-    verbs: [addRunList, addRunGet, addRunLogs, addRunEvents, addRunWait, addRunCancel, addRunReplay],
+    verbs: [
+      addRunList,
+      addRunGet,
+      addRunLogs,
+      addRunEvents,
+      addRunWait,
+      addRunCancel,
+      addRunReplay,
+      addRunBulk,
+    ],
   },
   {
     name: "error",

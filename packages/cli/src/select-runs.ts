@@ -15,7 +15,15 @@ export type RunSelection = {
   limit: number;
 };
 
-export type BulkFlags = RunSelection & { dryRun?: boolean; yes?: boolean };
+export type BulkFlags = RunSelection & {
+  dryRun?: boolean;
+  yes?: boolean;
+  allMatching?: boolean;
+  reason?: string;
+  wait?: boolean;
+  /** Of a replay. */
+  deploymentVersion?: string;
+};
 
 const LIMIT = 1_000;
 
@@ -30,11 +38,14 @@ export const addRunSelection = (command: Command, verb: string): Command =>
     .option("--created-after <time>", "only runs created after this time (RFC 3339)")
     .option("--created-before <time>", "only runs created before this time (RFC 3339)")
     .option("--limit <n>", "refuse when more runs than this match", parseIntegerOption(1, 100_000), LIMIT)
+    .option("--all-matching", "all runs that match, in one bulk action of the server")
+    .option("--reason <text>", "with --all-matching: why, for the audit log")
+    .option("--wait", "with --all-matching: wait until the bulk action has ended")
     .option("--dry-run", `show the runs and ${verb} none`)
     .option("-y, --yes", "do not ask");
 
 /** What of the flags is a filter of the list. */
-const filterOf = ({ status, task, actor, tag, createdAfter, createdBefore }: BulkFlags): RunQuery => ({
+export const filterOf = ({ status, task, actor, tag, createdAfter, createdBefore }: BulkFlags): RunQuery => ({
   ...(status !== undefined && { status }),
   ...(task !== undefined && { task }),
   ...(actor !== undefined && { actor }),

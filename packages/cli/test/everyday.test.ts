@@ -120,6 +120,31 @@ suite("everyday commands", () => {
     assert.match(more.stderr, /More than 2 runs match/);
   });
 
+  test("all runs that match are cancelled and replayed by a bulk action", async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) ids.push((await scene.start("report", { tags: ["bulk"] })).id);
+    const bulk = ["--all-matching", "--tag", "bulk"];
+    for (const refused of [["--all-matching"], ["--all-matching", ids[0] as string], bulk])
+      assert.equal((await run("run", "cancel", ...refused)).code, 2, refused.join(" "));
+    const dry = await run("run", "cancel", ...bulk, "--dry-run");
+    assert.match(dry.stderr, /Would cancel 3 runs. Nothing was changed/);
+    assert.equal(await statusOf(ids[0] as string), "queued");
+    const done = JSON.parse(await says("run", "cancel", ...bulk, "--yes", "--wait", "--json"));
+    assert.partialDeepStrictEqual(done, { action: "cancel", status: "completed", matched: 3, done: 3 });
+    assert.equal(await statusOf(ids[0] as string), "cancelled");
+    const started = JSON.parse(await says("run", "replay", ...bulk, "--yes", "--json", "--reason", "fixed"));
+    assert.partialDeepStrictEqual(started, { action: "replay", matched: 3, reason: "fixed" });
+    const waited = await says("run", "bulk", "get", started.id, "--wait", "--items");
+    assert.equal(waited.match(/run_\w+ {2}replayed {2}run_\w+/g)?.length, 3, waited);
+    assert.match(await says("run", "bulk", "list"), new RegExp(started.id));
+    assert.equal((await run("run", "bulk", "cancel", started.id)).code, 5);
+    assert.match((await run("run", "cancel", ...ids, "--wait")).stderr, /--all-matching/);
+    assert.match(
+      (await run("run", "cancel", "--all-matching", "--tag", "none", "--yes")).stderr,
+      /No runs match/,
+    );
+  });
+
   test("a table fits 80 columns, with ids whole and times relative", async () => {
     const { id } = await scene.start("a-task-with-a-name-that-is-much-too-long-for-a-narrow-terminal");
     for (const columns of [80, 100]) {

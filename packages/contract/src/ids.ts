@@ -25,6 +25,7 @@ export const ID_PREFIXES = {
   message: "msg",
   run: "run",
   errorGroup: "err",
+  bulkAction: "bulk",
   wait: "wait",
   token: "tok",
   publicAccessToken: "pat",

@@ -26,6 +26,12 @@ export const LIMITS = {
   jsonDepth: JSON_DEPTH,
   idempotencyKeyBytes: 255,
   batchStarts: 500,
+  /** Ids that one bulk action names. */
+  bulkActionRuns: 500,
+  /** Runs that the count of a bulk action is exact up to. */
+  bulkActionCount: 10_000,
+  bulkActionSample: 10,
+  bulkReasonCharacters: 500,
   batchRecords: 500,
   recordBytes: 256 * 1024,
   externalIdBytes: 256,

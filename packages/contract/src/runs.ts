@@ -27,6 +27,16 @@ export type LiveRunStatus = Exclude<RunStatus, TerminalRunStatus>;
 export const isTerminalRunStatus = (status: RunStatus): status is TerminalRunStatus =>
   (TERMINAL_RUN_STATUSES as readonly string[]).includes(status);
 
+export const BULK_ACTIONS = ["cancel", "replay"] as const;
+export type BulkActionKind = (typeof BULK_ACTIONS)[number];
+
+export const BULK_ACTION_STATUSES = ["running", "completed", "cancelled"] as const;
+export type BulkActionStatus = (typeof BULK_ACTION_STATUSES)[number];
+
+/** What a bulk action did with one run. */
+export const BULK_OUTCOMES = ["cancelled", "already_ended", "replayed", "not_ended", "failed"] as const;
+export type BulkOutcome = (typeof BULK_OUTCOMES)[number];
+
 export const FAILURE_KINDS = [
   "application_error",
   "timed_out",

@@ -39,8 +39,15 @@ export type {
 } from "./client/projects.ts";
 export type { ActorsApi } from "./client/actors.ts";
 export type { DeploymentsApi, NewDeployment } from "./client/deployments.ts";
+export type {
+  BulkActionRequest,
+  BulkActionsApi,
+  BulkActionWaitOptions,
+  BulkRunFilter,
+} from "./client/bulk-actions.ts";
 export type { ErrorGroupQuery, ErrorGroupsApi } from "./client/error-groups.ts";
-export type { FeedOptions, RunQuery, RunsApi } from "./client/runs.ts";
+export type { FeedOptions, RunsApi } from "./client/runs.ts";
+export type { RunQuery } from "./client/run-query.ts";
 export type { ScheduleQuery, SchedulesApi } from "./client/schedules.ts";
 export type { SecretsApi } from "./client/secrets.ts";
 export type { SessionQuery, SessionsApi } from "./client/sessions.ts";
@@ -96,6 +103,9 @@ export type {
   StartedDevice,
   UploadedBundle,
   Worker,
+  BulkAction,
+  BulkActionItem,
+  BulkActionPreview,
   CreatedPublicAccessToken,
   CreatedToken,
   Deployment,

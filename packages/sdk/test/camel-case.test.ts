@@ -71,6 +71,12 @@ const ANSWERS: Answers = {
   "errorGroups.resolve": (c) => c.errorGroups.resolve("e"),
   "errorGroups.mute": (c) => c.errorGroups.mute("e"),
   "errorGroups.open": (c) => c.errorGroups.open("e"),
+  "runs.bulkActions.create": (c) => c.runs.bulkActions.create({ action: "cancel", filter: { tag: "t" } }),
+  "runs.bulkActions.preview": (c) => c.runs.bulkActions.preview({ action: "replay", runIds: ["r"] }),
+  "runs.bulkActions.list": (c) => all(c.runs.bulkActions.list()),
+  "runs.bulkActions.get": (c) => c.runs.bulkActions.get("b"),
+  "runs.bulkActions.cancel": (c) => c.runs.bulkActions.cancel("b"),
+  "runs.bulkActions.items": (c) => all(c.runs.bulkActions.items("b")),
   "sessions.create": (c) => c.sessions.create({ actor: "a" }),
   "sessions.startAndWait": (c) => c.sessions.startAndWait({ actor: "a" }),
   "sessions.list": (c) => all(c.sessions.list()),
@@ -178,7 +184,13 @@ const WITHOUT = [
   ...["workspaces.files.read", "workspaces.files.readText", "auditEvents.export"],
   ...["sessions.open", "workspaces.open", "workspaces.execs.open", "workspaces.ptys.open"],
   // They ask again until something is so, by calls that are above.
-  ...["runs.wait", "deployments.waitUntilChecked", "workspaces.connect", "workspaces.stop"],
+  ...[
+    "runs.wait",
+    "runs.bulkActions.wait",
+    "deployments.waitUntilChecked",
+    "workspaces.connect",
+    "workspaces.stop",
+  ],
   // All of a batch is told by its records; counts are by status, and a status is a value.
   ...["sessions.sendBatch", "sessions.appendBatch", "runs.counts"],
 ];

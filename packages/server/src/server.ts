@@ -25,8 +25,10 @@ import { addConsole } from "./http/system/console.ts";
 import { createAuthenticator } from "./http/edge/authenticate/authenticator.ts";
 import { maxConnections } from "./http/edge/connections/open-file-limit.ts";
 import { createRateLimits, type RateLimits } from "./http/edge/rate-limits.ts";
+import { replayBody } from "./http/resources/bulk-actions/replay-body.ts";
 import { routes } from "./http/routes.ts";
 import { activityLoops } from "./loops/activity-loops.ts";
+import { bulkActionLoops } from "./loops/bulk-action-loops.ts";
 import { clockLoops } from "./loops/clock-loops.ts";
 import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
@@ -136,6 +138,7 @@ const loopWorks = (
   ...deploymentLoops(context),
   ...idempotencyLoops(context),
   ...scheduleLoops(context),
+  ...bulkActionLoops({ ...context, replayBody }),
   ...secretLoops(context),
   ...workerLoops(context),
   ...workspaceLoops(context),

@@ -1,42 +1,16 @@
 import type { RunCounts } from "@keelson/contract";
 import type { Run, RunEvent, RunLogChunk, RunLogSnapshot } from "./resources.ts";
-import { isTerminalRunStatus, type RunStatus } from "@keelson/contract/plain";
+import { isTerminalRunStatus } from "@keelson/contract/plain";
 import type { CamelCased, Shape } from "./camel-cased.ts";
 import { followStream, type FollowOptions } from "./follow-stream.ts";
 import { fetchPage, listOf, pageOf } from "./fetch-page.ts";
-import type { PagedList, PageQuery } from "./paged-list.ts";
+import { createBulkActionsApi, type BulkActionsApi } from "./bulk-actions.ts";
+import type { PagedList } from "./paged-list.ts";
+import { runFiltersOf, type RunQuery } from "./run-query.ts";
 import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 import { waitForRun, type WaitOptions } from "./wait-for-run.ts";
 import { runEventShape, runLogChunkShape, runLogSnapshotShape, runShape } from "./wire-shapes.ts";
-
-/** Filters of `runs.list()`; they narrow the list together. */
-export type RunQuery = PageQuery & {
-  /** Only runs in this status, or one of these. */
-  status?: RunStatus | readonly RunStatus[];
-  /** Only runs of the task with this declared id. */
-  task?: string;
-  /** Only runs of the actor with this declared id. */
-  actor?: string;
-  /** Only runs of this session. */
-  sessionId?: string;
-  /** Only runs with this tag. */
-  tag?: string;
-  /** Only runs that this schedule started. */
-  scheduleId?: string;
-  /** Only runs of this deployment. */
-  deploymentId?: string;
-  /** Only runs that this run started. */
-  parentRunId?: string;
-  /** Only runs of this priority, from -100 to 100. */
-  priority?: number;
-  /** Only runs of this error group. */
-  errorGroupId?: string;
-  /** Only runs created later. */
-  createdAfter?: Date | string;
-  /** Only runs created earlier. */
-  createdBefore?: Date | string;
-};
 
 /** Options of `runs.events()` and `runs.logs()`. */
 export type FeedOptions = FollowOptions & {
@@ -120,10 +94,9 @@ export type RunsApi = {
    * ```
    */
   cancel(id: string, options?: RequestOptions): Promise<Run>;
+  /** Cancellations and replays of many runs. */
+  bulkActions: BulkActionsApi;
 };
-
-const timeText = (at: Date | string | undefined): string | undefined =>
-  at instanceof Date ? at.toISOString() : at;
 
 /** The existing entries of a feed, page by page. */
 async function* readFeed<T>(
@@ -169,20 +142,7 @@ export function createRunsApi(transport: Transport): RunsApi {
         "runs",
         {
           ...pageOf(query),
-          filters: {
-            status: query.status,
-            task: query.task,
-            actor: query.actor,
-            session_id: query.sessionId,
-            tag: query.tag,
-            schedule_id: query.scheduleId,
-            deployment_id: query.deploymentId,
-            parent_run_id: query.parentRunId,
-            priority: query.priority,
-            error_group_id: query.errorGroupId,
-            created_after: timeText(query.createdAfter),
-            created_before: timeText(query.createdBefore),
-          },
+          filters: runFiltersOf(query),
         },
         options,
       ),
@@ -215,5 +175,6 @@ export function createRunsApi(transport: Transport): RunsApi {
         repeatable: true,
         ...options,
       }),
+    bulkActions: createBulkActionsApi(transport),
   };
 }

@@ -32,6 +32,7 @@ import { healthRoutes } from "./system/health.ts";
 import { execRoutes } from "./resources/processes/exec-routes.ts";
 import { errorGroupRoutes } from "./resources/error-groups/routes.ts";
 import { runRoutes } from "./resources/runs/routes.ts";
+import { bulkActionRoutes } from "./resources/bulk-actions/routes.ts";
 import { actorRoutes } from "./resources/actors/routes.ts";
 import { scheduleRoutes } from "./resources/schedules/routes.ts";
 import { secretRoutes } from "./resources/secrets/routes.ts";
@@ -59,6 +60,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...sessionRoutes,
   ...streamRoutes,
   ...runRoutes,
+  ...bulkActionRoutes,
   ...runActivityRoutes,
   ...errorGroupRoutes,
   ...deploymentRoutes,

@@ -1,7 +1,7 @@
 // One row for every route: what it is called with, so that a valid caller would get through.
 
 import { randomUUID } from "node:crypto";
-import type { Permission } from "@keelson/contract";
+import { encodeId, type Permission } from "@keelson/contract";
 import type { Route } from "../../src/http/edge/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
@@ -13,6 +13,7 @@ export type Whose = "own" | "foreign" | "absent" | "malformed";
 
 export type Ids = {
   run: string;
+  bulkAction: string;
   task: string;
   deployment: string;
   schedule: string;
@@ -84,6 +85,7 @@ export function pathOf(
   return text === "" ? path : `${path}?${text}`;
 }
 
+const ABSENT_RUN = encodeId("run", "00000000-0000-7000-8000-000000000000");
 const run: Row = { object: (ids) => ids.run };
 const deployment: Row = { object: (ids) => ids.deployment };
 const schedule: Row = { object: (ids) => ids.schedule };
@@ -91,6 +93,19 @@ const errorGroup: Row = { object: (ids) => ids.errorGroup };
 const secret: Row = { object: (ids) => ids.secret };
 const secretByName: Row = { object: (ids) => ids.secretName };
 const nothing: Row = {};
+const bulkAction: Row = { object: (ids) => ids.bulkAction };
+/** About a run that is not there: other rows need theirs. */
+const bulkActions: Record<string, Row> = {
+  listBulkActions: {},
+  createBulkAction: {
+    body: () => ({ action: "cancel", run_ids: [ABSENT_RUN] }),
+    own: [202],
+    gives: "runs.cancel",
+  },
+  getBulkAction: bulkAction,
+  cancelBulkAction: { ...bulkAction, own: [200, 409] },
+  listBulkActionItems: bulkAction,
+};
 const token: Row = { object: (ids) => ids.token };
 /** Whoever comes first completes or cancels it, and the others are told. */
 const settleToken: Row = { ...token, own: [200, 409] };
@@ -281,6 +296,8 @@ export const ROWS: Record<string, Row> = {
   ...entrypoints,
   ...mcp,
   ...onApi(entrypoints),
+  ...bulkActions,
+  ...onApi(bulkActions),
   startTaskBatch: { body: () => ({ starts: [{ task: "report" }] }) },
   listRuns: nothing,
   getRun: run,

@@ -99,6 +99,10 @@ async function fill(
     body: { deduplication_key: "own", task: "report", cron: "0 0 1 1 *" },
   });
   assert.equal(schedule.status, 201, schedule.text);
+  const bulk = await view.call("POST", "/v1/runs/bulk-actions", {
+    body: { action: "cancel", run_ids: [ABSENT.run] },
+  });
+  assert.equal(bulk.status, 202, bulk.text);
   const name = `OF_${view.credentials.api_key.slice(-6)}`;
   const secret = await view.call("POST", "/v1/secrets", { body: { name, value: "own" } });
   assert.equal(secret.status, 201, secret.text);
@@ -123,6 +127,7 @@ async function fill(
     errorGroup: await insertErrorGroup(view, started.body.environment_id),
     deployment: deployment.id,
     run: started.body.id,
+    bulkAction: bulk.body.id,
     task: tasks.body.tasks[0].id,
     bundle: await uploadOwnBundle(view),
     lease: ABSENT.lease,

@@ -233,6 +233,39 @@ describe("what was kept long enough", () => {
     assert.deepEqual(await found(), [404, 200, 404]);
   });
 
+  test("of bulk actions goes with the ledger, piece by piece; running ones stay", async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const body = { action: "cancel", filter: { tag: ["none"] } };
+      const made = await scene.call("POST", "/v1/runs/bulk-actions", { body });
+      assert.equal(made.status, 202, made.text);
+      await until("it has ended", 30_000, async () => {
+        const { body: action } = await scene.call("GET", `/v1/runs/bulk-actions/${made.body.id}`);
+        return action.status === "completed";
+      });
+      ids.push(made.body.id);
+    }
+    const [ended, running] = ids as [string, string];
+    await scene.server.db.query(sql`
+      INSERT INTO bulk_action_items (environment_id, bulk_action_id, run_id, outcome, created_at)
+      SELECT environment_id, id, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'cancelled', now()
+      FROM bulk_actions, generate_series(1, 12000) n WHERE id = ${decodeId("bulk", ended)}`);
+    await scene.server.db.query(sql`
+      UPDATE bulk_actions SET status = 'running', ended_at = NULL, next_batch_at = 'infinity'
+      WHERE id = ${decodeId("bulk", running)}`);
+    await dropIn(29, { runsMs: 30 * DAY_MS });
+    assert.equal(await status(`/v1/runs/bulk-actions/${ended}`), 200);
+    await dropIn(31, { runsMs: 30 * DAY_MS });
+    assert.equal(dropped["bulk_actions"], 1);
+    assert.equal(await status(`/v1/runs/bulk-actions/${ended}`), 404);
+    assert.equal(await status(`/v1/runs/bulk-actions/${running}`), 200);
+    const [left] = await scene.server.db.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM bulk_action_items`,
+    );
+    assert.equal(left?.count, 0);
+    await scene.server.db.query(sql`DELETE FROM bulk_actions`);
+  });
+
   test("of the ledgers of schedules goes, page by page", async () => {
     const made = await scene.call("POST", "/api/schedules", {
       body: { deduplication_key: "ledger", task: "work", cron: "0 0 1 1 *" },

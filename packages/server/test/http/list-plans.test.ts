@@ -199,11 +199,13 @@ describe("lists on a long history", () => {
         default:
           return list.includes("/sessions/")
             ? filled.session
-            : list.includes("/runs/")
-              ? filled.run
-              : list.includes("/deployments/")
-                ? filled.deployment
-                : filled.schedule;
+            : list.includes("/bulk-actions/")
+              ? filled.bulkAction
+              : list.includes("/runs/")
+                ? filled.run
+                : list.includes("/deployments/")
+                  ? filled.deployment
+                  : filled.schedule;
       }
     });
 

@@ -25,6 +25,7 @@ export type FilledEnvironment = {
   errorGroup: string;
   rareErrorGroup: string;
   schedule: string;
+  bulkAction: string;
   workspace: string;
   exec: string;
   pty: string;
@@ -132,6 +133,7 @@ const namesOf = (
   errorGroup: encodeId("err", idOf(1)),
   rareErrorGroup: encodeId("err", idOf(2)),
   schedule: encodeId("sched", idOf(middle)),
+  bulkAction: encodeId("bulk", idOf(middle)),
   workspace: encodeId("ws", idOf(middle)),
   exec: encodeId("exec", idOf(2)),
   pty: encodeId("pty", idOf(1)),
@@ -287,6 +289,13 @@ async function fillWorkspaces({
     SELECT ${own}, ${ids}, ${project}, CASE WHEN ${rare(others)} THEN 'declarative' ELSE 'imperative' END, 'key-' || n,
       CASE WHEN n % 10 = 3 THEN 'mine' WHEN n % 10 = 4 THEN 'own-' || n END, CASE WHEN ${rare(others)} THEN 'rare' ELSE 'common' END, '0 0 * * *', 'UTC', '{}',
       'inactive', ${time}, now() FROM ${series(others)}`);
+  await run(`
+    INSERT INTO bulk_actions (environment_id, id, project_id, action, status, run_filter, matched, more_matched, next_batch_at, created_by_kind,
+      created_by_id, created_at, ended_at)
+    SELECT ${own}, ${ids}, ${project}, 'cancel', 'completed', '{}', 0, false, ${time}, 'api_key', ${ids}, ${time}, ${time} FROM ${series(others)}`);
+  await run(`
+    INSERT INTO bulk_action_items (environment_id, bulk_action_id, run_id, outcome, created_at)
+    SELECT ${own}, ${ofN(String(middle))}, ${ids}, 'cancelled', ${time} FROM ${series(others)}`);
   await run(`
     INSERT INTO schedule_occurrences (environment_id, schedule_id, scheduled_at, status, reason, created_at)
     SELECT ${own}, ${ofN(String(middle))}, ${time}, 'skipped', 'missed', ${time} FROM ${series(others)}`);

@@ -5,6 +5,7 @@ import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { Page } from "../../ui/page.tsx";
+import { BulkActions } from "./bulk-actions.tsx";
 import { RunCommands } from "./run-commands.tsx";
 import { runsCommands } from "./commands-of.ts";
 import { hasFilters, type RunFilters } from "./run-filters.ts";
@@ -23,7 +24,12 @@ export function RunsPage(): ReactNode {
     <Page
       title="Runs"
       isWide
-      actions={<RunCommands commands={() => runsCommands(filters, location.origin, Date.now())} />}
+      actions={
+        <>
+          {list.length > 0 && <BulkActions filters={filters} />}
+          <RunCommands commands={() => runsCommands(filters, location.origin, Date.now())} />
+        </>
+      }
     >
       <StatusFilter filters={filters} onChange={change} />
       <RunFilterBar filters={filters} onChange={change} />

@@ -226,10 +226,14 @@ export function listCancellations(
     FROM executions WHERE worker_id = ${workerId} AND status = 'cancel_requested'`);
 }
 
-/** A run and all that it has started. Runs that ended are passed through to those that they had started. */
-export async function listTree(tx: Tx, { environmentId, runId }: ExecutionKey): Promise<Uuid<"run">[]> {
-  const tree = [runId];
-  for (let parents = tree; parents.length > 0;) {
+/** Runs and all that they have started. Runs that ended are passed through to those that they had started. */
+export async function listTree(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  roots: readonly Uuid<"run">[],
+): Promise<Uuid<"run">[]> {
+  const tree = [...roots];
+  for (let parents = roots; parents.length > 0;) {
     const children = await tx.query<{ runId: Uuid<"run"> }>(sql`
       SELECT id AS run_id FROM runs
       WHERE environment_id = ${environmentId} AND parent_run_id = ANY(${parents}::uuid[])`);

@@ -25,6 +25,8 @@ export const wakeKeys = {
   errors: "errors",
   /** A wait was created that is due soon. */
   timers: "timers",
+  /** A bulk action was created. */
+  bulkActions: "bulk-actions",
   /** Another server should hear at once what this one has counted. Of this server alone. */
   rates: "rates",
   /** The same of open event streams. */
@@ -38,6 +40,7 @@ const OF_THIS_SERVER = new Set<string>([
   wakeKeys.endings,
   wakeKeys.errors,
   wakeKeys.timers,
+  wakeKeys.bulkActions,
   wakeKeys.rates,
   wakeKeys.eventStreams,
 ]);

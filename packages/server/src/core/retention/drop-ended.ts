@@ -10,6 +10,7 @@ import { omitSetAside } from "../loop-failures/loop-failure-reads.ts";
 import { processInBatches, type Taken } from "../loop-failures/process-items.ts";
 import { FIRST_KEY, soonerOf, type DroppedKind, type RetentionPolicy } from "./retention.ts";
 import {
+  listEndedBulkActions,
   listEndedRuns,
   listEndedTokens,
   listEnvironmentIds,
@@ -35,6 +36,7 @@ import {
   lockSessionsWithRecords,
   type EndedSession,
 } from "./retention-writes.ts";
+import { dropBulkActions } from "./drop-bulk-actions.ts";
 import { deleteDeployments, lockDeployments } from "./deployment-retention-writes.ts";
 import { listOldDeployments } from "./deployment-retention-reads.ts";
 
@@ -84,6 +86,7 @@ async function dropAll(context: Round): Promise<void> {
     ): Promise<void> =>
       keptMs === null ? Promise.resolve() : sweepKeys(context, environmentId, kind, keptMs, list, dropOf);
     await sweep("runs", retention.runsMs, listEndedRuns, dropRuns);
+    await dropEndedBulkActions(context, environmentId, retention.runsMs);
     await sweep("run_events", retention.eventsMs, listRunsWithEvents, deleteRunEvents);
     await sweep("run_logs", retention.logsMs, listRunsWithLogs, deleteRunLogs);
     await sweep("run_logs", retention.logsMs, listRunsWithLogPacks, deleteRunLogs);
@@ -119,6 +122,26 @@ const dropExcessGroups = (context: Round, environmentId: Uuid<"env">): Promise<v
     },
     drop: (tx, ids) => dropErrorGroups(tx, environmentId, ids),
   });
+/** A page whose actions are not all gone is looked at again. */
+function dropEndedBulkActions(
+  context: Round,
+  environmentId: Uuid<"env">,
+  keptMs: number | null,
+): Promise<void> {
+  if (keptMs === null) return Promise.resolve();
+  let isPartial = false;
+  const dropOf: Drop<"bulk"> = async (tx, _, ids) => {
+    const gone = await dropBulkActions(tx, environmentId, ids);
+    isPartial = gone < ids.length;
+    return gone;
+  };
+  const repeats = (): boolean => {
+    const repeated = isPartial;
+    isPartial = false;
+    return repeated;
+  };
+  return sweepKeys(context, environmentId, "bulk_actions", keptMs, listEndedBulkActions, dropOf, repeats);
+}
 
 async function dropRuns(
   tx: Tx,
@@ -174,6 +197,7 @@ async function sweepKeys<Prefix extends IdPrefix>(
   keptMs: number,
   list: List<Prefix>,
   dropOf: Drop<Prefix>,
+  repeats: () => boolean = () => false,
 ): Promise<void> {
   const endedBefore = context.clock() - keptMs;
   const horizon = firstUuidOf(endedBefore);
@@ -193,7 +217,7 @@ async function sweepKeys<Prefix extends IdPrefix>(
     },
     drop: (tx, ids, now) => dropOf(tx, environmentId, ids, now),
     advance: () => {
-      after = last ?? after;
+      if (!repeats()) after = last ?? after;
     },
   });
 }

@@ -92,6 +92,13 @@ export const listEndedTokens = (tx: Tx, sweep: Sweep): Promise<Candidate<"tok">[
       AND NOT EXISTS (SELECT 1 FROM held h WHERE h.token_id = p.id) AS is_due
     FROM page p ORDER BY p.id`);
 
+/** Bulk actions that have ended. */
+export const listEndedBulkActions = (tx: Tx, sweep: Sweep): Promise<Candidate<"bulk">[]> =>
+  tx.query<Candidate<"bulk">>(sql`
+    SELECT id, coalesce(ended_at < ${timestamp(sweep.endedBefore)}, false) AS is_due FROM bulk_actions
+    WHERE environment_id = ${sweep.environmentId} AND id > ${sweep.after} AND id < ${sweep.horizon}
+    ORDER BY id LIMIT ${sweep.limit}`);
+
 /** Ended processes that have output. */
 export const listProcessesWithOutput = (tx: Tx, sweep: Sweep): Promise<Candidate<"exec" | "pty">[]> =>
   tx.query<Candidate<"exec" | "pty">>(sql`

@@ -5,7 +5,7 @@
 
 /** How long each is kept after its end, in milliseconds; null for ever. */
 export type RetentionPolicy = {
-  /** Ended runs, with everything of them. Those of a session stay as long as it does. */
+  /** Ended runs, with everything of them. Those of a session stay as long as it does. And bulk actions with their items. */
   runsMs: number | null;
   /** The events and the logs of ended runs, when those are to go before the run. */
   eventsMs: number | null;
@@ -26,6 +26,7 @@ export type RetentionPolicy = {
 
 export const DROPPED_KINDS = [
   "runs",
+  "bulk_actions",
   "run_events",
   "run_logs",
   "records",

@@ -27,6 +27,47 @@ export async function listRuns(
   before: string | null,
   limit: number,
 ): Promise<RunRow[]> {
+  const page = await selectRuns(db, environmentId, filter, before, limit);
+  return db.query<RunRow>(sql`
+    SELECT ${RUN_COLUMNS} FROM (${page}) page, ${RUN_TABLES}
+    WHERE r.environment_id = ${environmentId} AND r.id = page.id ORDER BY page.id DESC`);
+}
+
+/** The ids alone of that list. */
+export async function listRunIds(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  filter: RunFilter,
+  before: string | null,
+  limit: number,
+): Promise<Uuid<"run">[]> {
+  const page = await selectRuns(db, environmentId, filter, before, limit);
+  const rows = await db.query<{ id: Uuid<"run"> }>(
+    sql`SELECT page.id FROM (${page}) page ORDER BY page.id DESC`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** How long that list is; the result is at most `bound`. */
+export async function countListedRuns(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  filter: RunFilter,
+  bound: number,
+): Promise<number> {
+  const page = await selectRuns(db, environmentId, filter, null, bound);
+  const [row] = await db.query<{ count: number }>(sql`SELECT count(*) AS count FROM (${page}) page`);
+  return row?.count ?? 0;
+}
+
+/** A statement for the ids of a page. */
+function selectRuns(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  filter: RunFilter,
+  before: string | null,
+  limit: number,
+): Promise<Sql> {
   const { createdAfter, createdBefore } = filter;
   const [end = null] = [before, createdBefore === null ? null : firstUuidOf(createdBefore + ID_SKEW_MS)]
     .filter((bound) => bound !== null)
@@ -35,10 +76,7 @@ export async function listRuns(
   const ways = waysOf(filter);
   const conditionsOf = (source: Source): Sql[] => conditionsFor(filter, source);
   const place = { environmentId, from, before: end };
-  const page = await selectPage(db, { all: ALL, ways, conditionsOf }, place, limit);
-  return db.query<RunRow>(sql`
-    SELECT ${RUN_COLUMNS} FROM (${page}) page, ${RUN_TABLES}
-    WHERE r.environment_id = ${environmentId} AND r.id = page.id ORDER BY page.id DESC`);
+  return selectPage(db, { all: ALL, ways, conditionsOf }, place, limit);
 }
 
 const ALL = sourceOf("runs", "r", RUN_STATES);

@@ -107,6 +107,27 @@ export async function findCreatedRun(
   return row ?? null;
 }
 
+/** Which of the ids are of runs of the environment, newest first. */
+export async function listKnownRuns(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
+): Promise<Uuid<"run">[]> {
+  const rows = await db.query<{ id: Uuid<"run"> }>(sql`
+    SELECT id FROM runs WHERE environment_id = ${environmentId} AND id = ANY(${runIds}::uuid[]) ORDER BY id DESC`);
+  return rows.map(({ id }) => id);
+}
+
+/** Runs as their starts asked for them, in no order. */
+export const listCreatedRuns = (
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
+): Promise<RunRow[]> =>
+  db.query<RunRow>(sql`
+    SELECT ${CREATED_COLUMNS} FROM ${RUN_TABLES}
+    WHERE r.environment_id = ${environmentId} AND r.id = ANY(${runIds}::uuid[])`);
+
 export async function findRunStatus(
   db: Queryable,
   environmentId: Uuid<"env">,

@@ -47,17 +47,15 @@ export const UNAUDITED = {
 
 /** What an environment's work is done by, as permissions begin. */
 const WORK = /^(tasks|actors|sessions|runs|tokens|workspaces)\./;
-/** What people say of that work has no history of its own. */
-const SAID_BY_PEOPLE = /\/error-groups\//;
 const WORK_REASON =
   "Work of an environment, not its administration: the run, session, token or workspace has a history of its own, and callers would queue for the chain.";
 
 /** Why whole kinds of routes leave no events; null for routes that have to say themselves what they leave. */
 export function unauditedKind({
   method,
-  path,
   access,
-}: Pick<Route, "method" | "path" | "access">): string | null {
+  audit,
+}: Pick<Route, "method" | "access" | "audit">): string | null {
   if (method === "GET" || method === "HEAD") return "Changes nothing.";
   switch (access.kind) {
     case "worker":
@@ -66,7 +64,9 @@ export function unauditedKind({
     case "public_access":
       return WORK_REASON;
     case "environment":
-      return WORK.test(access.permission) && !SAID_BY_PEOPLE.test(path) ? WORK_REASON : null;
+      // What a person decides of many runs, or of all that fail in one way, has no history: such a route says that it leaves an
+      // event.
+      return WORK.test(access.permission) && audit === undefined ? WORK_REASON : null;
     default:
       return null;
   }

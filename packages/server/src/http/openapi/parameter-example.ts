@@ -10,6 +10,7 @@ const BY_COLLECTION: Record<string, string> = {
   callback: "kl_tkn_0000000000000000000000000000000000000",
   blobs: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
   bundles: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  "bulk-actions": EXAMPLE_IDS.bulk,
   "deployment-bundles": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
   deployments: EXAMPLE_IDS.dep,
   "enrollment-tokens": EXAMPLE_IDS.enr,

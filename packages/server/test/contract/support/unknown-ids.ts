@@ -7,6 +7,7 @@ const MISSING = "00000000-0000-7000-8000-000000000000";
 
 export const ABSENT: Ids = {
   run: encodeId("run", MISSING),
+  bulkAction: encodeId("bulk", MISSING),
   task: encodeId("task", MISSING),
   deployment: encodeId("dep", MISSING),
   schedule: encodeId("sched", MISSING),
@@ -42,6 +43,7 @@ export const ABSENT: Ids = {
 
 export const MALFORMED: Ids = {
   run: "run_1",
+  bulkAction: "bulk_1",
   task: "task 1",
   deployment: "x",
   schedule: "s",

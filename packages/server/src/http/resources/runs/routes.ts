@@ -24,7 +24,6 @@ import { statusReason } from "../../../core/runs/status-reason.ts";
 import type { Queryable } from "../../../db/queryable.ts";
 import { notFound } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
-import { filterId } from "../../edge/filter-id.ts";
 import { followCursor, wantsEventStream } from "../../edge/follow.ts";
 import { listRoute } from "../../edge/list-route.ts";
 import { sequenceCursor } from "../../edge/page.ts";
@@ -37,6 +36,7 @@ import {
   type RouteDefinition,
 } from "../../edge/route.ts";
 import { eventPage, followEvents, followLogs, logPage, logSnapshot } from "./run-feeds.ts";
+import { runFilterOf } from "./run-filter.ts";
 import { runJson } from "./wire.ts";
 
 /** Runs: /v1 reads pages of their events and logs, /api follows them, too. */
@@ -102,20 +102,7 @@ const items: RouteDefinition[] = [
     resource: Run,
     page: Type.Object({ runs: Type.Array(Run), next_cursor: Nullable(Cursor) }),
     query: ListRuns,
-    filter: (query) => ({
-      statuses: query.status ?? [],
-      task: query.task ?? null,
-      actor: query.actor ?? null,
-      sessionId: filterId("session_id", "sess", query.session_id),
-      scheduleId: filterId("schedule_id", "sched", query.schedule_id),
-      deploymentId: filterId("deployment_id", "dep", query.deployment_id),
-      parentRunId: filterId("parent_run_id", "run", query.parent_run_id),
-      priority: query.priority ?? null,
-      errorGroupId: filterId("error_group_id", "err", query.error_group_id),
-      tags: query.tag ?? [],
-      createdAfter: query.created_after === undefined ? null : Date.parse(query.created_after),
-      createdBefore: query.created_before === undefined ? null : Date.parse(query.created_before),
-    }),
+    filter: runFilterOf,
     read: ({ server, scope }, { filter, after, limit }) =>
       listRuns(server.db, scope.environmentId, filter, after, limit),
     toJson: (run) => runJson(run, null),

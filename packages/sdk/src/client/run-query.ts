@@ -1,0 +1,49 @@
+import type { RunStatus } from "@keelson/contract/plain";
+import type { PageQuery } from "./paged-list.ts";
+
+/** Filters of `runs.list()`; they narrow the list together. */
+export type RunQuery = PageQuery & {
+  /** Only runs in this status, or one of these. */
+  status?: RunStatus | readonly RunStatus[];
+  /** Only runs of the task with this declared id. */
+  task?: string;
+  /** Only runs of the actor with this declared id. */
+  actor?: string;
+  /** Only runs of this session. */
+  sessionId?: string;
+  /** Only runs with this tag. */
+  tag?: string;
+  /** Only runs that this schedule started. */
+  scheduleId?: string;
+  /** Only runs of this deployment. */
+  deploymentId?: string;
+  /** Only runs that this run started. */
+  parentRunId?: string;
+  /** Only runs of this priority, from -100 to 100. */
+  priority?: number;
+  /** Only runs of this error group. */
+  errorGroupId?: string;
+  /** Only runs created later. */
+  createdAfter?: Date | string;
+  /** Only runs created earlier. */
+  createdBefore?: Date | string;
+};
+
+const timeText = (at: Date | string | undefined): string | undefined =>
+  at instanceof Date ? at.toISOString() : at;
+
+/** The filters of a query as the wire names them. */
+export const runFiltersOf = (query: Omit<RunQuery, keyof PageQuery>) => ({
+  status: query.status,
+  task: query.task,
+  actor: query.actor,
+  session_id: query.sessionId,
+  tag: query.tag,
+  schedule_id: query.scheduleId,
+  deployment_id: query.deploymentId,
+  parent_run_id: query.parentRunId,
+  priority: query.priority,
+  error_group_id: query.errorGroupId,
+  created_after: timeText(query.createdAfter),
+  created_before: timeText(query.createdBefore),
+});
