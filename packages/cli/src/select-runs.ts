@@ -10,6 +10,8 @@ export type RunSelection = {
   task?: string;
   actor?: string;
   tag?: string;
+  /** An error group. */
+  error?: string;
   createdAfter?: string;
   createdBefore?: string;
   limit: number;
@@ -35,6 +37,7 @@ export const addRunSelection = (command: Command, verb: string): Command =>
     .option("--task <id>", "only runs of this task")
     .option("--actor <id>", "only runs of this actor")
     .option("--tag <tag>", "only runs with this tag")
+    .option("--error <id>", "only runs of this error group")
     .option("--created-after <time>", "only runs created after this time (RFC 3339)")
     .option("--created-before <time>", "only runs created before this time (RFC 3339)")
     .option("--limit <n>", "refuse when more runs than this match", parseIntegerOption(1, 100_000), LIMIT)
@@ -45,11 +48,20 @@ export const addRunSelection = (command: Command, verb: string): Command =>
     .option("-y, --yes", "do not ask");
 
 /** What of the flags is a filter of the list. */
-export const filterOf = ({ status, task, actor, tag, createdAfter, createdBefore }: BulkFlags): RunQuery => ({
+export const filterOf = ({
+  status,
+  task,
+  actor,
+  tag,
+  error,
+  createdAfter,
+  createdBefore,
+}: BulkFlags): RunQuery => ({
   ...(status !== undefined && { status }),
   ...(task !== undefined && { task }),
   ...(actor !== undefined && { actor }),
   ...(tag !== undefined && { tag }),
+  ...(error !== undefined && { errorGroupId: error }),
   ...(createdAfter !== undefined && { createdAfter }),
   ...(createdBefore !== undefined && { createdBefore }),
 });

@@ -55,4 +55,13 @@ suite("error groups on the command line", () => {
       [runId],
     );
   });
+
+  test("have their runs replayed together", async () => {
+    const { error_groups: groups } = JSON.parse((await error("list", "--json")).stdout);
+    const replay = ["run", "replay", "--all-matching", "--error", groups[0].id, "--json"];
+    const counted = await keelson([...replay, "--dry-run"], { env });
+    assert.equal(JSON.parse(counted.stdout).matched, 1, counted.stderr);
+    const done = await keelson([...replay, "--yes", "--wait"], { env });
+    assert.equal(JSON.parse(done.stdout).done, 1, done.stderr);
+  });
 });

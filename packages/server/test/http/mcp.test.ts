@@ -247,6 +247,8 @@ describe("a caller", () => {
       "keelson_get_run",
       "keelson_list_run_events",
       "keelson_read_run_logs",
+      "keelson_list_error_groups",
+      "keelson_get_error_group",
     ]);
     await assert.rejects(call(client, "add", { a: 1, b: 2 }), /There is no tool add/);
     const refused = await call(client, "keelson_cancel_run", { id: (await scene.start("hidden")).id });

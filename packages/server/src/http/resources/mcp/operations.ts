@@ -57,6 +57,16 @@ const OPERATIONS: readonly Operation[] = [
     description: "Cancels a run. The code of a running one is asked to stop.",
   },
   {
+    name: "list_error_groups",
+    route: "listErrorGroups",
+    description: "Lists errors: runs that failed in the same way are one, with a count and the last time.",
+  },
+  {
+    name: "get_error_group",
+    route: "getErrorGroup",
+    description: "Shows an error, with the run that failed by it last.",
+  },
+  {
     name: "list_tokens",
     route: "listTokens",
     description: "Lists tokens: questions that runs wait for, such as approvals.",
