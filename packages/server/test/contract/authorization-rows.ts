@@ -272,8 +272,9 @@ const entrypoints: Record<string, Row> = {
   startActor: { parameter: "chat", body: () => ({}), own: [201] },
 };
 
+const LISTS_TASKS = { name: "keelson_list_tasks", arguments: {} };
 const mcp: Record<string, Row> = {
-  callMcp: { body: () => ({ jsonrpc: "2.0", id: 1, method: "tools/list" }), own: [200] },
+  callMcp: { body: () => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: LISTS_TASKS }), own: [200] },
 };
 
 /** By operation id. */

@@ -6,6 +6,7 @@ import { DomainError } from "../../src/domain-error.ts";
 import { createWakes } from "../../src/core/feeds/wakes.ts";
 import { createApp } from "../../src/http/edge/app.ts";
 import { createFairTurns } from "../../src/http/edge/fair-turns.ts";
+import { createInnerCalls } from "../../src/http/edge/inner-calls.ts";
 import { createMetrics } from "../../src/http/edge/metrics.ts";
 import { createRateLimits } from "../../src/http/edge/rate-limits.ts";
 import type { Route } from "../../src/http/edge/route.ts";
@@ -41,6 +42,7 @@ let now = 1_000_000;
 let url: string;
 const context = {
   metrics,
+  innerCalls: createInnerCalls(),
   clock: () => now,
   readiness: { isDraining: () => false },
   turns: createFairTurns(() => now),

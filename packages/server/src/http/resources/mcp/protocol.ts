@@ -7,7 +7,7 @@
 export const PROTOCOL_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
 
 /** JSON-RPC 2.0, section 5.1. */
-export const RPC_ERRORS = { methodNotFound: -32601, invalidParams: -32602, internal: -32603 } as const;
+export const RPC_ERRORS = { methodNotFound: -32601, invalidParams: -32602 } as const;
 
 /** A request that cannot be carried out as it is. What goes wrong in a tool is a result of the tool instead. */
 export class RpcError extends Error {

@@ -103,11 +103,8 @@ async function requireRun(caller: McpCaller, taskId: string): Promise<Run> {
   return read.json as Run;
 }
 
-const refused = ({ status, result }: Extract<Answered, { ok: false }>): RpcError =>
-  new RpcError(
-    status < 500 ? RPC_ERRORS.invalidParams : RPC_ERRORS.internal,
-    result.content.map(({ text }) => text).join(""),
-  );
+const refused = ({ result }: Extract<Answered, { ok: false }>): RpcError =>
+  new RpcError(RPC_ERRORS.invalidParams, result.content.map(({ text }) => text).join(""));
 
 function resultOf(run: Run): ToolResult {
   const { id, status, output, failure, status_reason: reason } = run;
