@@ -265,6 +265,15 @@ describe("a caller", () => {
     await assert.rejects(call(client, "echo"), /There is no tool echo/);
   });
 
+  test("holds no connection by the calls that the server makes for them", async (t) => {
+    const client = await connect(t);
+    // More than an address may hold without a credential.
+    for (let n = 0; n < 300; n += 1) await call(client, "keelson_list_tokens", { limit: 1 });
+    const { text } = await scene.call("GET", "/metrics", { as: null });
+    const open = Number(/^keelson_connections (\d+)$/m.exec(text)?.[1]);
+    assert.ok(open < 100, `${open} connections`);
+  });
+
   test("is told what the endpoint does not take", async () => {
     const post = (body: object, headers: Record<string, string> = {}) =>
       scene.call("POST", "/mcp", { body: { jsonrpc: "2.0", ...body }, headers });

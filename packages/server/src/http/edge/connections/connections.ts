@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { BlockList, isIPv6, type Socket } from "node:net";
+import { BlockList, isIPv6, Socket } from "node:net";
 import type { Logger } from "pino";
 import { callerAddress } from "../caller-address.ts";
 import { refuseSlowBody } from "./refuse-slow.ts";
@@ -81,6 +81,8 @@ export function createConnections(server: Server, options: ConnectionOptions): C
 
   return {
     begin: (message, response, caller) => {
+      // A route that calls another one has no connection: nothing closes what stands for it.
+      if (!(message.socket instanceof Socket)) return;
       const connection = track(message.socket);
       connection.message = message;
       connection.response = response;
