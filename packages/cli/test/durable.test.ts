@@ -21,7 +21,8 @@ function sharedSite(parkAfterMs: number): ReturnType<typeof startDurableSite> {
   return site;
 }
 
-const waitFor = { timeout: "20s" } as const;
+/** As long as the waiter of the tests is patient. */
+const waitFor = { timeout: "60s" } as const;
 
 async function completeByCallback(site: DurableSite, runId: string, data: unknown): Promise<void> {
   const { metadata } = await site.client.runs.get(runId);

@@ -16,6 +16,8 @@ const FULL_PATIENCE_MS = 250;
 /** What is freed within this time after a full house is asked for at once. */
 const COALESCE_MS = 2;
 const REPLY_MARGIN_MS = 10_000;
+/** A machine that is busy may answer late, and what is not fetched waits until its lease runs out. */
+const SETTLE_MS = REPLY_MARGIN_MS;
 
 export type LeaseLoopOptions = {
   client: WorkerClient;
@@ -129,7 +131,7 @@ export class LeaseLoop {
   /** A poll that was cut may have been answered: asked again under its id and without free slots, it gives those leases and no others, and the check that its answer had. */
   async #settle(request: LeaseRequest): Promise<void> {
     if (this.#abandoned) return;
-    await this.#attempt({ ...request, limit: 0, wait: "0ms" }, AbortSignal.timeout(2_000)).catch(
+    await this.#attempt({ ...request, limit: 0, wait: "0ms" }, AbortSignal.timeout(SETTLE_MS)).catch(
       (err: unknown) =>
         this.#options.logger.warn(
           { err },
