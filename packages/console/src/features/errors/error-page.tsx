@@ -3,12 +3,11 @@ import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { at } from "../../api/route.ts";
 import { getErrorGroup } from "../../api/routes/error-groups.ts";
-import { getRun, listRuns } from "../../api/routes/runs.ts";
+import { getRun } from "../../api/routes/runs.ts";
 import { useItem } from "../../api/use-item.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { ItemAsync } from "../../app/item-async.tsx";
-import { RunTable } from "../../app/run-table.tsx";
-import { Async } from "../../ui/async.tsx";
+import { RecentRuns } from "../../app/recent-runs.tsx";
 import { Id } from "../../ui/copy-button.tsx";
 import { Card, Facts, Page, Section } from "../../ui/page.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -36,7 +35,13 @@ function ErrorDetails({ group }: { group: ErrorGroup }): ReactNode {
         <Facts rows={factsOf(group)} />
       </Card>
       <Sample group={group} />
-      <GroupRuns errorGroupId={group.id} />
+      <RecentRuns
+        filter={{ error_group_id: group.id }}
+        title="Runs with this error"
+        allLabel="All of them"
+        emptyText="No runs with this error are kept."
+        hasEntrypoint
+      />
     </Page>
   );
 }
@@ -104,35 +109,6 @@ function Sample({ group }: { group: ErrorGroup }): ReactNode {
       ) : (
         group.frame !== null && <p className="font-mono text-xs break-all">at {visibleText(group.frame)}</p>
       )}
-    </Section>
-  );
-}
-
-const SHOWN_RUNS = 10;
-
-function GroupRuns({ errorGroupId }: { errorGroupId: string }): ReactNode {
-  const recent = useItem(listRuns, {
-    query: { error_group_id: errorGroupId, limit: SHOWN_RUNS },
-    refetchMs: REFETCH_MS,
-  });
-  return (
-    <Section
-      title="Runs with this error"
-      actions={
-        <EnvironmentLink to="runs" search={{ error_group_id: errorGroupId }}>
-          All of them
-        </EnvironmentLink>
-      }
-    >
-      <Async result={recent}>
-        {({ runs }) =>
-          runs.length === 0 ? (
-            <p className="text-quiet">No runs with this error are kept.</p>
-          ) : (
-            <RunTable label="Runs" runs={runs} hasEntrypoint />
-          )
-        }
-      </Async>
     </Section>
   );
 }

@@ -3,12 +3,10 @@ import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
 import { at } from "../../api/route.ts";
-import { listRuns } from "../../api/routes/runs.ts";
 import { getSchedule } from "../../api/routes/schedules.ts";
 import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { ItemAsync } from "../../app/item-async.tsx";
-import { RunTable } from "../../app/run-table.tsx";
-import { Async } from "../../ui/async.tsx";
+import { RecentRuns } from "../../app/recent-runs.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Id } from "../../ui/copy-button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
@@ -55,7 +53,12 @@ function ScheduleDetails({ schedule }: { schedule: Schedule }): ReactNode {
           <JsonView label="options" value={options} />
         </Section>
       )}
-      <ScheduleRuns scheduleId={id} />
+      <RecentRuns
+        filter={{ schedule_id: id }}
+        title="Recent runs"
+        allLabel="All runs of this schedule"
+        emptyText="This schedule has started no runs yet."
+      />
     </Page>
   );
 }
@@ -84,32 +87,3 @@ const factsOf = (schedule: Schedule): [string, ReactNode][] => [
   ["External id", schedule.external_id ?? "none"],
   ["Schedule id", <Id key="schedule-id" value={schedule.id} />],
 ];
-
-const SHOWN_RUNS = 10;
-
-function ScheduleRuns({ scheduleId }: { scheduleId: string }): ReactNode {
-  const recent = useItem(listRuns, {
-    query: { schedule_id: scheduleId, limit: SHOWN_RUNS },
-    refetchMs: REFETCH_MS,
-  });
-  return (
-    <Section
-      title="Recent runs"
-      actions={
-        <EnvironmentLink to="runs" search={{ schedule_id: scheduleId }}>
-          All runs of this schedule
-        </EnvironmentLink>
-      }
-    >
-      <Async result={recent}>
-        {({ runs }) =>
-          runs.length === 0 ? (
-            <p className="text-quiet">This schedule has started no runs yet.</p>
-          ) : (
-            <RunTable label="Runs" runs={runs} />
-          )
-        }
-      </Async>
-    </Section>
-  );
-}
