@@ -162,7 +162,8 @@ export async function callOperation(
   const operation = OPERATIONS.find((one) => `${MCP_OPERATION_PREFIX}${one.name}` === name);
   if (operation === undefined || (caller.readonly && operation.writes === true)) return null;
   const route = caller.server.innerCalls.find(operation.route);
-  const unknown = Object.keys(given).filter((key) => !(key in (inputSchema(route)["properties"] as Fields)));
+  const known = inputSchema(route)["properties"] as Fields;
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(known, name));
   if (unknown.length > 0)
     return textResult(`invalid_request: ${unknown.join(", ")}: unknown field; see the tool's schema.`, {
       isError: true,
@@ -178,7 +179,7 @@ function split(
 ): { params: Fields; query: Fields; body?: Fields } {
   const among = (schema: unknown): Fields => {
     const { properties = {} } = (schema ?? {}) as { properties?: Fields };
-    return Object.fromEntries(Object.entries(given).filter(([name]) => name in properties));
+    return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(properties, name)));
   };
   // A part that is missing is no path of ours: the route says what it needs.
   const names = Object.keys(params).map((name) => [name, given[name] ?? "-"]);
