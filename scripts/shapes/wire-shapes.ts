@@ -29,6 +29,7 @@ const NAMES = [
   "Pty",
   "RecordPage",
   "Run",
+  "RunCall",
   "RunEvent",
   "RunLogChunk",
   "RunLogSnapshot",

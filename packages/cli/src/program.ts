@@ -44,6 +44,7 @@ import { addRestore } from "./commands/restore.ts";
 import { addRollback } from "./commands/rollback.ts";
 import { addRunBulk } from "./commands/run/bulk.ts";
 import { addRunCancel } from "./commands/run/cancel.ts";
+import { addRunCalls } from "./commands/run/calls.ts";
 import { addRunEvents } from "./commands/run/events.ts";
 import { addRunGet } from "./commands/run/get.ts";
 import { addErrorGet } from "./commands/error/get.ts";
@@ -161,6 +162,7 @@ const NOUNS = [
       addRunGet,
       addRunLogs,
       addRunEvents,
+      addRunCalls,
       addRunWait,
       addRunCancel,
       addRunReplay,

@@ -1,4 +1,4 @@
-import type { Run, RunEvent, Session } from "@keelson/sdk";
+import type { Run, RunCall, RunEvent, Session } from "@keelson/sdk";
 import { paint, type Cli, type Style } from "./cli.ts";
 
 /** `keep` is never cut: who sees a row copies it. */
@@ -128,3 +128,15 @@ export const describeSession = (session: Session): string =>
 
 export const describeEvent = (event: RunEvent): string =>
   `${event.at}  ${event.kind.padEnd(20)}  ${event.attemptNumber === null ? "" : `#${event.attemptNumber} `}${event.message}`;
+
+const MAX_CALL_VALUE_CHARACTERS = 200;
+
+/** A line: `--json` has the whole value. */
+export function describeCall({ at, position, kind, name, value, error, wait }: RunCall): string {
+  const what = wait === null ? kind : `wait: ${wait.kind}`;
+  const given = wait?.status === "timed_out" ? "timed out" : JSON.stringify(value);
+  const [line = ""] = (error === null ? given : `${error.name}: ${error.message}`).split("\n");
+  const shown =
+    line.length > MAX_CALL_VALUE_CHARACTERS ? `${line.slice(0, MAX_CALL_VALUE_CHARACTERS)}…` : line;
+  return `${at}  ${String(position).padStart(4)}  ${what.padEnd(11)}  ${name}  ${shown}`;
+}

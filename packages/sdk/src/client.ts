@@ -46,7 +46,7 @@ export type {
   BulkRunFilter,
 } from "./client/bulk-actions.ts";
 export type { ErrorGroupQuery, ErrorGroupsApi } from "./client/error-groups.ts";
-export type { FeedOptions, RunsApi } from "./client/runs.ts";
+export type { FeedOptions, RunCallQuery, RunsApi } from "./client/runs.ts";
 export type { RunQuery } from "./client/run-query.ts";
 export type { ScheduleQuery, SchedulesApi } from "./client/schedules.ts";
 export type { SecretsApi } from "./client/secrets.ts";
@@ -117,6 +117,7 @@ export type {
   Pty,
   RecordPage,
   Run,
+  RunCall,
   RunEvent,
   RunLogChunk,
   RunLogSnapshot,

@@ -104,8 +104,8 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
       };
       if (step !== null) return writeMessage(Number.POSITIVE_INFINITY);
       const outside = locateOutsideStep(locate, `session.output("${name}").pipe()`);
-      return outside.step<JsonOf<T>[]>(name, (key) =>
-        runTries(outside, name, { key, fn: () => writeMessage(LIMITS.journalValueBytes) }),
+      return outside.step<JsonOf<T>[]>(name, (call) =>
+        runTries(outside, name, { ...call, fn: () => writeMessage(LIMITS.journalValueBytes) }),
       );
     },
   };

@@ -56,5 +56,5 @@ export const createStep =
     options: StepOptions = {},
   ): Promise<JsonOf<T>> => {
     const run = locateOutsideStep(locate, `step("${name}")`);
-    return run.step<JsonOf<T>>(name, (key) => runTries(run, name, { ...options, fn, key }));
+    return run.step<JsonOf<T>>(name, (call) => runTries(run, name, { ...options, fn, ...call }));
   };

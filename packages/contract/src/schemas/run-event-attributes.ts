@@ -24,6 +24,9 @@ const wait = (description: string) =>
 
 const stepFields = {
   step: Type.String({ description: "The step's name." }),
+  position: Type.Optional(
+    Type.Integer({ description: "Which durable call of the run it is, from 1; older SDKs do not say." }),
+  ),
   try: Type.Integer({ description: "Which try of the step it was, from 1." }),
   duration_ms: Type.Integer({ description: "How long the try took, in milliseconds." }),
 };

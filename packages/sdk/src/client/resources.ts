@@ -30,6 +30,7 @@ export type Project = CamelCased<Wire.Project>;
 export type Pty = CamelCased<Wire.Pty>;
 export type RecordPage = CamelCased<Wire.RecordPage>;
 export type Run = CamelCased<Wire.Run>;
+export type RunCall = CamelCased<Wire.RunCall>;
 export type RunEvent = CamelCased<Wire.RunEvent>;
 export type RunLogChunk = CamelCased<Wire.RunLogChunk>;
 export type RunLogSnapshot = CamelCased<Wire.RunLogSnapshot>;

@@ -1,21 +1,33 @@
 import type { RunCounts } from "@keelson/contract";
-import type { Run, RunEvent, RunLogChunk, RunLogSnapshot } from "./resources.ts";
+import type { Run, RunCall, RunEvent, RunLogChunk, RunLogSnapshot } from "./resources.ts";
 import { isTerminalRunStatus } from "@keelson/contract/plain";
 import type { CamelCased, Shape } from "./camel-cased.ts";
 import { followStream, type FollowOptions } from "./follow-stream.ts";
 import { fetchPage, listOf, pageOf } from "./fetch-page.ts";
 import { createBulkActionsApi, type BulkActionsApi } from "./bulk-actions.ts";
-import type { PagedList } from "./paged-list.ts";
+import type { PagedList, PageQuery } from "./paged-list.ts";
 import { runFiltersOf, type RunQuery } from "./run-query.ts";
 import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 import { waitForRun, type WaitOptions } from "./wait-for-run.ts";
-import { runEventShape, runLogChunkShape, runLogSnapshotShape, runShape } from "./wire-shapes.ts";
+import {
+  runCallShape,
+  runEventShape,
+  runLogChunkShape,
+  runLogSnapshotShape,
+  runShape,
+} from "./wire-shapes.ts";
 
 /** Options of `runs.events()` and `runs.logs()`. */
 export type FeedOptions = FollowOptions & {
   /** Follow until the run has ended, and do not stop at the last entry. Default false. */
   follow?: boolean;
+};
+
+/** Filters of `runs.calls()`. */
+export type RunCallQuery = PageQuery & {
+  /** Only the call at this position, 1 for the first. */
+  position?: number;
 };
 
 /** `client.runs`. */
@@ -65,6 +77,16 @@ export type RunsApi = {
    * ```
    */
   events(id: string, options?: FeedOptions): AsyncGenerator<RunEvent>;
+  /**
+   * The durable calls whose outcomes are kept, in the order in which the code saw them: what each step gave, what each
+   * wait got.
+   *
+   * @example
+   * ```ts
+   * for await (const call of client.runs.calls("run_01k…")) console.log(call.position, call.name, call.value);
+   * ```
+   */
+  calls(id: string, query?: RunCallQuery, options?: RequestOptions): PagedList<RunCall>;
   /**
    * The chunks of both streams in the order they were written; `decodeBase64` gives a chunk's bytes.
    *
@@ -157,6 +179,15 @@ export function createRunsApi(transport: Transport): RunsApi {
       follow
         ? followFeed(transport, runEventShape, live(id, "events"), "run_event", options)
         : readFeed(transport, runEventShape, `${item(id)}/events`, "events", options),
+    calls: (id, { position, ...query } = {}, options = {}) =>
+      listOf(
+        transport,
+        runCallShape,
+        `${item(id)}/calls`,
+        "calls",
+        { ...pageOf(query), filters: { position } },
+        options,
+      ),
     logs: (id, { follow = false, ...options } = {}) =>
       follow
         ? followFeed(transport, runLogChunkShape, live(id, "logs"), "run_log", options)

@@ -70,7 +70,7 @@ export function createRunWorkspace(
         ended = await readEnd(run, id);
         return { id, status: ended.status, exit_code: ended.exit_code, signal: ended.signal };
       };
-      await run.step(name, (key) => runTries(run, name, { fn: watch, key }));
+      await run.step(name, (call) => runTries(run, name, { fn: watch, ...call }));
       const result = ended ?? (await readEnd(run, id));
       if (result.status === "failed")
         throw new UsageError(

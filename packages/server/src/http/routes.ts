@@ -31,6 +31,7 @@ import { docsRoutes } from "./system/docs.ts";
 import { healthRoutes } from "./system/health.ts";
 import { execRoutes } from "./resources/processes/exec-routes.ts";
 import { errorGroupRoutes } from "./resources/error-groups/routes.ts";
+import { runCallRoutes } from "./resources/runs/call-routes.ts";
 import { runRoutes } from "./resources/runs/routes.ts";
 import { bulkActionRoutes } from "./resources/bulk-actions/routes.ts";
 import { actorRoutes } from "./resources/actors/routes.ts";
@@ -60,6 +61,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...sessionRoutes,
   ...streamRoutes,
   ...runRoutes,
+  ...runCallRoutes,
   ...bulkActionRoutes,
   ...runActivityRoutes,
   ...errorGroupRoutes,

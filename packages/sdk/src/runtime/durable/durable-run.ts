@@ -21,6 +21,9 @@ import { UsageError } from "../../keelson-error.ts";
 /** The outcome of a step's function: JSON text, or the error that the step has failed with and what was thrown. */
 export type StepOutcome = { text: string; sent(): void } | { error: DurableError; thrown: unknown };
 
+/** The call of a step: where it is among the run's calls, and what gives its idempotency key. */
+export type StepCall = { position: number; key(): string };
+
 /** A wait's fields on the wire, without those that a position gives it. */
 export type WaitFields = Omit<NewWait, "position" | "name">;
 
@@ -127,10 +130,8 @@ export class DurableRun {
     );
   }
 
-  /**
-   * A step: `work` runs once everything before it is durable, and never rejects. `key` gives the step's idempotency key.
-   */
-  step<T>(name: string, work: (key: () => string) => Promise<StepOutcome>): Promise<T> {
+  /** A step: `work` runs once everything before it is durable, and never rejects. */
+  step<T>(name: string, work: (call: StepCall) => Promise<StepOutcome>): Promise<T> {
     return this.#begin<T>(
       "step",
       name,
@@ -168,7 +169,7 @@ export class DurableRun {
         // Only a journal without places has a call without one, and that call is known.
         const key = (): string => stepKey(this.input.run.id, name, place ?? position);
         void this.#outbox.durable().then(async () => {
-          if (!this.signal.aborted && this.#state === "running") finished(await work(key));
+          if (!this.signal.aborted && this.#state === "running") finished(await work({ position, key }));
         });
       },
     );

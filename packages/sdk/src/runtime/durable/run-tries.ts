@@ -11,7 +11,7 @@ import { NonRetryableError } from "../../task-errors.ts";
 import { toDurableError } from "../failure.ts";
 import type { StepContext, StepOptions } from "../../step.ts";
 import { encodeJson } from "../output.ts";
-import type { DurableRun, StepOutcome } from "./durable-run.ts";
+import type { DurableRun, StepCall, StepOutcome } from "./durable-run.ts";
 import { UsageError } from "../../keelson-error.ts";
 
 const MAX_MESSAGE_CHARACTERS = 1_000;
@@ -74,11 +74,7 @@ async function withinTimeout<T>(
 }
 
 /** What a step runs, and how. */
-export type StepWork = StepOptions & {
-  fn: (context: StepContext) => unknown;
-  /** Gives the step's idempotency key. */
-  key: () => string;
-};
+export type StepWork = StepOptions & StepCall & { fn: (context: StepContext) => unknown };
 
 /** The result's JSON text. Throws what fails the step without another try. */
 async function runOnce(
@@ -116,6 +112,7 @@ export async function runTries(run: DurableRun, name: string, work: StepWork): P
         const text = await runOnce(run, name, work, number, policy.timeoutMs);
         const attributes: RunEventAttributes["step.completed"] = {
           step: name,
+          position: work.position,
           try: number,
           duration_ms: Math.round(performance.now() - startedAt),
         };
@@ -135,6 +132,7 @@ export async function runTries(run: DurableRun, name: string, work: StepWork): P
           message: `Step "${name}" failed: ${error.message}`.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed(),
           attributes: {
             step: name,
+            position: work.position,
             try: number,
             max_tries: policy.maxAttempts,
             duration_ms: Math.round(performance.now() - startedAt),

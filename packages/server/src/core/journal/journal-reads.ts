@@ -53,3 +53,25 @@ export function listExecEntries(
     JOIN run_journal j ON j.environment_id = k.environment_id AND j.run_id = k.run_id
     WHERE j.kind = 'exec' AND j.value IS NOT NULL`);
 }
+
+export type KeptCall = JournalRow & {
+  /** Its place among the entries. */
+  sequence: number;
+  at: number;
+};
+
+/** The calls of a run whose outcomes are kept, in the order in which its code saw them. */
+export function listKeptCalls(
+  db: Queryable,
+  { environmentId, runId }: ExecutionKey,
+  { position }: { position: number | null },
+  after: number,
+  limit: number,
+): Promise<KeptCall[]> {
+  return db.query<KeptCall>(sql`
+    SELECT environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, at
+    FROM run_journal
+    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence > ${after}
+      AND (${position}::integer IS NULL OR position = ${position}::integer)
+    ORDER BY sequence LIMIT ${limit}`);
+}

@@ -104,6 +104,20 @@ export async function listAcceptedWaits(db: Queryable, keys: readonly ExecutionK
   return rows.map(toWaitRow);
 }
 
+/** The waits of a run at these positions. */
+export async function listWaitsAt(
+  db: Queryable,
+  { environmentId, runId }: ExecutionKey,
+  positions: readonly number[],
+): Promise<WaitRow[]> {
+  if (positions.length === 0) return [];
+  const rows = await db.query<FlatRow>(sql`
+    SELECT ${COLUMNS} FROM run_waits w
+    ${JOINED}
+    WHERE w.environment_id = ${environmentId} AND w.run_id = ${runId} AND w.position = ANY(${positions}::integer[])`);
+  return rows.map(toWaitRow);
+}
+
 export type LeasedWaits = {
   environmentId: Uuid<"env">;
   runId: Uuid<"run">;

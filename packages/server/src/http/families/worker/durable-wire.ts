@@ -4,7 +4,7 @@ import { callbackUrl, deriveTokenSecrets } from "../../../core/tokens/token-secr
 import type { OperationValue } from "../../../core/leases/report-batch.ts";
 import type { JournalRow } from "../../../core/journal/journal-reads.ts";
 import type { LeasedWaits, WaitRow } from "../../../core/waits/wait-reads.ts";
-import { recordJson } from "../../resources/streams/wire.ts";
+import { waitValueJson } from "../../resources/runs/call-wire.ts";
 import { toTimestamp } from "../../edge/time.ts";
 
 /** Journals and waits as JSON text: the values in them are stored as JSON text and go out as they are. */
@@ -14,23 +14,7 @@ const timeOrNull = (ms: number | null): string => (ms === null ? "null" : `"${to
 
 export const waitJson = (wait: WaitRow): string =>
   `{"id":"${encodeId("wait", wait.id)}","position":${wait.position},"place":${wait.place},"kind":"${wait.kind}","name":${text(wait.name)}` +
-  `,"status":"${wait.status}","timeout_at":${timeOrNull(wait.timeoutAt)},"value":${valueJson(wait)}}`;
-
-function valueJson(wait: WaitRow): string {
-  if (wait.status !== "resolved") return "null";
-  switch (wait.kind) {
-    case "timer":
-      return "null";
-    case "token":
-      return `{"status":"${wait.tokenStatus}","data":${wait.tokenData ?? "null"}}`;
-    case "run":
-      return `{"status":"${wait.childStatus}","output":${wait.childOutput ?? "null"},"failure":${wait.childFailure ?? "null"}}`;
-    case "input":
-      return wait.record === null
-        ? "null"
-        : recordJson(wait.record.sessionId, wait.record.stream, wait.record);
-  }
-}
+  `,"status":"${wait.status}","timeout_at":${timeOrNull(wait.timeoutAt)},"value":${waitValueJson(wait)}}`;
 
 /** What a token's secrets are made from. */
 export type TokenSource = { masterKey: MasterKey; publicUrl: () => string };
