@@ -74,7 +74,7 @@ describe("the timeline of a run that slept", options, () => {
     const drawn = await boxes();
     assert.ok(widthOf(drawn, "suspended") < 0.1, JSON.stringify(drawn));
     for (const { box } of drawn) assert.ok(box.left > -0.01 && box.right < 1.02, JSON.stringify(box));
-    await timeline().getByRole("listitem").filter({ hasText: "Suspended" }).getByText("2 d 3 h").waitFor();
+    await timeline().getByRole("treeitem").filter({ hasText: "Suspended" }).getByText("2 d 3 h").waitFor();
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("run-folded");
   });

@@ -41,7 +41,7 @@ describe("the page of a run", options, () => {
     await region("Timeline").getByText("Attempt 1").waitFor();
     const attributes = { step: "fetch", try: 1, duration_ms: 5 };
     await say(scene.worker, lease, { events: [{ kind: "step.completed", message: "Fetched.", attributes }] });
-    await region("Timeline").getByRole("listitem").filter({ hasText: "step" }).getByText("fetch").waitFor();
+    await region("Timeline").getByRole("treeitem").filter({ hasText: "step" }).getByText("fetch").waitFor();
     // The list of tabs scrolls on a narrow screen, and cuts off what is outside of it.
     const ring = "getComputedStyle(document.querySelector('[role=tab]')).outlineOffset";
     assert.equal(await page.evaluate(ring), "-2px");

@@ -2,23 +2,25 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bar, BarKind, TimelineLayout } from "../src/features/runs/lay-out-timeline.ts";
-import { axisOf, idleStretches, placeOf, ticksOfAxis } from "../src/features/runs/time-axis.ts";
+import type { Trace } from "../src/features/runs/trace/build-trace.ts";
+import type { Span, SpanKind } from "../src/features/runs/trace/span.ts";
+import { axisOf, idleStretches, placeOf, ticksOfAxis } from "../src/features/runs/trace/time-axis.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const BEGIN = Date.parse("2026-11-20T09:15:00Z");
 
-type Drawn = readonly [kind: BarKind, fromMs: number, toMs: number | null];
-/** A layout of bars whose times are counted from the beginning; what goes on does until `nowMs`. */
-function layoutOf(drawn: readonly Drawn[], nowMs = 0): TimelineLayout {
-  const bars = drawn.map(([kind, fromMs, toMs], index): Bar => ({
-    ...{ key: String(index), kind, label: kind, tone: "neutral", runId: null },
+type Drawn = readonly [kind: SpanKind, fromMs: number, toMs: number | null];
+/** Spans whose times are counted from the beginning; what goes on does until `nowMs`. */
+function layoutOf(drawn: readonly Drawn[], nowMs = 0): Trace {
+  const spans = drawn.map(([kind, fromMs, toMs], index): Span => ({
+    ...{ key: String(index), kind, label: kind, tone: "neutral", runId: "run_x" },
+    ...{ attempt: null, position: null, events: [], parts: [] },
     fromMs: BEGIN + fromMs,
     toMs: toMs === null ? null : BEGIN + toMs,
   }));
   const ends = drawn.map(([, fromMs, toMs]) => toMs ?? Math.max(fromMs, nowMs));
-  return { fromMs: BEGIN, toMs: BEGIN + Math.max(1, ...ends), bars };
+  return { fromMs: BEGIN, toMs: BEGIN + Math.max(1, ...ends), spans };
 }
 const idleOf = (drawn: readonly Drawn[], nowMs?: number): number[][] =>
   idleStretches(layoutOf(drawn, nowMs)).map(({ fromMs, toMs }) => [fromMs - BEGIN, toMs - BEGIN]);
@@ -179,14 +181,14 @@ test("whatever a run did, its axis keeps the order of instants, and all that is 
     const drawn = Array.from({ length: 1 + random(40) }, (_, index): Drawn => {
       beginning += index === 0 ? 0 : length();
       const goesOn = random(10) === 0;
-      return [kinds[random(kinds.length)] as BarKind, beginning, goesOn ? null : beginning + length()];
+      return [kinds[random(kinds.length)] as SpanKind, beginning, goesOn ? null : beginning + length()];
     });
     const layout = layoutOf(drawn, beginning + length());
     const folds = idleStretches(layout);
     folded += folds.length;
     const axis = axisOf(layout, folds);
     assert.ok(axis.folds.length * axis.foldShare <= 0.5 + 1e-9);
-    const edges = [...layout.bars, ...folds].flatMap(({ fromMs, toMs }) => [fromMs, toMs ?? layout.toMs]);
+    const edges = [...layout.spans, ...folds].flatMap(({ fromMs, toMs }) => [fromMs, toMs ?? layout.toMs]);
     const between = Array.from({ length: 50 }, () => layout.fromMs + random(layout.toMs - layout.fromMs + 1));
     const instants = [...edges, ...between].toSorted((a, b) => a - b);
     const places = instants.map((ms) => placeOf(axis, ms));

@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { RunEvent } from "@keelson/contract";
-import { layOutTimeline, ticksOf, type Child } from "../src/features/runs/lay-out-timeline.ts";
+import { spansOf, traceOf } from "../src/features/runs/trace/build-trace.ts";
+import { pathTo, type Child, type Span, type TraceData } from "../src/features/runs/trace/span.ts";
+import { ticksOf } from "../src/features/runs/trace/ticks.ts";
+import { openChildren, visibleSpans } from "../src/features/runs/trace/visible-spans.ts";
 import { readStack } from "../src/features/runs/read-stack.ts";
 import { runCommands, runsCommands, shellWord, startCommands } from "../src/features/runs/commands-of.ts";
 
@@ -19,12 +22,18 @@ const eventsOf = (told: readonly Told[]): RunEvent[] =>
     attributes: attributes as RunEvent["attributes"],
     at: new Date(second * 1000).toISOString(),
   }));
-/** The bars as `kind label from-to`, in seconds, `…` where one goes on. */
-const barsOf = (told: readonly Told[], children: readonly Child[] = [], now = 100): string[] =>
-  layOutTimeline(eventsOf(told), children, now * 1000).bars.map(
-    ({ kind, label, tone, fromMs, toMs }) =>
-      `${kind} ${label} ${tone} ${fromMs / 1000}-${toMs === null ? "…" : toMs / 1000}`,
-  );
+const NONE: ReadonlyMap<string, TraceData> = new Map();
+const dataOf = (told: readonly Told[], children: readonly Child[] = []): TraceData => ({
+  events: eventsOf(told),
+  children,
+});
+const describeSpan = ({ kind, label, tone, fromMs, toMs }: Span): string =>
+  `${kind} ${label} ${tone} ${fromMs / 1000}-${toMs === null ? "…" : toMs / 1000}`;
+/** The spans as `kind label from-to`, in seconds, `…` where one goes on; what is a part of another is further in. */
+const linesOf = (spans: readonly Span[], indent = ""): string[] =>
+  spans.flatMap((span) => [`${indent}${describeSpan(span)}`, ...linesOf(span.parts, `${indent}  `)]);
+const drawn = (told: readonly Told[], children: readonly Child[] = []): string[] =>
+  linesOf(spansOf("run_x", dataOf(told, children), NONE));
 
 describe("the timeline of a run", () => {
   const start: Told[] = [
@@ -45,7 +54,7 @@ describe("the timeline of a run", () => {
     [
       "a step whose report was faster than that of the beginning",
       [...start, ["step.completed", 3, { step: "fetch", duration_ms: 1500 }]],
-      ["queued Queued neutral 0-2", "attempt Attempt 1 info 2-…", "step fetch good 2-3"],
+      ["queued Queued neutral 0-2", "attempt Attempt 1 info 2-…", "  step fetch good 2-3"],
     ],
     [
       "two attempts",
@@ -74,8 +83,9 @@ describe("the timeline of a run", () => {
       [
         "queued Queued neutral 0-2",
         "attempt Attempt 1 info 2-…",
-        "step fetch warn 2.5-4",
-        "step fetch, try 2 good 5.5-6",
+        "  step fetch good 2.5-6",
+        "    try Try 1 warn 2.5-4",
+        "    try Try 2 good 5.5-6",
       ],
     ],
     [
@@ -87,7 +97,7 @@ describe("the timeline of a run", () => {
         ["wait.resolved", 8, { position: 1 }],
         ["run.resumed", 8],
       ],
-      ["queued Queued neutral 0-2", "attempt Attempt 1 info 2-…", "wait approval accent 3-8"],
+      ["queued Queued neutral 0-2", "attempt Attempt 1 info 2-…", "  wait approval accent 3-8"],
     ],
     [
       "a wait, suspended",
@@ -105,7 +115,7 @@ describe("the timeline of a run", () => {
       [
         "queued Queued neutral 0-2",
         "attempt Attempt 1 neutral 2-4",
-        "wait timer warn 3-50",
+        "  wait timer warn 3-50",
         "suspended Suspended neutral 4-50",
         "queued Queued neutral 50-52",
         "attempt Attempt 1, resumed good 52-53",
@@ -129,7 +139,7 @@ describe("the timeline of a run", () => {
         ["run.cancel_requested", 4],
         ["run.cancelled", 5],
       ],
-      ["queued Queued neutral 0-2", "attempt Attempt 1 neutral 2-5", "wait w accent 3-5"],
+      ["queued Queued neutral 0-2", "attempt Attempt 1 neutral 2-5", "  wait w accent 3-5"],
     ],
     [
       "attributes that make no sense",
@@ -140,24 +150,114 @@ describe("the timeline of a run", () => {
       ["step step good 1-1"],
     ],
   ];
-  for (const [name, told, bars] of cases) test(name, () => assert.deepEqual(barsOf(told), bars));
+  for (const [name, told, bars] of cases) test(name, () => assert.deepEqual(drawn(told), bars));
 
-  test("has the runs that it started", () => {
-    const child = {
-      id: "run_c",
-      task: "part",
-      actor: null,
-      status: "running" as const,
-      created_at: new Date(3000).toISOString(),
-      finished_at: null,
-    };
-    assert.deepEqual(barsOf(start, [child]).slice(2), ["child part info 3-…"]);
+  const child = (id: string, second: number): Child => ({
+    ...{ id, task: "part", actor: null, status: "running" },
+    created_at: new Date(second * 1000).toISOString(),
+    finished_at: null,
+  });
+
+  test("has the runs that it started, in the attempt that did", () => {
+    assert.deepEqual(drawn(start, [child("run_c", 3)]).slice(1), [
+      "attempt Attempt 1 info 2-…",
+      "  child part info 3-…",
+    ]);
+  });
+
+  test("has what these did, once it is known, under keys that nothing else has", () => {
+    const known = new Map([
+      ["run_c", dataOf([...start, ["step.completed", 5, { step: "s" }]], [child("run_d", 4)])],
+      ["run_d", dataOf(start)],
+    ]);
+    const spans = spansOf("run_x", dataOf(start, [child("run_c", 3)]), known);
+    assert.deepEqual(linesOf(spans).slice(2), [
+      "  child part info 3-…",
+      "    queued Queued neutral 0-2",
+      "    attempt Attempt 1 info 2-…",
+      "      child part info 4-…",
+      "        queued Queued neutral 0-2",
+      "        attempt Attempt 1 info 2-…",
+      "      step s good 5-5",
+    ]);
+    const path = pathTo(spans, "run_c/run_d/e4");
+    assert.deepEqual(
+      path.map(({ key, runId }) => [key, runId]),
+      [
+        ["e4", "run_x"],
+        ["run_c", "run_c"],
+        ["run_c/e4", "run_c"],
+        ["run_c/run_d", "run_d"],
+        ["run_c/run_d/e4", "run_d"],
+      ],
+    );
+  });
+
+  test("has what an attempt wrote into a stream as one span", () => {
+    const wrote = (second: number, stream: string): Told => [
+      "output.appended",
+      second,
+      { stream, records: 2 },
+    ];
+    const told: Told[] = [...start, wrote(3, "a"), wrote(4, "b"), wrote(6, "a")];
+    assert.deepEqual(drawn(told).slice(2), ["  output a info 3-6", "  output b info 4-4"]);
+  });
+
+  test("tells a step that is made again from another of the same name", () => {
+    const step = (second: number, position: number, kind: "completed" | "failed"): Told => [
+      `step.${kind}`,
+      second,
+      { step: "s", position, try: 1 },
+    ];
+    assert.deepEqual(
+      drawn([...start, step(3, 1, "failed"), step(4, 2, "completed"), step(5, 1, "completed")]).slice(2),
+      ["  step s good 3-5", "    try Try 1 warn 3-3", "    try Try 1 good 5-5", "  step s good 4-4"],
+    );
+  });
+
+  describe("shows its spans as a tree", () => {
+    const told: Told[] = [
+      ...start,
+      ["step.failed", 4, { step: "fetch", try: 1 }],
+      ["step.completed", 6, { step: "fetch", try: 2 }],
+    ];
+    const spans = spansOf("run_x", dataOf(told, [child("run_c", 7)]), NONE);
+    const shown = (opened: readonly [string, boolean][], selected?: string): string[] =>
+      visibleSpans(spans, new Map(opened), selected).map(
+        ({ span, level, place, siblings, isOpen }) =>
+          `${level} ${place}/${siblings} ${span.key}${isOpen === null ? "" : isOpen ? " open" : " closed"}`,
+      );
+
+    test("attempts are open, and steps and runs are not", () => {
+      assert.deepEqual(shown([]), ["1 1/2 e1", "1 2/2 e4 open", "2 1/2 e5 closed", "2 2/2 run_c closed"]);
+    });
+
+    test("what was opened and closed by hand stays so", () => {
+      assert.deepEqual(shown([["e4", false]]), ["1 1/2 e1", "1 2/2 e4 closed"]);
+      assert.deepEqual(shown([["e5", true]]).slice(2, 5), ["2 1/2 e5 open", "3 1/2 t5", "3 2/2 t6"]);
+    });
+
+    test("what is selected is in sight, and the runs that it is in are read", () => {
+      assert.deepEqual(shown([], "t6").slice(2, 5), ["2 1/2 e5 open", "3 1/2 t5", "3 2/2 t6"]);
+      assert.deepEqual(openChildren(new Map(), "run_c/run_d/e4"), ["run_c", "run_d"]);
+      assert.deepEqual(openChildren(new Map([["run_c", false]]), "run_c/e4"), []);
+      assert.deepEqual(
+        openChildren(
+          new Map([
+            ["run_c", true],
+            ["e5", true],
+          ]),
+          undefined,
+        ),
+        ["run_c"],
+      );
+    });
   });
 
   test("its axis begins with the first and ends with the last, or now", () => {
-    const { fromMs, toMs } = layOutTimeline(eventsOf(start), [], 9000);
+    const { fromMs, toMs } = traceOf(spansOf("run_x", dataOf(start), NONE), 9000);
     assert.deepEqual([fromMs, toMs], [0, 9000]);
-    const ended = layOutTimeline(eventsOf([...start, ["run.succeeded", 5]]), [], 9000);
+    const ended = traceOf(spansOf("run_x", dataOf([...start, ["run.succeeded", 5]]), NONE), 9000);
     assert.deepEqual([ended.fromMs, ended.toMs], [0, 5000]);
   });
 

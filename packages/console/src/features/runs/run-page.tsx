@@ -16,7 +16,7 @@ import { RunCommands } from "./run-commands.tsx";
 import { RunData } from "./run-data.tsx";
 import { RunHeader } from "./header/run-header.tsx";
 import type { RunSearch, RunTab } from "./run-search.ts";
-import { Timeline } from "./timeline.tsx";
+import { Timeline } from "./trace/timeline.tsx";
 import { useRun } from "./use-run.ts";
 
 /** One run. Another run is another page: nothing of the one before stays. */

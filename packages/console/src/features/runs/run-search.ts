@@ -11,6 +11,8 @@ export type RunSearch = {
   kind?: string;
   /** The least severity of the events that are shown. */
   severity?: "info" | "warn" | "error";
+  /** The span of the timeline whose details are shown, by its key. */
+  span?: string;
   /** Long idle times take their room on the axis of the timeline. */
   fold?: false;
 };
@@ -19,13 +21,14 @@ const isOneOf = <T extends string>(values: readonly T[], value: unknown): value 
   (values as readonly unknown[]).includes(value);
 
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
-  const { tab, find, stream, kind, severity, fold } = search;
+  const { tab, find, stream, kind, severity, span, fold } = search;
   return {
     ...(isOneOf(RUN_TABS, tab) && { tab }),
     ...((typeof find === "string" || typeof find === "number") && find !== "" && { find: String(find) }),
     ...(isOneOf(["stdout", "stderr"], stream) && { stream }),
     ...(typeof kind === "string" && kind !== "" && { kind }),
     ...(isOneOf(["info", "warn", "error"], severity) && { severity }),
+    ...(typeof span === "string" && span !== "" && { span }),
     ...(fold === false && { fold }),
   };
 }

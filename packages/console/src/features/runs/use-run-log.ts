@@ -6,7 +6,7 @@ import { getRunLogs } from "../../api/routes/runs.ts";
 import { createRunLog, type RunLog } from "./log-chunks.ts";
 
 /** The run's log from its beginning, and what is written meanwhile. Of one run for the component's life. */
-export function useRunLog({ id }: Run): { log: RunLog; follow: Follow } {
+export function useRunLog({ id }: Pick<Run, "id">): { log: RunLog; follow: Follow } {
   const [log] = useState(() => createRunLog());
   useSyncExternalStore(log.subscribe, log.version);
   const follow = useFollow(at(getRunLogs, { id }), {

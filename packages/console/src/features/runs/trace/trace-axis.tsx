@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { cx } from "../../ui/class-names.ts";
-import { describeDuration } from "../../ui/describe-time.ts";
+import { cx } from "../../../ui/class-names.ts";
+import { describeDuration } from "../../../ui/describe-time.ts";
 import { placeOf, ticksOfAxis, type Axis, type Stretch, type Tick } from "./time-axis.ts";
 
 /** Name, bar and length; the same for the axis and for all rows below it. */

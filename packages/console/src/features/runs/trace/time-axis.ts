@@ -1,4 +1,6 @@
-import { ticksOf, type Bar, type TimelineLayout } from "./lay-out-timeline.ts";
+import type { Trace } from "./build-trace.ts";
+import { flatten, type Span } from "./span.ts";
+import { ticksOf } from "./ticks.ts";
 
 /** A stretch of time, in milliseconds. */
 export type Stretch = { fromMs: number; toMs: number };
@@ -21,21 +23,24 @@ const FOLD_SHARE = 0.08;
 /** All folds together have no more of the axis. */
 const MAX_FOLDED_SHARE = 0.5;
 
-const isBusy = ({ kind }: Bar): boolean => kind === "attempt" || kind === "step" || kind === "child";
+const isBusy = ({ kind }: Pick<Span, "kind">): boolean =>
+  kind === "attempt" || kind === "step" || kind === "child";
 
 /**
  * Stretches in which nothing was at work, much longer than all work together: the run was queued, delayed or suspended.
  * None when nothing has been at work, since there is nothing to make room for.
  */
-export function idleStretches({ fromMs, toMs, bars }: TimelineLayout): Stretch[] {
+export function idleStretches({ fromMs, toMs, spans }: Trace): Stretch[] {
   const idle: Stretch[] = [];
   let busyMs = 0;
   let reachedMs = fromMs;
-  // Bars are in the order in which they began.
-  for (const bar of bars.filter(isBusy)) {
-    const endMs = bar.toMs ?? toMs;
-    if (bar.fromMs > reachedMs) idle.push({ fromMs: reachedMs, toMs: bar.fromMs });
-    busyMs += Math.max(0, endMs - Math.max(reachedMs, bar.fromMs));
+  const busy = flatten(spans)
+    .filter(isBusy)
+    .sort((a, b) => a.fromMs - b.fromMs);
+  for (const span of busy) {
+    const endMs = span.toMs ?? toMs;
+    if (span.fromMs > reachedMs) idle.push({ fromMs: reachedMs, toMs: span.fromMs });
+    busyMs += Math.max(0, endMs - Math.max(reachedMs, span.fromMs));
     reachedMs = Math.max(reachedMs, endMs);
   }
   if (reachedMs < toMs) idle.push({ fromMs: reachedMs, toMs });
