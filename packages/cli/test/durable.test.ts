@@ -75,12 +75,26 @@ test("a retry keeps the steps that have completed", async () => {
   assert.equal(ended.status, "succeeded", JSON.stringify(ended.failure));
   assert.equal((ended.output as { attempt: number }).attempt, 2);
   const steps = (await site.eventsOf(run)).filter(({ kind }) => kind.startsWith("step."));
+  const told = steps.map(({ kind, attributes }) => [kind, attributes["step"], attributes["position"]]);
+  const [[, , first] = [], [, , second] = []] = told;
+  assert.deepEqual(told, [
+    ["step.completed", "first", first],
+    ["step.failed", "second", second],
+    ["step.completed", "second", second],
+  ]);
+  const { first: given } = ended.output as { first: string };
+  const { items: calls } = await site.client.runs.calls(run.id);
   assert.deepEqual(
-    steps.map(({ kind, attributes }) => [kind, (attributes as { step: string }).step]),
+    calls.map(({ position, kind, name, value, attemptNumber }) => [
+      position,
+      kind,
+      name,
+      value,
+      attemptNumber,
+    ]),
     [
-      ["step.completed", "first"],
-      ["step.failed", "second"],
-      ["step.completed", "second"],
+      [first, "step", "first", given, 1],
+      [second, "step", "second", null, 2],
     ],
   );
 });

@@ -15,28 +15,12 @@ type SpanTreeProps = {
   onOpen: (key: string, isOpen: boolean) => void;
 };
 
-/** The spans as a tree, with a bar each. The arrow keys move in it, as in any tree; Enter shows what a span has. */
-export function SpanTree({ rows, axis, nowMs, selected, onSelect, onOpen }: SpanTreeProps): ReactNode {
+/** The spans as a tree below their axis, with a bar each. */
+export function SpanTree(props: SpanTreeProps): ReactNode {
+  const { rows, axis, nowMs } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<string | null>(null);
-  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
-  const list = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 10,
-  });
-  const { active, setActive, moveTo } = useActiveRow(rows, selected, scroller, (index) =>
-    list.scrollToIndex(index),
-  );
   const pointedSpan = rows.find(({ span }) => span.key === pointed)?.span;
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const index = rows.findIndex(({ span }) => span.key === active);
-    const done = keyActions({ rows, index, moveTo, onOpen, onSelect })[event.key];
-    if (done === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    done();
-  };
   return (
     <div
       ref={scroller}
@@ -54,43 +38,78 @@ export function SpanTree({ rows, axis, nowMs, selected, onSelect, onOpen }: Span
         }
       />
       <div className="relative">
-        <ul
-          role="tree"
-          aria-label="Spans"
-          className="relative"
-          style={{ height: list.getTotalSize() }}
-          onKeyDown={onKeyDown}
-        >
-          {list.getVirtualItems().map(({ index, start }) => {
-            const row = rows[index];
-            if (row === undefined) return null;
-            const { key } = row.span;
-            return (
-              <SpanRow
-                key={key}
-                row={row}
-                axis={axis}
-                top={start}
-                nowMs={nowMs}
-                isActive={key === active}
-                isSelected={key === selected}
-                onPoint={() => setPointed(key)}
-                onFocus={() => {
-                  setPointed(key);
-                  setActive(key);
-                }}
-                onSelect={() => {
-                  moveTo(key);
-                  onSelect(key === selected ? null : key);
-                }}
-                onOpen={(isOpen) => onOpen(key, isOpen)}
-              />
-            );
-          })}
-        </ul>
+        <SpanRows {...props} scroller={scroller} onPoint={setPointed} />
         <FoldMarks axis={axis} />
       </div>
     </div>
+  );
+}
+
+/** Those in sight. The arrow keys move among them, as in any tree; Enter shows what a span has. */
+function SpanRows({
+  rows,
+  axis,
+  nowMs,
+  selected,
+  onSelect,
+  onOpen,
+  scroller,
+  onPoint,
+}: SpanTreeProps & {
+  scroller: RefObject<HTMLDivElement | null>;
+  onPoint: (key: string) => void;
+}): ReactNode {
+  // oxlint-disable-next-line react/incompatible-library -- its rows are read at every render
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+  });
+  const { active, setActive, moveTo } = useActiveRow(rows, selected, scroller, (index) =>
+    list.scrollToIndex(index),
+  );
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const index = rows.findIndex(({ span }) => span.key === active);
+    const done = keyActions({ rows, index, moveTo, onOpen, onSelect })[event.key];
+    if (done === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    done();
+  };
+  const renderRow = (row: VisibleSpan, top: number): ReactNode => {
+    const { key } = row.span;
+    return (
+      <SpanRow
+        key={key}
+        {...{ row, axis, top, nowMs }}
+        isActive={key === active}
+        isSelected={key === selected}
+        onPoint={() => onPoint(key)}
+        onFocus={() => {
+          onPoint(key);
+          setActive(key);
+        }}
+        onSelect={() => {
+          moveTo(key);
+          onSelect(key === selected ? null : key);
+        }}
+        onOpen={(isOpen) => onOpen(key, isOpen)}
+      />
+    );
+  };
+  return (
+    <ul
+      role="tree"
+      aria-label="Spans"
+      className="relative"
+      style={{ height: list.getTotalSize() }}
+      onKeyDown={onKeyDown}
+    >
+      {list.getVirtualItems().map(({ index, start }) => {
+        const row = rows[index];
+        return row === undefined ? null : renderRow(row, start);
+      })}
+    </ul>
   );
 }
 

@@ -1,10 +1,9 @@
 import type { Run } from "@keelson/contract";
 import { isTerminalRunStatus } from "@keelson/contract/plain";
-import { Link } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
-import { usePlace } from "../../../api/place.ts";
 import { listRuns } from "../../../api/routes/runs.ts";
 import { useItem } from "../../../api/use-item.ts";
+import { EnvironmentLink } from "../../../app/environment-link.tsx";
 import { Loading } from "../../../ui/async.tsx";
 import { describeDuration } from "../../../ui/describe-time.ts";
 import { CheckField } from "../../../ui/field.tsx";
@@ -34,7 +33,6 @@ export function Timeline({
   search: RunSearch;
   onChange: (search: RunSearch) => void;
 }): ReactNode {
-  const { environment_id } = usePlace();
   const { fold: isFolded = true, span: selected, ...others } = search;
   const [opened, setOpened] = useState<Opened>(new Map());
   const { data: page } = useItem(listRuns, {
@@ -79,17 +77,8 @@ export function Timeline({
           <SpanPanel key={shown.key} span={shown} nowMs={nowMs} onClose={() => select(null)} />
         )}
       </div>
-      {(page?.runs.length ?? 0) > 0 && (
-        <Link
-          to="/e/$environmentId/runs"
-          params={{ environmentId: environment_id }}
-          search={{ parent_run_id: run.id }}
-          className="shrink-0 text-sm text-accent hover:underline"
-        >
-          {page?.next_cursor === null
-            ? "Show child runs as a list"
-            : `All child runs (newest ${SHOWN_CHILDREN} shown)`}
-        </Link>
+      {page !== undefined && page.runs.length > 0 && (
+        <ChildList runId={run.id} isWhole={page.next_cursor === null} />
       )}
     </div>
   );
@@ -113,5 +102,18 @@ function FoldToggle({
         {idle.length > 1 && ` in ${idle.length} stretches`} without work
       </span>
     </div>
+  );
+}
+
+/** @param isWhole the timeline has all of them */
+function ChildList({ runId, isWhole }: { runId: string; isWhole: boolean }): ReactNode {
+  return (
+    <EnvironmentLink
+      to="runs"
+      search={{ parent_run_id: runId }}
+      className="shrink-0 text-sm text-accent hover:underline"
+    >
+      {isWhole ? "Show child runs as a list" : `All child runs (newest ${SHOWN_CHILDREN} shown)`}
+    </EnvironmentLink>
   );
 }
