@@ -83,20 +83,13 @@ test("a retry keeps the steps that have completed", async () => {
     ["step.completed", "second", second],
   ]);
   const { first: given } = ended.output as { first: string };
-  const { items: calls } = await site.client.runs.calls(run.id);
-  assert.deepEqual(
-    calls.map(({ position, kind, name, value, attemptNumber }) => [
-      position,
-      kind,
-      name,
-      value,
-      attemptNumber,
-    ]),
-    [
-      [first, "step", "first", given, 1],
-      [second, "step", "second", null, 2],
-    ],
-  );
+  const calls: unknown[] = [];
+  for await (const { position, kind, name, value, attemptNumber } of site.client.runs.calls(run.id))
+    calls.push([position, kind, name, value, attemptNumber]);
+  assert.deepEqual(calls, [
+    [first, "step", "first", given, 1],
+    [second, "step", "second", null, 2],
+  ]);
 });
 
 test("a cancelled run that waits ends at once, suspended or not", async () => {

@@ -27,7 +27,11 @@ describe("what routes leave in the audit log", () => {
 
   test("what is audited is done in the transaction that its event is written in", () => {
     const outside = routes.filter(
-      ({ audit, transaction }) => audit !== undefined && "action" in audit && transaction !== "required",
+      ({ audit, transaction }) =>
+        audit !== undefined &&
+        "action" in audit &&
+        audit.written !== "in the operation" &&
+        transaction !== "required",
     );
     assert.deepEqual(
       outside.map(({ operationId }) => operationId),

@@ -9,27 +9,28 @@ import { settleChanges } from "./settle-changes.ts";
 
 /**
  * Asks for the end of runs and of all that they have started. Those that have ended, and those that are not there, are left
- * as they are. @returns the runs that were live.
+ * as they are. @returns the runs that were live, and of each whether nobody had asked before.
  */
 export async function cancelRuns(
   tx: Tx,
   environmentId: Uuid<"env">,
   runIds: readonly Uuid<"run">[],
   now: number,
-): Promise<Set<Uuid<"run">>> {
+): Promise<Map<Uuid<"run">, boolean>> {
   const locked = await lockTrees(tx, environmentId, runIds);
   const lockedIds = new Set(locked.map(({ execution }) => execution.runId));
-  const live = new Set(runIds.filter((runId) => lockedIds.has(runId)));
+  const live = new Map(runIds.filter((runId) => lockedIds.has(runId)).map((runId) => [runId, false]));
   if (live.size === 0) return live;
   // What lives below a run that has ended is left alone, as when that run is cancelled alone.
   const asked =
-    live.size === runIds.length ? lockedIds : new Set(await listTree(tx, environmentId, [...live]));
+    live.size === runIds.length ? lockedIds : new Set(await listTree(tx, environmentId, [...live.keys()]));
   const changes = locked.filter(({ execution }) => asked.has(execution.runId));
   for (const change of changes) {
-    const { workerId } = change.execution;
+    const { runId, workerId } = change.execution;
     const decision = decideCancel(change.execution.status);
     if (decision.kind === "refuse") throw new DomainError("invalid_state", decision.message);
     applyDecision(change, decision, now);
+    if (decision.kind !== "none" && live.has(runId)) live.set(runId, true);
     if (decision.kind === "move" && workerId !== null) tx.wake(wakeKeys.worker(workerId));
   }
   await settleChanges(tx, changes);

@@ -10,6 +10,7 @@ import { decideSessionCancel } from "./session.ts";
 /**
  * Ends a session and asks for the end of its live run. Cancelling again changes nothing.
  *
+ * @returns whether anything changed
  * @throws DomainError `not_found`, or `invalid_state` when the session ended otherwise.
  */
 export async function cancelSession(
@@ -17,16 +18,17 @@ export async function cancelSession(
   environmentId: Uuid<"env">,
   sessionId: Uuid<"sess">,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const session = await lockSession(tx, environmentId, sessionId);
   if (session === null) throw notFound();
   const decision = decideSessionCancel(session.status);
   if (decision.kind === "refuse")
     throw new DomainError("invalid_state", decision.message, { status: session.status });
-  if (decision.kind === "none") return;
+  if (decision.kind === "none") return false;
   await endSessions(tx, [{ session, status: decision.status, reason: decision.reason }], now);
   const runId = session.currentRunId;
   // Locked first: a run that has just ended is left as it is.
   const [live] = await lockExecutions(tx, [{ environmentId, runId }]);
   if (live !== undefined) await cancelRun(tx, environmentId, runId, now);
+  return true;
 }

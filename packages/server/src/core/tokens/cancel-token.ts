@@ -8,7 +8,7 @@ import { markCancelled, markExpired } from "./token-writes.ts";
 
 /** As of a completion: a refusal may come with the expiry of the token. */
 export type CancelOutcome =
-  | { status: "cancelled"; token: TokenRow }
+  | { status: "cancelled" | "already_cancelled"; token: TokenRow }
   | { status: "refused"; refusal: TokenRefusal };
 
 export type TokenToCancel = { environmentId: Uuid<"env">; tokenId: Uuid<"tok">; now: number };
@@ -30,7 +30,7 @@ export async function cancelToken(tx: Tx, request: TokenToCancel): Promise<Cance
   const decision = decideCancel(token, now);
   switch (decision.kind) {
     case "none":
-      return { status: "cancelled", token };
+      return { status: "already_cancelled", token };
     case "refuse":
       return { status: "refused", refusal: decision };
     case "expire": {

@@ -40,6 +40,8 @@ export type TokenToComplete = {
   tokenId: Uuid<"tok">;
   data: CompletionData;
   by: Completer;
+  /** What else is written with the first completion, as the last thing of its transaction: it may lock what many lock. */
+  record?: (tx: Tx) => Promise<void>;
 };
 
 /**

@@ -48,7 +48,12 @@ export function createTokenCompleter(context: CompleterContext): TokenCompleter 
  */
 async function completePart(context: CompleterContext, part: readonly TokenToComplete[]): Promise<Outcome[]> {
   try {
-    const outcomes = await context.db.transaction((tx) => completeTokens(tx, part, context.clock()));
+    const outcomes = await context.db.transaction(async (tx) => {
+      const done = await completeTokens(tx, part, context.clock());
+      for (const [index, outcome] of done.entries())
+        if (outcome?.status === "completed") await part[index]?.record?.(tx);
+      return done;
+    });
     return outcomes.map(succeeded);
   } catch (error) {
     if (part.length === 1 || isConnectionError(error) || isStatementTimeout(error)) throw error;

@@ -14,6 +14,13 @@ export type AuditDeclaration =
       action: string;
       /** What it is done to, by the noun of its type. */
       resource: string;
+      /**
+       * Only what a person does leaves an event: an environment's work has histories of its own, and keys and code, which do
+       * it by the thousand, would queue for the chain.
+       */
+      by?: "people";
+      /** The operation has a transaction of its own, and writes the event in it. */
+      written?: "in the operation";
     }
   | { none: string };
 
@@ -64,8 +71,7 @@ export function unauditedKind({
     case "public_access":
       return WORK_REASON;
     case "environment":
-      // What a person decides of many runs, or of all that fail in one way, has no history: such a route says that it leaves an
-      // event.
+      // What a person decides is to be found where all that people decide is: such a route says that it leaves an event.
       return WORK.test(access.permission) && audit === undefined ? WORK_REASON : null;
     default:
       return null;

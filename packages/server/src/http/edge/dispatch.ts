@@ -45,8 +45,8 @@ export function createDispatcher(
     const checkQuery = queryValidator(inQuery ? withSelection(querySchema, fields) : querySchema);
     const checkBody = route.rawBody === undefined ? bodyCheck(route, inBody) : bytesCheck(route.rawBody);
     const audit = route.audit !== undefined && "action" in route.audit ? route.audit : null;
-    if (audit !== null && route.transaction === undefined)
-      throw new Error(`${route.operationId} declares an audit event and no transaction.`);
+    if (audit !== null && (route.transaction === undefined) !== (audit.written === "in the operation"))
+      throw new Error(`${route.operationId} declares an audit event, and no or another transaction for it.`);
     const bodyLimit = route.rawBody?.bodyLimitBytes ?? route.bodyLimitBytes;
 
     const watchOf = createWatch(route, callers, isSecure);
@@ -68,7 +68,8 @@ export function createDispatcher(
       const facts = requestFacts(request, reply, waits, idempotencyKey, watch);
       const decoded = decodeParams(route.params, params);
       const call = { server: context, scope, params: decoded, query, body, request: facts };
-      const writeAudit = audit === null ? null : createAuditWriter(context, audit, scope, request);
+      const isAudited = audit !== null && (audit.by !== "people" || request.principal?.kind === "user");
+      const writeAudit = isAudited ? createAuditWriter(context, audit, scope, request) : null;
       const answer = await runRoute(route, call, writeAudit);
       if (facts.refusal !== null) throw facts.refusal;
       if (!("events" in answer)) return sendReply(answer, reply);

@@ -10,7 +10,7 @@ import type { Static, TSchema } from "typebox";
 import type { Feed } from "../../core/feeds/feed.ts";
 import type { OddItems } from "./check-i-json.ts";
 import type { Tx } from "../../db/queryable.ts";
-import type { AuditDeclaration, AuditTarget } from "./audit.ts";
+import type { AuditDeclaration, AuditTarget, WriteAudit } from "./audit.ts";
 import type { Frames } from "./event-stream.ts";
 import type { Params, ParamsOf } from "./params.ts";
 import type { Place } from "./places.ts";
@@ -146,6 +146,8 @@ export type Call<A extends Access, P, Q, B, T extends Transaction = undefined, R
    * says one of them.
    */
   audit: (target: AuditTarget | null) => void;
+  /** Writes the audit event in the transaction of an operation that has its own; null: this caller leaves none. */
+  auditIn: WriteAudit | null;
   /** Is done after the route's transaction has committed and before its reply; not at all after a rollback. */
   onCommit: (follow: () => void) => void;
   /** What the route's `prepare` gave. */

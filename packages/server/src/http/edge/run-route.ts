@@ -14,14 +14,15 @@ import type { Tx } from "../../db/queryable.ts";
 
 type OutsideCall = Call<Access, Route["params"], Route["query"], Route["body"]>;
 /** A call before its transaction. */
-export type OpenCall = Omit<OutsideCall, "tx" | "audit" | "onCommit" | "prepared">;
+export type OpenCall = Omit<OutsideCall, "tx" | "audit" | "auditIn" | "onCommit" | "prepared">;
 
 /**
  * Runs a handler in what its route declares: a transaction, with the audit event as the last thing that it writes, and the
  * key under which its reply is stored.
  */
 export async function runRoute(route: Route, open: OpenCall, writeAudit: WriteAudit | null): Promise<Reply> {
-  const outside = { ...open, tx: undefined, audit: refuse, onCommit: refuse, prepared: undefined };
+  const auditIn = route.transaction === undefined ? writeAudit : null;
+  const outside = { ...open, tx: undefined, audit: refuse, auditIn, onCommit: refuse, prepared: undefined };
   const prepared = route.prepare === undefined ? undefined : await route.prepare(outside);
   if (route.transaction === undefined) return made(await route.handle({ ...outside, prepared }));
   let follows: (() => void)[] = [];
@@ -30,7 +31,7 @@ export async function runRoute(route: Route, open: OpenCall, writeAudit: WriteAu
     follows = [];
     const audit = (said: AuditTarget | null): void => void (target = said);
     const onCommit = (follow: () => void): void => void follows.push(follow);
-    const reply = await route.handle({ ...open, tx, audit, onCommit, prepared });
+    const reply = await route.handle({ ...open, tx, audit, auditIn, onCommit, prepared });
     if (writeAudit === null || "refusal" in reply) return reply;
     // The first test of such a route fails: a change went past the log that the route promises.
     if (target === undefined)

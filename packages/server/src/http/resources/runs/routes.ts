@@ -1,5 +1,6 @@
 import {
   Cursor,
+  encodeId,
   isTerminalRunStatus,
   ListRuns,
   Nullable,
@@ -83,11 +84,13 @@ const cancellation = {
   path: "/runs/:id/cancel",
   summary: "Cancel a run",
   transaction: "required",
+  audit: { action: "runs.cancel", resource: "run", by: "people" },
   responses: { 200: { description: "The run as it is now.", schema: Run } },
 } as const;
 
-async function cancel({ tx, server, scope }: ChangeCall, runId: Uuid<"run">): Promise<Reply> {
-  await cancelRun(tx, scope.environmentId, runId, server.clock());
+async function cancel({ tx, server, scope, audit }: ChangeCall, runId: Uuid<"run">): Promise<Reply> {
+  const isNew = await cancelRun(tx, scope.environmentId, runId, server.clock());
+  audit(isNew ? { id: encodeId("run", runId) } : null);
   return runReply(tx, scope, runId, server.clock());
 }
 

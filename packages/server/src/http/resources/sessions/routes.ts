@@ -1,4 +1,5 @@
 import {
+  encodeId,
   CloseSession,
   CreateSession,
   ListSessions,
@@ -133,6 +134,12 @@ async function change(
   return { status: 200, json: await describeSession(tx, scope, id, server.clock()) };
 }
 
+/** The audit event of a session that was ended, if it was. */
+const leave =
+  (audit: ChangeCall["audit"], sessionId: Uuid<"sess">) =>
+  (isChanged: boolean): void =>
+    audit(isChanged ? { id: encodeId("sess", sessionId) } : null);
+
 const itemRoute = (naming: Naming) =>
   route({
     in: ["v1", "api"],
@@ -193,9 +200,12 @@ const closeRoute = (naming: Naming) =>
     responses: { 200: { description: "The session as it is now.", schema: Session } },
     examples: { request: { reason: "The customer left." }, response: EXAMPLE_CLOSED_SESSION },
     transaction: "required",
-    handle: ({ tx, server, scope, params, query, body }) =>
+    audit: { action: "sessions.close", resource: "session", by: "people" },
+    handle: ({ tx, server, scope, params, query, body, audit }) =>
       change({ tx, server, scope }, naming, { params, query }, (sessionId) =>
-        closeSession(tx, scope.environmentId, sessionId, body.reason ?? null, server.clock()),
+        closeSession(tx, scope.environmentId, sessionId, body.reason ?? null, server.clock()).then(
+          leave(audit, sessionId),
+        ),
       ),
   });
 
@@ -216,9 +226,10 @@ const cancelRoute = (naming: Naming) =>
     responses: { 200: { description: "The session as it is now.", schema: Session } },
     examples: { response: EXAMPLE_CANCELLED_SESSION },
     transaction: "required",
-    handle: ({ tx, server, scope, params, query }) =>
+    audit: { action: "sessions.cancel", resource: "session", by: "people" },
+    handle: ({ tx, server, scope, params, query, audit }) =>
       change({ tx, server, scope }, naming, { params, query }, (sessionId) =>
-        cancelSession(tx, scope.environmentId, sessionId, server.clock()),
+        cancelSession(tx, scope.environmentId, sessionId, server.clock()).then(leave(audit, sessionId)),
       ),
   });
 

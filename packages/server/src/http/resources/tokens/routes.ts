@@ -3,6 +3,7 @@ import {
   CreatedToken,
   CreateToken,
   decodeId,
+  encodeId,
   ListTokens,
   Token,
   TokenCompletion,
@@ -12,6 +13,7 @@ import { toCompletionData } from "../../../core/tokens/complete-tokens.ts";
 import { createTokens, toNewToken } from "../../../core/tokens/create-tokens.ts";
 import { findToken, listTokens } from "../../../core/tokens/token-reads.ts";
 import { callbackUrl, deriveTokenSecrets } from "../../../core/tokens/token-secrets.ts";
+import type { Tx } from "../../../db/queryable.ts";
 import { notFound } from "../../../domain-error.ts";
 import { filterId } from "../../edge/filter-id.ts";
 import { fieldsOf } from "../../edge/keep-reply.ts";
@@ -124,10 +126,13 @@ export const tokenRoutes: RouteDefinition[] = [
       request: EXAMPLE_COMPLETION,
       response: exampleCompleted({ kind: "api_key", id: "key_01kahvn0a3e8wrk4q2m6v1c9tx" }),
     },
-    handle: async ({ server, scope, params, body }) => {
+    audit: { action: "tokens.complete", resource: "token", by: "people", written: "in the operation" },
+    handle: async ({ server, scope, params, body, auditIn }) => {
       const data = toCompletionData(body.data ?? null);
       const completion = { environmentId: scope.environmentId, tokenId: params.id, data, by: scope.caller };
-      return completionReply(await server.tokenCompleter.complete(completion));
+      const event = { id: encodeId("tok", params.id) };
+      const record = auditIn === null ? {} : { record: (tx: Tx) => auditIn(tx, event) };
+      return completionReply(await server.tokenCompleter.complete({ ...completion, ...record }));
     },
   }),
   route({
@@ -143,7 +148,11 @@ export const tokenRoutes: RouteDefinition[] = [
     transaction: "required",
     responses: { 200: { description: "The cancelled token.", schema: Token } },
     examples: { response: { ...EXAMPLE_TOKEN, status: "cancelled" } },
-    handle: async ({ tx, server, scope: { environmentId }, params }) =>
-      cancelReply(await cancelToken(tx, { environmentId, tokenId: params.id, now: server.clock() })),
+    audit: { action: "tokens.cancel", resource: "token", by: "people" },
+    handle: async ({ tx, server, scope: { environmentId }, params, audit }) => {
+      const outcome = await cancelToken(tx, { environmentId, tokenId: params.id, now: server.clock() });
+      audit(outcome.status === "cancelled" ? { id: encodeId("tok", params.id) } : null);
+      return cancelReply(outcome);
+    },
   }),
 ];
