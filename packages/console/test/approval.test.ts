@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { Me } from "@keelson/contract";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 import { startAgentSite, type AgentSite } from "./support/agent-site.ts";
@@ -120,6 +121,21 @@ describe("a conversation that asks for approval", { skip: WITHOUT_CHROMIUM, time
       .getByText(/^It is done: rotate the keys/)
       .first()
       .waitFor();
+  });
+
+  test("is in the audit log, by name, and leads to what was approved", async () => {
+    const { page, context } = console;
+    const aside = await context.newPage();
+    aside.setDefaultTimeout(60_000);
+    const me = (await (await aside.request.get(new URL("/api/me", page.url()).href)).json()) as Me;
+    const address = `/organizations/${me.organizations[0]?.id}/audit-log?action=tokens.complete`;
+    await aside.goto(new URL(address, page.url()).href);
+    const row = aside.getByRole("row", { name: /tokens\.complete/ }).first();
+    await row.getByText(me.user?.name ?? me.user?.email ?? "", { exact: true }).waitFor();
+    await row.getByRole("link").click();
+    await aside.waitForURL(/\/tokens\/tok_/);
+    await aside.getByRole("heading", { level: 1 }).waitFor();
+    await aside.close();
   });
 
   test("is ended here, and takes no more", async () => {

@@ -29,6 +29,20 @@ describe("the OpenAPI document", () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
+  test("puts each operation under a tag of its family, and each tag into one group", () => {
+    const grouped: string[] = document["x-tagGroups"].flatMap(({ tags }: Any) => tags);
+    assert.equal(new Set(grouped).size, grouped.length);
+    assert.deepEqual(grouped.toSorted(), document.tags.map(({ name }: Any) => name).toSorted());
+    const familyOf = new Map(routes.map(({ operationId, family }) => [operationId, family]));
+    for (const { operation } of operations) {
+      assert.equal(operation.tags.length, 1);
+      assert.ok(operation.tags[0].startsWith(`${familyOf.get(operation.operationId)}: `), operation.tags[0]);
+      assert.ok(grouped.includes(operation.tags[0]));
+    }
+    const { tags, paths } = openApiDocument(routes, { families: ["v1"] }) as Any;
+    assert.deepEqual([tags, paths["/v1/runs"].get.tags], [undefined, ["Runs"]]);
+  });
+
   test("resolves all its references", () => {
     let count = 0;
     for (const [pointer, { $ref }] of objectsOf(document)) {

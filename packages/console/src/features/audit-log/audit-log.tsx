@@ -15,6 +15,8 @@ import { formValues } from "../../ui/form-values.ts";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Facts } from "../../ui/page.tsx";
 import { auditFilter } from "./audit-filter.ts";
+import { useNames, type Names } from "./audit-names.ts";
+import { What, Who } from "./who-and-what.tsx";
 import { ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -26,11 +28,13 @@ export function AuditLog({
 }: {
   cacheKey: QueryKey;
   route: typeof listAuditEvents | typeof adminListAuditEvents;
-  scope: InOrganization;
+  /** Null: the installation's own log. */
+  scope: InOrganization | null;
 }): ReactNode {
   const filter = auditFilter(useSearch({ strict: false }));
   const [shown, setShown] = useState<AuditEvent | null>(null);
   const list = useRows(cacheKey, route, { ...scope, ...filter });
+  const names = useNames(list.rows, scope);
   return (
     <>
       <FilterForm />
@@ -39,8 +43,8 @@ export function AuditLog({
         columns={[
           { heading: "At", cell: ({ at }) => <Time at={at} /> },
           { heading: "Action", cell: ({ action }) => <code className="font-mono text-xs">{action}</code> },
-          { heading: "Who", cell: ({ actor }) => actor.id ?? actor.kind },
-          { heading: "What", isOptional: true, cell: ({ resource }) => resource.id ?? resource.kind },
+          { heading: "Who", cell: (event) => <Who event={event} names={names} /> },
+          { heading: "What", isOptional: true, cell: (event) => <What event={event} /> },
           { heading: "From", isOptional: true, cell: ({ address }) => address ?? "–" },
           {
             heading: "Details",
@@ -51,7 +55,7 @@ export function AuditLog({
         list={list}
         empty={<Empty title="No events match these filters" />}
       />
-      {shown !== null && <EventDialog event={shown} onClose={() => setShown(null)} />}
+      {shown !== null && <EventDialog event={shown} names={names} onClose={() => setShown(null)} />}
     </>
   );
 }
@@ -86,18 +90,34 @@ function FilterForm(): ReactNode {
   );
 }
 
-function EventDialog({ event, onClose }: { event: AuditEvent; onClose: () => void }): ReactNode {
+function EventDialog({
+  event,
+  names,
+  onClose,
+}: {
+  event: AuditEvent;
+  names: Names;
+  onClose: () => void;
+}): ReactNode {
   return (
     <Dialog title={event.action} isOpen onClose={onClose}>
       <Facts
         rows={[
           ["At", <Time key="at" at={event.at} />],
-          ["Who", `${event.actor.kind} ${event.actor.id ?? ""}`],
+          ["Who", <Who key="who" event={event} names={names} />],
+          [
+            "Who (id)",
+            event.actor.id === null ? event.actor.kind : <Id key="actor" value={event.actor.id} />,
+          ],
           [
             "Credential",
             event.credential === null ? "none" : `${event.credential.kind} ${event.credential.id}`,
           ],
-          ["Resource", `${event.resource.kind} ${event.resource.id ?? ""}`],
+          ["What", <What key="what" event={event} />],
+          [
+            "What (id)",
+            event.resource.id === null ? "none" : <Id key="resource" value={event.resource.id} />,
+          ],
           ["From", event.address ?? "–"],
           ["Request", <Id key="request" value={event.request_id} />],
           ["Place in the chain", event.sequence],

@@ -41,7 +41,7 @@ export function SystemAuditLogPage(): ReactNode {
     >
       {verify.error !== null && <ErrorPanel error={verify.error} />}
       {verify.data !== undefined && <Verification verification={verify.data} />}
-      <AuditLog cacheKey={SYSTEM_KEY} route={adminListAuditEvents} scope={{}} />
+      <AuditLog cacheKey={SYSTEM_KEY} route={adminListAuditEvents} scope={null} />
     </SystemPage>
   );
 }

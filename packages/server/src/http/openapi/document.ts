@@ -1,7 +1,7 @@
 import { API_VERSION, ErrorBody, HEADERS, LIMITS } from "@keelson/contract";
 import type { Family, Route } from "../edge/route.ts";
 import { createComponents, type JsonSchema } from "./components.ts";
-import { openApiPath, toOperation } from "./operation.ts";
+import { openApiPath, tagName, toOperation } from "./operation.ts";
 import { errorResponses } from "./refusals.ts";
 
 const TITLES: Record<Family, string> = {
@@ -12,6 +12,17 @@ const TITLES: Record<Family, string> = {
   capacity: "Keelson capacity API",
   worker: "Keelson worker protocol",
   system: "Keelson server",
+};
+
+/** What the routes of a family are for, above their paths in the page that shows all of them. */
+const GROUPS: Record<Family, string> = {
+  v1: "/v1: programs, with an API key",
+  api: "/api: people and the console, signed in",
+  "api-public": "/api/v1 and callbacks: browsers and providers, with one token",
+  admin: "/admin/api/v1: administrators",
+  capacity: "/capacity/v1: scalers of workers",
+  worker: "/worker/v1: workers",
+  system: "The server itself",
 };
 
 const DESCRIPTION = `JSON over HTTP with snake_case fields. Errors have one shape everywhere; \`error.message\` says what to do next.
@@ -93,7 +104,10 @@ export function openApiDocument(routes: readonly Route[], { families }: Document
   const paths: Record<string, JsonSchema> = {};
   for (const route of chosen) {
     const path = openApiPath(route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, components) };
+    const operation = toOperation(route, components);
+    // Runs of /v1 and runs of /api are two things for whoever looks for one of them.
+    if (families === undefined) operation["tags"] = [tagOf(route)];
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
   }
   const [only] = families?.length === 1 ? families : [];
   return {
@@ -105,6 +119,7 @@ export function openApiDocument(routes: readonly Route[], { families }: Document
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
+    ...(families === undefined && tagsByFamily(chosen)),
     paths,
     components: {
       schemas: components.schemas(),
@@ -120,3 +135,17 @@ export function openApiDocument(routes: readonly Route[], { families }: Document
 export const familiesOf = (routes: readonly Route[]): Family[] => [
   ...new Set(routes.map(({ family }) => family)),
 ];
+
+const tagOf = (route: Route): string => `${route.family}: ${tagName(route)}`;
+
+/** Tags with the family that each is of; `x-tagGroups` is what pages that show documents make chapters of. */
+function tagsByFamily(routes: readonly Route[]): JsonSchema {
+  const tags = new Map(routes.map((route) => [tagOf(route), tagName(route)]));
+  return {
+    tags: [...tags].map(([name, displayName]) => ({ name, "x-displayName": displayName })),
+    "x-tagGroups": familiesOf(routes).map((family) => ({
+      name: GROUPS[family],
+      tags: [...new Set(routes.filter((route) => route.family === family).map(tagOf))],
+    })),
+  };
+}

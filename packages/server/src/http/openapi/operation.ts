@@ -18,7 +18,7 @@ export function toOperation(route: Route, components: Components): JsonSchema {
     operationId: route.operationId,
     summary: route.summary,
     description: describe(route),
-    tags: [capitalized(route.tag)],
+    tags: [tagName(route)],
     security: security(route),
     ...("permission" in route.access ? { "x-permission": route.access.permission } : {}),
     parameters: declared,
@@ -36,7 +36,7 @@ function describe({ description = "", access }: Route): string {
 
 export const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, "{$1}");
 
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export const tagName = ({ tag }: Route): string => tag.charAt(0).toUpperCase() + tag.slice(1);
 
 /** A browser sends the cookie, everyone else the bearer token. */
 const USER: readonly JsonSchema[] = [{ userSession: [] }, { sessionCookie: [] }];
