@@ -25,6 +25,8 @@ describe("the console", options, () => {
     await page.goto(at("runs"));
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.deepEqual(await console.violations(), []);
+    await page.getByText("You started this server yourself").click();
+    await page.getByText("login-link").waitFor();
     await page.getByText("Sign in with a user token").click();
     await page.getByLabel("User token").fill(scene.server.credentials.user_token);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();

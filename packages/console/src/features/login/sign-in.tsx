@@ -15,6 +15,7 @@ export function SignIn({ returnTo }: { returnTo: string }): ReactNode {
       <ByMail returnTo={returnTo} />
       <ByGitHub returnTo={returnTo} />
       <ByToken returnTo={returnTo} />
+      <OnItsMachine />
     </div>
   );
 }
@@ -63,6 +64,19 @@ function ByGitHub({ returnTo }: { returnTo: string }): ReactNode {
     </a>
   );
 }
+
+/** Whoever has just started it has no mail yet, and may have closed the terminal. */
+const OnItsMachine = (): ReactNode => (
+  <details>
+    <summary className="text-quiet">You started this server yourself</summary>
+    <p className="mt-3">
+      <code className="font-mono text-xs">keelson up</code> prints a sign-in link in its terminal. Without a
+      terminal it writes the link to the file <code className="font-mono text-xs">login-link</code> in its
+      data folder, which is <code className="font-mono text-xs">.keelson</code> unless{" "}
+      <code className="font-mono text-xs">KEELSON_DATA_DIR</code> names another.
+    </p>
+  </details>
+);
 
 function ByToken({ returnTo }: { returnTo: string }): ReactNode {
   const signIn = useMutation({
