@@ -14,6 +14,14 @@ export type StreamDirection = (typeof STREAM_DIRECTIONS)[number];
 export const DEFAULT_INPUT_STREAM = "input";
 export const DEFAULT_OUTPUT_STREAM = "output";
 
+/** A message is written in pieces, and ends once. */
+export const MESSAGE_STATUSES = ["open", "complete", "failed", "interrupted"] as const;
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+export type MessageEnd = Exclude<MessageStatus, "open">;
+
+/** The content type of a record that says something of a message and is no piece of it. */
+export const MESSAGE_CONTENT_TYPE = "application/vnd.keelson.message+json";
+
 export const RECORD_SOURCE_KINDS = ["api", "public_access_token", "run", "schedule"] as const;
 export type RecordSourceKind = (typeof RECORD_SOURCE_KINDS)[number];
 

@@ -1,5 +1,5 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
-import type { DurableCall } from "@keelson/contract";
+import type { DurableCall, MessageEnd } from "@keelson/contract";
 import { DEFAULT_OUTPUT_STREAM, LIMITS } from "@keelson/contract/plain";
 import { newMessageId } from "./client/random.ts";
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
@@ -36,7 +36,8 @@ export type OutputChannel<T = unknown> = {
   append(data: T, options?: AppendOptions): Promise<void>;
   /**
    * Appends each piece when it arrives, and resolves with all pieces as JSON at the end. Readers know by the `messageId` of
-   * the records which pieces belong together; another try writes another message. Outside of a step this is one
+   * the records which pieces belong together, and by a record after them that the message has ended, and how. Another try
+   * writes another message. Outside of a step this is one
    * durable call, like a step with the name of the stream: a replay reads nothing from `pieces`. All pieces together
    * then have up to 512 KiB of JSON. Pipe more than that inside a step.
    */
@@ -50,6 +51,7 @@ export type SessionOutput<T = unknown> = OutputChannel<T> & {
 };
 
 type OutputsCall = Extract<DurableCall, { kind: "outputs" }>;
+type MessageFields = Pick<OutputsCall, "message_id" | "message_begins" | "message_ends">;
 export type OutputRecord = OutputsCall["records"][number];
 
 /** A record as the wire has it. Throws a UsageError for data that is no JSON or too much. */
@@ -75,13 +77,45 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
       throw new UsageError("This run belongs to no session, so it has no output streams");
     return current;
   };
-  const call = (position: number | null, records: OutputRecord[], messageId?: string): OutputsCall => ({
+  const call = (
+    position: number | null,
+    records: OutputRecord[],
+    message: MessageFields = {},
+  ): OutputsCall => ({
     kind: "outputs",
     position,
     stream: name,
-    ...(messageId !== undefined && { message_id: messageId }),
+    ...message,
     records,
   });
+  /** Each try writes a message of its own: pieces of one that broke off are none of the next one's. */
+  async function writeMessage<T>(
+    run: DurableRun,
+    pieces: AsyncIterable<T> | Iterable<T>,
+    options: AppendOptions,
+    maxBytes: number,
+  ): Promise<JsonOf<T>[]> {
+    const id = { message_id: newMessageId() };
+    let hasBegun = false;
+    const append = async (batch: readonly T[]): Promise<void> => {
+      const records = batch.map((piece) => toChecked(piece, options));
+      const begins = hasBegun ? {} : ({ message_begins: true } as const);
+      await run.unjournaled(call(null, records, { ...id, ...begins }));
+      hasBegun = true;
+    };
+    const end = async (status: MessageEnd): Promise<void> => {
+      if (hasBegun) await run.unjournaled(call(null, [], { ...id, message_ends: status }));
+    };
+    try {
+      const all = await pipePieces(pieces, append, maxBytes);
+      await end("complete");
+      return all;
+    } catch (error) {
+      // Where it cannot be said, the server ends the message with the run. What went wrong first is what is told.
+      await end(run.signal.aborted ? "interrupted" : "failed").catch(() => undefined);
+      throw error;
+    }
+  }
   return {
     name,
     async append(data, options = {}) {
@@ -93,19 +127,13 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
     },
     async pipe<T>(pieces: AsyncIterable<T> | Iterable<T>, options: AppendOptions = {}): Promise<JsonOf<T>[]> {
       const { run, step } = find("pipe");
-      /** Each try writes a message of its own: pieces of one that broke off are none of the next one's. */
-      const writeMessage = (maxBytes: number): Promise<JsonOf<T>[]> => {
-        const messageId = newMessageId();
-        const append = async (batch: readonly T[]): Promise<void> => {
-          const records = batch.map((piece) => toChecked(piece, options));
-          await run.unjournaled(call(null, records, messageId));
-        };
-        return pipePieces(pieces, append, maxBytes);
-      };
-      if (step !== null) return writeMessage(Number.POSITIVE_INFINITY);
+      if (step !== null) return writeMessage(run, pieces, options, Number.POSITIVE_INFINITY);
       const outside = locateOutsideStep(locate, `session.output("${name}").pipe()`);
       return outside.step<JsonOf<T>[]>(name, (call) =>
-        runTries(outside, name, { ...call, fn: () => writeMessage(LIMITS.journalValueBytes) }),
+        runTries(outside, name, {
+          ...call,
+          fn: () => writeMessage(outside, pieces, options, LIMITS.journalValueBytes),
+        }),
       );
     },
   };

@@ -142,7 +142,11 @@ export const outputsFields = {
   stream: StreamName,
   /** The records are pieces of this message, which other calls may go on with. */
   message_id: Type.Optional(Id("msg")),
-  records: Type.Array(Type.Object(recordFields, strict), { minItems: 1, maxItems: LIMITS.batchRecords }),
+  /** The message begins with them. */
+  message_begins: Type.Optional(Type.Literal(true)),
+  /** The message has ended after them; only then there may be none. */
+  message_ends: Type.Optional(Type.Enum(["complete", "failed", "interrupted"])),
+  records: Type.Array(Type.Object(recordFields, strict), { maxItems: LIMITS.batchRecords }),
 };
 
 /** Input to another session of the environment. */

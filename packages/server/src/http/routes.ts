@@ -37,6 +37,7 @@ import { bulkActionRoutes } from "./resources/bulk-actions/routes.ts";
 import { actorRoutes } from "./resources/actors/routes.ts";
 import { scheduleRoutes } from "./resources/schedules/routes.ts";
 import { secretRoutes } from "./resources/secrets/routes.ts";
+import { messageRoutes } from "./resources/sessions/message-routes.ts";
 import { sessionRoutes } from "./resources/sessions/routes.ts";
 import { taskRoutes } from "./resources/tasks/routes.ts";
 import { tokenRoutes } from "./resources/tokens/routes.ts";
@@ -59,6 +60,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...actorRoutes,
   ...sandboxRoutes,
   ...sessionRoutes,
+  ...messageRoutes,
   ...streamRoutes,
   ...runRoutes,
   ...runCallRoutes,

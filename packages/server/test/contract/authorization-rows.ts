@@ -245,6 +245,7 @@ const session: Record<string, Omit<Row, "object">> = {
   cancelSession: { own: [200, 409] },
   listSessionRuns: {},
   listSessionStreams: {},
+  listSessionMessages: {},
   appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },
   appendSessionOutput: { stream: "output", body: () => ({ data: 1 }), own: [201, 409] },
   listSessionInputs: { stream: "input" },

@@ -4,6 +4,8 @@ import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { listJournalEntries, type JournalRow } from "../journal/journal-reads.ts";
 import { findSessionIdByExternalId, lockSession, type StoredSession } from "../sessions/session-reads.ts";
+import type { OpenMessage } from "../streams/message.ts";
+import { listOpenMessages } from "../streams/message-reads.ts";
 import { ensureStreams, type WantedStream } from "../streams/ensure-streams.ts";
 import { keyOfStream } from "../streams/stream.ts";
 import { findStreams, lockStreams, type StreamRow } from "../streams/stream-reads.ts";
@@ -30,6 +32,8 @@ export type DurableFacts = {
   openWaits: Map<string, OpenWait[]>;
   /** By run and position: what an operation that is repeated has entered in the journal. */
   entries: Map<string, JournalRow>;
+  /** Messages of the runs that have begun and not ended, by run; only where operations begin or end some. */
+  openMessages: Map<string, OpenMessage[]>;
   /** Workspaces of the runs whose commands are to be started, as far as the worker has them. */
   heldWorkspaces: Set<string>;
 };
@@ -41,6 +45,7 @@ export const NO_FACTS: DurableFacts = {
   streams: new Map(),
   openWaits: new Map(),
   entries: new Map(),
+  openMessages: new Map(),
   heldWorkspaces: new Set(),
 };
 
@@ -186,7 +191,7 @@ export async function readFacts(
   tx: Tx,
   operations: readonly LeasedOperation[],
   isRepeat: (operation: LeasedOperation) => boolean,
-): Promise<Pick<DurableFacts, "openWaits" | "entries">> {
+): Promise<Pick<DurableFacts, "openWaits" | "entries" | "openMessages">> {
   const waiting = operations.filter(
     ({ operation }) =>
       operation.kind === "waits" ||
@@ -202,5 +207,20 @@ export async function readFacts(
   const entries = new Map(
     (await listJournalEntries(tx, repeated)).map((row) => [`${row.runId} ${row.position}`, row]),
   );
-  return { openWaits, entries };
+  return { openWaits, entries, openMessages: await readOpenMessages(tx, operations) };
+}
+
+async function readOpenMessages(
+  tx: Tx,
+  operations: readonly LeasedOperation[],
+): Promise<Map<string, OpenMessage[]>> {
+  const writing = operations.filter(
+    ({ operation }) =>
+      operation.kind === "outputs" &&
+      (operation.message_begins !== undefined || operation.message_ends !== undefined),
+  );
+  const open = new Map<string, OpenMessage[]>();
+  for (const message of writing.length === 0 ? [] : await listOpenMessages(tx, distinctRuns(writing)))
+    open.set(message.runId, [...(open.get(message.runId) ?? []), message]);
+  return open;
 }

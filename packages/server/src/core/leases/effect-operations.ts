@@ -1,4 +1,4 @@
-import { decodeId, encodeId, type DurableError } from "@keelson/contract";
+import { encodeId, type DurableError } from "@keelson/contract";
 import { DomainError } from "../../domain-error.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
 import { prepareRecords, toNewRecord } from "../streams/prepare-records.ts";
@@ -6,6 +6,7 @@ import { keyOfStream, type NewRecord } from "../streams/stream.ts";
 import { toNewToken } from "../tokens/create-tokens.ts";
 import { targetName } from "./durable-facts.ts";
 import { enterJournal, goOn } from "./durable-operations.ts";
+import { messageOf, writeMessage } from "./message-operations.ts";
 import type { Change, NewJournalEntry } from "../executions/execution.ts";
 import {
   type LeasedContent,
@@ -98,6 +99,8 @@ export function performOutput(batch: Batch, change: Change, operation: Of<"outpu
       "stream_direction_mismatch",
       `Stream "${name}" is an input stream, for life. Use another name.`,
     );
+  const said = messageOf(batch, change, operation);
+  if ("ok" in said) return said;
   let records: NewRecord[];
   try {
     records = prepareRecords({ records: operation.records }, batch.newUuid);
@@ -110,12 +113,24 @@ export function performOutput(batch: Batch, change: Change, operation: Of<"outpu
       ? OK
       : enter(batch, change, { position, place, kind: "output", name, value: null, error: null });
   if (!entered.ok) return entered;
-  const { message_id: message } = operation;
-  const messageId = message === undefined ? null : decodeId("msg", message);
+  const { messageId } = said;
   const source = { kind: "run", id: encodeId("run", runId), runId, attemptNumber, messageId } as const;
-  batch.appends.push({ environmentId, sessionId, name, direction: "output", records, source, at: batch.now });
-  const attributes = { stream: name, records: records.length };
-  change.events.push(toStoredEvent({ kind: "output.appended", attributes }, batch.now, attemptNumber));
+  const append = {
+    environmentId,
+    sessionId,
+    name,
+    direction: "output",
+    records,
+    source,
+    at: batch.now,
+  } as const;
+  if (messageId !== null)
+    writeMessage(batch, change, { ...append, messageId, streamId: stream.id }, operation);
+  else batch.appends.push(append);
+  if (records.length > 0) {
+    const attributes = { stream: name, records: records.length };
+    change.events.push(toStoredEvent({ kind: "output.appended", attributes }, batch.now, attemptNumber));
+  }
   return entered;
 }
 

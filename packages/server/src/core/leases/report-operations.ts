@@ -8,6 +8,8 @@ import { applyMetadataChanges } from "../runs/metadata.ts";
 import { decideStart } from "../runs/run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
 import { appendRecords } from "../streams/append-records.ts";
+import { endMessages, insertMessages } from "../streams/message-writes.ts";
+import type { Appended } from "../streams/stream.ts";
 import { appendUnderSession } from "../sessions/append-under-session.ts";
 import { createTokens } from "../tokens/create-tokens.ts";
 import { listUnacceptedWaits } from "../waits/wait-reads.ts";
@@ -107,6 +109,7 @@ export async function reportOperations(
     children: [],
     tokens: [],
     appends: [],
+    messages: [],
     inputs: [],
     execs: [],
   };
@@ -146,12 +149,38 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   if (children.length > 0) await insertChildren(tx, children);
   await createTokens(tx, masterKey, tokens);
   await recordWaits(tx, waits, accepted);
-  if (appends.length > 0) await appendRecords(tx, appends);
+  if (appends.length > 0) await writeMessages(tx, batch, await appendRecords(tx, appends));
   const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   await settleChanges(tx, [...batch.changes.values()], { logs, journal });
   const isDueSoon = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
   if (isDueSoon) tx.wake(wakeKeys.timers);
+}
+
+/** Messages that begin come before those that end: one may do both. What is not taken any more begins and ends nothing. */
+async function writeMessages(
+  tx: Tx,
+  { messages, now }: Batch,
+  appended: readonly (Appended | null)[],
+): Promise<void> {
+  const placed = messages.flatMap((message) => {
+    const at = appended[message.append];
+    return at === null || at === undefined ? [] : [{ message, ...at }];
+  });
+  await insertMessages(
+    tx,
+    placed.flatMap(({ message, streamId, firstSequence }) =>
+      "begins" in message ? [{ ...message.begins, streamId, firstSequence }] : [],
+    ),
+  );
+  await endMessages(
+    tx,
+    placed.flatMap(({ message, firstSequence }) =>
+      "ends" in message
+        ? [{ ...message.ends, status: message.status, lastSequence: firstSequence - 1, at: now }]
+        : [],
+    ),
+  );
 }
 
 /** Input to other sessions, when all that this report says of their runs is written. */

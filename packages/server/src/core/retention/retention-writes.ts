@@ -208,6 +208,9 @@ export async function dropRecords(
       DELETE FROM stream_records r USING pieces p
       WHERE r.environment_id = p.environment_id AND r.stream_id = p.id AND r.sequence <= p.up_to
       RETURNING r.environment_id, length(r.data) AS bytes
+    ), told AS (
+      DELETE FROM messages m USING pieces p
+      WHERE m.environment_id = p.environment_id AND m.stream_id = p.id AND m.first_sequence <= p.up_to
     ), counted AS (
       -- Rows are taken in one order by all who add to them.
       SELECT s.environment_id, g.bytes FROM stored_bytes s

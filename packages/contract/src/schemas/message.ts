@@ -1,0 +1,58 @@
+import { Type, type Static } from "typebox";
+import { EXAMPLE_IDS } from "../example-ids.ts";
+import { MESSAGE_STATUSES } from "../sessions.ts";
+import { anyOf, Id, JsonValue, Nullable, pageQuery, Timestamp } from "./primitives.ts";
+import { StreamName } from "./stream.ts";
+
+/** What a run writes to an output stream in pieces, such as an answer. */
+export const Message = Type.Object(
+  {
+    id: Id("msg"),
+    session_id: Id("sess"),
+    stream: Type.String(),
+    status: Type.Enum([...MESSAGE_STATUSES], {
+      description:
+        "`open`: it is being written. `complete`: all of it was written. `failed`: what wrote it failed, or its worker was lost. " +
+        "`interrupted`: its run was cancelled.",
+    }),
+    run_id: Id("run"),
+    attempt_number: Type.Integer(),
+    correlation_id: Nullable(Type.String({ description: "Of its first record." })),
+    first_sequence: Type.Integer({ description: "Where its first piece is in the stream." }),
+    last_sequence: Nullable(Type.Integer({ description: "Where its last piece is; null while it is open." })),
+    data: {
+      ...JsonValue,
+      description:
+        "Once it has ended: the pieces joined when each is a text, or else a list of them. Null while it is open, and where they are more than " +
+        "512 KiB: then read the records.",
+    },
+    created_at: Timestamp,
+    ended_at: Nullable(Timestamp),
+  },
+  {
+    $id: "Message",
+    examples: [
+      {
+        id: EXAMPLE_IDS.msg,
+        session_id: EXAMPLE_IDS.sess,
+        stream: "output",
+        status: "complete",
+        run_id: EXAMPLE_IDS.run,
+        attempt_number: 1,
+        correlation_id: null,
+        first_sequence: 12,
+        last_sequence: 57,
+        data: "The order left our warehouse on Monday.",
+        created_at: "2026-11-20T09:15:01.204Z",
+        ended_at: "2026-11-20T09:15:04.870Z",
+      },
+    ],
+  },
+);
+export type Message = Static<typeof Message>;
+
+export const ListMessages = Type.Object(
+  { ...pageQuery(), stream: Type.Optional(StreamName), status: anyOf(MESSAGE_STATUSES) },
+  { additionalProperties: false },
+);
+export type ListMessages = Static<typeof ListMessages>;

@@ -1,0 +1,71 @@
+import { decodeId, type Uuid } from "@keelson/contract";
+import { endAppend } from "../streams/end-open-messages.ts";
+import type { OpenMessage } from "../streams/message.ts";
+import type { Append } from "../streams/stream.ts";
+import type { Change } from "../executions/execution.ts";
+import { refuse, type Batch, type LeasedContent, type OperationOutcome } from "./report-batch.ts";
+
+/** What an `outputs` operation says of a message. */
+
+type Outputs = Extract<LeasedContent, { kind: "outputs" }>;
+type Said = { messageId: Uuid<"msg"> | null };
+type Piece = Append & { messageId: Uuid<"msg">; streamId: Uuid<"strm"> };
+
+const openOf = ({ facts }: Batch, { execution }: Change): OpenMessage[] =>
+  facts.openMessages.get(execution.runId) ?? [];
+
+/** The message of an operation; or why there is none of that kind. */
+export function messageOf(batch: Batch, change: Change, operation: Outputs): Said | OperationOutcome {
+  const { message_id: id, message_begins: begins, message_ends: ends, records } = operation;
+  if (records.length === 0 && (ends === undefined || begins === true))
+    return refuse(
+      "invalid_request",
+      "records: give at least one; only the end of a message comes without any.",
+    );
+  if (id === undefined)
+    return begins === undefined && ends === undefined
+      ? { messageId: null }
+      : refuse("invalid_request", "message_id: say which message begins or ends.");
+  const messageId = decodeId("msg", id);
+  if (messageId === null) return refuse("invalid_request", "message_id: is no id of a message.");
+  const isOpen = openOf(batch, change).some((message) => message.id === messageId);
+  if (begins === true && isOpen) return refuse("invalid_state", "The message has begun already.");
+  if (ends !== undefined && begins === undefined && !isOpen)
+    return refuse("invalid_state", "The message has not begun, or has ended.");
+  return { messageId };
+}
+
+/** Pieces of a message, with what they begin and end. */
+export function writeMessage(batch: Batch, change: Change, piece: Piece, operation: Outputs): void {
+  const { message_begins: begins, message_ends: ends } = operation;
+  const { messageId: id, streamId, ...append } = piece;
+  const { environmentId, sessionId, name } = append;
+  const { runId, attemptNumber, epoch } = change.execution;
+  if (begins === true) {
+    endLeftOnes(batch, change);
+    const correlationId = append.records[0]?.correlationId ?? null;
+    const message = { environmentId, id, sessionId, runId, attemptNumber, epoch, correlationId };
+    batch.messages.push({ append: batch.appends.length, begins: { ...message, at: batch.now } });
+    batch.facts.openMessages.set(runId, [...openOf(batch, change), { ...message, streamId, name }]);
+  }
+  if (append.records.length > 0) batch.appends.push(append);
+  const message = openOf(batch, change).find((one) => one.id === id);
+  if (ends !== undefined && message !== undefined) end(batch, message, ends);
+}
+
+/** What was begun under an earlier lease: its worker was lost, and nobody goes on with it. */
+function endLeftOnes(batch: Batch, change: Change): void {
+  for (const message of openOf(batch, change))
+    if (message.epoch < change.execution.epoch) end(batch, message, "failed");
+}
+
+function end(batch: Batch, message: OpenMessage, status: "complete" | "failed" | "interrupted"): void {
+  const { environmentId, id, runId } = message;
+  batch.messages.push({ append: batch.appends.length, ends: { environmentId, id, runId }, status });
+  batch.appends.push(endAppend(message, status, batch));
+  const open = batch.facts.openMessages.get(runId) ?? [];
+  batch.facts.openMessages.set(
+    runId,
+    open.filter((one) => one.id !== id),
+  );
+}

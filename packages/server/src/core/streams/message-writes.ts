@@ -1,0 +1,45 @@
+import { LIMITS, MESSAGE_CONTENT_TYPE } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import type { EndedMessage, NewMessage } from "./message.ts";
+
+/** Whoever uses the id of another's message writes no row of theirs. */
+export async function insertMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  const of = <T>(pick: (message: NewMessage) => T): T[] => messages.map(pick);
+  await tx.query(sql`
+    INSERT INTO messages (environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, status, correlation_id,
+      first_sequence, created_at)
+    SELECT environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, 'open', correlation_id, first_sequence,
+      to_timestamp(at / 1000)
+    FROM unnest(
+      ${of((one) => one.environmentId)}::uuid[], ${of((one) => one.id)}::uuid[], ${of((one) => one.sessionId)}::uuid[],
+      ${of((one) => one.streamId)}::uuid[], ${of((one) => one.runId)}::uuid[], ${of((one) => one.attemptNumber)}::integer[],
+      ${of((one) => one.epoch)}::integer[], ${of((one) => one.correlationId)}::text[],
+      ${of((one) => one.firstSequence)}::bigint[], ${of((one) => one.at)}::float8[]
+    ) AS n (environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, correlation_id, first_sequence, at)
+    ON CONFLICT (environment_id, id) DO NOTHING`);
+}
+
+/** Ends open messages of these runs, and keeps all their pieces as one text, or as a list where they are no texts. */
+export async function endMessages(tx: Tx, ended: readonly EndedMessage[]): Promise<void> {
+  if (ended.length === 0) return;
+  await tx.query(sql`
+    UPDATE messages m SET status = e.status, last_sequence = e.last_sequence, ended_at = to_timestamp(e.at / 1000),
+      data = (
+        SELECT CASE
+            WHEN sum(octet_length(r.data)) > ${LIMITS.journalValueBytes} THEN NULL
+            WHEN bool_and(r.data LIKE '"%') THEN to_json(string_agg(r.data::json #>> '{}', '' ORDER BY r.sequence))::text
+            ELSE '[' || string_agg(r.data, ',' ORDER BY r.sequence) || ']'
+          END
+        FROM stream_records r
+        WHERE r.environment_id = m.environment_id AND r.stream_id = m.stream_id
+          AND r.sequence BETWEEN m.first_sequence AND e.last_sequence AND r.message_id = m.id
+          AND r.content_type IS DISTINCT FROM ${MESSAGE_CONTENT_TYPE})
+    FROM unnest(
+      ${ended.map((one) => one.environmentId)}::uuid[], ${ended.map((one) => one.id)}::uuid[],
+      ${ended.map((one) => one.runId)}::uuid[], ${ended.map((one) => one.status)}::text[], ${ended.map((one) => one.lastSequence)}::bigint[],
+      ${ended.map((one) => one.at)}::float8[]
+    ) AS e (environment_id, id, run_id, status, last_sequence, at)
+    WHERE m.environment_id = e.environment_id AND m.id = e.id AND m.run_id = e.run_id AND m.status = 'open'`);
+}

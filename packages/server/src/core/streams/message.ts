@@ -1,0 +1,50 @@
+import {
+  encodeId,
+  MESSAGE_CONTENT_TYPE,
+  type MessageEnd,
+  type TerminalRunStatus,
+  type Uuid,
+} from "@keelson/contract";
+import type { NewUuid } from "../../uuid.ts";
+import type { NewRecord } from "./stream.ts";
+
+/** What a run writes to a stream in pieces. It begins with its first piece, and ends once, whatever ends it. */
+export type MessageKey = { environmentId: Uuid<"env">; id: Uuid<"msg"> };
+
+export type OpenMessage = MessageKey & {
+  sessionId: Uuid<"sess">;
+  streamId: Uuid<"strm">;
+  /** Of the stream. */
+  name: string;
+  runId: Uuid<"run">;
+  attemptNumber: number;
+  /** Of the lease under which it began. */
+  epoch: number;
+  correlationId: string | null;
+};
+
+export type NewMessage = Omit<OpenMessage, "name"> & { firstSequence: number; at: number };
+
+/** `lastSequence`: of the last record before the one that tells of the end. */
+export type EndedMessage = MessageKey & {
+  runId: Uuid<"run">;
+  status: MessageEnd;
+  lastSequence: number;
+  at: number;
+};
+
+/** How a message ends that its run left open. */
+export const endWithRun = (status: TerminalRunStatus): MessageEnd =>
+  status === "cancelled" ? "interrupted" : "failed";
+
+/** What tells readers of the stream that a message has ended: whoever follows it sees no row. */
+export const endRecord = (
+  { id, correlationId }: Pick<OpenMessage, "id" | "correlationId">,
+  status: MessageEnd,
+  newUuid: NewUuid,
+): NewRecord => ({
+  id: newUuid<"rec">(),
+  data: JSON.stringify({ event: "ended", message_id: encodeId("msg", id), status }),
+  contentType: MESSAGE_CONTENT_TYPE,
+  correlationId,
+});
