@@ -53,6 +53,7 @@ import { addErrorOpen } from "./commands/error/open.ts";
 import { addErrorResolve } from "./commands/error/resolve.ts";
 import { addRunList } from "./commands/run/list.ts";
 import { addRunLogs } from "./commands/run/logs.ts";
+import { addRunMetrics } from "./commands/run/metrics.ts";
 import { addRunReplay } from "./commands/run/replay.ts";
 import { addRunWait } from "./commands/run/wait.ts";
 import { addScheduleActivate } from "./commands/schedule/activate.ts";
@@ -165,6 +166,7 @@ const NOUNS = [
       addRunCancel,
       addRunReplay,
       addRunBulk,
+      addRunMetrics,
     ],
   },
   {
