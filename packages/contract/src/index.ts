@@ -10,6 +10,7 @@ export * from "./schemas/error-group.ts";
 export * from "./schemas/run-call.ts";
 export * from "./schemas/bulk-action.ts";
 export * from "./schemas/run-activity.ts";
+export * from "./schemas/run-metrics.ts";
 export * from "./schemas/run-event-attributes.ts";
 export * from "./schemas/start.ts";
 export * from "./schemas/session.ts";

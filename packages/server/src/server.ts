@@ -39,6 +39,7 @@ import { loginLoops } from "./loops/login-loops.ts";
 import { startLoops, type LoopWork } from "./loops/loop.ts";
 import { errorLoops } from "./loops/error-loops.ts";
 import { retentionLoops } from "./loops/retention-loops.ts";
+import { rollupLoops } from "./loops/rollup-loops.ts";
 import { runLoops } from "./loops/run-loops.ts";
 import { waitLoops } from "./loops/wait-loops.ts";
 import { tokenLoops } from "./loops/token-loops.ts";
@@ -147,6 +148,7 @@ const loopWorks = (
   ...rateLoops(context, rateLimits.counters),
   ...quotaLoops(context),
   ...activityLoops(context),
+  ...rollupLoops(context),
   ...failureLoops(context),
   ...clockLoops(context),
 ];

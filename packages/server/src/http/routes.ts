@@ -19,6 +19,7 @@ import { meRoutes } from "./families/account/me.ts";
 import { memberRoutes } from "./families/account/members.ts";
 import { projectRoutes } from "./families/account/projects.ts";
 import { runActivityRoutes } from "./resources/runs/activity-routes.ts";
+import { runMetricsRoutes } from "./resources/runs/metrics-routes.ts";
 import { publicAccessTokenRoutes } from "./resources/public-access-tokens/routes.ts";
 import { publicSessionRoutes } from "./resources/streams/public-routes.ts";
 import { publicTokenRoutes } from "./resources/tokens/public-routes.ts";
@@ -64,6 +65,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...runCallRoutes,
   ...bulkActionRoutes,
   ...runActivityRoutes,
+  ...runMetricsRoutes,
   ...errorGroupRoutes,
   ...deploymentRoutes,
   ...tokenRoutes,
