@@ -136,7 +136,7 @@ export const lockEndedSince = (
     SELECT l.environment_id, l.run_id FROM run_search_live l
     WHERE (l.environment_id, l.run_id) > (${after.environmentId}, ${after.runId})
       AND (l.environment_id, l.run_id) <= (${to?.environmentId ?? LAST_UUID}, ${to?.runId ?? LAST_UUID})
-      AND NOT EXISTS (SELECT FROM executions e WHERE e.environment_id = l.environment_id AND e.run_id = l.run_id)
+      AND NOT EXISTS (SELECT FROM executions e WHERE e.environment_id = l.environment_id AND e.run_id = l.run_id OFFSET 0)
       AND ${isNotSetAside(INDEX_LOOP, sql`l.environment_id`, sql`l.run_id`, now)}
     ORDER BY l.environment_id, l.run_id LIMIT ${limit} FOR UPDATE OF l SKIP LOCKED`);
 

@@ -56,7 +56,7 @@ export async function deleteEmptyBlocks(tx: Tx, environmentId: Uuid<"env">): Pro
     WHERE b.environment_id = ${environmentId} AND b.first_run_id = o.first_run_id AND o.before IS NOT NULL
       AND b.first_run_id <> ${FIRST_UUID} AND NOT EXISTS (
         SELECT FROM run_search w
-        WHERE w.environment_id = ${environmentId} AND w.run_id >= o.first_run_id AND w.run_id < o.before)`);
+        WHERE w.environment_id = ${environmentId} AND w.run_id >= o.first_run_id AND w.run_id < o.before OFFSET 0)`);
 }
 
 export type IndexedRun = { id: Uuid<"run">; vector: string; blockFirst: string; isEnded: boolean };
@@ -108,5 +108,5 @@ export async function deleteOrphans(
   await tx.query(sql`
     DELETE FROM run_search w
     WHERE w.environment_id = ${environmentId} AND w.run_id >= ${from} AND w.run_id < ${before}
-      AND NOT EXISTS (SELECT FROM runs r WHERE r.environment_id = w.environment_id AND r.id = w.run_id)`);
+      AND NOT EXISTS (SELECT FROM runs r WHERE r.environment_id = w.environment_id AND r.id = w.run_id OFFSET 0)`);
 }
