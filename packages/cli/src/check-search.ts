@@ -7,5 +7,7 @@ export function checkSearch(search: string | undefined): void {
   const parsed = parseRunSearch(search);
   if (!("mistake" in parsed)) return;
   const { position, message } = parsed.mistake;
-  throw usageError(`--search, at character ${position}: ${message}\n  ${search}\n  ${" ".repeat(position - 1)}^`);
+  throw usageError(
+    `--search, at character ${position}: ${message}\n  ${search}\n  ${" ".repeat(position - 1)}^`,
+  );
 }

@@ -91,7 +91,7 @@ const isSpace = (character: string | undefined): boolean => character === undefi
 
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     if (isSpace(text[at])) {
       at += 1;
       continue;
@@ -126,7 +126,8 @@ function readToken(text: string, at: number): { token: Token; end: number } {
 
 function addToken(search: RunSearch, token: Token): void {
   const { name, value, valueAt, isNegated } = token;
-  if (value === "") throw new Mistake(valueAt, name === null ? "there is no text here" : `${name}: needs a value`);
+  if (value === "")
+    throw new Mistake(valueAt, name === null ? "there is no text here" : `${name}: needs a value`);
   if (name === null) {
     if (!token.isQuoted && value.startsWith("run_") && !isNegated) search.id = idRangeOf(token);
     else search.terms.push(termOf(token, "any", null));
@@ -141,7 +142,10 @@ function addToken(search: RunSearch, token: Token): void {
     return;
   }
   if (isNegated && name !== "")
-    throw new Mistake(token.at, `${name}: cannot be excluded; - is for words, error:, payload: and metadata:`);
+    throw new Mistake(
+      token.at,
+      `${name}: cannot be excluded; - is for words, error:, payload: and metadata:`,
+    );
   addFact(search, token, name);
 }
 
@@ -209,7 +213,10 @@ function addTimes(search: RunSearch, { value, valueAt }: Token): void {
   const zone = time === undefined || /(Z|[+-]\d{2}:\d{2})$/.test(time) ? "" : "Z";
   const from = Date.parse(time === undefined ? day : `${day}${time}${zone}`);
   if (!Number.isFinite(from))
-    throw new Mistake(valueAt, "write a time as created:>2026-01-31, created:<=2026-01-31T12:00 or created:2026-01-31");
+    throw new Mistake(
+      valueAt,
+      "write a time as created:>2026-01-31, created:<=2026-01-31T12:00 or created:2026-01-31",
+    );
   const end = time === undefined ? from + DAY_MS : from + 1;
   const after = (ms: number): void => void (search.createdAfter = Math.max(search.createdAfter ?? ms, ms));
   const before = (ms: number): void => void (search.createdBefore = Math.min(search.createdBefore ?? ms, ms));

@@ -57,7 +57,9 @@ async function explainReads(text: string, filter: RunFilter): Promise<void> {
   const after = await scene.db.query<{ rows: number }>(READS);
   const rows = ((after[0]?.rows ?? 0) - (before[0]?.rows ?? 0)) / 5;
   const sorted = times.map((ms) => ms.toFixed(1));
-  console.log(`${text}: ${ids.length} runs, ${sorted.join(" ")} ms, about ${Math.round(rows)} rows, ${requests === 1 ? "whole" : "goes on"}`);
+  console.log(
+    `${text}: ${ids.length} runs, ${sorted.join(" ")} ms, about ${Math.round(rows)} rows, ${requests === 1 ? "whole" : "goes on"}`,
+  );
 }
 
 /** Rows that this session's statements fetched by indexes. */
@@ -70,7 +72,10 @@ test("a search in many runs", { timeout: 3_600_000 }, async () => {
   const endMs = scene.clock.now() - 60_000;
   const run = (text: string): Promise<unknown> =>
     scene.db.transaction((tx) => tx.query(rawSql(text)), { durability: "relaxed", limitMs: 600_000 });
-  for (const [environmentId, count] of [[own, RUNS], [other, OTHERS]] as const) {
+  for (const [environmentId, count] of [
+    [own, RUNS],
+    [other, OTHERS],
+  ] as const) {
     await run(fillRuns(environmentId, count, endMs));
     await run(fillResults(environmentId));
   }
@@ -81,16 +86,26 @@ test("a search in many runs", { timeout: 3_600_000 }, async () => {
   const tookMs = performance.now() - begun;
   const { user, system } = process.cpuUsage(cpu);
   const all = RUNS + OTHERS;
-  console.log(`indexed: ${((tookMs * 1_000) / all).toFixed(0)} µs a run, of which ${((user + system) / all).toFixed(0)} µs in the server`);
+  console.log(
+    `indexed: ${((tookMs * 1_000) / all).toFixed(0)} µs a run, of which ${((user + system) / all).toFixed(0)} µs in the server`,
+  );
   await scene.db.maintain(sql`VACUUM ANALYZE`);
-  const [size] = await scene.db.query<{ heap: number; words: number; keys: number; runs: number; rows: number }>(sql`
+  const [size] = await scene.db.query<{
+    heap: number;
+    words: number;
+    keys: number;
+    runs: number;
+    rows: number;
+  }>(sql`
     SELECT pg_table_size('run_search') AS heap, pg_relation_size('run_search_words') AS words,
       pg_relation_size('run_search_pkey') AS keys, pg_total_relation_size('runs') + pg_total_relation_size('run_results') AS runs,
       (SELECT count(*) FROM run_search) AS rows`);
   assert.ok(size);
   assert.equal(size.rows, all);
   const per = (bytes: number): number => Math.round(bytes / all);
-  console.log(`bytes a run: ${per(size.heap)} rows, ${per(size.words)} words, ${per(size.keys)} keys; the run itself ${per(size.runs)}`);
+  console.log(
+    `bytes a run: ${per(size.heap)} rows, ${per(size.words)} words, ${per(size.keys)} keys; the run itself ${per(size.runs)}`,
+  );
   const queries: [string, Partial<RunFilter>][] = [
     ["everybody", {}],
     ["often", {}],
@@ -111,6 +126,10 @@ test("a search in many runs", { timeout: 3_600_000 }, async () => {
   for (const [text, filter] of queries) {
     const parsed = parseRunSearch(text);
     assert.ok("search" in parsed);
-    await explainReads(`${text} ${JSON.stringify(filter)}`, { ...ALL_RUNS, ...filter, terms: parsed.search.terms });
+    await explainReads(`${text} ${JSON.stringify(filter)}`, {
+      ...ALL_RUNS,
+      ...filter,
+      terms: parsed.search.terms,
+    });
   }
 });

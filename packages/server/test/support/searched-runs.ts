@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { RunFailure, Uuid } from "@keelson/contract";
 import type { ItemContext } from "../../src/core/loop-failures/failed-items.ts";
-import type { RunTexts } from "../../src/core/run-search/run-words.ts";
+import type { RunTexts } from "../../src/core/runs/run-text-reads.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import type { Queryable } from "../../src/db/queryable.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";

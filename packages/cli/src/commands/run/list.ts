@@ -42,13 +42,19 @@ export function addRunList(parent: Command, cli: Cli): void {
     .option("--tag <tag>", "only runs with this tag")
     .option("--priority <n>", "only runs of this priority", parseIntegerOption(-100, 100))
     .option("--error <id>", "only runs of this error group")
-    .option("--search <text>", "only runs with these words; also status:failed, error:timeout, metadata.key:value")
+    .option(
+      "--search <text>",
+      "only runs with these words; also status:failed, error:timeout, metadata.key:value",
+    )
     .option("--no-children", "no runs that other runs started")
     .option("--no-scheduled", "no runs that schedules started")
     .option("--limit <n>", "how many", parseIntegerOption(1, 200), 20)
     .option("--cursor <cursor>", "continue from next_cursor of an earlier list")
     .option("--all", "all of them, not only the first --limit")
-    .addHelpText("after", "\nExample:\n  $ keelson run list --status failed --task repository-report\n  $ keelson run list --search 'timeout error:host created:>2026-01-31'\n")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ keelson run list --status failed --task repository-report\n  $ keelson run list --search 'timeout error:host created:>2026-01-31'\n",
+    )
     .action(async ({ all = false, limit, ...options }: Options) => {
       checkSearch(options.search);
       const query = queryOf(options);

@@ -23,7 +23,7 @@ import {
   insertIndexState,
   updateIndexState,
 } from "./run-search-writes.ts";
-import { WORDS_VERSION } from "./run-words.ts";
+import { WORDS_VERSION } from "./words-version.ts";
 
 /** Runs that a pass goes by in a transaction, whether they have their words already or not. */
 const PASSED = 500;
@@ -144,7 +144,12 @@ async function runPass(context: IndexContext, environmentId: Uuid<"env">, pass: 
       const begun = await beginIn(tx, environmentId, pass, now);
       if (begun === null) return { rows: [], more: false };
       const range = placed(begun.range, place, pass);
-      const passed = await listPassed(tx, environmentId, { ...range, isNewestFirst: pass.isNewestFirst }, PASSED);
+      const passed = await listPassed(
+        tx,
+        environmentId,
+        { ...range, isNewestFirst: pass.isNewestFirst },
+        PASSED,
+      );
       const missing = passed.filter(({ isIndexed }) => !isIndexed).map(({ id }) => id);
       const due = await omitSetAside(tx, INDEX_LOOP, environmentId, missing, now);
       const rows = due.slice(0, limit);
@@ -169,7 +174,12 @@ async function runPass(context: IndexContext, environmentId: Uuid<"env">, pass: 
 }
 
 /** What the sweep finds besides runs without words. `last`: what it came to; null: it is at its end. */
-async function tidyUp(tx: Tx, environmentId: Uuid<"env">, last: string | null, before: string): Promise<void> {
+async function tidyUp(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  last: string | null,
+  before: string,
+): Promise<void> {
   await deleteOrphans(tx, environmentId, last ?? FIRST_UUID, before);
   if (last === null) await deleteEmptyBlocks(tx, environmentId);
 }

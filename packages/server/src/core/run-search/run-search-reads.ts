@@ -1,10 +1,10 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
+import { rawSql, sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { FIRST_UUID, LAST_UUID } from "../../uuid.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
-import { FAILURE_CHARACTERS, TEXT_CHARACTERS, WORDS_VERSION, type RunTexts } from "./run-words.ts";
+import { WORDS_VERSION } from "./words-version.ts";
 
 export const INDEX_LOOP = "index-runs";
 
@@ -77,39 +77,20 @@ export const listPassed = (
     ) w ON true
     ORDER BY r.id ${rawSql(isNewestFirst ? "DESC" : "ASC")}`);
 
-const TEXTS = rawSql(`
-  r.id, r.entrypoint, r.tags, left(r.payload, ${TEXT_CHARACTERS}) AS payload,
-  left(coalesce(x.metadata, e.metadata, r.metadata), ${TEXT_CHARACTERS}) AS metadata,
-  left(x.failure, ${FAILURE_CHARACTERS}) AS failure`);
+/** In which block a run is, and where that begins. */
+export type BlockOfRun = { id: Uuid<"run">; block: number; first: string };
 
-/** Which of the runs pass the conditions, with their texts, in no order. Names of tables are those of a list of runs. */
-export const listTexts = (
-  db: Queryable,
-  environmentId: Uuid<"env">,
-  runIds: readonly Uuid<"run">[],
-  conditions: readonly Sql[],
-): Promise<RunTexts[]> =>
-  db.query<RunTexts>(sql`
-    SELECT ${TEXTS}
-    FROM runs r LEFT JOIN executions e ON e.environment_id = r.environment_id AND e.run_id = r.id
-      LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id
-    WHERE ${joinSql([sql`r.environment_id = ${environmentId}`, sql`r.id = ANY(${runIds}::uuid[])`, ...conditions], " AND ")}`);
-
-/** The same with whether each has ended and in which block it is. A run of no block is of the first. */
-export const listTextsToIndex = (
+export const listBlocksOf = (
   tx: Tx,
   environmentId: Uuid<"env">,
   runIds: readonly Uuid<"run">[],
-): Promise<(RunTexts & { isEnded: boolean; block: number; blockFirst: string })[]> =>
-  tx.query(sql`
-    SELECT ${TEXTS}, x.run_id IS NOT NULL AS is_ended, b.block, b.first_run_id AS block_first
-    FROM runs r LEFT JOIN executions e ON e.environment_id = r.environment_id AND e.run_id = r.id
-      LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id
-      CROSS JOIN LATERAL (
-        SELECT block, first_run_id FROM run_search_blocks
-        WHERE environment_id = ${environmentId} AND first_run_id <= r.id ORDER BY first_run_id DESC LIMIT 1
-      ) b
-    WHERE r.environment_id = ${environmentId} AND r.id = ANY(${runIds}::uuid[])`);
+): Promise<BlockOfRun[]> =>
+  tx.query<BlockOfRun>(sql`
+    SELECT r.id, b.block, b.first_run_id AS first
+    FROM unnest(${runIds}::uuid[]) AS r (id) CROSS JOIN LATERAL (
+      SELECT block, first_run_id FROM run_search_blocks
+      WHERE environment_id = ${environmentId} AND first_run_id <= r.id ORDER BY first_run_id DESC LIMIT 1
+    ) b`);
 
 /** A run of any environment that was live when it was indexed. */
 export type LiveRun = { environmentId: Uuid<"env">; runId: Uuid<"run"> };

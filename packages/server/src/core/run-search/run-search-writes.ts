@@ -4,7 +4,7 @@ import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { FIRST_UUID } from "../../uuid.ts";
 import type { IndexState } from "./run-search-reads.ts";
-import { WORDS_VERSION } from "./run-words.ts";
+import { WORDS_VERSION } from "./words-version.ts";
 
 /** The index of an environment begins: runs from `start` on are new to it, those before it are for the sweep. */
 export async function insertIndexState(tx: Tx, environmentId: Uuid<"env">, start: string): Promise<void> {

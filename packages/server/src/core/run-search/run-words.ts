@@ -1,23 +1,6 @@
-import { LIMITS, type RunSearchTerm, type Uuid } from "@keelson/contract";
+import { LIMITS, type RunSearchTerm } from "@keelson/contract";
+import type { RunTexts } from "../runs/run-text-reads.ts";
 
-/** Of a run, what is searched. JSON is text, which may have been cut. */
-export type RunTexts = {
-  id: Uuid<"run">;
-  entrypoint: string;
-  tags: string[] | null;
-  payload: string | null;
-  metadata: string | null;
-  failure: string | null;
-};
-
-/**
- * How words are cut and stored. A change here needs a new version: rows of an older one are made again in the background.
- */
-export const WORDS_VERSION = 1;
-
-/** Of a payload, of metadata, and of a failure: what is read. */
-export const TEXT_CHARACTERS = 16_384;
-export const FAILURE_CHARACTERS = 65_536;
 const WORD_CHARACTERS = 64;
 const PAYLOAD_WORDS = 200;
 const METADATA_WORDS = 200;
@@ -69,7 +52,8 @@ function textOfFailure(failure: string): string {
   const whole = objectOf(failure);
   if (whole === null) return plainText(failure);
   const { kind, message, stack } = whole as Record<string, unknown>;
-  const [name] = typeof stack === "string" ? (/^[\p{L}_$][\p{L}\p{N}_$.]*/u.exec(stack.slice(0, 100)) ?? []) : [];
+  const [name] =
+    typeof stack === "string" ? (/^[\p{L}_$][\p{L}\p{N}_$.]*/u.exec(stack.slice(0, 100)) ?? []) : [];
   const named = name !== undefined && typeof stack === "string" && /^[:\n]|^$/.test(stack.slice(name.length));
   return [kind, ...(named ? [name] : []), message].filter((part) => typeof part === "string").join(" ");
 }
@@ -130,7 +114,8 @@ const WEIGHTS = { error: "A", metadata: "B", payload: "C" } as const;
 const quoted = (lexeme: string): string => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 
 /** What a word that begins so is found by: a prefix in the index itself would read all words that have it. */
-const beginningOf = (word: string): string => `${[...word].slice(0, LIMITS.runSearchPrefixCharacters).join("")}~`;
+const beginningOf = (word: string): string =>
+  `${[...word].slice(0, LIMITS.runSearchPrefixCharacters).join("")}~`;
 const hasBeginning = (word: string): boolean => [...word].length >= LIMITS.runSearchPrefixCharacters;
 const valueLexeme = (key: string, word: string): string => `${keyOf(key)}=${word}`;
 /** No word has a `#`. */

@@ -1,16 +1,17 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { FIRST_UUID, LAST_UUID } from "../../uuid.ts";
-import { conditionsOfHidden, isSifted, type RunFilter } from "../runs/run-filter.ts";
+import { isSifted, type RunFilter } from "../runs/run-filter.ts";
 import { keysOf, listConditions, listRunIds } from "../runs/run-list-reads.ts";
+import { listTextsOf } from "../runs/run-text-reads.ts";
 import {
   findIndexState,
   listBlocks,
   listRunsByWords,
-  listTexts,
   type SearchedBlock,
 } from "./run-search-reads.ts";
-import { matchesTerms, queryOf, WORDS_VERSION } from "./run-words.ts";
+import { matchesTerms, queryOf } from "./run-words.ts";
+import { WORDS_VERSION } from "./words-version.ts";
 
 /** Runs that are looked at in one step, and in one request. */
 const STEP = 200;
@@ -99,8 +100,7 @@ async function matching(
   ids: readonly Uuid<"run">[],
 ): Promise<Uuid<"run">[]> {
   if (ids.length === 0) return [];
-  const conditions = [...listConditions(filter), ...conditionsOfHidden(filter)];
-  const texts = await listTexts(db, environmentId, ids, conditions);
+  const texts = await listTextsOf(db, environmentId, ids, filter);
   const matched = new Set(texts.filter((run) => matchesTerms(run, filter.terms ?? [])).map(({ id }) => id));
   return ids.filter((id) => matched.has(id));
 }
@@ -172,4 +172,3 @@ async function wordCandidates(
   if (ids.length === STEP) return { ...read, end: ids.at(-1) ?? null };
   return { ...read, end: before > least ? before : null };
 }
-

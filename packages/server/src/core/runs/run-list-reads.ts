@@ -82,7 +82,14 @@ export function keysOf(
   const ends = [before, idBefore, createdBefore === null ? null : firstUuidOf(createdBefore + ID_SKEW_MS)];
   const starts = [idFrom, createdAfter === null ? null : firstUuidOf(createdAfter - ID_SKEW_MS)];
   const [end = null] = ends.filter((bound) => bound !== null).toSorted();
-  return { from: starts.filter((bound) => bound !== null).toSorted().at(-1) ?? null, before: end };
+  return {
+    from:
+      starts
+        .filter((bound) => bound !== null)
+        .toSorted()
+        .at(-1) ?? null,
+    before: end,
+  };
 }
 
 /** All that the list asks of a run, for one that was found in another way. */

@@ -63,7 +63,10 @@ type ListDefinition<
     defaults?: Partial<QueryOf<Q>>;
     /** The id of what the list is in, once it is known to be there. */
     within?: (call: Call<A, P, Q, undefined>) => Promise<Within>;
-    read: (call: Call<A, P, Q, undefined>, page: PageRequest<Filter, Within>) => Promise<Row[] | CutPage<Row>>;
+    read: (
+      call: Call<A, P, Q, undefined>,
+      page: PageRequest<Filter, Within>,
+    ) => Promise<Row[] | CutPage<Row>>;
     /** A row's place in the list; its `id` when absent. */
     key?: { of: (row: Row) => string; pattern?: RegExp };
     pageSize?: number;
@@ -113,7 +116,10 @@ export function listRoute<
     const facts = { within: inside, now: call.server.clock() };
     const besides = { next_cursor: shown.nextCursor, ...shown.facts };
     if ("toWire" in definition)
-      return { status: 200, body: { [items]: shown.rows.map((row) => definition.toWire(row, facts)), ...besides } };
+      return {
+        status: 200,
+        body: { [items]: shown.rows.map((row) => definition.toWire(row, facts)), ...besides },
+      };
     const texts = shown.rows.map(definition.toJson).join(",");
     return { status: 200, json: `{"${items}":[${texts}],${JSON.stringify(besides).slice(1)}` };
   };
