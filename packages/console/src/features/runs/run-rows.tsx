@@ -15,17 +15,21 @@ import { usePlace } from "../../api/place.ts";
 import { pageAddress } from "../../app/navigation.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
-import { RUN_HEADINGS, RunRowView } from "./run-row.tsx";
+import type { RunColumn } from "./run-columns.ts";
+import { columnStyle, RunHeadings, RunRowView } from "./run-row.tsx";
 import type { LoadedRuns } from "./use-run-list.ts";
 
 const ROW_PX = 36;
 /** This many rows before the last one, the next page is asked for. */
 const ROWS_AHEAD = 150;
 
-type RowsProps = LoadedRuns & { statuses: readonly RunStatus[] | undefined };
+type RowsProps = LoadedRuns & {
+  statuses: readonly RunStatus[] | undefined;
+  columns: readonly RunColumn[];
+};
 
 /** Any number of rows of which only the seen ones are there. What is new moves nothing unless the top is looked at. */
-export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: RowsProps): ReactNode {
+export function RunRows({ list, statuses, columns, loadOlder, olderError, setSeen }: RowsProps): ReactNode {
   const { environment_id } = usePlace();
   const navigate = useNavigate();
   const id = useId();
@@ -74,16 +78,18 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
         aria-rowcount={cursor === null ? length + 1 : -1}
         aria-activedescendant={selectedIndex >= from && selectedIndex <= to ? `${id}-${selected}` : undefined}
         tabIndex={0}
+        style={columnStyle(columns)}
         className="h-full overflow-auto outline-offset-[-2px] [overflow-anchor:none]"
         onKeyDown={onKey}
         onClick={(event) => open(clickedRun(event))}
         onScroll={({ currentTarget }) => setIsAtTop(currentTarget.scrollTop < ROW_PX / 2)}
       >
-        {RUN_HEADINGS}
+        <RunHeadings columns={columns} />
         <div role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
           <SeenRows
             items={rows.getVirtualItems()}
             list={list}
+            columns={columns}
             idPrefix={id}
             selected={selected}
             environmentId={environment_id}
@@ -99,13 +105,22 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
 type SeenRowsProps = {
   items: readonly VirtualItem[];
   list: LoadedRuns["list"];
+  columns: readonly RunColumn[];
   idPrefix: string;
   selected: string | null;
   environmentId: string;
   onSelect: (runId: string) => void;
 };
 
-const SeenRows = ({ items, list, idPrefix, selected, environmentId, onSelect }: SeenRowsProps): ReactNode =>
+const SeenRows = ({
+  items,
+  list,
+  columns,
+  idPrefix,
+  selected,
+  environmentId,
+  onSelect,
+}: SeenRowsProps): ReactNode =>
   items.map(({ index, start }) => {
     const row = list.at(index);
     if (row === undefined) return null;
@@ -114,6 +129,7 @@ const SeenRows = ({ items, list, idPrefix, selected, environmentId, onSelect }: 
         key={row.id}
         id={`${idPrefix}-${row.id}`}
         row={row}
+        columns={columns}
         index={index}
         top={start}
         isSelected={row.id === selected}

@@ -115,8 +115,8 @@ const quoted = (lexeme: string): string => `'${lexeme.replaceAll("\\", "\\\\").r
 
 /** What a word that begins so is found by: a prefix in the index itself would read all words that have it. */
 const beginningOf = (word: string): string =>
-  `${[...word].slice(0, LIMITS.runSearchPrefixCharacters).join("")}~`;
-const hasBeginning = (word: string): boolean => [...word].length >= LIMITS.runSearchPrefixCharacters;
+  `${word.slice(0, LIMITS.runSearchPrefixCharacters).toWellFormed()}~`;
+const hasBeginning = (word: string): boolean => word.length >= LIMITS.runSearchPrefixCharacters;
 const valueLexeme = (key: string, word: string): string => `${keyOf(key)}=${word}`;
 /** No word has a `#`. */
 export const blockLexeme = (block: number): string => `#${block}`;
