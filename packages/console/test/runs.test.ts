@@ -5,6 +5,9 @@ import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { fillRuns } from "./support/fill-runs.ts";
+import { releaseFailed } from "../../server/test/support/failed-run.ts";
+import type { HeldLease } from "../../server/test/support/raw-worker.ts";
+import { until } from "../../server/test/support/until.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 
 const options = { skip: WITHOUT_CHROMIUM, timeout: 180_000 };
@@ -40,6 +43,11 @@ const SCROLL_THROUGH = `(async () => {
   return { ids: [...rows].sort(([a], [b]) => a - b).map(([, id]) => id), indexes: rows.size, doubled, mostElements,
     first: median(paces.slice(0, tenth)), last: median(paces.slice(-tenth)) };
 })()`;
+
+const failedBy = (lease: HeldLease, message: string): object[] => [
+  lease.operation("start"),
+  lease.operation("release", releaseFailed({ message })),
+];
 
 describe("the page of runs", options, () => {
   let scene: RunScene;
@@ -80,30 +88,69 @@ describe("the page of runs", options, () => {
     await rows.nth(1).waitFor();
     await page.getByRole("button", { name: /^queued/ }).click();
     await page.getByRole("combobox", { name: "Task or actor" }).selectOption("other");
-    await page.getByRole("textbox", { name: /^Tag/ }).fill("second");
+    await page.getByRole("searchbox", { name: "Search runs" }).fill("tag:second");
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Remove the filter tag second" }).waitFor();
+    await page.waitForURL(/search=/);
     const { searchParams } = new URL(page.url());
     assert.deepEqual(
-      ["status", "task", "tag"].map((name) => searchParams.get(name)),
-      ['["queued"]', "other", '["second"]'],
+      ["status", "task", "search"].map((name) => searchParams.get(name)),
+      ['["queued"]', "other", "tag:second"],
     );
     await page.reload();
     await grid().getByText("other").waitFor();
     assert.equal(await rows.count(), 1);
     await page.getByRole("button", { name: "As a command" }).click();
-    await page.getByText(/v1\/runs\?status=queued&task=other&tag=second/).waitFor();
-    await page.getByText("keelson run list --status queued --task other --tag second").waitFor();
+    await page
+      .getByText(/v1\/runs\?status=queued&task=other&search=tag%3Asecond|v1\/runs\?.*search=tag%3Asecond/)
+      .waitFor();
+    await page.getByText("keelson run list --status queued --task other --search tag:second").waitFor();
     await page.keyboard.press("Escape");
     await scene.cancel(other.id);
     // Its row stays where it is: what somebody looks at does not vanish.
     await grid().getByText("cancelled").waitFor();
     await page.goBack();
-    await page.getByRole("button", { name: "Remove the filter tag second" }).waitFor({ state: "detached" });
+    await page.waitForURL((url) => !url.searchParams.has("search"));
     await console.goto("runs?task=none");
     await page.getByText("No runs match these filters").waitFor();
     await page.getByRole("button", { name: "Show all runs" }).click();
     await rows.nth(1).waitFor();
+  });
+
+  test("finds a run by a word of its payload, and shows columns that are chosen", async () => {
+    const { page } = console;
+    const wanted = await scene.start("report", { payload: { customer: "Grace Hopper" } });
+    await console.goto("runs");
+    const box = page.getByRole("searchbox", { name: "Search runs" });
+    await box.fill("payload:hopper nothing:");
+    await page.keyboard.press("Enter");
+    await page.getByText(/there is no field nothing/).waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("search-mistake");
+    await box.fill("payload:hopper");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/search=payload/);
+    const rows = grid().locator("[role=row][id]");
+    await until("one row is left", 60_000, async () => (await rows.count()) === 1);
+    assert.equal((await rows.first().getAttribute("id"))?.split("-").at(-1), wanted.id);
+    await scene.worker.report(...failedBy(await scene.worker.takeOne(), "no answer from host 7"));
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Error" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Attempt" }).click();
+    await page.keyboard.press("Escape");
+    await rows.getByText("no answer from host 7").waitFor();
+    await grid().getByRole("columnheader", { name: "Attempt" }).waitFor({ state: "detached" });
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("search-columns");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await console.screenshot("search-narrow");
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole("checkbox", { name: "Hide child runs" }).check();
+    await page.waitForURL(/hide=/);
+    await rows.first().waitFor();
+    await box.fill("payload:nobody");
+    await page.keyboard.press("Enter");
+    await page.getByText("No runs match these filters").waitFor();
+    await console.goto("runs");
   });
 
   test("scrolls through twenty thousand, with few of them in the page, none missing and none twice", async (t) => {
@@ -122,8 +169,8 @@ describe("the page of runs", options, () => {
       last: number;
     };
     assert.deepEqual(seen.doubled, []);
-    assert.equal(seen.ids.length, MANY + 2);
-    assert.equal(new Set(seen.ids).size, MANY + 2);
+    assert.equal(seen.ids.length, MANY + 3);
+    assert.equal(new Set(seen.ids).size, MANY + 3);
     assert.ok(seen.mostElements < 5000, `${seen.mostElements} elements`);
     t.diagnostic(
       `${seen.mostElements} elements at most; a frame took ${seen.first.toFixed(1)} ms at the beginning, ${seen.last.toFixed(1)} ms at the end`,

@@ -124,8 +124,13 @@ function readToken(text: string, at: number): { token: Token; end: number } {
   return { token: { at, isNegated, name, value, valueAt: valueAt + 1, isQuoted }, end: close + 1 };
 }
 
+const isName = (name: string): boolean =>
+  /^(status|task|actor|tag|id|error|payload|metadata|created|metadata\..+)$/su.test(name);
+
 function addToken(search: RunSearch, token: Token): void {
   const { name, value, valueAt, isNegated } = token;
+  if (name !== null && !isName(name))
+    throw new Mistake(token.at, `there is no field ${name}; fields are ${NAMES}`);
   if (value === "")
     throw new Mistake(valueAt, name === null ? "there is no text here" : `${name}: needs a value`);
   if (name === null) {
@@ -137,11 +142,11 @@ function addToken(search: RunSearch, token: Token): void {
     search.terms.push(termOf(token, name, null));
     return;
   }
-  if (name.startsWith("metadata.") && name.length > "metadata.".length) {
+  if (name.startsWith("metadata.")) {
     search.terms.push(termOf(token, "metadata", name.slice("metadata.".length)));
     return;
   }
-  if (isNegated && name !== "")
+  if (isNegated)
     throw new Mistake(
       token.at,
       `${name}: cannot be excluded; - is for words, error:, payload: and metadata:`,
@@ -169,9 +174,6 @@ function addFact(search: RunSearch, token: Token, name: string): void {
       return;
     case "created":
       addTimes(search, token);
-      return;
-    default:
-      throw new Mistake(token.at, `there is no field ${name}; fields are ${NAMES}`);
   }
 }
 

@@ -58,10 +58,13 @@ async function readNamed(place: Place): Promise<Named[]> {
     get(listWorkspaces, newest),
   ]);
   const entrypoints = (noun: "Task" | "Actor", names: readonly string[]): Named[] =>
-    names.map((name) => ({
-      ...{ label: name, detail: noun, names: [] },
-      to: `${base}/${noun.toLowerCase()}s/${encodeURIComponent(name)}`,
-    }));
+    names.flatMap((name) => {
+      const to = `${base}/${noun.toLowerCase()}s/${encodeURIComponent(name)}`;
+      return [
+        { label: name, detail: noun, names: [], to },
+        { label: `Start ${name}`, detail: "Action", names: [], to: `${to}/start` },
+      ];
+    });
   return [
     ...entrypoints(
       "Task",

@@ -65,9 +65,6 @@ export function RunSearchBox({
         event.preventDefault();
         submit();
       }}
-      onBlur={({ currentTarget, relatedTarget }) => {
-        if (!currentTarget.contains(relatedTarget)) setIsOpen(false);
-      }}
     >
       <Search size={14} aria-hidden className="absolute top-1/2 left-2.5 -translate-y-1/2 text-quiet" />
       <input
@@ -81,6 +78,8 @@ export function RunSearchBox({
         maxLength={LIMITS.runSearchCharacters}
         value={text}
         onFocus={() => setIsOpen(true)}
+        // The hints keep the focus here when they are pressed.
+        onBlur={() => setIsOpen(false)}
         onClick={() => setIsOpen(true)}
         onKeyDown={({ key }) => {
           if (key === "Escape") setIsOpen(false);
