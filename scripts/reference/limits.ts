@@ -42,6 +42,7 @@ const MEANINGS: Record<keyof typeof LIMITS, string> = {
   runSearchCharacters: "characters of a search over runs",
   runSearchTerms: "terms of a search over runs",
   runSearchPrefixCharacters: "at least: characters before the * of a search over runs",
+  savedViews: "saved views of one person in one environment",
   reportOperations: "operations of one report",
   pageDefault: "rows of a page, unless the caller says otherwise",
   pageMax: "rows of a page",

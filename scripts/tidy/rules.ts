@@ -200,7 +200,7 @@ export const SLICES: readonly (readonly string[])[] = [
   ["logins", "processes", "retention", "runs"],
   ["identity", "workspaces"],
   ["backups", "bundles", "run-logs", "secrets", "versions", "workers"],
-  ["audit", "blobs", "credentials", "error-groups", "quotas", "sandboxes"],
+  ["audit", "blobs", "credentials", "error-groups", "quotas", "sandboxes", "saved-views"],
   [
     ...["capacity", "entrypoints", "feeds", "idempotency", "journal"],
     ...["loop-failures", "losses", "queues", "rates", "run-events", "system"],

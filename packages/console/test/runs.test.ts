@@ -153,6 +153,40 @@ describe("the page of runs", options, () => {
     await console.goto("runs");
   });
 
+  test("saves a view, and opens it in another browser that is signed in again", async () => {
+    const { page } = console;
+    await console.goto("runs?search=payload:hopper&columns=%5B%22error%22%5D");
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByText("No saved views yet.").waitFor();
+    // Typed at once: the dialog is for its field.
+    await page.keyboard.type("Hoppers");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Hoppers", exact: true }).waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("saved-views");
+    const other = await openConsole(scene.server);
+    try {
+      await other.goto("runs");
+      await other.page.getByRole("button", { name: "Views" }).click();
+      await other.page.getByRole("button", { name: "Hoppers", exact: true }).click();
+      await other.page.waitForURL(/search=payload/);
+      const row = other.page.getByRole("grid", { name: "Runs" }).locator("[role=row][id]");
+      await row.getByText("no answer from host 7").waitFor();
+      assert.equal(await row.count(), 1);
+      await other.page.getByRole("button", { name: "Views" }).click();
+      await other.page.getByRole("button", { name: "Rename Hoppers" }).click();
+      await other.page.getByRole("textbox", { name: /^New name/ }).fill("Graces");
+      await other.page.keyboard.press("Enter");
+      await other.page.getByRole("button", { name: "Delete Graces" }).click();
+      await other.page.getByText("No saved views yet.").waitFor();
+      assert.deepEqual(other.problems, []);
+    } finally {
+      await other.close();
+    }
+    await page.keyboard.press("Escape");
+    await console.goto("runs");
+  });
+
   test("scrolls through twenty thousand, with few of them in the page, none missing and none twice", async (t) => {
     const [newest] = (await scene.call("GET", "/v1/runs?limit=1")).body.runs;
     await fillRuns(scene.server, newest.id, MANY);

@@ -60,6 +60,8 @@ export const LIMITS = {
   runSearchTerms: 20,
   /** Of the beginning of a word that is searched for. */
   runSearchPrefixCharacters: 4,
+  /** Of one person in one environment. */
+  savedViews: 100,
   reportOperations: 1000,
   pageDefault: 50,
   pageMax: 200,

@@ -40,6 +40,7 @@ export type Ids = {
   project: string;
   user: string;
   key: string;
+  savedView: string;
   invitation: string;
   organizationEvent: string;
 } & InstallationIds;
@@ -187,6 +188,11 @@ const worker: Record<string, Row> = {
 const project: Row = { object: (ids) => ids.project };
 const environment: Row = { object: (ids) => [ids.project, ids.environment] };
 const apiKey: Row = { object: (ids) => [ids.project, ids.environment, ids.key] };
+/** A view is its person's: to other people of the organization it is not there. */
+const savedView: Row = {
+  object: (ids) => [ids.project, ids.environment, ids.savedView],
+  own: [200, 204, 404],
+};
 const member: Row = { object: (ids) => ids.user };
 const invitation: Row = { object: (ids) => ids.invitation };
 const named = (): object => ({ name: `Matrix ${randomUUID()}` });
@@ -202,6 +208,10 @@ const people: Record<string, Row> = {
   createEnvironment: { ...project, body: named },
   getEnvironment: environment,
   updateEnvironment: { ...environment, body: () => ({ name: "Renamed" }) },
+  listSavedViews: environment,
+  createSavedView: { ...environment, body: () => ({ ...named(), filter: { search: "timeout" } }) },
+  updateSavedView: { ...savedView, body: named },
+  deleteSavedView: savedView,
   listApiKeys: environment,
   createApiKey: { ...environment, body: () => ({ name: "Matrix", permissions: ["runs.read"] }) },
   getApiKey: apiKey,

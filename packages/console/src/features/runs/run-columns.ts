@@ -1,7 +1,8 @@
+import { RUN_LIST_COLUMNS } from "@keelson/contract/plain";
 import { readRunFilters, type RunFilters } from "./run-filters.ts";
 
 /** Columns that a list of runs may have besides status and task, in their order. */
-export const RUN_COLUMNS = ["tags", "error", "attempt", "run", "created", "took"] as const;
+export const RUN_COLUMNS = RUN_LIST_COLUMNS;
 export type RunColumn = (typeof RUN_COLUMNS)[number];
 
 export const COLUMN_NAMES: Readonly<Record<RunColumn, string>> = {

@@ -60,7 +60,7 @@ export function RunSearchBox({
   return (
     <form
       role="search"
-      className="relative w-[26rem] max-w-full"
+      className="relative w-[22rem] max-w-full"
       onSubmit={(event) => {
         event.preventDefault();
         submit();
@@ -107,7 +107,7 @@ function Hints({
     <div className="absolute top-full left-0 z-20 mt-1 flex w-[30rem] max-w-[92vw] flex-col gap-2 rounded-lg border border-line bg-surface p-2 shadow-lg">
       {mistake !== null && (
         <p id={mistakeId} role="alert" className="px-1 text-bad">
-          {mistake}
+          {`${mistake.charAt(0).toUpperCase()}${mistake.slice(1)}.`}
         </p>
       )}
       <ul aria-label="What a search takes" className="flex max-h-72 flex-col overflow-y-auto">

@@ -13,6 +13,7 @@ import { DEFAULT_COLUMNS, type RunsSearch } from "./run-columns.ts";
 import { hasFilters, type RunFilters } from "./run-filters.ts";
 import { RunFilterBar } from "./run-filter-bar.tsx";
 import { RunRows } from "./run-rows.tsx";
+import { SavedViews } from "./saved-views.tsx";
 import { StatusFilter } from "./status-filter.tsx";
 import { useRunList } from "./use-run-list.ts";
 
@@ -32,6 +33,7 @@ export function RunsPage(): ReactNode {
       actions={
         <>
           {list.length > 0 && <BulkActions filters={filters} />}
+          <SavedViews view={{ ...filters, ...(chosen !== undefined && { columns: chosen }) }} onOpen={go} />
           <ColumnMenu columns={columns} onChange={(next) => go({ ...filters, columns: next })} />
           <RunCommands commands={() => runsCommands(filters, location.origin, Date.now())} />
         </>

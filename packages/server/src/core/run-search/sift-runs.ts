@@ -4,12 +4,7 @@ import { FIRST_UUID, LAST_UUID } from "../../uuid.ts";
 import { isSifted, type RunFilter } from "../runs/run-filter.ts";
 import { keysOf, listConditions, listRunIds } from "../runs/run-list-reads.ts";
 import { listTextsOf } from "../runs/run-text-reads.ts";
-import {
-  findIndexState,
-  listBlocks,
-  listRunsByWords,
-  type SearchedBlock,
-} from "./run-search-reads.ts";
+import { findIndexState, listBlocks, listRunsByWords, type SearchedBlock } from "./run-search-reads.ts";
 import { matchesTerms, queryOf } from "./run-words.ts";
 import { WORDS_VERSION } from "./words-version.ts";
 
