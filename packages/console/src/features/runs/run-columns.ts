@@ -44,6 +44,7 @@ export function gridTracks(
 ): Record<"--cols" | "--cols-sm" | "--cols-lg", string> {
   const tracks = (task: string, ...from: string[]): string =>
     [
+      "1rem",
       "8.5rem",
       task,
       ...columns.filter((one) => from.includes(WIDTHS[one].from)).map((one) => WIDTHS[one].width),

@@ -34,6 +34,9 @@ export const RunHeadings = ({ columns }: { columns: readonly RunColumn[] }): Rea
       aria-rowindex={1}
       className={cx(GRID, "border-b border-line bg-raised py-2 text-xs text-quiet")}
     >
+      <span role="columnheader">
+        <span className="sr-only">Selected</span>
+      </span>
       <span role="columnheader">Status</span>
       <span role="columnheader">Task</span>
       {columns.map((column) => (
@@ -81,8 +84,10 @@ type RowProps = {
   index: number;
   top: number;
   isSelected: boolean;
+  isChecked: boolean;
   environmentId: string;
   onSelect: (runId: string) => void;
+  onCheck: (runId: string, isChecked: boolean) => void;
 };
 
 export const RunRowView = memo(function RunRowView({
@@ -92,8 +97,10 @@ export const RunRowView = memo(function RunRowView({
   index,
   top,
   isSelected,
+  isChecked,
   environmentId,
   onSelect,
+  onCheck,
 }: RowProps): ReactNode {
   return (
     <div
@@ -109,6 +116,15 @@ export const RunRowView = memo(function RunRowView({
       style={{ top }}
       onMouseDown={() => onSelect(row.id)}
     >
+      <span role="gridcell" className="flex">
+        <input
+          type="checkbox"
+          aria-label={`Select run ${row.id}`}
+          tabIndex={-1}
+          checked={isChecked}
+          onChange={({ target }) => onCheck(row.id, target.checked)}
+        />
+      </span>
       <span role="gridcell">
         <Status value={row.status} />
       </span>

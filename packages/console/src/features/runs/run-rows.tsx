@@ -26,10 +26,21 @@ const ROWS_AHEAD = 150;
 type RowsProps = LoadedRuns & {
   statuses: readonly RunStatus[] | undefined;
   columns: readonly RunColumn[];
+  checked: ReadonlySet<string>;
+  onCheck: (runId: string, isChecked: boolean) => void;
 };
 
 /** Any number of rows of which only the seen ones are there. What is new moves nothing unless the top is looked at. */
-export function RunRows({ list, statuses, columns, loadOlder, olderError, setSeen }: RowsProps): ReactNode {
+export function RunRows({
+  list,
+  statuses,
+  columns,
+  checked,
+  onCheck,
+  loadOlder,
+  olderError,
+  setSeen,
+}: RowsProps): ReactNode {
   const { environment_id } = usePlace();
   const navigate = useNavigate();
   const id = useId();
@@ -61,6 +72,7 @@ export function RunRows({ list, statuses, columns, loadOlder, olderError, setSee
     to,
     onScrollTo: (index) => rows.scrollToIndex(index),
     onOpen: open,
+    onToggle: (runId) => onCheck(runId, !checked.has(runId)),
   });
   const showTop = (): void => {
     list.showNew(statuses);
@@ -94,6 +106,8 @@ export function RunRows({ list, statuses, columns, loadOlder, olderError, setSee
             selected={selected}
             environmentId={environment_id}
             onSelect={setSelected}
+            checked={checked}
+            onCheck={onCheck}
           />
         </div>
         {cursor !== null && <OlderRows error={olderError} onRetry={loadOlder} />}
@@ -110,6 +124,8 @@ type SeenRowsProps = {
   selected: string | null;
   environmentId: string;
   onSelect: (runId: string) => void;
+  checked: ReadonlySet<string>;
+  onCheck: (runId: string, isChecked: boolean) => void;
 };
 
 const SeenRows = ({
@@ -120,6 +136,8 @@ const SeenRows = ({
   selected,
   environmentId,
   onSelect,
+  checked,
+  onCheck,
 }: SeenRowsProps): ReactNode =>
   items.map(({ index, start }) => {
     const row = list.at(index);
@@ -135,6 +153,8 @@ const SeenRows = ({
         isSelected={row.id === selected}
         environmentId={environmentId}
         onSelect={onSelect}
+        isChecked={checked.has(row.id)}
+        onCheck={onCheck}
       />
     );
   });
@@ -149,10 +169,16 @@ type Selection = {
 /** The row that keys move from and open. It is a run's, whatever comes above it. */
 function useSelection(
   list: LoadedRuns["list"],
-  where: { from: number; to: number; onScrollTo: (index: number) => void; onOpen: (runId: string) => void },
+  where: {
+    from: number;
+    to: number;
+    onScrollTo: (index: number) => void;
+    onOpen: (runId: string) => void;
+    onToggle: (runId: string) => void;
+  },
 ): Selection {
   const [selected, setSelected] = useState<string | null>(null);
-  const { from, to, onScrollTo, onOpen } = where;
+  const { from, to, onScrollTo, onOpen, onToggle } = where;
   const { length } = list;
   const selectedIndex = indexOf(list, selected, from);
   const onKey = (event: KeyboardEvent): void => {
@@ -162,6 +188,7 @@ function useSelection(
       setSelected(list.at(index)?.id ?? null);
       onScrollTo(index);
     } else if (event.key === "Enter" && selected !== null) onOpen(selected);
+    else if (event.key === "x" && selected !== null) onToggle(selected);
     else return;
     event.preventDefault();
   };

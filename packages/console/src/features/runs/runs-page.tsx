@@ -12,6 +12,7 @@ import { ColumnMenu } from "./column-menu.tsx";
 import { DEFAULT_COLUMNS, type RunsSearch } from "./run-columns.ts";
 import { hasFilters, type RunFilters } from "./run-filters.ts";
 import { RunFilterBar } from "./run-filter-bar.tsx";
+import { useChecked } from "./use-checked.ts";
 import { RunRows } from "./run-rows.tsx";
 import { SavedViews } from "./saved-views.tsx";
 import { StatusFilter } from "./status-filter.tsx";
@@ -26,13 +27,14 @@ export function RunsPage(): ReactNode {
     go({ ...next, ...(chosen !== undefined && { columns: chosen }) });
   const loaded = useRunList(filters);
   const { list, error, refetch } = loaded;
+  const { checked, check } = useChecked(JSON.stringify(filters));
   return (
     <Page
       title="Runs"
       isWide
       actions={
         <>
-          {list.length > 0 && <BulkActions filters={filters} />}
+          {list.length > 0 && <BulkActions filters={filters} chosen={checked} />}
           <SavedViews view={{ ...filters, ...(chosen !== undefined && { columns: chosen }) }} onOpen={go} />
           <ColumnMenu columns={columns} onChange={(next) => go({ ...filters, columns: next })} />
           <RunCommands commands={() => runsCommands(filters, location.origin, Date.now())} />
@@ -52,7 +54,14 @@ export function RunsPage(): ReactNode {
           Looking at older runs …
         </p>
       ) : list.length > 0 ? (
-        <RunRows key={JSON.stringify(filters)} {...loaded} statuses={filters.status} columns={columns} />
+        <RunRows
+          key={JSON.stringify(filters)}
+          {...loaded}
+          statuses={filters.status}
+          checked={checked}
+          onCheck={check}
+          columns={columns}
+        />
       ) : hasFilters(filters) ? (
         <Empty
           title="No runs match these filters"

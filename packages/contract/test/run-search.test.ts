@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decodeId, encodeId, type Uuid } from "./ids.ts";
-import { parseRunSearch, type RunSearch } from "./run-search.ts";
+import { decodeId, encodeId, type Uuid } from "../src/ids.ts";
+import { parseRunSearch, type RunSearch } from "../src/run-search.ts";
 
 const EMPTY: RunSearch = {
   ...{ terms: [], statuses: [], task: null, actor: null, tags: [], id: null },
