@@ -6,6 +6,7 @@ import type { Route } from "../../src/http/edge/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
 import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
+import { savedViews } from "./support/saved-view-rows.ts";
 import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
 
 /** Whose an object is, of which a route is told the id. `malformed` is no id at all. */
@@ -188,11 +189,6 @@ const worker: Record<string, Row> = {
 const project: Row = { object: (ids) => ids.project };
 const environment: Row = { object: (ids) => [ids.project, ids.environment] };
 const apiKey: Row = { object: (ids) => [ids.project, ids.environment, ids.key] };
-/** A view is its person's: to other people of the organization it is not there. */
-const savedView: Row = {
-  object: (ids) => [ids.project, ids.environment, ids.savedView],
-  own: [200, 204, 404],
-};
 const member: Row = { object: (ids) => ids.user };
 const invitation: Row = { object: (ids) => ids.invitation };
 const named = (): object => ({ name: `Matrix ${randomUUID()}` });
@@ -208,10 +204,7 @@ const people: Record<string, Row> = {
   createEnvironment: { ...project, body: named },
   getEnvironment: environment,
   updateEnvironment: { ...environment, body: () => ({ name: "Renamed" }) },
-  listSavedViews: environment,
-  createSavedView: { ...environment, body: () => ({ ...named(), filter: { search: "timeout" } }) },
-  updateSavedView: { ...savedView, body: named },
-  deleteSavedView: savedView,
+  ...savedViews,
   listApiKeys: environment,
   createApiKey: { ...environment, body: () => ({ name: "Matrix", permissions: ["runs.read"] }) },
   getApiKey: apiKey,

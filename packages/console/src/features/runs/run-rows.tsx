@@ -31,16 +31,8 @@ type RowsProps = LoadedRuns & {
 };
 
 /** Any number of rows of which only the seen ones are there. What is new moves nothing unless the top is looked at. */
-export function RunRows({
-  list,
-  statuses,
-  columns,
-  checked,
-  onCheck,
-  loadOlder,
-  olderError,
-  setSeen,
-}: RowsProps): ReactNode {
+export function RunRows({ list, statuses, loadOlder, olderError, setSeen, ...row }: RowsProps): ReactNode {
+  const { columns, checked, onCheck } = row;
   const { environment_id } = usePlace();
   const navigate = useNavigate();
   const id = useId();
@@ -99,15 +91,10 @@ export function RunRows({
         <RunHeadings columns={columns} />
         <div role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
           <SeenRows
+            {...row}
+            {...{ list, selected, idPrefix: id, environmentId: environment_id }}
             items={rows.getVirtualItems()}
-            list={list}
-            columns={columns}
-            idPrefix={id}
-            selected={selected}
-            environmentId={environment_id}
             onSelect={setSelected}
-            checked={checked}
-            onCheck={onCheck}
           />
         </div>
         {cursor !== null && <OlderRows error={olderError} onRetry={loadOlder} />}

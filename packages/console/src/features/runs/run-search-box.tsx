@@ -73,7 +73,7 @@ export function RunSearchBox({
         aria-label="Search runs"
         aria-invalid={mistake !== null}
         aria-describedby={mistake === null ? undefined : `${id}-mistake`}
-        placeholder="Search runs: words, error:, payload:, metadata.key: …"
+        placeholder="Search words, or error:timeout"
         className={cx(inputClass, "pl-8")}
         maxLength={LIMITS.runSearchCharacters}
         value={text}

@@ -96,30 +96,40 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
       {error !== null && <ErrorPanel error={error} />}
       {list.error !== null && <ErrorPanel error={list.error} />}
       {!list.isPending && list.rows.length === 0 && <p className="text-quiet">No saved views yet.</p>}
-      <ul aria-label="Saved views" className="flex flex-col">
-        {list.rows.map((saved) => (
-          <li key={saved.id} className="flex items-center gap-1 border-t border-line py-1">
-            <Button kind="bare" className="min-w-0 flex-1 justify-start" onClick={() => open(saved)}>
-              <bdi className="truncate">{visibleText(saved.name)}</bdi>
-            </Button>
-            <IconButton
-              label={`Rename ${saved.name}`}
-              onClick={() => {
-                setRenamed(saved);
-                setName(saved.name);
-              }}
-            >
-              <Pencil size={14} aria-hidden />
-            </IconButton>
-            <IconButton
-              label={`Delete ${saved.name}`}
-              onClick={() => void change(() => send(at(deleteSavedView, { ...place, id: saved.id })))}
-            >
-              <Trash2 size={14} aria-hidden />
-            </IconButton>
-          </li>
-        ))}
-      </ul>
+      <ViewList
+        views={list.rows}
+        onOpen={open}
+        onRename={(saved) => {
+          setRenamed(saved);
+          setName(saved.name);
+        }}
+        onDelete={({ id }) => void change(() => send(at(deleteSavedView, { ...place, id })))}
+      />
     </Dialog>
   );
 }
+
+type ViewListProps = {
+  views: readonly SavedView[];
+  onOpen: (view: SavedView) => void;
+  onRename: (view: SavedView) => void;
+  onDelete: (view: SavedView) => void;
+};
+
+const ViewList = ({ views, onOpen, onRename, onDelete }: ViewListProps): ReactNode => (
+  <ul aria-label="Saved views" className="flex flex-col">
+    {views.map((view) => (
+      <li key={view.id} className="flex items-center gap-1 border-t border-line py-1">
+        <Button kind="bare" className="min-w-0 flex-1 justify-start" onClick={() => onOpen(view)}>
+          <bdi className="truncate">{visibleText(view.name)}</bdi>
+        </Button>
+        <IconButton label={`Rename ${view.name}`} onClick={() => onRename(view)}>
+          <Pencil size={14} aria-hidden />
+        </IconButton>
+        <IconButton label={`Delete ${view.name}`} onClick={() => onDelete(view)}>
+          <Trash2 size={14} aria-hidden />
+        </IconButton>
+      </li>
+    ))}
+  </ul>
+);
