@@ -8,6 +8,7 @@ export * from "./schemas/pending-wait.ts";
 export * from "./schemas/run.ts";
 export * from "./schemas/error-group.ts";
 export * from "./schemas/run-call.ts";
+export * from "./schemas/saved-view.ts";
 export * from "./schemas/bulk-action.ts";
 export * from "./schemas/run-activity.ts";
 export * from "./schemas/run-metrics.ts";

@@ -15,6 +15,7 @@ export * from "./sse.ts";
 export * from "./runs.ts";
 export * from "./error-groups.ts";
 export * from "./run-metrics.ts";
+export * from "./run-search.ts";
 export * from "./sessions.ts";
 export * from "./schedules.ts";
 export * from "./secrets.ts";

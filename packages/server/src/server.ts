@@ -38,6 +38,7 @@ import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
 import { startLoops, type LoopWork } from "./loops/loop.ts";
 import { errorLoops } from "./loops/error-loops.ts";
+import { searchLoops } from "./loops/search-loops.ts";
 import { retentionLoops } from "./loops/retention-loops.ts";
 import { rollupLoops } from "./loops/rollup-loops.ts";
 import { runLoops } from "./loops/run-loops.ts";
@@ -134,6 +135,7 @@ const loopWorks = (
   ...runLoops(context),
   ...waitLoops(context),
   ...errorLoops(context),
+  ...searchLoops(context),
   ...tokenLoops(context),
   ...sessionLoops(context),
   ...deploymentLoops(context),

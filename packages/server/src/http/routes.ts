@@ -16,6 +16,7 @@ import { logoutRoutes } from "./families/sign-in/logout.ts";
 import { magicLinkRoutes } from "./families/sign-in/magic-links.ts";
 import { mcpRoutes } from "./resources/mcp/routes.ts";
 import { meRoutes } from "./families/account/me.ts";
+import { savedViewRoutes } from "./families/account/saved-views.ts";
 import { memberRoutes } from "./families/account/members.ts";
 import { projectRoutes } from "./families/account/projects.ts";
 import { runActivityRoutes } from "./resources/runs/activity-routes.ts";
@@ -79,6 +80,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...projectRoutes,
   ...environmentRoutes,
   ...apiKeyRoutes,
+  ...savedViewRoutes,
   ...memberRoutes,
   ...invitationRoutes,
   ...auditEventRoutes,

@@ -6,6 +6,7 @@ import type { Route } from "../../src/http/edge/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
 import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
+import { savedViews } from "./support/saved-view-rows.ts";
 import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
 
 /** Whose an object is, of which a route is told the id. `malformed` is no id at all. */
@@ -40,6 +41,7 @@ export type Ids = {
   project: string;
   user: string;
   key: string;
+  savedView: string;
   invitation: string;
   organizationEvent: string;
 } & InstallationIds;
@@ -202,6 +204,7 @@ const people: Record<string, Row> = {
   createEnvironment: { ...project, body: named },
   getEnvironment: environment,
   updateEnvironment: { ...environment, body: () => ({ name: "Renamed" }) },
+  ...savedViews,
   listApiKeys: environment,
   createApiKey: { ...environment, body: () => ({ name: "Matrix", permissions: ["runs.read"] }) },
   getApiKey: apiKey,

@@ -7,7 +7,7 @@ export const listRuns: Route<{
   params: never;
   query: InEnvironment & ListRuns;
   body: undefined;
-  answer: { runs: Run[]; next_cursor: string | null };
+  answer: { runs: Run[]; next_cursor: string | null; indexed_until?: string };
 }> = { method: "GET", path: "/api/runs", items: "runs" };
 
 /** Count runs by status. */
