@@ -201,6 +201,23 @@ async function* followFeed<T>(
     if (event.event === eventName) yield transport.read(shape, event.data);
 }
 
+const createMetricsApi = (transport: Transport): Pick<RunsApi, "metrics" | "entrypointMetrics"> => ({
+  metrics: ({ window, task, actor } = {}, options = {}) =>
+    transport.ask(runMetricsShape, {
+      method: "GET",
+      path: "/v1/runs/metrics",
+      query: { window, task, actor },
+      ...options,
+    }),
+  entrypointMetrics: ({ window, kind } = {}, options = {}) =>
+    transport.ask(entrypointMetricsListShape, {
+      method: "GET",
+      path: "/v1/runs/metrics/entrypoints",
+      query: { window, kind },
+      ...options,
+    }),
+});
+
 export function createRunsApi(transport: Transport): RunsApi {
   const item = (id: string): string => `/v1/runs/${encodeURIComponent(id)}`;
   const live = (id: string, feed: string): string => `/api/runs/${encodeURIComponent(id)}/${feed}?follow=1`;
@@ -218,20 +235,7 @@ export function createRunsApi(transport: Transport): RunsApi {
         },
         options,
       ),
-    metrics: ({ window, task, actor } = {}, options = {}) =>
-      transport.ask(runMetricsShape, {
-        method: "GET",
-        path: "/v1/runs/metrics",
-        query: { window, task, actor },
-        ...options,
-      }),
-    entrypointMetrics: ({ window, kind } = {}, options = {}) =>
-      transport.ask(entrypointMetricsListShape, {
-        method: "GET",
-        path: "/v1/runs/metrics/entrypoints",
-        query: { window, kind },
-        ...options,
-      }),
+    ...createMetricsApi(transport),
     counts: async (options = {}) =>
       ((await transport.request({ method: "GET", path: "/api/runs/counts", ...options })) as RunCounts)
         .counts,

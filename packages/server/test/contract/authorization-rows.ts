@@ -7,6 +7,7 @@ import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
 import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
 import { savedViews } from "./support/saved-view-rows.ts";
+import { sessionItems } from "./support/session-rows.ts";
 import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
 
 /** Whose an object is, of which a route is told the id. `malformed` is no id at all. */
@@ -239,37 +240,6 @@ const logins: Record<string, Row> = {
 const DEFINITION = { task: "report", cron: "0 0 1 1 *" };
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** By operation id without the naming: what follows closes the session for the callers that come later. */
-const session: Record<string, Omit<Row, "object">> = {
-  getSession: {},
-  updateSession: { body: () => ({ tags: ["matrix"] }) },
-  closeSession: { body: () => ({}), own: [200, 409] },
-  cancelSession: { own: [200, 409] },
-  listSessionRuns: {},
-  listSessionStreams: {},
-  appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },
-  appendSessionOutput: { stream: "output", body: () => ({ data: 1 }), own: [201, 409] },
-  listSessionInputs: { stream: "input" },
-  listSessionOutputs: { stream: "output" },
-  readSessionInputs: { stream: "input", query: () => ({ wait: "0s" }) },
-  readSessionOutputs: { stream: "output", query: () => ({ wait: "0s" }) },
-};
-
-/** Each by the session's id and by its external id. */
-const sessionItems = Object.fromEntries(
-  Object.entries(session).flatMap(([id, row]): [string, Row][] => [
-    [id, { ...row, object: (ids) => ids.session }],
-    [
-      `${id}ByExternalId`,
-      {
-        ...row,
-        object: (ids) => ids.externalId,
-        query: (ids) => ({ ...row.query?.(ids), external_id: ids.externalId }),
-      },
-    ],
-  ]),
-);
 
 const sessions: Record<string, Row> = {
   createSession: { body: () => ({ actor: "chat" }), own: [201] },

@@ -46,9 +46,8 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen, ...row
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const open = (runId: string | null): void => {
-    if (runId !== null) void navigate({ to: pageAddress(`/e/${environment_id}`, `runs/${runId}`) });
-  };
+  const open = (runId: string | null): void =>
+    void (runId !== null && navigate({ to: pageAddress(`/e/${environment_id}`, `runs/${runId}`) }));
   const { startIndex: from, endIndex: to } = rows.range ?? { startIndex: 0, endIndex: 0 };
 
   useEffect(() => {

@@ -73,26 +73,7 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
       isOpen
       onClose={onClose}
     >
-      <form
-        className="flex items-end gap-2"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <div className="flex-1">
-          <TextField
-            label={renamed === null ? "Name of this view" : `New name of ${renamed.name}`}
-            value={name}
-            maxLength={128}
-            required
-            onChange={({ target }) => setName(target.value)}
-          />
-        </div>
-        <Button type="submit" kind="primary" disabled={name.trim() === ""}>
-          {renamed === null ? "Save view" : "Rename view"}
-        </Button>
-      </form>
+      <NameForm renamed={renamed} name={name} onName={setName} onSubmit={submit} />
       {error !== null && <ErrorPanel error={error} />}
       {list.error !== null && <ErrorPanel error={list.error} />}
       {!list.isPending && list.rows.length === 0 && <p className="text-quiet">No saved views yet.</p>}
@@ -106,6 +87,41 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
         onDelete={({ id }) => void change(() => send(at(deleteSavedView, { ...place, id })))}
       />
     </Dialog>
+  );
+}
+
+function NameForm({
+  renamed,
+  name,
+  onName,
+  onSubmit,
+}: {
+  renamed: SavedView | null;
+  name: string;
+  onName: (name: string) => void;
+  onSubmit: () => void;
+}): ReactNode {
+  return (
+    <form
+      className="flex items-end gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      <div className="flex-1">
+        <TextField
+          label={renamed === null ? "Name of this view" : `New name of ${renamed.name}`}
+          value={name}
+          maxLength={128}
+          required
+          onChange={({ target }) => onName(target.value)}
+        />
+      </div>
+      <Button type="submit" kind="primary" disabled={name.trim() === ""}>
+        {renamed === null ? "Save view" : "Rename view"}
+      </Button>
+    </form>
   );
 }
 
