@@ -5,7 +5,6 @@ import { EnvironmentLink } from "../../app/environment-link.tsx";
 import { Async } from "../../ui/async.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { ChartGrid, ChartSection, ENVIRONMENT_CHARTS } from "../metrics/chart-section.tsx";
-import { FirstSteps } from "./first-steps.tsx";
 import { Figures } from "./figures.tsx";
 import { QueueTable } from "./queue-table.tsx";
 import { FailedRuns, StuckRuns } from "./run-lists.tsx";
@@ -15,6 +14,9 @@ import { useCurrentDeployment } from "./use-current-deployment.ts";
 const RunCharts = lazy(() =>
   import("../metrics/run-charts.tsx").then((module) => ({ default: module.RunCharts })),
 );
+
+/** Of an environment in which nothing has happened: all others do without. */
+const FirstSteps = lazy(() => import("./first-steps.tsx").then((module) => ({ default: module.FirstSteps })));
 
 const REFETCH_MS = 2000;
 const QUIET_REFETCH_MS = 10_000;
@@ -26,7 +28,11 @@ export function OverviewPage(): ReactNode {
   const hasRuns = newest.data === undefined || newest.data.runs.length > 0;
   return (
     <Page title="Overview">
-      {(deployment.data === null || !hasRuns) && <FirstSteps isDeployed={deployment.data !== null} />}
+      {(deployment.data === null || !hasRuns) && (
+        <Suspense fallback={null}>
+          <FirstSteps isDeployed={deployment.data !== null} />
+        </Suspense>
+      )}
       <Async result={activity}>
         {(shown) => (
           <>
