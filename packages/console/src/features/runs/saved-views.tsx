@@ -62,10 +62,6 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
         : send(at(updateSavedView, { ...place, id: renamed.id }), { body: { name: name.trim() } }),
     );
   };
-  const open = ({ filter, columns }: SavedView): void => {
-    onClose();
-    onOpen(readRunsSearch({ ...filter, ...(columns !== null && { columns }) }));
-  };
   return (
     <Dialog
       title="Saved views"
@@ -98,7 +94,10 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
       {!list.isPending && list.rows.length === 0 && <p className="text-quiet">No saved views yet.</p>}
       <ViewList
         views={list.rows}
-        onOpen={open}
+        onOpen={(saved) => {
+          onClose();
+          onOpen(searchOf(saved));
+        }}
         onRename={(saved) => {
           setRenamed(saved);
           setName(saved.name);
@@ -108,6 +107,10 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
     </Dialog>
   );
 }
+
+/** The address of the page that a view stands for. */
+const searchOf = ({ filter, columns }: SavedView): RunsSearch =>
+  readRunsSearch({ ...filter, ...(columns !== null && { columns }) });
 
 type ViewListProps = {
   views: readonly SavedView[];
