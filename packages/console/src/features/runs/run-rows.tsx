@@ -67,8 +67,7 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen, ...row
   });
   const showTop = (): void => {
     list.showNew(statuses);
-    scroller.current?.scrollTo({ top: 0 });
-    scroller.current?.focus({ preventScroll: true });
+    goToTop(scroller.current);
   };
 
   return (
@@ -100,6 +99,11 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen, ...row
       </div>
     </div>
   );
+}
+
+function goToTop(scroller: HTMLElement | null): void {
+  scroller?.scrollTo({ top: 0 });
+  scroller?.focus({ preventScroll: true });
 }
 
 type SeenRowsProps = {

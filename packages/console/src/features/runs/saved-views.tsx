@@ -18,6 +18,8 @@ import { TextField } from "../../ui/field.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { readRunsSearch, type RunsSearch } from "./run-columns.ts";
 
+const DESCRIPTION =
+  "A view is a list of runs with its filters and columns. Only you see your views. The address of the page shows everyone the same list.";
 /** A person has fewer. */
 const ALL = 200;
 
@@ -54,6 +56,10 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
       setError(failure);
     }
   };
+  const rename = (saved: SavedView): void => {
+    setRenamed(saved);
+    setName(saved.name);
+  };
   const submit = (): void => {
     const { columns = null, ...filter } = view;
     void change(() =>
@@ -62,90 +68,72 @@ function ViewsDialog({ view, onOpen, onClose }: ViewsProps & { onClose: () => vo
         : send(at(updateSavedView, { ...place, id: renamed.id }), { body: { name: name.trim() } }),
     );
   };
-  const open = ({ filter, columns }: SavedView): void => {
-    onClose();
-    onOpen(readRunsSearch({ ...filter, ...(columns !== null && { columns }) }));
-  };
   return (
-    <Dialog
-      title="Saved views"
-      description="A view is a list of runs with its filters and columns. Only you see your views. The address of the page shows everyone the same list."
-      isOpen
-      onClose={onClose}
-    >
-      <NameForm renamed={renamed} name={name} onName={setName} onSubmit={submit} />
+    <Dialog title="Saved views" description={DESCRIPTION} isOpen onClose={onClose}>
+      <form
+        className="flex items-end gap-2"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <div className="flex-1">
+          <TextField
+            label={renamed === null ? "Name of this view" : `New name of ${renamed.name}`}
+            value={name}
+            maxLength={128}
+            required
+            onChange={({ target }) => setName(target.value)}
+          />
+        </div>
+        <Button type="submit" kind="primary" disabled={name.trim() === ""}>
+          {renamed === null ? "Save view" : "Rename view"}
+        </Button>
+      </form>
       {error !== null && <ErrorPanel error={error} />}
       {list.error !== null && <ErrorPanel error={list.error} />}
-      {!list.isPending && list.rows.length === 0 && <p className="text-quiet">No saved views yet.</p>}
       <ViewList
-        views={list.rows}
-        onOpen={open}
-        onRename={(saved) => {
-          setRenamed(saved);
-          setName(saved.name);
+        views={list.isPending ? null : list.rows}
+        onOpen={(saved) => {
+          onClose();
+          onOpen(searchOf(saved));
         }}
+        onRename={rename}
         onDelete={({ id }) => void change(() => send(at(deleteSavedView, { ...place, id })))}
       />
     </Dialog>
   );
 }
 
-function NameForm({
-  renamed,
-  name,
-  onName,
-  onSubmit,
-}: {
-  renamed: SavedView | null;
-  name: string;
-  onName: (name: string) => void;
-  onSubmit: () => void;
-}): ReactNode {
-  return (
-    <form
-      className="flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit();
-      }}
-    >
-      <div className="flex-1">
-        <TextField
-          label={renamed === null ? "Name of this view" : `New name of ${renamed.name}`}
-          value={name}
-          maxLength={128}
-          required
-          onChange={({ target }) => onName(target.value)}
-        />
-      </div>
-      <Button type="submit" kind="primary" disabled={name.trim() === ""}>
-        {renamed === null ? "Save view" : "Rename view"}
-      </Button>
-    </form>
-  );
-}
+/** The address of the page that a view stands for. */
+const searchOf = ({ filter, columns }: SavedView): RunsSearch =>
+  readRunsSearch({ ...filter, ...(columns !== null && { columns }) });
 
 type ViewListProps = {
-  views: readonly SavedView[];
+  /** Null while they are being read. */
+  views: readonly SavedView[] | null;
   onOpen: (view: SavedView) => void;
   onRename: (view: SavedView) => void;
   onDelete: (view: SavedView) => void;
 };
 
-const ViewList = ({ views, onOpen, onRename, onDelete }: ViewListProps): ReactNode => (
-  <ul aria-label="Saved views" className="flex flex-col">
-    {views.map((view) => (
-      <li key={view.id} className="flex items-center gap-1 border-t border-line py-1">
-        <Button kind="bare" className="min-w-0 flex-1 justify-start" onClick={() => onOpen(view)}>
-          <bdi className="truncate">{visibleText(view.name)}</bdi>
-        </Button>
-        <IconButton label={`Rename ${view.name}`} onClick={() => onRename(view)}>
-          <Pencil size={14} aria-hidden />
-        </IconButton>
-        <IconButton label={`Delete ${view.name}`} onClick={() => onDelete(view)}>
-          <Trash2 size={14} aria-hidden />
-        </IconButton>
-      </li>
-    ))}
-  </ul>
-);
+function ViewList({ views, onOpen, onRename, onDelete }: ViewListProps): ReactNode {
+  if (views?.length === 0) return <p className="text-quiet">No saved views yet.</p>;
+  return (
+    <ul aria-label="Saved views" className="flex flex-col">
+      {views?.map((view) => (
+        <li key={view.id} className="flex items-center gap-1 border-t border-line py-1">
+          <Button kind="bare" className="min-w-0 flex-1 justify-start" onClick={() => onOpen(view)}>
+            <bdi className="truncate">{visibleText(view.name)}</bdi>
+          </Button>
+          <IconButton label={`Rename ${view.name}`} onClick={() => onRename(view)}>
+            <Pencil size={14} aria-hidden />
+          </IconButton>
+          <IconButton label={`Delete ${view.name}`} onClick={() => onDelete(view)}>
+            <Trash2 size={14} aria-hidden />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
+  );
+}

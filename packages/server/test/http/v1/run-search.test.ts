@@ -132,10 +132,10 @@ describe("a search over runs", () => {
       JSON.stringify(preview.body),
     );
     const created = await scene.call("POST", "/v1/runs/bulk-actions", { body: { action: "replay", filter } });
-    assert.equal(created.status, 201, JSON.stringify(created.body));
+    assert.equal(created.status, 202, JSON.stringify(created.body));
     await until("the bulk action has ended", 60_000, async () => {
       const { body } = await scene.call("GET", `/v1/runs/bulk-actions/${created.body.id}`);
-      return body.status === "completed" && body.replayed === 1;
+      return body.status === "completed" && body.done === 1;
     });
   });
 });
