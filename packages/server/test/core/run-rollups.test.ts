@@ -62,9 +62,16 @@ async function insertResults(
     FROM unnest(${ids}::uuid[]) AS i (id)`);
 }
 
+/** A statement with more of them may take longer than one may on a busy machine. */
+const INSERTED_AT_ONCE = 5_000;
+
 async function insertEnded(runs: number, options = {}): Promise<string[]> {
-  const ids = await insertRuns(runs);
-  await insertResults(scene.server.db, ids, options);
+  const ids: string[] = [];
+  while (ids.length < runs) {
+    const some = await insertRuns(Math.min(INSERTED_AT_ONCE, runs - ids.length));
+    await insertResults(scene.server.db, some, options);
+    ids.push(...some);
+  }
   return ids;
 }
 
