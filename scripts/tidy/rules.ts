@@ -196,11 +196,11 @@ export const SLICES: readonly (readonly string[])[] = [
   ["public-access", "sessions"],
   ["streams", "tokens"],
   ["bulk-actions", "deployments", "materializations", "waits"],
-  ["executions", "schedules"],
+  ["executions", "run-search", "schedules"],
   ["logins", "processes", "retention", "runs"],
   ["identity", "workspaces"],
   ["backups", "bundles", "run-logs", "secrets", "versions", "workers"],
-  ["audit", "blobs", "credentials", "error-groups", "quotas", "sandboxes"],
+  ["audit", "blobs", "credentials", "error-groups", "quotas", "run-rollups", "sandboxes", "saved-views"],
   [
     ...["capacity", "entrypoints", "feeds", "idempotency", "journal"],
     ...["loop-failures", "losses", "queues", "rates", "run-events", "system"],

@@ -54,6 +54,7 @@ import { addErrorOpen } from "./commands/error/open.ts";
 import { addErrorResolve } from "./commands/error/resolve.ts";
 import { addRunList } from "./commands/run/list.ts";
 import { addRunLogs } from "./commands/run/logs.ts";
+import { addRunMetrics } from "./commands/run/metrics.ts";
 import { addRunReplay } from "./commands/run/replay.ts";
 import { addRunWait } from "./commands/run/wait.ts";
 import { addScheduleActivate } from "./commands/schedule/activate.ts";
@@ -167,6 +168,7 @@ const NOUNS = [
       addRunCancel,
       addRunReplay,
       addRunBulk,
+      addRunMetrics,
     ],
   },
   {

@@ -12,6 +12,7 @@ export type RunSelection = {
   tag?: string;
   /** An error group. */
   error?: string;
+  search?: string;
   createdAfter?: string;
   createdBefore?: string;
   limit: number;
@@ -38,6 +39,7 @@ export const addRunSelection = (command: Command, verb: string): Command =>
     .option("--actor <id>", "only runs of this actor")
     .option("--tag <tag>", "only runs with this tag")
     .option("--error <id>", "only runs of this error group")
+    .option("--search <text>", "only runs with these words; see `keelson run list --help`")
     .option("--created-after <time>", "only runs created after this time (RFC 3339)")
     .option("--created-before <time>", "only runs created before this time (RFC 3339)")
     .option("--limit <n>", "refuse when more runs than this match", parseIntegerOption(1, 100_000), LIMIT)
@@ -54,6 +56,7 @@ export const filterOf = ({
   actor,
   tag,
   error,
+  search,
   createdAfter,
   createdBefore,
 }: BulkFlags): RunQuery => ({
@@ -62,6 +65,7 @@ export const filterOf = ({
   ...(actor !== undefined && { actor }),
   ...(tag !== undefined && { tag }),
   ...(error !== undefined && { errorGroupId: error }),
+  ...(search !== undefined && { search }),
   ...(createdAfter !== undefined && { createdAfter }),
   ...(createdBefore !== undefined && { createdBefore }),
 });

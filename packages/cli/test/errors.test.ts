@@ -56,6 +56,23 @@ suite("error groups on the command line", () => {
     );
   });
 
+  test("have runs that a search finds", async () => {
+    const found = await keelson(["run", "list", "--search", 'price error:"no price"', "--json"], { env });
+    assert.deepEqual(
+      JSON.parse(found.stdout).runs.map(({ id }: { id: string }) => id),
+      [runId],
+      found.stderr,
+    );
+    const none = await keelson(["run", "list", "--search", "nobody", "--no-children"], { env });
+    assert.match(none.stderr, /No runs match/);
+    const mistaken = await keelson(["run", "list", "--search", "price cause:x"], { env });
+    assert.equal(mistaken.code, 2);
+    assert.match(
+      mistaken.stderr,
+      /--search, at character 7: there is no field cause.*\n +price cause:x\n {8}\^/,
+    );
+  });
+
   test("have their runs replayed together", async () => {
     const { error_groups: groups } = JSON.parse((await error("list", "--json")).stdout);
     const replay = ["run", "replay", "--all-matching", "--error", groups[0].id, "--json"];

@@ -68,7 +68,9 @@ describe("tokens in the console", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     assert.equal((await read(id)).status, "pending");
     assert.deepEqual(await console.violations(), []);
     await console.screenshot("token-refuse");
+    const answered = console.page.waitForResponse(/\/complete$/);
     await console.page.getByRole("dialog").getByRole("button", { name: "Refuse" }).click();
+    await answered;
     await card("Send it?").waitFor({ state: "detached" });
     const { data, completed_by: by } = await read(id);
     assert.deepEqual([data, by.kind], [{ approved: false }, "user"]);

@@ -19,6 +19,7 @@ export const EXAMPLE_IDS: Readonly<Record<IdPrefix, string>> = {
   run: "run_01kahvq3rwfw9vs4m6ev2n8y1c",
   err: "err_5z0f3k8m2a9qd8b7n4t6v1x3cy",
   bulk: "bulk_01kahvx7c2f5rt9w3k6m1n8q0d",
+  view: "view_01kahvy2m5r8tx4p7n0q3s6w9e",
   wait: "wait_01kahvq3rze2a7n5t8v0c4k1sq",
   tok: "tok_01kahvt4n8fh7r2zj5v0c9x6qm",
   pat: "pat_01kahvq3s1fz4w8k6r0t2m5j9c",

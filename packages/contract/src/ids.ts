@@ -26,6 +26,8 @@ export const ID_PREFIXES = {
   run: "run",
   errorGroup: "err",
   bulkAction: "bulk",
+  /** A list of runs that a person gave a name. */
+  savedView: "view",
   wait: "wait",
   token: "tok",
   publicAccessToken: "pat",

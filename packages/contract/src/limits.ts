@@ -55,6 +55,13 @@ export const LIMITS = {
   errorGroupNames: 20,
   /** Of one environment. */
   errorGroups: 10_000,
+  /** Of the text of a search over runs. */
+  runSearchCharacters: 512,
+  runSearchTerms: 20,
+  /** Of the beginning of a word that is searched for. */
+  runSearchPrefixCharacters: 4,
+  /** Of one person in one environment. */
+  savedViews: 100,
   reportOperations: 1000,
   pageDefault: 50,
   pageMax: 200,

@@ -14,6 +14,8 @@ export * from "./credentials.ts";
 export * from "./sse.ts";
 export * from "./runs.ts";
 export * from "./error-groups.ts";
+export * from "./run-metrics.ts";
+export * from "./run-search.ts";
 export * from "./sessions.ts";
 export * from "./schedules.ts";
 export * from "./secrets.ts";

@@ -27,6 +27,12 @@ export type LiveRunStatus = Exclude<RunStatus, TerminalRunStatus>;
 export const isTerminalRunStatus = (status: RunStatus): status is TerminalRunStatus =>
   (TERMINAL_RUN_STATUSES as readonly string[]).includes(status);
 
+/** Columns that a list of runs may have besides status and task, in their order. */
+export const RUN_LIST_COLUMNS = ["tags", "error", "attempt", "run", "created", "took"] as const;
+
+/** How long before a list was opened its runs may have been created. */
+export const RUN_LIST_RANGES = ["1h", "24h", "7d", "30d"] as const;
+
 export const BULK_ACTIONS = ["cancel", "replay"] as const;
 export type BulkActionKind = (typeof BULK_ACTIONS)[number];
 

@@ -46,7 +46,13 @@ export type {
   BulkRunFilter,
 } from "./client/bulk-actions.ts";
 export type { ErrorGroupQuery, ErrorGroupsApi } from "./client/error-groups.ts";
-export type { FeedOptions, RunCallQuery, RunsApi } from "./client/runs.ts";
+export type {
+  EntrypointMetricsQuery,
+  FeedOptions,
+  RunCallQuery,
+  RunMetricsQuery,
+  RunsApi,
+} from "./client/runs.ts";
 export type { RunQuery } from "./client/run-query.ts";
 export type { ScheduleQuery, SchedulesApi } from "./client/schedules.ts";
 export type { SecretsApi } from "./client/secrets.ts";
@@ -121,9 +127,12 @@ export type {
   RunEvent,
   RunLogChunk,
   RunLogSnapshot,
+  RunMetrics,
   Sandbox as SandboxResource,
   Schedule,
   ScheduleOccurrence,
+  EntrypointMetrics,
+  EntrypointMetricsList,
   ErrorGroup,
   Secret,
   Session,

@@ -38,7 +38,9 @@ import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
 import { startLoops, type LoopWork } from "./loops/loop.ts";
 import { errorLoops } from "./loops/error-loops.ts";
+import { searchLoops } from "./loops/search-loops.ts";
 import { retentionLoops } from "./loops/retention-loops.ts";
+import { rollupLoops } from "./loops/rollup-loops.ts";
 import { runLoops } from "./loops/run-loops.ts";
 import { waitLoops } from "./loops/wait-loops.ts";
 import { tokenLoops } from "./loops/token-loops.ts";
@@ -133,6 +135,7 @@ const loopWorks = (
   ...runLoops(context),
   ...waitLoops(context),
   ...errorLoops(context),
+  ...searchLoops(context),
   ...tokenLoops(context),
   ...sessionLoops(context),
   ...deploymentLoops(context),
@@ -147,6 +150,7 @@ const loopWorks = (
   ...rateLoops(context, rateLimits.counters),
   ...quotaLoops(context),
   ...activityLoops(context),
+  ...rollupLoops(context),
   ...failureLoops(context),
   ...clockLoops(context),
 ];

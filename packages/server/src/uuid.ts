@@ -60,3 +60,13 @@ export const FIRST_UUID = "00000000-0000-0000-0000-000000000000" as Uuid<never>;
 
 /** No id is after it (RFC 9562, section 5.10). */
 export const LAST_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff" as Uuid<never>;
+
+/** The id after one; of the last, that itself. */
+export function nextUuidOf(uuid: string): Uuid<never> {
+  if (uuid === LAST_UUID) return LAST_UUID;
+  const digits = (BigInt(`0x${uuid.replaceAll("-", "")}`) + 1n).toString(16).padStart(32, "0");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5") as Uuid<never>;
+}
+
+/** The time in a UUIDv7, in milliseconds. */
+export const timeOfUuid = (uuid: string): number => Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);

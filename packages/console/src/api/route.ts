@@ -47,7 +47,7 @@ type OneOrMore<Value> = Value extends readonly (infer Item)[] ? Item | readonly 
 
 /** The rows of a list's answer. */
 export type RowOf<R> = {
-  [Name in keyof AnswerOf<R>]: AnswerOf<R>[Name] extends readonly (infer Row)[] ? Row : never;
+  [Name in keyof AnswerOf<R>]-?: AnswerOf<R>[Name] extends readonly (infer Row)[] ? Row : never;
 }[keyof AnswerOf<R>];
 
 /** The route with its path filled in: `at(getRun, { id })`. */

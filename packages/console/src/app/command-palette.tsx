@@ -16,7 +16,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }): ReactNode 
     const command = commands[index];
     if (command === undefined) return;
     onClose();
-    void navigate({ to: command.to });
+    if ("to" in command) void navigate({ href: command.to });
+    else command.run();
   };
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown") setSelected(Math.min(at + 1, commands.length - 1));
@@ -32,8 +33,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }): ReactNode 
         aria-expanded
         aria-controls="commands"
         aria-activedescendant={commands[at] === undefined ? undefined : `command-${at}`}
-        aria-label="Page, environment or id"
-        placeholder="A page, an environment, or an id such as run_…"
+        aria-label="Page, task, run, session, workspace, action or id"
+        placeholder="A page, a task, words of a run, an id such as run_… or an action"
         className={inputClass}
         value={text}
         onChange={({ target }) => {
@@ -43,9 +44,9 @@ export function CommandPalette({ onClose }: { onClose: () => void }): ReactNode 
         onKeyDown={onKey}
       />
       <ul id="commands" role="listbox" aria-label="Results" className="max-h-80 overflow-y-auto">
-        {commands.map(({ label, detail, to }, index) => (
+        {commands.map(({ label, detail, ...rest }, index) => (
           <li
-            key={to}
+            key={"to" in rest ? rest.to : label}
             id={`command-${index}`}
             role="option"
             aria-selected={index === at}

@@ -1,9 +1,15 @@
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { Button, IconButton } from "./button.tsx";
 import { ErrorPanel } from "./error-panel.tsx";
 import { TextField } from "./field.tsx";
+
+/** What a dialog is opened for: where its first text is typed, and otherwise the first thing to press but its ×. */
+const firstOf = (content: HTMLElement): HTMLElement | null =>
+  content.querySelector<HTMLElement>(
+    "input:not([type=hidden], :disabled), textarea:not(:disabled), select:not(:disabled)",
+  ) ?? content.querySelector<HTMLElement>("button:not([data-closes], :disabled), a[href]");
 
 /** A dialog over the page; Escape and a click beside it close it, and the focus goes back to where it was. */
 export function Dialog({
@@ -19,18 +25,26 @@ export function Dialog({
   onClose: () => void;
   children: ReactNode;
 }): ReactNode {
+  const content = useRef<HTMLDivElement>(null);
   return (
     <Radix.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-overlay" />
         <Radix.Content
+          ref={content}
+          onOpenAutoFocus={(event) => {
+            const first = content.current === null ? null : firstOf(content.current);
+            if (first === null) return;
+            event.preventDefault();
+            first.focus();
+          }}
           {...(description === undefined && { "aria-describedby": undefined })}
           className="fixed top-1/2 left-1/2 z-50 flex max-h-[90vh] w-[min(36rem,94vw)] -translate-x-1/2 -translate-y-1/2 flex-col gap-4 overflow-y-auto rounded-xl border border-line bg-surface p-5 shadow-xl"
         >
           <div className="flex items-start justify-between gap-3">
             <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
             <Radix.Close asChild>
-              <IconButton label="Close">
+              <IconButton label="Close" data-closes>
                 <X size={16} aria-hidden />
               </IconButton>
             </Radix.Close>

@@ -8,6 +8,7 @@ import {
   STATUS_REASON_KINDS,
 } from "../runs.ts";
 import { EXAMPLE_IDS } from "../example-ids.ts";
+import { LIMITS } from "../limits.ts";
 import {
   AllTags,
   anyOf,
@@ -272,6 +273,21 @@ export const ListRuns = Type.Object(
     tag: AllTags,
     created_after: Type.Optional(Type.String({ format: "date-time" })),
     created_before: Type.Optional(Type.String({ format: "date-time" })),
+    hide: Type.Optional(
+      Type.Array(Type.Unsafe<"children" | "scheduled">(Type.Enum(["children", "scheduled"])), {
+        maxItems: 2,
+        description: "Without runs that other runs started, or that schedules started. Repeatable.",
+      }),
+    ),
+    search: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.runSearchCharacters,
+        description:
+          'Words and "phrases" of the payload, metadata, error, tags and task, and `status:`, `task:`, `actor:`, `tag:`, `id:`, `error:`, ' +
+          "`payload:`, `metadata.<key>:` and `created:>2026-01-31`. See the guide on finding runs.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );

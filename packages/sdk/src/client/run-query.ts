@@ -23,6 +23,13 @@ export type RunQuery = PageQuery & {
   priority?: number;
   /** Only runs of this error group. */
   errorGroupId?: string;
+  /**
+   * Words and filters, such as `timeout status:failed metadata.customer:ada`. A page may have fewer rows than `limit`, or none,
+   * and the list goes on.
+   */
+  search?: string;
+  /** Without runs that other runs started, or that schedules started. */
+  hide?: "children" | "scheduled" | readonly ("children" | "scheduled")[];
   /** Only runs created later. */
   createdAfter?: Date | string;
   /** Only runs created earlier. */
@@ -44,6 +51,8 @@ export const runFiltersOf = (query: Omit<RunQuery, keyof PageQuery>) => ({
   parent_run_id: query.parentRunId,
   priority: query.priority,
   error_group_id: query.errorGroupId,
+  search: query.search,
+  hide: query.hide,
   created_after: timeText(query.createdAfter),
   created_before: timeText(query.createdBefore),
 });

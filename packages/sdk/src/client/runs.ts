@@ -1,5 +1,14 @@
 import type { RunCounts } from "@keelson/contract";
-import type { Run, RunCall, RunEvent, RunLogChunk, RunLogSnapshot } from "./resources.ts";
+import type { RunMetricsWindow } from "@keelson/contract/plain";
+import type {
+  EntrypointMetricsList,
+  Run,
+  RunCall,
+  RunEvent,
+  RunLogChunk,
+  RunLogSnapshot,
+  RunMetrics,
+} from "./resources.ts";
 import { isTerminalRunStatus } from "@keelson/contract/plain";
 import type { CamelCased, Shape } from "./camel-cased.ts";
 import { followStream, type FollowOptions } from "./follow-stream.ts";
@@ -11,10 +20,12 @@ import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 import { waitForRun, type WaitOptions } from "./wait-for-run.ts";
 import {
+  entrypointMetricsListShape,
   runCallShape,
   runEventShape,
   runLogChunkShape,
   runLogSnapshotShape,
+  runMetricsShape,
   runShape,
 } from "./wire-shapes.ts";
 
@@ -28,6 +39,24 @@ export type FeedOptions = FollowOptions & {
 export type RunCallQuery = PageQuery & {
   /** Only the call at this position, 1 for the first. */
   position?: number;
+};
+
+/** What `runs.metrics()` is of. */
+export type RunMetricsQuery = {
+  /** How far back. Default `24h`. */
+  window?: RunMetricsWindow;
+  /** Only runs of the task with this declared id. */
+  task?: string;
+  /** Only runs of the actor with this declared id. */
+  actor?: string;
+};
+
+/** What `runs.entrypointMetrics()` is of. */
+export type EntrypointMetricsQuery = {
+  /** How far back. Default `24h`. */
+  window?: RunMetricsWindow;
+  /** Only tasks, or only actors. */
+  kind?: "task" | "actor";
 };
 
 /** `client.runs`. */
@@ -59,6 +88,27 @@ export type RunsApi = {
    * ```
    */
   counts(options?: RequestOptions): Promise<RunCounts["counts"]>;
+  /**
+   * Ended runs by minute or hour: outcomes, failure rate, and percentiles of queue time and duration in milliseconds, each within
+   * 5 % and 1 ms. With neither `task` nor `actor` also queue depth and worker slots. A run counts some seconds after its end.
+   *
+   * @example
+   * ```ts
+   * const { total } = await client.runs.metrics({ window: "1h", task: "report" });
+   * console.log(total.ended, total.failureRate, total.durationMs?.p95);
+   * ```
+   */
+  metrics(query?: RunMetricsQuery, options?: RequestOptions): Promise<RunMetrics>;
+  /**
+   * The same figures of the whole window for each task and actor, with its newest run.
+   *
+   * @example
+   * ```ts
+   * const { entrypoints } = await client.runs.entrypointMetrics({ window: "7d", kind: "task" });
+   * for (const { task, ended, failureRate } of entrypoints) console.log(task, ended, failureRate);
+   * ```
+   */
+  entrypointMetrics(query?: EntrypointMetricsQuery, options?: RequestOptions): Promise<EntrypointMetricsList>;
   /**
    * Waits for the end of the run, and resolves with the run in any final status. See `WaitOptions`.
    *
@@ -151,6 +201,23 @@ async function* followFeed<T>(
     if (event.event === eventName) yield transport.read(shape, event.data);
 }
 
+const createMetricsApi = (transport: Transport): Pick<RunsApi, "metrics" | "entrypointMetrics"> => ({
+  metrics: ({ window, task, actor } = {}, options = {}) =>
+    transport.ask(runMetricsShape, {
+      method: "GET",
+      path: "/v1/runs/metrics",
+      query: { window, task, actor },
+      ...options,
+    }),
+  entrypointMetrics: ({ window, kind } = {}, options = {}) =>
+    transport.ask(entrypointMetricsListShape, {
+      method: "GET",
+      path: "/v1/runs/metrics/entrypoints",
+      query: { window, kind },
+      ...options,
+    }),
+});
+
 export function createRunsApi(transport: Transport): RunsApi {
   const item = (id: string): string => `/v1/runs/${encodeURIComponent(id)}`;
   const live = (id: string, feed: string): string => `/api/runs/${encodeURIComponent(id)}/${feed}?follow=1`;
@@ -168,6 +235,7 @@ export function createRunsApi(transport: Transport): RunsApi {
         },
         options,
       ),
+    ...createMetricsApi(transport),
     counts: async (options = {}) =>
       ((await transport.request({ method: "GET", path: "/api/runs/counts", ...options })) as RunCounts)
         .counts,

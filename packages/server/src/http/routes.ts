@@ -16,9 +16,11 @@ import { logoutRoutes } from "./families/sign-in/logout.ts";
 import { magicLinkRoutes } from "./families/sign-in/magic-links.ts";
 import { mcpRoutes } from "./resources/mcp/routes.ts";
 import { meRoutes } from "./families/account/me.ts";
+import { savedViewRoutes } from "./families/account/saved-views.ts";
 import { memberRoutes } from "./families/account/members.ts";
 import { projectRoutes } from "./families/account/projects.ts";
 import { runActivityRoutes } from "./resources/runs/activity-routes.ts";
+import { runMetricsRoutes } from "./resources/runs/metrics-routes.ts";
 import { publicAccessTokenRoutes } from "./resources/public-access-tokens/routes.ts";
 import { publicSessionRoutes } from "./resources/streams/public-routes.ts";
 import { publicTokenRoutes } from "./resources/tokens/public-routes.ts";
@@ -66,6 +68,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...runCallRoutes,
   ...bulkActionRoutes,
   ...runActivityRoutes,
+  ...runMetricsRoutes,
   ...errorGroupRoutes,
   ...deploymentRoutes,
   ...tokenRoutes,
@@ -79,6 +82,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...projectRoutes,
   ...environmentRoutes,
   ...apiKeyRoutes,
+  ...savedViewRoutes,
   ...memberRoutes,
   ...invitationRoutes,
   ...auditEventRoutes,

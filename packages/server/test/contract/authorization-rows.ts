@@ -6,6 +6,8 @@ import type { Route } from "../../src/http/edge/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
 import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
+import { savedViews } from "./support/saved-view-rows.ts";
+import { sessionItems } from "./support/session-rows.ts";
 import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
 
 /** Whose an object is, of which a route is told the id. `malformed` is no id at all. */
@@ -40,6 +42,7 @@ export type Ids = {
   project: string;
   user: string;
   key: string;
+  savedView: string;
   invitation: string;
   organizationEvent: string;
 } & InstallationIds;
@@ -202,6 +205,7 @@ const people: Record<string, Row> = {
   createEnvironment: { ...project, body: named },
   getEnvironment: environment,
   updateEnvironment: { ...environment, body: () => ({ name: "Renamed" }) },
+  ...savedViews,
   listApiKeys: environment,
   createApiKey: { ...environment, body: () => ({ name: "Matrix", permissions: ["runs.read"] }) },
   getApiKey: apiKey,
@@ -236,38 +240,6 @@ const logins: Record<string, Row> = {
 const DEFINITION = { task: "report", cron: "0 0 1 1 *" };
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** By operation id without the naming: what follows closes the session for the callers that come later. */
-const session: Record<string, Omit<Row, "object">> = {
-  getSession: {},
-  updateSession: { body: () => ({ tags: ["matrix"] }) },
-  closeSession: { body: () => ({}), own: [200, 409] },
-  cancelSession: { own: [200, 409] },
-  listSessionRuns: {},
-  listSessionStreams: {},
-  listSessionMessages: {},
-  appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },
-  appendSessionOutput: { stream: "output", body: () => ({ data: 1 }), own: [201, 409] },
-  listSessionInputs: { stream: "input" },
-  listSessionOutputs: { stream: "output" },
-  readSessionInputs: { stream: "input", query: () => ({ wait: "0s" }) },
-  readSessionOutputs: { stream: "output", query: () => ({ wait: "0s" }) },
-};
-
-/** Each by the session's id and by its external id. */
-const sessionItems = Object.fromEntries(
-  Object.entries(session).flatMap(([id, row]): [string, Row][] => [
-    [id, { ...row, object: (ids) => ids.session }],
-    [
-      `${id}ByExternalId`,
-      {
-        ...row,
-        object: (ids) => ids.externalId,
-        query: (ids) => ({ ...row.query?.(ids), external_id: ids.externalId }),
-      },
-    ],
-  ]),
-);
 
 const sessions: Record<string, Row> = {
   createSession: { body: () => ({ actor: "chat" }), own: [201] },
@@ -326,6 +298,8 @@ export const ROWS: Record<string, Row> = {
   apiPutSecret: { parameter: "PUT_BY_MATRIX", body: () => ({ value: "x" }) },
   apiDeleteSecret: { parameter: "PUT_BY_MATRIX", own: [204, 404] },
   listErrorGroups: nothing,
+  getRunMetrics: nothing,
+  listEntrypointMetrics: nothing,
   getErrorGroup: errorGroup,
   resolveErrorGroup: errorGroup,
   muteErrorGroup: errorGroup,
@@ -336,6 +310,8 @@ export const ROWS: Record<string, Row> = {
   apiListRuns: nothing,
   apiCountRuns: nothing,
   apiGetRunActivity: nothing,
+  apiGetRunMetrics: nothing,
+  apiListEntrypointMetrics: nothing,
   apiGetRun: run,
   apiCancelRun: run,
   apiListRunEvents: run,

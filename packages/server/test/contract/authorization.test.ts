@@ -7,6 +7,7 @@ import { csrfTokenOf } from "../../src/http/edge/authenticate/csrf.ts";
 import type { Route } from "../../src/http/edge/route.ts";
 import { routes } from "../../src/http/routes.ts";
 import { newestEvent } from "../support/audit.ts";
+import { insertSavedView } from "../support/saved-view.ts";
 import { insertErrorGroup } from "../support/failed-run.ts";
 import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
 import { createReadyDeployment, promote, startWorker } from "../support/deploy.ts";
@@ -125,6 +126,7 @@ async function fill(
     secretName: name,
     schedule: schedule.body.id,
     errorGroup: await insertErrorGroup(view, started.body.environment_id),
+    savedView: await insertSavedView(view, started.body.environment_id),
     deployment: deployment.id,
     run: started.body.id,
     bulkAction: bulk.body.id,

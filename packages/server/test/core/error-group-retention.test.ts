@@ -6,6 +6,7 @@ import { decodeId, LIMITS } from "@keelson/contract";
 import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
+import { countEnded } from "../support/count-runs.ts";
 import { failRun } from "../support/failed-run.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { until } from "../support/until.ts";
@@ -60,6 +61,7 @@ test("groups beyond the bound go, those first that were not seen for longest", a
 test("a dropped run stays counted and is not listed any more", async () => {
   const run = await failRun(scene, "plain", { message: "dropped later", stack: null });
   const { error_group_id: id } = await scene.get(run);
+  await countEnded(scene.server.db, scene.clock.now);
   assert.equal((await drop(30 * DAY_MS, 31))["runs"], 2);
   const { body } = await scene.call("GET", `/v1/runs?error_group_id=${id}`);
   assert.deepEqual(body.runs, []);

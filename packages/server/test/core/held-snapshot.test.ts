@@ -74,14 +74,19 @@ test("counts of runs go to new rows while dead ones cannot be removed, and back 
     const [row] = await db.query<{ shard: number }>(sql`SELECT max(shard) AS shard FROM run_counts`);
     return row?.shard ?? 0;
   };
-  const before = await counts();
   await scene.start("plain");
   takeNewShards();
+  // The server itself moves them back now and then: whoever looks sees them there, if not at once.
+  await until("counts go to new rows", 60_000, async () => {
+    await scene.cancel((await scene.start("plain")).id);
+    return (await highestShard()) >= 64;
+  });
+  const before = await counts();
+  await scene.start("plain");
   const run = await scene.start("plain");
   await scene.worker.finish(await scene.worker.takeOne());
   const { queued = 0, succeeded = 0, cancelled = 0 } = before;
   assert.deepEqual(await counts(), { ...before, queued: queued + 1, succeeded: succeeded + 1 });
-  assert.ok((await highestShard()) >= 64);
   // Two servers that are done with it, while another still writes there.
   await Promise.all([moveCountsBack(db), moveCountsBack(db), scene.cancel(run.id)]);
   await moveCountsBack(db);

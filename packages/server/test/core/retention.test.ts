@@ -7,6 +7,7 @@ import type { RetentionPolicy } from "../../src/core/retention/retention.ts";
 import { takeRetentionLock } from "../../src/core/retention/retention-reads.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
+import { countEnded } from "../support/count-runs.ts";
 import { until } from "../support/until.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -65,8 +66,9 @@ describe("what was kept long enough", () => {
   });
 
   /** Drops as it will be dropped in so many days. */
-  const dropIn = (days: number, policy: Partial<RetentionPolicy>): Promise<void> =>
-    dropEnded({
+  const dropIn = async (days: number, policy: Partial<RetentionPolicy>): Promise<void> => {
+    await countEnded(scene.server.db, scene.clock.now);
+    await dropEnded({
       db: scene.server.db,
       clock: () => scene.clock.now() + days * DAY_MS,
       retention: { ...NEVER, ...policy },
@@ -74,6 +76,7 @@ describe("what was kept long enough", () => {
       noteSwept: (begunAt) => void swept.push(begunAt),
       noteLoopFailure: () => undefined,
     });
+  };
   const status = async (path: string): Promise<number> => (await scene.call("GET", path)).status;
   const finished = (): Promise<Json> => finishOne(scene);
   const counts = async (): Promise<Json> => (await scene.call("GET", "/api/runs/counts")).body.counts;

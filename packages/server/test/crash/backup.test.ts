@@ -8,12 +8,13 @@ import { decodeId } from "@keelson/contract";
 import { loadConfig } from "../../src/config.ts";
 import { DamagedBackupError, NotEmptyError } from "../../src/core/backups/backup.ts";
 import { startEmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
-import { createDatabase } from "../../src/db/pool.ts";
+import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { runBackup } from "../../src/run-backup.ts";
 import { runRestore } from "../../src/run-restore.ts";
 import { startServer } from "../../src/server.ts";
 import { digestOf } from "../support/api-server.ts";
+import { checkRollups, isCounted } from "../support/count-runs.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { createCaller } from "./support/caller.ts";
@@ -45,6 +46,18 @@ let sessionId: string;
 let workspaceId: string;
 let dir: string;
 const seed = newSeed();
+
+async function hasCounted(): Promise<boolean> {
+  const rows = await site.db.query(sql`SELECT FROM run_rollup_progress WHERE counted_number > 0`);
+  return rows.length > 0;
+}
+
+/** Runs that ended before the backup and after the restore are counted once. */
+async function sumsHold(db: Database): Promise<void> {
+  await until("all ended runs are counted", WAIT_MS, () => isCounted(db));
+  assert.ok((await checkRollups(db)) > 0);
+  await checkInvariants(db, "after the runs went on");
+}
 
 before(async () => {
   dir = await makeTestFolder();
@@ -189,6 +202,7 @@ describe("a backup that is taken under load", () => {
         (count) => count >= ENOUGH,
       );
     await Promise.race([until("there is something to back up", WAIT_MS, hasEnough), load.failed]);
+    await Promise.race([until("ended runs are counted", WAIT_MS, hasCounted), load.failed]);
     acknowledged = structuredClone(ledger);
     const written = await backUp(dir, false);
     file = written.file;
@@ -246,7 +260,7 @@ describe("a backup that is taken under load", () => {
         outcomes.map(({ status }) => status),
         ["succeeded"],
       );
-      await checkInvariants(db, "after the runs went on");
+      await sumsHold(db);
 
       // What is in workspaces is what a version names, and is read by its digest.
       const files = await call(restored.url, "GET", `/api/workspaces/${workspaceId}/files`, {});

@@ -69,10 +69,13 @@ const isChange = (text: string): boolean =>
 
 /** A sum that a loop writes some time after any write. */
 const SAID_LATER = /^\s*INSERT INTO stored_bytes /;
+/** Transactions that count and sample some time after any write. */
+const COUNTS_LATER = /run_rollup_progress|run_gauge_progress/;
 
 /** Names a statement by its transaction so far; null for what changes nothing by itself, and for what loops say anyway. */
 function nameOf({ text, earlier }: SentStatement): string | null {
   if (SAID_LATER.test(text)) return null;
+  if ([...earlier, text].some((each) => COUNTS_LATER.test(each))) return null;
   const inTransaction =
     earlier[0]?.startsWith("BEGIN") === true &&
     !earlier.some((each) => each === "COMMIT" || each === "ROLLBACK");

@@ -10,8 +10,9 @@ import { Id } from "../../ui/copy-button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Card, Facts, Page, Section } from "../../ui/page.tsx";
+import { ChartSection } from "../metrics/chart-section.tsx";
+import { RunCharts } from "../metrics/run-charts.tsx";
 import { pageOf, type Entrypoint, type EntrypointKind } from "./entrypoint-kind.ts";
-import { successRate } from "./success-rate.ts";
 import { WithEntrypoint } from "./with-entrypoint.tsx";
 
 export const TaskPage = (): ReactNode => (
@@ -35,10 +36,15 @@ function EntrypointFacts({ kind, entrypoint }: { kind: EntrypointKind; entrypoin
         </EnvironmentLink>
       }
     >
-      <Card>
-        <Facts rows={factsOf(kind, entrypoint)} />
-      </Card>
+      <ChartSection>
+        <RunCharts of={kind === "task" ? { task: declaredId } : { actor: declaredId }} />
+      </ChartSection>
       <RecentRuns kind={kind} declaredId={declaredId} />
+      <Section title="Declaration">
+        <Card>
+          <Facts rows={factsOf(kind, entrypoint)} />
+        </Card>
+      </Section>
       <Section title="Payload schema">
         {schema === null ? (
           <p className="text-quiet">No schema is declared. Any JSON is accepted.</p>
@@ -100,12 +106,11 @@ function describeRetry({
 }
 
 const REFETCH_MS = 2000;
-const COUNTED_RUNS = 50;
 const SHOWN_RUNS = 10;
 
 function RecentRuns({ kind, declaredId }: { kind: EntrypointKind; declaredId: string }): ReactNode {
   const recent = useItem(listRuns, {
-    query: { [kind]: declaredId, limit: COUNTED_RUNS },
+    query: { [kind]: declaredId, limit: SHOWN_RUNS },
     refetchMs: REFETCH_MS,
   });
   return (
@@ -113,25 +118,14 @@ function RecentRuns({ kind, declaredId }: { kind: EntrypointKind; declaredId: st
       title="Recent runs"
       actions={
         <EnvironmentLink to="runs" search={{ [kind]: declaredId }}>
-          All runs of this schedule
+          All runs of this {kind}
         </EnvironmentLink>
       }
     >
       <Async result={recent}>
         {({ runs }) => {
           if (runs.length === 0) return <Empty title="No runs yet" />;
-          const rate = successRate(runs);
-          return (
-            <>
-              {rate !== null && (
-                <p>
-                  {Math.floor((rate.succeeded / rate.ended) * 100)} % of its newest {rate.ended} ended runs
-                  succeeded.
-                </p>
-              )}
-              <RunTable label="Runs" runs={runs.slice(0, SHOWN_RUNS)} />
-            </>
-          );
+          return <RunTable label="Runs" runs={runs} />;
         }}
       </Async>
     </Section>

@@ -1,15 +1,18 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { environmentRoute } from "../../app/parent-routes.ts";
+import { readWindowSearch } from "../metrics/window-search.ts";
 
 export const entrypointRoutes = [
   createRoute({
     getParentRoute: () => environmentRoute,
     path: "tasks",
+    validateSearch: readWindowSearch,
     component: lazyRouteComponent(() => import("./entrypoints-page.tsx"), "TasksPage"),
   }),
   createRoute({
     getParentRoute: () => environmentRoute,
     path: "tasks/$declaredId",
+    validateSearch: readWindowSearch,
     component: lazyRouteComponent(() => import("./entrypoint-page.tsx"), "TaskPage"),
   }),
   createRoute({
@@ -20,11 +23,13 @@ export const entrypointRoutes = [
   createRoute({
     getParentRoute: () => environmentRoute,
     path: "actors",
+    validateSearch: readWindowSearch,
     component: lazyRouteComponent(() => import("./entrypoints-page.tsx"), "ActorsPage"),
   }),
   createRoute({
     getParentRoute: () => environmentRoute,
     path: "actors/$declaredId",
+    validateSearch: readWindowSearch,
     component: lazyRouteComponent(() => import("./entrypoint-page.tsx"), "ActorPage"),
   }),
   createRoute({

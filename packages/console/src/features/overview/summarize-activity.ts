@@ -4,20 +4,6 @@ import type { QueueActivity, RunActivityMinute } from "@keelson/contract";
 export const failuresOf = ({ failed, expired, system_failed }: RunActivityMinute): number =>
   failed + expired + system_failed;
 
-/** A sentence of a minute, for whoever points at it, listens to it or moves to it by the keyboard. */
-export function describeMinute(minute: RunActivityMinute, time: string): string {
-  const failures = failuresOf(minute);
-  const parts = [`${minute.created} created`, `${minute.succeeded} succeeded`, `${failures} failed`];
-  if (minute.cancelled > 0) parts.push(`${minute.cancelled} cancelled`);
-  return `${time}: ${parts.join(", ")}`;
-}
-
-/** The smallest of 1, 2, 5, 10, 20, 50, … that is not below `value`: what the axis ends at. */
-export function roundUp(value: number): number {
-  for (let step = 1; ; step *= 10)
-    for (const factor of [1, 2, 5]) if (step * factor >= value) return step * factor;
-}
-
 export type LiveSums = {
   queued: number;
   delayed: number;

@@ -13,19 +13,23 @@ import { ErrorPanel } from "../../ui/error-panel.tsx";
 import type { BulkKind, bulkFilterOf } from "./bulk-filter.ts";
 import { BulkProgress } from "./bulk-progress.tsx";
 
-type Filter = NonNullable<ReturnType<typeof bulkFilterOf>>;
+/** Which runs: those of a filter, or those that were chosen. */
+export type BulkSelection = { filter: NonNullable<ReturnType<typeof bulkFilterOf>> } | { run_ids: string[] };
 
 const TEXTS = {
   cancel: {
     title: "Cancel runs",
-    description:
+    ofChosen:
+      "Cancels the selected runs that are live, and the runs that they started. Keelson asks running code to stop and kills it after 10 seconds. You cannot undo this.",
+    ofFilters:
       "Cancels all live runs that match the filters, and the runs that they started. Keelson asks running code to stop and kills it after 10 seconds. You cannot undo this.",
     none: "The filters show only runs that have ended. Choose a live status, or no status.",
     kind: "danger",
   },
   replay: {
     title: "Replay runs",
-    description:
+    ofChosen: "Starts the selected runs that have ended again, in the current deployment.",
+    ofFilters:
       "Starts all ended runs that match the filters again, in the current deployment. Without a status filter, these are the runs that did not succeed.",
     none: "The filters show only live runs. Choose a status of ended runs, or no status.",
     kind: "primary",
@@ -35,23 +39,24 @@ const TEXTS = {
 /** Counts the runs, asks, and then shows how far the bulk action is. */
 export function BulkDialog({
   kind,
-  filter,
+  selection,
   onClose,
 }: {
   kind: BulkKind;
-  filter: Filter | null;
+  selection: BulkSelection | null;
   onClose: () => void;
 }): ReactNode {
   const [started, setStarted] = useState<BulkAction | null>(null);
-  const { title, description, none } = TEXTS[kind];
+  const { title, ofFilters, ofChosen, none } = TEXTS[kind];
+  const description = selection !== null && "run_ids" in selection ? ofChosen : ofFilters;
   return (
     <Dialog title={title} description={started === null ? description : undefined} isOpen onClose={onClose}>
       {started !== null ? (
         <BulkProgress started={started} onClose={onClose} />
-      ) : filter === null ? (
+      ) : selection === null ? (
         <p role="status">{none}</p>
       ) : (
-        <Question kind={kind} filter={filter} onStarted={setStarted} onClose={onClose} />
+        <Question kind={kind} selection={selection} onStarted={setStarted} onClose={onClose} />
       )}
     </Dialog>
   );
@@ -59,19 +64,19 @@ export function BulkDialog({
 
 function Question({
   kind,
-  filter,
+  selection,
   onStarted,
   onClose,
 }: {
   kind: BulkKind;
-  filter: Filter;
+  selection: BulkSelection;
   onStarted: (action: BulkAction) => void;
   onClose: () => void;
 }): ReactNode {
   const place = usePlace();
-  const body = { ...place, action: kind, filter };
+  const body = { ...place, action: kind, ...selection };
   const preview = useQuery({
-    queryKey: ["e", place.environment_id, "bulk-preview", kind, filter],
+    queryKey: ["e", place.environment_id, "bulk-preview", kind, selection],
     queryFn: async ({ signal }) =>
       (await send(createBulkAction, { body: { ...body, dry_run: true }, signal })) as BulkActionPreview,
     gcTime: 0,

@@ -63,12 +63,14 @@ export function runsCommands(filters: RunFilters, origin: string, nowMs: number)
   for (const [name, value] of filtered)
     for (const one of typeof value === "string" ? [value] : (value ?? [])) search.append(name, one);
   const query = search.toString();
-  const { status = [], task, tag = [], ...others } = filters;
+  const { status = [], task, tag = [], search: searched, hide = [], ...others } = filters;
   const hasMore = Object.keys(others).length > 0 || tag.length > 1;
   const words = [
     ...status.flatMap((one) => ["--status", one]),
     ...(task === undefined ? [] : ["--task", task]),
     ...tag.flatMap((one) => ["--tag", one]),
+    ...(searched === undefined ? [] : ["--search", searched]),
+    ...hide.map((one) => `--no-${one}`),
   ];
   const sdkQuery = { ...camelCased(Object.fromEntries(filtered)), ...(tag.length > 0 && { tag: tag[0] }) };
   return {

@@ -8,7 +8,8 @@ import { listTasks } from "../../api/routes/tasks.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { inputClass } from "../../ui/field.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
-import { RANGES, type Range, type RunFilters } from "./run-filters.ts";
+import { HIDDEN_RUNS, RANGES, type Range, type RunFilters } from "./run-filters.ts";
+import { RunSearchBox } from "./run-search-box.tsx";
 
 type BarProps = { filters: RunFilters; onChange: (filters: RunFilters) => void };
 
@@ -38,9 +39,15 @@ export function RunFilterBar({ filters, onChange }: BarProps): ReactNode {
       chips.push([name.replace("_id", "").replace("_", " "), filters[name], without(filters, name)]);
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-2">
+      <RunSearchBox
+        key={filters.search ?? ""}
+        value={filters.search ?? ""}
+        onChange={(search) => onChange({ ...without(filters, "search"), ...(search !== "" && { search }) })}
+        onFilter={(name, id) => onChange({ ...filters, [name]: id })}
+      />
       <EntrypointFilter filters={filters} onChange={onChange} />
       <TimeFilter filters={filters} onChange={onChange} />
-      <TextFilter filters={filters} onChange={onChange} />
+      <HiddenFilter filters={filters} onChange={onChange} />
       {chips.map(([label, value, next]) => (
         <span
           key={`${label} ${value}`}
@@ -55,6 +62,25 @@ export function RunFilterBar({ filters, onChange }: BarProps): ReactNode {
       ))}
     </div>
   );
+}
+
+const HIDDEN_NAMES = { children: "Hide child runs", scheduled: "Hide scheduled runs" } as const;
+
+function HiddenFilter({ filters, onChange }: BarProps): ReactNode {
+  const { hide = [], ...others } = filters;
+  return HIDDEN_RUNS.map((one) => (
+    <label key={one} className="inline-flex items-center gap-1.5 whitespace-nowrap">
+      <input
+        type="checkbox"
+        checked={hide.includes(one)}
+        onChange={({ target }) => {
+          const next = HIDDEN_RUNS.filter((kind) => (kind === one ? target.checked : hide.includes(kind)));
+          onChange(next.length === 0 ? others : { ...others, hide: next });
+        }}
+      />
+      {HIDDEN_NAMES[one]}
+    </label>
+  ));
 }
 
 function EntrypointFilter({ filters, onChange }: BarProps): ReactNode {
@@ -166,43 +192,5 @@ function TimeFilter({ filters, onChange }: BarProps): ReactNode {
         </>
       )}
     </>
-  );
-}
-
-const ID_FILTERS = [
-  ["sess_", "session_id"],
-  ["sched_", "schedule_id"],
-  ["run_", "parent_run_id"],
-  ["err_", "error_group_id"],
-] as const;
-
-/** One field for what is written out: an id narrows by what it names, everything else is a tag. */
-function TextFilter({ filters, onChange }: BarProps): ReactNode {
-  const [text, setText] = useState("");
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        const value = text.trim();
-        if (value === "") return;
-        const [, name] = ID_FILTERS.find(([prefix]) => value.startsWith(prefix)) ?? [];
-        onChange(
-          name === undefined
-            ? { ...filters, tag: [...new Set([...(filters.tag ?? []), value])] }
-            : { ...filters, [name]: value },
-        );
-        setText("");
-      }}
-    >
-      <input
-        aria-label="Tag, or id of a session, schedule, parent run or error group"
-        placeholder="Tag, sess_…, sched_…, run_…, err_…"
-        className={inputClass}
-        style={{ width: "14rem", maxWidth: "100%" }}
-        maxLength={128}
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-      />
-    </form>
   );
 }

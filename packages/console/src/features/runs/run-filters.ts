@@ -10,11 +10,17 @@ export type RunFilters = {
   schedule_id?: string;
   parent_run_id?: string;
   error_group_id?: string;
+  /** Words and terms, as `parseRunSearch` reads them. */
+  search?: string;
+  hide?: HiddenRuns[];
   /** Created within this long before the list was opened: a key of `RANGES`. */
   last?: Range;
   created_after?: string;
   created_before?: string;
 };
+
+export const HIDDEN_RUNS = ["children", "scheduled"] as const;
+export type HiddenRuns = (typeof HIDDEN_RUNS)[number];
 
 export const RANGES = {
   "1h": 3_600_000,
@@ -24,7 +30,15 @@ export const RANGES = {
 } as const;
 export type Range = keyof typeof RANGES;
 
-const TEXTS = ["task", "actor", "session_id", "schedule_id", "parent_run_id", "error_group_id"] as const;
+const TEXTS = [
+  "search",
+  "task",
+  "actor",
+  "session_id",
+  "schedule_id",
+  "parent_run_id",
+  "error_group_id",
+] as const;
 const TIMES = ["created_after", "created_before"] as const;
 
 const isStatus = (value: unknown): value is RunStatus => (RUN_STATUSES as readonly unknown[]).includes(value);
@@ -45,6 +59,8 @@ export function readRunFilters(search: Record<string, unknown>): RunFilters {
     if ((typeof value === "string" && value !== "") || typeof value === "number")
       filters[name] = String(value);
   }
+  const hide = HIDDEN_RUNS.filter((one) => listOf(search["hide"]).includes(one));
+  if (hide.length > 0) filters.hide = hide;
   const range = search["last"];
   if (typeof range === "string" && Object.hasOwn(RANGES, range)) filters.last = range as Range;
   for (const name of TIMES) {

@@ -17,7 +17,12 @@ export type RunRow = Pick<
   | "created_at"
   | "started_at"
   | "finished_at"
->;
+> & {
+  /** The first line of why it failed. */
+  error: string | null;
+};
+
+const ERROR_CHARACTERS = 200;
 
 export type RunPage = { runs: Run[]; next_cursor: string | null };
 
@@ -34,6 +39,7 @@ const toRow = (run: Run): RunRow => ({
   created_at: run.created_at,
   started_at: run.started_at,
   finished_at: run.finished_at,
+  error: run.failure?.message.slice(0, ERROR_CHARACTERS).split("\n", 1)[0] ?? null,
 });
 
 /** Somebody who looks at old runs for long begins again with the newest. */
@@ -114,11 +120,13 @@ function addOlder(state: State, page: RunPage): void {
 
 function readNewest(state: State, page: RunPage): void {
   state.newest = new Set(page.runs.map(({ id }) => id));
+  // A page of a search may be empty, and older ones may be on their way.
+  const isEmpty = page.runs.length === 0;
   if (state.ids.length === 0) {
-    beginWith(state, page);
+    if (!isEmpty || state.cursor === undefined) beginWith(state, page);
     return;
   }
-  let isJoined = page.next_cursor === null;
+  let isJoined = isEmpty || page.next_cursor === null;
   for (const run of page.runs) {
     if (replace(state, run)) isJoined ||= state.rows.has(run.id);
     else state.waiting.set(run.id, toRow(run));

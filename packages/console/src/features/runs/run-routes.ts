@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { environmentRoute } from "../../app/parent-routes.ts";
-import { readRunFilters } from "./run-filters.ts";
+import { readRunsSearch } from "./run-columns.ts";
 import { readRunSearch } from "./run-search.ts";
 
 export const runsRoute = createRoute({
   getParentRoute: () => environmentRoute,
   path: "runs",
-  validateSearch: readRunFilters,
+  validateSearch: readRunsSearch,
   component: lazyRouteComponent(() => import("./runs-page.tsx"), "RunsPage"),
 });
 

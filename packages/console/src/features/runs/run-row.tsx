@@ -1,61 +1,106 @@
-import { memo, type ReactNode } from "react";
+import { memo, type CSSProperties, type ReactNode } from "react";
 import { Badge } from "../../ui/badge.tsx";
 import { cx } from "../../ui/class-names.ts";
 import { Status } from "../../ui/status.tsx";
 import { Duration, Time } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
+import { COLUMN_NAMES, gridTracks, isShownFrom, type RunColumn } from "./run-columns.ts";
 import type { RunRow } from "./run-list.ts";
 
 /** One grid for the headings and every row, so that columns stand still whatever the rows hold. */
 const GRID =
-  "grid items-center gap-x-3 px-3 grid-cols-[8.5rem_minmax(0,1fr)_5rem] sm:grid-cols-[8.5rem_minmax(9rem,1.2fr)_minmax(0,1fr)_6rem_6rem] lg:grid-cols-[8.5rem_minmax(9rem,1.2fr)_minmax(0,1fr)_4.5rem_9rem_6rem_6rem]";
+  "grid items-center gap-x-3 px-3 grid-cols-[var(--cols)] sm:grid-cols-[var(--cols-sm)] lg:grid-cols-[var(--cols-lg)]";
 
-export const RUN_HEADINGS = (
+const SHOWN = { always: "block", sm: "hidden sm:block", lg: "hidden lg:block" } as const;
+
+const CELLS: Readonly<Record<RunColumn, string>> = {
+  tags: "min-w-0 overflow-hidden whitespace-nowrap",
+  error: "truncate text-bad",
+  attempt: "text-right tabular-nums",
+  run: "truncate font-mono text-xs text-quiet",
+  created: "text-right",
+  took: "text-right",
+};
+const NUMBERS: readonly RunColumn[] = ["attempt", "created", "took"];
+
+/** The style that headings and rows share. */
+export const columnStyle = (columns: readonly RunColumn[]): CSSProperties =>
+  gridTracks(columns) as CSSProperties;
+
+export const RunHeadings = ({ columns }: { columns: readonly RunColumn[] }): ReactNode => (
   <div role="rowgroup" className="sticky top-0 z-[5]">
     <div
       role="row"
       aria-rowindex={1}
       className={cx(GRID, "border-b border-line bg-raised py-2 text-xs text-quiet")}
     >
+      <span role="columnheader">
+        <span className="sr-only">Selected</span>
+      </span>
       <span role="columnheader">Status</span>
       <span role="columnheader">Task</span>
-      <span role="columnheader" className="hidden sm:block">
-        Tags
-      </span>
-      <span role="columnheader" className="hidden text-right lg:block">
-        Attempt
-      </span>
-      <span role="columnheader" className="hidden lg:block">
-        Run
-      </span>
-      <span role="columnheader" className="hidden text-right sm:block">
-        Created
-      </span>
-      <span role="columnheader" className="text-right">
-        Took
-      </span>
+      {columns.map((column) => (
+        <span
+          key={column}
+          role="columnheader"
+          className={cx(SHOWN[isShownFrom(column)], NUMBERS.includes(column) && "text-right")}
+        >
+          {COLUMN_NAMES[column]}
+        </span>
+      ))}
     </div>
   </div>
 );
 
+function cellOf(column: RunColumn, row: RunRow): ReactNode {
+  switch (column) {
+    case "tags":
+      return (
+        <span className="flex gap-1">
+          {row.tags.map((tag) => (
+            <Badge key={tag}>
+              <bdi className="max-w-40 truncate">{visibleText(tag)}</bdi>
+            </Badge>
+          ))}
+        </span>
+      );
+    case "error":
+      return row.error === null ? null : <bdi title={row.error}>{visibleText(row.error)}</bdi>;
+    case "attempt":
+      return row.attempt_number === null ? "–" : `${row.attempt_number}/${row.max_attempts}`;
+    case "run":
+      return <span title={row.id}>…{row.id.slice(-12)}</span>;
+    case "created":
+      return <Time at={row.created_at} />;
+    case "took":
+      return <Duration from={row.started_at} to={row.finished_at} />;
+  }
+}
+
 type RowProps = {
   id: string;
   row: RunRow;
+  columns: readonly RunColumn[];
   index: number;
   top: number;
   isSelected: boolean;
+  isChecked: boolean;
   environmentId: string;
   onSelect: (runId: string) => void;
+  onCheck: (runId: string, isChecked: boolean) => void;
 };
 
 export const RunRowView = memo(function RunRowView({
   id,
   row,
+  columns,
   index,
   top,
   isSelected,
+  isChecked,
   environmentId,
   onSelect,
+  onCheck,
 }: RowProps): ReactNode {
   return (
     <div
@@ -71,6 +116,15 @@ export const RunRowView = memo(function RunRowView({
       style={{ top }}
       onMouseDown={() => onSelect(row.id)}
     >
+      <span role="gridcell" className="flex">
+        <input
+          type="checkbox"
+          aria-label={`Select run ${row.id}`}
+          tabIndex={-1}
+          checked={isChecked}
+          onChange={({ target }) => onCheck(row.id, target.checked)}
+        />
+      </span>
       <span role="gridcell">
         <Status value={row.status} />
       </span>
@@ -85,25 +139,11 @@ export const RunRowView = memo(function RunRowView({
           {row.task ?? row.actor}
         </a>
       </span>
-      <span role="gridcell" className="hidden min-w-0 gap-1 overflow-hidden sm:flex">
-        {row.tags.map((tag) => (
-          <Badge key={tag}>
-            <bdi className="max-w-40 truncate">{visibleText(tag)}</bdi>
-          </Badge>
-        ))}
-      </span>
-      <span role="gridcell" className="hidden text-right tabular-nums lg:block">
-        {row.attempt_number === null ? "–" : `${row.attempt_number}/${row.max_attempts}`}
-      </span>
-      <span role="gridcell" className="hidden truncate font-mono text-xs text-quiet lg:block" title={row.id}>
-        …{row.id.slice(-12)}
-      </span>
-      <span role="gridcell" className="hidden text-right sm:block">
-        <Time at={row.created_at} />
-      </span>
-      <span role="gridcell" className="text-right">
-        <Duration from={row.started_at} to={row.finished_at} />
-      </span>
+      {columns.map((column) => (
+        <span key={column} role="gridcell" className={cx(SHOWN[isShownFrom(column)], CELLS[column])}>
+          {cellOf(column, row)}
+        </span>
+      ))}
     </div>
   );
 });

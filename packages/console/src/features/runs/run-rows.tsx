@@ -15,17 +15,24 @@ import { usePlace } from "../../api/place.ts";
 import { pageAddress } from "../../app/navigation.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
-import { RUN_HEADINGS, RunRowView } from "./run-row.tsx";
+import type { RunColumn } from "./run-columns.ts";
+import { columnStyle, RunHeadings, RunRowView } from "./run-row.tsx";
 import type { LoadedRuns } from "./use-run-list.ts";
 
 const ROW_PX = 36;
 /** This many rows before the last one, the next page is asked for. */
 const ROWS_AHEAD = 150;
 
-type RowsProps = LoadedRuns & { statuses: readonly RunStatus[] | undefined };
+type RowsProps = LoadedRuns & {
+  statuses: readonly RunStatus[] | undefined;
+  columns: readonly RunColumn[];
+  checked: ReadonlySet<string>;
+  onCheck: (runId: string, isChecked: boolean) => void;
+};
 
 /** Any number of rows of which only the seen ones are there. What is new moves nothing unless the top is looked at. */
-export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: RowsProps): ReactNode {
+export function RunRows({ list, statuses, loadOlder, olderError, setSeen, ...row }: RowsProps): ReactNode {
+  const { columns, checked, onCheck } = row;
   const { environment_id } = usePlace();
   const navigate = useNavigate();
   const id = useId();
@@ -39,9 +46,8 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const open = (runId: string | null): void => {
-    if (runId !== null) void navigate({ to: pageAddress(`/e/${environment_id}`, `runs/${runId}`) });
-  };
+  const open = (runId: string | null): void =>
+    void (runId !== null && navigate({ to: pageAddress(`/e/${environment_id}`, `runs/${runId}`) }));
   const { startIndex: from, endIndex: to } = rows.range ?? { startIndex: 0, endIndex: 0 };
 
   useEffect(() => {
@@ -57,11 +63,11 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
     to,
     onScrollTo: (index) => rows.scrollToIndex(index),
     onOpen: open,
+    onToggle: (runId) => onCheck(runId, !checked.has(runId)),
   });
   const showTop = (): void => {
     list.showNew(statuses);
-    scroller.current?.scrollTo({ top: 0 });
-    scroller.current?.focus({ preventScroll: true });
+    goToTop(scroller.current);
   };
 
   return (
@@ -74,19 +80,18 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
         aria-rowcount={cursor === null ? length + 1 : -1}
         aria-activedescendant={selectedIndex >= from && selectedIndex <= to ? `${id}-${selected}` : undefined}
         tabIndex={0}
+        style={columnStyle(columns)}
         className="h-full overflow-auto outline-offset-[-2px] [overflow-anchor:none]"
         onKeyDown={onKey}
         onClick={(event) => open(clickedRun(event))}
         onScroll={({ currentTarget }) => setIsAtTop(currentTarget.scrollTop < ROW_PX / 2)}
       >
-        {RUN_HEADINGS}
+        <RunHeadings columns={columns} />
         <div role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
           <SeenRows
+            {...row}
+            {...{ list, selected, idPrefix: id, environmentId: environment_id }}
             items={rows.getVirtualItems()}
-            list={list}
-            idPrefix={id}
-            selected={selected}
-            environmentId={environment_id}
             onSelect={setSelected}
           />
         </div>
@@ -96,16 +101,34 @@ export function RunRows({ list, statuses, loadOlder, olderError, setSeen }: Rows
   );
 }
 
+function goToTop(scroller: HTMLElement | null): void {
+  scroller?.scrollTo({ top: 0 });
+  scroller?.focus({ preventScroll: true });
+}
+
 type SeenRowsProps = {
   items: readonly VirtualItem[];
   list: LoadedRuns["list"];
+  columns: readonly RunColumn[];
   idPrefix: string;
   selected: string | null;
   environmentId: string;
   onSelect: (runId: string) => void;
+  checked: ReadonlySet<string>;
+  onCheck: (runId: string, isChecked: boolean) => void;
 };
 
-const SeenRows = ({ items, list, idPrefix, selected, environmentId, onSelect }: SeenRowsProps): ReactNode =>
+const SeenRows = ({
+  items,
+  list,
+  columns,
+  idPrefix,
+  selected,
+  environmentId,
+  onSelect,
+  checked,
+  onCheck,
+}: SeenRowsProps): ReactNode =>
   items.map(({ index, start }) => {
     const row = list.at(index);
     if (row === undefined) return null;
@@ -114,11 +137,14 @@ const SeenRows = ({ items, list, idPrefix, selected, environmentId, onSelect }: 
         key={row.id}
         id={`${idPrefix}-${row.id}`}
         row={row}
+        columns={columns}
         index={index}
         top={start}
         isSelected={row.id === selected}
         environmentId={environmentId}
         onSelect={onSelect}
+        isChecked={checked.has(row.id)}
+        onCheck={onCheck}
       />
     );
   });
@@ -133,10 +159,16 @@ type Selection = {
 /** The row that keys move from and open. It is a run's, whatever comes above it. */
 function useSelection(
   list: LoadedRuns["list"],
-  where: { from: number; to: number; onScrollTo: (index: number) => void; onOpen: (runId: string) => void },
+  where: {
+    from: number;
+    to: number;
+    onScrollTo: (index: number) => void;
+    onOpen: (runId: string) => void;
+    onToggle: (runId: string) => void;
+  },
 ): Selection {
   const [selected, setSelected] = useState<string | null>(null);
-  const { from, to, onScrollTo, onOpen } = where;
+  const { from, to, onScrollTo, onOpen, onToggle } = where;
   const { length } = list;
   const selectedIndex = indexOf(list, selected, from);
   const onKey = (event: KeyboardEvent): void => {
@@ -146,6 +178,7 @@ function useSelection(
       setSelected(list.at(index)?.id ?? null);
       onScrollTo(index);
     } else if (event.key === "Enter" && selected !== null) onOpen(selected);
+    else if (event.key === "x" && selected !== null) onToggle(selected);
     else return;
     event.preventDefault();
   };

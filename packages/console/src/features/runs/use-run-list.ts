@@ -12,6 +12,8 @@ import { createRunList, type RunList } from "./run-list.ts";
 const NEWEST_ROWS = 100;
 const OLDER_ROWS = 200;
 const REFETCH_MS = 2000;
+/** A search looks at many runs each time. */
+const SEARCH_REFETCH_MS = 5000;
 /** More rows are not seen at a time. */
 const MAX_SEEN = 60;
 
@@ -41,7 +43,7 @@ export function useRunList(filters: RunFilters): LoadedRuns {
   useSyncExternalStore(list.subscribe, list.version);
   const newest = useItem(listRuns, {
     query: { ...query, limit: NEWEST_ROWS },
-    refetchMs: REFETCH_MS,
+    refetchMs: query.search === undefined && query.hide === undefined ? REFETCH_MS : SEARCH_REFETCH_MS,
   });
   useEffect(() => {
     if (newest.data !== undefined) list.readNewest(newest.data);
@@ -65,6 +67,12 @@ export function useRunList(filters: RunFilters): LoadedRuns {
     };
     void read();
   }, [list, place, query]);
+
+  // A page of a search may have nothing, and the next one something.
+  const { cursor, length } = list;
+  useEffect(() => {
+    if (length === 0 && typeof cursor === "string") loadOlder();
+  }, [cursor, length, loadOlder]);
 
   const setSeen = useSeenRows(list);
   const { error, data, refetch } = newest;

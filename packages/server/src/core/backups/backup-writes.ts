@@ -49,6 +49,14 @@ export async function markBlobsLost(db: Queryable, blobs: readonly MissingBlob[]
     WHERE b.environment_id = l.environment_id AND b.digest = l.digest AND b.removing_since IS NULL`);
 }
 
+/** After tables were copied into another database: new ends get numbers after those that are there. */
+export async function continueEndNumbers(db: Queryable): Promise<void> {
+  await db.query(sql`
+    SELECT setval('run_end_numbers', greatest(p.counted_number, n.last_value, x.highest)) AS last_number
+    FROM run_rollup_progress p, run_end_numbers n,
+      (SELECT coalesce(max(end_number), 0) AS highest FROM run_results WHERE end_number IS NOT NULL) x`);
+}
+
 /** What a first start would look up is not known to the planner yet. */
 export async function analyzeTables(db: Queryable): Promise<void> {
   await db.query(rawSql("ANALYZE"));

@@ -17,6 +17,7 @@ import {
 import { findAffected, hasTables, isInUse, readOrigin } from "./backup-reads.ts";
 import {
   analyzeTables,
+  continueEndNumbers,
   endDeploymentChecks,
   endExecutionLeases,
   markBlobsLost,
@@ -89,6 +90,7 @@ export async function restoreRows(context: RestoreContext, databaseUrl: string):
     await migrate(databaseUrl);
     const held = await session.inTransaction(async () => {
       const count = await endExecutionLeases(session, now);
+      await continueEndNumbers(session);
       await endMaterializationLeases(session, now);
       await endDeploymentChecks(session, now);
       await forgetWorkers(session);

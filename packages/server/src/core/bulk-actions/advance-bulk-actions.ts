@@ -4,7 +4,7 @@ import { BACKGROUND_LIMIT_MS } from "../../db/session-settings.ts";
 import { isNobodysFault, trackFailures, type ItemContext } from "../loop-failures/failed-items.ts";
 import { causeOf } from "../loop-failures/loop-failure.ts";
 import type { RunFilter } from "../runs/run-filter.ts";
-import { listRunIds } from "../runs/run-list-reads.ts";
+import { listPage, type Sifted } from "../run-search/sift-runs.ts";
 import { BULK_ACTION_LOOP, tally, type BulkItem } from "./bulk-action.ts";
 import { targetsOf } from "./bulk-targets.ts";
 import { takeBulkAction, type ActionInWork } from "./bulk-action-reads.ts";
@@ -46,10 +46,10 @@ async function advance(context: BulkActionContext, limits: Limits): Promise<bool
         attempt = { action, runIds: [] };
         if (action === null) return;
         const limit = limits.get(action.id) ?? RUNS_AT_ONCE;
-        const runIds = await listTargets(tx, action, limit);
+        const { ids: runIds, next } = await listTargets(tx, action, limit);
         attempt = { action, runIds };
         const items = await applyTo(tx, context, action, runIds, now);
-        await record(tx, action, { items, runIds, isLast: runIds.length < limit }, now);
+        await record(tx, action, { items, runIds, next }, now);
       },
       { limitMs: BACKGROUND_LIMIT_MS },
     );
@@ -66,16 +66,18 @@ async function advance(context: BulkActionContext, limits: Limits): Promise<bool
 }
 
 /** The next runs of an action, newest first. */
-async function listTargets(tx: Tx, action: ActionInWork, limit: number): Promise<Uuid<"run">[]> {
+async function listTargets(tx: Tx, action: ActionInWork, limit: number): Promise<Sifted> {
   const { environmentId, runIds, nextBefore, runFilter, createdAt } = action;
-  if (runIds !== null)
-    return runIds
+  if (runIds !== null) {
+    const ids = runIds
       .toSorted()
       .reverse()
       .filter((runId) => nextBefore === null || runId < nextBefore)
       .slice(0, limit);
+    return { ids, next: ids.length < limit ? null : (ids.at(-1) ?? null) };
+  }
   const filter = JSON.parse(runFilter ?? "") as RunFilter;
-  return listRunIds(tx, environmentId, targetsOf(filter, createdAt), nextBefore, limit);
+  return listPage(tx, environmentId, targetsOf(filter, createdAt), nextBefore, limit);
 }
 
 function applyTo(
@@ -94,12 +96,13 @@ function applyTo(
   }
 }
 
-type Done = { items: readonly BulkItem[]; runIds: readonly Uuid<"run">[]; isLast: boolean };
+/** `next`: where the action goes on when all of the batch is done; null: it is the last one. */
+type Done = { items: readonly BulkItem[]; runIds: readonly Uuid<"run">[]; next: string | null };
 
 async function record(
   tx: Tx,
   action: ActionInWork,
-  { items, runIds, isLast }: Done,
+  { items, runIds, next }: Done,
   now: number,
 ): Promise<void> {
   const isWhole = items.length === runIds.length;
@@ -108,9 +111,9 @@ async function record(
     ...tally(items),
     environmentId: action.environmentId,
     id: action.id,
-    nextBefore: items.at(-1)?.runId ?? action.nextBefore,
+    nextBefore: isWhole && next !== null ? next : (items.at(-1)?.runId ?? action.nextBefore),
     nextBatchAt: isWhole ? now : now + LATER_MS,
-    endedAt: isWhole && isLast ? Math.max(now, action.createdAt) : null,
+    endedAt: isWhole && next === null ? Math.max(now, action.createdAt) : null,
   });
 }
 
@@ -152,6 +155,6 @@ async function failRun(
     const action = await takeBulkAction(tx, now);
     if (action?.id !== id || action.nextBefore !== nextBefore) return;
     const items: BulkItem[] = [{ runId, outcome: "failed", code: "internal", message }];
-    await record(tx, action, { items, runIds: [runId], isLast: false }, now);
+    await record(tx, action, { items, runIds: [runId], next: runId }, now);
   });
 }

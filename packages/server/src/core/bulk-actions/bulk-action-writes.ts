@@ -33,7 +33,7 @@ export async function markCancelled(
 export type Batch = Tally & {
   environmentId: Uuid<"env">;
   id: Uuid<"bulk">;
-  nextBefore: Uuid<"run"> | null;
+  nextBefore: string | null;
   nextBatchAt: number;
   endedAt: number | null;
 };

@@ -4,7 +4,8 @@ import { invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
-import type { RunFilter } from "../runs/run-filter.ts";
+import { siftNewest } from "../run-search/sift-runs.ts";
+import { isSifted, type RunFilter } from "../runs/run-filter.ts";
 import { countListedRuns, listRunIds } from "../runs/run-list-reads.ts";
 import { listKnownRuns } from "../runs/run-reads.ts";
 import type { BulkAction } from "./bulk-action.ts";
@@ -39,6 +40,10 @@ export async function countSelected(
   }
   const bound = LIMITS.bulkActionCount;
   const filter = targetsOf(selection.filter, now);
+  if (isSifted(filter)) {
+    const { ids, more } = await siftNewest(db, environmentId, filter, bound);
+    return { matched: ids.length, moreMatched: more };
+  }
   const count = await countListedRuns(db, environmentId, filter, bound + 1);
   return { matched: Math.min(count, bound), moreMatched: count > bound };
 }
@@ -51,8 +56,11 @@ export async function sampleSelected(
   now: number,
 ): Promise<Uuid<"run">[]> {
   const limit = LIMITS.bulkActionSample;
-  if ("filter" in selection)
-    return listRunIds(db, environmentId, targetsOf(selection.filter, now), null, limit);
+  if ("filter" in selection) {
+    const filter = targetsOf(selection.filter, now);
+    if (isSifted(filter)) return (await siftNewest(db, environmentId, filter, limit)).ids;
+    return listRunIds(db, environmentId, filter, null, limit);
+  }
   return (await listKnownRuns(db, environmentId, selection.runIds)).slice(0, limit);
 }
 

@@ -3,6 +3,7 @@ import type { Tx } from "../../db/queryable.ts";
 import { BACKGROUND_LIMIT_MS } from "../../db/session-settings.ts";
 import { firstUuidOf } from "../../uuid.ts";
 import { listExcessGroups } from "../error-groups/error-group-reads.ts";
+import { dropRunRollups } from "../run-rollups/drop-run-rollups.ts";
 import { dropErrorGroups } from "../error-groups/drop-error-groups.ts";
 import type { ItemContext } from "../loop-failures/failed-items.ts";
 import type { LoopItem } from "../loop-failures/loop-failure.ts";
@@ -93,6 +94,7 @@ async function dropAll(context: Round): Promise<void> {
     await sweep("tokens", retention.tokensMs, listEndedTokens, deleteTokens);
     await sweep("process_outputs", retention.outputMs, listProcessesWithOutput, deleteOutputs);
     await dropExcessGroups(context, environmentId);
+    await dropRollups(context, environmentId);
     await dropDeployments(context, environmentId, retention.deploymentsMs);
     if (retention.occurrencesMs !== null)
       await dropOccurrences(context, environmentId, retention.occurrencesMs);
@@ -122,6 +124,26 @@ const dropExcessGroups = (context: Round, environmentId: Uuid<"env">): Promise<v
     },
     drop: (tx, ids) => dropErrorGroups(tx, environmentId, ids),
   });
+
+/** At an age of their own: they stay when the runs that they count are gone. */
+function dropRollups(context: Round, environmentId: Uuid<"env">): Promise<void> {
+  let isDone = false;
+  return drop<Uuid<"env">>(context, {
+    kind: "run_rollups",
+    limit: 1,
+    itemOf: (itemId) => ({ environmentId, itemId }),
+    take: async (tx, _, now) => {
+      if (isDone) return { rows: [], more: false };
+      const rows = await omitSetAside(tx, "drop-run_rollups", environmentId, [environmentId], now);
+      return { rows, more: rows.length > 0 };
+    },
+    drop: (tx, _, now) => dropRunRollups(tx, environmentId, now, PAGE),
+    advance: (dropped) => {
+      isDone = dropped === 0;
+    },
+  });
+}
+
 /** A page whose actions are not all gone is looked at again. */
 function dropEndedBulkActions(
   context: Round,

@@ -36,6 +36,10 @@ export async function deleteRuns(
       DELETE FROM run_waits WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), pins AS (
       DELETE FROM secret_pins WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+    ), words AS (
+      DELETE FROM run_search WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+    ), living AS (
+      DELETE FROM run_search_live WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), counted AS (
       -- In a shard of its own: the others say what has happened, from which samples are taken.
       INSERT INTO run_counts (environment_id, status, shard, count)

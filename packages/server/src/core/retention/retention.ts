@@ -37,6 +37,7 @@ export const DROPPED_KINDS = [
   "versions",
   "deployments",
   "error_groups",
+  "run_rollups",
 ] as const;
 
 export type DroppedKind = (typeof DROPPED_KINDS)[number];

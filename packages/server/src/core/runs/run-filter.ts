@@ -1,6 +1,6 @@
-import type { RunStatus, Uuid } from "@keelson/contract";
+import type { RunStatus, RunSearchTerm, Uuid } from "@keelson/contract";
 import { matchOf, type Match } from "../../db/filtered-page.ts";
-import { rawSql } from "../../db/sql.ts";
+import { rawSql, type Sql } from "../../db/sql.ts";
 
 export type RunFilter = {
   statuses: readonly RunStatus[];
@@ -15,7 +15,16 @@ export type RunFilter = {
   tags: readonly string[];
   createdAfter: number | null;
   createdBefore: number | null;
+  /** UUIDs that ids are not before, and that they are before. */
+  idFrom?: string | null;
+  idBefore?: string | null;
+  /** No index of the list serves these: a list that has them is sifted. */
+  terms?: readonly RunSearchTerm[];
+  hidden?: readonly HiddenRuns[];
 };
+
+/** Runs that other runs started, and runs that schedules started. */
+export type HiddenRuns = "children" | "scheduled";
 
 /** The filter that lets every run pass. */
 export const ALL_RUNS: RunFilter = {
@@ -52,3 +61,14 @@ const byPriority = (match: Match): Match =>
 
 /** Which runs are of an error group is in a table of its own. */
 const byTable = (match: Match): Match => ({ ...match, isIndexed: false });
+
+/** Whether the list alone cannot say which runs pass. */
+export const isSifted = ({ terms = [], hidden = [] }: RunFilter): boolean => terms.length + hidden.length > 0;
+
+const HIDDEN: Readonly<Record<HiddenRuns, Sql>> = {
+  children: rawSql("r.parent_run_id IS NULL"),
+  scheduled: rawSql("r.schedule_id IS NULL"),
+};
+
+/** What is asked of each run besides. */
+export const conditionsOfHidden = ({ hidden = [] }: RunFilter): Sql[] => hidden.map((one) => HIDDEN[one]);

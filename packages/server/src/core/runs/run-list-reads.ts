@@ -68,16 +68,42 @@ function selectRuns(
   before: string | null,
   limit: number,
 ): Promise<Sql> {
-  const { createdAfter, createdBefore } = filter;
-  const [end = null] = [before, createdBefore === null ? null : firstUuidOf(createdBefore + ID_SKEW_MS)]
-    .filter((bound) => bound !== null)
-    .toSorted();
-  const from = createdAfter === null ? null : firstUuidOf(createdAfter - ID_SKEW_MS);
   const ways = waysOf(filter);
   const conditionsOf = (source: Source): Sql[] => conditionsFor(filter, source);
-  const place = { environmentId, from, before: end };
+  const place = { environmentId, ...keysOf(filter, before) };
   return selectPage(db, { all: ALL, ways, conditionsOf }, place, limit);
 }
+
+/** The ids between which all runs of the filter are. */
+export function keysOf(
+  { createdAfter, createdBefore, idFrom = null, idBefore = null }: RunFilter,
+  before: string | null,
+): { from: string | null; before: string | null } {
+  const ends = [before, idBefore, createdBefore === null ? null : firstUuidOf(createdBefore + ID_SKEW_MS)];
+  const starts = [idFrom, createdAfter === null ? null : firstUuidOf(createdAfter - ID_SKEW_MS)];
+  const [end = null] = ends.filter((bound) => bound !== null).toSorted();
+  return {
+    from:
+      starts
+        .filter((bound) => bound !== null)
+        .toSorted()
+        .at(-1) ?? null,
+    before: end,
+  };
+}
+
+/** All that the list asks of a run, for one that was found in another way. */
+export const listConditions = (filter: RunFilter): Sql[] => conditionsFor(filter, ALL);
+
+/** The runs of these ids, newest first. */
+export const listRunsOf = (
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  runIds: readonly Uuid<"run">[],
+): Promise<RunRow[]> =>
+  db.query<RunRow>(sql`
+    SELECT ${RUN_COLUMNS} FROM ${RUN_TABLES}
+    WHERE r.environment_id = ${environmentId} AND r.id = ANY(${runIds}::uuid[]) ORDER BY r.id DESC`);
 
 const ALL = sourceOf("runs", "r", RUN_STATES);
 

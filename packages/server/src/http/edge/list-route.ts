@@ -23,6 +23,12 @@ export type PageRequest<Filter, Within extends string = string> = {
   limit: number;
 };
 
+/**
+ * A page that is cut already, for a list that does not read as many rows as it passes by. `next`: the key that the next page
+ * begins after. `facts`: what the reply says besides.
+ */
+export type CutPage<Row> = { rows: Row[]; next: string | null; facts: Readonly<Record<string, unknown>> };
+
 /** What a row is shown with. */
 export type WireFacts<Within extends string = string> = { within: Within; now: number };
 
@@ -57,7 +63,10 @@ type ListDefinition<
     defaults?: Partial<QueryOf<Q>>;
     /** The id of what the list is in, once it is known to be there. */
     within?: (call: Call<A, P, Q, undefined>) => Promise<Within>;
-    read: (call: Call<A, P, Q, undefined>, page: PageRequest<Filter, Within>) => Promise<Row[]>;
+    read: (
+      call: Call<A, P, Q, undefined>,
+      page: PageRequest<Filter, Within>,
+    ) => Promise<Row[] | CutPage<Row>>;
     /** A row's place in the list; its `id` when absent. */
     key?: { of: (row: Row) => string; pattern?: RegExp };
     pageSize?: number;
@@ -100,18 +109,19 @@ export function listRoute<
       after: decodeCursor(name, place, cursor, key?.pattern),
       limit: limit + 1,
     });
-    const shown = toPage(rows, limit, (row) => encodeCursor(name, place, keyOf(row)));
+    const keyCursor = (key: string): string => encodeCursor(name, place, key);
+    const shown = Array.isArray(rows)
+      ? { ...toPage(rows, limit, (row) => keyCursor(keyOf(row))), facts: {} }
+      : { ...rows, nextCursor: rows.next === null ? null : keyCursor(rows.next) };
     const facts = { within: inside, now: call.server.clock() };
+    const besides = { next_cursor: shown.nextCursor, ...shown.facts };
     if ("toWire" in definition)
       return {
         status: 200,
-        body: {
-          [items]: shown.rows.map((row) => definition.toWire(row, facts)),
-          next_cursor: shown.nextCursor,
-        },
+        body: { [items]: shown.rows.map((row) => definition.toWire(row, facts)), ...besides },
       };
     const texts = shown.rows.map(definition.toJson).join(",");
-    return { status: 200, json: `{"${items}":[${texts}],"next_cursor":${JSON.stringify(shown.nextCursor)}}` };
+    return { status: 200, json: `{"${items}":[${texts}],${JSON.stringify(besides).slice(1)}` };
   };
   return route<A, P, Q>({
     ...rest,

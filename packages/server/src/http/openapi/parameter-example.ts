@@ -27,6 +27,7 @@ const BY_COLLECTION: Record<string, string> = {
   pty: EXAMPLE_IDS.pty,
   runs: EXAMPLE_IDS.run,
   sandboxes: EXAMPLE_IDS.sbx,
+  "saved-views": EXAMPLE_IDS.view,
   schedules: EXAMPLE_IDS.sched,
   secrets: EXAMPLE_IDS.sec,
   sessions: EXAMPLE_IDS.sess,

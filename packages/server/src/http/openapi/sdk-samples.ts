@@ -95,6 +95,9 @@ await client.deployments.uploadBundle(digest, code);`,
   session: { externalId: "chat-4711" },
   expiresIn: "15m",
 });`,
+  getRunMetrics: `const { total } = await client.runs.metrics({ window: "1h", task: "send-report" });`,
+  listEntrypointMetrics:
+    'const { entrypoints } = await client.runs.entrypointMetrics({ window: "7d", kind: "task" });',
   listErrorGroups:
     'for await (const group of client.errorGroups.list({ status: "open" })) console.log(group.count, group.title);',
   getErrorGroup: `const group = await client.errorGroups.get("${err}");`,

@@ -4,6 +4,7 @@ import { loadConfig } from "../../../src/config.ts";
 import { dropEnded } from "../../../src/core/retention/drop-ended.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { until } from "../../support/audit.ts";
+import { countEnded } from "../../support/count-runs.ts";
 import { productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { place } from "../../support/tenancy.ts";
 
@@ -50,6 +51,7 @@ async function nextSample(created: number): Promise<string> {
 /** Drops all ended runs, as after a long time. */
 async function dropAll(): Promise<void> {
   const day = 86_400_000;
+  await countEnded(scene.server.db, scene.clock.now);
   await dropEnded({
     db: scene.server.db,
     clock: () => scene.clock.now() + 2 * day,

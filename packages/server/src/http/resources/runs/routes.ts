@@ -13,20 +13,24 @@ import {
   RunLogSnapshot,
   SequenceCursor,
   SequencePage,
+  Timestamp,
   type RunStatus,
   type Uuid,
 } from "@keelson/contract";
 import { Type } from "typebox";
 import { cancelRun } from "../../../core/executions/cancel-run.ts";
-import { listRuns } from "../../../core/runs/run-list-reads.ts";
-import { countRuns, findRun, findRunStatus } from "../../../core/runs/run-reads.ts";
+import { findIndexedUntil } from "../../../core/run-search/find-indexed-until.ts";
+import { siftRuns } from "../../../core/run-search/sift-runs.ts";
+import { isSifted, type RunFilter } from "../../../core/runs/run-filter.ts";
+import { listRuns, listRunsOf } from "../../../core/runs/run-list-reads.ts";
+import { countRuns, findRun, findRunStatus, type RunRow } from "../../../core/runs/run-reads.ts";
 import { findStatusFacts } from "../../../core/runs/status-reads.ts";
 import { statusReason } from "../../../core/runs/status-reason.ts";
 import type { Queryable } from "../../../db/queryable.ts";
 import { notFound } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { followCursor, wantsEventStream } from "../../edge/follow.ts";
-import { listRoute } from "../../edge/list-route.ts";
+import { listRoute, type CutPage, type PageRequest } from "../../edge/list-route.ts";
 import { sequenceCursor } from "../../edge/page.ts";
 import { Id } from "../../edge/params.ts";
 import {
@@ -94,20 +98,42 @@ async function cancel({ tx, server, scope, audit }: ChangeCall, runId: Uuid<"run
   return runReply(tx, scope, runId, server.clock());
 }
 
+/** A page that is sifted is cut by how much was looked at. */
+async function readRuns(
+  { server: { db, clock }, scope: { environmentId } }: { server: ServerContext; scope: EnvironmentScope },
+  { filter, after, limit }: PageRequest<RunFilter>,
+): Promise<RunRow[] | CutPage<RunRow>> {
+  if (!isSifted(filter)) return listRuns(db, environmentId, filter, after, limit);
+  const { ids, next } = await siftRuns(db, environmentId, filter, after, limit - 1);
+  const rows = await listRunsOf(db, environmentId, ids);
+  if ((filter.terms ?? []).length === 0) return { rows, next, facts: {} };
+  const indexedUntil = await findIndexedUntil(db, environmentId, clock());
+  return { rows, next, facts: { indexed_until: new Date(indexedUntil).toISOString() } };
+}
+
 const items: RouteDefinition[] = [
   listRoute({
     ...read,
     path: "/runs",
     name: "listRuns",
     summary: "List runs",
-    description: "Newest first. A result must match all filters.",
+    description:
+      "Newest first. A result must match all filters. With `search` or `hide`, one request looks at a bounded number of runs: a page " +
+      "may have fewer runs than `limit`, or none, and a `next_cursor` all the same.",
     items: "runs",
     resource: Run,
-    page: Type.Object({ runs: Type.Array(Run), next_cursor: Nullable(Cursor) }),
+    page: Type.Object({
+      runs: Type.Array(Run),
+      next_cursor: Nullable(Cursor),
+      indexed_until: Type.Optional({
+        ...Timestamp,
+        description:
+          "Of a search: the index has the words of runs that were created until then. Newer runs are found without it, more slowly.",
+      }),
+    }),
     query: ListRuns,
     filter: runFilterOf,
-    read: ({ server, scope }, { filter, after, limit }) =>
-      listRuns(server.db, scope.environmentId, filter, after, limit),
+    read: readRuns,
     toJson: (run) => runJson(run, null),
   }),
   route({

@@ -1,0 +1,57 @@
+import type { Uuid } from "@keelson/contract";
+import type { Tx } from "../../db/queryable.ts";
+import { BACKGROUND_LIMIT_MS } from "../../db/session-settings.ts";
+import type { ItemContext } from "../loop-failures/failed-items.ts";
+import { processInBatches } from "../loop-failures/process-items.ts";
+import { FIRST_LIVE, findLiveAfter, INDEX_LOOP, lockEndedSince, type LiveRun } from "./run-search-reads.ts";
+import { deleteLive } from "./run-search-writes.ts";
+import { storeWords } from "./store-words.ts";
+
+/** Runs that are looked at in a round: by their keys alone, some milliseconds for each thousand. */
+const LOOKED_AT = 20_000;
+const INDEXED = 200;
+
+/** What one server remembers: where it looks next. */
+export type EndedIndexer = { run(): Promise<boolean> };
+
+/**
+ * Gives runs their last words: the error that they ended with, and metadata that has changed since they were indexed. It goes
+ * over the runs that lived when they were indexed, round and round. With more of them than a round looks at, an end is seen
+ * some rounds later.
+ *
+ * @returns `run` is one round, and gives whether more of them are to be looked at.
+ */
+export function createEndedIndexer(context: ItemContext): EndedIndexer {
+  let after = FIRST_LIVE;
+  return {
+    run: async () => {
+      const to = await findLiveAfter(context.db, after, LOOKED_AT);
+      await indexBetween(context, after, to);
+      after = to ?? FIRST_LIVE;
+      return to !== null;
+    },
+  };
+}
+
+async function indexBetween(context: ItemContext, after: LiveRun, to: LiveRun | null): Promise<void> {
+  await processInBatches<LiveRun, void>(context, {
+    loop: INDEX_LOOP,
+    limit: INDEXED,
+    options: { durability: "relaxed", limitMs: BACKGROUND_LIMIT_MS },
+    itemOf: ({ environmentId, runId }) => ({ environmentId, itemId: runId }),
+    take: async (tx, limit, now) => {
+      const rows = await lockEndedSince(tx, { after, to }, now, limit);
+      return { rows, more: rows.length === limit };
+    },
+    apply: applyTo,
+  });
+}
+
+async function applyTo(tx: Tx, runs: readonly LiveRun[]): Promise<void> {
+  const byEnvironment = Map.groupBy(runs, ({ environmentId }) => environmentId);
+  for (const [environmentId, ended] of byEnvironment) {
+    const ids = ended.map(({ runId }): Uuid<"run"> => runId);
+    await storeWords(tx, environmentId, ids);
+    await deleteLive(tx, environmentId, ids);
+  }
+}
