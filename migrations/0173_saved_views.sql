@@ -9,6 +9,6 @@ CREATE TABLE saved_views (
   columns text[],
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
-  PRIMARY KEY (environment_id, user_id, id)
+  PRIMARY KEY (environment_id, user_id, id),
+  UNIQUE (environment_id, user_id, name)
 );
-CREATE UNIQUE INDEX saved_views_name ON saved_views (environment_id, user_id, name);

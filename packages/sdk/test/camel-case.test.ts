@@ -63,6 +63,7 @@ const ANSWERS: Answers = {
     await all(c.runs.events("r")),
     await all(c.runs.events("r", { follow: true })),
   ],
+  "runs.calls": (c) => all(c.runs.calls("r")),
   "runs.logs": async (c) => [await all(c.runs.logs("r")), await all(c.runs.logs("r", { follow: true }))],
   "runs.logSnapshot": (c) => c.runs.logSnapshot("r"),
   "runs.cancel": (c) => c.runs.cancel("r"),

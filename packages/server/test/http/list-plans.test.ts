@@ -95,6 +95,8 @@ function valuesOf(filled: FilledEnvironment, list: string, filter: string): read
       return [[filled.parentRun], [filled.run]];
     case "error_group_id":
       return [[filled.errorGroup], [filled.rareErrorGroup], [encodeId("err", filled.idOf(0))]];
+    case "position":
+      return [["1"], ["999"]];
     case "priority":
       return [["0"], ["7"], ["9"]];
     case "tag":

@@ -1,7 +1,7 @@
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { JournalKind, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { joinSql, sql } from "../../db/sql.ts";
 
 /** An entry of a run's journal. JSON is text; the value of a `wait` stands in the wait. */
 export type JournalRow = ExecutionKey & {
@@ -68,10 +68,11 @@ export function listKeptCalls(
   after: number,
   limit: number,
 ): Promise<KeptCall[]> {
+  const conditions = [sql`environment_id = ${environmentId} AND run_id = ${runId} AND sequence > ${after}`];
+  if (position !== null) conditions.push(sql`position = ${position}`);
   return db.query<KeptCall>(sql`
     SELECT environment_id, run_id, sequence, position, place, kind, name, value, error, attempt_number, at
     FROM run_journal
-    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND sequence > ${after}
-      AND (${position}::integer IS NULL OR position = ${position}::integer)
+    WHERE ${joinSql(conditions, " AND ")}
     ORDER BY sequence LIMIT ${limit}`);
 }
