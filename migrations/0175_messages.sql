@@ -23,7 +23,6 @@ CREATE TABLE messages (
   CHECK ((status = 'open') = (last_sequence IS NULL))
 ) WITH (fillfactor = 80);
 CREATE INDEX messages_by_session ON messages (environment_id, session_id, created_at, id);
--- In which order they go with the records of a session that has ended.
-CREATE INDEX messages_by_stream ON messages (environment_id, stream_id, first_sequence);
--- Those that are to be ended with their run.
-CREATE INDEX messages_open ON messages (environment_id, run_id) WHERE status = 'open';
+CREATE INDEX messages_by_stream ON messages (environment_id, stream_id, created_at, id);
+-- Few: what is being written, and what is to be ended with its run.
+CREATE INDEX messages_open ON messages (environment_id, session_id, run_id) WHERE status = 'open';

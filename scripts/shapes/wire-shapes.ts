@@ -30,6 +30,7 @@ const NAMES = [
   "Pty",
   "RecordPage",
   "Run",
+  "Message",
   "RunCall",
   "RunEvent",
   "RunLogChunk",

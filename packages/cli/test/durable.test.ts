@@ -148,7 +148,8 @@ test("an actor receives input, answers and streams, over suspensions, until its 
     "abc",
     { echo: "from a run" },
   ]);
-  assert.deepEqual(await read("text"), ["a", "b", "c"]);
+  const [a, b, c, end] = await read("text");
+  assert.deepEqual([a, b, c, (end as { status: string }).status], ["a", "b", "c", "complete"]);
 });
 
 // The last tests of their sites: they end the agent that all before have used.

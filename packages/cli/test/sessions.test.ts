@@ -114,6 +114,23 @@ suite("sessions on the command line", () => {
     );
   });
 
+  test("a message that has no good end says so", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const lease = await scene.worker.takeOne();
+    const piece = {
+      ...{ position: null, stream: "output", records: [{ data: "half" }] },
+      message: { id: EXAMPLE_IDS.msg.replace(/.$/, "g"), begins: true },
+    };
+    const begun = [lease.operation("start"), lease.operation("outputs", piece)];
+    assert.deepEqual(await scene.worker.report(...begun), [200, 200]);
+    const reading = session(["read", id, "--follow"]);
+    await session(["cancel", id]);
+    await scene.worker.report(lease.operation("release", { outcome: "cancelled" }));
+    const { stdout, stderr } = await reading;
+    assert.equal(stdout, "half\n");
+    assert.match(stderr, /\(the message was interrupted\)/);
+  });
+
   test("a followed output is written as it comes, until the session has ended", async () => {
     const id = (await session(["start", "--actor", "chat", "--external-id", "followed"])).stdout.trim();
     await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>

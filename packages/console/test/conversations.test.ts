@@ -134,9 +134,12 @@ describe("conversations in the console", options, () => {
     const lease = await scene.worker.takeOne();
     await scene.worker.report(lease.operation("start"));
     const words = "An answer, word by word, with two  spaces and a line\nbreak.".split(/(?<= )/);
+    let hasBegun = false;
     const say = async (...pieces: unknown[]): Promise<void> => {
       const records = pieces.map((data) => ({ data }));
-      const operation = { position: null, stream: "output", message_id: EXAMPLE_IDS.msg, records };
+      const message = { id: EXAMPLE_IDS.msg, ...(hasBegun ? {} : { begins: true }) };
+      hasBegun = true;
+      const operation = { position: null, stream: "output", message, records };
       assert.deepEqual(await scene.worker.report(lease.operation("outputs", operation)), [200]);
     };
     const bubble = conversation().getByRole("article", { name: "Output output 1" });
@@ -159,7 +162,14 @@ describe("conversations in the console", options, () => {
     await bubble.getByText("1 other piece").click();
     await bubble.getByText('"weather"').waitFor();
     assert.deepEqual(await console.violations(), []);
+    assert.equal(await bubble.getByText("failed", { exact: true }).count(), 0);
     await scene.worker.report(lease.operation("release", { outcome: "succeeded" }));
+    // Nothing has ended it before its run did.
+    await bubble.getByText("failed", { exact: true }).waitFor();
+    await reads(words.join(""));
+    await console.page.reload();
+    await bubble.getByText("failed", { exact: true }).waitFor();
+    await reads(words.join(""));
   });
 
   test("say what is no longer kept", async () => {

@@ -31,7 +31,7 @@ export type {
   NewRecord,
   RecordOf,
 } from "./client/record-appends.ts";
-export { joinMessages, type StreamMessage } from "./client/join-messages.ts";
+export { joinMessages, messageEndOf, type StreamMessage } from "./client/join-messages.ts";
 export { KeelsonError, UsageError } from "./keelson-error.ts";
 export {
   AuthenticationError,

@@ -56,7 +56,7 @@ export type {
 export type { RunQuery } from "./client/run-query.ts";
 export type { ScheduleQuery, SchedulesApi } from "./client/schedules.ts";
 export type { SecretsApi } from "./client/secrets.ts";
-export type { SessionQuery, SessionsApi } from "./client/sessions.ts";
+export type { MessageQuery, SessionQuery, SessionsApi } from "./client/sessions.ts";
 export type { SessionHandle } from "./client/session-handle.ts";
 export type { ActorLike, NewSession, SessionChanges, StartActorOptions } from "./client/session-options.ts";
 export type { SessionTarget } from "./client/session-path.ts";
@@ -66,7 +66,7 @@ export type {
   NewRecord,
   RecordOf,
 } from "./client/record-appends.ts";
-export { joinMessages, type StreamMessage } from "./client/join-messages.ts";
+export { joinMessages, messageEndOf, type StreamMessage } from "./client/join-messages.ts";
 export type { ReadOptions, RecordsOptions } from "./client/record-reads.ts";
 export type { SandboxesApi } from "./client/sandboxes.ts";
 export type {
@@ -122,6 +122,7 @@ export type {
   Materialization,
   Pty,
   RecordPage,
+  Message,
   Run,
   RunCall,
   RunEvent,

@@ -51,7 +51,7 @@ export type SessionOutput<T = unknown> = OutputChannel<T> & {
 };
 
 type OutputsCall = Extract<DurableCall, { kind: "outputs" }>;
-type MessageFields = Pick<OutputsCall, "message_id" | "message_begins" | "message_ends">;
+type OutputMessage = NonNullable<OutputsCall["message"]>;
 export type OutputRecord = OutputsCall["records"][number];
 
 /** A record as the wire has it. Throws a UsageError for data that is no JSON or too much. */
@@ -77,15 +77,11 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
       throw new UsageError("This run belongs to no session, so it has no output streams");
     return current;
   };
-  const call = (
-    position: number | null,
-    records: OutputRecord[],
-    message: MessageFields = {},
-  ): OutputsCall => ({
+  const call = (position: number | null, records: OutputRecord[], message?: OutputMessage): OutputsCall => ({
     kind: "outputs",
     position,
     stream: name,
-    ...message,
+    ...(message !== undefined && { message }),
     records,
   });
   /** Each try writes a message of its own: pieces of one that broke off are none of the next one's. */
@@ -95,16 +91,15 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
     options: AppendOptions,
     maxBytes: number,
   ): Promise<JsonOf<T>[]> {
-    const id = { message_id: newMessageId() };
+    const id = newMessageId();
     let hasBegun = false;
     const append = async (batch: readonly T[]): Promise<void> => {
       const records = batch.map((piece) => toChecked(piece, options));
-      const begins = hasBegun ? {} : ({ message_begins: true } as const);
-      await run.unjournaled(call(null, records, { ...id, ...begins }));
+      await run.unjournaled(call(null, records, hasBegun ? { id } : { id, begins: true }));
       hasBegun = true;
     };
     const end = async (status: MessageEnd): Promise<void> => {
-      if (hasBegun) await run.unjournaled(call(null, [], { ...id, message_ends: status }));
+      if (hasBegun) await run.unjournaled(call(null, [], { id, ends: status }));
     };
     try {
       const all = await pipePieces(pieces, append, maxBytes);

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actor, InputInvalidError, RefusedError, sessions, UsageError } from "@keelson/sdk";
+import { MESSAGE_CONTENT_TYPE } from "@keelson/contract";
+import {
+  actor,
+  InputInvalidError,
+  NonRetryableError,
+  RefusedError,
+  sessions,
+  UsageError,
+} from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
 import { z } from "zod";
 import { declare, declareActor, failureOf, outputOf } from "./support/declare.ts";
@@ -101,6 +109,7 @@ test("appended records are appended once, by streams, and inside a step with it"
   const appended = async (): Promise<unknown[]> =>
     (await Promise.all(["output", "log", "text"].map((name) => run.records("outputs", name))))
       .flat()
+      .filter(({ content_type: type }) => type !== MESSAGE_CONTENT_TYPE)
       .map(({ stream, data }) => [stream, data]);
   const first = start({ dieAt: "end" });
   assert.equal(await first.ended, null);
@@ -118,7 +127,8 @@ test("appended records are appended once, by streams, and inside a step with it"
   assert.deepEqual([correlationId, contentType], ["q1", "application/json"]);
   const messages = (await run.records("outputs", "text")).map(({ message_id: id }) => id);
   assert.match(messages[0] ?? "", /^msg_/);
-  assert.deepEqual(messages, [messages[0], messages[0], messages[0]]);
+  // The last one says that it has ended.
+  assert.deepEqual(messages, [messages[0], messages[0], messages[0], messages[0]]);
   assert.deepEqual(
     (await run.records()).map(({ message_id: id }) => id),
     [null, null],
@@ -143,13 +153,34 @@ test("each pipe writes a message of its own, and so does another try of it", asy
   outputOf(await ended());
   const all = await Promise.all(["one", "two", "three"].map((name) => run.records("outputs", name)));
   const ids = all.map((records) => records.map(({ message_id: id }) => id));
-  const [[one], [two], [first, second]] = ids as [string[], string[], string[]];
+  const [[one], [two], [first, , second]] = ids as [string[], string[], string[]];
   assert.deepEqual(ids, [
-    [one, one],
-    [two, two],
-    [first, second, second],
+    [one, one, one],
+    [two, two, two],
+    [first, first, second, second, second],
   ]);
   assert.equal(new Set([one, two, first, second]).size, 4);
+});
+
+test("a message ends as its source does", async () => {
+  async function* breaking(): AsyncGenerator<string> {
+    yield "half";
+    throw new NonRetryableError("the model hung up");
+  }
+  const { run, ended } = declareActor(async ({ output }) => {
+    await output("whole").pipe(["a", "b"]);
+    await output("none").pipe([]);
+    await output("half").pipe(breaking());
+  });
+  const failure = failureOf(await ended());
+  assert.match(failure.message, /the model hung up/);
+  const lastOf = async (stream: string): Promise<unknown> =>
+    (await run.records("outputs", stream)).at(-1)?.data;
+  const [{ message_id: whole } = {}] = await run.records("outputs", "whole");
+  const [{ message_id: half } = {}] = await run.records("outputs", "half");
+  assert.deepEqual(await lastOf("whole"), { event: "ended", message_id: whole, status: "complete" });
+  assert.deepEqual(await lastOf("half"), { event: "ended", message_id: half, status: "failed" });
+  assert.deepEqual(await run.records("outputs", "none"), []);
 });
 
 test("input that another session refuses rejects with the code, at replays too", async () => {

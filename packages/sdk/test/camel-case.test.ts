@@ -90,6 +90,7 @@ const ANSWERS: Answers = {
   "sessions.cancel": (c) => c.sessions.cancel("s"),
   "sessions.runs": (c) => all(c.sessions.runs("s")),
   "sessions.streams": (c) => all(c.sessions.streams("s")),
+  "sessions.messages": (c) => all(c.sessions.messages("s")),
   "sessions.send": (c) => c.sessions.send("s", POISON),
   "sessions.append": (c) => c.sessions.append("s", POISON),
   "sessions.read": (c) => c.sessions.read("s"),

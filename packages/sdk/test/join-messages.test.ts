@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinMessages, type RecordOf, type StreamMessage } from "@keelson/sdk/client";
+import { MESSAGE_CONTENT_TYPE } from "@keelson/contract";
+import { joinMessages, messageEndOf, type RecordOf, type StreamMessage } from "@keelson/sdk/client";
 
 const record = (sequence: number, messageId: string | null, data: unknown): RecordOf<unknown> => ({
   id: `rec_${sequence}`,
@@ -44,6 +45,35 @@ test("the pieces of a message are joined as they come, also when another one is 
       ["b", "Good day", 2, 5],
     ],
   );
+});
+
+test("a message is open until its end has come, which is no piece of it", async () => {
+  const end = (sequence: number, messageId: string, status: string): RecordOf<unknown> => ({
+    ...record(sequence, messageId, { event: "ended", message_id: messageId, status }),
+    contentType: MESSAGE_CONTENT_TYPE,
+  });
+  const messages = await join(
+    end(1, "before", "complete"),
+    record(2, "a", "Hel"),
+    record(3, "b", "x"),
+    end(4, "a", "interrupted"),
+    record(5, null, "alone"),
+    end(6, "b", "complete"),
+  );
+  assert.deepEqual(
+    messages.map(({ id, text, status, last }) => [id, text, status, last.sequence]),
+    [
+      ["a", "Hel", "open", 2],
+      ["b", "x", "open", 3],
+      ["a", "Hel", "interrupted", 2],
+      ["rec_5", "alone", "complete", 5],
+      ["b", "x", "complete", 3],
+    ],
+  );
+  assert.deepEqual([end(1, "a", "failed"), record(2, "a", { status: "failed" })].map(messageEndOf), [
+    "failed",
+    null,
+  ]);
 });
 
 test("a message with a piece that is no text has its pieces, and no text", async () => {

@@ -140,12 +140,22 @@ export const outputsFields = {
   position: Nullable(Position),
   place,
   stream: StreamName,
-  /** The records are pieces of this message, which other calls may go on with. */
+  /** The records are pieces of this message. From SDKs that say no more of it. */
   message_id: Type.Optional(Id("msg")),
-  /** The message begins with them. */
-  message_begins: Type.Optional(Type.Literal(true)),
-  /** The message has ended after them; only then there may be none. */
-  message_ends: Type.Optional(Type.Enum(["complete", "failed", "interrupted"])),
+  /**
+   * The records are pieces of this message, which other calls may go on with. It `begins` with the first of them; it `ends` after
+   * the last, and only then there may be none.
+   */
+  message: Type.Optional(
+    Type.Object(
+      {
+        id: Id("msg"),
+        begins: Type.Optional(Type.Literal(true)),
+        ends: Type.Optional(Type.Enum(["complete", "failed", "interrupted"])),
+      },
+      strict,
+    ),
+  ),
   records: Type.Array(Type.Object(recordFields, strict), { maxItems: LIMITS.batchRecords }),
 };
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { EXAMPLE_IDS } from "../example-ids.ts";
 import { MESSAGE_STATUSES } from "../sessions.ts";
-import { anyOf, Id, JsonValue, Nullable, pageQuery, Timestamp } from "./primitives.ts";
+import { Id, JsonValue, Nullable, pageQuery, Timestamp } from "./primitives.ts";
 import { StreamName } from "./stream.ts";
 
 /** What a run writes to an output stream in pieces, such as an answer. */
@@ -52,7 +52,11 @@ export const Message = Type.Object(
 export type Message = Static<typeof Message>;
 
 export const ListMessages = Type.Object(
-  { ...pageQuery(), stream: Type.Optional(StreamName), status: anyOf(MESSAGE_STATUSES) },
+  {
+    ...pageQuery(),
+    stream: Type.Optional(StreamName),
+    status: Type.Optional(Type.Literal("open", { description: "Only messages that are being written." })),
+  },
   { additionalProperties: false },
 );
 export type ListMessages = Static<typeof ListMessages>;

@@ -11,7 +11,7 @@ import {
   type NewRecord,
   type RecordOf,
 } from "./record-appends.ts";
-import { followRecords } from "./record-reads.ts";
+import { followRecords, type EndOptions } from "./record-reads.ts";
 import type { EmittedOf } from "../actor.ts";
 import type { ActorLike, SentTo } from "./session-options.ts";
 import { streamPath, type SessionTarget } from "./session-path.ts";
@@ -41,12 +41,13 @@ export type TokenSource =
   | ((need: TokenNeed) => string | Promise<string>);
 
 /** Options of reading an output stream. */
-export type OutputOptions = Omit<FollowOptions, "cursor"> & {
-  /** The sequence of a record: reading starts after it. By default at the beginning. */
-  cursor?: string | number;
-  /** Only the records with this correlation id; a token bound to one needs it. */
-  correlationId?: string;
-};
+export type OutputOptions = Omit<FollowOptions, "cursor"> &
+  EndOptions & {
+    /** The sequence of a record: reading starts after it. By default at the beginning. */
+    cursor?: string | number;
+    /** Only the records with this correlation id; a token bound to one needs it. */
+    correlationId?: string;
+  };
 
 /** A session, as a page reaches it with public access tokens. */
 export type SessionClient<A extends ActorLike = ActorLike> = {

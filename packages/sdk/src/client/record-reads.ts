@@ -1,3 +1,4 @@
+import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
 import type { RecordPage, StreamRecord } from "./resources.ts";
 import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
@@ -17,9 +18,19 @@ type Selection = {
   correlationId?: string;
 };
 
+/** Whether records that say how a message has ended are among those that are given. */
+export type EndOptions = {
+  /**
+   * Also gives the records that say how a message of `pipe()` has ended, as `joinMessages` and `messageEndOf` read them. Default
+   * false: all records have data of their own.
+   */
+  messageEnds?: boolean;
+};
+
 /** Options of reading one page of a stream. */
 export type ReadOptions = CallOptions &
-  Selection & {
+  Selection &
+  EndOptions & {
     /** The sequence of a record: reading starts after it. By default at the beginning. */
     cursor?: string | number;
     /** 1 to 200. Default 50. */
@@ -30,7 +41,8 @@ export type ReadOptions = CallOptions &
 
 /** Options of following a stream. */
 export type RecordsOptions = Omit<FollowOptions, "cursor"> &
-  Selection & {
+  Selection &
+  EndOptions & {
     /** The sequence of a record: reading starts after it. By default at the beginning. */
     cursor?: string | number;
     /** Follow the stream until the session has ended, and do not stop at the last record. Default false. */
@@ -38,10 +50,20 @@ export type RecordsOptions = Omit<FollowOptions, "cursor"> &
   };
 
 /** One page. */
-export function readRecords(
+export async function readRecords(
   transport: Transport,
   target: SessionTarget,
-  options: ReadOptions,
+  { messageEnds = false, ...options }: ReadOptions,
+): Promise<RecordPage> {
+  const page = await readPage(transport, target, options);
+  return messageEnds ? page : { ...page, records: page.records.filter((record) => !isEnd(record)) };
+}
+
+/** One page, with all its records. */
+function readPage(
+  transport: Transport,
+  target: SessionTarget,
+  options: Omit<ReadOptions, "messageEnds">,
 ): Promise<RecordPage> {
   const { direction = "output", stream = direction, cursor, limit, wait, correlationId } = options;
   // The limit for the whole request is what the server may wait, and the usual time for the rest.
@@ -64,16 +86,16 @@ export function readRecords(
 export async function* readAllRecords(
   transport: Transport,
   target: SessionTarget,
-  options: Omit<ReadOptions, "wait">,
+  { messageEnds = false, ...options }: Omit<ReadOptions, "wait">,
 ): AsyncGenerator<StreamRecord> {
   let cursor = options.cursor;
   for (;;) {
-    const page = await readRecords(transport, target, {
+    const page = await readPage(transport, target, {
       limit: 200,
       ...options,
       ...(cursor !== undefined && { cursor }),
     });
-    yield* page.records;
+    yield* messageEnds ? page.records : page.records.filter((record) => !isEnd(record));
     if (page.records.length === 0 || page.nextCursor === null || page.ended) return;
     cursor = page.nextCursor;
   }
@@ -83,9 +105,19 @@ export async function* readAllRecords(
 export async function* followRecords<Data>(
   transport: Transport,
   path: string,
-  { cursor, ...options }: Omit<FollowOptions, "cursor"> & { cursor?: string | number },
+  {
+    cursor,
+    messageEnds = false,
+    ...options
+  }: Omit<FollowOptions, "cursor"> & EndOptions & { cursor?: string | number },
 ): AsyncGenerator<RecordOf<Data>> {
   const after = cursor === undefined ? {} : { cursor: String(cursor) };
-  for await (const event of followStream(transport, path, { ...options, ...after }))
-    if (event.event === "record") yield transport.read(streamRecordShape, event.data) as RecordOf<Data>;
+  for await (const event of followStream(transport, path, { ...options, ...after })) {
+    if (event.event !== "record") continue;
+    const record = transport.read(streamRecordShape, event.data) as RecordOf<Data>;
+    if (messageEnds || !isEnd(record)) yield record;
+  }
 }
+
+const isEnd = ({ contentType }: Pick<StreamRecord, "contentType">): boolean =>
+  contentType === MESSAGE_CONTENT_TYPE;

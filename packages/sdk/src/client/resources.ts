@@ -33,6 +33,7 @@ export type Project = CamelCased<Wire.Project>;
 export type Pty = CamelCased<Wire.Pty>;
 export type RecordPage = CamelCased<Wire.RecordPage>;
 export type Run = CamelCased<Wire.Run>;
+export type Message = CamelCased<Wire.Message>;
 export type RunCall = CamelCased<Wire.RunCall>;
 export type RunEvent = CamelCased<Wire.RunEvent>;
 export type RunLogChunk = CamelCased<Wire.RunLogChunk>;

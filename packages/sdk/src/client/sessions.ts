@@ -1,10 +1,18 @@
-import type { RecordPage, Run, Session, StartedAndWaited, Stream, StreamRecord } from "./resources.ts";
+import type {
+  Message,
+  RecordPage,
+  Run,
+  Session,
+  StartedAndWaited,
+  Stream,
+  StreamRecord,
+} from "./resources.ts";
 import type { SessionStatus } from "@keelson/contract/plain";
 import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
 import { withKey } from "./automatic-key.ts";
 import { callOptions, type ApiRequest, type CallOptions, type RequestOptions } from "./exchange.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
-import { listOf } from "./fetch-page.ts";
+import { listOf, pageOf } from "./fetch-page.ts";
 import {
   appendRecord,
   appendRecords,
@@ -31,7 +39,15 @@ import {
 } from "./session-options.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
-import { runShape, sessionShape, startedAndWaitedShape, streamShape } from "./wire-shapes.ts";
+import { messageShape, runShape, sessionShape, startedAndWaitedShape, streamShape } from "./wire-shapes.ts";
+
+/** Filters of `sessions.messages()`. */
+export type MessageQuery = PageQuery & {
+  /** Only those in this stream. */
+  stream?: string;
+  /** Only those that are being written. */
+  status?: "open";
+};
 
 /** Filters of `sessions.list()`. */
 export type SessionQuery = PageQuery & {
@@ -148,6 +164,15 @@ export type SessionsApi = {
    * ```
    */
   streams(id: string, query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
+  /**
+   * What its runs wrote by `pipe()`, newest first: each with its state, and with all of it once it has ended.
+   *
+   * @example
+   * ```ts
+   * for await (const message of client.sessions.messages("sess_01k…")) console.log(message.status, message.data);
+   * ```
+   */
+  messages(id: string, query?: MessageQuery, options?: RequestOptions): PagedList<Message>;
   /**
    * Appends a record to an input stream. When the run of an open session has ended, the record starts the next run.
    * `send<typeof chat>(session, data)` has the types of the actor `chat`.
@@ -301,6 +326,15 @@ export function createSessionsApi(transport: Transport): SessionsApi {
       listOf(transport, runShape, sessionPath("/api", id, "/runs"), "runs", query, options),
     streams: (id, query = {}, options = {}) =>
       listOf(transport, streamShape, sessionPath("/api", id, "/streams"), "streams", query, options),
+    messages: (id, { stream, status, ...query } = {}, options = {}) =>
+      listOf(
+        transport,
+        messageShape,
+        sessionPath("/api", id, "/messages"),
+        "messages",
+        { ...pageOf(query), filters: { stream, status } },
+        options,
+      ),
     send: (target, data, options = {}) =>
       appendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>

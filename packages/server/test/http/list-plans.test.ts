@@ -133,6 +133,7 @@ function valuesOf(filled: FilledEnvironment, list: string, filter: string): read
   }
 }
 
+const MESSAGE_STATUSES = [["open"]];
 const STATUSES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   runs: [
     ...["queued", "running", "waiting", "retry_delayed", "cancel_requested"].map((status) => [status]),
@@ -159,6 +160,8 @@ const STATUSES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["open", "failed"],
     ["closed", "failed"],
   ],
+  "sessions/{id}/messages": MESSAGE_STATUSES,
+  "sessions/by-external-id/messages": MESSAGE_STATUSES,
   deployments: [["pending"], ["ready"], ["failed"], ["pending", "failed"]],
 };
 
@@ -276,11 +279,14 @@ describe("lists on a long history", () => {
     const middle = Math.floor(SIZE.others / 3);
     if (/^\d+$/.test(cursor)) return new URLSearchParams({ cursor: String(middle) });
     const [name, tenant, key] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as string[];
-    const moved = key?.includes("-")
-      ? filled.idOf(middle)
-      : /^\d{13}$/.test(key ?? "")
-        ? String(Date.parse(filled.createdAt(middle)))
-        : String(middle);
+    const time = String(Date.parse(filled.createdAt(middle)));
+    const moved = /^\d{13}:/.test(key ?? "")
+      ? `${time}:${filled.idOf(middle)}`
+      : key?.includes("-")
+        ? filled.idOf(middle)
+        : /^\d{13}$/.test(key ?? "")
+          ? time
+          : String(middle);
     return new URLSearchParams({
       cursor: Buffer.from(JSON.stringify([name, tenant, moved])).toString("base64url"),
     });

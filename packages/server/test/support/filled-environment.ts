@@ -270,6 +270,12 @@ async function fillConversations({
     SELECT ${own}, CASE s WHEN 1 THEN ${ofN("1")} ELSE ${ofN("2")} END, n, ${ids}, '1',
       CASE WHEN ${rare(others)} THEN 'rare' WHEN n % 2 = 0 THEN 'common' END, 'api', ${time}
     FROM ${series(others)}, generate_series(1, 2) AS s`);
+  await run(`
+    INSERT INTO messages (environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, status, first_sequence,
+      last_sequence, created_at, ended_at)
+    SELECT ${own}, ${ids}, ${ofN(String(middle))}, ${ofN("2")}, ${ids}, 1, 1, CASE WHEN ${rare(others)} THEN 'open' ELSE 'complete' END,
+      n, CASE WHEN ${rare(others)} THEN NULL ELSE n END, ${time}, CASE WHEN ${rare(others)} THEN NULL ELSE ${time} END
+    FROM ${series(others)}`);
 }
 
 async function fillWorkspaces({

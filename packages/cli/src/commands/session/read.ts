@@ -1,4 +1,4 @@
-import type { StreamRecord } from "@keelson/sdk";
+import { messageEndOf, type StreamRecord } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { EXIT, ExitError } from "../../exit-codes.ts";
@@ -21,6 +21,8 @@ Examples:
   $ keelson session read sess_01k… --input --cursor 12
 `;
 
+const ENDS = { failed: "failed", interrupted: "was interrupted" } as const;
+
 type RecordWriter = { write(record: StreamRecord): Promise<void>; end(): Promise<void> };
 
 /**
@@ -38,6 +40,13 @@ function createRecordWriter(cli: Cli): RecordWriter {
     write: async (record) => {
       const before = open;
       if (cli.isJson()) return print(`${cli.wire.text(record)}\n`);
+      const end = messageEndOf(record);
+      if (end !== null) {
+        if (before === record.messageId) open = null;
+        await print(before === record.messageId ? "\n" : "");
+        if (end !== "complete") cli.notice(`(the message ${ENDS[end]})`);
+        return;
+      }
       const isText = typeof record.data === "string";
       const text = typeof record.data === "string" ? record.data : cli.wire.text(record.data);
       open = isText ? record.messageId : null;
@@ -55,6 +64,7 @@ async function readSession(cli: Cli, id: string, options: Options): Promise<void
   const read = {
     follow,
     signal,
+    messageEnds: true,
     onGap: () => cli.notice("(older records are no longer kept)"),
     ...(cursor !== undefined && { cursor }),
     ...(correlationId !== undefined && { correlationId }),

@@ -125,7 +125,7 @@ export const listSessionStreamsByExternalId: Route<{
 /** List a session's messages. */
 export const listSessionMessages: Route<{
   params: "id";
-  query: InEnvironment & { limit?: number; cursor?: string; stream?: string; status?: ("open" | "complete" | "failed" | "interrupted")[] };
+  query: InEnvironment & { limit?: number; cursor?: string; stream?: string; status?: "open" };
   body: undefined;
   answer: { messages: Message[]; next_cursor: string | null };
 }> = { method: "GET", path: "/api/sessions/:id/messages", items: "messages" };
@@ -133,7 +133,7 @@ export const listSessionMessages: Route<{
 /** List a session's messages. */
 export const listSessionMessagesByExternalId: Route<{
   params: never;
-  query: InEnvironment & { external_id: string; limit?: number; cursor?: string; stream?: string; status?: ("open" | "complete" | "failed" | "interrupted")[] };
+  query: InEnvironment & { external_id: string; limit?: number; cursor?: string; stream?: string; status?: "open" };
   body: undefined;
   answer: { messages: Message[]; next_cursor: string | null };
 }> = { method: "GET", path: "/api/sessions/by-external-id/messages", items: "messages" };

@@ -1,4 +1,5 @@
-import type { Stream, StreamRecord } from "@keelson/contract";
+import type { MessageEnd, Stream, StreamRecord } from "@keelson/contract";
+import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
 import type { Entry } from "./conversation-order.ts";
 import { readSaid } from "./record-text.ts";
 
@@ -18,6 +19,8 @@ export type Row = {
   others: readonly unknown[];
   /** How many records. */
   count: number;
+  /** How the message has ended; null while it goes on, and where nobody says. */
+  end: MessageEnd | null;
 };
 
 /** Rows, and which of them may go on: messages by their id, other answers by stream and correlation id. */
@@ -36,6 +39,10 @@ export const nothingJoined = (): Joined => ({ rows: [], messages: new Map(), ope
  */
 export function joinEntries(joined: Joined, entries: Iterable<Entry>): void {
   for (const { record, direction } of entries) {
+    if (record.content_type === MESSAGE_CONTENT_TYPE) {
+      endMessage(joined, record);
+      continue;
+    }
     const said = readSaid(record.data);
     if (record.message_id !== null) {
       joinPiece(joined, record.message_id, { record, direction, said });
@@ -80,6 +87,14 @@ function joinPiece(joined: Joined, messageId: string, { record, direction, said 
   joined.rows[index] = { ...row, last: record, text, others, count: row.count + 1 };
 }
 
+/** Where its pieces are not there, such as before an older page is read, there is nothing to end. */
+function endMessage(joined: Joined, { message_id: id, data }: StreamRecord): void {
+  const index = id === null ? undefined : joined.messages.get(id);
+  const row = index === undefined ? undefined : joined.rows[index];
+  if (index === undefined || row === undefined) return;
+  joined.rows[index] = { ...row, end: (data as { status: MessageEnd }).status };
+}
+
 const formOf = ({ run_id, attempt_number }: StreamRecord, rest: Record<string, unknown>): string =>
   JSON.stringify([run_id, attempt_number, rest]);
 
@@ -98,4 +113,5 @@ const toRow = (
   rest: said?.rest ?? {},
   others: [],
   count: 1,
+  end: null,
 });

@@ -1,6 +1,7 @@
 import { Braces } from "lucide-react";
 import { memo, useState, type ReactNode } from "react";
 import { useUser } from "../../app/session.ts";
+import { Badge } from "../../ui/badge.tsx";
 import { IconButton } from "../../ui/button.tsx";
 import { cx } from "../../ui/class-names.ts";
 import { Time } from "../../ui/time.tsx";
@@ -25,7 +26,7 @@ export const MessageRow = memo(function MessageRow({
   onCorrelation,
 }: RowProps): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
-  const { direction, stream, correlationId, first, last, count } = row;
+  const { direction, stream, correlationId, first, last, count, end } = row;
   const isInput = direction === "input";
   const line = briefJson(row);
   return (
@@ -41,6 +42,7 @@ export const MessageRow = memo(function MessageRow({
         {isInput && <span>{stream}</span>}
         <Time at={last.created_at} />
         {line !== null && <code className="font-mono break-all text-text">{line}</code>}
+        {end !== null && end !== "complete" && <Badge tone="warn">{end}</Badge>}
         {count > 1 && <span>{count.toLocaleString()} pieces</span>}
         {correlationId !== null && (
           <button

@@ -53,7 +53,7 @@ async function settleOfSession(
   const taken = await takeEndings(tx, [ending]);
   if (taken.length === 0) return;
   // Before the session goes on: the next turn's messages come after the ends of this one's.
-  const left = await listOpenMessages(tx, [ending]);
+  const left = await listOpenMessages(tx, [{ ...ending, sessionId }]);
   await endOpenMessages(tx, left, endWithRun(status), { newUuid: context.newUuid, now: context.clock() });
   const failureMessage = failure === null ? null : (JSON.parse(failure) as { message: string }).message;
   await settleEndedRun(tx, context, { environmentId, runId, sessionId, status, failureMessage });

@@ -191,6 +191,7 @@ export async function readFacts(
   tx: Tx,
   operations: readonly LeasedOperation[],
   isRepeat: (operation: LeasedOperation) => boolean,
+  runs: ReadonlyMap<string, RunPlace>,
 ): Promise<Pick<DurableFacts, "openWaits" | "entries" | "openMessages">> {
   const waiting = operations.filter(
     ({ operation }) =>
@@ -207,20 +208,25 @@ export async function readFacts(
   const entries = new Map(
     (await listJournalEntries(tx, repeated)).map((row) => [`${row.runId} ${row.position}`, row]),
   );
-  return { openWaits, entries, openMessages: await readOpenMessages(tx, operations) };
+  return { openWaits, entries, openMessages: await readOpenMessages(tx, operations, runs) };
 }
 
 async function readOpenMessages(
   tx: Tx,
   operations: readonly LeasedOperation[],
+  runs: ReadonlyMap<string, RunPlace>,
 ): Promise<Map<string, OpenMessage[]>> {
   const writing = operations.filter(
     ({ operation }) =>
       operation.kind === "outputs" &&
-      (operation.message_begins !== undefined || operation.message_ends !== undefined),
+      (operation.message?.begins !== undefined || operation.message?.ends !== undefined),
   );
   const open = new Map<string, OpenMessage[]>();
-  for (const message of writing.length === 0 ? [] : await listOpenMessages(tx, distinctRuns(writing)))
+  const inSessions = distinctRuns(writing).flatMap((key) => {
+    const sessionId = runs.get(key.runId)?.sessionId ?? null;
+    return sessionId === null ? [] : [{ ...key, sessionId }];
+  });
+  for (const message of await listOpenMessages(tx, inSessions))
     open.set(message.runId, [...(open.get(message.runId) ?? []), message]);
   return open;
 }

@@ -16,19 +16,17 @@ const openOf = ({ facts }: Batch, { execution }: Change): OpenMessage[] =>
 
 /** The message of an operation; or why there is none of that kind. */
 export function messageOf(batch: Batch, change: Change, operation: Outputs): Said | OperationOutcome {
-  const { message_id: id, message_begins: begins, message_ends: ends, records } = operation;
+  const { message, message_id: older, records } = operation;
+  const { id = older, begins, ends } = message ?? {};
   if (records.length === 0 && (ends === undefined || begins === true))
     return refuse(
       "invalid_request",
       "records: give at least one; only the end of a message comes without any.",
     );
-  if (id === undefined)
-    return begins === undefined && ends === undefined
-      ? { messageId: null }
-      : refuse("invalid_request", "message_id: say which message begins or ends.");
+  if (id === undefined) return { messageId: null };
   const messageId = decodeId("msg", id);
-  if (messageId === null) return refuse("invalid_request", "message_id: is no id of a message.");
-  const isOpen = openOf(batch, change).some((message) => message.id === messageId);
+  if (messageId === null) return refuse("invalid_request", "message.id: is no id of a message.");
+  const isOpen = openOf(batch, change).some((one) => one.id === messageId);
   if (begins === true && isOpen) return refuse("invalid_state", "The message has begun already.");
   if (ends !== undefined && begins === undefined && !isOpen)
     return refuse("invalid_state", "The message has not begun, or has ended.");
@@ -37,7 +35,7 @@ export function messageOf(batch: Batch, change: Change, operation: Outputs): Sai
 
 /** Pieces of a message, with what they begin and end. */
 export function writeMessage(batch: Batch, change: Change, piece: Piece, operation: Outputs): void {
-  const { message_begins: begins, message_ends: ends } = operation;
+  const { begins, ends } = operation.message ?? {};
   const { messageId: id, streamId, ...append } = piece;
   const { environmentId, sessionId, name } = append;
   const { runId, attemptNumber, epoch } = change.execution;

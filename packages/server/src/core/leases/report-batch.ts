@@ -1,8 +1,8 @@
-import type { MessageEnd, DurableError, ErrorCode, Operation, Uuid } from "@keelson/contract";
+import type { DurableError, ErrorCode, Operation, Uuid } from "@keelson/contract";
 import type { NewUuid } from "../../uuid.ts";
 import type { ProcessCreation } from "../processes/create-process.ts";
 import type { NewRun } from "../runs/new-run.ts";
-import type { MessageKey, NewMessage } from "../streams/message.ts";
+import type { PendingMessage } from "../streams/message.ts";
 import type { Append } from "../streams/stream.ts";
 import type { NewToken } from "../tokens/create-tokens.ts";
 import type { NewWait, WaitKey } from "../waits/wait.ts";
@@ -93,9 +93,3 @@ export type PendingExec = {
 
 /** Input to another session: decided when everything else of the report has been written. */
 export type PendingInput = { entry: NewJournalEntry; append: Append; index: number };
-
-/** `append`: with which of the appends. */
-export type PendingMessage = { append: number } & (
-  | { begins: Omit<NewMessage, "streamId" | "firstSequence"> }
-  | { ends: MessageKey & { runId: Uuid<"run"> }; status: MessageEnd }
-);

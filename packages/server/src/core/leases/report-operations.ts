@@ -8,8 +8,7 @@ import { applyMetadataChanges } from "../runs/metadata.ts";
 import { decideStart } from "../runs/run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
 import { appendRecords } from "../streams/append-records.ts";
-import { endMessages, insertMessages } from "../streams/message-writes.ts";
-import type { Appended } from "../streams/stream.ts";
+import { recordMessages } from "../streams/record-messages.ts";
 import { appendUnderSession } from "../sessions/append-under-session.ts";
 import { createTokens } from "../tokens/create-tokens.ts";
 import { listUnacceptedWaits } from "../waits/wait-reads.ts";
@@ -117,7 +116,7 @@ export async function reportOperations(
   if (absent.length > 0)
     for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
   if (durable.length > 0) {
-    Object.assign(batch.facts, await readFacts(tx, durable, isRepeatIn(batch)));
+    Object.assign(batch.facts, await readFacts(tx, durable, isRepeatIn(batch), sources.runs));
     batch.facts.heldWorkspaces = await findHeldWorkspaces(tx, durable, batch);
   }
   const needy = operations.filter(
@@ -149,38 +148,13 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   if (children.length > 0) await insertChildren(tx, children);
   await createTokens(tx, masterKey, tokens);
   await recordWaits(tx, waits, accepted);
-  if (appends.length > 0) await writeMessages(tx, batch, await appendRecords(tx, appends));
+  if (appends.length > 0)
+    await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);
   const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   await settleChanges(tx, [...batch.changes.values()], { logs, journal });
   const isDueSoon = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
   if (isDueSoon) tx.wake(wakeKeys.timers);
-}
-
-/** Messages that begin come before those that end: one may do both. What is not taken any more begins and ends nothing. */
-async function writeMessages(
-  tx: Tx,
-  { messages, now }: Batch,
-  appended: readonly (Appended | null)[],
-): Promise<void> {
-  const placed = messages.flatMap((message) => {
-    const at = appended[message.append];
-    return at === null || at === undefined ? [] : [{ message, ...at }];
-  });
-  await insertMessages(
-    tx,
-    placed.flatMap(({ message, streamId, firstSequence }) =>
-      "begins" in message ? [{ ...message.begins, streamId, firstSequence }] : [],
-    ),
-  );
-  await endMessages(
-    tx,
-    placed.flatMap(({ message, firstSequence }) =>
-      "ends" in message
-        ? [{ ...message.ends, status: message.status, lastSequence: firstSequence - 1, at: now }]
-        : [],
-    ),
-  );
 }
 
 /** Input to other sessions, when all that this report says of their runs is written. */

@@ -204,7 +204,7 @@ export async function dropRecords(
     WITH due AS (
       ${keysOf(sessions)}
     ), pieces AS (
-      SELECT t.environment_id, t.id, least(t.last_sequence, t.kept_after + ${pieceRecords}) AS up_to
+      SELECT t.environment_id, t.id, t.last_sequence, least(t.last_sequence, t.kept_after + ${pieceRecords}) AS up_to
       FROM due d JOIN streams t ON t.environment_id = d.environment_id AND t.session_id = d.id
       WHERE t.kept_after < t.last_sequence
       ORDER BY t.environment_id, t.id LIMIT ${streams} FOR NO KEY UPDATE OF t
@@ -214,7 +214,7 @@ export async function dropRecords(
       RETURNING r.environment_id, length(r.data) AS bytes
     ), told AS (
       DELETE FROM messages m USING pieces p
-      WHERE m.environment_id = p.environment_id AND m.stream_id = p.id AND m.first_sequence <= p.up_to
+      WHERE m.environment_id = p.environment_id AND m.stream_id = p.id AND p.up_to = p.last_sequence
     ), counted AS (
       -- Rows are taken in one order by all who add to them.
       SELECT s.environment_id, g.bytes FROM stored_bytes s

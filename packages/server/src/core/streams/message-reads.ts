@@ -1,4 +1,4 @@
-import { MESSAGE_STATUSES, type MessageStatus, type Uuid } from "@keelson/contract";
+import type { MessageStatus, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -15,18 +15,24 @@ export type MessageRow = Omit<OpenMessage, "streamId" | "epoch"> & {
   endedAt: number | null;
 };
 
+/** A run, with the session that it is of. */
+export type SessionRun = ExecutionKey & { sessionId: Uuid<"sess"> };
+
 /** Messages of these runs that have not ended. */
-export async function listOpenMessages(db: Queryable, keys: readonly ExecutionKey[]): Promise<OpenMessage[]> {
-  if (keys.length === 0) return [];
+export async function listOpenMessages(db: Queryable, runs: readonly SessionRun[]): Promise<OpenMessage[]> {
+  if (runs.length === 0) return [];
   return db.query<OpenMessage>(sql`
     SELECT m.environment_id, m.id, m.session_id, m.stream_id, t.name, m.run_id, m.attempt_number, m.epoch, m.correlation_id
-    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN messages m ON m.environment_id = k.environment_id AND m.run_id = k.run_id AND m.status = 'open'
+    FROM unnest(${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.sessionId)}::uuid[],
+      ${runs.map((run) => run.runId)}::uuid[]) AS k (environment_id, session_id, run_id)
+    JOIN messages m ON m.environment_id = k.environment_id AND m.session_id = k.session_id AND m.run_id = k.run_id
+      AND m.status = 'open'
     JOIN streams t ON t.environment_id = m.environment_id AND t.id = m.stream_id
     ORDER BY m.environment_id, m.created_at, m.id`);
 }
 
-export type MessageFilter = { stream: string | null; statuses: readonly MessageStatus[] };
+/** `isOpen`: only those that have not ended. */
+export type MessageFilter = { stream: string | null; isOpen: boolean };
 
 /** A message's place in the list of its session. */
 export type MessagePlace = { createdAt: number; id: Uuid<"msg"> };
@@ -39,14 +45,16 @@ const COLUMNS = rawSql(`
 export function listMessages(
   db: Queryable,
   { environmentId, sessionId }: { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> },
-  { stream, statuses }: MessageFilter,
+  { stream, isOpen }: MessageFilter,
   after: MessagePlace | null,
   limit: number,
 ): Promise<MessageRow[]> {
   const conditions = [sql`m.environment_id = ${environmentId} AND m.session_id = ${sessionId}`];
-  if (stream !== null) conditions.push(sql`t.name = ${stream}`);
-  if (statuses.length > 0 && statuses.length < MESSAGE_STATUSES.length)
-    conditions.push(sql`m.status = ANY(${statuses}::text[])`);
+  if (stream !== null)
+    conditions.push(sql`m.stream_id = (
+      SELECT s.id FROM streams s
+      WHERE s.environment_id = ${environmentId} AND s.session_id = ${sessionId} AND s.name = ${stream})`);
+  if (isOpen) conditions.push(sql`m.status = 'open'`);
   if (after !== null)
     conditions.push(sql`(m.created_at, m.id) < (${timestamp(after.createdAt)}, ${after.id}::uuid)`);
   return db.query<MessageRow>(sql`

@@ -33,6 +33,12 @@ export type EndedMessage = MessageKey & {
   at: number;
 };
 
+/** What is to be written of a message with an append. `append`: with which of them. */
+export type PendingMessage = { append: number } & (
+  | { begins: Omit<NewMessage, "streamId" | "firstSequence"> }
+  | { ends: MessageKey & { runId: Uuid<"run"> }; status: MessageEnd }
+);
+
 /** How a message ends that its run left open. */
 export const endWithRun = (status: TerminalRunStatus): MessageEnd =>
   status === "cancelled" ? "interrupted" : "failed";
@@ -44,7 +50,7 @@ export const endRecord = (
   newUuid: NewUuid,
 ): NewRecord => ({
   id: newUuid<"rec">(),
-  data: JSON.stringify({ event: "ended", message_id: encodeId("msg", id), status }),
+  data: `{"event":"ended","message_id":"${encodeId("msg", id)}","status":"${status}"}`,
   contentType: MESSAGE_CONTENT_TYPE,
   correlationId,
 });

@@ -39,9 +39,9 @@ const write = (
   lease.operation("outputs", {
     position: null,
     stream,
-    ...(id !== undefined && { message_id: id }),
-    ...(begins && { message_begins: true }),
-    ...(ends !== undefined && { message_ends: ends }),
+    ...(id !== undefined && {
+      message: { id, ...(begins && { begins }), ...(ends !== undefined && { ends }) },
+    }),
     records: pieces.map((data) => ({ data, correlation_id: "q" })),
   });
 
@@ -144,7 +144,6 @@ describe("a message", () => {
     // A refused operation takes no number: each is the next one.
     const next = (operation: Json): Json => ({ ...operation, sequence: 2 });
     await refused(next(write(lease, id, [], { ends: "complete" })), "invalid_state");
-    await refused(next(write(lease, undefined, ["a"], { begins: true })), "invalid_request");
     await refused(next(write(lease, id, [])), "invalid_request");
     await refused(next(write(lease, id, [], { begins: true, ends: "complete" })), "invalid_request");
     assert.deepEqual(await scene.worker.report(next(write(lease, id, ["a"], { begins: true }))), [200]);
@@ -270,7 +269,11 @@ describe("the messages of a session", () => {
 
   test("are none of a run's that writes pieces as earlier SDKs do", async () => {
     const { session, lease } = await begun();
-    assert.deepEqual(await scene.worker.report(write(lease, newId(), ["a", "b"])), [200]);
+    const pieces = lease.operation("outputs", {
+      ...{ position: null, stream: "output", message_id: newId() },
+      records: [{ data: "a" }, { data: "b" }],
+    });
+    assert.deepEqual(await scene.worker.report(pieces), [200]);
     assert.deepEqual([await messagesOf(session), await said(session)], [[], ['"a"', '"b"']]);
     const rows = await scene.server.db.query(sql`SELECT FROM messages WHERE run_id IS NULL`);
     assert.deepEqual(rows, []);

@@ -1,4 +1,4 @@
-import { ListMessages, Message, type MessageStatus, type Uuid } from "@keelson/contract";
+import { ListMessages, Message, type Uuid } from "@keelson/contract";
 import { listMessages, type MessagePlace } from "../../../core/streams/message-reads.ts";
 import { listRoute } from "../../edge/list-route.ts";
 import type { RouteDefinition } from "../../edge/route.ts";
@@ -28,8 +28,8 @@ const messagesRoute = (naming: Naming): RouteDefinition =>
     resource: Message,
     query: queryOf(naming, ListMessages.properties),
     filter: (query) => {
-      const { stream, status } = query as { stream?: string; status?: MessageStatus[] };
-      return { stream: stream ?? null, statuses: status ?? [] };
+      const { stream, status } = query as { stream?: string; status?: "open" };
+      return { stream: stream ?? null, isOpen: status === "open" };
     },
     within: async ({ server, scope, params, query }) =>
       (await requireSession(server.db, scope, await naming.idOf(server.db, scope, { params, query }))).id,
