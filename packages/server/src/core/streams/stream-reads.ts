@@ -125,7 +125,7 @@ export type RecordPage = {
   /** There were more within the limit than fitted into the bytes. */
   isCut: boolean;
   sessionStatus: SessionStatus;
-  /** The session has ended and no live run of it can append any more. What is in `records` may still not be all. */
+  /** The session has ended, no live run of it can append any more, and what its last run left open has ended. What is in `records` may still not be all. */
   isOver: boolean;
 };
 
@@ -138,9 +138,10 @@ export async function readRecords(
   const rows = await db.query<
     RecordRow & { sessionStatus: SessionStatus; isLive: boolean; found: number }
   >(sql`
-    SELECT s.status AS session_status, e.run_id IS NOT NULL AS is_live, r.*
+    SELECT s.status AS session_status, e.run_id IS NOT NULL OR a.run_id IS NOT NULL AS is_live, r.*
     FROM sessions s
     LEFT JOIN executions e ON e.environment_id = s.environment_id AND e.run_id = s.current_run_id
+    LEFT JOIN awaited_endings a ON a.environment_id = s.environment_id AND a.run_id = s.current_run_id
     LEFT JOIN LATERAL (${sizedPage(range)}) r ON true
     WHERE s.environment_id = ${range.environmentId} AND s.id = ${sessionId}
     ORDER BY r.sequence`);

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { decodeId } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
 import { newMessageId } from "../../../../sdk/src/client/random.ts";
 import { outlastLeases } from "../../support/outlast-leases.ts";
 import type { HeldLease } from "../../support/raw-worker.ts";
+import { until } from "../../support/until.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { cancelSessions, send, sessionKnows, startSession } from "../../support/session-scene.ts";
 
@@ -206,6 +208,27 @@ describe("a message that its code does not end", () => {
       assert.deepEqual([message.status, message.data, message.last_sequence], [status, "half", 1]);
       assert.deepEqual(await said(session), ['"half"', `${id} ${status}`]);
     });
+
+  test("ends before its stream is over, also when the session has been cancelled", async () => {
+    const { session, lease } = await begun();
+    const id = newId();
+    await scene.worker.report(write(lease, id, ["half"], { begins: true }));
+    const item = decodeId("run", lease.runId);
+    // As if nobody had come to the end of the run yet.
+    await scene.server.db.query(sql`
+      INSERT INTO loop_failures (loop, environment_id, item_id, failures, cause, first_failed_at, last_failed_at, retry_at)
+      SELECT 'settle-endings', environment_id, ${item}, 1, 'held', now(), now(), now() + interval '1 day'
+      FROM runs WHERE id = ${item}::uuid`);
+    await scene.call("POST", `/v1/sessions/${session.id}/cancel`);
+    assert.deepEqual(await scene.worker.report(lease.operation("release", { outcome: "cancelled" })), [200]);
+    const read = async (): Promise<Json> =>
+      (await scene.call("GET", `/v1/sessions/${session.id}/outputs/read?wait=0s`)).body;
+    const [before, { status }] = [await read(), await scene.get(lease.runId)];
+    assert.deepEqual([status, before.records.length, before.ended], ["cancelled", 1, false]);
+    await scene.server.db.query(sql`DELETE FROM loop_failures WHERE item_id = ${item}`);
+    await until("the stream is over", 60_000, async () => (await read()).ended);
+    assert.deepEqual(await said(session), ['"half"', `${id} interrupted`]);
+  });
 
   test("ends before the next turn writes", async () => {
     const { session, lease } = await begun();
