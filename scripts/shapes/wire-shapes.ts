@@ -31,6 +31,7 @@ const NAMES = [
   "RecordPage",
   "Run",
   "Message",
+  "MessageInterrupted",
   "RunCall",
   "RunEvent",
   "RunLogChunk",

@@ -5,6 +5,7 @@ import {
   type DeploymentCheck,
   type DeploymentChecked,
   type Execution,
+  type InterruptedMessage,
   type LeaseResponse,
   type ReportResponse,
   type Resumption,
@@ -268,6 +269,7 @@ export class Agent {
       find: (leaseId) => this.#leases.get(leaseId),
       cancel: (cancellations) => this.#cancel(cancellations),
       resume: (resumptions) => this.#resume(resumptions),
+      interrupt: (interrupts) => this.#interrupt(interrupts),
       drain: () => this.#drainedFromOutside(),
       heldSecrets: () => this.#hosts.heldSecrets(),
       supersede: (versions) => this.#hosts.supersede(versions),
@@ -293,6 +295,7 @@ export class Agent {
     for (const execution of response.executions) this.#accept(execution);
     this.#cancel(response.cancellations);
     this.#resume(response.resumptions);
+    this.#interrupt(response.interrupts);
     for (const check of response.deployment_checks) this.#startCheck(check);
   }
 
@@ -347,6 +350,13 @@ export class Agent {
     for (const { lease_id: leaseId, epoch, waits } of resumptions) {
       const execution = this.#leases.get(leaseId);
       if (execution?.execution.epoch === epoch) execution.resume(waits);
+    }
+  }
+
+  #interrupt(interrupts: InterruptedMessage[]): void {
+    for (const { lease_id: leaseId, epoch, message_id: messageId } of interrupts) {
+      const execution = this.#leases.get(leaseId);
+      if (execution?.execution.epoch === epoch) execution.interrupt(messageId);
     }
   }
 

@@ -74,6 +74,7 @@ import { addServe } from "./commands/serve.ts";
 import { addSessionCancel } from "./commands/session/cancel.ts";
 import { addSessionClose } from "./commands/session/close.ts";
 import { addSessionGet } from "./commands/session/get.ts";
+import { addSessionInterrupt } from "./commands/session/interrupt.ts";
 import { addSessionList } from "./commands/session/list.ts";
 import { addSessionRead } from "./commands/session/read.ts";
 import { addSessionSend } from "./commands/session/send.ts";
@@ -124,6 +125,7 @@ const NOUNS = [
       addSessionGet,
       addSessionSend,
       addSessionRead,
+      addSessionInterrupt,
       addSessionClose,
       addSessionCancel,
     ],

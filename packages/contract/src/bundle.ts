@@ -58,6 +58,8 @@ export type RuntimeHost = {
   call<C extends DurableCall>(call: C): Promise<DurableResult<C>>;
   /** The listener is called with waits that have settled, possibly more than once with the same. One listener. */
   onSettled(listener: (waits: WaitState[]) => void): void;
+  /** The listener is called with the id of a message that is to be ended, possibly more than once. One listener. */
+  onInterrupt?(listener: (messageId: string) => void): void;
   /** Resolves with how a command of the run ended, once it has, and never when the workspace is lost with it. */
   execResult?(execId: string): Promise<ExecResult>;
   /**

@@ -19,6 +19,9 @@ export const MESSAGE_STATUSES = ["open", "complete", "failed", "interrupted"] as
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 export type MessageEnd = Exclude<MessageStatus, "open">;
 
+/** What a request to interrupt a message answers. */
+export const INTERRUPT_STATUSES = ["interrupting", "ended"] as const;
+
 /** The content type of a record that says something of a message and is no piece of it. */
 export const MESSAGE_CONTENT_TYPE = "application/vnd.keelson.message+json";
 

@@ -2,7 +2,12 @@ import type { DurableRun } from "./runtime/durable/durable-run.ts";
 import { UsageError } from "./keelson-error.ts";
 
 /** Whose code is running: the run, and the step when it is inside one. */
-export type CurrentRun = { run: DurableRun; step: string | null };
+export type CurrentRun = {
+  run: DurableRun;
+  step: string | null;
+  /** Names the next message that the try of the step writes, the same in each try; null outside of a step. */
+  nameMessage: (() => string) | null;
+};
 
 /** What is used of Node's AsyncLocalStorage. Written out, so that the types need none of Node. */
 type RunStorage = {

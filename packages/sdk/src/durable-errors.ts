@@ -47,6 +47,15 @@ export class ExecLostError extends KeelsonError {
   }
 }
 
+/** Somebody stopped the message that the code writes: the reason of its signal. */
+export class InterruptedError extends KeelsonError {
+  override readonly name: string = "InterruptedError";
+
+  constructor() {
+    super("The message was interrupted");
+  }
+}
+
 /** The `timeout` of a wait passed before the awaited event. */
 export class WaitTimeoutError extends KeelsonError {
   override readonly name: string = "WaitTimeoutError";

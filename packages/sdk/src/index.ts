@@ -24,6 +24,7 @@ export {
   InputInvalidError,
   RefusedError,
   StepError,
+  InterruptedError,
   StepTimeoutError,
   TokenCancelledError,
   TokenExpiredError,
@@ -39,7 +40,14 @@ export {
   type WorkspaceFileErrorCode,
 } from "./workspace-files.ts";
 export type { InputChannel, InputRecord, ReceiveOptions, SessionInput } from "./session-input.ts";
-export type { AppendOptions, OutputChannel, SessionOutput } from "./session-output.ts";
+export type {
+  AppendOptions,
+  OutputChannel,
+  Piped,
+  PipedMessage,
+  PiecesOf,
+  SessionOutput,
+} from "./session-output.ts";
 export type { SendOptions, Sessions } from "./sessions.ts";
 export type { Step, StepContext, StepOptions } from "./step.ts";
 export type { NewToken, RunToken, Tokens, TokenSchema, TokenWaitOptions } from "./tokens.ts";

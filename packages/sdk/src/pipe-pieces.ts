@@ -13,7 +13,7 @@ const MAX_WAITING_BYTES = 256 * 1024;
  * `maxBytes` of JSON in all.
  */
 export async function pipePieces<T>(
-  pieces: AsyncIterable<T> | Iterable<T>,
+  pieces: AsyncIterable<T>,
   append: (batch: readonly T[]) => Promise<void>,
   maxBytes: number,
 ): Promise<JsonOf<T>[]> {
@@ -59,4 +59,52 @@ export async function pipePieces<T>(
   await sending;
   check();
   return all;
+}
+
+/** What gives the pieces of a message. */
+export type Pieces<T> = AsyncIterable<T> | Iterable<T>;
+
+/**
+ * The pieces until the signal is aborted. A source that then does not end, or fails, holds nobody up: it is told to return, and left
+ * to itself.
+ */
+export async function* untilAborted<T>(
+  open: () => Pieces<T> | Promise<Pieces<T>>,
+  signal: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  const aborted = new Promise<"aborted">((resolve) => {
+    signal.addEventListener("abort", () => resolve("aborted"), { once: true });
+  });
+  const orAborted = async <V>(value: Promise<V>): Promise<V | "aborted"> => {
+    try {
+      return await Promise.race([value, aborted]);
+    } catch (error) {
+      if (signal.aborted) return "aborted";
+      throw error;
+    }
+  };
+  const pieces = await orAborted((async () => open())());
+  if (pieces === "aborted") return;
+  const source = iterate(pieces);
+  let isOver = false;
+  try {
+    while (!signal.aborted) {
+      isOver = true;
+      const next = await orAborted(source.next());
+      isOver = next !== "aborted" && next.done === true;
+      if (next === "aborted" || next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    const returned = isOver ? null : source.return?.();
+    if (signal.aborted) returned?.catch(() => undefined);
+    else await returned;
+  }
+}
+
+function iterate<T>(pieces: Pieces<T>): AsyncIterator<T> {
+  if (Symbol.asyncIterator in pieces) return pieces[Symbol.asyncIterator]();
+  return (async function* () {
+    yield* pieces;
+  })();
 }

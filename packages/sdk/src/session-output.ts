@@ -1,13 +1,13 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
-import type { DurableCall, MessageEnd } from "@keelson/contract";
+import type { DurableCall, EffectResult, MessageEnd } from "@keelson/contract";
 import { DEFAULT_OUTPUT_STREAM, LIMITS } from "@keelson/contract/plain";
 import { newMessageId } from "./client/random.ts";
-import { locateOutsideStep, type LocateRun } from "./current-run.ts";
+import type { CurrentRun, LocateRun } from "./current-run.ts";
+import { InterruptedError } from "./durable-errors.ts";
 import { checkText } from "./json-text.ts";
 import type { JsonOf } from "./json-type.ts";
 import { checkData } from "./payload-schema.ts";
-import { pipePieces } from "./pipe-pieces.ts";
-import type { DurableRun } from "./runtime/durable/durable-run.ts";
+import { pipePieces, untilAborted, type Pieces } from "./pipe-pieces.ts";
 import { runTries } from "./runtime/durable/run-tries.ts";
 import { toJsonValue } from "./runtime/output.ts";
 import { checkStreamName } from "./session-input.ts";
@@ -40,8 +40,29 @@ export type OutputChannel<T = unknown> = {
    * writes another message. Outside of a step this is one
    * durable call, like a step with the name of the stream: a replay reads nothing from `pieces`. All pieces together
    * then have up to 512 KiB of JSON. Pipe more than that inside a step.
+   *
+   * When somebody interrupts the message, no more is read from `pieces`, and it resolves with the pieces so far, `interrupted` true.
+   * Where an earlier attempt was interrupted after its worker was lost, there are none. Give a function to have the signal of that:
+   * `pipe(({ signal }) => streamText({ model, prompt, abortSignal: signal }).textStream)`.
    */
-  pipe<P extends T>(pieces: AsyncIterable<P> | Iterable<P>, options?: AppendOptions): Promise<JsonOf<P>[]>;
+  pipe<P extends T>(pieces: Pieces<P> | PiecesOf<P>, options?: AppendOptions): Promise<Piped<P>>;
+};
+
+/** A message that `pipe()` writes. */
+export type PipedMessage = {
+  /** Its id, as readers see it. */
+  readonly id: string;
+  /** Aborted when the message is interrupted, and when the run is to stop. */
+  readonly signal: AbortSignal;
+};
+
+/** Makes the pieces of a message. */
+export type PiecesOf<P> = (message: PipedMessage) => Pieces<P> | Promise<Pieces<P>>;
+
+/** All pieces of a message. */
+export type Piped<P> = JsonOf<P>[] & {
+  /** Somebody stopped it: there would have been more. Not enumerable. */
+  readonly interrupted: boolean;
 };
 
 /** The default channel. Call it with a name for the channel of that name, with or without a schema of its records. */
@@ -49,6 +70,13 @@ export type SessionOutput<T = unknown> = OutputChannel<T> & {
   <S extends StandardTypedV1>(name: string, schema: S): OutputChannel<StandardTypedV1.InferInput<S>>;
   (name: string): OutputChannel;
 };
+
+/** As a journal has it: what was interrupted says so. */
+type Stored<P> = JsonOf<P>[] | { interrupted: true; pieces: JsonOf<P>[] };
+
+function toPiped<P>(pieces: JsonOf<P>[], interrupted: boolean): Piped<P> {
+  return Object.defineProperty(pieces, "interrupted", { value: interrupted }) as Piped<P>;
+}
 
 type OutputsCall = Extract<DurableCall, { kind: "outputs" }>;
 type OutputMessage = NonNullable<OutputsCall["message"]>;
@@ -71,7 +99,7 @@ export function toRecord(data: unknown, { correlationId, contentType }: AppendOp
 function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 | null): OutputChannel {
   const toChecked = (data: unknown, options: AppendOptions): OutputRecord =>
     toRecord(checkData(schema, data, `The record of "${name}"`), options);
-  const find = (method: string): { run: DurableRun; step: string | null } => {
+  const find = (method: string): CurrentRun => {
     const current = locate(`session.output("${name}").${method}()`);
     if (current.run.input.session === null)
       throw new UsageError("This run belongs to no session, so it has no output streams");
@@ -85,32 +113,43 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
     records,
   });
   /** Each try writes a message of its own: pieces of one that broke off are none of the next one's. */
-  async function writeMessage<T>(
-    run: DurableRun,
-    pieces: AsyncIterable<T> | Iterable<T>,
+  const writeMessage = <T>(
+    { run, nameMessage }: CurrentRun,
+    pieces: Pieces<T> | PiecesOf<T>,
     options: AppendOptions,
     maxBytes: number,
-  ): Promise<JsonOf<T>[]> {
+  ): Promise<Piped<T>> => {
     const id = newMessageId();
-    let hasBegun = false;
-    const append = async (batch: readonly T[]): Promise<void> => {
-      const records = batch.map((piece) => toChecked(piece, options));
-      await run.unjournaled(call(null, records, hasBegun ? { id } : { id, begins: true }));
-      hasBegun = true;
-    };
-    const end = async (status: MessageEnd): Promise<void> => {
-      if (hasBegun) await run.unjournaled(call(null, [], { id, ends: status }));
-    };
-    try {
-      const all = await pipePieces(pieces, append, maxBytes);
-      await end("complete");
-      return all;
-    } catch (error) {
-      // Where it cannot be said, the server ends the message with the run. What went wrong first is what is told.
-      await end(run.signal.aborted ? "interrupted" : "failed").catch(() => undefined);
-      throw error;
-    }
-  }
+    const named = nameMessage === null ? {} : { call: nameMessage() };
+    return run.writing(id, async (interrupt) => {
+      let hasBegun = false;
+      const append = async (batch: readonly T[]): Promise<void> => {
+        const records = batch.map((piece) => toChecked(piece, options));
+        const answer = await run.unjournaled(
+          call(null, records, hasBegun ? { id } : { id, begins: true, ...named }),
+        );
+        hasBegun = true;
+        if (isEnded(answer)) interrupt.abort(new InterruptedError());
+      };
+      const end = async (status: MessageEnd): Promise<void> => {
+        if (hasBegun) await run.unjournaled(call(null, [], { id, ends: status }));
+      };
+      const open = (): Pieces<T> | Promise<Pieces<T>> => {
+        if (typeof pieces !== "function") return pieces;
+        return pieces({ id, signal: AbortSignal.any([run.signal, interrupt.signal]) });
+      };
+      try {
+        const all = await pipePieces(untilAborted(open, interrupt.signal), append, maxBytes);
+        const { aborted } = interrupt.signal;
+        await end(aborted ? "interrupted" : "complete");
+        return toPiped<T>(all, aborted);
+      } catch (error) {
+        // Where it cannot be said, the server ends the message with the run. What went wrong first is what is told.
+        await end(run.signal.aborted ? "interrupted" : "failed").catch(() => undefined);
+        throw error;
+      }
+    });
+  };
   return {
     name,
     async append(data, options = {}) {
@@ -120,19 +159,27 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
       if (step !== null || run.signal.aborted) await run.unjournaled(call(null, records));
       else await run.effect("output", name, (position) => call(position, records));
     },
-    async pipe<T>(pieces: AsyncIterable<T> | Iterable<T>, options: AppendOptions = {}): Promise<JsonOf<T>[]> {
-      const { run, step } = find("pipe");
-      if (step !== null) return writeMessage(run, pieces, options, Number.POSITIVE_INFINITY);
-      const outside = locateOutsideStep(locate, `session.output("${name}").pipe()`);
-      return outside.step<JsonOf<T>[]>(name, (call) =>
-        runTries(outside, name, {
+    async pipe<T>(pieces: Pieces<T> | PiecesOf<T>, options: AppendOptions = {}): Promise<Piped<T>> {
+      const current = find("pipe");
+      if (current.step !== null) return writeMessage(current, pieces, options, Number.POSITIVE_INFINITY);
+      const { run } = current;
+      const stored = await run.step<Stored<T>>(name, (call) =>
+        runTries(run, name, {
           ...call,
-          fn: () => writeMessage(outside, pieces, options, LIMITS.journalValueBytes),
+          fn: async (): Promise<Stored<T>> => {
+            const all = await writeMessage(find("pipe"), pieces, options, LIMITS.journalValueBytes);
+            return all.interrupted ? { interrupted: true, pieces: all } : all;
+          },
         }),
       );
+      return Array.isArray(stored) ? toPiped<T>(stored, false) : toPiped<T>(stored.pieces, true);
     },
   };
 }
+
+/** The server takes nothing more of the message. */
+const isEnded = (answer: EffectResult | null): boolean =>
+  (answer?.value as { ended?: boolean } | null | undefined)?.ended === true;
 
 export function createSessionOutput(locate: LocateRun, schema: StandardTypedV1 | null): SessionOutput {
   const named = (name: string, own?: StandardTypedV1): OutputChannel =>

@@ -91,6 +91,7 @@ const ANSWERS: Answers = {
   "sessions.runs": (c) => all(c.sessions.runs("s")),
   "sessions.streams": (c) => all(c.sessions.streams("s")),
   "sessions.messages": (c) => all(c.sessions.messages("s")),
+  "sessions.interrupt": (c) => c.sessions.interrupt("s", "m"),
   "sessions.send": (c) => c.sessions.send("s", POISON),
   "sessions.append": (c) => c.sessions.append("s", POISON),
   "sessions.read": (c) => c.sessions.read("s"),

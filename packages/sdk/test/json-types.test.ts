@@ -10,6 +10,7 @@ import {
   type InputOf,
   type JsonOf,
   type OutputOf,
+  type Piped,
 } from "@keelson/sdk";
 import { z } from "zod";
 import { declare, declareActor, outputOf } from "./support/declare.ts";
@@ -80,7 +81,8 @@ const listener = actor({
   id: "json-listener",
   run: async (session) => {
     const pieces = await session.output.pipe([new Date(0)]);
-    isTrue<Equal<typeof pieces, string[]>>();
+    isTrue<Equal<typeof pieces, Piped<Date>>>();
+    isTrue<Equal<(typeof pieces)[number], string>>();
     const record = await session.input<{ at: Date }>("other").receive();
     isTrue<Equal<NonNullable<typeof record>["data"], { at: string }>>();
   },

@@ -2,6 +2,7 @@ import {
   LIMITS,
   type Cancellation,
   type HeldSecret,
+  type InterruptedMessage,
   type RenewResponse,
   type Resumption,
   type WorkerHeard,
@@ -26,6 +27,7 @@ export type RenewalLoopOptions = {
   find(leaseId: string): RunningExecution | undefined;
   cancel(cancellations: Cancellation[]): void;
   resume(resumptions: Resumption[]): void;
+  interrupt(interrupts: InterruptedMessage[]): void;
   /** The server says that this worker is to end. */
   drain(): void;
   inUse(): NonNullable<WorkerHeartbeat["in_use"]>;
@@ -90,6 +92,7 @@ async function renew(options: RenewalLoopOptions): Promise<void> {
   }
   options.cancel(reply.cancellations);
   options.resume(reply.resumptions);
+  options.interrupt(reply.interrupts);
 }
 
 async function heartbeat(options: RenewalLoopOptions): Promise<void> {

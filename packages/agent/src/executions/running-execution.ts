@@ -168,6 +168,11 @@ export class RunningExecution {
     else this.#host?.settled(this.#run.n, waits);
   }
 
+  /** The code is to end a message. Told again until it has ended, so what comes before the process is there is not kept. */
+  interrupt(messageId: string): void {
+    if (this.#run !== null) this.#host?.interrupt(this.#run.n, messageId);
+  }
+
   /** Ends the process if the run only waits; it goes on elsewhere. */
   suspend(): void {
     this.#parking.suspend();

@@ -13,10 +13,11 @@ import type { CallAnswer } from "./frames.ts";
 export type DurablePort = {
   answer(id: number, answer: CallAnswer): void;
   settled(waits: WaitState[]): void;
+  interrupted(messageId: string): void;
   /** True when the run only waited, and so ends now. */
   suspend(): boolean;
   /** The side of the runtime. */
-  host: Pick<RuntimeHost, "call" | "execResult" | "file" | "onSettled" | "onSuspend">;
+  host: Pick<RuntimeHost, "call" | "execResult" | "file" | "onSettled" | "onInterrupt" | "onSuspend">;
 };
 
 function toError({ code, message }: { code: string; message: string }): CallRefusal {
@@ -28,6 +29,7 @@ export function openDurablePort(n: number, pipe: AgentPipe): DurablePort {
   const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
   let onSettled: (waits: WaitState[]) => void = () => undefined;
+  let onInterrupt: (messageId: string) => void = () => undefined;
   let onSuspend = (): boolean => false;
 
   const ask = (send: (id: number) => void): Promise<unknown> => {
@@ -48,6 +50,7 @@ export function openDurablePort(n: number, pipe: AgentPipe): DurablePort {
       else waiter?.reject(toError(answer.refusal));
     },
     settled: (waits) => onSettled(waits),
+    interrupted: (messageId) => onInterrupt(messageId),
     suspend: () => onSuspend(),
     host: {
       // What each kind of call answers is the server's word; the agent passes it on unread.
@@ -58,6 +61,9 @@ export function openDurablePort(n: number, pipe: AgentPipe): DurablePort {
       >,
       onSettled(listener) {
         onSettled = listener;
+      },
+      onInterrupt(listener) {
+        onInterrupt = listener;
       },
       onSuspend(listener) {
         onSuspend = listener;

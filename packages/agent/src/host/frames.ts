@@ -49,6 +49,8 @@ export type ToHost =
   /** Answers the run's durable call of that number. */
   | ["answer", number, number, CallAnswer]
   | ["settled", number, WaitState[]]
+  /** The run is to end the message of that id. */
+  | ["interrupt", number, string]
   /** Asks whether the run only waits: then it ends as suspended, else `awake` comes back. */
   | ["suspend", number]
   | ["ping"]

@@ -43,6 +43,9 @@ function receive(message: ToHost): void {
     case "answer":
       attempts.get(message[1])?.port.answer(message[2], message[3]);
       return;
+    case "interrupt":
+      attempts.get(message[1])?.port.interrupted(message[2]);
+      return;
     case "settled":
       attempts.get(message[1])?.port.settled(message[2]);
       return;

@@ -154,6 +154,11 @@ export class TaskHost {
     this.#outbox.post(["answer", n, id, answer]);
   }
 
+  /** Tells a run to end a message. */
+  interrupt(n: number, messageId: string): void {
+    this.#outbox.post(["interrupt", n, messageId]);
+  }
+
   /** Tells a run of waits that have settled. */
   settled(n: number, waits: WaitState[]): void {
     this.#outbox.post(["settled", n, waits]);

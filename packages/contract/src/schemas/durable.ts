@@ -144,13 +144,15 @@ export const outputsFields = {
   message_id: Type.Optional(Id("msg")),
   /**
    * The records are pieces of this message, which other calls may go on with. It `begins` with the first of them; it `ends` after
-   * the last, and only then there may be none.
+   * the last, and only then there may be none. `call` names what writes it in the code, the same in each attempt: what was
+   * interrupted once begins no more.
    */
   message: Type.Optional(
     Type.Object(
       {
         id: Id("msg"),
         begins: Type.Optional(Type.Literal(true)),
+        call: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
         ends: Type.Optional(Type.Enum(["complete", "failed", "interrupted"])),
       },
       strict,
@@ -188,7 +190,7 @@ export type WaitsResult = Static<typeof WaitsResult>;
 /**
  * What `tokens`, `child-runs`, `outputs`, `inputs` and `execs` answer: their outcome, which the journal now has. `value`
  * has at least `{id, public_access_token, callback_url}` of a token and `{id}` of a child run or exec. Outputs without a position are not
- * in the journal, and answer null.
+ * in the journal, and answer null; or `{ended: true}` when the message was interrupted, and nothing of it is taken any more.
  */
 export const EffectResult = Type.Object(
   { value: JsonValue, error: Nullable(DurableError) },

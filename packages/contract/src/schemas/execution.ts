@@ -129,6 +129,13 @@ export const Cancellation = Type.Object(
 );
 export type Cancellation = Static<typeof Cancellation>;
 
+/** A message that somebody wants ended: the code that writes it is told. Told again until it has ended. */
+export const InterruptedMessage = Type.Object(
+  { run_id: Id("run"), lease_id: Id("lease"), epoch: Type.Integer(), message_id: Id("msg") },
+  { $id: "InterruptedMessage" },
+);
+export type InterruptedMessage = Static<typeof InterruptedMessage>;
+
 export const LeaseResponse = Type.Object(
   {
     lease_duration: Type.String({
@@ -139,6 +146,7 @@ export const LeaseResponse = Type.Object(
     executions: Type.Array(Execution),
     cancellations: Type.Array(Cancellation),
     resumptions: Type.Array(Resumption),
+    interrupts: Type.Array(InterruptedMessage),
     deployment_checks: Type.Array(DeploymentCheck),
     draining: Type.Boolean({
       description:
@@ -372,6 +380,7 @@ export const RenewResponse = Type.Object(
     lost: Type.Array(Id("lease")),
     cancellations: Type.Array(Cancellation),
     resumptions: Type.Array(Resumption),
+    interrupts: Type.Array(InterruptedMessage),
   },
   { $id: "RenewResponse" },
 );

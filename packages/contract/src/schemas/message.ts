@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { EXAMPLE_IDS } from "../example-ids.ts";
-import { MESSAGE_STATUSES } from "../sessions.ts";
+import { INTERRUPT_STATUSES, MESSAGE_STATUSES } from "../sessions.ts";
 import { Id, JsonValue, Nullable, pageQuery, Timestamp } from "./primitives.ts";
 import { StreamName } from "./stream.ts";
 
@@ -13,7 +13,7 @@ export const Message = Type.Object(
     status: Type.Enum([...MESSAGE_STATUSES], {
       description:
         "`open`: it is being written. `complete`: all of it was written. `failed`: what wrote it failed, or its worker was lost. " +
-        "`interrupted`: its run was cancelled.",
+        "`interrupted`: somebody stopped it, or its run was cancelled.",
     }),
     run_id: Id("run"),
     attempt_number: Type.Integer(),
@@ -26,6 +26,7 @@ export const Message = Type.Object(
         "Once it has ended: the pieces joined when each is a text, or else a list of them. Null while it is open, and where they are more than " +
         "512 KiB: then read the records.",
     },
+    interrupt_requested_at: Nullable({ ...Timestamp, description: "When somebody asked for its end." }),
     created_at: Timestamp,
     ended_at: Nullable(Timestamp),
   },
@@ -43,6 +44,7 @@ export const Message = Type.Object(
         first_sequence: 12,
         last_sequence: 57,
         data: "The order left our warehouse on Monday.",
+        interrupt_requested_at: null,
         created_at: "2026-11-20T09:15:01.204Z",
         ended_at: "2026-11-20T09:15:04.870Z",
       },
@@ -60,3 +62,24 @@ export const ListMessages = Type.Object(
   { additionalProperties: false },
 );
 export type ListMessages = Static<typeof ListMessages>;
+
+export const InterruptMessage = Type.Object(
+  { message_id: Id("msg") },
+  { additionalProperties: false, $id: "InterruptMessage", examples: [{ message_id: EXAMPLE_IDS.msg }] },
+);
+export type InterruptMessage = Static<typeof InterruptMessage>;
+
+export const MessageInterrupted = Type.Object(
+  {
+    message_id: Id("msg"),
+    status: Type.Enum([...INTERRUPT_STATUSES], {
+      description:
+        "`interrupting`: the code that writes it is told, and the message ends within ten seconds. `ended`: nothing more of it comes.",
+    }),
+  },
+  {
+    $id: "MessageInterrupted",
+    examples: [{ message_id: EXAMPLE_IDS.msg, status: "interrupting" }],
+  },
+);
+export type MessageInterrupted = Static<typeof MessageInterrupted>;

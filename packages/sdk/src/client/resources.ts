@@ -34,6 +34,8 @@ export type Pty = CamelCased<Wire.Pty>;
 export type RecordPage = CamelCased<Wire.RecordPage>;
 export type Run = CamelCased<Wire.Run>;
 export type Message = CamelCased<Wire.Message>;
+/** What becomes of a message that was interrupted. */
+export type MessageInterrupted = CamelCased<Wire.MessageInterrupted>;
 export type RunCall = CamelCased<Wire.RunCall>;
 export type RunEvent = CamelCased<Wire.RunEvent>;
 export type RunLogChunk = CamelCased<Wire.RunLogChunk>;

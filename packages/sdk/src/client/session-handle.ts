@@ -1,4 +1,12 @@
-import type { RecordPage, Run, Session, Stream, StreamRecord } from "./resources.ts";
+import type {
+  Message,
+  MessageInterrupted,
+  RecordPage,
+  Run,
+  Session,
+  Stream,
+  StreamRecord,
+} from "./resources.ts";
 import type { EmittedOf } from "../actor.ts";
 import type { InputOf } from "../task.ts";
 import type { RequestOptions } from "./exchange.ts";
@@ -7,7 +15,7 @@ import type { AppendBatchCallOptions, AppendCallOptions, NewRecord, RecordOf } f
 import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
 import type { ActorLike, SentTo, SessionChanges } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
-import type { SessionsApi } from "./sessions.ts";
+import type { MessageQuery, SessionsApi } from "./sessions.ts";
 
 type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
 
@@ -28,6 +36,10 @@ export type SessionHandle<A extends ActorLike = ActorLike> = {
   cancel(options?: RequestOptions): Promise<Session>;
   /** Its runs, newest first: a turn each. */
   runs(query?: PageQuery, options?: RequestOptions): PagedList<Run>;
+  /** What its runs wrote by `pipe()`, newest first. */
+  messages(query?: MessageQuery, options?: RequestOptions): PagedList<Message>;
+  /** Asks the code that writes a message to stop. Safe to repeat, and to send late. */
+  interrupt(messageId: string, options?: RequestOptions): Promise<MessageInterrupted>;
   /** Its streams. */
   streams(query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
   /** Appends a record to an input stream, `input` by default. */
@@ -103,6 +115,8 @@ export function createSessionHandle<A extends ActorLike>(
     close: async (options = {}) => api.close(await id(), options),
     cancel: async (options = {}) => api.cancel(await id(options), options),
     runs: (query = {}, options = {}) => listLater((one) => api.runs(one, query, options), options),
+    messages: (query = {}, options = {}) => listLater((one) => api.messages(one, query, options), options),
+    interrupt: async (messageId, options = {}) => api.interrupt(await id(options), messageId, options),
     streams: (query = {}, options = {}) => listLater((one) => api.streams(one, query, options), options),
     async send(data, options = {}) {
       const record = await api.send(target(), data, options);

@@ -1,5 +1,6 @@
 import type {
   Message,
+  MessageInterrupted,
   RecordPage,
   Run,
   Session,
@@ -39,7 +40,14 @@ import {
 } from "./session-options.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
-import { messageShape, runShape, sessionShape, startedAndWaitedShape, streamShape } from "./wire-shapes.ts";
+import {
+  messageInterruptedShape,
+  messageShape,
+  runShape,
+  sessionShape,
+  startedAndWaitedShape,
+  streamShape,
+} from "./wire-shapes.ts";
 
 /** Filters of `sessions.messages()`. */
 export type MessageQuery = PageQuery & {
@@ -173,6 +181,17 @@ export type SessionsApi = {
    * ```
    */
   messages(id: string, query?: MessageQuery, options?: RequestOptions): PagedList<Message>;
+  /**
+   * Asks the code that writes a message to stop. It ends within ten seconds, with what was written until then. A message that
+   * has ended stays as it is: a request that comes late stops no other.
+   *
+   * @example
+   * ```ts
+   * const [open] = (await client.sessions.messages("sess_01k…", { status: "open" }).page()).items;
+   * if (open) await client.sessions.interrupt("sess_01k…", open.id);
+   * ```
+   */
+  interrupt(id: string, messageId: string, options?: RequestOptions): Promise<MessageInterrupted>;
   /**
    * Appends a record to an input stream. When the run of an open session has ended, the record starts the next run.
    * `send<typeof chat>(session, data)` has the types of the actor `chat`.
@@ -335,6 +354,14 @@ export function createSessionsApi(transport: Transport): SessionsApi {
         { ...pageOf(query), filters: { stream, status } },
         options,
       ),
+    interrupt: (id, messageId, options = {}) =>
+      transport.ask(messageInterruptedShape, {
+        method: "POST",
+        path: sessionPath("/api", id, "/interrupt"),
+        body: { json: { message_id: messageId } },
+        repeatable: true,
+        ...options,
+      }),
     send: (target, data, options = {}) =>
       appendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>

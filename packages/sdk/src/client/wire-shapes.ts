@@ -31,6 +31,7 @@ export const ptyShape: Shape<Wire.Pty> = { error: {}, input: {}, output: {} };
 export const recordPageShape: Shape<Wire.RecordPage> = { records: { source: {} } };
 export const runShape: Shape<Wire.Run> = { failure: {}, pending_wait: {}, retry: {}, status_reason: { details: {} } };
 export const messageShape: Shape<Wire.Message> = {};
+export const messageInterruptedShape: Shape<Wire.MessageInterrupted> = {};
 export const runCallShape: Shape<Wire.RunCall> = { error: {}, wait: {} };
 export const runEventShape: Shape<Wire.RunEvent> = { attributes: {} };
 export const runLogChunkShape: Shape<Wire.RunLogChunk> = {};

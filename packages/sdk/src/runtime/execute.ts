@@ -26,7 +26,7 @@ function createContext(durable: DurableRun, defaults: SessionDefaults): RunConte
   // The context is of its run wherever it is used; whether that is inside a step, only the place of the call tells.
   const locate: LocateRun = () => {
     const current = findCurrentRun();
-    return { run: durable, step: current?.run === durable ? current.step : null };
+    return current?.run === durable ? current : { run: durable, step: null, nameMessage: null };
   };
   const isRepeated = (): boolean => locate("").step === null && durable.replaying;
   const { workspace } = durable.input;
@@ -189,6 +189,6 @@ export async function execute(input: ExecuteInput): Promise<ExecuteResult> {
   const entrypoint = findEntrypoint(input.entrypoint);
   if (entrypoint === null) return fail("bundle_error", `The bundle declares no ${kind} "${declaredId}"`);
   const durable = new DurableRun(input);
-  const code = runInside({ run: durable, step: null }, () => runCode(entrypoint, durable));
+  const code = runInside({ run: durable, step: null, nameMessage: null }, () => runCode(entrypoint, durable));
   return Promise.race([code.then((ending) => durable.finish(ending)), durable.interrupted]);
 }

@@ -10,6 +10,7 @@ import { definedFields } from "../../app/search-text.ts";
 import { buttonClass } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Approvals } from "../tokens/approvals.tsx";
+import { BeingWritten } from "./being-written.tsx";
 import { Composer } from "./composer.tsx";
 import { createConversation } from "./conversation.ts";
 import { FilterBar, type ChangeSearch } from "./filter-bar.tsx";
@@ -70,6 +71,7 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
           onCorrelation={onCorrelation}
         />
       )}
+      <BeingWritten session={session} />
       <Approvals session={session} />
       {session.status === "open" ? (
         <Composer session={session} streams={streams} rows={view.rows} />

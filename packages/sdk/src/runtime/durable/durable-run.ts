@@ -8,7 +8,7 @@ import type {
   WaitState,
 } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
-import { RefusedError, StepError } from "../../durable-errors.ts";
+import { InterruptedError, RefusedError, StepError } from "../../durable-errors.ts";
 import { checkText } from "../../json-text.ts";
 import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
@@ -63,6 +63,8 @@ export class DurableRun {
   readonly #waiting = new Map<number, Waiting>();
   /** Settled waits that the code has not come to yet. */
   readonly #settled = new Map<number, WaitState>();
+  /** How to end each message that the code writes. */
+  readonly #messages = new Map<string, AbortController>();
   /** How to end each call that the code waits for. */
   readonly #rejects = new Set<(error: Error) => void>();
 
@@ -82,6 +84,7 @@ export class DurableRun {
     });
     for (const wait of input.waits) if (wait.status !== "pending") this.#settled.set(wait.position, wait);
     input.host.onSettled((waits) => this.#settle(waits));
+    input.host.onInterrupt?.((id) => this.#messages.get(id)?.abort(new InterruptedError()));
     input.host.onSuspend(() => this.#suspend());
     const { signal } = input;
     if (signal.aborted) this.#rejectAll(signal.reason as Error);
@@ -192,13 +195,26 @@ export class DurableRun {
     );
   }
 
-  /** Sends something that has no position: inside a step, whose outcome stands for it, or once the run is stopped. */
-  async unjournaled(call: EffectCall): Promise<void> {
+  /** Calls `write` with what is aborted when somebody interrupts the message. */
+  async writing<T>(messageId: string, write: (interrupt: AbortController) => Promise<T>): Promise<T> {
+    const interrupt = new AbortController();
+    this.#messages.set(messageId, interrupt);
+    try {
+      return await write(interrupt);
+    } finally {
+      this.#messages.delete(messageId);
+    }
+  }
+
+  /**
+   * Sends something that has no position: inside a step, whose outcome stands for it, or once the run is stopped. Resolves with what
+   * the server says of it; null for most.
+   */
+  async unjournaled(call: EffectCall): Promise<EffectResult | null> {
     if (this.#state === "suspended") return never;
     this.#checkUsable(call.kind);
     try {
-      // The server has nothing to say of it: it was done or it was refused.
-      await this.input.host.call(call);
+      return await this.input.host.call(call);
     } catch (error) {
       this.#refused(error);
       throw error;

@@ -92,7 +92,12 @@ async function runOnce(
         return key();
       },
     });
-  const value: unknown = await runInside({ run, step: name }, () =>
+  let messages = 0;
+  const nameMessage = (): string => {
+    messages += 1;
+    return `${key()}:${messages}`;
+  };
+  const value: unknown = await runInside({ run, step: name, nameMessage }, () =>
     withinTimeout(run, name, timeoutMs, call),
   );
   const encoded = encodeJson(value, "result", LIMITS.journalValueBytes);

@@ -4,7 +4,6 @@ import type { ItemContext } from "../loop-failures/failed-items.ts";
 import { processEach, processInBatches } from "../loop-failures/process-items.ts";
 import { endOpenMessages } from "../streams/end-open-messages.ts";
 import { endWithRun } from "../streams/message.ts";
-import { listOpenMessages } from "../streams/message-reads.ts";
 import { endRunExecs } from "../processes/end-run-execs.ts";
 import { settleEndedRun } from "../sessions/settle-ended-run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
@@ -53,8 +52,11 @@ async function settleOfSession(
   const taken = await takeEndings(tx, [ending]);
   if (taken.length === 0) return;
   // Before the session goes on: the next turn's messages come after the ends of this one's.
-  const left = await listOpenMessages(tx, [{ ...ending, sessionId }]);
-  await endOpenMessages(tx, left, endWithRun(status), { newUuid: context.newUuid, now: context.clock() });
+  const { newUuid } = context;
+  await endOpenMessages(tx, [{ environmentId, runId, sessionId }], (message) => endWithRun(message, status), {
+    newUuid,
+    now: context.clock(),
+  });
   const failureMessage = failure === null ? null : (JSON.parse(failure) as { message: string }).message;
   await settleEndedRun(tx, context, { environmentId, runId, sessionId, status, failureMessage });
   await settleWaitsAndExecs(tx, [ending], taken, context.clock());

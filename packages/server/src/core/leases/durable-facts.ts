@@ -5,7 +5,7 @@ import type { NewUuid } from "../../uuid.ts";
 import { listJournalEntries, type JournalRow } from "../journal/journal-reads.ts";
 import { findSessionIdByExternalId, lockSession, type StoredSession } from "../sessions/session-reads.ts";
 import type { OpenMessage } from "../streams/message.ts";
-import { listOpenMessages } from "../streams/message-reads.ts";
+import { listInterruptedCalls, listOpenMessages } from "../streams/message-reads.ts";
 import { ensureStreams, type WantedStream } from "../streams/ensure-streams.ts";
 import { keyOfStream } from "../streams/stream.ts";
 import { findStreams, lockStreams, type StreamRow } from "../streams/stream-reads.ts";
@@ -34,6 +34,8 @@ export type DurableFacts = {
   entries: Map<string, JournalRow>;
   /** Messages of the runs that have begun and not ended, by run; only where operations begin or end some. */
   openMessages: Map<string, OpenMessage[]>;
+  /** Calls of the runs whose message was interrupted, by run; only where operations begin messages under a later lease. */
+  interruptedCalls: Map<string, Set<string>>;
   /** Workspaces of the runs whose commands are to be started, as far as the worker has them. */
   heldWorkspaces: Set<string>;
 };
@@ -46,6 +48,7 @@ export const NO_FACTS: DurableFacts = {
   openWaits: new Map(),
   entries: new Map(),
   openMessages: new Map(),
+  interruptedCalls: new Map(),
   heldWorkspaces: new Set(),
 };
 
@@ -191,8 +194,8 @@ export async function readFacts(
   tx: Tx,
   operations: readonly LeasedOperation[],
   isRepeat: (operation: LeasedOperation) => boolean,
-  runs: ReadonlyMap<string, RunPlace>,
-): Promise<Pick<DurableFacts, "openWaits" | "entries" | "openMessages">> {
+  { runs, streams }: Sources,
+): Promise<Pick<DurableFacts, "openWaits" | "entries" | "openMessages" | "interruptedCalls">> {
   const waiting = operations.filter(
     ({ operation }) =>
       operation.kind === "waits" ||
@@ -208,19 +211,36 @@ export async function readFacts(
   const entries = new Map(
     (await listJournalEntries(tx, repeated)).map((row) => [`${row.runId} ${row.position}`, row]),
   );
-  return { openWaits, entries, openMessages: await readOpenMessages(tx, operations, runs) };
+  const isFenced = isOfFencedStream(runs, streams);
+  return {
+    openWaits,
+    entries,
+    openMessages: await readOpenMessages(tx, operations, runs, isFenced),
+    interruptedCalls: await readInterruptedCalls(tx, operations),
+  };
 }
+
+/** Whether it writes to a stream whose messages may have been ended in the place of their code. */
+const isOfFencedStream =
+  (runs: Sources["runs"], streams: Sources["streams"]) =>
+  ({ environmentId, runId, operation }: LeasedOperation): boolean => {
+    const sessionId = runs.get(runId)?.sessionId;
+    if (operation.kind !== "outputs" || sessionId === undefined || sessionId === null) return false;
+    return streams.get(keyOfStream({ environmentId, sessionId, name: operation.stream }))?.fenced === true;
+  };
 
 async function readOpenMessages(
   tx: Tx,
   operations: readonly LeasedOperation[],
   runs: ReadonlyMap<string, RunPlace>,
+  isFenced: (operation: LeasedOperation) => boolean,
 ): Promise<Map<string, OpenMessage[]>> {
-  const writing = operations.filter(
-    ({ operation }) =>
-      operation.kind === "outputs" &&
-      (operation.message?.begins !== undefined || operation.message?.ends !== undefined),
-  );
+  const writing = operations.filter((leased) => {
+    const { operation } = leased;
+    if (operation.kind !== "outputs" || operation.message === undefined) return false;
+    const { begins, ends } = operation.message;
+    return begins !== undefined || ends !== undefined || isFenced(leased);
+  });
   const open = new Map<string, OpenMessage[]>();
   const inSessions = distinctRuns(writing).flatMap((key) => {
     const sessionId = runs.get(key.runId)?.sessionId ?? null;
@@ -229,4 +249,18 @@ async function readOpenMessages(
   for (const message of await listOpenMessages(tx, inSessions))
     open.set(message.runId, [...(open.get(message.runId) ?? []), message]);
   return open;
+}
+
+/** A run that has its first lease has begun no message before. */
+async function readInterruptedCalls(
+  tx: Tx,
+  operations: readonly LeasedOperation[],
+): Promise<Map<string, Set<string>>> {
+  const again = operations.filter(
+    ({ epoch, operation }) => epoch > 1 && operation.kind === "outputs" && operation.message?.begins === true,
+  );
+  const calls = new Map<string, Set<string>>();
+  for (const { runId, call } of await listInterruptedCalls(tx, distinctRuns(again)))
+    calls.set(runId, (calls.get(runId) ?? new Set()).add(call));
+  return calls;
 }

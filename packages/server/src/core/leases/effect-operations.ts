@@ -99,7 +99,7 @@ export function performOutput(batch: Batch, change: Change, operation: Of<"outpu
       "stream_direction_mismatch",
       `Stream "${name}" is an input stream, for life. Use another name.`,
     );
-  const said = messageOf(batch, change, operation);
+  const said = messageOf(batch, change, operation, stream);
   if ("ok" in said) return said;
   let records: NewRecord[];
   try {

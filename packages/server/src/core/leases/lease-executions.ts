@@ -18,6 +18,7 @@ import type { ReadyFronts } from "../executions/ready-fronts.ts";
 import type { LeasedExecution } from "../executions/execution.ts";
 import { listLeasedExecutions } from "../executions/leased-reads.ts";
 import { listCancellations } from "../executions/execution-reads.ts";
+import { listInterrupts, type Interrupt } from "../streams/message-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
 
@@ -50,6 +51,7 @@ export type LeaseAnswer = {
   executions: LeasedExecution[];
   cancellations: { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[];
   resumptions: LeasedWaits[];
+  interrupts: Interrupt[];
   deploymentChecks: LeasedCheck[];
   /** The worker is to end: it gets no runs. */
   draining: boolean;
@@ -71,6 +73,7 @@ const isEmpty = (answer: LeaseAnswer): boolean =>
   answer.executions.length +
     answer.cancellations.length +
     answer.resumptions.length +
+    answer.interrupts.length +
     answer.deploymentChecks.length ===
   0;
 
@@ -78,6 +81,7 @@ const onlyRuns = (executions: LeasedExecution[]): LeaseAnswer => ({
   executions,
   cancellations: [],
   resumptions: [],
+  interrupts: [],
   deploymentChecks: [],
   draining: false,
 });
@@ -214,6 +218,7 @@ async function look(
   news.forWorker = false;
   const cancellations = forWorker ? await listCancellations(db, call.workerId) : [];
   const resumptions = forWorker ? await listResumptions(db, call.workerId) : [];
+  const interrupts = forWorker ? await listInterrupts(db, call.workerId) : [];
   // A full answer is not delayed for a deployment that wants checking.
   const deploymentChecks =
     executions.length > 0 || limit === null
@@ -226,7 +231,7 @@ async function look(
           now,
           limit: 1,
         });
-  return { executions, cancellations, resumptions, deploymentChecks };
+  return { executions, cancellations, resumptions, interrupts, deploymentChecks };
 }
 
 function claim(

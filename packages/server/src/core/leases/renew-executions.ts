@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { renewWorkerLeases, type RenewedLease } from "../executions/renew-worker-leases.ts";
 import { listCancellations } from "../executions/execution-reads.ts";
+import { listInterrupts, type Interrupt } from "../streams/message-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 
 export type Renewal = {
@@ -12,6 +13,8 @@ export type Renewal = {
   cancellations: { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[];
   /** Settled waits that the worker may not have been told of. */
   resumptions: LeasedWaits[];
+  /** Messages that it is to end and has not ended. */
+  interrupts: Interrupt[];
 };
 
 /**
@@ -30,5 +33,6 @@ export async function renewExecutions(
     renewed: await renewWorkerLeases(context.db, workerId, leases, { now, expiresAt }),
     cancellations: await listCancellations(context.db, workerId),
     resumptions: await listResumptions(context.db, workerId),
+    interrupts: await listInterrupts(context.db, workerId),
   };
 }

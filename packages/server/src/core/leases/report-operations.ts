@@ -116,7 +116,7 @@ export async function reportOperations(
   if (absent.length > 0)
     for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
   if (durable.length > 0) {
-    Object.assign(batch.facts, await readFacts(tx, durable, isRepeatIn(batch), sources.runs));
+    Object.assign(batch.facts, await readFacts(tx, durable, isRepeatIn(batch), sources));
     batch.facts.heldWorkspaces = await findHeldWorkspaces(tx, durable, batch);
   }
   const needy = operations.filter(

@@ -3,8 +3,10 @@ import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { appendRecords } from "./append-records.ts";
 import { endRecord, type OpenMessage } from "./message.ts";
+import { listOpenMessages, type SessionRun } from "./message-reads.ts";
 import { endMessages } from "./message-writes.ts";
 import type { Append } from "./stream.ts";
+import { lockStreams } from "./stream-reads.ts";
 
 /** The append of the record that tells of a message's end, as its run would have made it. */
 export const endAppend = (
@@ -18,24 +20,49 @@ export const endAppend = (
   return { environmentId, sessionId, name, direction: "output", records, source, at: now };
 };
 
-/** Ends messages that nobody goes on with, and tells the readers of their streams. */
-export async function endOpenMessages(
+/** Ends messages whose streams are locked, and tells the readers of their streams. */
+async function endAll(
   tx: Tx,
   messages: readonly OpenMessage[],
-  status: MessageEnd,
+  endOf: (message: OpenMessage) => MessageEnd,
   context: { newUuid: NewUuid; now: number },
 ): Promise<void> {
   const appended = await appendRecords(
     tx,
-    messages.map((message) => endAppend(message, status, context)),
+    messages.map((message) => endAppend(message, endOf(message), context)),
   );
   await endMessages(
     tx,
-    messages.flatMap(({ environmentId, id, runId }, index) => {
+    messages.flatMap((message, index) => {
       const at = appended[index];
-      return at === null || at === undefined
-        ? []
-        : [{ environmentId, id, runId, status, lastSequence: at.firstSequence - 1, at: context.now }];
+      if (at === null || at === undefined) return [];
+      const { environmentId, id, runId } = message;
+      const lastSequence = at.firstSequence - 1;
+      return [{ environmentId, id, runId, status: endOf(message), lastSequence, at: context.now }];
     }),
   );
+}
+
+/**
+ * Ends messages of these runs that nobody goes on with, those of `ids` or else all. Their streams are locked before it is
+ * known which are open, so that each is ended once, whoever ends others at the same time.
+ */
+export async function endOpenMessages(
+  tx: Tx,
+  runs: readonly SessionRun[],
+  endOf: (message: OpenMessage) => MessageEnd,
+  context: { newUuid: NewUuid; now: number },
+  ids: ReadonlySet<string> | null = null,
+): Promise<OpenMessage[]> {
+  const ofThese = async (): Promise<OpenMessage[]> =>
+    (await listOpenMessages(tx, runs)).filter(({ id }) => ids === null || ids.has(id));
+  const seen = await ofThese();
+  if (seen.length === 0) return [];
+  await lockStreams(
+    tx,
+    seen.map(({ environmentId, streamId: id }) => ({ environmentId, id })),
+  );
+  const open = await ofThese();
+  await endAll(tx, open, endOf, context);
+  return open;
 }

@@ -3,9 +3,10 @@ import type { Queryable } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { ExecutionKey } from "../executions/execution.ts";
-import type { OpenMessage } from "./message.ts";
+import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
+import type { MessageKey, OpenMessage } from "./message.ts";
 
-export type MessageRow = Omit<OpenMessage, "streamId" | "epoch"> & {
+export type MessageRow = Omit<OpenMessage, "streamId" | "epoch" | "call" | "isInterrupted"> & {
   status: MessageStatus;
   firstSequence: number;
   lastSequence: number | null;
@@ -13,16 +14,21 @@ export type MessageRow = Omit<OpenMessage, "streamId" | "epoch"> & {
   data: string | null;
   createdAt: number;
   endedAt: number | null;
+  interruptRequestedAt: number | null;
 };
 
 /** A run, with the session that it is of. */
 export type SessionRun = ExecutionKey & { sessionId: Uuid<"sess"> };
 
+const OPEN_COLUMNS = rawSql(`
+  m.environment_id, m.id, m.session_id, m.stream_id, t.name, m.run_id, m.attempt_number, m.epoch, m.correlation_id, m.call,
+  m.interrupt_requested_at IS NOT NULL AS is_interrupted`);
+
 /** Messages of these runs that have not ended. */
 export async function listOpenMessages(db: Queryable, runs: readonly SessionRun[]): Promise<OpenMessage[]> {
   if (runs.length === 0) return [];
   return db.query<OpenMessage>(sql`
-    SELECT m.environment_id, m.id, m.session_id, m.stream_id, t.name, m.run_id, m.attempt_number, m.epoch, m.correlation_id
+    SELECT ${OPEN_COLUMNS}
     FROM unnest(${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.sessionId)}::uuid[],
       ${runs.map((run) => run.runId)}::uuid[]) AS k (environment_id, session_id, run_id)
     JOIN messages m ON m.environment_id = k.environment_id AND m.session_id = k.session_id AND m.run_id = k.run_id
@@ -39,7 +45,7 @@ export type MessagePlace = { createdAt: number; id: Uuid<"msg"> };
 
 const COLUMNS = rawSql(`
   m.environment_id, m.id, m.session_id, t.name, m.run_id, m.attempt_number, m.correlation_id, m.status, m.first_sequence,
-  m.last_sequence, m.data, m.created_at, m.ended_at`);
+  m.last_sequence, m.data, m.created_at, m.ended_at, m.interrupt_requested_at`);
 
 /** Newest first. */
 export function listMessages(
@@ -63,3 +69,72 @@ export function listMessages(
     WHERE ${joinSql(conditions, " AND ")}
     ORDER BY m.created_at DESC, m.id DESC LIMIT ${limit}`);
 }
+
+/** A message of a session, open or not. */
+export async function findMessage(
+  db: Queryable,
+  { environmentId, sessionId, id }: MessageKey & { sessionId: Uuid<"sess"> },
+): Promise<{ streamId: Uuid<"strm">; status: MessageStatus } | null> {
+  const [row] = await db.query<{ streamId: Uuid<"strm">; status: MessageStatus }>(sql`
+    SELECT stream_id, status FROM messages
+    WHERE environment_id = ${environmentId} AND id = ${id} AND session_id = ${sessionId}`);
+  return row ?? null;
+}
+
+/** The worker that has the run under the lease under which the message began; null: nobody can go on with it. */
+export async function findWriter(
+  db: Queryable,
+  { environmentId, runId, epoch }: Pick<OpenMessage, "environmentId" | "runId" | "epoch">,
+): Promise<Uuid<"wkr"> | null> {
+  const [row] = await db.query<{ workerId: Uuid<"wkr"> }>(sql`
+    SELECT worker_id FROM executions
+    WHERE environment_id = ${environmentId} AND run_id = ${runId} AND epoch = ${epoch} AND worker_id IS NOT NULL`);
+  return row?.workerId ?? null;
+}
+
+/** Calls of these runs whose message was interrupted, by run. */
+export async function listInterruptedCalls(
+  db: Queryable,
+  runs: readonly ExecutionKey[],
+): Promise<{ runId: Uuid<"run">; call: string }[]> {
+  if (runs.length === 0) return [];
+  return db.query(sql`
+    SELECT m.run_id, m.call
+    FROM unnest(${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.runId)}::uuid[])
+      AS k (environment_id, run_id)
+    JOIN messages m ON m.environment_id = k.environment_id AND m.run_id = k.run_id
+      AND m.interrupt_requested_at IS NOT NULL AND m.status = 'interrupted' AND m.call IS NOT NULL`);
+}
+
+/** A message that a worker is to end. */
+export type Interrupt = { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number; messageId: Uuid<"msg"> };
+
+/** What the worker is to end, told again until it has ended. */
+export const listInterrupts = (db: Queryable, workerId: Uuid<"wkr">): Promise<Interrupt[]> =>
+  db.query<Interrupt>(sql`
+    SELECT e.run_id, e.lease_id, e.epoch, m.id AS message_id
+    FROM messages m
+    JOIN executions e ON e.environment_id = m.environment_id AND e.run_id = m.run_id AND e.epoch = m.epoch
+    WHERE m.status = 'open' AND m.interrupt_requested_at IS NOT NULL AND e.worker_id = ${workerId}`);
+
+const isOverdue = (before: number) =>
+  sql`m.status = 'open' AND m.interrupt_requested_at <= ${timestamp(before)}`;
+
+/** A condition: there is a message whose end was asked for before then. */
+export const hasOverdueInterrupts = (before: number, now: number) =>
+  sql`EXISTS (SELECT FROM messages m WHERE ${isOverdue(before)} AND ${ofInterruptsLoop(now)})`;
+
+const ofInterruptsLoop = (now: number) =>
+  isNotSetAside("end-interrupted", sql`m.environment_id`, sql`m.id`, now);
+
+/** Messages whose end was asked for before then, and whose code has not ended them. */
+export const listOverdueInterrupts = (
+  db: Queryable,
+  before: number,
+  now: number,
+  limit: number,
+): Promise<(SessionRun & MessageKey & { streamId: Uuid<"strm"> })[]> =>
+  db.query(sql`
+    SELECT m.environment_id, m.id, m.session_id, m.run_id, m.stream_id FROM messages m
+    WHERE ${isOverdue(before)} AND ${ofInterruptsLoop(now)}
+    ORDER BY m.interrupt_requested_at LIMIT ${limit}`);

@@ -1,7 +1,8 @@
-import { LIMITS, MESSAGE_CONTENT_TYPE } from "@keelson/contract";
+import { LIMITS, MESSAGE_CONTENT_TYPE, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
-import type { EndedMessage, NewMessage } from "./message.ts";
+import { timestamp } from "../../db/timestamp.ts";
+import type { EndedMessage, MessageKey, NewMessage } from "./message.ts";
 
 /** Whoever uses the id of another's message writes no row of theirs. */
 export async function insertMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
@@ -9,15 +10,15 @@ export async function insertMessages(tx: Tx, messages: readonly NewMessage[]): P
   const of = <T>(pick: (message: NewMessage) => T): T[] => messages.map(pick);
   await tx.query(sql`
     INSERT INTO messages (environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, status, correlation_id,
-      first_sequence, created_at)
-    SELECT environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, 'open', correlation_id, first_sequence,
+      call, first_sequence, created_at)
+    SELECT environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, 'open', correlation_id, call, first_sequence,
       to_timestamp(at / 1000)
     FROM unnest(
       ${of((one) => one.environmentId)}::uuid[], ${of((one) => one.id)}::uuid[], ${of((one) => one.sessionId)}::uuid[],
       ${of((one) => one.streamId)}::uuid[], ${of((one) => one.runId)}::uuid[], ${of((one) => one.attemptNumber)}::integer[],
-      ${of((one) => one.epoch)}::integer[], ${of((one) => one.correlationId)}::text[],
+      ${of((one) => one.epoch)}::integer[], ${of((one) => one.correlationId)}::text[], ${of((one) => one.call)}::text[],
       ${of((one) => one.firstSequence)}::bigint[], ${of((one) => one.at)}::float8[]
-    ) AS n (environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, correlation_id, first_sequence, at)
+    ) AS n (environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, correlation_id, call, first_sequence, at)
     ON CONFLICT (environment_id, id) DO NOTHING`);
 }
 
@@ -42,4 +43,29 @@ export async function endMessages(tx: Tx, ended: readonly EndedMessage[]): Promi
       ${ended.map((one) => one.at)}::float8[]
     ) AS e (environment_id, id, run_id, status, last_sequence, at)
     WHERE m.environment_id = e.environment_id AND m.id = e.id AND m.run_id = e.run_id AND m.status = 'open'`);
+}
+
+/** @returns what is to be ended; null when it has ended. */
+export async function markInterrupted(
+  tx: Tx,
+  { environmentId, id }: MessageKey,
+  now: number,
+): Promise<{ runId: Uuid<"run">; epoch: number } | null> {
+  const [row] = await tx.query<{ runId: Uuid<"run">; epoch: number }>(sql`
+    UPDATE messages SET interrupt_requested_at = coalesce(interrupt_requested_at, ${timestamp(now)})
+    WHERE environment_id = ${environmentId} AND id = ${id} AND status = 'open'
+    RETURNING run_id, epoch`);
+  return row ?? null;
+}
+
+/** From now on pieces of these streams are taken only for messages that are open. */
+export async function fenceStreams(
+  tx: Tx,
+  streams: readonly { environmentId: Uuid<"env">; streamId: Uuid<"strm"> }[],
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE streams t SET fenced = true
+    FROM unnest(${streams.map((one) => one.environmentId)}::uuid[], ${streams.map((one) => one.streamId)}::uuid[])
+      AS k (environment_id, id)
+    WHERE t.environment_id = k.environment_id AND t.id = k.id AND NOT t.fenced`);
 }

@@ -21,9 +21,13 @@ export type OpenMessage = MessageKey & {
   /** Of the lease under which it began. */
   epoch: number;
   correlationId: string | null;
+  /** Names the call of the code that writes it, the same in each attempt; null from SDKs that do not say. */
+  call: string | null;
+  /** Somebody has asked for its end. */
+  isInterrupted: boolean;
 };
 
-export type NewMessage = Omit<OpenMessage, "name"> & { firstSequence: number; at: number };
+export type NewMessage = Omit<OpenMessage, "name" | "isInterrupted"> & { firstSequence: number; at: number };
 
 /** `lastSequence`: of the last record before the one that tells of the end. */
 export type EndedMessage = MessageKey & {
@@ -39,9 +43,13 @@ export type PendingMessage = { append: number } & (
   | { ends: MessageKey & { runId: Uuid<"run"> }; status: MessageEnd }
 );
 
+/** How a message ends that nobody goes on with. */
+export const endOfLeft = ({ isInterrupted }: Pick<OpenMessage, "isInterrupted">): MessageEnd =>
+  isInterrupted ? "interrupted" : "failed";
+
 /** How a message ends that its run left open. */
-export const endWithRun = (status: TerminalRunStatus): MessageEnd =>
-  status === "cancelled" ? "interrupted" : "failed";
+export const endWithRun = (message: OpenMessage, status: TerminalRunStatus): MessageEnd =>
+  status === "cancelled" ? "interrupted" : endOfLeft(message);
 
 /** What tells readers of the stream that a message has ended: whoever follows it sees no row. */
 export const endRecord = (

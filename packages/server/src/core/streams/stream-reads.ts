@@ -16,13 +16,15 @@ export type StreamRow = {
   /** Records up to this one are no longer kept. */
   keptAfter: number;
   gate: StreamGate;
+  /** A message of it was ended although its code may still write it. */
+  fenced: boolean;
   createdAt: number;
 };
 
 const COLUMNS = rawSql(`
   t.id, t.environment_id, t.session_id, t.name, t.direction, t.last_sequence,
   t.received_sequence, t.turn_sequence, t.kept_after,
-  t.gate, t.created_at`);
+  t.gate, t.fenced, t.created_at`);
 
 /** Of the wanted streams those that are there, in no order. */
 export function findStreams(db: Queryable, keys: readonly StreamKey[]): Promise<StreamRow[]> {

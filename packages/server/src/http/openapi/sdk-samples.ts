@@ -1,6 +1,6 @@
 import { EXAMPLE_IDS } from "@keelson/contract";
 
-const { err, run, task, actor, sess, dep, tok, sched, sec, sbx, ws, wsv, exec, pty } = EXAMPLE_IDS;
+const { err, run, task, actor, sess, msg, dep, tok, sched, sec, sbx, ws, wsv, exec, pty } = EXAMPLE_IDS;
 
 const SESSION = `const session = client.sessions.open("${sess}");`;
 const COMMAND = `const command = client.workspaces.execs.open("${ws}", "${exec}");`;
@@ -40,6 +40,7 @@ const SAMPLES: Record<string, string> = {
   getSession: `const session = await client.sessions.get("${sess}");`,
   getSessionByExternalId: `const session = await client.sessions.getByExternalId("chat-4711");`,
   updateSession: `const session = await client.sessions.update("${sess}", { tags: ["support", "escalated"] });`,
+  interruptSessionMessage: `const { status } = await client.sessions.interrupt("${sess}", "${msg}");`,
   closeSession: `const session = await client.sessions.close("${sess}", { reason: "The customer left." });`,
   cancelSession: `const session = await client.sessions.cancel("${sess}");`,
   listSessionRuns: `for await (const run of client.sessions.runs("${sess}")) console.log(run.turn, run.status);`,

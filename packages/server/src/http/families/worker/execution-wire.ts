@@ -5,6 +5,7 @@ import {
   type DeploymentCheck,
   type ExecutionMode,
   type IdPrefix,
+  type InterruptedMessage,
   type Isolation,
   type TaskFolder,
   type Uuid,
@@ -13,6 +14,7 @@ import type { LeasedCheck } from "../../../core/deployments/lease-checks.ts";
 import type { RunTokens } from "../../../core/credentials/run-token.ts";
 import type { LeasedExecution } from "../../../core/executions/execution.ts";
 import type { SecretSet } from "../../../core/secrets/resolve-secrets.ts";
+import type { Interrupt } from "../../../core/streams/message-reads.ts";
 import type { Replay } from "../../../core/leases/read-replays.ts";
 import type { ReplayedSession } from "../../../core/leases/replay-reads.ts";
 import { journalEntryJson, waitJson, type TokenSource } from "./durable-wire.ts";
@@ -80,6 +82,13 @@ const sessionJson = (session: ReplayedSession | null): string =>
     ? "null"
     : `{"id":"${encodeId("sess", session.id)}","external_id":${text(session.externalId)},"metadata":${session.metadata ?? "{}"}` +
       `,"tags":${text(session.tags ?? [])},"closed":${session.status !== "open"}}`;
+
+export const toInterrupt = ({ runId, leaseId, epoch, messageId }: Interrupt): InterruptedMessage => ({
+  run_id: encodeId("run", runId),
+  lease_id: encodeId("lease", leaseId),
+  epoch,
+  message_id: encodeId("msg", messageId),
+});
 
 export const toCancellation = (row: {
   runId: Uuid<"run">;

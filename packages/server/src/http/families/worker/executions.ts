@@ -21,7 +21,13 @@ import type { ServerContext } from "../../../server-context.ts";
 import type { RouteDefinition } from "../../edge/route.ts";
 import { decodeLease } from "./decode-lease.ts";
 import { resumptionJson } from "./durable-wire.ts";
-import { executionJson, toCancellation, toDeploymentCheck, type EntrypointFacts } from "./execution-wire.ts";
+import {
+  executionJson,
+  toCancellation,
+  toDeploymentCheck,
+  toInterrupt,
+  type EntrypointFacts,
+} from "./execution-wire.ts";
 import { toTimestamp } from "../../edge/time.ts";
 import { bothMounts } from "./mounts.ts";
 
@@ -78,7 +84,7 @@ async function leaseJson(server: ServerContext, workerId: Uuid<"wkr">, answer: L
     const replay = replays.get(leased.runId) ?? NO_REPLAY;
     return [executionJson(leased, facts, secrets, replay, server)];
   });
-  return `{"lease_duration":"${formatDuration(server.leaseDurationMs)}","executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"resumptions":[${answer.resumptions.map(resumptionJson).join(",")}],"deployment_checks":${JSON.stringify(answer.deploymentChecks.map(toDeploymentCheck))},"draining":${answer.draining}}`;
+  return `{"lease_duration":"${formatDuration(server.leaseDurationMs)}","executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"resumptions":[${answer.resumptions.map(resumptionJson).join(",")}],"interrupts":${JSON.stringify(answer.interrupts.map(toInterrupt))},"deployment_checks":${JSON.stringify(answer.deploymentChecks.map(toDeploymentCheck))},"draining":${answer.draining}}`;
 }
 
 export const executionRoutes: RouteDefinition[] = [
@@ -134,7 +140,7 @@ export const executionRoutes: RouteDefinition[] = [
       const cancellations = JSON.stringify(renewal.cancellations.map(toCancellation));
       return {
         status: 200,
-        json: `{"expires_at":"${toTimestamp(renewal.expiresAt)}","renewed":${renewed},"lost":${lost},"cancellations":${cancellations},"resumptions":[${renewal.resumptions.map(resumptionJson).join(",")}]}`,
+        json: `{"expires_at":"${toTimestamp(renewal.expiresAt)}","renewed":${renewed},"lost":${lost},"cancellations":${cancellations},"resumptions":[${renewal.resumptions.map(resumptionJson).join(",")}],"interrupts":${JSON.stringify(renewal.interrupts.map(toInterrupt))}}`,
       };
     },
   }),
