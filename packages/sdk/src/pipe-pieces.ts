@@ -83,6 +83,7 @@ export async function* untilAborted<T>(
       throw error;
     }
   };
+  if (signal.aborted) return;
   const pieces = await orAborted((async () => open())());
   if (pieces === "aborted") return;
   const source = iterate(pieces);

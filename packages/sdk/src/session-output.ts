@@ -120,19 +120,20 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
     maxBytes: number,
   ): Promise<Piped<T>> => {
     const id = newMessageId();
-    const named = nameMessage === null ? {} : { call: nameMessage() };
-    return run.writing(id, async (interrupt) => {
-      let hasBegun = false;
+    const name = nameMessage?.() ?? null;
+    return run.writing(id, name, async (interrupt) => {
+      let isOpen = false;
+      let taken = 0;
       const append = async (batch: readonly T[]): Promise<void> => {
         const records = batch.map((piece) => toChecked(piece, options));
-        const answer = await run.unjournaled(
-          call(null, records, hasBegun ? { id } : { id, begins: true, ...named }),
-        );
-        hasBegun = true;
-        if (isEnded(answer)) interrupt.abort(new InterruptedError());
+        const begins = { id, begins: true, ...(name !== null && { call: name }) } as const;
+        const answer = await run.unjournaled(call(null, records, taken === 0 ? begins : { id }));
+        isOpen = !isEnded(answer);
+        if (isOpen) taken += batch.length;
+        else interrupt.abort(new InterruptedError());
       };
       const end = async (status: MessageEnd): Promise<void> => {
-        if (hasBegun) await run.unjournaled(call(null, [], { id, ends: status }));
+        if (isOpen) await run.unjournaled(call(null, [], { id, ends: status }));
       };
       const open = (): Pieces<T> | Promise<Pieces<T>> => {
         if (typeof pieces !== "function") return pieces;
@@ -142,7 +143,7 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
         const all = await pipePieces(untilAborted(open, interrupt.signal), append, maxBytes);
         const { aborted } = interrupt.signal;
         await end(aborted ? "interrupted" : "complete");
-        return toPiped<T>(all, aborted);
+        return toPiped<T>(all.slice(0, taken), aborted);
       } catch (error) {
         // Where it cannot be said, the server ends the message with the run. What went wrong first is what is told.
         await end(run.signal.aborted ? "interrupted" : "failed").catch(() => undefined);

@@ -111,6 +111,9 @@ export class Execution {
     this.#channel = channel;
     worker.holders.set(leased.lease_id, {
       settled: (waits) => this.#settled(waits),
+      interrupted: (messageId) => {
+        if (!this.#dead) this.#inPlace(() => this.#port?.interrupted(messageId));
+      },
       cancelled: () => this.#abort.abort(stopReason("cancelled")),
       stop: () => {
         this.#parking.end();

@@ -45,7 +45,15 @@ const LOOKS = ["settle-due-waits", "expire-tokens", "sweep-due", "sweep-leases"]
 );
 
 /** Hears what the server says of a lease. */
-export type LeaseHolder = { settled(waits: WaitState[]): void; cancelled(): void; stop(): void };
+export type LeaseHolder = {
+  settled(waits: WaitState[]): void;
+  interrupted(messageId: string): void;
+  cancelled(): void;
+  stop(): void;
+};
+
+/** What the server says of leases. */
+type News = Pick<RenewResponse, "resumptions" | "interrupts" | "cancellations">;
 
 export class TestWorker {
   readonly server: ApiServer;
@@ -247,8 +255,9 @@ export class TestWorker {
     else wanted(execution);
   }
 
-  #hear({ resumptions, cancellations }: Pick<RenewResponse, "resumptions" | "cancellations">): void {
+  #hear({ resumptions, interrupts, cancellations }: News): void {
     for (const { lease_id, waits } of resumptions) this.holders.get(lease_id)?.settled(waits);
+    for (const { lease_id, message_id } of interrupts) this.holders.get(lease_id)?.interrupted(message_id);
     for (const { lease_id } of cancellations) this.holders.get(lease_id)?.cancelled();
   }
 }

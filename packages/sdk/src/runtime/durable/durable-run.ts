@@ -65,6 +65,7 @@ export class DurableRun {
   readonly #settled = new Map<number, WaitState>();
   /** How to end each message that the code writes. */
   readonly #messages = new Map<string, AbortController>();
+  readonly #interruptedCalls = new Set<string>();
   /** How to end each call that the code waits for. */
   readonly #rejects = new Set<(error: Error) => void>();
 
@@ -195,14 +196,23 @@ export class DurableRun {
     );
   }
 
-  /** Calls `write` with what is aborted when somebody interrupts the message. */
-  async writing<T>(messageId: string, write: (interrupt: AbortController) => Promise<T>): Promise<T> {
+  /**
+   * Calls `write` with what is aborted when somebody interrupts the message: at once when a former try of the same `call` was
+   * interrupted.
+   */
+  async writing<T>(
+    messageId: string,
+    call: string | null,
+    write: (interrupt: AbortController) => Promise<T>,
+  ): Promise<T> {
     const interrupt = new AbortController();
+    if (call !== null && this.#interruptedCalls.has(call)) interrupt.abort(new InterruptedError());
     this.#messages.set(messageId, interrupt);
     try {
       return await write(interrupt);
     } finally {
       this.#messages.delete(messageId);
+      if (call !== null && interrupt.signal.aborted) this.#interruptedCalls.add(call);
     }
   }
 

@@ -42,7 +42,10 @@ export function messageOf(
   const isKnown = begins === true || isOpen;
   if (message !== undefined && !isKnown && stream.fenced) return ENDED;
   const { runId } = change.execution;
-  if (begins === true && batch.facts.interruptedCalls.get(runId)?.has(message?.call ?? "")) return ENDED;
+  if (begins === true && batch.facts.interruptedCalls.get(runId)?.has(message?.call ?? "")) {
+    endLeftOnes(batch, change);
+    return ENDED;
+  }
   if (begins === true && isOpen) return refuse("invalid_state", "The message has begun already.");
   if (ends !== undefined && !isKnown)
     return refuse("invalid_state", "The message has not begun, or has ended.");
