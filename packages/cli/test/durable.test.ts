@@ -199,3 +199,24 @@ test("runs go on over agents that are drained and replaced one after another", a
   }
   assert.ok(used.size > 4, `steps ran in ${used.size} processes`);
 });
+
+test("an answer that is stopped ends, and its turn goes on to the next", async () => {
+  const { client } = await sharedSite(30_000);
+  const { id, currentRunId } = await client.sessions.create({ actor: "writer", input: "one" });
+  const session = client.sessions.open(id);
+  for await (const _ of session.output("output", { messageEnds: true })) break;
+  const [open] = (await session.messages({ status: "open" }).page()).items;
+  assert.ok(open !== undefined);
+  assert.deepEqual(await session.interrupt(open.id), { messageId: open.id, status: "interrupting" });
+  await session.send("two");
+  const { output, failure } = await client.runs.wait(currentRunId, waitFor);
+  assert.deepEqual(
+    output,
+    [
+      ["one", "It ", true],
+      ["two", "It is so.", false],
+    ],
+    JSON.stringify(failure),
+  );
+  assert.deepEqual(await session.interrupt(open.id), { messageId: open.id, status: "ended" });
+});

@@ -93,5 +93,22 @@ actor({
   },
 });
 
+actor({
+  id: "writer",
+  async run(session) {
+    const heard = [];
+    for (const answer of ["endless", "short"]) {
+      const input = await session.input.receive();
+      const pieces = await session.output.pipe(async function* ({ signal }) {
+        yield "It ";
+        if (answer === "endless") await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        yield "is so.";
+      });
+      heard.push([input.data, pieces.join(""), pieces.interrupted]);
+    }
+    return heard;
+  },
+});
+
 task({ id: "caller", async run({ session }) { await sessions.send(session, "from a run"); } });
 `;
