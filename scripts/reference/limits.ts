@@ -25,6 +25,7 @@ const MEANINGS: Record<keyof typeof LIMITS, string> = {
   bulkActionSample: "ids of runs that a dry run shows",
   bulkReasonCharacters: "the reason of a bulk action",
   batchRecords: "records of one append",
+  chatStreams: "streams of each direction that a public access token for `session.chat` is for",
   recordBytes: "the data of a record",
   externalIdBytes: "an external id",
   correlationIdBytes: "a correlation id",

@@ -33,6 +33,8 @@ export const LIMITS = {
   bulkActionSample: 10,
   bulkReasonCharacters: 500,
   batchRecords: 500,
+  /** Streams of each direction that one public access token is for. */
+  chatStreams: 10,
   recordBytes: 256 * 1024,
   externalIdBytes: 256,
   correlationIdBytes: 256,

@@ -35,8 +35,18 @@ export type TokenStatus = (typeof TOKEN_STATUSES)[number];
 export const TOKEN_COMPLETER_KINDS = ["api_key", "user", "public", "callback", "run"] as const;
 export type TokenCompleterKind = (typeof TOKEN_COMPLETER_KINDS)[number];
 
-export const PUBLIC_PERMISSIONS = ["session.input.send", "session.output.read"] as const;
+/** What a browser does to a session with a public access token. */
+export const PUBLIC_PERMISSIONS = [
+  "session.input.send",
+  "session.output.read",
+  "session.messages.read",
+  "session.interrupt",
+] as const;
 export type PublicPermission = (typeof PUBLIC_PERMISSIONS)[number];
+
+/** What a public access token is for: one permission on one stream, or all of them on the streams of a conversation. */
+export const PUBLIC_SCOPES = [...PUBLIC_PERMISSIONS, "session.chat"] as const;
+export type PublicScope = (typeof PUBLIC_SCOPES)[number];
 
 export const WAIT_KINDS = ["timer", "token", "input", "run"] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];

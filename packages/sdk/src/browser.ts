@@ -47,7 +47,15 @@ export {
   UnavailableError,
   type ApiErrorCode,
 } from "./client/errors.ts";
-export type { StreamRecord, Token, TokenCompletion } from "./client/resources.ts";
+export type { MessageQuery } from "./client/messages.ts";
+export type { Page, PagedList, PageQuery } from "./client/paged-list.ts";
+export type {
+  Message,
+  MessageInterrupted,
+  StreamRecord,
+  Token,
+  TokenCompletion,
+} from "./client/resources.ts";
 
 /** The server and how it is called. */
 export type ConnectionOptions = {

@@ -56,7 +56,8 @@ export type {
 export type { RunQuery } from "./client/run-query.ts";
 export type { ScheduleQuery, SchedulesApi } from "./client/schedules.ts";
 export type { SecretsApi } from "./client/secrets.ts";
-export type { MessageQuery, SessionQuery, SessionsApi } from "./client/sessions.ts";
+export type { MessageQuery } from "./client/messages.ts";
+export type { SessionQuery, SessionsApi } from "./client/sessions.ts";
 export type { SessionHandle } from "./client/session-handle.ts";
 export type { ActorLike, NewSession, SessionChanges, StartActorOptions } from "./client/session-options.ts";
 export type { SessionTarget } from "./client/session-path.ts";

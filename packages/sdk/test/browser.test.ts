@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { createContext, runInContext } from "node:vm";
+import type { PublicScope } from "@keelson/contract";
 import { Client } from "@keelson/sdk";
 import {
   AuthenticationError,
@@ -37,7 +38,7 @@ async function openSession(): Promise<string> {
 
 type Extra = { correlationId?: string; maxUses?: number; stream?: string };
 
-const tokenFor = async (id: string, type: "session.input.send" | "session.output.read", extra: Extra = {}) =>
+const tokenFor = async (id: string, type: PublicScope, extra: Extra = {}) =>
   (await client.publicAccessTokens.create({ type, session: id, ...extra })).publicAccessToken;
 
 async function pageOf(id: string, url = scene.server.url): Promise<SessionClient> {
@@ -212,4 +213,40 @@ test("the bundled entry works where there is nothing but what a page has", async
     context,
   )) as unknown[];
   assert.deepEqual([...seen], [1, "out", "undefined", "undefined"]);
+});
+
+test("one token for a conversation sends, follows, lists and interrupts", async () => {
+  const id = await openSession();
+  const { publicAccessToken: chat } = await client.publicAccessTokens.create({
+    ...{ type: "session.chat", session: id },
+    outputs: ["answer"],
+  });
+  for (const token of [chat, { chat }]) {
+    const page = createSessionClient({ url: scene.server.url, session: { id }, token });
+    assert.equal((await page.send("input", "hi")).stream, "input");
+    assert.deepEqual((await page.messages({ stream: "answer", status: "open" }).page()).items, []);
+    await assert.rejects(page.messages({ stream: "output" }).page(), PermissionError);
+    await assert.rejects(page.interrupt("msg_00000000000000000000000000"), PermissionError);
+  }
+  const needs: TokenNeed[] = [];
+  const asked = createSessionClient({
+    url: scene.server.url,
+    session: { id },
+    token: (need) => {
+      needs.push(need);
+      return chat;
+    },
+  });
+  await asked.messages().page();
+  await assert.rejects(
+    asked.interrupt("msg_00000000000000000000000000", { stream: "answer" }),
+    PermissionError,
+  );
+  assert.deepEqual(
+    needs.slice(0, 2).map(({ permission, stream }) => [permission, stream]),
+    [
+      ["session.messages.read", "output"],
+      ["session.interrupt", "answer"],
+    ],
+  );
 });

@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
-import { PUBLIC_PERMISSIONS } from "../sessions.ts";
+import { LIMITS } from "../limits.ts";
+import { DEFAULT_INPUT_STREAM, DEFAULT_OUTPUT_STREAM, PUBLIC_SCOPES } from "../sessions.ts";
 import { DurationText, Id, IdempotencyKey, Nullable, Timestamp } from "./primitives.ts";
 import { ExternalId } from "./session.ts";
 import { CorrelationId, StreamName } from "./stream.ts";
@@ -17,12 +18,27 @@ export const SessionReference = Type.Union([
 ]);
 export type SessionReference = Static<typeof SessionReference>;
 
-/** What a public access token may do: one permission on one stream, on request for one correlation id alone. */
+const chatStreams = (fallback: string) =>
+  Type.Optional(
+    Type.Array(StreamName, {
+      minItems: 1,
+      maxItems: LIMITS.chatStreams,
+      uniqueItems: true,
+      description: `Of \`session.chat\`. Default \`${fallback}\` alone.`,
+    }),
+  );
+
+/**
+ * What a public access token may do: one permission on one stream, or all on the streams of a conversation, on request for one
+ * correlation id alone.
+ */
 export const PublicAccessScope = Type.Object(
   {
-    type: Type.Enum([...PUBLIC_PERMISSIONS]),
+    type: Type.Enum([...PUBLIC_SCOPES]),
     session: SessionReference,
-    stream: StreamName,
+    stream: Type.Optional({ ...StreamName, description: "Required, except for `session.chat`." }),
+    inputs: chatStreams(DEFAULT_INPUT_STREAM),
+    outputs: chatStreams(DEFAULT_OUTPUT_STREAM),
     correlation_id: Type.Optional(CorrelationId),
   },
   { additionalProperties: false, $id: "PublicAccessScope" },

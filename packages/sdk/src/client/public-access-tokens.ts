@@ -1,6 +1,6 @@
 import type { CreatePublicAccessToken } from "@keelson/contract";
 import type { CreatedPublicAccessToken } from "./resources.ts";
-import type { PublicPermission } from "@keelson/contract/plain";
+import type { PublicScope } from "@keelson/contract/plain";
 import { toWireDuration, type DurationInput } from "../duration-input.ts";
 import { withKey } from "./automatic-key.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
@@ -8,14 +8,21 @@ import type { SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
 import { createdPublicAccessTokenShape } from "./wire-shapes.ts";
 
-/** A permission for a browser, on one stream of one session. */
+/** A permission for a browser on one stream of one session, or `session.chat`: all of them on the streams of a conversation. */
 export type NewPublicAccessToken = {
-  /** The permission: `session.input.send` or `session.output.read`. */
-  type: PublicPermission;
+  /**
+   * The permission: `session.input.send`, `session.output.read`, `session.messages.read` or `session.interrupt`; or
+   * `session.chat`.
+   */
+  type: PublicScope;
   /** Of which session: by id or external id. */
   session: SessionTarget;
-  /** Default `input` for sending, `output` for reading. */
+  /** Default `input` for sending, `output` for the others. Not for `session.chat`. */
   stream?: string;
+  /** Of `session.chat`: the input streams. Default `input` alone. */
+  inputs?: readonly string[];
+  /** Of `session.chat`: the output streams. Default `output` alone. */
+  outputs?: readonly string[];
   /** Only records with this correlation id. */
   correlationId?: string;
   /** At most 24 h. Default 15 min. */
@@ -56,13 +63,22 @@ function toWireReference(session: SessionTarget): WireScope["session"] {
   return { type: "external_id", external_id: session.externalId };
 }
 
+function toWireStreams({ type, stream, inputs, outputs }: NewPublicAccessToken): Partial<WireScope> {
+  if (type === "session.chat")
+    return {
+      ...(stream !== undefined && { stream }),
+      ...(inputs !== undefined && { inputs: [...inputs] }),
+      ...(outputs !== undefined && { outputs: [...outputs] }),
+    };
+  return { stream: stream ?? (type === "session.input.send" ? "input" : "output") };
+}
+
 function toWire(token: NewPublicAccessToken): CreatePublicAccessToken {
-  const stream = token.stream ?? (token.type === "session.input.send" ? "input" : "output");
   return {
     scope: {
       type: token.type,
       session: toWireReference(token.session),
-      stream,
+      ...toWireStreams(token),
       ...(token.correlationId !== undefined && { correlation_id: token.correlationId }),
     },
     ...(token.expiresIn !== undefined && { expires_in: toWireDuration(token.expiresIn, "expiresIn") }),

@@ -1,8 +1,11 @@
 import type { PublicPermission } from "@keelson/contract/plain";
-import type { StreamRecord } from "./resources.ts";
+import type { Message, MessageInterrupted, StreamRecord } from "./resources.ts";
 import { withKey } from "./automatic-key.ts";
 import type { ClientConfig } from "./config.ts";
+import type { RequestOptions } from "./exchange.ts";
 import type { FollowOptions } from "./follow-stream.ts";
+import { interruptMessage, listMessages, type MessageQuery } from "./messages.ts";
+import type { PagedList } from "./paged-list.ts";
 import {
   appendRecord,
   appendRecords,
@@ -31,13 +34,13 @@ export type TokenNeed = {
 };
 
 /**
- * A public access token, one token for each direction, or a function that gets a token from your own server. The
+ * A public access token, one token for each direction or for a conversation (`session.chat`), or a function that gets a token from your own server. The
  * function is called for each request and connection. It is called again with `renew` when the server refused a token
  * (expired or used up).
  */
 export type TokenSource =
   | string
-  | { send?: string; read?: string }
+  | { send?: string; read?: string; chat?: string }
   | ((need: TokenNeed) => string | Promise<string>);
 
 /** Options of reading an output stream. */
@@ -73,14 +76,26 @@ export type SessionClient<A extends ActorLike = ActorLike> = {
   output(stream: "output", options?: OutputOptions): AsyncGenerator<RecordOf<EmittedOf<A>>>;
   /** The records of another output stream. Nobody checks that they are `Data`. */
   output<Data = unknown>(stream: string, options?: OutputOptions): AsyncGenerator<RecordOf<Data>>;
+  /** What the session's runs wrote by `pipe()`, newest first: the history, and what is being written. */
+  messages(query?: MessageQuery, options?: RequestOptions): PagedList<Message>;
+  /** Asks the code that writes a message to stop. Safe to repeat, and to send late. `stream`: the message's; default `output`. */
+  interrupt(messageId: string, options?: RequestOptions & { stream?: string }): Promise<MessageInterrupted>;
 };
 
 function tokenOf(source: TokenSource, need: TokenNeed): string | Promise<string> {
   if (typeof source === "string") return source;
   if (typeof source === "function") return source(need);
-  const token = need.permission === "session.input.send" ? source.send : source.read;
+  const token = ownToken(source, need.permission) ?? source.chat;
   if (token === undefined) throw new UsageError(`No public access token for ${need.permission} was given`);
   return token;
+}
+
+function ownToken(
+  { send, read }: { send?: string; read?: string },
+  permission: PublicPermission,
+): string | undefined {
+  if (permission === "session.input.send") return send;
+  return permission === "session.output.read" ? read : undefined;
 }
 
 export function createPublicSession<A extends ActorLike>(
@@ -95,6 +110,8 @@ export function createPublicSession<A extends ActorLike>(
     });
   const sending = (stream: string, correlationId: string | undefined): Transport =>
     connect({ permission: "session.input.send", stream, correlationId: correlationId ?? null });
+  const named = (permission: PublicPermission, stream: string = "output"): Transport =>
+    connect({ permission, stream, correlationId: null });
   const inputPath = (stream: string): string => streamPath("/api/v1", session, "input", stream);
 
   return {
@@ -108,6 +125,10 @@ export function createPublicSession<A extends ActorLike>(
       const bound = records.map((record) => ({ ...own, ...record }));
       return appendRecords(sending(stream, correlationId), inputPath(stream), bound, keyed);
     },
+    messages: (query = {}, options = {}) =>
+      listMessages(named("session.messages.read", query.stream), "/api/v1", session, query, options),
+    interrupt: (messageId, { stream, ...options } = {}) =>
+      interruptMessage(named("session.interrupt", stream), "/api/v1", session, messageId, options),
     output: (stream: string, { correlationId, ...options }: OutputOptions = {}) => {
       const need = {
         permission: "session.output.read",

@@ -15,7 +15,8 @@ import type { AppendBatchCallOptions, AppendCallOptions, NewRecord, RecordOf } f
 import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
 import type { ActorLike, SentTo, SessionChanges } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
-import type { MessageQuery, SessionsApi } from "./sessions.ts";
+import type { MessageQuery } from "./messages.ts";
+import type { SessionsApi } from "./sessions.ts";
 
 type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
 

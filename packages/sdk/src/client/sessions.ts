@@ -13,7 +13,8 @@ import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-
 import { withKey } from "./automatic-key.ts";
 import { callOptions, type ApiRequest, type CallOptions, type RequestOptions } from "./exchange.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
-import { listOf, pageOf } from "./fetch-page.ts";
+import { listOf } from "./fetch-page.ts";
+import { interruptMessage, listMessages, type MessageQuery } from "./messages.ts";
 import {
   appendRecord,
   appendRecords,
@@ -40,22 +41,7 @@ import {
 } from "./session-options.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
-import {
-  messageInterruptedShape,
-  messageShape,
-  runShape,
-  sessionShape,
-  startedAndWaitedShape,
-  streamShape,
-} from "./wire-shapes.ts";
-
-/** Filters of `sessions.messages()`. */
-export type MessageQuery = PageQuery & {
-  /** Only those in this stream. */
-  stream?: string;
-  /** Only those that are being written. */
-  status?: "open";
-};
+import { runShape, sessionShape, startedAndWaitedShape, streamShape } from "./wire-shapes.ts";
 
 /** Filters of `sessions.list()`. */
 export type SessionQuery = PageQuery & {
@@ -345,23 +331,8 @@ export function createSessionsApi(transport: Transport): SessionsApi {
       listOf(transport, runShape, sessionPath("/api", id, "/runs"), "runs", query, options),
     streams: (id, query = {}, options = {}) =>
       listOf(transport, streamShape, sessionPath("/api", id, "/streams"), "streams", query, options),
-    messages: (id, { stream, status, ...query } = {}, options = {}) =>
-      listOf(
-        transport,
-        messageShape,
-        sessionPath("/api", id, "/messages"),
-        "messages",
-        { ...pageOf(query), filters: { stream, status } },
-        options,
-      ),
-    interrupt: (id, messageId, options = {}) =>
-      transport.ask(messageInterruptedShape, {
-        method: "POST",
-        path: sessionPath("/api", id, "/interrupt"),
-        body: { json: { message_id: messageId } },
-        repeatable: true,
-        ...options,
-      }),
+    messages: (id, query = {}, options = {}) => listMessages(transport, "/api", id, query, options),
+    interrupt: (id, messageId, options = {}) => interruptMessage(transport, "/api", id, messageId, options),
     send: (target, data, options = {}) =>
       appendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>

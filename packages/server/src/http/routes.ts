@@ -22,6 +22,7 @@ import { projectRoutes } from "./families/account/projects.ts";
 import { runActivityRoutes } from "./resources/runs/activity-routes.ts";
 import { runMetricsRoutes } from "./resources/runs/metrics-routes.ts";
 import { publicAccessTokenRoutes } from "./resources/public-access-tokens/routes.ts";
+import { publicMessageRoutes } from "./resources/streams/public-message-routes.ts";
 import { publicSessionRoutes } from "./resources/streams/public-routes.ts";
 import { publicTokenRoutes } from "./resources/tokens/public-routes.ts";
 import { capacityGroupRoutes } from "./families/capacity/worker-groups.ts";
@@ -75,6 +76,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...publicAccessTokenRoutes,
   ...publicTokenRoutes,
   ...publicSessionRoutes,
+  ...publicMessageRoutes,
   ...scheduleRoutes,
   ...secretRoutes,
   ...mcpRoutes,

@@ -39,6 +39,8 @@ export type Ids = {
   actor: string;
   session: string;
   externalId: string;
+  /** Of the session. */
+  message: string;
   project: string;
   user: string;
   key: string;
@@ -114,6 +116,7 @@ const token: Row = { object: (ids) => ids.token };
 const settleToken: Row = { ...token, own: [200, 409] };
 /** A public access token is for one stream: what else there is, it does not tell. */
 const publicSend: Row = { stream: "input", body: () => ({ data: 1 }), own: [201, 409], refusal: 403 };
+const publicInterrupt: Row = { body: (ids) => ({ message_id: ids.message }), refusal: 403 };
 const publicRead: Row = { stream: "output", refusal: 403 };
 const byName = (ids: Ids): Record<string, string> => ({ external_id: ids.externalId });
 const tokens: Record<string, Row> = {
@@ -353,6 +356,10 @@ export const ROWS: Record<string, Row> = {
   publicSendInput: { ...publicSend, object: (ids) => ids.session },
   publicSendInputByExternalId: { ...publicSend, query: byName },
   publicReadOutput: { ...publicRead, object: (ids) => ids.session, query: () => ({ wait: "0s" }) },
+  publicListMessages: { object: (ids) => ids.session, refusal: 403 },
+  publicListMessagesByExternalId: { query: byName, refusal: 403 },
+  publicInterruptMessage: { ...publicInterrupt, object: (ids) => ids.session },
+  publicInterruptMessageByExternalId: { ...publicInterrupt, query: byName },
   publicReadOutputByExternalId: { ...publicRead, query: (ids) => ({ wait: "0s", ...byName(ids) }) },
   // To know an id is not enough, whoever one is.
   callbackCompleteToken: { ...token, secret: "guessed", bytes: BUNDLE, own: [404] },

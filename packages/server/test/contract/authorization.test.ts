@@ -7,6 +7,7 @@ import { csrfTokenOf } from "../../src/http/edge/authenticate/csrf.ts";
 import type { Route } from "../../src/http/edge/route.ts";
 import { routes } from "../../src/http/routes.ts";
 import { newestEvent } from "../support/audit.ts";
+import { insertMessage } from "../support/message-row.ts";
 import { insertSavedView } from "../support/saved-view.ts";
 import { insertErrorGroup } from "../support/failed-run.ts";
 import { digestOf, startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
@@ -70,8 +71,11 @@ async function mintAccessTokens(view: ApiServer, whose: Whose, session: string):
   for (const [type, stream] of [
     ["session.input.send", "input"],
     ["session.output.read", "output"],
+    ["session.messages.read", "output"],
+    ["session.interrupt", "output"],
+    ["session.chat", undefined],
   ] as const) {
-    const scope = { type, session: { type: "id", id: session }, stream };
+    const scope = { type, session: { type: "id", id: session }, ...(stream && { stream }) };
     const { status, body, text } = await view.call("POST", "/api/public-access-tokens", { body: { scope } });
     assert.equal(status, 201, text);
     secrets.accessTokens.push({ whose, permission: type, credential: body.public_access_token });
@@ -122,6 +126,7 @@ async function fill(
     actor: actors.body.actors[0].id,
     session: session.body.id,
     externalId,
+    message: await insertMessage(view, session.body.id),
     secret: secret.body.id,
     secretName: name,
     schedule: schedule.body.id,

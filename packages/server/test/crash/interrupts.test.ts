@@ -151,16 +151,15 @@ async function check({ id, stopped }: { id: string; stopped: ReadonlySet<string>
 test("each answer ends once, and only what was stopped, whatever is killed", async (t) => {
   const seed = newSeed();
   t.diagnostic(`seed ${seed}`);
-  let asked = 0;
-  let sessions = 0;
-  let kills = 0;
+  const counted = { asked: 0, sessions: 0, kills: 0 };
+  const isEnough = (): boolean => counted.asked >= ENOUGH_INTERRUPTS && counted.kills >= ENOUGH_KILLS;
   const over = new AbortController();
   const conversing = Array.from({ length: SESSIONS }, async (_, lane) => {
     const random = seededRandom(seed + 1 + lane);
-    while (asked < ENOUGH_INTERRUPTS || kills < ENOUGH_KILLS) {
+    while (!isEnough()) {
       const session = await converse(random);
-      asked += session.asked;
-      sessions += 1;
+      counted.asked += session.asked;
+      counted.sessions += 1;
       await until("its messages have ended", SETTLE_MS, async () => {
         const { messages } = await insist(random, "GET", `/v1/sessions/${session.id}/messages?status=open`);
         return messages.length === 0;
@@ -173,7 +172,7 @@ test("each answer ends once, and only what was stopped, whatever is killed", asy
     forMs: 0,
     everyMs: isLong() ? 4_000 : 2_500,
     isEnough: (count) => {
-      kills = count;
+      counted.kills = count;
       return false;
     },
     signal: over.signal,
@@ -182,7 +181,7 @@ test("each answer ends once, and only what was stopped, whatever is killed", asy
   await Promise.all(conversing).finally(() => over.abort());
   const killings = await killing;
   t.diagnostic(
-    `${asked} interrupts in ${sessions} sessions, ${killings.victims.length} kills: ${countVictims(killings)}`,
+    `${counted.asked} interrupts in ${counted.sessions} sessions, ${killings.victims.length} kills: ${countVictims(killings)}`,
   );
   const [times] = await site.db.query<Json>(sql`
     SELECT count(*) AS count, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS p50, percentile_cont(0.99) WITHIN GROUP (ORDER BY ms) AS p99

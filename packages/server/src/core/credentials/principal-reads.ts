@@ -66,7 +66,7 @@ export async function findCompletionToken(db: Queryable, digest: Buffer): Promis
 /** What a token covers never changes; its uses are counted where they are used. */
 export async function findPublicAccess(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
   const [row] = await db.query<PublicAccess & { expiresAt: number }>(sql`
-    SELECT id, environment_id, permission, session_id, stream_id,
+    SELECT id, environment_id, permission, session_id, coalesce(stream_ids, ARRAY[stream_id]) AS stream_ids,
       correlation_id, max_uses, expires_at
     FROM public_access_tokens WHERE digest = ${digest}`);
   if (row === undefined) return null;

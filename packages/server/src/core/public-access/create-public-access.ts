@@ -1,11 +1,10 @@
-import { parseDuration, type PublicPermission, type Uuid } from "@keelson/contract";
+import { parseDuration, type PublicScope, type StreamDirection, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
 import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
 import { ensureStream } from "../streams/ensure-streams.ts";
-import { directionOf } from "./public-access.ts";
 import { insertPublicAccess } from "./public-access-writes.ts";
 
 /** Follows from the id, so that a repeated creation is answered with it although only its digest is stored. */
@@ -30,9 +29,9 @@ export type PublicAccessCreation = {
   id: Uuid<"pat">;
   environmentId: Uuid<"env">;
   sessionId: Uuid<"sess">;
-  permission: PublicPermission;
-  /** The stream's name. */
-  stream: string;
+  permission: PublicScope;
+  /** By their names. */
+  streams: readonly { name: string; direction: StreamDirection }[];
   correlationId: string | null;
   maxUses: number | null;
   expiresAt: number;
@@ -40,8 +39,7 @@ export type PublicAccessCreation = {
 };
 
 /**
- * Creates a public access token for one stream of a session, which is made with the direction of the permission if it is
- * not there yet.
+ * Creates a public access token for streams of a session, which are made with their direction if they are not there yet.
  *
  * @throws DomainError `not_found` when there is no such session, `stream_direction_mismatch`.
  */
@@ -52,20 +50,19 @@ export async function createPublicAccess(
   creation: PublicAccessCreation,
 ): Promise<void> {
   const { id, environmentId, sessionId, permission, now } = creation;
-  const stream = await ensureStream(
-    tx,
-    newUuid,
-    { environmentId, sessionId, name: creation.stream, direction: directionOf(permission) },
-    now,
-  );
-  if (stream === null) throw notFound();
+  const streamIds: Uuid<"strm">[] = [];
+  for (const wanted of creation.streams) {
+    const stream = await ensureStream(tx, newUuid, { environmentId, sessionId, ...wanted }, now);
+    if (stream === null) throw notFound();
+    streamIds.push(stream.id);
+  }
   await insertPublicAccess(tx, {
     digest: credentialDigest(derivePublicAccessToken(masterKey, id)),
     environmentId,
     id,
     permission,
     sessionId,
-    streamId: stream.id,
+    streamIds,
     correlationId: creation.correlationId,
     maxUses: creation.maxUses,
     expiresAt: creation.expiresAt,

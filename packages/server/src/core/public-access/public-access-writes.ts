@@ -6,11 +6,12 @@ import type { PublicAccess } from "./public-access.ts";
 export type NewPublicAccess = PublicAccess & { digest: Buffer; expiresAt: number; createdAt: number };
 
 export async function insertPublicAccess(tx: Tx, access: NewPublicAccess): Promise<void> {
+  const isOfMany = access.permission === "session.chat";
   await tx.query(sql`
-    INSERT INTO public_access_tokens (digest, environment_id, id, permission, session_id, stream_id, correlation_id, expires_at,
+    INSERT INTO public_access_tokens (digest, environment_id, id, permission, session_id, stream_id, stream_ids, correlation_id, expires_at,
       max_uses, created_at)
-    VALUES (${access.digest}, ${access.environmentId}, ${access.id}, ${access.permission}, ${access.sessionId}, ${access.streamId},
-      ${access.correlationId}, ${timestamp(access.expiresAt)}, ${access.maxUses},
+    VALUES (${access.digest}, ${access.environmentId}, ${access.id}, ${access.permission}, ${access.sessionId},
+      ${isOfMany ? null : (access.streamIds[0] ?? null)}, ${isOfMany ? access.streamIds : null}::uuid[], ${access.correlationId}, ${timestamp(access.expiresAt)}, ${access.maxUses},
       ${timestamp(access.createdAt)})`);
 }
 

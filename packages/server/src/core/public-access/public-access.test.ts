@@ -9,11 +9,15 @@ for (const permission of PUBLIC_PERMISSIONS) {
     environmentId: "env" as Uuid<"env">,
     permission,
     sessionId: "session" as Uuid<"sess">,
-    streamId: "stream" as Uuid<"strm">,
+    streamIds: ["stream" as Uuid<"strm">],
     correlationId: null,
     maxUses: 1,
   };
-  const stream = { id: access.streamId, sessionId: access.sessionId, direction: directionOf(permission) };
+  const stream = {
+    id: "stream" as Uuid<"strm">,
+    sessionId: access.sessionId,
+    direction: directionOf(permission),
+  };
   const wanted: WantedUse = { permission, stream, correlationIds: [null] };
   const bound = { ...access, correlationId: "one" };
   const other = PUBLIC_PERMISSIONS.find((name) => name !== permission) ?? permission;

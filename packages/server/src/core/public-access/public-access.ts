@@ -1,8 +1,8 @@
-import type { PublicPermission, StreamDirection, Uuid } from "@keelson/contract";
+import type { PublicPermission, PublicScope, StreamDirection, Uuid } from "@keelson/contract";
 
 /**
- * A public access token lets whoever holds it do one thing to one stream: send input, or read output, on request only of
- * one exchange. It is bound to the rows that its scope named when it was created, not to the names: an external id that
+ * A public access token lets whoever holds it do one thing to one stream, such as to send input or to read output, or take part in
+ * a conversation, which is all of that to a few streams; on request only in one exchange. It is bound to the rows that its scope named when it was created, not to the names: an external id that
  * has passed on to another session does not take the token along.
  *
  * It is good until it expires or, if its uses are counted, is spent. A use is counted when everything else is in order.
@@ -10,14 +10,18 @@ import type { PublicPermission, StreamDirection, Uuid } from "@keelson/contract"
 export type PublicAccess = {
   id: Uuid<"pat">;
   environmentId: Uuid<"env">;
-  permission: PublicPermission;
+  permission: PublicScope;
   sessionId: Uuid<"sess">;
-  streamId: Uuid<"strm">;
+  /** One, except in a conversation. */
+  streamIds: readonly Uuid<"strm">[];
   /** Null: every exchange. */
   correlationId: string | null;
   /** Null: its uses are not counted. */
   maxUses: number | null;
 };
+
+export const covers = ({ permission }: Pick<PublicAccess, "permission">, wanted: PublicPermission): boolean =>
+  permission === wanted || permission === "session.chat";
 
 /** The direction of the stream that a permission is for. */
 export function directionOf(permission: PublicPermission): StreamDirection {
@@ -25,6 +29,8 @@ export function directionOf(permission: PublicPermission): StreamDirection {
     case "session.input.send":
       return "input";
     case "session.output.read":
+    case "session.messages.read":
+    case "session.interrupt":
       return "output";
   }
 }
@@ -44,14 +50,14 @@ const refuse = (message: string): UseDecision => ({ kind: "refuse", message });
 
 /** Whether the scope covers the request. A refusal does not tell whether what was named exists. */
 export function decideUse(access: PublicAccess, wanted: WantedUse): UseDecision {
-  if (wanted.permission !== access.permission)
+  if (!covers(access, wanted.permission))
     return refuse(`This public access token is for ${access.permission} alone.`);
   const { stream } = wanted;
   const isBound =
     stream !== null &&
-    stream.id === access.streamId &&
+    access.streamIds.includes(stream.id) &&
     stream.sessionId === access.sessionId &&
-    stream.direction === directionOf(access.permission);
+    stream.direction === directionOf(wanted.permission);
   if (!isBound) return refuse("This public access token is for another stream or session.");
   if (access.correlationId !== null && wanted.correlationIds.some((id) => id !== access.correlationId))
     return refuse("This public access token is for one correlation_id; send it with every record.");

@@ -38,7 +38,13 @@ export async function listOpenMessages(db: Queryable, runs: readonly SessionRun[
 }
 
 /** `isOpen`: only those that have not ended. */
-export type MessageFilter = { stream: string | null; isOpen: boolean };
+export type MessageFilter = {
+  stream: string | null;
+  /** Only those in one of these. */
+  streamIds: readonly Uuid<"strm">[] | null;
+  correlationId: string | null;
+  isOpen: boolean;
+};
 
 /** A message's place in the list of its session. */
 export type MessagePlace = { createdAt: number; id: Uuid<"msg"> };
@@ -51,7 +57,7 @@ const COLUMNS = rawSql(`
 export function listMessages(
   db: Queryable,
   { environmentId, sessionId }: { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> },
-  { stream, isOpen }: MessageFilter,
+  { stream, streamIds, correlationId, isOpen }: MessageFilter,
   after: MessagePlace | null,
   limit: number,
 ): Promise<MessageRow[]> {
@@ -60,6 +66,8 @@ export function listMessages(
     conditions.push(sql`m.stream_id = (
       SELECT s.id FROM streams s
       WHERE s.environment_id = ${environmentId} AND s.session_id = ${sessionId} AND s.name = ${stream})`);
+  if (streamIds !== null) conditions.push(sql`m.stream_id = ANY(${streamIds}::uuid[])`);
+  if (correlationId !== null) conditions.push(sql`m.correlation_id = ${correlationId}`);
   if (isOpen) conditions.push(sql`m.status = 'open'`);
   if (after !== null)
     conditions.push(sql`(m.created_at, m.id) < (${timestamp(after.createdAt)}, ${after.id}::uuid)`);
@@ -70,13 +78,15 @@ export function listMessages(
     ORDER BY m.created_at DESC, m.id DESC LIMIT ${limit}`);
 }
 
+type FoundMessage = { streamId: Uuid<"strm">; status: MessageStatus; correlationId: string | null };
+
 /** A message of a session, open or not. */
 export async function findMessage(
   db: Queryable,
   { environmentId, sessionId, id }: MessageKey & { sessionId: Uuid<"sess"> },
-): Promise<{ streamId: Uuid<"strm">; status: MessageStatus } | null> {
-  const [row] = await db.query<{ streamId: Uuid<"strm">; status: MessageStatus }>(sql`
-    SELECT stream_id, status FROM messages
+): Promise<FoundMessage | null> {
+  const [row] = await db.query<FoundMessage>(sql`
+    SELECT stream_id, status, correlation_id FROM messages
     WHERE environment_id = ${environmentId} AND id = ${id} AND session_id = ${sessionId}`);
   return row ?? null;
 }

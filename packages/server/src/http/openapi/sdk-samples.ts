@@ -205,6 +205,22 @@ const session = createSessionClient({
   token: "kl_pub_0000000000000000000000000000000000000",
 });
 for await (const record of session.output("output")) console.log(record.data);`,
+  publicListMessages: `import { createSessionClient } from "@keelson/sdk/browser";
+
+const session = createSessionClient({
+  url: "https://keelson.example.com",
+  session: { id: "${sess}" },
+  token: "kl_pub_0000000000000000000000000000000000000",
+});
+for await (const message of session.messages()) console.log(message.status, message.data);`,
+  publicInterruptMessage: `import { createSessionClient } from "@keelson/sdk/browser";
+
+const session = createSessionClient({
+  url: "https://keelson.example.com",
+  session: { id: "${sess}" },
+  token: "kl_pub_0000000000000000000000000000000000000",
+});
+const { status } = await session.interrupt("${msg}");`,
 };
 
 const BY_EXTERNAL_ID = "ByExternalId";

@@ -157,6 +157,7 @@ async function createAccessTokens(server: ApiServer, sessions: FuzzedSessions): 
   const scopes = [
     { type: "session.input.send", session: { type: "id", id: sessions.openId }, stream: "input" },
     { type: "session.output.read", session: { type: "id", id: sessions.endedId }, stream: "output" },
+    { type: "session.chat", session: { type: "id", id: sessions.openId } },
   ];
   const answers = await Promise.all(
     scopes.map((scope) => server.call("POST", "/api/public-access-tokens", { body: { scope } })),

@@ -9,6 +9,7 @@ const session: Record<string, Omit<Row, "object">> = {
   listSessionRuns: {},
   listSessionStreams: {},
   listSessionMessages: {},
+  interruptSessionMessage: { body: (ids) => ({ message_id: ids.message }) },
   appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },
   appendSessionOutput: { stream: "output", body: () => ({ data: 1 }), own: [201, 409] },
   listSessionInputs: { stream: "input" },

@@ -4,7 +4,11 @@ import {
   decodeId,
   encodeId,
   type EnvironmentPermission,
-  type PublicPermission,
+  DEFAULT_INPUT_STREAM,
+  DEFAULT_OUTPUT_STREAM,
+  type PublicAccessScope,
+  type PublicScope,
+  type StreamDirection,
   type Uuid,
 } from "@keelson/contract";
 import {
@@ -12,7 +16,9 @@ import {
   derivePublicAccessToken,
   publicAccessLifeMs,
 } from "../../../core/public-access/create-public-access.ts";
+import { directionOf } from "../../../core/public-access/public-access.ts";
 import type { MasterKey } from "../../../core/credentials/master-key.ts";
+import { invalidRequest } from "../../../domain-error.ts";
 import { forbidden } from "../../edge/check-caller.ts";
 import { fieldsOf, keepReply } from "../../edge/keep-reply.ts";
 import { toTimestamp } from "../../edge/time.ts";
@@ -22,10 +28,37 @@ import { route, type KeptReply, type Reply, type RouteDefinition } from "../../e
 import { EXAMPLE_SESSION } from "../sessions/examples.ts";
 
 /** What a caller needs itself to give it to a browser: a token never gives more than its maker has. */
-const GIVEN: Readonly<Record<PublicPermission, EnvironmentPermission>> = {
-  "session.input.send": "sessions.write",
-  "session.output.read": "sessions.read",
+const GIVEN: Readonly<Record<PublicScope, readonly EnvironmentPermission[]>> = {
+  "session.input.send": ["sessions.write"],
+  "session.output.read": ["sessions.read"],
+  "session.messages.read": ["sessions.read"],
+  "session.interrupt": ["sessions.write"],
+  "session.chat": ["sessions.read", "sessions.write"],
 };
+
+/** @throws DomainError `invalid_request` for a scope that names its streams in another way than its type does. */
+function streamsOf({ type, stream, inputs, outputs }: PublicAccessScope): StreamOfScope[] {
+  if (type !== "session.chat") {
+    if (stream === undefined) throw invalidRequest([{ path: "scope.stream", message: "required" }]);
+    if (inputs !== undefined || outputs !== undefined)
+      throw invalidRequest([
+        { path: "scope", message: "inputs and outputs are for session.chat; send stream" },
+      ]);
+    return [{ name: stream, direction: directionOf(type) }];
+  }
+  if (stream !== undefined)
+    throw invalidRequest([
+      { path: "scope.stream", message: "session.chat has several streams; send inputs and outputs" },
+    ]);
+  const of = (direction: StreamDirection, names: readonly string[]) =>
+    names.map((name) => ({ name, direction }));
+  return [
+    ...of("input", inputs ?? [DEFAULT_INPUT_STREAM]),
+    ...of("output", outputs ?? [DEFAULT_OUTPUT_STREAM]),
+  ];
+}
+
+type StreamOfScope = { name: string; direction: StreamDirection };
 
 type Shown = Omit<CreatedPublicAccessToken, "public_access_token">;
 
@@ -77,8 +110,9 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
     name: "createPublicAccessToken",
     summary: "Create a public access token",
     description:
-      "Gives a browser one permission on one stream: `session.input.send` or `session.output.read`. `correlation_id` restricts it to records with " +
-      "that id. The caller needs the same permission: `sessions.write` to send, `sessions.read` to read. The session has an id, or an external id " +
+      "Gives a browser one permission on one stream: `session.input.send`, `session.output.read`, `session.messages.read` or " +
+      "`session.interrupt`; or `session.chat`, which is all four on the streams of a conversation. `correlation_id` restricts it to records with " +
+      "that id. The caller needs the same permissions: `sessions.write` to send and interrupt, `sessions.read` to read. The session has an id, or an external id " +
       "(the open session with it, or else the newest); the token belongs to that session. The stream is created if it does not exist; a stream of " +
       "the other direction is 409 `stream_direction_mismatch`. Each request is one use, and each connection of an event stream is one. A refused " +
       "request is not a use, and neither is an append that is repeated with its idempotency key.",
@@ -101,17 +135,18 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
     },
     handle: async (call) => {
       const { server, scope, body } = call;
-      const { session, stream, type, correlation_id: correlationId } = body.scope;
+      const { session, type, correlation_id: correlationId } = body.scope;
+      const streams = streamsOf(body.scope);
       // Before a repeat is answered as well: the reply holds the token.
-      const given = GIVEN[type];
-      if (!scope.permissions.has(given)) throw forbidden(given);
+      const lacked = GIVEN[type].find((given) => !scope.permissions.has(given));
+      if (lacked !== undefined) throw forbidden(lacked);
       const now = server.clock();
       const creation = {
         id: server.newUuid<"pat">(),
         environmentId: scope.environmentId,
         sessionId: await sessionIdOf(server.db, scope, addressOf(session)),
         permission: type,
-        stream,
+        streams,
         correlationId: correlationId ?? null,
         maxUses: body.max_uses ?? null,
         expiresAt: now + publicAccessLifeMs(body.expires_in),

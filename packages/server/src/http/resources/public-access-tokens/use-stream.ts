@@ -1,9 +1,12 @@
-import { encodeId, type AppendRecords } from "@keelson/contract";
+import { decodeId, encodeId, type AppendRecords, type PublicPermission, type Uuid } from "@keelson/contract";
 import { decideUse, directionOf, type PublicAccess } from "../../../core/public-access/public-access.ts";
 import { hasUseLeft } from "../../../core/public-access/public-access-reads.ts";
 import { countUse, spent, usePublicAccess } from "../../../core/public-access/use-public-access.ts";
 import { prepareRecords } from "../../../core/streams/prepare-records.ts";
+import { interruptMessage, type InterruptOutcome } from "../../../core/streams/interrupt-message.ts";
+import { findMessage, type MessageFilter } from "../../../core/streams/message-reads.ts";
 import { findStreams } from "../../../core/streams/stream-reads.ts";
+import type { Tx } from "../../../db/queryable.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import type { Reply, RequestFacts } from "../../edge/route.ts";
@@ -22,21 +25,30 @@ import type { StreamTarget } from "../streams/stream-target.ts";
 async function coveredStream(
   server: ServerContext,
   access: PublicAccess,
+  permission: PublicPermission,
   address: SessionAddress,
   name: string,
   correlationIds: readonly (string | null)[],
 ): Promise<StreamTarget> {
-  const { environmentId, permission } = access;
-  const sessionId = await sessionIdOf(server.db, access, address).catch((error: unknown) => {
-    if (error instanceof DomainError && error.code === "not_found") return null;
-    throw error;
-  });
+  const { environmentId } = access;
+  const sessionId = await namedSession(server, access, address);
   const [stream] =
     sessionId === null ? [] : await findStreams(server.db, [{ environmentId, sessionId, name }]);
   const decision = decideUse(access, { permission, stream: stream ?? null, correlationIds });
   if (decision.kind === "refuse") throw new DomainError("scope_mismatch", decision.message);
   return { environmentId, sessionId: access.sessionId, name, direction: directionOf(permission) };
 }
+
+/** Null when there is no such session. */
+const namedSession = (
+  server: ServerContext,
+  access: PublicAccess,
+  address: SessionAddress,
+): Promise<Uuid<"sess"> | null> =>
+  sessionIdOf(server.db, access, address).catch((error: unknown) => {
+    if (error instanceof DomainError && error.code === "not_found") return null;
+    throw error;
+  });
 
 /** Sends input with a public access token. */
 export async function appendPublicly(
@@ -48,7 +60,7 @@ export async function appendPublicly(
   idempotencyKey: string | null,
 ): Promise<Reply> {
   const correlationIds = (body.records ?? [body]).map((record) => record.correlation_id ?? null);
-  const target = await coveredStream(server, access, address, name, correlationIds);
+  const target = await coveredStream(server, access, "session.input.send", address, name, correlationIds);
   const source = {
     kind: "public_access_token",
     id: encodeId("pat", access.id),
@@ -80,7 +92,63 @@ export async function readPublicly(
   request: RequestFacts,
 ): Promise<Reply> {
   const wanted = query.correlation_id ?? access.correlationId;
-  const target = await coveredStream(server, access, address, name, [wanted]);
+  const target = await coveredStream(server, access, "session.output.read", address, name, [wanted]);
   const narrowed = wanted === null ? query : { ...query, correlation_id: wanted };
   return usePublicAccess(server.db, access, () => readRecordsReply(server, target, narrowed, request));
+}
+
+/**
+ * The streams whose messages a request with a public access token is about: the one that it names, or all of the token's.
+ *
+ * @throws DomainError `scope_mismatch`, whether or not what was named is there.
+ */
+async function coveredMessages(
+  server: ServerContext,
+  access: PublicAccess,
+  permission: PublicPermission,
+  address: SessionAddress,
+  stream: string | undefined,
+): Promise<MessageFilter> {
+  const { correlationId } = access;
+  const wanted = [correlationId];
+  if (stream !== undefined) await coveredStream(server, access, permission, address, stream, wanted);
+  else if ((await namedSession(server, access, address)) !== access.sessionId) throw otherScope();
+  return { stream: stream ?? null, streamIds: access.streamIds, correlationId, isOpen: false };
+}
+
+const otherScope = (): DomainError =>
+  new DomainError("scope_mismatch", "This public access token is for another session or message.");
+
+/** Which messages a page reads with a public access token. A page is a use. */
+export const messagesPublicly = (
+  server: ServerContext,
+  access: PublicAccess,
+  address: SessionAddress,
+  stream: string | undefined,
+): Promise<MessageFilter> => coveredMessages(server, access, "session.messages.read", address, stream);
+
+/** Interrupts a message with a public access token, in one transaction with the use. */
+export async function interruptPublicly(
+  tx: Tx,
+  server: ServerContext,
+  access: PublicAccess,
+  address: SessionAddress,
+  messageId: string,
+): Promise<InterruptOutcome> {
+  const id = decodeId("msg", messageId);
+  const { environmentId, sessionId, streamIds, correlationId } = access;
+  const isOfSession = (await namedSession(server, access, address)) === sessionId;
+  const message =
+    id === null || !isOfSession ? null : await findMessage(tx, { environmentId, sessionId, id });
+  const isCovered =
+    message !== null &&
+    streamIds.includes(message.streamId) &&
+    (correlationId === null || correlationId === message.correlationId);
+  if (id === null || !isCovered) throw otherScope();
+  await countUse(tx, access);
+  return interruptMessage(
+    tx,
+    { newUuid: server.newUuid, now: server.clock() },
+    { environmentId, sessionId, id },
+  );
 }

@@ -5,24 +5,15 @@ import {
   ListMessages,
   Message,
   MessageInterrupted,
-  type Uuid,
 } from "@keelson/contract";
 import { interruptMessage } from "../../../core/streams/interrupt-message.ts";
-import { listMessages, type MessagePlace } from "../../../core/streams/message-reads.ts";
+import { listMessages } from "../../../core/streams/message-reads.ts";
 import { listRoute } from "../../edge/list-route.ts";
 import { notFound } from "../../../domain-error.ts";
 import { route, type RouteDefinition } from "../../edge/route.ts";
 import { requireSession } from "./describe-session.ts";
-import { messageJson } from "./message-wire.ts";
+import { MESSAGE_KEY, messageJson, messagePlaceOf } from "./message-wire.ts";
 import { NAMINGS, queryOf, type Naming } from "./naming.ts";
-
-/** A row's place: when it was made, and its id. */
-const PLACE = /^[0-9]{1,15}:[0-9a-f-]{36}$/;
-
-function placeOf(key: string): MessagePlace {
-  const [createdAt = "", id = ""] = key.split(":");
-  return { createdAt: Number(createdAt), id: id as Uuid<"msg"> };
-}
 
 const messagesRoute = (naming: Naming): RouteDefinition =>
   listRoute({
@@ -39,15 +30,15 @@ const messagesRoute = (naming: Naming): RouteDefinition =>
     query: queryOf(naming, ListMessages.properties),
     filter: (query) => {
       const { stream, status } = query as { stream?: string; status?: "open" };
-      return { stream: stream ?? null, isOpen: status === "open" };
+      return { stream: stream ?? null, streamIds: null, correlationId: null, isOpen: status === "open" };
     },
     within: async ({ server, scope, params, query }) =>
       (await requireSession(server.db, scope, await naming.idOf(server.db, scope, { params, query }))).id,
     read: ({ server, scope }, { filter, within: sessionId, after, limit }) => {
-      const place = after === null ? null : placeOf(after);
-      return listMessages(server.db, { environmentId: scope.environmentId, sessionId }, filter, place, limit);
+      const session = { environmentId: scope.environmentId, sessionId };
+      return listMessages(server.db, session, filter, messagePlaceOf(after), limit);
     },
-    key: { of: ({ createdAt, id }) => `${createdAt}:${id}`, pattern: PLACE },
+    key: MESSAGE_KEY,
     toJson: messageJson,
   });
 

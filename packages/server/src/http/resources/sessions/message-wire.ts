@@ -1,5 +1,5 @@
-import { encodeId } from "@keelson/contract";
-import type { MessageRow } from "../../../core/streams/message-reads.ts";
+import { encodeId, type Uuid } from "@keelson/contract";
+import type { MessagePlace, MessageRow } from "../../../core/streams/message-reads.ts";
 import { toTimestamp } from "../../edge/time.ts";
 
 const text = JSON.stringify;
@@ -13,3 +13,15 @@ export const messageJson = (message: MessageRow): string =>
   `,"correlation_id":${text(message.correlationId)},"first_sequence":${message.firstSequence},"last_sequence":${message.lastSequence}` +
   `,"data":${message.data ?? "null"},"interrupt_requested_at":${timeJson(message.interruptRequestedAt)},"created_at":"${toTimestamp(message.createdAt)}"` +
   `,"ended_at":${timeJson(message.endedAt)}}`;
+
+/** A message's place in a list: when it was made, and its id. */
+export const MESSAGE_KEY = {
+  of: ({ createdAt, id }: MessageRow): string => `${createdAt}:${id}`,
+  pattern: /^[0-9]{1,15}:[0-9a-f-]{36}$/,
+};
+
+export function messagePlaceOf(key: string | null): MessagePlace | null {
+  if (key === null) return null;
+  const [createdAt = "", id = ""] = key.split(":");
+  return { createdAt: Number(createdAt), id: id as Uuid<"msg"> };
+}

@@ -2,54 +2,40 @@ import {
   AppendRecords,
   CorrelationId,
   WaitText,
-  ExternalId,
   LIMITS,
   RecordPage,
   SequenceCursor,
   StreamRecord,
 } from "@keelson/contract";
-import { Type, type TProperties } from "typebox";
+import { Type } from "typebox";
 import { ANY_ORIGIN } from "../../edge/cors.ts";
 import { appendPublicly, readPublicly } from "../public-access-tokens/use-stream.ts";
-import { Text, type Params } from "../../edge/params.ts";
+import { Text } from "../../edge/params.ts";
 import { route, type RouteDefinition } from "../../edge/route.ts";
-import type { SessionAddress } from "../sessions/naming.ts";
 import { EXAMPLE_APPEND, EXAMPLE_RECORD, exampleRecords } from "../sessions/examples.ts";
+import {
+  addressOf,
+  PUBLIC_NAMINGS,
+  SCOPE_REFUSALS,
+  type PublicNamed,
+  type PublicNaming,
+} from "./public-naming.ts";
 import type { ReadQuery } from "./read-stream.ts";
 
 /** Streams for browsers: each route takes a public access token for exactly it, and answers pages of any origin. */
 
 const tag = "Streams";
 
-/** How a path names the session. */
-type Naming = { item: string; suffix: string; params: Params; query: TProperties };
+const streamOf = ({ params }: PublicNamed): string => (params as { stream: string }).stream;
 
-const NAMINGS: readonly Naming[] = [
-  { item: ":id", suffix: "", params: { id: Text() }, query: {} },
-  { item: "by-external-id", suffix: "ByExternalId", params: {}, query: { external_id: ExternalId } },
-];
-
-type Named = { params: unknown; query: unknown };
-
-function addressOf({ params, query }: Named): SessionAddress {
-  const { id } = params as { id?: string };
-  return id === undefined ? { externalId: (query as { external_id: string }).external_id } : { id };
-}
-
-const streamOf = ({ params }: Named): string => (params as { stream: string }).stream;
-
-const REFUSALS =
-  " Another session, stream, direction or correlation id than the token's is 403 `scope_mismatch` and counts as no use; a token that is " +
-  "unknown, expired or spent is 401.";
-
-const sendRoute = ({ item, suffix, params, query }: Naming) =>
+const sendRoute = ({ item, suffix, params, query }: PublicNaming) =>
   route({
     in: ["api-public"],
     method: "POST",
     path: `/sessions/${item}/inputs/:stream`,
     name: `publicSendInput${suffix}`,
     summary: "Send input from a browser",
-    description: `As sending input, with a public access token for \`session.input.send\`.${REFUSALS}`,
+    description: `As sending input, with a public access token for \`session.input.send\`.${SCOPE_REFUSALS}`,
     tag,
     access: { kind: "public_access", permission: "session.input.send" },
     cors: ANY_ORIGIN,
@@ -85,7 +71,7 @@ const readFields = {
   follow: Type.Optional(Type.Enum(["0", "1"], { description: "1: stream as server-sent events." })),
 };
 
-const readRoute = ({ item, suffix, params, query }: Naming) =>
+const readRoute = ({ item, suffix, params, query }: PublicNaming) =>
   route({
     in: ["api-public"],
     method: "GET",
@@ -93,9 +79,9 @@ const readRoute = ({ item, suffix, params, query }: Naming) =>
     name: `publicReadOutput${suffix}`,
     summary: "Read output from a browser",
     description:
-      "As reading an output stream, with a public access token for `session.output.read`. A token for one correlation id reads only its " +
+      "As reading an output stream, with a public access token for `session.output.read` or `session.chat`. A token for one correlation id reads only its " +
       "records. A page is a use of the token, and so is the opening of an event stream; reconnecting with `Last-Event-ID` is another." +
-      REFUSALS,
+      SCOPE_REFUSALS,
     tag,
     access: { kind: "public_access", permission: "session.output.read" },
     cors: ANY_ORIGIN,
@@ -110,4 +96,7 @@ const readRoute = ({ item, suffix, params, query }: Naming) =>
     },
   });
 
-export const publicSessionRoutes: RouteDefinition[] = [...NAMINGS.map(sendRoute), ...NAMINGS.map(readRoute)];
+export const publicSessionRoutes: RouteDefinition[] = [
+  ...PUBLIC_NAMINGS.map(sendRoute),
+  ...PUBLIC_NAMINGS.map(readRoute),
+];

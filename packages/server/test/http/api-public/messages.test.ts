@@ -1,0 +1,220 @@
+// What a browser does to messages with a public access token, and with one for a whole conversation.
+
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { after, afterEach, before, describe, test } from "node:test";
+import { newMessageId } from "../../../../sdk/src/client/random.ts";
+import { sql } from "../../../src/db/sql.ts";
+import type { Answer } from "../../support/api-server.ts";
+import type { HeldLease } from "../../support/raw-worker.ts";
+import { startRunScene, type RunScene } from "../../support/run-scene.ts";
+import { cancelSessions, startSession } from "../../support/session-scene.ts";
+import { addApiKey } from "../../support/tenancy.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any;
+
+let scene: RunScene;
+before(async () => {
+  scene = await startRunScene({ tasks: [], actors: [{ id: "chat" }] });
+});
+after(() => scene.stop());
+afterEach(() => cancelSessions(scene));
+
+const ORIGIN = { origin: "https://elsewhere.example" };
+const codeOf = ({ status, body }: Answer): string => (status < 400 ? String(status) : body.error.code);
+
+type Scope = {
+  type: string;
+  stream?: string;
+  inputs?: string[];
+  outputs?: string[];
+  correlation_id?: string;
+};
+
+const create = (session: Json, scope: Scope, extra: object = {}): Promise<Answer> =>
+  scene.call("POST", "/api/public-access-tokens", {
+    body: { scope: { session: { type: "id", id: session.id }, ...scope }, ...extra },
+  });
+
+async function mint(session: Json, scope: Scope, extra: object = {}): Promise<string> {
+  const answer = await create(session, scope, extra);
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.public_access_token;
+}
+
+async function usesOf(token: string): Promise<number | undefined> {
+  const [row] = await scene.server.db.query<{ uses: number }>(
+    sql`SELECT uses FROM public_access_tokens WHERE digest = ${hash("sha256", token, "buffer")}`,
+  );
+  return row?.uses;
+}
+
+const messages = (as: string, session: Json, query = ""): Promise<Answer> =>
+  scene.call("GET", `/api/v1/sessions/${session.id}/messages${query}`, { as, headers: ORIGIN });
+const interrupt = (as: string, session: Json, message_id: string): Promise<Answer> =>
+  scene.call("POST", `/api/v1/sessions/${session.id}/interrupt`, {
+    as,
+    headers: ORIGIN,
+    body: { message_id },
+  });
+const sendTo = (as: string, session: Json, stream: string, body: object = {}): Promise<Answer> =>
+  scene.call("POST", `/api/v1/sessions/${session.id}/inputs/${stream}`, {
+    ...{ as, headers: ORIGIN },
+    body: { data: 1, ...body },
+  });
+const readFrom = (as: string, session: Json, stream: string): Promise<Answer> =>
+  scene.call("GET", `/api/v1/sessions/${session.id}/outputs/${stream}/read?wait=0s`, { as, headers: ORIGIN });
+
+/** A session whose run is writing a message to each of these streams. */
+async function writing(streams: readonly string[], correlationId: string | null = null) {
+  const session = await startSession(scene, { input: "hi" });
+  const lease: HeldLease = await scene.worker.takeOne();
+  const written = streams.map((stream) => ({ stream, id: newMessageId() }));
+  const operations = written.map(({ stream, id }) =>
+    lease.operation("outputs", {
+      ...{ position: null, stream, message: { id, begins: true } },
+      records: [{ data: "half", ...(correlationId !== null && { correlation_id: correlationId }) }],
+    }),
+  );
+  await scene.worker.report(lease.operation("start"), ...operations);
+  const ids = new Map(written.map(({ stream, id }) => [stream, id]));
+  return { session, lease, idOf: (stream: string): string => ids.get(stream) as string };
+}
+
+const seen = ({ body }: Answer): string[] => body.messages.map(({ stream }: Json) => stream).toSorted();
+
+describe("a token for a conversation", () => {
+  test("sends, reads, lists and interrupts in its streams alone", async () => {
+    const { session, lease, idOf } = await writing(["output", "answer", "secrets"]);
+    const as = await mint(session, {
+      ...{ type: "session.chat", inputs: ["input", "edits"], outputs: ["output", "answer"] },
+    });
+    assert.deepEqual(
+      [
+        codeOf(await sendTo(as, session, "input")),
+        codeOf(await sendTo(as, session, "edits")),
+        codeOf(await sendTo(as, session, "orders")),
+        codeOf(await sendTo(as, session, "output")),
+        codeOf(await readFrom(as, session, "answer")),
+        codeOf(await readFrom(as, session, "secrets")),
+        codeOf(await readFrom(as, session, "input")),
+        codeOf(await messages(as, session, "?stream=secrets")),
+      ],
+      [
+        "201",
+        "201",
+        "scope_mismatch",
+        "scope_mismatch",
+        "200",
+        "scope_mismatch",
+        "scope_mismatch",
+        "scope_mismatch",
+      ],
+    );
+    const listed = await messages(as, session);
+    assert.deepEqual(seen(listed), ["answer", "output"]);
+    assert.equal(listed.headers.get("access-control-allow-origin"), "*");
+    assert.deepEqual(seen(await messages(as, session, "?stream=answer&status=open")), ["answer"]);
+    assert.equal(codeOf(await interrupt(as, session, idOf("secrets"))), "scope_mismatch");
+    assert.equal(codeOf(await interrupt(as, session, newMessageId())), "scope_mismatch");
+    assert.equal(codeOf(await interrupt(as, session, "msg_nothing")), "scope_mismatch");
+    const stopped = await interrupt(as, session, idOf("answer"));
+    assert.deepEqual(stopped.body, { message_id: idOf("answer"), status: "interrupting" });
+    const { interrupts } = await scene.worker.renew(lease);
+    assert.deepEqual(
+      interrupts.map(({ message_id }: Json) => message_id),
+      [idOf("answer")],
+    );
+  });
+
+  test("has the default streams, which are made for it", async () => {
+    const session = await startSession(scene, {});
+    const as = await mint(session, { type: "session.chat" });
+    assert.deepEqual(
+      [codeOf(await sendTo(as, session, "input")), codeOf(await readFrom(as, session, "output"))],
+      ["201", "200"],
+    );
+    assert.deepEqual((await messages(as, session)).body, { messages: [], next_cursor: null });
+  });
+
+  test("is for no other session, and for one correlation id alone where it says so", async () => {
+    const one = await writing(["output"], "q1");
+    const other = await writing(["output"], "q2");
+    const as = await mint(one.session, { type: "session.chat", correlation_id: "q1" });
+    assert.deepEqual(seen(await messages(as, one.session)), ["output"]);
+    assert.equal(codeOf(await messages(as, other.session)), "scope_mismatch");
+    assert.equal(codeOf(await interrupt(as, other.session, other.idOf("output"))), "scope_mismatch");
+    assert.equal(codeOf(await interrupt(as, one.session, other.idOf("output"))), "scope_mismatch");
+    const elsewhere = await mint(one.session, { type: "session.chat", correlation_id: "q2" });
+    assert.deepEqual((await messages(elsewhere, one.session)).body.messages, []);
+    assert.equal(codeOf(await interrupt(elsewhere, one.session, one.idOf("output"))), "scope_mismatch");
+    assert.equal(codeOf(await interrupt(as, one.session, one.idOf("output"))), "200");
+  });
+
+  test("counts its uses: a refused request is none", async () => {
+    const { session, idOf } = await writing(["output"]);
+    const as = await mint(session, { type: "session.chat" }, { max_uses: 3 });
+    assert.equal(codeOf(await interrupt(as, session, newMessageId())), "scope_mismatch");
+    assert.equal(await usesOf(as), 0);
+    await interrupt(as, session, idOf("output"));
+    await messages(as, session);
+    assert.equal(await usesOf(as), 2);
+    await sendTo(as, session, "input");
+    const answers = [await messages(as, session), await interrupt(as, session, idOf("output"))];
+    assert.deepEqual(answers.map(codeOf), ["unauthenticated", "unauthenticated"]);
+    assert.equal(await usesOf(as), 3);
+  });
+});
+
+describe("a token for one permission", () => {
+  test("lists messages, or interrupts them, in its stream alone", async () => {
+    const { session, idOf } = await writing(["output", "answer"]);
+    const list = await mint(session, { type: "session.messages.read", stream: "answer" });
+    const stop = await mint(session, { type: "session.interrupt", stream: "answer" });
+    assert.deepEqual(seen(await messages(list, session)), ["answer"]);
+    assert.deepEqual(
+      [
+        codeOf(await messages(stop, session)),
+        codeOf(await interrupt(list, session, idOf("answer"))),
+        codeOf(await readFrom(list, session, "answer")),
+        codeOf(await interrupt(stop, session, idOf("output"))),
+        codeOf(await interrupt(stop, session, idOf("answer"))),
+      ],
+      ["scope_mismatch", "scope_mismatch", "scope_mismatch", "scope_mismatch", "200"],
+    );
+  });
+});
+
+describe("creating such a token", () => {
+  test("is refused when its streams do not fit its type", async () => {
+    const session = await startSession(scene, {});
+    for (const [scope, path] of [
+      [{ type: "session.chat", stream: "output" }, "scope.stream"],
+      [{ type: "session.interrupt" }, "scope.stream"],
+      [{ type: "session.interrupt", stream: "output", outputs: ["output"] }, "scope"],
+      [{ type: "session.chat", inputs: [] }, "scope.inputs"],
+      [{ type: "session.chat", outputs: ["a", "a"] }, "scope.outputs"],
+      [{ type: "session.all", stream: "output" }, "scope.type"],
+    ] as const) {
+      const answer = await create(session, scope as Scope);
+      assert.equal(answer.status, 400, answer.text);
+      assert.equal(answer.body.error.details.issues[0].path, path, answer.text);
+    }
+    const mismatch = await create(session, { type: "session.chat", inputs: ["both"], outputs: ["both"] });
+    assert.equal(codeOf(mismatch), "stream_direction_mismatch");
+  });
+
+  test("gives no more than its maker has", async () => {
+    const session = await startSession(scene, {});
+    const scope = { session: { type: "id", id: session.id }, type: "session.chat" };
+    for (const lacked of ["sessions.read", "sessions.write"]) {
+      const held = ["public_access_tokens.create", "sessions.read", "sessions.write"].filter(
+        (one) => one !== lacked,
+      );
+      const as = await addApiKey(scene.server, held as Parameters<typeof addApiKey>[1]);
+      const answer = await scene.call("POST", "/api/public-access-tokens", { as, body: { scope } });
+      assert.deepEqual([answer.status, answer.body.error.details], [403, { permission: lacked }]);
+    }
+  });
+});
