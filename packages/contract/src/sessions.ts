@@ -45,8 +45,7 @@ export const PUBLIC_PERMISSIONS = [
 export type PublicPermission = (typeof PUBLIC_PERMISSIONS)[number];
 
 /** What a public access token is for: one permission on one stream, or all of them on the streams of a conversation. */
-export const PUBLIC_SCOPES = [...PUBLIC_PERMISSIONS, "session.chat"] as const;
-export type PublicScope = (typeof PUBLIC_SCOPES)[number];
+export type PublicScope = PublicPermission | "session.chat";
 
 export const WAIT_KINDS = ["timer", "token", "input", "run"] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { DEFAULT_INPUT_STREAM, DEFAULT_OUTPUT_STREAM, PUBLIC_SCOPES } from "../sessions.ts";
+import { DEFAULT_INPUT_STREAM, DEFAULT_OUTPUT_STREAM, PUBLIC_PERMISSIONS } from "../sessions.ts";
 import { DurationText, Id, IdempotencyKey, Nullable, Timestamp } from "./primitives.ts";
 import { ExternalId } from "./session.ts";
 import { CorrelationId, StreamName } from "./stream.ts";
@@ -34,7 +34,7 @@ const chatStreams = (fallback: string) =>
  */
 export const PublicAccessScope = Type.Object(
   {
-    type: Type.Enum([...PUBLIC_SCOPES]),
+    type: Type.Enum([...PUBLIC_PERMISSIONS, "session.chat"]),
     session: SessionReference,
     stream: Type.Optional({ ...StreamName, description: "Required, except for `session.chat`." }),
     inputs: chatStreams(DEFAULT_INPUT_STREAM),

@@ -1,5 +1,5 @@
 import type { RequestOptions } from "./exchange.ts";
-import { listOf, pageOf } from "./fetch-page.ts";
+import { listOf } from "./fetch-page.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
 import type { Message, MessageInterrupted } from "./resources.ts";
 import { sessionPath, type SessionTarget } from "./session-path.ts";
@@ -29,7 +29,7 @@ export const listMessages = (
     messageShape,
     sessionPath(family, session, "/messages"),
     "messages",
-    { ...pageOf(query), filters: { stream, status } },
+    { ...query, filters: { stream, status } },
     options,
   );
 

@@ -118,7 +118,6 @@ describe("a token for a conversation", () => {
     assert.deepEqual(seen(await messages(as, session, "?stream=answer&status=open")), ["answer"]);
     assert.equal(codeOf(await interrupt(as, session, idOf("secrets"))), "scope_mismatch");
     assert.equal(codeOf(await interrupt(as, session, newMessageId())), "scope_mismatch");
-    assert.equal(codeOf(await interrupt(as, session, "msg_nothing")), "scope_mismatch");
     const stopped = await interrupt(as, session, idOf("answer"));
     assert.deepEqual(stopped.body, { message_id: idOf("answer"), status: "interrupting" });
     const { interrupts } = await scene.worker.renew(lease);
@@ -212,7 +211,7 @@ describe("creating such a token", () => {
       const held = ["public_access_tokens.create", "sessions.read", "sessions.write"].filter(
         (one) => one !== lacked,
       );
-      const as = await addApiKey(scene.server, held as Parameters<typeof addApiKey>[1]);
+      const as = await addApiKey(scene.server, held);
       const answer = await scene.call("POST", "/api/public-access-tokens", { as, body: { scope } });
       assert.deepEqual([answer.status, answer.body.error.details], [403, { permission: lacked }]);
     }
