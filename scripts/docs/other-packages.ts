@@ -35,7 +35,7 @@ declare module "ai" {
   type Message = { role: "user" | "assistant"; content: string };
   type Prompt = { prompt: string } | { messages: Message[] };
   type Usage = { inputTokens: number | undefined; outputTokens: number | undefined; totalTokens: number | undefined };
-  type Options = { model: LanguageModel; maxRetries?: number } & Prompt;
+  type Options = { model: LanguageModel; maxRetries?: number; abortSignal?: AbortSignal } & Prompt;
   export function generateText(options: Options): Promise<{ text: string; usage: Usage }>;
   export function streamText(options: Options): { textStream: AsyncIterable<string> };
 }

@@ -18,7 +18,8 @@ import { checkDeployment, interruptedCheck } from "./executions/check-deployment
 import type { AgentNumbers } from "./metrics/agent-counts.ts";
 import { LeaseLoop } from "./executions/lease-loop.ts";
 import { startRenewalLoop } from "./executions/renewal-loop.ts";
-import { RunningExecution, type ExecutionContext } from "./executions/running-execution.ts";
+import type { ExecutionContext } from "./executions/execution-context.ts";
+import { RunningExecution } from "./executions/running-execution.ts";
 import { WaitingLine } from "./executions/waiting-line.ts";
 import { pause } from "./pause.ts";
 import { retryCalls } from "./protocol/retry-calls.ts";

@@ -8,20 +8,18 @@ import {
   type WaitState,
 } from "@keelson/contract";
 import type { CallAnswer, HostEvent } from "../host/frames.ts";
-import type { Logger } from "../log.ts";
 import { LogBuffer } from "../reporter/log-buffer.ts";
 import type { LeaseChannel } from "../reporter/lease-channel.ts";
-import type { Reporter } from "../reporter/reporter.ts";
-import type { HostPool } from "../task-hosts/host-pool.ts";
 import type { HostSpec } from "../task-hosts/host-key.ts";
 import type { HostRun, RunEnding, RunSink } from "../task-hosts/host-run.ts";
 import type { TaskHost } from "../task-hosts/task-host.ts";
 import { projectStack, withoutRoot } from "./project-stack.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
 import { bootWhole, completeHostSpec, whileHeld } from "./complete-host-spec.ts";
-import type { AskedHostSpec, HostMeans } from "./complete-host-spec.ts";
+import type { AskedHostSpec } from "./complete-host-spec.ts";
 import { unknownFormat } from "./unknown-format.ts";
 import { Deadline } from "./deadline.ts";
+import type { ExecutionContext } from "./execution-context.ts";
 import {
   CANCELLED,
   cleanText,
@@ -36,7 +34,7 @@ import {
   type Stop,
 } from "./decide-release.ts";
 import { Parking } from "./parking.ts";
-import { LEASE_LOST, RunWorkspace, type WorkspaceAccess } from "./run-workspace.ts";
+import { LEASE_LOST, RunWorkspace } from "./run-workspace.ts";
 
 /** Unsent output at which a run's pipes are left alone, and at which they are read again. */
 const PAUSE_BYTES = 1024 * 1024;
@@ -44,28 +42,6 @@ const RESUME_BYTES = 512 * 1024;
 /** How long code may go on after its deadline. */
 const DEADLINE_GRACE_MS = 1_000;
 const EVENT_MESSAGE_CHARACTERS = 4096;
-
-export type ExecutionContext = HostMeans & {
-  /** Where code of runs reaches the server. */
-  serverUrl: string;
-  hosts: HostPool;
-  reporter: Reporter;
-  workspaces: WorkspaceAccess;
-  /** The present time as the wire writes it. */
-  timestamp(): string;
-  monotonic(): number;
-  logger: Logger;
-  stopGraceMs: number;
-  maxLogBytes: number;
-  /** It only waits and needs no slot. */
-  onParked(execution: RunningExecution): void;
-  /** It goes on. */
-  onUnparked(execution: RunningExecution): void;
-  /** The process is free for another run. */
-  onEnded(execution: RunningExecution): void;
-  /** The lease is over: nothing of it needs renewing. */
-  onClosed(execution: RunningExecution): void;
-};
 
 /**
  * One leased attempt on this worker: its bundle is fetched, a host found, the code run, its effects reported, the
@@ -118,7 +94,7 @@ export class RunningExecution {
         this.#deadline.run();
         context.onUnparked(this);
       },
-      ask: () => this.#host?.suspend(this.#run?.n ?? 0),
+      ask: () => this.#host?.tell(["suspend", this.#run?.n ?? 0]),
     });
     this.channel = context.reporter.open(execution, {
       onLogsSent: () => this.#paceOutput(),
@@ -165,12 +141,12 @@ export class RunningExecution {
   /** Waits of the run have settled. Told again until its journal has them. */
   resume(waits: WaitState[]): void {
     if (this.#run === null) this.#settledEarly.push(...waits);
-    else this.#host?.settled(this.#run.n, waits);
+    else this.#host?.tell(["settled", this.#run.n, waits]);
   }
 
   /** The code is to end a message. Told again until it has ended, so what comes before the process is there is not kept. */
   interrupt(messageId: string): void {
-    if (this.#run !== null) this.#host?.interrupt(this.#run.n, messageId);
+    if (this.#run !== null) this.#host?.tell(["interrupt", this.#run.n, messageId]);
   }
 
   /** Ends the process if the run only waits; it goes on elsewhere. */
@@ -230,10 +206,11 @@ export class RunningExecution {
       execResult: (id, execId) => void this.#answer(id, this.#workspace.result(execId)),
       file: (id, call) => void this.#answer(id, this.#workspace.file(call)),
     };
-    const declared = { kind: entrypoint.kind, declaredId: entrypoint.declared_id };
-    const workspace = this.#workspace.place;
-    const access = { url: this.#context.serverUrl, credential: this.execution.run_token };
-    const input = { entrypoint: declared, run, secrets, journal, waits, session, workspace, access };
+    const input = {
+      ...{ run, secrets, journal, waits, session, workspace: this.#workspace.place },
+      entrypoint: { kind: entrypoint.kind, declaredId: entrypoint.declared_id },
+      access: { url: this.#context.serverUrl, credential: this.execution.run_token },
+    };
     this.#run = host.run(input, sink);
     void this.#workspace.gone.then(() => this.#halt("workspace_gone", DEADLINE_GRACE_MS));
     if (this.#settledEarly.length > 0) this.resume(this.#settledEarly.splice(0));
@@ -251,7 +228,11 @@ export class RunningExecution {
 
   async #answer(id: number, answering: Promise<CallAnswer | null>): Promise<void> {
     const answer = await answering;
-    if (answer !== null && this.#run !== null) this.#host?.answer(this.#run.n, id, answer);
+    if (answer !== null) this.#tell(id, answer);
+  }
+
+  #tell(id: number, answer: CallAnswer): void {
+    if (this.#run !== null) this.#host?.tell(["answer", this.#run.n, id, answer]);
   }
 
   #call(id: number, call: DurableCall): void {
@@ -259,7 +240,7 @@ export class RunningExecution {
     this.#logs.flush();
     this.channel.call(this.#redactErrors(call), this.#context.timestamp(), (answer) => {
       answered(answer);
-      if (this.#run !== null) this.#host?.answer(this.#run.n, id, answer);
+      this.#tell(id, answer);
     });
   }
 

@@ -41,18 +41,22 @@ export type ExpectedFolder = { path: string; identity: string };
 
 export type StopCause = "cancelled" | "timed_out" | "stopped";
 
-export type ToHost =
-  /** `folders` of a host in a sandbox, which says then that it is up, looks whether they are as expected, and how it exits. */
-  | ["boot", { path: string; mode: ExecutionMode; folders: readonly ExpectedFolder[] | null }]
-  | ["run", number, RunInput]
-  | ["stop", number, StopCause]
+/** What is said to a run that goes on. */
+export type ToRun =
   /** Answers the run's durable call of that number. */
   | ["answer", number, number, CallAnswer]
   | ["settled", number, WaitState[]]
   /** The run is to end the message of that id. */
   | ["interrupt", number, string]
   /** Asks whether the run only waits: then it ends as suspended, else `awake` comes back. */
-  | ["suspend", number]
+  | ["suspend", number];
+
+export type ToHost =
+  /** `folders` of a host in a sandbox, which says then that it is up, looks whether they are as expected, and how it exits. */
+  | ["boot", { path: string; mode: ExecutionMode; folders: readonly ExpectedFolder[] | null }]
+  | ["run", number, RunInput]
+  | ["stop", number, StopCause]
+  | ToRun
   | ["ping"]
   | ["exit"];
 

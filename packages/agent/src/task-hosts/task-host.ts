@@ -1,7 +1,7 @@
-import type { ExecuteResult, LogStream, WaitState } from "@keelson/contract";
+import type { ExecuteResult, LogStream } from "@keelson/contract";
 import {
   createFrameReader,
-  type CallAnswer,
+  type ToRun,
   type FromHost,
   type HostEntrypoint,
   type RunInput,
@@ -150,23 +150,9 @@ export class TaskHost {
     this.#outbox.post(["stop", n, cause]);
   }
 
-  answer(n: number, id: number, answer: CallAnswer): void {
-    this.#outbox.post(["answer", n, id, answer]);
-  }
-
-  /** Tells a run to end a message. */
-  interrupt(n: number, messageId: string): void {
-    this.#outbox.post(["interrupt", n, messageId]);
-  }
-
-  /** Tells a run of waits that have settled. */
-  settled(n: number, waits: WaitState[]): void {
-    this.#outbox.post(["settled", n, waits]);
-  }
-
-  /** Asks a run that waits to end as suspended; it does, or its sink hears that it is awake. */
-  suspend(n: number): void {
-    this.#outbox.post(["suspend", n]);
+  /** Says something to a run that goes on. */
+  tell(message: ToRun): void {
+    this.#outbox.post(message);
   }
 
   /** True when the run or its process has ended by itself, as told until now: all of that is read, also what is held up. */

@@ -25,6 +25,7 @@ const PIECES = 12;
 const SETTLE_MS = 120_000;
 
 const CODE = `
+import { setTimeout as after } from "node:timers/promises";
 import { actor } from "@keelson/sdk";
 
 export const writer = actor({
@@ -36,7 +37,7 @@ export const writer = actor({
       const pieces = await session.output.pipe(async function* () {
         for (let i = 0; i < ${PIECES}; i += 1) {
           yield n + "." + i + " ";
-          await new Promise((resolve) => setTimeout(resolve, 5 + ((n * 7 + i * 3) % 20)));
+          await after(5 + ((n * 7 + i * 3) % 20));
         }
       });
       await session.output("log").append({ n, text: pieces.join(""), interrupted: pieces.interrupted });

@@ -51,7 +51,8 @@ export const MALFORMED: Ids = {
   schedule: "s",
   errorGroup: "err_1",
   savedView: "view_1",
-  message: "msg_1",
+  // Stands in the body, where it would be refused as such.
+  message: encodeId("msg", MISSING),
   secret: "s",
   secretName: "not a name",
   workspace: "ws_1",

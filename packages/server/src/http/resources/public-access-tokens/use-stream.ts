@@ -6,7 +6,7 @@ import { prepareRecords } from "../../../core/streams/prepare-records.ts";
 import { interruptMessage, type InterruptOutcome } from "../../../core/streams/interrupt-message.ts";
 import { findMessage, type MessageFilter } from "../../../core/streams/message-reads.ts";
 import { findStreams } from "../../../core/streams/stream-reads.ts";
-import type { Tx } from "../../../db/queryable.ts";
+import type { Queryable, Tx } from "../../../db/queryable.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import type { Reply, RequestFacts } from "../../edge/route.ts";
@@ -31,7 +31,7 @@ async function coveredStream(
   correlationIds: readonly (string | null)[],
 ): Promise<StreamTarget> {
   const { environmentId } = access;
-  const sessionId = await namedSession(server, access, address);
+  const sessionId = await namedSession(server.db, access, address);
   const [stream] =
     sessionId === null ? [] : await findStreams(server.db, [{ environmentId, sessionId, name }]);
   const decision = decideUse(access, { permission, stream: stream ?? null, correlationIds });
@@ -41,11 +41,11 @@ async function coveredStream(
 
 /** Null when there is no such session. */
 const namedSession = (
-  server: ServerContext,
+  db: Queryable,
   access: PublicAccess,
   address: SessionAddress,
 ): Promise<Uuid<"sess"> | null> =>
-  sessionIdOf(server.db, access, address).catch((error: unknown) => {
+  sessionIdOf(db, access, address).catch((error: unknown) => {
     if (error instanceof DomainError && error.code === "not_found") return null;
     throw error;
   });
@@ -112,7 +112,7 @@ async function coveredMessages(
   const { correlationId } = access;
   const wanted = [correlationId];
   if (stream !== undefined) await coveredStream(server, access, permission, address, stream, wanted);
-  else if ((await namedSession(server, access, address)) !== access.sessionId) throw otherScope();
+  else if ((await namedSession(server.db, access, address)) !== access.sessionId) throw otherScope();
   return { stream: stream ?? null, streamIds: access.streamIds, correlationId, isOpen: false };
 }
 
@@ -137,7 +137,7 @@ export async function interruptPublicly(
 ): Promise<InterruptOutcome> {
   const id = decodeId("msg", messageId);
   const { environmentId, sessionId, streamIds, correlationId } = access;
-  const isOfSession = (await namedSession(server, access, address)) === sessionId;
+  const isOfSession = (await namedSession(tx, access, address)) === sessionId;
   const message =
     id === null || !isOfSession ? null : await findMessage(tx, { environmentId, sessionId, id });
   const isCovered =
