@@ -47,6 +47,9 @@ export type PublicPermission = (typeof PUBLIC_PERMISSIONS)[number];
 /** What a public access token is for: one permission on one stream, or all of them on the streams of a conversation. */
 export type PublicScope = PublicPermission | "session.chat";
 
+export const coversPermission = (scope: PublicScope, permission: PublicPermission): boolean =>
+  scope === "session.chat" || scope === permission;
+
 export const WAIT_KINDS = ["timer", "token", "input", "run"] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];
 

@@ -40,14 +40,8 @@ export {
   type WorkspaceFileErrorCode,
 } from "./workspace-files.ts";
 export type { InputChannel, InputRecord, ReceiveOptions, SessionInput } from "./session-input.ts";
-export type {
-  AppendOptions,
-  OutputChannel,
-  Piped,
-  PipedMessage,
-  PiecesOf,
-  SessionOutput,
-} from "./session-output.ts";
+export type { Piped, PipedMessage, PiecesOf } from "./pipe-message.ts";
+export type { AppendOptions, OutputChannel, SessionOutput } from "./session-output.ts";
 export type { SendOptions, Sessions } from "./sessions.ts";
 export type { Step, StepContext, StepOptions } from "./step.ts";
 export type { NewToken, RunToken, Tokens, TokenSchema, TokenWaitOptions } from "./tokens.ts";

@@ -1,13 +1,19 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
-import type { DurableCall, EffectResult, MessageEnd } from "@keelson/contract";
+import type { DurableCall } from "@keelson/contract";
 import { DEFAULT_OUTPUT_STREAM, LIMITS } from "@keelson/contract/plain";
-import { newMessageId } from "./client/random.ts";
 import type { CurrentRun, LocateRun } from "./current-run.ts";
-import { InterruptedError } from "./durable-errors.ts";
 import { checkText } from "./json-text.ts";
-import type { JsonOf } from "./json-type.ts";
 import { checkData } from "./payload-schema.ts";
-import { pipePieces, untilAborted, type Pieces } from "./pipe-pieces.ts";
+import {
+  fromStored,
+  toStored,
+  writeMessage,
+  type MessageParts,
+  type Piped,
+  type PiecesOf,
+  type StoredPieces,
+} from "./pipe-message.ts";
+import type { Pieces } from "./pipe-pieces.ts";
 import { runTries } from "./runtime/durable/run-tries.ts";
 import { toJsonValue } from "./runtime/output.ts";
 import { checkStreamName } from "./session-input.ts";
@@ -48,35 +54,11 @@ export type OutputChannel<T = unknown> = {
   pipe<P extends T>(pieces: Pieces<P> | PiecesOf<P>, options?: AppendOptions): Promise<Piped<P>>;
 };
 
-/** A message that `pipe()` writes. */
-export type PipedMessage = {
-  /** Its id, as readers see it. */
-  readonly id: string;
-  /** Aborted when the message is interrupted, and when the run is to stop. */
-  readonly signal: AbortSignal;
-};
-
-/** Makes the pieces of a message. */
-export type PiecesOf<P> = (message: PipedMessage) => Pieces<P> | Promise<Pieces<P>>;
-
-/** All pieces of a message. */
-export type Piped<P> = JsonOf<P>[] & {
-  /** Somebody stopped it: there would have been more. Not enumerable. */
-  readonly interrupted: boolean;
-};
-
 /** The default channel. Call it with a name for the channel of that name, with or without a schema of its records. */
 export type SessionOutput<T = unknown> = OutputChannel<T> & {
   <S extends StandardTypedV1>(name: string, schema: S): OutputChannel<StandardTypedV1.InferInput<S>>;
   (name: string): OutputChannel;
 };
-
-/** As a journal has it: what was interrupted says so. */
-type Stored<P> = JsonOf<P>[] | { interrupted: true; pieces: JsonOf<P>[] };
-
-function toPiped<P>(pieces: JsonOf<P>[], interrupted: boolean): Piped<P> {
-  return Object.defineProperty(pieces, "interrupted", { value: interrupted }) as Piped<P>;
-}
 
 type OutputsCall = Extract<DurableCall, { kind: "outputs" }>;
 type OutputMessage = NonNullable<OutputsCall["message"]>;
@@ -112,45 +94,6 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
     ...(message !== undefined && { message }),
     records,
   });
-  /** Each try writes a message of its own: pieces of one that broke off are none of the next one's. */
-  const writeMessage = <T>(
-    { run, nameMessage }: CurrentRun,
-    pieces: Pieces<T> | PiecesOf<T>,
-    options: AppendOptions,
-    maxBytes: number,
-  ): Promise<Piped<T>> => {
-    const id = newMessageId();
-    const name = nameMessage?.() ?? null;
-    return run.writing(id, name, async (interrupt) => {
-      let isOpen = false;
-      let taken = 0;
-      const append = async (batch: readonly T[]): Promise<void> => {
-        const records = batch.map((piece) => toChecked(piece, options));
-        const begins = { id, begins: true, ...(name !== null && { call: name }) } as const;
-        const answer = await run.unjournaled(call(null, records, taken === 0 ? begins : { id }));
-        isOpen = !isEnded(answer);
-        if (isOpen) taken += batch.length;
-        else interrupt.abort(new InterruptedError());
-      };
-      const end = async (status: MessageEnd): Promise<void> => {
-        if (isOpen) await run.unjournaled(call(null, [], { id, ends: status }));
-      };
-      const open = (): Pieces<T> | Promise<Pieces<T>> => {
-        if (typeof pieces !== "function") return pieces;
-        return pieces({ id, signal: AbortSignal.any([run.signal, interrupt.signal]) });
-      };
-      try {
-        const all = await pipePieces(untilAborted(open, interrupt.signal), append, maxBytes);
-        const { aborted } = interrupt.signal;
-        await end(aborted ? "interrupted" : "complete");
-        return toPiped<T>(all.slice(0, taken), aborted);
-      } catch (error) {
-        // Where it cannot be said, the server ends the message with the run. What went wrong first is what is told.
-        await end(run.signal.aborted ? "interrupted" : "failed").catch(() => undefined);
-        throw error;
-      }
-    });
-  };
   return {
     name,
     async append(data, options = {}) {
@@ -162,25 +105,23 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
     },
     async pipe<T>(pieces: Pieces<T> | PiecesOf<T>, options: AppendOptions = {}): Promise<Piped<T>> {
       const current = find("pipe");
-      if (current.step !== null) return writeMessage(current, pieces, options, Number.POSITIVE_INFINITY);
+      const parts = (maxBytes: number): MessageParts<T> => ({
+        ...{ pieces, maxBytes },
+        toRecord: (piece) => toChecked(piece, options),
+        say: (message, records) => call(null, records, message),
+      });
+      if (current.step !== null) return writeMessage(current, parts(Number.POSITIVE_INFINITY));
       const { run } = current;
-      const stored = await run.step<Stored<T>>(name, (call) =>
+      const stored = await run.step<StoredPieces<T>>(name, (step) =>
         runTries(run, name, {
-          ...call,
-          fn: async (): Promise<Stored<T>> => {
-            const all = await writeMessage(find("pipe"), pieces, options, LIMITS.journalValueBytes);
-            return all.interrupted ? { interrupted: true, pieces: all } : all;
-          },
+          ...step,
+          fn: async () => toStored(await writeMessage(find("pipe"), parts(LIMITS.journalValueBytes))),
         }),
       );
-      return Array.isArray(stored) ? toPiped<T>(stored, false) : toPiped<T>(stored.pieces, true);
+      return fromStored(stored);
     },
   };
 }
-
-/** The server takes nothing more of the message. */
-const isEnded = (answer: EffectResult | null): boolean =>
-  (answer?.value as { ended?: boolean } | null | undefined)?.ended === true;
 
 export function createSessionOutput(locate: LocateRun, schema: StandardTypedV1 | null): SessionOutput {
   const named = (name: string, own?: StandardTypedV1): OutputChannel =>

@@ -1,4 +1,10 @@
-import type { PublicPermission, PublicScope, StreamDirection, Uuid } from "@keelson/contract";
+import {
+  coversPermission,
+  type PublicPermission,
+  type PublicScope,
+  type StreamDirection,
+  type Uuid,
+} from "@keelson/contract";
 
 /**
  * A public access token lets whoever holds it do one thing to one stream, such as to send input or to read output, or take part in
@@ -19,9 +25,6 @@ export type PublicAccess = {
   /** Null: its uses are not counted. */
   maxUses: number | null;
 };
-
-export const covers = ({ permission }: Pick<PublicAccess, "permission">, wanted: PublicPermission): boolean =>
-  permission === wanted || permission === "session.chat";
 
 /** The direction of the stream that a permission is for. */
 export function directionOf(permission: PublicPermission): StreamDirection {
@@ -50,7 +53,7 @@ const refuse = (message: string): UseDecision => ({ kind: "refuse", message });
 
 /** Whether the scope covers the request. A refusal does not tell whether what was named exists. */
 export function decideUse(access: PublicAccess, wanted: WantedUse): UseDecision {
-  if (!covers(access, wanted.permission))
+  if (!coversPermission(access.permission, wanted.permission))
     return refuse(`This public access token is for ${access.permission} alone.`);
   const { stream } = wanted;
   const isBound =

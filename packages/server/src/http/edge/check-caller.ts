@@ -1,8 +1,7 @@
-import { CREDENTIAL_KINDS, type Permission } from "@keelson/contract";
+import { coversPermission, CREDENTIAL_KINDS, type Permission } from "@keelson/contract";
 import type { Principal } from "../../core/credentials/principal.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { ShownCredential } from "./authenticate/find-credential.ts";
-import { covers } from "../../core/public-access/public-access.ts";
 import type { Route } from "./route.ts";
 
 const unauthenticated = (credential: string | null): DomainError =>
@@ -44,7 +43,7 @@ export function checkCaller(
   if (
     access.kind === "public_access" &&
     principal.kind === "public_access" &&
-    !covers(principal, access.permission)
+    !coversPermission(principal.permission, access.permission)
   )
     throw scopeMismatch(principal.permission);
   return principal;
