@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { decodeId, EXAMPLE_IDS } from "@keelson/contract";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { sql } from "../../server/src/db/sql.ts";
+import { newMessageId } from "../../sdk/src/client/random.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { cancelSessions, emit, send, startSession } from "../../server/test/support/session-scene.ts";
 import { until } from "../../server/test/support/until.ts";
@@ -170,6 +171,37 @@ describe("conversations in the console", options, () => {
     await console.page.reload();
     await bubble.getByText("failed", { exact: true }).waitFor();
     await reads(words.join(""));
+  });
+
+  test("say what is being written, and stop it", async () => {
+    const { page, goto } = console;
+    await cancelSessions(scene);
+    const session = await startSession(scene);
+    const lease = await scene.worker.takeOne();
+    const id = newMessageId();
+    const written = (fields: object, ...pieces: string[]): object =>
+      lease.operation("outputs", {
+        ...{ position: null, stream: "output", message: { id, ...fields } },
+        records: pieces.map((data) => ({ data })),
+      });
+    await scene.worker.report(lease.operation("start"), written({ begins: true }, "It is a long "));
+    await goto(`sessions/${session.id}`);
+    const list = page.getByRole("list", { name: "Being written" });
+    await list.getByText("Being written: output").waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("being-written");
+    await list.getByRole("button", { name: "Stop" }).click();
+    await list.getByText("Being stopped: output").waitFor();
+    assert.equal(await list.getByRole("button", { name: "Stop" }).isDisabled(), true);
+    const { interrupts } = await scene.worker.renew(lease);
+    assert.deepEqual(
+      interrupts.map(({ message_id }: { message_id: string }) => message_id),
+      [id],
+    );
+    await scene.worker.report(written({ ends: "interrupted" }, "story."));
+    await list.waitFor({ state: "detached" });
+    await conversation().getByText("It is a long story.").waitFor();
+    await conversation().getByText("interrupted").waitFor();
   });
 
   test("say what is no longer kept", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { RunEvent } from "@keelson/contract";
 import { spansOf, traceOf } from "../src/features/runs/trace/build-trace.ts";
-import { pathTo, type Child, type Span, type TraceData } from "../src/features/runs/trace/span.ts";
+import { pathTo, type Child, type Made, type Span, type TraceData } from "../src/features/runs/trace/span.ts";
 import { ticksOf } from "../src/features/runs/trace/ticks.ts";
 import { openChildren, visibleSpans } from "../src/features/runs/trace/visible-spans.ts";
 import { readStack } from "../src/features/runs/read-stack.ts";
@@ -23,10 +23,11 @@ const eventsOf = (told: readonly Told[]): RunEvent[] =>
     at: new Date(second * 1000).toISOString(),
   }));
 const NONE: ReadonlyMap<string, TraceData> = new Map();
-const dataOf = (told: readonly Told[], children: readonly Child[] = []): TraceData => ({
-  events: eventsOf(told),
-  children,
-});
+const dataOf = (
+  told: readonly Told[],
+  children: readonly Child[] = [],
+  tokens: readonly Made[] = [],
+): TraceData => ({ events: eventsOf(told), children, tokens });
 const describeSpan = ({ kind, label, tone, fromMs, toMs }: Span): string =>
   `${kind} ${label} ${tone} ${fromMs / 1000}-${toMs === null ? "…" : toMs / 1000}`;
 /** The spans as `kind label from-to`, in seconds, `…` where one goes on; what is a part of another is further in. */
@@ -191,6 +192,23 @@ describe("the timeline of a run", () => {
         ["run_c/run_d/e4", "run_d"],
       ],
     );
+  });
+
+  test("has the tokens that it made, from then until they were settled", () => {
+    const token = (status: Made["status"], madeAt: number, settledAt: number): Made => ({
+      ...{ id: `tok_${status}`, status },
+      created_at: new Date(madeAt * 1000).toISOString(),
+      updated_at: new Date(settledAt * 1000).toISOString(),
+    });
+    const tokens = [token("pending", 3, 3), token("completed", 4, 9), token("expired", 1, 5)];
+    const spans = spansOf("run_x", dataOf(start, [], tokens), NONE, "run_x/");
+    assert.deepEqual(linesOf(spans).slice(1), [
+      "token tok_expired warn 1-5",
+      "attempt Attempt 1 info 2-…",
+      "  token tok_pending accent 3-…",
+      "  token tok_completed good 4-9",
+    ]);
+    assert.equal(pathTo(spans, "run_x/tok_completed").length, 2);
   });
 
   test("has what an attempt wrote into a stream as one span", () => {

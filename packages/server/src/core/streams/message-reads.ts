@@ -102,7 +102,7 @@ export async function findWriter(
   return row?.workerId ?? null;
 }
 
-/** Calls of these runs whose message was interrupted, or is to be. */
+/** Calls of these runs whose message somebody wanted to end, however it did. */
 export async function listInterruptedCalls(
   db: Queryable,
   runs: readonly ExecutionKey[],
@@ -113,7 +113,7 @@ export async function listInterruptedCalls(
     FROM unnest(${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.runId)}::uuid[])
       AS k (environment_id, run_id)
     JOIN messages m ON m.environment_id = k.environment_id AND m.run_id = k.run_id
-      AND m.interrupt_requested_at IS NOT NULL AND m.status IN ('open', 'interrupted') AND m.call IS NOT NULL`);
+      AND m.interrupt_requested_at IS NOT NULL AND m.call IS NOT NULL`);
 }
 
 /** A message that a worker is to end. */

@@ -1,6 +1,6 @@
 import type { Run, RunEvent } from "@keelson/contract";
 import type { Tone } from "../../../ui/badge.tsx";
-import { flatten, type Child, type Span, type SpanKind, type TraceData } from "./span.ts";
+import { flatten, type Child, type Made, type Span, type SpanKind, type TraceData } from "./span.ts";
 
 /** A run's spans on one axis. */
 export type Trace = { fromMs: number; toMs: number; spans: readonly Span[] };
@@ -18,6 +18,13 @@ const CHILD_TONES: Partial<Record<Run["status"], Tone>> = {
   system_failed: "bad",
   expired: "warn",
   running: "info",
+};
+
+const TOKEN_TONES: Record<Made["status"], Tone> = {
+  pending: "accent",
+  completed: "good",
+  cancelled: "neutral",
+  expired: "warn",
 };
 
 /** What the events so far have drawn. */
@@ -192,6 +199,17 @@ const childSpan = (child: Child, prefix: string, parts: Span[]): Span => ({
   parts,
 });
 
+/** From when the run made it until it was settled. */
+const tokenSpan = (
+  { id, status, created_at, updated_at }: Made,
+  { runId, prefix }: Pick<Draft, "runId" | "prefix">,
+): Span => ({
+  ...{ key: `${prefix}${id}`, kind: "token", label: id, tone: TOKEN_TONES[status], runId },
+  fromMs: Date.parse(created_at),
+  toMs: status === "pending" ? null : Date.parse(updated_at),
+  ...{ attempt: null, position: null, events: [], parts: [] },
+});
+
 /** The attempt that was under way then. */
 const attemptAt = (spans: readonly Span[], atMs: number): Span | undefined =>
   spans.find(
@@ -209,14 +227,14 @@ function sort(spans: Span[]): Span[] {
 }
 
 /**
- * The spans of a run: its states and attempts, and in these its steps with their tries, its waits, what it wrote, and the
- * runs that it started, each with its own spans where these are known. What is open ends with the run, or goes on.
+ * The spans of a run: its states and attempts, and in these its steps with their tries, its waits and tokens, what it wrote, and
+ * the runs that it started, each with its own spans where these are known. What is open ends with the run, or goes on.
  *
  * @param known what is known of child runs, by their ids
  */
 export function spansOf(
   runId: string,
-  { events, children }: TraceData,
+  { events, children, tokens }: TraceData,
   known: ReadonlyMap<string, TraceData>,
   prefix = "",
 ): Span[] {
@@ -225,11 +243,13 @@ export function spansOf(
     ...{ waits: new Map(), steps: new Map(), outputs: new Map() },
   };
   for (const event of events) read(draft, event);
+  const placeAt = (span: Span): void =>
+    void (attemptAt(draft.spans, span.fromMs)?.parts ?? draft.spans).push(span);
+  for (const token of tokens) placeAt(tokenSpan(token, draft));
   for (const child of children) {
     const data = known.get(child.id);
     const within = `${prefix}${child.id}/`;
-    const span = childSpan(child, prefix, data === undefined ? [] : spansOf(child.id, data, known, within));
-    (attemptAt(draft.spans, span.fromMs)?.parts ?? draft.spans).push(span);
+    placeAt(childSpan(child, prefix, data === undefined ? [] : spansOf(child.id, data, known, within)));
   }
   return sort(draft.spans);
 }

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { usePlace } from "../../../api/place.ts";
 import { at, type AnswerOf } from "../../../api/route.ts";
 import { getRun, listRunCalls } from "../../../api/routes/runs.ts";
+import { getToken } from "../../../api/routes/tokens.ts";
 import { itemKey, useItem } from "../../../api/use-item.ts";
 import { EnvironmentLink, TEXT_LINK } from "../../../app/environment-link.tsx";
 import { Async } from "../../../ui/async.tsx";
@@ -17,6 +18,7 @@ import type { Span } from "./span.ts";
 export function SpanOutcome({ span }: { span: Span }): ReactNode {
   const { kind, position, runId, toMs, events } = span;
   if (kind === "child") return <ChildOutcome runId={runId} />;
+  if (kind === "token") return <TokenOutcome id={span.label} />;
   if (kind === "output")
     return (
       <p>
@@ -95,6 +97,28 @@ function ChildOutcome({ runId }: { runId: string }): ReactNode {
           <JsonView value={payload} label="Payload of the child run" />
           <h3 className="text-xs text-quiet">Output</h3>
           <JsonView value={output} label="Output of the child run" />
+        </div>
+      )}
+    </Async>
+  );
+}
+
+function TokenOutcome({ id }: { id: string }): ReactNode {
+  const result = useItem(at(getToken, { id }), { refetchMs: REFETCH_MS });
+  return (
+    <Async result={result}>
+      {({ status, data, metadata }) => (
+        <div className="flex flex-col gap-3">
+          <p className="flex flex-wrap items-center gap-3">
+            <Status value={status} />
+            <EnvironmentLink to={`tokens/${id}`} className={TEXT_LINK}>
+              Open this token
+            </EnvironmentLink>
+          </p>
+          <h3 className="text-xs text-quiet">Metadata</h3>
+          <JsonView value={metadata} label="Metadata of the token" />
+          <h3 className="text-xs text-quiet">Data</h3>
+          <JsonView value={data} label="Data of the token" />
         </div>
       )}
     </Async>

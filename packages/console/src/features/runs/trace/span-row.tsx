@@ -23,6 +23,7 @@ export const KIND_NAMES: Record<SpanKind, string> = {
   try: "",
   wait: "wait",
   output: "output",
+  token: "token",
   child: "run",
 };
 const FILLS: Record<Tone, string> = {

@@ -1,4 +1,4 @@
-import type { Run, RunEvent } from "@keelson/contract";
+import type { Run, RunEvent, Token } from "@keelson/contract";
 import type { Tone } from "../../../ui/badge.tsx";
 
 export type SpanKind =
@@ -10,6 +10,7 @@ export type SpanKind =
   | "try"
   | "wait"
   | "output"
+  | "token"
   | "child";
 
 /** Something that took time. */
@@ -35,8 +36,15 @@ export type Span = {
 
 export type Child = Pick<Run, "id" | "task" | "actor" | "status" | "created_at" | "finished_at">;
 
+/** A token that the run made. */
+export type Made = Pick<Token, "id" | "status" | "created_at" | "updated_at">;
+
 /** What is known of a run whose spans are drawn. */
-export type TraceData = { events: readonly RunEvent[]; children: readonly Child[] };
+export type TraceData = {
+  events: readonly RunEvent[];
+  children: readonly Child[];
+  tokens: readonly Made[];
+};
 
 /** All of them, with their parts. */
 export const flatten = (spans: readonly Span[]): Span[] =>

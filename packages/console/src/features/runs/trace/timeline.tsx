@@ -2,6 +2,7 @@ import type { Run } from "@keelson/contract";
 import { isTerminalRunStatus } from "@keelson/contract/plain";
 import { useState, type ReactNode } from "react";
 import { listRuns } from "../../../api/routes/runs.ts";
+import { listTokens } from "../../../api/routes/tokens.ts";
 import { useItem } from "../../../api/use-item.ts";
 import { EnvironmentLink } from "../../../app/environment-link.tsx";
 import { Loading } from "../../../ui/async.tsx";
@@ -15,7 +16,7 @@ import { pathTo } from "./span.ts";
 import { SpanPanel } from "./span-panel.tsx";
 import { SpanTree } from "./span-tree.tsx";
 import { axisOf, idleStretches, type Stretch } from "./time-axis.ts";
-import { SHOWN_CHILDREN, useChildTraces } from "./use-child-traces.ts";
+import { SHOWN_CHILDREN, SHOWN_TOKENS, useChildTraces } from "./use-child-traces.ts";
 import { openChildren, visibleSpans, type Opened } from "./visible-spans.ts";
 
 /**
@@ -39,9 +40,14 @@ export function Timeline({
     query: { parent_run_id: run.id, limit: SHOWN_CHILDREN },
     refetchMs: isTerminalRunStatus(run.status) && run.finished_at !== null ? undefined : 2000,
   });
+  const { data: made } = useItem(listTokens, {
+    query: { run_id: run.id, order: "oldest", limit: SHOWN_TOKENS },
+    refetchMs: isTerminalRunStatus(run.status) && run.finished_at !== null ? undefined : 2000,
+  });
   const known = useChildTraces(openChildren(opened, selected));
   const nowMs = useNow();
-  const spans = spansOf(run.id, { events: events.all, children: page?.runs ?? [] }, known);
+  const tokens = made?.tokens ?? [];
+  const spans = spansOf(run.id, { events: events.all, children: page?.runs ?? [], tokens }, known);
   if (spans.length === 0) return <Loading />;
   const trace = traceOf(spans, nowMs);
   const idle = idleStretches(trace);

@@ -5,12 +5,15 @@ import { get } from "../../../api/client.ts";
 import { usePlace, type Place } from "../../../api/place.ts";
 import { at } from "../../../api/route.ts";
 import { getRun, listRunEvents, listRuns } from "../../../api/routes/runs.ts";
+import { listTokens } from "../../../api/routes/tokens.ts";
 import { itemKey } from "../../../api/use-item.ts";
 import type { TraceData } from "./span.ts";
 
 const REFETCH_MS = 2000;
 /** The newest children of a run that are shown. */
 export const SHOWN_CHILDREN = 200;
+/** The first tokens of a run that are shown. */
+export const SHOWN_TOKENS = 200;
 const PAGE_EVENTS = 200;
 /** Of a child with more, the first are shown here, and all on its own page. */
 const MAX_EVENTS = 1000;
@@ -35,11 +38,12 @@ async function readEvents(place: Place, runId: string, signal: AbortSignal): Pro
 async function readTrace(place: Place, runId: string, signal: AbortSignal): Promise<ChildTrace> {
   // The status first: what a run that has ended did is all there.
   const run = await get(at(getRun, { id: runId }), place, signal);
-  const [events, { runs: children }] = await Promise.all([
+  const [events, { runs: children }, { tokens }] = await Promise.all([
     readEvents(place, runId, signal),
     get(listRuns, { ...place, parent_run_id: runId, limit: SHOWN_CHILDREN }, signal),
+    get(listTokens, { ...place, run_id: runId, order: "oldest", limit: SHOWN_TOKENS }, signal),
   ]);
-  return { events, children, isLive: !isTerminalRunStatus(run.status) };
+  return { events, children, tokens, isLive: !isTerminalRunStatus(run.status) };
 }
 
 /** What is known of these runs, by their ids; a live one is read again and again. */
