@@ -10,7 +10,8 @@ import { rawSql, sql } from "../../src/db/sql.ts";
 import { asAdmin } from "../support/audit.ts";
 import { passHeard } from "../support/outlast-leases.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
-import { startSession } from "../support/session-scene.ts";
+import { insertMessage } from "../support/message-row.ts";
+import { emit, startSession } from "../support/session-scene.ts";
 import { patience } from "../support/until.ts";
 import { workspaceCalls } from "../support/workspaces.ts";
 
@@ -196,6 +197,23 @@ const KINDS: Kind[] = [
       return copy(scene, id, bad, { sessions: { key: "id" } });
     },
     left: "SELECT count(*) FROM sessions WHERE id = ANY($ids) AND status = 'open'",
+  },
+  {
+    name: "a message whose code does not end it",
+    loop: "end-interrupted",
+    table: "messages",
+    column: "id",
+    make: async (scene, bad) => {
+      const session = await startSession(scene, { input: "hi" });
+      await emit(scene, session, "half");
+      const id = uuidOf("msg", await insertMessage(scene.server, session.id));
+      await scene.server.db.query(sql`
+        UPDATE messages SET status = 'open', ended_at = NULL, last_sequence = NULL,
+          interrupt_requested_at = to_timestamp(${scene.clock.now() + MINUTE_MS / 2}::float8 / 1000) WHERE id = ${id}`);
+      return copy(scene, id, bad, { messages: { key: "id", fresh: ["run_id"] } });
+    },
+    inTimeMs: 90_000,
+    left: "SELECT count(*) FROM messages WHERE id = ANY($ids) AND status = 'open'",
   },
   {
     name: "a materialization whose worker fell silent",
