@@ -216,16 +216,6 @@ export function findEndedLeases(db: Queryable, keys: readonly ExecutionKey[]): P
       ON x.environment_id = k.environment_id AND x.run_id = k.run_id`);
 }
 
-/** Runs of a worker whose end was asked for. */
-export function listCancellations(
-  db: Queryable,
-  workerId: Uuid<"wkr">,
-): Promise<{ runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[]> {
-  return db.query(sql`
-    SELECT run_id, lease_id, epoch
-    FROM executions WHERE worker_id = ${workerId} AND status = 'cancel_requested'`);
-}
-
 /** Runs and all that they have started. Runs that ended are passed through to those that they had started. */
 export async function listTree(
   tx: Tx,

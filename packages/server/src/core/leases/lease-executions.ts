@@ -17,9 +17,8 @@ import type { ClaimStarts } from "../executions/claim-starts.ts";
 import type { ReadyFronts } from "../executions/ready-fronts.ts";
 import type { LeasedExecution } from "../executions/execution.ts";
 import { listLeasedExecutions } from "../executions/leased-reads.ts";
-import { listCancellations } from "../executions/execution-reads.ts";
-import { listInterrupts, type Interrupt } from "../streams/message-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
+import { listRequestedEnds, NO_REQUESTED_ENDS, type RequestedEnds } from "./requested-end-reads.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
 
 export type LeaseContext = {
@@ -47,11 +46,9 @@ export type LeaseCall = {
   waitMs: number;
 };
 
-export type LeaseAnswer = {
+export type LeaseAnswer = RequestedEnds & {
   executions: LeasedExecution[];
-  cancellations: { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[];
   resumptions: LeasedWaits[];
-  interrupts: Interrupt[];
   deploymentChecks: LeasedCheck[];
   /** The worker is to end: it gets no runs. */
   draining: boolean;
@@ -78,10 +75,9 @@ const isEmpty = (answer: LeaseAnswer): boolean =>
   0;
 
 const onlyRuns = (executions: LeasedExecution[]): LeaseAnswer => ({
+  ...NO_REQUESTED_ENDS,
   executions,
-  cancellations: [],
   resumptions: [],
-  interrupts: [],
   deploymentChecks: [],
   draining: false,
 });
@@ -216,9 +212,8 @@ async function look(
   // Told once when they come; a worker that missed it learns of them with its next renewal.
   const { forWorker } = news;
   news.forWorker = false;
-  const cancellations = forWorker ? await listCancellations(db, call.workerId) : [];
+  const ends = forWorker ? await listRequestedEnds(db, call.workerId) : NO_REQUESTED_ENDS;
   const resumptions = forWorker ? await listResumptions(db, call.workerId) : [];
-  const interrupts = forWorker ? await listInterrupts(db, call.workerId) : [];
   // A full answer is not delayed for a deployment that wants checking.
   const deploymentChecks =
     executions.length > 0 || limit === null
@@ -231,7 +226,7 @@ async function look(
           now,
           limit: 1,
         });
-  return { executions, cancellations, resumptions, interrupts, deploymentChecks };
+  return { ...ends, executions, resumptions, deploymentChecks };
 }
 
 function claim(

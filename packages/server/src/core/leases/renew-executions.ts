@@ -2,19 +2,15 @@ import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
 import { renewWorkerLeases, type RenewedLease } from "../executions/renew-worker-leases.ts";
-import { listCancellations } from "../executions/execution-reads.ts";
-import { listInterrupts, type Interrupt } from "../streams/message-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
+import { listRequestedEnds, type RequestedEnds } from "./requested-end-reads.ts";
 
-export type Renewal = {
+export type Renewal = RequestedEnds & {
   expiresAt: number;
   /** Ids of the leases that are the worker's still; the others are lost. */
   renewed: Set<string>;
-  cancellations: { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number }[];
   /** Settled waits that the worker may not have been told of. */
   resumptions: LeasedWaits[];
-  /** Messages that it is to end and has not ended. */
-  interrupts: Interrupt[];
 };
 
 /**
@@ -31,8 +27,7 @@ export async function renewExecutions(
   return {
     expiresAt,
     renewed: await renewWorkerLeases(context.db, workerId, leases, { now, expiresAt }),
-    cancellations: await listCancellations(context.db, workerId),
+    ...(await listRequestedEnds(context.db, workerId)),
     resumptions: await listResumptions(context.db, workerId),
-    interrupts: await listInterrupts(context.db, workerId),
   };
 }

@@ -116,17 +116,6 @@ export async function listInterruptedCalls(
       AND m.interrupt_requested_at IS NOT NULL AND m.call IS NOT NULL`);
 }
 
-/** A message that a worker is to end. */
-export type Interrupt = { runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number; messageId: Uuid<"msg"> };
-
-/** What the worker is to end, told again until it has ended. */
-export const listInterrupts = (db: Queryable, workerId: Uuid<"wkr">): Promise<Interrupt[]> =>
-  db.query<Interrupt>(sql`
-    SELECT e.run_id, e.lease_id, e.epoch, m.id AS message_id
-    FROM messages m
-    JOIN executions e ON e.environment_id = m.environment_id AND e.run_id = m.run_id AND e.epoch = m.epoch
-    WHERE m.status = 'open' AND m.interrupt_requested_at IS NOT NULL AND e.worker_id = ${workerId}`);
-
 const isOverdue = (before: number) =>
   sql`m.status = 'open' AND m.interrupt_requested_at <= ${timestamp(before)}`;
 

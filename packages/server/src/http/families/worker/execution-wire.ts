@@ -14,7 +14,7 @@ import type { LeasedCheck } from "../../../core/deployments/lease-checks.ts";
 import type { RunTokens } from "../../../core/credentials/run-token.ts";
 import type { LeasedExecution } from "../../../core/executions/execution.ts";
 import type { SecretSet } from "../../../core/secrets/resolve-secrets.ts";
-import type { Interrupt } from "../../../core/streams/message-reads.ts";
+import type { Interrupt } from "../../../core/leases/requested-end-reads.ts";
 import type { Replay } from "../../../core/leases/read-replays.ts";
 import type { ReplayedSession } from "../../../core/leases/replay-reads.ts";
 import { journalEntryJson, waitJson, type TokenSource } from "./durable-wire.ts";
