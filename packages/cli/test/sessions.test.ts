@@ -4,13 +4,21 @@ import { join } from "node:path";
 import { after, afterEach, before, suite, test } from "node:test";
 import { EXAMPLE_IDS, type Session, type StreamRecord } from "@keelson/contract";
 import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
+import { until } from "../../server/test/support/until.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { createFolder, environmentOf, keelson, spawnKeelson, type Outcome } from "./support.ts";
+
+const CHAT = {
+  id: "chat",
+  description: "Talks",
+  retry: { max_attempts: 1 },
+  session_on_failure: "keep_open",
+};
 
 let scene: RunScene;
 let env: Record<string, string>;
 before(async () => {
-  scene = await startRunScene({ tasks: [{ id: "review" }], actors: [{ id: "chat", description: "Talks" }] });
+  scene = await startRunScene({ tasks: [{ id: "review" }], actors: [CHAT] });
   env = environmentOf(scene.server);
 });
 after(() => scene.stop());
@@ -50,6 +58,20 @@ suite("sessions on the command line", () => {
     const unnamed = await keelson(["session", "get", "ticket-1"], { env });
     assert.equal(unnamed.code, 4);
     assert.match(unnamed.stderr, /no session with the id "ticket-1".*add -x/);
+  });
+
+  test("a session whose turn failed says why", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const lease = await scene.worker.takeOne();
+    const failure = { kind: "application_error", message: "no model", retryable: false };
+    await scene.worker.finish(lease, "failed", { failure });
+    await until("the session says why", 10_000, async () =>
+      (await session(["get", id])).stdout.includes("last failure"),
+    );
+    const { stdout } = await session(["get", id]);
+    assert.match(stdout, new RegExp(`last failure +application_error: no model \\(${lease.runId}\\)`));
+    const shown = JSON.parse((await session(["get", id, "--json"])).stdout) as Session;
+    assert.equal(shown.last_failure?.run_id, lease.runId);
   });
 
   test("a session of a task is started, and its run waited for", async () => {

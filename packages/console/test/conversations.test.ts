@@ -172,6 +172,20 @@ describe("conversations in the console", options, () => {
     await reads(words.join(""));
   });
 
+  test("say why the last turn failed, and lead to its run", async () => {
+    const { page, goto } = console;
+    await cancelSessions(scene);
+    const session = await startSession(scene);
+    const lease = await scene.worker.takeOne();
+    const failure = { kind: "application_error", message: "The model <b>is</b> down.", retryable: false };
+    await scene.worker.finish(lease, "failed", { failure });
+    await goto(`sessions/${session.id}`);
+    await page.getByRole("heading", { name: "Last failure" }).waitFor();
+    await page.getByText("The model <b>is</b> down.").first().waitFor();
+    await page.getByRole("link", { name: "Show the failed run" }).click();
+    await page.waitForURL(new RegExp(`/runs/${lease.runId}`));
+  });
+
   test("say what is no longer kept", async () => {
     const { page } = console;
     const session = await startSession(scene);

@@ -7,6 +7,10 @@ export type SessionStatus = (typeof SESSION_STATUSES)[number];
 export const SESSION_ACTIVITIES = ["idle", "queued", "running", "waiting"] as const;
 export type SessionActivity = (typeof SESSION_ACTIVITIES)[number];
 
+/** What becomes of an open session when a run of it fails: its actor declares it. */
+export const SESSION_ON_FAILURE = ["keep_open", "end"] as const;
+export type SessionOnFailure = (typeof SESSION_ON_FAILURE)[number];
+
 export const STREAM_DIRECTIONS = ["input", "output"] as const;
 export type StreamDirection = (typeof STREAM_DIRECTIONS)[number];
 

@@ -221,7 +221,17 @@ test("a run sends input to other sessions", async () => {
 test("actors are in the manifest, and a declaration that cannot be used is refused where it stands", () => {
   actor({ id: "manifest-actor", idleTimeout: "5m", maxDuration: "1h", run: () => undefined });
   const declared = keelson.manifest().actors?.find(({ id }) => id === "manifest-actor");
-  assert.deepEqual(declared, { id: "manifest-actor", max_duration: "1h" });
+  assert.deepEqual(declared, {
+    id: "manifest-actor",
+    max_duration: "1h",
+    session_on_failure: "keep_open",
+  });
+  actor({ id: "ends", sessionOnFailure: "end", run: () => undefined });
+  assert.equal(keelson.manifest().actors?.find(({ id }) => id === "ends")?.session_on_failure, "end");
+  assert.throws(
+    () => actor({ id: "neither", sessionOnFailure: "close" as never, run: () => 1 }),
+    /"neither": sessionOnFailure is "close"; it must be "keep_open" or "end"/,
+  );
   assert.throws(() => actor({ id: "manifest-actor", run: () => 1 }), /declared twice/);
   assert.throws(() => actor({ id: "has space", run: () => 1 }), UsageError);
   actor({ id: "bad-idle", idleTimeout: "soon" as never, run: () => 1 });

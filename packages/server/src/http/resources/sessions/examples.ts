@@ -16,6 +16,7 @@ export const EXAMPLE_SESSION = {
   status_reason: null,
   activity: "running",
   current_run_id: RUN_ID,
+  last_failure: null,
   turn: 1,
   workspace_id: null,
   metadata: { customer: "4711" },
