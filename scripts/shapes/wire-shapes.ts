@@ -40,6 +40,7 @@ const NAMES = [
   "Schedule",
   "ScheduleOccurrence",
   "Secret",
+  "SentRecord",
   "Session",
   "StartBatchResult",
   "StartedActor",

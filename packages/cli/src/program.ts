@@ -77,6 +77,7 @@ import { addSessionGet } from "./commands/session/get.ts";
 import { addSessionList } from "./commands/session/list.ts";
 import { addSessionRead } from "./commands/session/read.ts";
 import { addSessionSend } from "./commands/session/send.ts";
+import { addSessionWithdraw } from "./commands/session/withdraw.ts";
 import { addSessionStart } from "./commands/session/start.ts";
 import { addTaskList } from "./commands/task/list.ts";
 import { addTaskStart } from "./commands/task/start.ts";
@@ -123,6 +124,7 @@ const NOUNS = [
       addSessionList,
       addSessionGet,
       addSessionSend,
+      addSessionWithdraw,
       addSessionRead,
       addSessionClose,
       addSessionCancel,

@@ -107,6 +107,24 @@ suite("sessions on the command line", () => {
     assert.partialDeepStrictEqual(JSON.parse(line ?? ""), { sequence: 2, source: { kind: "api" } });
   });
 
+  test("input that no run has received is withdrawn, and input to a busy session refused", async () => {
+    const id = (await session(["start", "--actor", "chat", "--input", `"first"`])).stdout.trim();
+    await session(["send", id, "--text", "second"]);
+    await session(["send", id, "--text", "note", "--stream", "notes"]);
+    assert.equal((await session(["withdraw", id, "1"])).stdout, "Withdrew record 1 of stream input\n");
+    const shown = await session(["withdraw", id, "1", "--stream", "notes", "--json"]);
+    const record = JSON.parse(shown.stdout) as StreamRecord;
+    assert.deepEqual([record.data, typeof record.withdrawn_at], [null, "string"]);
+    const read = await session(["read", id, "--input"]);
+    assert.deepEqual([read.stdout, read.stderr], ["second\n", "(record 1 was withdrawn)\n"]);
+    const busy = await keelson(["session", "send", id, "--text", "x", "--while-busy", "reject"], { env });
+    assert.equal(busy.code, 5, busy.stderr);
+    assert.match(busy.stderr, /is live, and no run waits/);
+    const odd = await keelson(["session", "withdraw", id, "first"], { env });
+    assert.equal(odd.code, 2);
+    assert.match(odd.stderr, /"first" is not the sequence of a record/);
+  });
+
   test("texts that are pieces of one message are one line, and each a record with --json", async () => {
     const id = (await session(["start", "--actor", "chat"])).stdout.trim();
     const lease = await scene.worker.takeOne();

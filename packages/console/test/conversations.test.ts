@@ -186,6 +186,27 @@ describe("conversations in the console", options, () => {
     await page.waitForURL(new RegExp(`/runs/${lease.runId}`));
   });
 
+  test("mark queued input, which can be withdrawn", async () => {
+    const { page, goto } = console;
+    const session = await startSession(scene);
+    await send(scene, session, "Not this");
+    await send(scene, session, "But this");
+    await goto(`sessions/${session.id}`);
+    const row = conversation().getByRole("article", { name: "Input input 1" });
+    await row.getByText("queued").waitFor();
+    await row.getByRole("button", { name: "Withdraw" }).click();
+    await row.getByText("withdrawn").waitFor();
+    await conversation().getByText("Not this").waitFor({ state: "detached" });
+    await conversation().getByText("But this").waitFor();
+    await page.reload();
+    await row.getByText("withdrawn").waitFor();
+    const { body } = await scene.call("GET", `/api/sessions/${session.id}/inputs/input?received=false`);
+    assert.deepEqual(
+      body.records.map(({ data }: { data: unknown }) => data),
+      ["But this"],
+    );
+  });
+
   test("say what is no longer kept", async () => {
     const { page } = console;
     const session = await startSession(scene);

@@ -14,6 +14,14 @@ export type SessionOnFailure = (typeof SESSION_ON_FAILURE)[number];
 export const STREAM_DIRECTIONS = ["input", "output"] as const;
 export type StreamDirection = (typeof STREAM_DIRECTIONS)[number];
 
+/** What an input did when it was appended. */
+export const INPUT_DISPOSITIONS = ["started", "delivered", "queued"] as const;
+export type InputDisposition = (typeof INPUT_DISPOSITIONS)[number];
+
+/** What an input does when a turn is live and no run waits for it. */
+export const WHILE_BUSY = ["enqueue", "reject"] as const;
+export type WhileBusy = (typeof WHILE_BUSY)[number];
+
 /** Names of the streams that are meant when none is named. */
 export const DEFAULT_INPUT_STREAM = "input";
 export const DEFAULT_OUTPUT_STREAM = "output";

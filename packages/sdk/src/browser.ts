@@ -47,7 +47,7 @@ export {
   UnavailableError,
   type ApiErrorCode,
 } from "./client/errors.ts";
-export type { StreamRecord, Token, TokenCompletion } from "./client/resources.ts";
+export type { SentRecord, StreamRecord, Token, TokenCompletion } from "./client/resources.ts";
 
 /** The server and how it is called. */
 export type ConnectionOptions = {

@@ -140,6 +140,7 @@ export type {
   StartedActor,
   StartedAndWaited,
   Stream,
+  SentRecord,
   StreamRecord,
   Token,
   TokenCompletion,

@@ -92,6 +92,7 @@ const ANSWERS: Answers = {
   "sessions.streams": (c) => all(c.sessions.streams("s")),
   "sessions.messages": (c) => all(c.sessions.messages("s")),
   "sessions.send": (c) => c.sessions.send("s", POISON),
+  "sessions.withdraw": (c) => c.sessions.withdraw("s", 1),
   "sessions.append": (c) => c.sessions.append("s", POISON),
   "sessions.read": (c) => c.sessions.read("s"),
   "sessions.records": async (c) => all(c.sessions.records("s", { follow: true })),

@@ -40,6 +40,7 @@ export const sandboxShape: Shape<Wire.Sandbox> = { resources: {} };
 export const scheduleShape: Shape<Wire.Schedule> = { last_error: {}, options: { retry: {} }, status_reason: { details: {} } };
 export const scheduleOccurrenceShape: Shape<Wire.ScheduleOccurrence> = { reason: {} };
 export const secretShape: Shape<Wire.Secret> = {};
+export const sentRecordShape: Shape<Wire.SentRecord> = { source: {} };
 export const sessionShape: Shape<Wire.Session> = { last_failure: {}, status_reason: { details: {} } };
 export const startBatchResultShape: Shape<Wire.StartBatchResult> = { results: { error: { details: {} }, run: { failure: {}, pending_wait: {}, retry: {}, status_reason: { details: {} } } } };
 export const startedActorShape: Shape<Wire.StartedActor> = { run: { failure: {}, pending_wait: {}, retry: {}, status_reason: { details: {} } }, session: { last_failure: {}, status_reason: { details: {} } } };

@@ -4,6 +4,7 @@ import { DomainError } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { ADMITTED } from "../quotas/run-quota.ts";
 import { listSessionStreamIds, lockSessionStreams } from "../streams/stream-reads.ts";
+import { hasInputAfter } from "../streams/stream.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 import { restStreams } from "../streams/rest-streams.ts";
 import { endSessions } from "./end-sessions.ts";
@@ -73,13 +74,10 @@ async function recordFailure(
     await markLastFailure(tx, session, null, now);
 }
 
-/** Whether input came during the turn that nobody has received. */
+/** Whether input came during the turn that nobody has received or withdrawn. */
 async function hasInputLeft(tx: Tx, { environmentId, id }: StoredSession): Promise<boolean> {
   const inputs = await lockSessionStreams(tx, environmentId, id, "input");
-  return inputs.some(
-    ({ lastSequence, receivedSequence, turnSequence }) =>
-      lastSequence > Math.max(receivedSequence, turnSequence),
-  );
+  return inputs.some((stream) => hasInputAfter(stream, stream.turnSequence));
 }
 
 async function continueOrRest(

@@ -1,4 +1,4 @@
-import { encodeId, type AppendRecords } from "@keelson/contract";
+import { encodeId, type SendRecords } from "@keelson/contract";
 import { decideUse, directionOf, type PublicAccess } from "../../../core/public-access/public-access.ts";
 import { hasUseLeft } from "../../../core/public-access/public-access-reads.ts";
 import { countUse, spent, usePublicAccess } from "../../../core/public-access/use-public-access.ts";
@@ -44,7 +44,7 @@ export async function appendPublicly(
   access: PublicAccess,
   address: SessionAddress,
   name: string,
-  body: AppendRecords,
+  body: SendRecords,
   idempotencyKey: string | null,
 ): Promise<Reply> {
   const correlationIds = (body.records ?? [body]).map((record) => record.correlation_id ?? null);

@@ -125,6 +125,14 @@ export const EXAMPLE_RECORD = {
   created_at: AT,
 };
 
+export const EXAMPLE_SENT = { ...EXAMPLE_RECORD, disposition: "delivered" };
+
+export const EXAMPLE_WITHDRAWN = {
+  ...EXAMPLE_RECORD,
+  data: null,
+  withdrawn_at: "2026-11-20T09:15:02.480Z",
+};
+
 /** What the run has answered, on an output stream. */
 const EXAMPLE_ANSWER = {
   ...EXAMPLE_RECORD,

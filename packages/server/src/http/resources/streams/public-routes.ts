@@ -1,12 +1,12 @@
 import {
-  AppendRecords,
   CorrelationId,
   WaitText,
   ExternalId,
   LIMITS,
   RecordPage,
   SequenceCursor,
-  StreamRecord,
+  SendRecords,
+  SentRecord,
 } from "@keelson/contract";
 import { Type, type TProperties } from "typebox";
 import { ANY_ORIGIN } from "../../edge/cors.ts";
@@ -14,7 +14,7 @@ import { appendPublicly, readPublicly } from "../public-access-tokens/use-stream
 import { Text, type Params } from "../../edge/params.ts";
 import { route, type RouteDefinition } from "../../edge/route.ts";
 import type { SessionAddress } from "../sessions/naming.ts";
-import { EXAMPLE_APPEND, EXAMPLE_RECORD, exampleRecords } from "../sessions/examples.ts";
+import { EXAMPLE_APPEND, EXAMPLE_SENT, exampleRecords } from "../sessions/examples.ts";
 import type { ReadQuery } from "./read-stream.ts";
 
 /** Streams for browsers: each route takes a public access token for exactly it, and answers pages of any origin. */
@@ -55,18 +55,18 @@ const sendRoute = ({ item, suffix, params, query }: Naming) =>
     cors: ANY_ORIGIN,
     params: { ...params, stream: Text() },
     query: Type.Object(query, { additionalProperties: false }),
-    body: AppendRecords,
+    body: SendRecords,
     idempotency: "own",
     responses: {
       201: {
         description: "The record, or the records.",
-        schema: Type.Union([StreamRecord, Type.Object({ records: Type.Array(StreamRecord) })]),
+        schema: Type.Union([SentRecord, Type.Object({ records: Type.Array(SentRecord) })]),
       },
     },
     examples: {
       request: EXAMPLE_APPEND,
       response: {
-        ...EXAMPLE_RECORD,
+        ...EXAMPLE_SENT,
         stream: "input",
         source: { kind: "public_access_token", id: "pat_01kahvq3s1fz4w8k6r0t2m5j9c" },
       },
