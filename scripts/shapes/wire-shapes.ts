@@ -41,6 +41,7 @@ const NAMES = [
   "Schedule",
   "ScheduleOccurrence",
   "Secret",
+  "SentRecord",
   "Session",
   "StartBatchResult",
   "StartedActor",

@@ -78,6 +78,7 @@ import { addSessionInterrupt } from "./commands/session/interrupt.ts";
 import { addSessionList } from "./commands/session/list.ts";
 import { addSessionRead } from "./commands/session/read.ts";
 import { addSessionSend } from "./commands/session/send.ts";
+import { addSessionWithdraw } from "./commands/session/withdraw.ts";
 import { addSessionStart } from "./commands/session/start.ts";
 import { addTaskList } from "./commands/task/list.ts";
 import { addTaskStart } from "./commands/task/start.ts";
@@ -124,6 +125,7 @@ const NOUNS = [
       addSessionList,
       addSessionGet,
       addSessionSend,
+      addSessionWithdraw,
       addSessionRead,
       addSessionInterrupt,
       addSessionClose,

@@ -4,13 +4,21 @@ import { join } from "node:path";
 import { after, afterEach, before, suite, test } from "node:test";
 import { EXAMPLE_IDS, type Session, type StreamRecord } from "@keelson/contract";
 import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
+import { until } from "../../server/test/support/until.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { createFolder, environmentOf, keelson, spawnKeelson, type Outcome } from "./support.ts";
+
+const CHAT = {
+  id: "chat",
+  description: "Talks",
+  retry: { max_attempts: 1 },
+  session_on_failure: "keep_open",
+};
 
 let scene: RunScene;
 let env: Record<string, string>;
 before(async () => {
-  scene = await startRunScene({ tasks: [{ id: "review" }], actors: [{ id: "chat", description: "Talks" }] });
+  scene = await startRunScene({ tasks: [{ id: "review" }], actors: [CHAT] });
   env = environmentOf(scene.server);
 });
 after(() => scene.stop());
@@ -52,6 +60,20 @@ suite("sessions on the command line", () => {
     assert.match(unnamed.stderr, /no session with the id "ticket-1".*add -x/);
   });
 
+  test("a session whose turn failed says why", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const lease = await scene.worker.takeOne();
+    const failure = { kind: "application_error", message: "no model", retryable: false };
+    await scene.worker.finish(lease, "failed", { failure });
+    await until("the session says why", 10_000, async () =>
+      (await session(["get", id])).stdout.includes("last failure"),
+    );
+    const { stdout } = await session(["get", id]);
+    assert.match(stdout, new RegExp(`last failure +application_error: no model \\(${lease.runId}\\)`));
+    const shown = JSON.parse((await session(["get", id, "--json"])).stdout) as Session;
+    assert.equal(shown.last_failure?.run_id, lease.runId);
+  });
+
   test("a session of a task is started, and its run waited for", async () => {
     const waiting = session(["start", "--task", "review", "--payload", "[1]", "--wait", "--tag", "x"]);
     await scene.worker.finish(await scene.worker.takeOne(), "succeeded", { output: { ok: 1 } });
@@ -83,6 +105,24 @@ suite("sessions on the command line", () => {
       "\n",
     );
     assert.partialDeepStrictEqual(JSON.parse(line ?? ""), { sequence: 2, source: { kind: "api" } });
+  });
+
+  test("input that no run has received is withdrawn, and input to a busy session refused", async () => {
+    const id = (await session(["start", "--actor", "chat", "--input", `"first"`])).stdout.trim();
+    await session(["send", id, "--text", "second"]);
+    await session(["send", id, "--text", "note", "--stream", "notes"]);
+    assert.equal((await session(["withdraw", id, "1"])).stdout, "Withdrew record 1 of stream input\n");
+    const shown = await session(["withdraw", id, "1", "--stream", "notes", "--json"]);
+    const record = JSON.parse(shown.stdout) as StreamRecord;
+    assert.deepEqual([record.data, typeof record.withdrawn_at], [null, "string"]);
+    const read = await session(["read", id, "--input"]);
+    assert.deepEqual([read.stdout, read.stderr], ["second\n", "(record 1 was withdrawn)\n"]);
+    const busy = await keelson(["session", "send", id, "--text", "x", "--while-busy", "reject"], { env });
+    assert.equal(busy.code, 5, busy.stderr);
+    assert.match(busy.stderr, /is live, and no run waits/);
+    const odd = await keelson(["session", "withdraw", id, "first"], { env });
+    assert.equal(odd.code, 2);
+    assert.match(odd.stderr, /"first" is not the sequence of a record/);
   });
 
   test("texts that are pieces of one message are one line, and each a record with --json", async () => {

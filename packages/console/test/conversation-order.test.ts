@@ -52,6 +52,21 @@ const textsOf = (conversation: Conversation): (string | null)[] =>
   conversation.view().rows.map(({ text }) => text);
 
 describe("the order of a conversation", () => {
+  test("keeps the place of a record that is no longer what it was", () => {
+    const conversation = createConversation();
+    conversation.append(INPUT, [
+      record({ stream: "input", sequence: 1, at: 1 }),
+      record({ stream: "input", sequence: 2, at: 2 }),
+    ]);
+    const before = conversation.view();
+    const first = before.rows[0]?.first as StreamRecord;
+    conversation.replace({ ...first, data: null, withdrawn_at: first.created_at });
+    assert.deepEqual(keysOf(conversation), ["input_1", "input_2"]);
+    assert.equal(conversation.view().rows[0]?.first.withdrawn_at, first.created_at);
+    conversation.replace({ ...first, id: "rec_unknown" });
+    assert.equal(conversation.view().records, before.records);
+  });
+
   test("is the order of time over all streams, a question before its answer", () => {
     const conversation = createConversation();
     conversation.append(OUTPUT, [record({ sequence: 1, at: 5 }), record({ sequence: 2, at: 9 })]);

@@ -173,6 +173,41 @@ describe("conversations in the console", options, () => {
     await reads(words.join(""));
   });
 
+  test("say why the last turn failed, and lead to its run", async () => {
+    const { page, goto } = console;
+    await cancelSessions(scene);
+    const session = await startSession(scene);
+    const lease = await scene.worker.takeOne();
+    const failure = { kind: "application_error", message: "The model <b>is</b> down.", retryable: false };
+    await scene.worker.finish(lease, "failed", { failure });
+    await goto(`sessions/${session.id}`);
+    await page.getByRole("heading", { name: "Last failure" }).waitFor();
+    await page.getByText("The model <b>is</b> down.").first().waitFor();
+    await page.getByRole("link", { name: "Show the failed run" }).click();
+    await page.waitForURL(new RegExp(`/runs/${lease.runId}`));
+  });
+
+  test("mark queued input, which can be withdrawn", async () => {
+    const { page, goto } = console;
+    const session = await startSession(scene);
+    await send(scene, session, "Not this");
+    await send(scene, session, "But this");
+    await goto(`sessions/${session.id}`);
+    const row = conversation().getByRole("article", { name: "Input input 1" });
+    await row.getByText("queued").waitFor();
+    await row.getByRole("button", { name: "Withdraw" }).click();
+    await row.getByText("withdrawn").waitFor();
+    await conversation().getByText("Not this").waitFor({ state: "detached" });
+    await conversation().getByText("But this").waitFor();
+    await page.reload();
+    await row.getByText("withdrawn").waitFor();
+    const { body } = await scene.call("GET", `/api/sessions/${session.id}/inputs/input?received=false`);
+    assert.deepEqual(
+      body.records.map(({ data }: { data: unknown }) => data),
+      ["But this"],
+    );
+  });
+
   test("say what is being written, and stop it", async () => {
     const { page, goto } = console;
     await cancelSessions(scene);

@@ -122,6 +122,16 @@ export const ERROR_CODES = {
     summary: "The idempotency key was used with another body.",
     action: "Use a new key for another request.",
   },
+  already_received: {
+    status: 409,
+    summary: "A run has received the input, so it cannot be withdrawn.",
+    action: "Cancel the run, or send another input.",
+  },
+  session_busy: {
+    status: 409,
+    summary: "A turn of the session is live, and no run waits for input on the stream.",
+    action: "Send the input when the turn has ended, or without `while_busy`.",
+  },
   session_closed: {
     status: 409,
     summary: "The session has ended.",

@@ -7,8 +7,20 @@ export type SessionStatus = (typeof SESSION_STATUSES)[number];
 export const SESSION_ACTIVITIES = ["idle", "queued", "running", "waiting"] as const;
 export type SessionActivity = (typeof SESSION_ACTIVITIES)[number];
 
+/** What becomes of an open session when a run of it fails: its actor declares it. */
+export const SESSION_ON_FAILURE = ["keep_open", "end"] as const;
+export type SessionOnFailure = (typeof SESSION_ON_FAILURE)[number];
+
 export const STREAM_DIRECTIONS = ["input", "output"] as const;
 export type StreamDirection = (typeof STREAM_DIRECTIONS)[number];
+
+/** What an input did when it was appended. */
+export const INPUT_DISPOSITIONS = ["started", "delivered", "queued"] as const;
+export type InputDisposition = (typeof INPUT_DISPOSITIONS)[number];
+
+/** What an input does when a turn is live and no run waits for it. */
+export const WHILE_BUSY = ["enqueue", "reject"] as const;
+export type WhileBusy = (typeof WHILE_BUSY)[number];
 
 /** Names of the streams that are meant when none is named. */
 export const DEFAULT_INPUT_STREAM = "input";

@@ -1,5 +1,5 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
-import { DECLARED_ID_PATTERN } from "@keelson/contract/plain";
+import { DECLARED_ID_PATTERN, SESSION_ON_FAILURE, type SessionOnFailure } from "@keelson/contract/plain";
 import { checkIsolation } from "./check-isolation.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
@@ -16,6 +16,12 @@ import { UsageError } from "./keelson-error.ts";
 export type ActorOptions = Omit<TaskOptions, "mcp"> & {
   /** `session.input.receive()` gives up after this long without input and returns null. Default: never. */
   idleTimeout?: DurationInput;
+  /**
+   * What happens to a session when a turn fails, with no attempts left. `"keep_open"` (the default): the session stays
+   * open, `lastFailure` says why the turn failed, and the next input starts the next turn. `"end"`: the session ends as
+   * `failed` and takes no more input.
+   */
+  sessionOnFailure?: SessionOnFailure;
 };
 
 /**
@@ -114,6 +120,11 @@ export function actor(
   checkSecretNames("actor", options.id, options.secrets);
   checkPermissions("actor", options.id, options.permissions);
   checkIsolation("actor", options.id, options);
+  const { sessionOnFailure = "keep_open" } = options;
+  if (!SESSION_ON_FAILURE.includes(sessionOnFailure))
+    throw new UsageError(
+      `actor(): "${options.id}": sessionOnFailure is ${JSON.stringify(sessionOnFailure)}; it must be ${SESSION_ON_FAILURE.map((one) => `"${one}"`).join(" or ")}`,
+    );
   if (typeof run !== "function") throw new UsageError(`actor(): "${options.id}" has no run function`);
   const { actors } = registry();
   if (actors.has(options.id))

@@ -52,6 +52,7 @@ export type { Page, PagedList, PageQuery } from "./client/paged-list.ts";
 export type {
   Message,
   MessageInterrupted,
+  SentRecord,
   StreamRecord,
   Token,
   TokenCompletion,

@@ -141,6 +141,7 @@ export type {
   StartedActor,
   StartedAndWaited,
   Stream,
+  SentRecord,
   StreamRecord,
   Token,
   TokenCompletion,

@@ -11,6 +11,7 @@ import {
 } from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
 import { z } from "zod";
+import { until } from "../../server/test/support/until.ts";
 import { declare, declareActor, failureOf, outputOf } from "./support/declare.ts";
 import { testWorker } from "./support/test-worker.ts";
 
@@ -48,6 +49,24 @@ test("an actor receives each record once, in order, until its session takes no m
     externalId: "chat-1",
     turn: 1,
   });
+});
+
+test("receive passes over input that was withdrawn, also while it waits", async () => {
+  const { run, start } = declareActor(async ({ input }) => [
+    (await input.receive())?.data,
+    (await input.receive())?.data,
+  ]);
+  const { session } = await run.started();
+  const withdraw = (sequence: number): Promise<unknown> =>
+    run.call("DELETE", `/v1/sessions/${session.id}/inputs/${sequence}`);
+  for (const data of ["a", "b", "c"]) await run.send(data);
+  await withdraw(1);
+  await withdraw(3);
+  const execution = start();
+  await execution.parked();
+  await run.send("d");
+  await (await testWorker()).renew();
+  assert.deepEqual(outputOf(await execution.ended), ["b", "d"]);
 });
 
 test("receive gives up after the actor's idle timeout or its own, and says so by null", async () => {
@@ -179,6 +198,8 @@ test("a message ends as its source does", async () => {
   const [{ message_id: whole } = {}] = await run.records("outputs", "whole");
   const [{ message_id: half } = {}] = await run.records("outputs", "half");
   assert.deepEqual(await lastOf("whole"), { event: "ended", message_id: whole, status: "complete" });
+  // Its session is told of the end of the run after that, and then ends what the code left open.
+  await until("the message ends", 10_000, async () => (await lastOf("half")) !== "half");
   assert.deepEqual(await lastOf("half"), { event: "ended", message_id: half, status: "failed" });
   assert.deepEqual(await run.records("outputs", "none"), []);
 });
@@ -221,7 +242,17 @@ test("a run sends input to other sessions", async () => {
 test("actors are in the manifest, and a declaration that cannot be used is refused where it stands", () => {
   actor({ id: "manifest-actor", idleTimeout: "5m", maxDuration: "1h", run: () => undefined });
   const declared = keelson.manifest().actors?.find(({ id }) => id === "manifest-actor");
-  assert.deepEqual(declared, { id: "manifest-actor", max_duration: "1h" });
+  assert.deepEqual(declared, {
+    id: "manifest-actor",
+    max_duration: "1h",
+    session_on_failure: "keep_open",
+  });
+  actor({ id: "ends", sessionOnFailure: "end", run: () => undefined });
+  assert.equal(keelson.manifest().actors?.find(({ id }) => id === "ends")?.session_on_failure, "end");
+  assert.throws(
+    () => actor({ id: "neither", sessionOnFailure: "close" as never, run: () => 1 }),
+    /"neither": sessionOnFailure is "close"; it must be "keep_open" or "end"/,
+  );
   assert.throws(() => actor({ id: "manifest-actor", run: () => 1 }), /declared twice/);
   assert.throws(() => actor({ id: "has space", run: () => 1 }), UsageError);
   actor({ id: "bad-idle", idleTimeout: "soon" as never, run: () => 1 });

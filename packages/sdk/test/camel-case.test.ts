@@ -93,6 +93,7 @@ const ANSWERS: Answers = {
   "sessions.messages": (c) => all(c.sessions.messages("s")),
   "sessions.interrupt": (c) => c.sessions.interrupt("s", "m"),
   "sessions.send": (c) => c.sessions.send("s", POISON),
+  "sessions.withdraw": (c) => c.sessions.withdraw("s", 1),
   "sessions.append": (c) => c.sessions.append("s", POISON),
   "sessions.read": (c) => c.sessions.read("s"),
   "sessions.records": async (c) => all(c.sessions.records("s", { follow: true })),

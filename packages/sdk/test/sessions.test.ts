@@ -164,6 +164,31 @@ suite("streams", () => {
     );
   });
 
+  test("input that no run has received is seen, and can be withdrawn", async () => {
+    const { id } = await create();
+    const conversation = client.sessions.open(id);
+    const first = await conversation.send("first");
+    assert.equal(first.disposition, "queued");
+    const batch = await conversation.sendBatch([{ data: "second" }, { data: "third" }]);
+    assert.deepEqual(
+      batch.map(({ disposition }) => disposition),
+      ["queued", "queued"],
+    );
+    const gone = await conversation.withdraw(2);
+    assert.deepEqual([gone.data, typeof gone.withdrawnAt], [null, "string"]);
+    assert.deepEqual(await client.sessions.withdraw({ id }, 2), gone);
+    const queued = await client.sessions.read(id, { direction: "input", received: false });
+    assert.deepEqual(dataOf(queued.records), ["first", "third"]);
+    await conversation.send("note", { stream: "notes" });
+    assert.equal((await conversation.withdraw(1, { stream: "notes" })).stream, "notes");
+    await assert.rejects(conversation.withdraw(9), NotFoundError);
+    await assert.rejects(conversation.send("busy", { whileBusy: "reject" }), isConflict("session_busy"));
+    await assert.rejects(
+      conversation.sendBatch([{ data: "busy" }], { whileBusy: "reject" }),
+      isConflict("session_busy"),
+    );
+  });
+
   test("a read waits for what comes", async () => {
     const { id } = await create();
     const waiting = client.sessions.read(id, { wait: "30s" });

@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 import { RUN_PERMISSIONS } from "../permissions.ts";
 import { EXECUTION_MODES } from "../runs.ts";
+import { SESSION_ON_FAILURE } from "../sessions.ts";
 import { PlatformObject } from "./platform.ts";
 import {
   anyOf,
@@ -57,6 +58,13 @@ export const EntrypointDeclaration = Type.Object(
           },
         ),
       ),
+    ),
+    session_on_failure: Type.Optional(
+      Type.Enum([...SESSION_ON_FAILURE], {
+        description:
+          "Of an actor: what happens to an open session when a run of it fails. `keep_open`: the next input starts the next run. " +
+          "`end`: the session ends as `failed`. Without it: `end`.",
+      }),
     ),
     memory_mb: Type.Optional(Nullable(Type.Integer({ minimum: 32, maximum: 1_048_576 }))),
     isolation: Type.Optional(TaskIsolation),

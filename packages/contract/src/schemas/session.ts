@@ -24,6 +24,20 @@ export const ExternalId = Type.String({
   pattern: PRINTABLE_PATTERN,
 });
 
+/** Why the newest turn of a session failed. */
+const LastFailure = Type.Object(
+  {
+    run_id: Type.String({ ...Id("run"), description: "The run that failed." }),
+    code: Type.String({
+      description:
+        "The `kind` of the run's failure, or `expired` when no worker took the run within its `ttl`.",
+    }),
+    message: Type.String(),
+    at: Type.String({ ...Timestamp, description: "When the run ended." }),
+  },
+  { description: "Null when no turn has failed, and again when a later turn has succeeded." },
+);
+
 /** A conversation: named streams that outlive the runs which read and write them, one run at a time. */
 export const Session = Type.Object(
   {
@@ -37,6 +51,7 @@ export const Session = Type.Object(
     status_reason: Nullable(StatusReason),
     activity: Type.Enum([...SESSION_ACTIVITIES]),
     current_run_id: Id("run"),
+    last_failure: Nullable(LastFailure),
     turn: Type.Integer({ description: "Of the current run: 1 for the first run of the session." }),
     workspace_id: Nullable(Id("ws")),
     metadata: JsonObject,

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { LIMITS, PRINTABLE_PATTERN, STREAM_NAME_PATTERN } from "../limits.ts";
-import { RECORD_SOURCE_KINDS, STREAM_DIRECTIONS } from "../sessions.ts";
+import { INPUT_DISPOSITIONS, RECORD_SOURCE_KINDS, STREAM_DIRECTIONS, WHILE_BUSY } from "../sessions.ts";
 import { Id, IdempotencyKey, DurationText, JsonValue, Nullable, Timestamp } from "./primitives.ts";
 
 export const StreamName = Type.String({ pattern: STREAM_NAME_PATTERN, examples: ["output"] });
@@ -50,10 +50,32 @@ export const StreamRecord = Type.Object(
     run_id: Nullable(Id("run")),
     attempt_number: Nullable(Type.Integer()),
     created_at: Timestamp,
+    withdrawn_at: Type.Optional(
+      Type.String({
+        ...Timestamp,
+        description: "Only of an input that was withdrawn before a run received it: its `data` is null.",
+      }),
+    ),
   },
   { $id: "StreamRecord" },
 );
 export type StreamRecord = Static<typeof StreamRecord>;
+
+/** A record as the answer to the request that sent it. */
+export const SentRecord = Type.Object(
+  {
+    ...StreamRecord.properties,
+    disposition: Type.Optional(
+      Type.Enum([...INPUT_DISPOSITIONS], {
+        description:
+          "`started`: it began a turn. `delivered`: a run that waited for it received it. `queued`: a turn is live, and no run has received it. " +
+          "A repeat with the same idempotency key says `delivered` or `queued`, as it is now, and leaves it out once the record is withdrawn.",
+      }),
+    ),
+  },
+  { $id: "SentRecord" },
+);
+export type SentRecord = Static<typeof SentRecord>;
 
 /** One record as it is appended. `data` may be 256 KiB of JSON. */
 export const recordFields = {
@@ -77,6 +99,22 @@ export const AppendRecords = Type.Object(
   { additionalProperties: false, $id: "AppendRecords" },
 );
 export type AppendRecords = Static<typeof AppendRecords>;
+
+/** As `AppendRecords`, to an input stream. */
+export const SendRecords = Type.Object(
+  {
+    ...AppendRecords.properties,
+    while_busy: Type.Optional(
+      Type.Enum([...WHILE_BUSY], {
+        description:
+          "While a turn is live and no run waits for input on the stream: `enqueue` (the default) appends, and `reject` appends nothing and answers " +
+          "409 `session_busy`.",
+      }),
+    ),
+  },
+  { additionalProperties: false, $id: "SendRecords" },
+);
+export type SendRecords = Static<typeof SendRecords>;
 
 export const RecordPage = Type.Object(
   {

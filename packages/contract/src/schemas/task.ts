@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { EXECUTION_MODES } from "../runs.ts";
+import { SESSION_ON_FAILURE } from "../sessions.ts";
 import { DurationText, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 import { TaskFolders, TaskIsolation } from "./task-folder.ts";
@@ -28,5 +29,14 @@ export const Task = Type.Object({ id: Id("task"), ...declaredFields }, { $id: "T
 export type Task = Static<typeof Task>;
 
 /** An actor of the current deployment: an entrypoint that holds a session. The id is stable, as a task's. */
-export const Actor = Type.Object({ id: Id("actor"), ...declaredFields }, { $id: "Actor" });
+export const Actor = Type.Object(
+  {
+    id: Id("actor"),
+    ...declaredFields,
+    session_on_failure: Type.Enum([...SESSION_ON_FAILURE], {
+      description: "What happens to an open session when a run of it fails.",
+    }),
+  },
+  { $id: "Actor" },
+);
 export type Actor = Static<typeof Actor>;

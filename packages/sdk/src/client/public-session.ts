@@ -1,5 +1,5 @@
 import type { PublicPermission } from "@keelson/contract/plain";
-import type { Message, MessageInterrupted, StreamRecord } from "./resources.ts";
+import type { Message, MessageInterrupted, SentRecord } from "./resources.ts";
 import { withKey } from "./automatic-key.ts";
 import type { ClientConfig } from "./config.ts";
 import type { RequestOptions } from "./exchange.ts";
@@ -7,12 +7,12 @@ import type { FollowOptions } from "./follow-stream.ts";
 import { interruptMessage, listMessages, type MessageQuery } from "./messages.ts";
 import type { PagedList } from "./paged-list.ts";
 import {
-  appendRecord,
-  appendRecords,
-  type AppendBatchCallOptions,
-  type AppendCallOptions,
+  sendRecord,
+  sendRecords,
   type NewRecord,
   type RecordOf,
+  type SendBatchCallOptions,
+  type SendCallOptions,
 } from "./record-appends.ts";
 import { followRecords, type EndOptions } from "./record-reads.ts";
 import type { EmittedOf } from "../actor.ts";
@@ -61,14 +61,14 @@ export type SessionClient<A extends ActorLike = ActorLike> = {
   send<const S extends string>(
     stream: S,
     data: SentTo<A, S>,
-    options?: Omit<AppendCallOptions, "stream">,
-  ): Promise<StreamRecord>;
+    options?: Omit<SendCallOptions, "stream">,
+  ): Promise<SentRecord>;
   /** Appends up to 500 records to an input stream, all or none. */
   sendBatch<const S extends string>(
     stream: S,
     records: readonly NewRecord<SentTo<A, S>>[],
-    options?: Omit<AppendBatchCallOptions, "stream"> & { correlationId?: string },
-  ): Promise<StreamRecord[]>;
+    options?: Omit<SendBatchCallOptions, "stream"> & { correlationId?: string },
+  ): Promise<SentRecord[]>;
   /**
    * The records of an output stream, each once and in order, until the session has ended. It reconnects without limit,
    * or `maxReconnects` times. Leave the loop or abort `signal` to stop.
@@ -117,13 +117,13 @@ export function createPublicSession<A extends ActorLike>(
   return {
     send: (stream, data, options = {}) => {
       const keyed = withKey(options, config);
-      return appendRecord(sending(stream, options.correlationId), inputPath(stream), data, keyed);
+      return sendRecord(sending(stream, options.correlationId), inputPath(stream), data, keyed);
     },
     sendBatch: (stream, records, { correlationId, ...options } = {}) => {
       const keyed = withKey(options, config);
       const own = correlationId === undefined ? {} : { correlationId };
       const bound = records.map((record) => ({ ...own, ...record }));
-      return appendRecords(sending(stream, correlationId), inputPath(stream), bound, keyed);
+      return sendRecords(sending(stream, correlationId), inputPath(stream), bound, keyed);
     },
     messages: (query = {}, options = {}) =>
       listMessages(named("session.messages.read", query.stream), "/api/v1", session, query, options),

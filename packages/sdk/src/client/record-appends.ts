@@ -1,13 +1,13 @@
 import type * as Wire from "@keelson/contract";
-import type { AppendRecords } from "@keelson/contract";
-import type { StreamRecord } from "./resources.ts";
+import type { SendRecords, WhileBusy } from "@keelson/contract";
+import type { SentRecord, StreamRecord } from "./resources.ts";
 import type { JsonOf } from "../json-type.ts";
 import type { CamelCased, Shape } from "./camel-cased.ts";
 import { toWireDuration, type DurationInput } from "../duration-input.ts";
 import type { KeyOptions } from "./automatic-key.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
-import { streamRecordShape } from "./wire-shapes.ts";
+import { sentRecordShape, streamRecordShape } from "./wire-shapes.ts";
 
 /** A record of a stream, its data as the caller knows it. */
 export type RecordOf<Data> = Omit<StreamRecord, "data"> & {
@@ -41,6 +41,21 @@ export type AppendBatchCallOptions = CallOptions & {
 /** Options of an append of one record. */
 export type AppendCallOptions = AppendBatchCallOptions & Omit<NewRecord, "data">;
 
+/** What an input does when a turn is live and no run waits for it. */
+export type BusyOptions = {
+  /**
+   * `"enqueue"` (the default) appends the input, which the run or the next turn receives. `"reject"` appends nothing: the
+   * call rejects with a ConflictError `session_busy`.
+   */
+  whileBusy?: WhileBusy;
+};
+
+/** How records are sent together. */
+export type SendBatchCallOptions = AppendBatchCallOptions & BusyOptions;
+
+/** Options of sending one record. */
+export type SendCallOptions = AppendCallOptions & BusyOptions;
+
 const toWireKey = ({ idempotencyKey, idempotencyKeyTtl }: KeyOptions) => ({
   ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
   ...(idempotencyKeyTtl !== undefined && {
@@ -59,7 +74,7 @@ const append = <T>(
   transport: Transport,
   shape: Shape<T>,
   path: string,
-  body: AppendRecords,
+  body: SendRecords,
   options: AppendBatchCallOptions,
 ): Promise<CamelCased<T>> =>
   transport.ask(shape, {
@@ -86,6 +101,12 @@ export const appendRecord = (
   );
 
 const recordsShape: Shape<{ records: Wire.StreamRecord[] }> = { records: streamRecordShape };
+const sentRecordsShape: Shape<{ records: Wire.SentRecord[] }> = { records: sentRecordShape };
+
+const toWireBatch = (records: readonly NewRecord[], options: AppendBatchCallOptions) => ({
+  records: records.map(toWireRecord),
+  ...toWireKey(options),
+});
 
 /** Appends up to 500 records, all or none. */
 export async function appendRecords(
@@ -94,6 +115,34 @@ export async function appendRecords(
   records: readonly NewRecord[],
   options: AppendBatchCallOptions,
 ): Promise<StreamRecord[]> {
-  const body = { records: records.map(toWireRecord), ...toWireKey(options) };
+  const body = toWireBatch(records, options);
   return (await append(transport, recordsShape, path, body, options)).records;
+}
+
+const toWireBusy = ({ whileBusy }: BusyOptions) => (whileBusy === undefined ? {} : { while_busy: whileBusy });
+
+/** As `appendRecord`, to an input stream. */
+export const sendRecord = (
+  transport: Transport,
+  path: string,
+  data: unknown,
+  options: SendCallOptions,
+): Promise<SentRecord> =>
+  append(
+    transport,
+    sentRecordShape,
+    path,
+    { ...toWireRecord({ ...options, data }), ...toWireKey(options), ...toWireBusy(options) },
+    options,
+  );
+
+/** As `appendRecords`, to an input stream. */
+export async function sendRecords(
+  transport: Transport,
+  path: string,
+  records: readonly NewRecord[],
+  options: SendBatchCallOptions,
+): Promise<SentRecord[]> {
+  const body = { ...toWireBatch(records, options), ...toWireBusy(options) };
+  return (await append(transport, sentRecordsShape, path, body, options)).records;
 }

@@ -35,6 +35,8 @@ export type ReadOptions = CallOptions &
     cursor?: string | number;
     /** 1 to 200. Default 50. */
     limit?: number;
+    /** `false`: only input that no run has received and that nobody has withdrawn. */
+    received?: false;
     /** Wait up to this long, at most 60 s, for a record after the cursor. Default: do not wait. */
     wait?: DurationInput;
   };
@@ -65,13 +67,14 @@ function readPage(
   target: SessionTarget,
   options: Omit<ReadOptions, "messageEnds">,
 ): Promise<RecordPage> {
-  const { direction = "output", stream = direction, cursor, limit, wait, correlationId } = options;
+  const { direction = "output", stream = direction, cursor, limit, received, wait, correlationId } = options;
   // The limit for the whole request is what the server may wait, and the usual time for the rest.
   const waitMs = wait === undefined ? 0 : toMilliseconds(wait, "wait");
   const query = {
     cursor,
     limit,
     correlation_id: correlationId,
+    received: received === undefined ? undefined : String(received),
     wait: wait === undefined ? undefined : toWireDuration(wait, "wait"),
   };
   return transport.ask(recordPageShape, {

@@ -50,6 +50,7 @@ export type StartedActor = CamelCased<Wire.StartedActor>;
 export type StartedAndWaited = CamelCased<Wire.StartedAndWaited>;
 export type StartedDevice = CamelCased<Wire.StartedDevice>;
 export type Stream = CamelCased<Wire.Stream>;
+export type SentRecord = CamelCased<Wire.SentRecord>;
 export type StreamRecord = CamelCased<Wire.StreamRecord>;
 export type Task = CamelCased<Wire.Task>;
 export type Token = CamelCased<Wire.Token>;

@@ -3,6 +3,7 @@ import type {
   MessageInterrupted,
   RecordPage,
   Run,
+  SentRecord,
   Session,
   Stream,
   StreamRecord,
@@ -11,12 +12,18 @@ import type { EmittedOf } from "../actor.ts";
 import type { InputOf } from "../task.ts";
 import type { RequestOptions } from "./exchange.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
-import type { AppendBatchCallOptions, AppendCallOptions, NewRecord, RecordOf } from "./record-appends.ts";
+import type {
+  AppendCallOptions,
+  NewRecord,
+  RecordOf,
+  SendBatchCallOptions,
+  SendCallOptions,
+} from "./record-appends.ts";
 import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
 import type { ActorLike, SentTo, SessionChanges } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
 import type { MessageQuery } from "./messages.ts";
-import type { SessionsApi } from "./sessions.ts";
+import type { SessionsApi, WithdrawOptions } from "./sessions.ts";
 
 type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
 
@@ -46,13 +53,15 @@ export type SessionHandle<A extends ActorLike = ActorLike> = {
   /** Appends a record to an input stream, `input` by default. */
   send<const S extends string = "input">(
     data: SentTo<A, S>,
-    options?: AppendCallOptions & { stream?: S },
-  ): Promise<StreamRecord>;
+    options?: SendCallOptions & { stream?: S },
+  ): Promise<SentRecord>;
   /** Appends up to 500 records to an input stream, all or none. */
   sendBatch<const S extends string = "input">(
     records: readonly NewRecord<SentTo<A, S>>[],
-    options?: AppendBatchCallOptions & { stream?: S },
-  ): Promise<StreamRecord[]>;
+    options?: SendBatchCallOptions & { stream?: S },
+  ): Promise<SentRecord[]>;
+  /** Takes back input that no run has received, as `client.sessions.withdraw`. */
+  withdraw(sequence: number, options?: WithdrawOptions): Promise<StreamRecord>;
   /** Appends a record to an output stream, `output` by default. */
   append(data: unknown, options?: AppendCallOptions): Promise<StreamRecord>;
   /** One page of a stream. */
@@ -128,6 +137,11 @@ export function createSessionHandle<A extends ActorLike>(
       const records = await api.sendBatch(target(), batch, options);
       stay(records[0]);
       return records;
+    },
+    async withdraw(sequence, options = {}) {
+      const record = await api.withdraw(target(), sequence, options);
+      stay(record);
+      return record;
     },
     append: async (data, options = {}) => api.append(await id(), data, options),
     read: async (options = {}) => api.read(await id(), options),

@@ -3,6 +3,7 @@ import type {
   MessageInterrupted,
   RecordPage,
   Run,
+  SentRecord,
   Session,
   StartedAndWaited,
   Stream,
@@ -20,8 +21,12 @@ import {
   appendRecords,
   type AppendBatchCallOptions,
   type AppendCallOptions,
+  sendRecord,
+  sendRecords,
   type NewRecord,
   type RecordOf,
+  type SendBatchCallOptions,
+  type SendCallOptions,
 } from "./record-appends.ts";
 import {
   followRecords,
@@ -41,7 +46,13 @@ import {
 } from "./session-options.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
-import { runShape, sessionShape, startedAndWaitedShape, streamShape } from "./wire-shapes.ts";
+import {
+  runShape,
+  sessionShape,
+  startedAndWaitedShape,
+  streamRecordShape,
+  streamShape,
+} from "./wire-shapes.ts";
 
 /** Filters of `sessions.list()`. */
 export type SessionQuery = PageQuery & {
@@ -55,6 +66,12 @@ export type SessionQuery = PageQuery & {
   actor?: string;
   /** All of them. */
   tag?: string | readonly string[];
+};
+
+/** Options of `sessions.withdraw()`. */
+export type WithdrawOptions = RequestOptions & {
+  /** The input stream. Default `input`. */
+  stream?: string;
 };
 
 /** `client.sessions`. */
@@ -180,7 +197,7 @@ export type SessionsApi = {
   interrupt(id: string, messageId: string, options?: RequestOptions): Promise<MessageInterrupted>;
   /**
    * Appends a record to an input stream. When the run of an open session has ended, the record starts the next run.
-   * `send<typeof chat>(session, data)` has the types of the actor `chat`.
+   * `disposition` says whether it did. `send<typeof chat>(session, data)` has the types of the actor `chat`.
    *
    * @example
    * ```ts
@@ -190,8 +207,8 @@ export type SessionsApi = {
   send<A extends ActorLike = ActorLike, const S extends string = "input">(
     session: SessionTarget,
     data: SentTo<A, S>,
-    options?: AppendCallOptions & { stream?: S },
-  ): Promise<StreamRecord>;
+    options?: SendCallOptions & { stream?: S },
+  ): Promise<SentRecord>;
   /**
    * Appends up to 500 records to an input stream, all or none.
    *
@@ -203,8 +220,20 @@ export type SessionsApi = {
   sendBatch<A extends ActorLike = ActorLike, const S extends string = "input">(
     session: SessionTarget,
     records: readonly NewRecord<SentTo<A, S>>[],
-    options?: AppendBatchCallOptions & { stream?: S },
-  ): Promise<StreamRecord[]>;
+    options?: SendBatchCallOptions & { stream?: S },
+  ): Promise<SentRecord[]>;
+  /**
+   * Takes back input that no run has received: none will, and it starts no turn. The record stays with its sequence, and
+   * its `data` is null. Withdrawing again returns the same. Rejects with a ConflictError `already_received` when a run has
+   * received it.
+   *
+   * @example
+   * ```ts
+   * const { sequence } = await client.sessions.send("sess_01k…", { text: "Hello" });
+   * await client.sessions.withdraw("sess_01k…", sequence);
+   * ```
+   */
+  withdraw(session: SessionTarget, sequence: number, options?: WithdrawOptions): Promise<StreamRecord>;
   /**
    * Appends a record to an output stream, as its run does.
    *
@@ -334,9 +363,16 @@ export function createSessionsApi(transport: Transport): SessionsApi {
     messages: (id, query = {}, options = {}) => listMessages(transport, "/api", id, query, options),
     interrupt: (id, messageId, options = {}) => interruptMessage(transport, "/api", id, messageId, options),
     send: (target, data, options = {}) =>
-      appendRecord(transport, input(target, options), data, withKey(options, transport.config)),
+      sendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>
-      appendRecords(transport, input(target, options), batch, withKey(options, transport.config)),
+      sendRecords(transport, input(target, options), batch, withKey(options, transport.config)),
+    withdraw: (target, sequence, { stream = "input", ...options } = {}) =>
+      transport.ask(streamRecordShape, {
+        method: "DELETE",
+        path: streamPath("/api", target, "input", stream, {}, `/${sequence}`),
+        repeatable: true,
+        ...options,
+      }),
     append: (id, data, options = {}) => appendRecord(transport, output(id, options), data, options),
     appendBatch: (id, batch, options = {}) => appendRecords(transport, output(id, options), batch, options),
     read: (id, options = {}) => readRecords(transport, id, options),

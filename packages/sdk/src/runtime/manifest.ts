@@ -47,7 +47,9 @@ function declareTask(task: AnyTask): EntrypointDeclaration {
 
 function declareActor(actor: AnyActor): EntrypointDeclaration {
   if (actor.options.idleTimeout !== undefined) toWireDuration(actor.options.idleTimeout, "idleTimeout");
-  return declareEntrypoint(actor.id, actor.options);
+  const { sessionOnFailure = "keep_open" } = actor.options;
+  // Always: a deployment without it was made by an SDK whose failed turns end sessions.
+  return { ...declareEntrypoint(actor.id, actor.options), session_on_failure: sessionOnFailure };
 }
 
 function declareQueue(queue: Queue): QueueDeclaration {

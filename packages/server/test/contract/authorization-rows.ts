@@ -58,6 +58,8 @@ export type Row = {
   parameter?: string;
   /** A path parameter `stream`: the session in the path is the object. */
   stream?: string;
+  /** A path parameter `sequence`: a record of that stream. */
+  sequence?: string;
   /** Of a route that needs more in it than where to act. */
   query?: (ids: Ids) => Readonly<Record<string, string>>;
   body?: (ids: Ids) => object;
@@ -82,9 +84,13 @@ export function pathOf(
   query: Readonly<Record<string, string>> = {},
 ): string {
   const parts = [row.object?.(ids) ?? row.parameter ?? ""].flat();
-  const { stream, secret } = row;
+  const given = new Map([
+    ["stream", row.stream],
+    ["secret", row.secret],
+    ["sequence", row.sequence],
+  ]);
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) =>
-    name === "stream" ? (stream ?? "") : name === "secret" ? (secret ?? "") : (parts.shift() ?? ""),
+    given.has(name) ? (given.get(name) ?? "") : (parts.shift() ?? ""),
   );
   const text = new URLSearchParams({ ...row.query?.(ids), ...query }).toString();
   return text === "" ? path : `${path}?${text}`;

@@ -240,6 +240,75 @@ test("input that comes as a turn ends starts exactly one more turn", () =>
     return `${turn} turns`;
   }));
 
+const withdraw = (server: 0 | 1, sessionId: string, sequence: number): Promise<Answer> =>
+  stage.site.call(
+    (stage.site.servers[server] as ServerProcess).url,
+    "DELETE",
+    `/api/sessions/${sessionId}/inputs/input/${sequence}`,
+    { timeoutMs: 30_000 },
+  );
+
+test("an input is either withdrawn or received", () =>
+  repeat("withdraw | receive", async () => {
+    const { session, held } = await beginSession(stage);
+    assert.equal((await input(0, session.id, "first")).status, 201);
+    const wait = held.operation("waits", {
+      waits: [{ position: 1, name: "wait", ...INPUT_WAIT }],
+      parked: true,
+    });
+    const [told, answer] = (await race<unknown>(
+      () => tell(0, wait),
+      () => withdraw(1, session.id, 1),
+    )) as [Json[], Answer];
+    const given = told[0].result.waits as Json[];
+    const isWithdrawn = answer.status === 200;
+    if (isWithdrawn) {
+      assert.deepEqual(given, []);
+      assert.equal((await input(1, session.id, "second")).body.disposition, "delivered");
+      await goesOn("the wait settles", async () => (await waitStatus(stage, held.runId)) === "resolved");
+      assert.deepEqual(await dataOf(stage, session.id, "input"), [null, "second"]);
+    } else {
+      assert.equal(codeOf(answer), "already_received");
+      assert.deepEqual(
+        given.map(({ value }) => value.data),
+        ["first"],
+      );
+    }
+    await done(
+      stage,
+      held.operation("steps", { entries: [{ position: 1, kind: "wait", name: "wait" }] }),
+      held.operation("release", { outcome: "succeeded" }),
+    );
+    return isWithdrawn ? "withdrawn" : "received";
+  }));
+
+test("input that is withdrawn as a turn ends starts one turn or none", () =>
+  repeat("turn's end | withdraw", async () => {
+    const { session, held } = await beginSession(stage);
+    assert.equal((await input(0, session.id, "during")).status, 201);
+    const release = held.operation("release", { outcome: "succeeded" });
+    const looks = Math.floor(random() * 6);
+    const [, answer] = (await race<unknown>(
+      () => tell(0, release),
+      async () => {
+        // Later or sooner, so that the next turn has begun in some rounds.
+        for (let look = 0; look < looks; look += 1) await stage.get(`/api/sessions/${session.id}`);
+        return withdraw(1, session.id, 1);
+      },
+    )) as [unknown, Answer];
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    await goesOn("it knows of the end", async () => {
+      const { idle, turn } = await sessionRow(stage, session.id);
+      return idle || turn > 1;
+    });
+    if ((await sessionRow(stage, session.id)).idle) return "no turn";
+    const second = await stage.begin(await currentRun(session));
+    await done(stage, second.operation("release", { outcome: "succeeded" }));
+    await goesOn("it rests", async () => (await sessionRow(stage, session.id)).idle);
+    assert.equal((await sessionRow(stage, session.id)).turn, 2);
+    return "one turn";
+  }));
+
 test("fifty inputs at once start one turn of an idle session", async () => {
   for (let round = 0; round < Math.ceil(ROUNDS / 8); round += 1) {
     const session = await idleSession(stage);

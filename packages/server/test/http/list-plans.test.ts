@@ -118,6 +118,8 @@ function valuesOf(filled: FilledEnvironment, list: string, filter: string): read
       return [["key-7"], ["absent"]];
     case "sandbox":
       return [["default"], ["rare"], ["absent"]];
+    case "received":
+      return [["false"]];
     case "correlation_id":
       return [["common"], ["rare"], ["absent"]];
     case "action":

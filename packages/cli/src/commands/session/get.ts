@@ -20,6 +20,10 @@ export function addSessionGet(parent: Command, cli: Cli): void {
         status: session.status,
         why: session.statusReason?.message ?? session.closeReason,
         activity: session.status === "open" ? session.activity : null,
+        "last failure":
+          session.lastFailure === null
+            ? null
+            : `${session.lastFailure.code}: ${session.lastFailure.message} (${session.lastFailure.runId})`,
         run: `${session.currentRunId} (turn ${session.turn})`,
         workspace: session.workspaceId,
         tags: session.tags.join(", "),

@@ -47,6 +47,10 @@ function createRecordWriter(cli: Cli): RecordWriter {
         if (end !== "complete") cli.notice(`(the message ${ENDS[end]})`);
         return;
       }
+      if (record.withdrawnAt !== undefined) {
+        cli.notice(`(record ${record.sequence} was withdrawn)`);
+        return;
+      }
       const isText = typeof record.data === "string";
       const text = typeof record.data === "string" ? record.data : cli.wire.text(record.data);
       open = isText ? record.messageId : null;

@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { WHILE_BUSY, type WhileBusy } from "@keelson/contract/plain";
+import { Option, type Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { usageError } from "../../exit-codes.ts";
 import { readJson } from "../../read-json.ts";
@@ -12,6 +13,7 @@ type Options = SessionFlags & {
   correlationId?: string;
   contentType?: string;
   idempotencyKey?: string;
+  whileBusy?: WhileBusy;
 };
 
 const EXAMPLES = `
@@ -42,9 +44,12 @@ export function addSessionSend(parent: Command, cli: Cli): void {
     .option("--correlation-id <id>", "ties the records of one exchange together")
     .option("--content-type <type>", "says how the data is meant")
     .option("--idempotency-key <key>", "a repeat with this key returns the same record")
+    .addOption(
+      new Option("--while-busy <what>", "when a turn is live and no run waits for input").choices(WHILE_BUSY),
+    )
     .addHelpText("after", EXAMPLES)
     .action(async (id: string, argument: string | undefined, options: Options) => {
-      const { stream, correlationId, contentType, idempotencyKey } = options;
+      const { stream, correlationId, contentType, idempotencyKey, whileBusy } = options;
       const record = await (
         await openSession(cli, id, options)
       ).send(await readData(cli, argument, options), {
@@ -53,6 +58,7 @@ export function addSessionSend(parent: Command, cli: Cli): void {
         ...(correlationId !== undefined && { correlationId }),
         ...(contentType !== undefined && { contentType }),
         ...(idempotencyKey !== undefined && { idempotencyKey }),
+        ...(whileBusy !== undefined && { whileBusy }),
       });
       if (cli.isJson()) cli.printJson(record);
       else cli.print(`${record.sequence}`);

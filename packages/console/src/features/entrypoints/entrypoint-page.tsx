@@ -1,3 +1,4 @@
+import type { Actor } from "@keelson/contract";
 import { Play } from "lucide-react";
 import type { ReactNode } from "react";
 import { useItem } from "../../api/use-item.ts";
@@ -63,6 +64,9 @@ const describeFolders = (folders: Entrypoint["folders"]): string =>
         .map(({ path, writable }) => `${path} (${writable === true ? "writable" : "read-only"})`)
         .join(", ");
 
+const describeOnFailure = ({ session_on_failure: onFailure }: Actor): string =>
+  onFailure === "keep_open" ? "the session stays open" : "the session ends";
+
 function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNode][] {
   const { retry, sandbox } = entrypoint;
   return [
@@ -71,6 +75,9 @@ function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNo
     ["Maximum duration", entrypoint.max_duration ?? "none"],
     ["Time to live", entrypoint.ttl ?? "none"],
     ["Execution", entrypoint.execution],
+    ...("session_on_failure" in entrypoint
+      ? ([["When a turn fails", describeOnFailure(entrypoint)]] satisfies [string, ReactNode][])
+      : []),
     ["Minimum isolation", entrypoint.isolation],
     ["Worker folders", describeFolders(entrypoint.folders)],
     ["Memory", entrypoint.memory_mb === null ? "as the worker's default" : `${entrypoint.memory_mb} MiB`],

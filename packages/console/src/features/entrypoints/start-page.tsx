@@ -1,5 +1,4 @@
 import type {
-  Actor,
   Run,
   StartActor as StartActorBody,
   StartedActor,
@@ -20,6 +19,7 @@ import { StartForm, type Part } from "../start/start-form.tsx";
 import { SESSION_FIELDS } from "../start/start-schemas.ts";
 import { ANYTHING } from "../../ui/schema-form/json-schema.ts";
 import { useDraft } from "../../ui/schema-form/use-draft.ts";
+import type { Entrypoint } from "./entrypoint-kind.ts";
 import { WithEntrypoint } from "./with-entrypoint.tsx";
 
 export const StartTaskPage = (): ReactNode => (
@@ -64,7 +64,7 @@ function StartTask({
 function StartActor({
   actor: { declared_id: declaredId, payload_schema: schema, description },
 }: {
-  actor: Actor;
+  actor: Entrypoint;
 }): ReactNode {
   const { environment_id: environmentId } = usePlace();
   const navigate = useNavigate();

@@ -80,3 +80,12 @@ function placeOf(entries: readonly Entry[], entry: Entry): number {
   }
   return low;
 }
+
+/** Puts a record in place of what it was. @returns whether it is among the entries. */
+export function replaceEntry(entries: Entry[], record: StreamRecord): boolean {
+  const at = entries.findIndex((entry) => entry.record.id === record.id);
+  const entry = entries[at];
+  if (entry === undefined) return false;
+  entries[at] = { ...entry, record };
+  return true;
+}

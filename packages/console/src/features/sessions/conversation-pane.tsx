@@ -16,6 +16,7 @@ import { createConversation } from "./conversation.ts";
 import { FilterBar, type ChangeSearch } from "./filter-bar.tsx";
 import { MessageList } from "./message-list.tsx";
 import { readEarlier, StreamReaders } from "./stream-reader.tsx";
+import { useQueuedInputs } from "./use-queued-inputs.ts";
 
 const NONE: readonly Stream[] = [];
 
@@ -31,6 +32,7 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
     refetchMs: 2000,
   });
   const streams = listed.data?.streams ?? NONE;
+  const queued = useQueuedInputs(session, streams, conversation);
   const { correlation, stream } = search;
   const rows = useMemo(
     () =>
@@ -67,6 +69,7 @@ export function ConversationPane({ session }: { session: Session }): ReactNode {
           rows={rows}
           view={view}
           streams={streams}
+          queued={queued}
           onReadEarlier={() => readEarlier(place, session.id, streams, conversation)}
           onCorrelation={onCorrelation}
         />

@@ -1,5 +1,11 @@
 import type { Stream, StreamRecord } from "@keelson/contract";
-import { earlierEntries, laterEntries, mergeEntries, type Entry } from "./conversation-order.ts";
+import {
+  earlierEntries,
+  laterEntries,
+  mergeEntries,
+  replaceEntry,
+  type Entry,
+} from "./conversation-order.ts";
 import { joinEntries, nothingJoined, type Row } from "./join-records.ts";
 
 type StreamName = Pick<Stream, "name" | "direction">;
@@ -28,6 +34,8 @@ export type Conversation = {
   append(stream: StreamName, records: readonly StreamRecord[]): void;
   /** What comes right before what is there of the stream. */
   prepend(stream: StreamName, records: readonly StreamRecord[]): void;
+  /** What a record is now, in place of what it was. */
+  replace(record: StreamRecord): void;
   /** Records up to the sequence are no longer kept. */
   noteGone(stream: StreamName, upTo: number): void;
   /** The last sequence that is there; null while nothing is. */
@@ -44,6 +52,14 @@ const emptyPart = ({ name, direction }: StreamName): Part => ({
   ...{ firstAt: 0, lastAt: 0, isEmpty: true },
 });
 
+function findPart(parts: Map<string, Part>, { name, direction }: StreamName): Part {
+  const found = parts.get(name);
+  if (found !== undefined) return found;
+  const made = emptyPart({ name, direction });
+  parts.set(name, made);
+  return made;
+}
+
 const toHeld = ({ stream, direction, first, last, goneUpTo }: Part): Held => ({
   ...{ stream, direction, first, last, goneUpTo },
 });
@@ -55,13 +71,7 @@ export function createConversation(): Conversation {
   let joined = nothingJoined();
   let view: ConversationView = { rows: [], records: 0, held: [] };
 
-  const partOf = ({ name, direction }: StreamName): Part => {
-    const found = parts.get(name);
-    if (found !== undefined) return found;
-    const made = emptyPart({ name, direction });
-    parts.set(name, made);
-    return made;
-  };
+  const partOf = (stream: StreamName): Part => findPart(parts, stream);
   const publish = (): void => {
     view = { rows: [...joined.rows], records: entries.length, held: [...parts.values()].map(toHeld) };
     for (const listener of listeners) listener();
@@ -100,6 +110,12 @@ export function createConversation(): Conversation {
       part.first = first.record.sequence;
       part.firstAt = first.at;
       take(added);
+    },
+    replace(record) {
+      if (!replaceEntry(entries, record)) return;
+      joined = nothingJoined();
+      joinEntries(joined, entries);
+      publish();
     },
     noteGone(stream, upTo) {
       const part = partOf(stream);

@@ -7,6 +7,7 @@ import type { ConversationView } from "./conversation.ts";
 import { Earlier } from "./earlier.tsx";
 import type { Row } from "./join-records.ts";
 import { MessageRow } from "./message-row.tsx";
+import type { QueuedInputs } from "./use-queued-inputs.ts";
 import { END_PIXELS, useStayAtEnd } from "./use-stay-at-end.ts";
 
 const ESTIMATED_HEIGHT = 64;
@@ -16,12 +17,14 @@ export function MessageList({
   rows,
   view,
   streams,
+  queued,
   onReadEarlier,
   onCorrelation,
 }: {
   rows: readonly Row[];
   view: ConversationView;
   streams: readonly Stream[];
+  queued: QueuedInputs;
   onReadEarlier: () => Promise<void>;
   onCorrelation: (correlationId: string) => void;
 }): ReactNode {
@@ -50,6 +53,8 @@ export function MessageList({
           <MessageRow
             row={row}
             isLit={lit !== null && row.correlationId === lit}
+            isQueued={queued.ids.has(row.key) && row.first.withdrawn_at === undefined}
+            onWithdraw={queued.withdraw}
             onLight={setLit}
             onCorrelation={onCorrelation}
           />

@@ -1,3 +1,4 @@
+import type { StreamRecord } from "@keelson/contract";
 import { Braces } from "lucide-react";
 import { memo, useState, type ReactNode } from "react";
 import { useUser } from "../../app/session.ts";
@@ -14,6 +15,9 @@ type RowProps = {
   row: Row;
   /** It belongs to the exchange that is pointed at. */
   isLit: boolean;
+  /** It is input that no run has received. */
+  isQueued: boolean;
+  onWithdraw: (record: StreamRecord) => void;
   onLight: (correlationId: string | null) => void;
   onCorrelation: (correlationId: string) => void;
 };
@@ -22,13 +26,16 @@ type RowProps = {
 export const MessageRow = memo(function MessageRow({
   row,
   isLit,
+  isQueued,
+  onWithdraw,
   onLight,
   onCorrelation,
 }: RowProps): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
   const { direction, stream, correlationId, first, last, count, end } = row;
   const isInput = direction === "input";
-  const line = briefJson(row);
+  const isWithdrawn = first.withdrawn_at !== undefined;
+  const line = isWithdrawn ? null : briefJson(row);
   return (
     <article
       aria-label={`${isInput ? "Input" : "Output"} ${stream} ${first.sequence}`}
@@ -43,6 +50,7 @@ export const MessageRow = memo(function MessageRow({
         <Time at={last.created_at} />
         {line !== null && <code className="font-mono break-all text-text">{line}</code>}
         {end !== null && end !== "complete" && <Badge tone="warn">{end}</Badge>}
+        <InputState row={row} isQueued={isQueued} onWithdraw={onWithdraw} />
         {count > 1 && <span>{count.toLocaleString()} pieces</span>}
         {correlationId !== null && (
           <button
@@ -70,7 +78,7 @@ export const MessageRow = memo(function MessageRow({
           <Braces size={12} aria-hidden />
         </IconButton>
       </header>
-      {line === null && (
+      {line === null && !isWithdrawn && (
         <div
           className={cx(
             "max-w-full min-w-0 rounded-lg border px-3 py-1.5",
@@ -85,6 +93,24 @@ export const MessageRow = memo(function MessageRow({
     </article>
   );
 });
+
+/** Whether it waits for a run to receive it, and so can be taken back, or has been. */
+function InputState({
+  row: { first },
+  isQueued,
+  onWithdraw,
+}: Pick<RowProps, "row" | "isQueued" | "onWithdraw">): ReactNode {
+  if (first.withdrawn_at !== undefined) return <Badge>withdrawn</Badge>;
+  if (!isQueued) return null;
+  return (
+    <>
+      <Badge>queued</Badge>
+      <button type="button" className="text-accent hover:underline" onClick={() => onWithdraw(first)}>
+        Withdraw
+      </button>
+    </>
+  );
+}
 
 /** Who appended it. */
 function Sender({ row }: { row: Row }): ReactNode {

@@ -18,9 +18,31 @@ import { visibleText } from "../../ui/visible-text.ts";
 export function SessionSide({ session }: { session: Session }): ReactNode {
   return (
     <aside aria-label="About the session" className="flex flex-col gap-5 text-sm lg:overflow-y-auto">
+      <LastFailure session={session} />
       <Turns session={session} />
       <About session={session} />
     </aside>
+  );
+}
+
+function LastFailure({ session }: { session: Session }): ReactNode {
+  const { last_failure: failure, environment_id: environmentId } = session;
+  if (failure === null) return null;
+  return (
+    <Section title="Last failure">
+      <div className="flex flex-col gap-1 rounded-lg border border-bad bg-surface px-3 py-2">
+        <p className="break-words whitespace-pre-wrap">{visibleText(failure.message)}</p>
+        <div className="flex justify-between gap-2 text-xs text-quiet">
+          <Link
+            to={pageAddress(`/e/${environmentId}/runs`, failure.run_id)}
+            className="text-accent hover:underline"
+          >
+            Show the failed run
+          </Link>
+          <Time at={failure.at} />
+        </div>
+      </div>
+    </Section>
   );
 }
 

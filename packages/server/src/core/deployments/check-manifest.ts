@@ -4,6 +4,7 @@ import {
   DEFAULT_SANDBOX,
   isBundleFormatVersion,
   listIsolationProblems,
+  sessionOnFailureProblem,
   MCP_OPERATION_PREFIX,
   WORKER_PROTOCOL_VERSION,
   type CreateDeployment,
@@ -63,7 +64,11 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
       const path = `manifest.${kind}.${index}`;
       issues.push(...toolIssues(kind, entrypoint, `${path}.mcp`));
       issues.push(...durationIssues(entrypoint, path));
-      for (const problem of listIsolationProblems(entrypoint))
+      const ofSessions = sessionOnFailureProblem(kind, entrypoint);
+      for (const problem of [
+        ...listIsolationProblems(entrypoint),
+        ...(ofSessions === null ? [] : [ofSessions]),
+      ])
         issues.push({ path: `${path}.${problem.path}`, message: problem.message });
       if (!entrypoint.payload_schema) continue;
       issues.push(...payloadSchemaIssues(entrypoint.payload_schema, `${path}.payload_schema`));

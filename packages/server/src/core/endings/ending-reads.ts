@@ -16,12 +16,15 @@ export type Ending = ExecutionKey & {
   sessionId: Uuid<"sess"> | null;
   workspaceId: Uuid<"ws"> | null;
   status: TerminalRunStatus;
+  /** JSON text. */
   failure: string | null;
+  deploymentId: Uuid<"dep">;
+  finishedAt: number;
 };
 
 const endings = (ofSessions: boolean, now: number, limit: number): Sql => sql`
   SELECT a.environment_id, a.run_id, r.session_id,
-    r.workspace_id, x.status, x.failure
+    r.workspace_id, r.deployment_id, x.status, x.failure, x.finished_at
   FROM awaited_endings a
   JOIN runs r ON r.environment_id = a.environment_id AND r.id = a.run_id
   JOIN run_results x ON x.environment_id = a.environment_id AND x.run_id = a.run_id

@@ -1,4 +1,4 @@
-import type { Uuid } from "@keelson/contract";
+import type { RunFailure, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { ItemContext } from "../loop-failures/failed-items.ts";
 import { processEach, processInBatches } from "../loop-failures/process-items.ts";
@@ -48,17 +48,17 @@ async function settleOfSession(
   ending: Ending,
   sessionId: Uuid<"sess">,
 ): Promise<void> {
-  const { environmentId, runId, status, failure } = ending;
+  const { status } = ending;
   const taken = await takeEndings(tx, [ending]);
   if (taken.length === 0) return;
   // Before the session goes on: the next turn's messages come after the ends of this one's.
   const { newUuid } = context;
-  await endOpenMessages(tx, [{ environmentId, runId, sessionId }], (message) => endWithRun(message, status), {
+  await endOpenMessages(tx, [{ ...ending, sessionId }], (message) => endWithRun(message, status), {
     newUuid,
     now: context.clock(),
   });
-  const failureMessage = failure === null ? null : (JSON.parse(failure) as { message: string }).message;
-  await settleEndedRun(tx, context, { environmentId, runId, sessionId, status, failureMessage });
+  const failure = ending.failure === null ? null : (JSON.parse(ending.failure) as RunFailure);
+  await settleEndedRun(tx, context, { ...ending, sessionId, failure });
   await settleWaitsAndExecs(tx, [ending], taken, context.clock());
 }
 

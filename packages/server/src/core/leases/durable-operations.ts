@@ -2,7 +2,7 @@ import { decodeId, LIMITS, parseDuration, type Uuid } from "@keelson/contract";
 import { MAX_DELAY_MS } from "../runs/retry-policy.ts";
 import { decidePark, decideUnpark } from "../runs/run.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
-import { keyOfStream } from "../streams/stream.ts";
+import { keyOfStream, nextSequence } from "../streams/stream.ts";
 import type { NewWait } from "../waits/wait.ts";
 import { applyDecision, liveRun, type Change, type NewJournalEntry } from "../executions/execution.ts";
 import { type LeasedContent, OK, refuse, type Batch, type OperationOutcome } from "./report-batch.ts";
@@ -220,7 +220,7 @@ function timeoutOf({ timeout, timeout_at: timeoutAt }: WaitInput, now: number): 
   return ms === null || ms > MAX_DELAY_MS ? undefined : now + ms;
 }
 
-/** Waits for the first record that neither was received nor is waited for by another wait of the run. */
+/** Waits for the first record that was neither received nor withdrawn, nor is waited for by another wait of the run. */
 function makeInputWait(
   { facts }: Batch,
   wait: NewWait,
@@ -238,7 +238,7 @@ function makeInputWait(
   const taken = [...(facts.openWaits.get(wait.runId) ?? []), ...created]
     .filter(({ streamId }) => streamId === stream.id)
     .map(({ status, recordSequence }) => (status === "timed_out" ? 0 : (recordSequence ?? 0)));
-  const recordSequence = Math.max(stream.receivedSequence, ...taken) + 1;
+  const recordSequence = nextSequence(stream, Math.max(stream.receivedSequence, ...taken));
   const waiting = { ...wait, streamId: stream.id, recordSequence };
   if (recordSequence <= stream.lastSequence) return { ...waiting, status: "resolved" };
   return stream.gate !== "ended" ? waiting : { ...waiting, recordSequence: null, status: "resolved" };

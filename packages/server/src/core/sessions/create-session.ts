@@ -209,6 +209,10 @@ function newSession(
     expiresAt,
     closedAt: null,
     closeReason: null,
+    failedRunId: null,
+    failureCode: null,
+    failureMessage: null,
+    failedAt: null,
     createdAt: now,
     updatedAt: now,
   };

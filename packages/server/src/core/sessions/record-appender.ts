@@ -1,3 +1,4 @@
+import type { WhileBusy } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { createBatcher, type BatchOutcome } from "../../db/batcher.ts";
@@ -19,25 +20,24 @@ import {
   type StoredAppend,
 } from "../streams/append-batch.ts";
 import { appendUnderSession } from "./append-under-session.ts";
-import type { Append, Appended } from "../streams/stream.ts";
+import type { Append, Appended, Sent } from "../streams/stream.ts";
 
 export type AppendContext = TurnContext & { db: Database; wakes: Wakes };
 
 /** `replayed`: an earlier request with the key appended them, and these are its records. */
-export type AppendOutcome = Appended & { replayed: boolean };
+export type AppendOutcome = (Sent & { replayed: false }) | (Appended & { replayed: true });
+
+/** What an append may ask for besides. */
+export type AppendOptions = {
+  /** Done before, in the same transaction, and not for a repeat. What it throws refuses the append. */
+  first?: ((tx: Tx) => Promise<void>) | undefined;
+  /** Default `enqueue`. */
+  whileBusy?: WhileBusy | undefined;
+};
 
 /** Appends for callers from outside, concurrent ones sharing a statement. Resolves when the records are durable. */
 export type RecordAppender = {
-  append(append: Append, key: AppendKey | null): Promise<AppendOutcome>;
-  /**
-   * Appends in a transaction of its own, in which `first` is done before: both happen or neither. For a repeat of an
-   * append it is not done. What it throws refuses the append.
-   */
-  appendAfter(
-    append: Append,
-    key: AppendKey | null,
-    first: (tx: Tx) => Promise<void>,
-  ): Promise<AppendOutcome>;
+  append(append: Append, key: AppendKey | null, options?: AppendOptions): Promise<AppendOutcome>;
   pending(): number;
 };
 
@@ -74,16 +74,21 @@ export function createRecordAppender(context: AppendContext): RecordAppender {
   ): Promise<AppendOutcome> => {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const result = await tryOnce();
-      if (result.kind === "appended") return { ...result.appended, replayed: false };
+      if (result.kind === "appended") return { ...result.sent, replayed: false };
       const first = key === null ? null : await findFirstAppend(context.db, append, key);
       if (first !== null) return { ...first, replayed: true };
     }
     throw new DomainError("unavailable", "The idempotency key is being used; try again.");
   };
   return {
-    append: (append, key) => appendOnce({ append, key }, () => appendFast({ append, key })),
-    appendAfter: (append, key, first) =>
-      appendOnce({ append, key }, () => appendAlone(context, { append, key }, first)),
+    append: (append, key, { first, whileBusy = "enqueue" } = {}) => {
+      const item = { append, key };
+      // What may be refused once it is there, or comes with something else, has a transaction of its own.
+      const isAlone = first !== undefined || whileBusy !== "enqueue";
+      return appendOnce(item, () =>
+        isAlone ? appendAlone(context, item, { first, whileBusy }) : appendFast(item),
+      );
+    },
     pending: () => outputs.pending() + others.pending(),
   };
 }
@@ -107,20 +112,20 @@ async function appendOthers(
 async function appendAlone(
   context: AppendContext,
   item: KeyedAppend,
-  first: (tx: Tx) => Promise<void> = () => Promise.resolve(),
+  { first, whileBusy }: AppendOptions = {},
 ): Promise<BatchResult> {
   const key = keyOfAppend(item);
   const wanted = key === null ? [] : [key.wanted];
-  const appended = await context.db.transaction((tx) =>
+  const sent = await context.db.transaction((tx) =>
     withKeys(tx, wanted, context.clock(), async (taken) => {
       if (key !== null && !taken.has(key.id)) return { result: null, answers: new Map() };
-      await first(tx);
-      const appended = await appendUnderSession(tx, context, item.append);
-      const answers = new Map(key === null ? [] : [[key.id, answerOf(appended)]]);
-      return { result: appended, answers };
+      await first?.(tx);
+      const sent = await appendUnderSession(tx, context, item.append, whileBusy);
+      const answers = new Map(key === null ? [] : [[key.id, answerOf(sent)]]);
+      return { result: sent, answers };
     }),
   );
-  return appended === null ? { kind: "keyed" } : { kind: "appended", appended };
+  return sent === null ? { kind: "keyed" } : { kind: "appended", sent };
 }
 
 /** @throws DomainError `idempotency_conflict` when the key was used with another body. */

@@ -33,6 +33,11 @@ export type StoredSession = {
   expiresAt: number | null;
   closedAt: number | null;
   closeReason: string | null;
+  /** The last turn that failed, since which none has succeeded; all four or none. */
+  failedRunId: Uuid<"run"> | null;
+  failureCode: string | null;
+  failureMessage: string | null;
+  failedAt: number | null;
   createdAt: number;
   updatedAt: number;
 };
@@ -44,7 +49,7 @@ const COLUMNS = rawSql(`
   s.id, s.environment_id, s.project_id, s.external_id,
   s.entrypoint_kind, s.entrypoint, s.status, s.current_run_id, s.turn, s.idle,
   s.start_options, s.metadata, s.tags, s.workspace_id, s.expires_at,
-  s.closed_at, s.close_reason, s.created_at, s.updated_at`);
+  s.closed_at, s.close_reason, s.failed_run_id, s.failure_code, s.failure_message, s.failed_at, s.created_at, s.updated_at`);
 
 const JOINED = rawSql(`
   sessions s LEFT JOIN executions e ON e.environment_id = s.environment_id AND e.run_id = s.current_run_id`);

@@ -56,6 +56,18 @@ export async function markIdle(tx: Tx, { environmentId, id }: Key, now: number):
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
 
+export async function markLastFailure(
+  tx: Tx,
+  { environmentId, id }: Key,
+  failure: { runId: Uuid<"run">; code: string; message: string; at: number } | null,
+  now: number,
+): Promise<void> {
+  await tx.query(sql`
+    UPDATE sessions SET failed_run_id = ${failure?.runId ?? null}, failure_code = ${failure?.code ?? null},
+      failure_message = ${failure?.message ?? null}, failed_at = ${timestamp(failure?.at ?? null)}, updated_at = ${timestamp(now)}
+    WHERE environment_id = ${environmentId} AND id = ${id}`);
+}
+
 /** Fields that are undefined stay as they are. */
 export type SessionChanges = {
   metadata?: string;

@@ -1,16 +1,23 @@
-import type { RunStatus, SessionActivity, SessionStatus, TerminalRunStatus } from "@keelson/contract";
+import type {
+  RunStatus,
+  SessionActivity,
+  SessionOnFailure,
+  SessionStatus,
+  TerminalRunStatus,
+} from "@keelson/contract";
 
 /**
  * A session is a conversation: named streams that outlive the runs which read and write them. It begins with its first
  * run, has one run at a time, and each input that comes when the newest run has ended starts the next one. It is open
- * until it is closed or cancelled, its time is over, or a run of it fails; then it takes no more input, and a run that is
- * still live may finish. What has ended never opens again: its external id is free for another session.
+ * until it is closed or cancelled, or its time is over; then it takes no more input, and a run that is still live may
+ * finish. A run that fails ends it too, unless its actor keeps sessions open. What has ended never opens again: its
+ * external id is free for another session.
  */
 
 export const SESSION_EDGES: readonly { from: SessionStatus; on: string; to: SessionStatus }[] = [
   { from: "open", on: "close", to: "closed" },
   { from: "open", on: "cancel", to: "cancelled" },
-  { from: "open", on: "its run fails or expires", to: "failed" },
+  { from: "open", on: "its run fails or expires, and its actor does not keep sessions open", to: "failed" },
   { from: "open", on: "expires_at over", to: "expired" },
 ];
 
@@ -65,23 +72,47 @@ export function decideSessionExpiry(status: SessionStatus): SessionDecision {
   }
 }
 
-/** The newest run has ended. A cancelled one leaves the session open: the next input starts another. */
+/** How the newest run of a session ended. `failure` is null where the run has none, as one that no worker took. */
+export type TurnEnd = { status: TerminalRunStatus; failure: { kind: string; message: string } | null };
+
+/** Why the newest turn failed. */
+export type TurnFailure = { code: string; message: string };
+
+/** What a session shows as its last failure, after a turn has ended. A cancelled turn says nothing about the one before. */
+export type LastFailure = { kind: "keep" } | { kind: "clear" } | { kind: "set"; failure: TurnFailure };
+
+export type RunEndedDecision = { session: SessionDecision; lastFailure: LastFailure };
+
+/** The newest run has ended. `onFailure` is what the failed run's actor declared; a session of a task ends. */
 export function decideRunEnded(
   status: SessionStatus,
-  runStatus: TerminalRunStatus,
-  message: string | null,
-): SessionDecision {
-  if (status !== "open") return { kind: "none" };
-  switch (runStatus) {
+  end: TurnEnd,
+  onFailure: SessionOnFailure,
+): RunEndedDecision {
+  const none: SessionDecision = { kind: "none" };
+  switch (end.status) {
     case "succeeded":
+      return { session: none, lastFailure: { kind: "clear" } };
     case "cancelled":
-      return { kind: "none" };
+      return { session: none, lastFailure: { kind: "keep" } };
     case "failed":
     case "system_failed":
-      return { kind: "end", status: "failed", reason: message ?? "A run of the session failed." };
-    case "expired":
-      return { kind: "end", status: "failed", reason: "No worker took the run within its time to live." };
+    case "expired": {
+      const failure = turnFailure(end);
+      const ends = status === "open" && onFailure === "end";
+      return {
+        session: ends ? { kind: "end", status: "failed", reason: failure.message } : none,
+        lastFailure: { kind: "set", failure },
+      };
+    }
   }
+}
+
+function turnFailure({ status, failure }: TurnEnd): TurnFailure {
+  if (failure !== null) return { code: failure.kind, message: failure.message };
+  return status === "expired"
+    ? { code: status, message: "No worker took the run within its time to live." }
+    : { code: status, message: "A run of the session failed." };
 }
 
 /** What the newest run of a session does; the status is null once it has ended. */

@@ -1,56 +1,83 @@
-import type { TerminalRunStatus, Uuid } from "@keelson/contract";
+import { sessionOnFailureOf, type SessionOnFailure, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { ADMITTED } from "../quotas/run-quota.ts";
 import { listSessionStreamIds, lockSessionStreams } from "../streams/stream-reads.ts";
+import { hasInputAfter } from "../streams/stream.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 import { restStreams } from "../streams/rest-streams.ts";
 import { endSessions } from "./end-sessions.ts";
 import { lockSession, type StoredSession } from "./session-reads.ts";
-import { markIdle } from "./session-writes.ts";
-import { decideRunEnded } from "./session.ts";
+import { markIdle, markLastFailure } from "./session-writes.ts";
+import { decideRunEnded, type LastFailure, type TurnEnd } from "./session.ts";
 import { startTurn, type TurnContext } from "./start-turn.ts";
 
-export type EndedRun = {
+export type EndedRun = TurnEnd & {
   environmentId: Uuid<"env">;
   runId: Uuid<"run">;
   sessionId: Uuid<"sess">;
-  status: TerminalRunStatus;
-  failureMessage: string | null;
+  deploymentId: Uuid<"dep">;
+  finishedAt: number;
 };
 
 /**
- * Tells a session that a run of it has ended, in a transaction that follows the end. A failed run fails the session. After
- * one that succeeded or was cancelled, input that came during the turn and that nobody received starts the next turn; otherwise the session
- * is idle, and the next input does. Until this has happened an input only waits, so it may come late; it may come twice,
- * and it does nothing when the session is already in another turn.
+ * Tells a session that a run of it has ended, in a transaction that follows the end. A failed run ends the session, unless
+ * its actor keeps sessions open. When the session goes on, input that came during the turn and that nobody received starts
+ * the next turn; otherwise the session is idle, and the next input does. So a turn that fails never starts itself again: only
+ * input that came after it began does. Until this has happened an input only waits, so it may come late; it may come
+ * twice, and it does nothing when the session is already in another turn.
  */
 export async function settleEndedRun(tx: Tx, context: TurnContext, ended: EndedRun): Promise<void> {
   const { environmentId, sessionId } = ended;
   const now = context.clock();
   const session = await lockSession(tx, environmentId, sessionId);
   if (session === null || session.currentRunId !== ended.runId || session.idle) return;
+  const decision = decideRunEnded(session.status, ended, await onFailure(tx, context, session, ended));
+  await recordFailure(tx, session, ended, decision.lastFailure, now);
   if (session.status !== "open") {
     // Nothing can append any more: followers are to see the end.
     for (const streamId of await listSessionStreamIds(tx, environmentId, sessionId))
       tx.wake(wakeKeys.stream(streamId));
     return;
   }
-  const decision = decideRunEnded(session.status, ended.status, ended.failureMessage);
-  if (decision.kind === "end")
-    return endSessions(tx, [{ session, status: decision.status, reason: decision.reason }], now);
+  if (decision.session.kind === "end") {
+    const { status, reason } = decision.session;
+    return endSessions(tx, [{ session, status, reason }], now);
+  }
   const hasInput = await hasInputLeft(tx, session);
   return hasInput ? continueOrRest(tx, context, session, now) : rest(tx, session, now);
 }
 
-/** Whether input came during the turn that nobody has received. */
+/** As the deployment of the run declares it, also when another one is current by now. */
+async function onFailure(
+  tx: Tx,
+  { deployments }: TurnContext,
+  { environmentId, entrypointKind, entrypoint }: StoredSession,
+  { status, deploymentId }: EndedRun,
+): Promise<SessionOnFailure> {
+  if (entrypointKind === "task" || status === "succeeded" || status === "cancelled") return "end";
+  const deployment = await deployments.within(tx).byId(environmentId, deploymentId);
+  return sessionOnFailureOf(deployment?.actors.get(entrypoint)?.declaration);
+}
+
+async function recordFailure(
+  tx: Tx,
+  session: StoredSession,
+  { runId, finishedAt }: EndedRun,
+  lastFailure: LastFailure,
+  now: number,
+): Promise<void> {
+  if (lastFailure.kind === "set")
+    return markLastFailure(tx, session, { ...lastFailure.failure, runId, at: finishedAt }, now);
+  if (lastFailure.kind === "clear" && session.failedRunId !== null)
+    await markLastFailure(tx, session, null, now);
+}
+
+/** Whether input came during the turn that nobody has received or withdrawn. */
 async function hasInputLeft(tx: Tx, { environmentId, id }: StoredSession): Promise<boolean> {
   const inputs = await lockSessionStreams(tx, environmentId, id, "input");
-  return inputs.some(
-    ({ lastSequence, receivedSequence, turnSequence }) =>
-      lastSequence > Math.max(receivedSequence, turnSequence),
-  );
+  return inputs.some((stream) => hasInputAfter(stream, stream.turnSequence));
 }
 
 async function continueOrRest(

@@ -6,7 +6,7 @@ import type { Answer } from "../idempotency/with-idempotency.ts";
 import { keyIdOf, withKeys, type ManyKeys } from "../idempotency/with-keys.ts";
 import { tellInputWaits } from "./tell-input-waits.ts";
 import { appendRecords } from "./append-records.ts";
-import type { Append, Appended } from "./stream.ts";
+import type { Append, Appended, Sent } from "./stream.ts";
 import { insertRecords } from "./stream-writes.ts";
 
 /** The idempotency key of an append. */
@@ -15,7 +15,7 @@ export type AppendKey = { scope: string; key: string; digest: Buffer; expiresAt:
 export type KeyedAppend = { append: Append; key: AppendKey | null };
 
 /** `keyed`: an earlier request has the key; `left`: the fast way does not take it, so nothing has happened. */
-export type BatchResult = { kind: "appended"; appended: Appended } | { kind: "keyed" } | { kind: "left" };
+export type BatchResult = { kind: "appended"; sent: Sent } | { kind: "keyed" } | { kind: "left" };
 
 /** Where a keyed append's records stand: a repeat is answered from the records themselves, which never change. */
 export type StoredAppend = { stream_id: Uuid<"strm">; first_sequence: number };
@@ -64,35 +64,43 @@ export function appendBatch(tx: Tx, batch: readonly KeyedAppend[], now: number):
       const appended = inserted[index] ?? null;
       return appended === null ? [] : [{ item, appended }];
     });
-    await followUp(tx, placed, now);
+    const sent = await followUp(tx, placed, now);
     const answers = placed.flatMap(({ item, appended }): [string, Answer][] => {
       const id = ids.get(item);
       return id === undefined ? [] : [[id, answerOf(appended)]];
     });
-    const byItem = new Map(placed.map(({ item, appended }) => [item, appended]));
-    const results = batch.map((item) => resultOf(goes(item), byItem.get(item) ?? null));
+    const results = batch.map((item) => resultOf(goes(item), sent.get(item) ?? null));
     return { result: results, answers: new Map(answers) };
   });
 }
 
-function resultOf(went: boolean, appended: Appended | null): BatchResult {
+function resultOf(went: boolean, sent: Sent | null): BatchResult {
   if (!went) return { kind: "keyed" };
-  return appended === null ? { kind: "left" } : { kind: "appended", appended };
+  return sent === null ? { kind: "left" } : { kind: "appended", sent };
 }
 
+/** Lets waits for the input go on. An append to a stream whose gate is open starts no turn. */
 async function followUp(
   tx: Tx,
   placed: readonly { item: KeyedAppend; appended: Appended }[],
   now: number,
-): Promise<void> {
+): Promise<Map<KeyedAppend, Sent>> {
+  const sent = new Map<KeyedAppend, Sent>(
+    placed.map(({ item, appended }) => [item, { ...appended, arrival: null }]),
+  );
   const inputs = Map.groupBy(
     placed.filter(({ item }) => item.append.direction === "input"),
     ({ item }) => item.append.environmentId,
   );
   for (const [environmentId, appends] of [...inputs].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const ids = [...new Set(appends.map(({ appended }) => appended.streamId))];
-    await tellInputWaits(tx, environmentId, ids, now);
+    const received = await tellInputWaits(tx, environmentId, ids, now);
+    for (const { item, appended } of appends) {
+      const delivered = received.get(appended.streamId) ?? new Set();
+      sent.set(item, { ...appended, arrival: { startsTurn: false, delivered } });
+    }
   }
+  return sent;
 }
 
 /** Outputs without keys, in one statement: what it leaves is done under the session's lock. */
@@ -106,7 +114,9 @@ export async function appendOutputs(
     false,
   );
   for (const [streamId, upTo] of lastSequences(batch, inserted)) wakes.wake(wakeKeys.stream(streamId), upTo);
-  return inserted.map((appended) => (appended === null ? { kind: "left" } : { kind: "appended", appended }));
+  return inserted.map((appended) =>
+    appended === null ? { kind: "left" } : { kind: "appended", sent: { ...appended, arrival: null } },
+  );
 }
 
 /** Where each stream ends after these appends. */

@@ -1,7 +1,7 @@
 import type { SessionStatus, StreamDirection, Uuid } from "@keelson/contract";
 import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
-import { rawSql, sql } from "../../db/sql.ts";
+import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 import type { StreamGate, StreamKey, RecordRow } from "./stream.ts";
 
 export type StreamRow = {
@@ -13,6 +13,8 @@ export type StreamRow = {
   lastSequence: number;
   receivedSequence: number;
   turnSequence: number;
+  /** Withdrawn records, with all that are beyond the received ones. */
+  withdrawnSequences: number[] | null;
   /** Records up to this one are no longer kept. */
   keptAfter: number;
   gate: StreamGate;
@@ -23,7 +25,7 @@ export type StreamRow = {
 
 const COLUMNS = rawSql(`
   t.id, t.environment_id, t.session_id, t.name, t.direction, t.last_sequence,
-  t.received_sequence, t.turn_sequence, t.kept_after,
+  t.received_sequence, t.turn_sequence, t.withdrawn_sequences, t.kept_after,
   t.gate, t.fenced, t.created_at`);
 
 /** Of the wanted streams those that are there, in no order. */
@@ -87,9 +89,21 @@ export function lockSessionStreams(
     FOR NO KEY UPDATE`);
 }
 
+/** One stream, locked; null when it is not there. */
+export async function lockStream(
+  tx: Tx,
+  { environmentId, sessionId, name }: StreamKey,
+): Promise<StreamRow | null> {
+  const [row] = await tx.query<StreamRow>(sql`
+    SELECT ${COLUMNS} FROM streams t
+    WHERE t.environment_id = ${environmentId} AND t.session_id = ${sessionId} AND t.name = ${name}
+    FOR NO KEY UPDATE`);
+  return row ?? null;
+}
+
 const RECORD_COLUMNS = rawSql(`
   id, sequence, data, content_type, correlation_id, source_kind,
-  source_id, run_id, attempt_number, message_id, created_at`);
+  source_id, run_id, attempt_number, message_id, created_at, withdrawn_at`);
 
 export type RecordRange = {
   environmentId: Uuid<"env">;
@@ -98,15 +112,27 @@ export type RecordRange = {
   after: number;
   /** Only the records of one exchange. */
   correlationId: string | null;
+  /** Only what no run has received and nobody has withdrawn, of an input stream. */
+  unreceived: boolean;
   limit: number;
   /** As many as together fit into this, but always the first. */
   maxBytes: number;
 };
 
-const matching = ({ environmentId, streamId, after, correlationId }: RecordRange) =>
-  correlationId === null
-    ? sql`environment_id = ${environmentId} AND stream_id = ${streamId} AND sequence > ${after}`
-    : sql`environment_id = ${environmentId} AND stream_id = ${streamId} AND correlation_id = ${correlationId} AND sequence > ${after}`;
+function matching({ environmentId, streamId, after, correlationId, unreceived }: RecordRange): Sql {
+  const conditions = [
+    sql`environment_id = ${environmentId} AND stream_id = ${streamId}`,
+    ...(correlationId === null ? [] : [sql`correlation_id = ${correlationId}`]),
+    sql`sequence > ${after}`,
+    ...(unreceived
+      ? [
+          sql`withdrawn_at IS NULL AND sequence > (
+            SELECT t.received_sequence FROM streams t WHERE t.environment_id = ${environmentId} AND t.id = ${streamId})`,
+        ]
+      : []),
+  ];
+  return joinSql(conditions, " AND ");
+}
 
 const sizedPage = (range: RecordRange) => sql`
   SELECT ${RECORD_COLUMNS}, found
@@ -117,6 +143,18 @@ const sizedPage = (range: RecordRange) => sql`
   ) sized
   WHERE bytes <= ${range.maxBytes} OR position = 1
   ORDER BY sequence`;
+
+export async function findRecord(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  streamId: Uuid<"strm">,
+  sequence: number,
+): Promise<RecordRow | null> {
+  const [row] = await db.query<RecordRow>(sql`
+    SELECT ${RECORD_COLUMNS} FROM stream_records
+    WHERE environment_id = ${environmentId} AND stream_id = ${streamId} AND sequence = ${sequence}`);
+  return row ?? null;
+}
 
 /** Oldest first, within the range's limits. */
 export const listRecords = (db: Queryable, range: RecordRange): Promise<RecordRow[]> =>

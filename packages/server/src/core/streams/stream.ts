@@ -1,4 +1,4 @@
-import type { RecordSourceKind, StreamDirection, Uuid } from "@keelson/contract";
+import type { InputDisposition, RecordSourceKind, StreamDirection, Uuid } from "@keelson/contract";
 
 /**
  * A stream is a named list of records of a session, in one direction for life, numbered from 1 without gaps. It is made
@@ -45,6 +45,17 @@ export type Append = StreamKey & {
 /** Where the records of an append stand: the first one's sequence, and the others after it. */
 export type Appended = { streamId: Uuid<"strm">; firstSequence: number };
 
+/** What an append of input has done. `delivered`: the records of its stream that waiting runs have received with it. */
+export type Arrival = { startsTurn: boolean; delivered: ReadonlySet<number> };
+
+/** `arrival` is null for output. */
+export type Sent = Appended & { arrival: Arrival | null };
+
+export function dispositionOf({ startsTurn, delivered }: Arrival, sequence: number): InputDisposition {
+  if (startsTurn) return "started";
+  return delivered.has(sequence) ? "delivered" : "queued";
+}
+
 /** What the session's state means for appends to a stream of it. */
 export function gateOf(session: { isOpen: boolean; idle: boolean }, direction: StreamDirection): StreamGate {
   if (!session.isOpen) return "ended";
@@ -67,4 +78,41 @@ export type RecordRow = {
   attemptNumber: number | null;
   messageId: Uuid<"msg"> | null;
   createdAt: number;
+  /** Nobody has received it, and nobody will; `data` is null. */
+  withdrawnAt: number | null;
 };
+
+/** What a stream says of its input that no run has received. */
+export type Unreceived = {
+  lastSequence: number;
+  receivedSequence: number;
+  withdrawnSequences: readonly number[] | null;
+};
+
+/** The first record after this one that a run may receive, whether or not it is there yet. */
+export function nextSequence({ withdrawnSequences }: Unreceived, after: number): number {
+  const withdrawn = new Set(withdrawnSequences);
+  let next = after + 1;
+  while (withdrawn.has(next)) next += 1;
+  return next;
+}
+
+/** Whether a record after this one is there that a run may receive. */
+export const hasInputAfter = (stream: Unreceived, after: number): boolean =>
+  nextSequence(stream, Math.max(after, stream.receivedSequence)) <= stream.lastSequence;
+
+export type WithdrawDecision =
+  | { kind: "withdraw"; withdrawnSequences: number[] }
+  | { kind: "none" | "refuse" };
+
+/** A caller takes an input back. A second time changes nothing. */
+export function decideWithdraw(
+  { receivedSequence, withdrawnSequences }: Unreceived,
+  { sequence, withdrawnAt }: Pick<RecordRow, "sequence" | "withdrawnAt">,
+): WithdrawDecision {
+  if (withdrawnAt !== null) return { kind: "none" };
+  if (sequence <= receivedSequence) return { kind: "refuse" };
+  // Those that have been passed over are left out: the list stays short.
+  const others = (withdrawnSequences ?? []).filter((other) => other > receivedSequence);
+  return { kind: "withdraw", withdrawnSequences: [...others, sequence] };
+}

@@ -18,7 +18,7 @@ import {
   SETTLE_LIMIT,
   type PendingWait,
 } from "./wait-reads.ts";
-import { markSettled, moveReceived } from "./wait-writes.ts";
+import { markSettled, moveReceived, type ReceivedRecord } from "./wait-writes.ts";
 
 type Settlement = PendingWait & { to: Exclude<WaitStatus, "pending">; withoutRecord: boolean };
 
@@ -92,13 +92,15 @@ export async function settleChildWaits(
 /**
  * In the transaction that appended to input streams or ended their session, after that statement, with the streams' rows
  * locked: a wait whose record is there receives it, and one whose session takes no more input resolves to nothing.
+ *
+ * @returns the records that were received
  */
 export async function settleInputWaits(
   tx: Tx,
   environmentId: Uuid<"env">,
   streamIds: readonly Uuid<"strm">[],
   now: number,
-): Promise<void> {
+): Promise<ReceivedRecord[]> {
   const waits = await listInputWaits(tx, environmentId, streamIds);
   const { won } = await settle(
     tx,
@@ -109,6 +111,7 @@ export async function settleInputWaits(
     hasRecord ? [{ environmentId, streamId, sequence: recordSequence }] : [],
   );
   if (received.length > 0) await moveReceived(tx, received);
+  return received;
 }
 
 /** Settles timers that are due and other waits whose time is over. */

@@ -28,7 +28,9 @@ export type WaitRow = WaitKey & {
 export type WaitRecord = RecordRow & { sessionId: Uuid<"sess">; stream: string };
 
 type FlatRow = Omit<WaitRow, "record"> & {
-  [Field in keyof WaitRecord as `record${Capitalize<Field>}`]: WaitRecord[Field] | null;
+  [Field in Exclude<keyof WaitRecord, "withdrawnAt"> as `record${Capitalize<Field>}`]:
+    | WaitRecord[Field]
+    | null;
 };
 
 const COLUMNS = rawSql(`
@@ -76,6 +78,8 @@ function toWaitRow(flat: FlatRow): WaitRow {
     attemptNumber,
     messageId,
     createdAt: recordCreatedAt as number,
+    // No run receives what was withdrawn.
+    withdrawnAt: null,
   };
   return { ...wait, record };
 }

@@ -47,11 +47,10 @@ export async function markAccepted(tx: Tx, waits: readonly WaitKey[]): Promise<v
     WHERE w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position`);
 }
 
+export type ReceivedRecord = { environmentId: Uuid<"env">; streamId: Uuid<"strm">; sequence: number };
+
 /** How far the runs of a session have received a stream. */
-export async function moveReceived(
-  tx: Tx,
-  received: readonly { environmentId: Uuid<"env">; streamId: Uuid<"strm">; sequence: number }[],
-): Promise<void> {
+export async function moveReceived(tx: Tx, received: readonly ReceivedRecord[]): Promise<void> {
   await tx.query(sql`
     UPDATE streams s SET received_sequence = greatest(s.received_sequence, k.sequence)
     FROM (

@@ -44,6 +44,8 @@ const BY_COLLECTION: Record<string, string> = {
 const BY_PLACE: Record<string, string> = {
   "tasks/declaredID": "send-report",
   "actors/declaredID": "support-chat",
+  "inputs/sequence": "3",
+  ":stream/sequence": "3",
   "secrets/name": "MAIL_API_KEY",
 };
 

@@ -47,6 +47,8 @@ const SAMPLES: Record<string, string> = {
   listSessionStreams: `for await (const stream of client.sessions.streams("${sess}")) console.log(stream.name);`,
   appendSessionInput: `const record = await client.sessions.send("${sess}", { text: "Where is my parcel?" });`,
   appendSessionInputByExternalId: `const record = await client.sessions.send({ externalId: "chat-4711" }, { text: "Where is my parcel?" });`,
+  withdrawSessionInput: `await client.sessions.withdraw("${sess}", 3);`,
+  withdrawSessionInputByExternalId: `await client.sessions.withdraw({ externalId: "chat-4711" }, 3);`,
   appendSessionOutput: `const record = await client.sessions.append("${sess}", { text: "It left Vienna this morning." });`,
   listSessionInputs: `${SESSION}
 for await (const record of session.input("input", { follow: false })) console.log(record.data);`,

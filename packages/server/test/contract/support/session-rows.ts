@@ -12,6 +12,7 @@ const session: Record<string, Omit<Row, "object">> = {
   interruptSessionMessage: { body: (ids) => ({ message_id: ids.message }) },
   appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },
   appendSessionOutput: { stream: "output", body: () => ({ data: 1 }), own: [201, 409] },
+  withdrawSessionInput: { stream: "input", sequence: "1", own: [200] },
   listSessionInputs: { stream: "input" },
   listSessionOutputs: { stream: "output" },
   readSessionInputs: { stream: "input", query: () => ({ wait: "0s" }) },

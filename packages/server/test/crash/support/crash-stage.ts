@@ -38,6 +38,9 @@ export interface Stage {
 
 export const TASKS = ["work", "talk"] as const;
 
+/** An actor whose sessions stay open when a turn fails. */
+export const KEPT_OPEN = "chat";
+
 const OUTAGE_MS = 60_000;
 
 export interface StageOptions {
@@ -78,8 +81,10 @@ export async function openStage({ poolSize, proxied, serverEnv }: StageOptions):
       site,
       "export {};\n",
       TASKS.map((id) => ({ id })),
+      site.credentials.api_key,
+      [{ id: KEPT_OPEN, session_on_failure: "keep_open" }],
     );
-    await worker.passCheck(TASKS);
+    await worker.passCheck(TASKS, [KEPT_OPEN]);
     await promoteWhenReady(site, deployment);
     return { ...talkTo(site, worker), proxies, stop };
   } catch (error) {

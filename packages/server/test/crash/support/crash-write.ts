@@ -35,7 +35,7 @@ export function uuidOf(prefix: "run" | "sess" | "tok" | "pat", id: string): stri
 
 /** @returns a session whose first run is there and not leased. */
 export const openSession = (stage: Stage, body: object = {}): Promise<Json> =>
-  stage.make("/api/sessions", { task: "talk", ...body });
+  stage.make("/api/sessions", "actor" in body ? body : { task: "talk", ...body });
 
 export const startRun = async (stage: Stage, task = "work"): Promise<string> =>
   (await stage.make(`/v1/tasks/${task}/start`)).id as string;

@@ -89,6 +89,11 @@ const WAIT_RULES = sql`
     FROM streams t JOIN run_waits w ON w.environment_id = t.environment_id AND w.stream_id = t.id AND w.status = 'resolved'
     WHERE w.record_sequence > t.received_sequence
     UNION ALL
+    SELECT 'a withdrawn record is received by nobody', w.stream_id || ' ' || w.record_sequence
+    FROM run_waits w JOIN stream_records r ON r.environment_id = w.environment_id AND r.stream_id = w.stream_id
+      AND r.sequence = w.record_sequence AND r.withdrawn_at IS NOT NULL
+    WHERE w.status = 'resolved'
+    UNION ALL
     SELECT 'a record is received once', w.stream_id || ' ' || w.record_sequence
     FROM run_waits w WHERE w.status = 'resolved' AND w.record_sequence IS NOT NULL AND w.stream_id IS NOT NULL
     GROUP BY w.environment_id, w.stream_id, w.record_sequence HAVING count(*) > 1`;

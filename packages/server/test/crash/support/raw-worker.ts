@@ -20,7 +20,7 @@ export interface RawWorker {
   /** One lease call. */
   lease(limit: number, wait: string, server?: ServerProcess): Promise<Lease[]>;
   /** Says that a deployment's bundle boots and registers these tasks. */
-  passCheck(tasks: readonly string[]): Promise<void>;
+  passCheck(tasks: readonly string[], actors?: readonly string[]): Promise<void>;
 }
 
 const toLease = ({ run, lease_id, epoch }: Execution): Lease => ({
@@ -65,11 +65,14 @@ export async function enrollRawWorker(
     id: minted.body.worker.id as string,
     post,
     lease: async (limit, wait, at) => (await poll(limit, wait, at)).executions.map(toLease),
-    passCheck: async (tasks) => {
+    passCheck: async (tasks, actors = []) => {
       const [check] = (await poll(0, "5s")).deployment_checks;
       assert.ok(check, "there is no deployment to check");
       const { deployment_id, check_id } = check;
-      const entrypoints = tasks.map((declared_id) => ({ kind: "task", declared_id }));
+      const entrypoints = [
+        ...tasks.map((declared_id) => ({ kind: "task", declared_id })),
+        ...actors.map((declared_id) => ({ kind: "actor", declared_id })),
+      ];
       const answer = await post("deployments/checked", {
         deployment_id,
         check_id,

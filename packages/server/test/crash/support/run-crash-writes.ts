@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../src/db/sql.ts";
-import type { Held, Json, Stage } from "./crash-stage.ts";
+import { KEPT_OPEN, type Held, type Json, type Stage } from "./crash-stage.ts";
 import {
   beginRun,
   beginSession,
@@ -281,6 +281,22 @@ const ENDS: Write[] = [
       const hasFailed = (): Promise<void> =>
         goesOn("the session fails", async () => (await sessionRow(stage, session.id)).status === "failed");
       return ends(stage, held, hasFailed, { outcome: "failed", failure: FAILURE });
+    },
+  },
+  {
+    name: "the failure of a turn that leaves its session open, with more input",
+    prepare: async (stage) => {
+      const { session, held } = await beginSession(stage, { actor: KEPT_OPEN, input: "first" });
+      await stage.make(`/api/sessions/${session.id}/inputs/input`, { data: 2, idempotency_key: newKey() });
+      const isNext = (): Promise<void> =>
+        goesOn("the next turn begins", async () => (await sessionRow(stage, session.id)).turn === 2);
+      const act = ends(stage, held, isNext, { outcome: "failed", failure: FAILURE });
+      const verify = async (): Promise<void> => {
+        const { status, current_run_id, last_failure } = await stage.get(`/api/sessions/${session.id}`);
+        assert.deepEqual([status, last_failure.run_id], ["open", held.runId]);
+        await stage.begin(current_run_id);
+      };
+      return { ...act, verify };
     },
   },
   {

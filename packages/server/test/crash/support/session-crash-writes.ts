@@ -4,6 +4,7 @@ import type { Json, Stage } from "./crash-stage.ts";
 import {
   beginSession,
   countTagged,
+  done,
   dataOf,
   goesOn,
   idleSession,
@@ -123,6 +124,30 @@ export const SESSION_WRITES: Write[] = [
           assert.equal((await sessionRow(stage, session.id)).turn, 2);
           assert.deepEqual(await dataOf(stage, session.id, "input"), ["again"]);
           await stage.begin((await stage.get(`/api/sessions/${session.id}`)).current_run_id);
+        },
+      };
+    },
+  },
+  {
+    name: "withdraw an input",
+    prepare: async (stage) => {
+      const session = await openSession(stage, { input: "first" });
+      await append(stage, session.id, { data: "second" });
+      return {
+        send: async () => {
+          const answer = await stage.insist("DELETE", `/api/sessions/${session.id}/inputs/input/1`);
+          assert.equal(answer.status, 200, JSON.stringify(answer.body));
+          return [answer.body.sequence, answer.body.data];
+        },
+        verify: async () => {
+          assert.deepEqual(await dataOf(stage, session.id, "input"), [null, "second"]);
+          const held = await stage.begin(session.current_run_id);
+          const waits = [{ position: 1, name: "wait", ...INPUT_WAIT }];
+          const [told] = await done(stage, held.operation("waits", { waits, parked: true }));
+          assert.deepEqual(
+            told.result.waits.map(({ value }: Json) => value.data),
+            ["second"],
+          );
         },
       };
     },

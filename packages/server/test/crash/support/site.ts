@@ -224,6 +224,7 @@ export async function createDeployment(
   bundle: string,
   tasks: readonly TaskDeclaration[],
   as = site.credentials.api_key,
+  actors: readonly object[] = [],
 ): Promise<string> {
   const { url } = site.servers[0] as ServerProcess;
   const digest = createHash("sha256").update(bundle).digest("hex");
@@ -235,7 +236,7 @@ export async function createDeployment(
   const created = await site.call(url, "POST", "/v1/deployments", {
     as,
     body: {
-      manifest: { tasks },
+      manifest: { tasks, actors },
       bundle_digest: digest,
       bundle_format_version: 1,
       worker_protocol_version: 1,

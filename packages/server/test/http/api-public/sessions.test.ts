@@ -158,8 +158,11 @@ describe("a browser with a public access token", () => {
     const answer = await publicSend(as, session, { data: { text: "Hi" } });
     assert.equal(answer.status, 201, answer.text);
     assert.equal(answer.headers.get("access-control-allow-origin"), "*");
-    const { source, sequence, stream } = answer.body;
-    assert.deepEqual([source.kind, sequence, stream], ["public_access_token", 1, "input"]);
+    const { source, sequence, stream, disposition } = answer.body;
+    assert.deepEqual(
+      [source.kind, sequence, stream, disposition],
+      ["public_access_token", 1, "input", "queued"],
+    );
     assert.match(source.id, /^pat_/);
     const more = await publicSend(as, session, { records: [{ data: 1 }, { data: 2 }] });
     assert.deepEqual(
@@ -341,6 +344,8 @@ describe("a browser with a public access token", () => {
   test("gets its use back when the append is refused", async () => {
     const session = await startSession(scene);
     const as = await mint(session, SEND, { max_uses: 1 });
+    assert.equal(codeOf(await publicSend(as, session, { data: 1, while_busy: "reject" })), "session_busy");
+    assert.equal(await usesOf(as), 0);
     assert.equal((await scene.call("POST", `/api/sessions/${session.id}/close`)).status, 200);
     assert.equal(codeOf(await publicSend(as, session, { data: 1 })), "session_closed");
     assert.equal(await usesOf(as), 0);

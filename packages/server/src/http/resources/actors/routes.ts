@@ -27,6 +27,7 @@ const EXAMPLE_ACTOR = {
   memory_mb: null,
   isolation: "process",
   folders: [],
+  session_on_failure: "keep_open",
   created_at: "2026-11-20T09:15:00.123Z",
 };
 

@@ -1,4 +1,4 @@
-import { decodeId, encodeId, type AppendRecords, type PublicPermission, type Uuid } from "@keelson/contract";
+import { decodeId, encodeId, type PublicPermission, type SendRecords, type Uuid } from "@keelson/contract";
 import { decideUse, directionOf, type PublicAccess } from "../../../core/public-access/public-access.ts";
 import { hasUseLeft } from "../../../core/public-access/public-access-reads.ts";
 import { countUse, spent, usePublicAccess } from "../../../core/public-access/use-public-access.ts";
@@ -56,7 +56,7 @@ export async function appendPublicly(
   access: PublicAccess,
   address: SessionAddress,
   name: string,
-  body: AppendRecords,
+  body: SendRecords,
   idempotencyKey: string | null,
 ): Promise<Reply> {
   const correlationIds = (body.records ?? [body]).map((record) => record.correlation_id ?? null);

@@ -16,6 +16,7 @@ export const EXAMPLE_SESSION = {
   status_reason: null,
   activity: "running",
   current_run_id: RUN_ID,
+  last_failure: null,
   turn: 1,
   workspace_id: null,
   metadata: { customer: "4711" },
@@ -122,6 +123,14 @@ export const EXAMPLE_RECORD = {
   run_id: null,
   attempt_number: null,
   created_at: AT,
+};
+
+export const EXAMPLE_SENT = { ...EXAMPLE_RECORD, disposition: "delivered" };
+
+export const EXAMPLE_WITHDRAWN = {
+  ...EXAMPLE_RECORD,
+  data: null,
+  withdrawn_at: "2026-11-20T09:15:02.480Z",
 };
 
 /** What the run has answered, on an output stream. */

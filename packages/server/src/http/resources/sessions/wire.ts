@@ -5,6 +5,11 @@ import { toTimestamp, toTimestampOrNull } from "../../edge/time.ts";
 
 const text = JSON.stringify;
 
+const lastFailureJson = ({ failedRunId, failureCode, failureMessage, failedAt }: SessionRow): string =>
+  failedRunId === null || failedAt === null
+    ? "null"
+    : `{"run_id":"${encodeId("run", failedRunId)}","code":${text(failureCode)},"message":${text(failureMessage)},"at":"${toTimestamp(failedAt)}"}`;
+
 /** A session as JSON text: its metadata goes out as it is stored. */
 export const sessionJson = (session: SessionRow, statusReason: StatusReason | null): string =>
   `{"id":"${encodeId("sess", session.id)}","project_id":"${encodeId("proj", session.projectId)}"` +
@@ -12,7 +17,7 @@ export const sessionJson = (session: SessionRow, statusReason: StatusReason | nu
   `,"task":${text(session.entrypointKind === "task" ? session.entrypoint : null)}` +
   `,"actor":${text(session.entrypointKind === "actor" ? session.entrypoint : null)}` +
   `,"status":"${session.status}","status_reason":${text(statusReason)},"activity":"${activityOf(session.runStatus)}"` +
-  `,"current_run_id":"${encodeId("run", session.currentRunId)}","turn":${session.turn}` +
+  `,"current_run_id":"${encodeId("run", session.currentRunId)}","last_failure":${lastFailureJson(session)},"turn":${session.turn}` +
   `,"workspace_id":${text(session.workspaceId === null ? null : encodeId("ws", session.workspaceId))}` +
   `,"metadata":${session.metadata ?? "{}"},"tags":${text(session.tags ?? [])}` +
   `,"expires_at":${text(toTimestampOrNull(session.expiresAt))},"closed_at":${text(toTimestampOrNull(session.closedAt))}` +

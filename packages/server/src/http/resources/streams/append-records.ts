@@ -1,11 +1,16 @@
-import type { AppendRecords, Uuid } from "@keelson/contract";
+import type { InputDisposition, SendRecords, Uuid } from "@keelson/contract";
 import { canonicalDigest } from "../../../core/idempotency/canonical-json.ts";
 import { findStoredAnswer } from "../../../core/idempotency/idempotency-reads.ts";
 import { idempotencyExpiry } from "../../../core/idempotency/idempotency-expiry.ts";
 import type { AppendKey, StoredAppend } from "../../../core/streams/append-batch.ts";
 import { prepareRecords } from "../../../core/streams/prepare-records.ts";
-import type { Append, RecordRow, RecordSource } from "../../../core/streams/stream.ts";
-import { listRecords } from "../../../core/streams/stream-reads.ts";
+import {
+  dispositionOf,
+  type Append,
+  type RecordRow,
+  type RecordSource,
+} from "../../../core/streams/stream.ts";
+import { findStreams, listRecords, type StreamRow } from "../../../core/streams/stream-reads.ts";
 import type { Tx } from "../../../db/queryable.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
@@ -13,7 +18,7 @@ import { replayedHeader } from "../../edge/keep-reply.ts";
 import type { Reply } from "../../edge/route.ts";
 import { BYTES_PER_READ, recordsKey, toFrames } from "./record-frames.ts";
 import type { StreamTarget } from "./stream-target.ts";
-import { recordJson } from "./wire.ts";
+import { sentRecordJson } from "./wire.ts";
 
 /**
  * Appends what the body holds, and answers with the record, or with the records. `first` is done in the same transaction,
@@ -22,7 +27,7 @@ import { recordJson } from "./wire.ts";
 export async function appendRecords(
   server: ServerContext,
   target: StreamTarget,
-  body: AppendRecords,
+  body: SendRecords,
   idempotencyKey: string | null,
   source: RecordSource,
   first?: (tx: Tx) => Promise<void>,
@@ -40,20 +45,25 @@ export async function appendRecords(
     if (repeated !== null) return repeated;
     throw error;
   }
-  const outcome = await (first === undefined
-    ? recordAppender.append(append, key)
-    : recordAppender.appendAfter(append, key, first));
+  const outcome = await recordAppender.append(append, key, { first, whileBusy: body.while_busy });
   if (outcome.replayed) return repeatedReply(server, target, body, outcome.streamId, outcome.firstSequence);
   const bytes = append.records.reduce((sum, { data }) => sum + data.length, 0);
   storageQuota.noteAppended(target.environmentId, bytes);
-  const { streamId, firstSequence } = outcome;
+  const { streamId, firstSequence, arrival } = outcome;
   const rows = append.records.map((record, index) => toRow(append, record, firstSequence + index));
   offerRecords(server, target, streamId, rows);
-  return appendReply(target, body, rows);
+  return appendReply(target, body, rows, (row) =>
+    arrival === null ? null : dispositionOf(arrival, row.sequence),
+  );
 }
 
-function appendReply(target: StreamTarget, body: AppendRecords, rows: readonly RecordRow[]) {
-  const records = rows.map((row) => recordJson(target.sessionId, target.name, row));
+function appendReply(
+  target: StreamTarget,
+  body: SendRecords,
+  rows: readonly RecordRow[],
+  disposition: (row: RecordRow) => InputDisposition | null,
+) {
+  const records = rows.map((row) => sentRecordJson(target.sessionId, target.name, row, disposition(row)));
   return {
     status: 201,
     json: body.records === undefined ? (records[0] as string) : `{"records":[${records.join(",")}]}`,
@@ -63,7 +73,7 @@ function appendReply(target: StreamTarget, body: AppendRecords, rows: readonly R
 async function repeatedReply(
   server: ServerContext,
   target: StreamTarget,
-  body: AppendRecords,
+  body: SendRecords,
   streamId: Uuid<"strm">,
   firstSequence: number,
 ): Promise<Reply> {
@@ -72,6 +82,7 @@ async function repeatedReply(
     streamId,
     after: firstSequence - 1,
     correlationId: null,
+    unreceived: false,
     limit: body.records?.length ?? 1,
     maxBytes: Number.MAX_SAFE_INTEGER,
   });
@@ -81,14 +92,25 @@ async function repeatedReply(
       "The session has ended, and its records were deleted, including those of this request.",
     );
   }
-  return { ...appendReply(target, body, rows), headers: replayedHeader(true) };
+  const [stream] = target.direction === "input" ? await findStreams(server.db, [target]) : [];
+  const reply = appendReply(target, body, rows, (row) =>
+    stream === undefined ? null : dispositionNow(row, stream),
+  );
+  return { ...reply, headers: replayedHeader(true) };
 }
+
+/** Of a record that an earlier request appended. Nobody knows any more whether it started a turn. */
+const dispositionNow = (
+  { sequence, withdrawnAt }: RecordRow,
+  { receivedSequence }: StreamRow,
+): InputDisposition | null =>
+  withdrawnAt !== null ? null : sequence <= receivedSequence ? "delivered" : "queued";
 
 /** The answer to an append that is known to be a repeat, without any chance to append again; null when it is none. */
 export async function repeatedAppend(
   server: ServerContext,
   target: StreamTarget,
-  body: AppendRecords,
+  body: SendRecords,
   idempotencyKey: string,
   source: RecordSource,
 ): Promise<Reply | null> {
@@ -101,7 +123,7 @@ export async function repeatedAppend(
 
 function appendKey(
   target: StreamTarget,
-  body: AppendRecords,
+  body: SendRecords,
   key: string,
   source: RecordSource,
   now: number,
@@ -133,6 +155,7 @@ const toRow = (
   attemptNumber: source.attemptNumber,
   messageId: source.messageId,
   createdAt: at,
+  withdrawnAt: null,
 });
 
 /** Followers at the tip need not read what is in memory here; more than one read would give is left to be read. */

@@ -1,18 +1,18 @@
 import {
-  AppendRecords,
   CorrelationId,
   WaitText,
   LIMITS,
   RecordPage,
   SequenceCursor,
-  StreamRecord,
+  SendRecords,
+  SentRecord,
 } from "@keelson/contract";
 import { Type } from "typebox";
 import { ANY_ORIGIN } from "../../edge/cors.ts";
 import { appendPublicly, readPublicly } from "../public-access-tokens/use-stream.ts";
 import { Text } from "../../edge/params.ts";
 import { route, type RouteDefinition } from "../../edge/route.ts";
-import { EXAMPLE_APPEND, EXAMPLE_RECORD, exampleRecords } from "../sessions/examples.ts";
+import { EXAMPLE_APPEND, EXAMPLE_SENT, exampleRecords } from "../sessions/examples.ts";
 import {
   addressOf,
   PUBLIC_NAMINGS,
@@ -41,18 +41,18 @@ const sendRoute = ({ item, suffix, params, query }: PublicNaming) =>
     cors: ANY_ORIGIN,
     params: { ...params, stream: Text() },
     query: Type.Object(query, { additionalProperties: false }),
-    body: AppendRecords,
+    body: SendRecords,
     idempotency: "own",
     responses: {
       201: {
         description: "The record, or the records.",
-        schema: Type.Union([StreamRecord, Type.Object({ records: Type.Array(StreamRecord) })]),
+        schema: Type.Union([SentRecord, Type.Object({ records: Type.Array(SentRecord) })]),
       },
     },
     examples: {
       request: EXAMPLE_APPEND,
       response: {
-        ...EXAMPLE_RECORD,
+        ...EXAMPLE_SENT,
         stream: "input",
         source: { kind: "public_access_token", id: "pat_01kahvq3s1fz4w8k6r0t2m5j9c" },
       },

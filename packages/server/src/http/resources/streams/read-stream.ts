@@ -23,7 +23,7 @@ const PAGE_BYTES = 1_048_576;
 const DEFAULT_WAIT = "25s";
 const MAX_WAIT_MS = 60_000;
 
-export type RecordQuery = { cursor?: string; limit?: number; correlation_id?: string };
+export type RecordQuery = { cursor?: string; limit?: number; correlation_id?: string; received?: "false" };
 
 type Place = {
   target: StreamTarget;
@@ -63,6 +63,7 @@ async function readPage(
     streamId: streamId ?? NO_STREAM,
     after,
     correlationId: query.correlation_id ?? null,
+    unreceived: query.received === "false",
     limit: limit + 1,
     maxBytes: PAGE_BYTES,
   });
@@ -176,6 +177,7 @@ function followRecords(
             streamId,
             after: cursor,
             correlationId,
+            unreceived: false,
             limit: RECORDS_PER_READ,
             maxBytes: BYTES_PER_READ,
           }),

@@ -6,6 +6,8 @@ import {
   WaitText,
   LIMITS,
   RecordPage,
+  SendRecords,
+  SentRecord,
   SequenceCursor,
   StreamName,
   StreamRecord,
@@ -13,16 +15,24 @@ import {
 } from "@keelson/contract";
 import { Type, type TProperties } from "typebox";
 import { invalidRequest } from "../../../domain-error.ts";
-import type { ServerContext } from "../../../server-context.ts";
+import { withdrawInput } from "../../../core/streams/withdraw-input.ts";
+import type { Queryable } from "../../../db/queryable.ts";
 import { Text, type Params } from "../../edge/params.ts";
 import { operationOf } from "../../edge/places.ts";
 import { route, type EnvironmentScope, type RouteDefinition } from "../../edge/route.ts";
 import { sourceOf } from "./record-source.ts";
-import { EXAMPLE_APPEND, EXAMPLE_RECORD, exampleRecords } from "../sessions/examples.ts";
+import {
+  EXAMPLE_APPEND,
+  EXAMPLE_RECORD,
+  EXAMPLE_SENT,
+  EXAMPLE_WITHDRAWN,
+  exampleRecords,
+} from "../sessions/examples.ts";
 import { NAMINGS, queryOf, type Naming } from "../sessions/naming.ts";
 import { appendRecords } from "./append-records.ts";
 import { readRecordsReply, recordPage, type ReadQuery, type RecordQuery } from "./read-stream.ts";
 import { checkStreamName, type StreamTarget } from "./stream-target.ts";
+import { recordJson } from "./wire.ts";
 
 /**
  * Stream routes: appending, listing and reading, once for each direction, family and way to name a session. On /api the
@@ -46,8 +56,9 @@ const FORMS: readonly Form[] = (["v1", "api"] as const).flatMap((place) =>
 
 type Side = { direction: StreamDirection; noun: string; fallback: string };
 
+const INPUT: Side = { direction: "input", noun: "Input", fallback: DEFAULT_INPUT_STREAM };
 const SIDES: readonly Side[] = [
-  { direction: "input", noun: "Input", fallback: DEFAULT_INPUT_STREAM },
+  INPUT,
   { direction: "output", noun: "Output", fallback: DEFAULT_OUTPUT_STREAM },
 ];
 
@@ -57,6 +68,14 @@ const pageFields = {
   ),
   cursor: Type.Optional(SequenceCursor),
   correlation_id: Type.Optional(CorrelationId),
+};
+
+const unreceivedField = {
+  received: Type.Optional(
+    Type.Literal("false", {
+      description: "Only records that no run has received and that nobody has withdrawn.",
+    }),
+  ),
 };
 
 const readFields = {
@@ -80,8 +99,11 @@ const streamField = (naming: Form, { fallback }: Side): TProperties =>
 
 type Named = { params: unknown; query: unknown };
 
+/** What a sequence can be: the database counts in 31 bits. */
+const SEQUENCE_PATTERN = "^[1-9][0-9]{0,8}$";
+
 async function targetOf(
-  server: ServerContext,
+  server: { db: Queryable },
   scope: EnvironmentScope,
   naming: Form,
   { direction, fallback }: Side,
@@ -99,9 +121,9 @@ async function targetOf(
 
 /** What remains of a query that also names the session and the stream. */
 function recordQuery(query: unknown): ReadQuery {
-  const { cursor, limit, correlation_id, wait, follow } = query as ReadQuery;
+  const { cursor, limit, correlation_id, received, wait, follow } = query as ReadQuery;
   return Object.fromEntries(
-    Object.entries({ cursor, limit, correlation_id, wait, follow }).filter(
+    Object.entries({ cursor, limit, correlation_id, received, wait, follow }).filter(
       ([, value]) => value !== undefined,
     ),
   );
@@ -110,9 +132,14 @@ function recordQuery(query: unknown): ReadQuery {
 /** On /v1 the body may name the stream. */
 const appendBody = (naming: Form, side: Side) =>
   inPath(naming)
-    ? AppendRecords
+    ? side.direction === "input"
+      ? SendRecords
+      : AppendRecords
     : Type.Object(
-        { ...AppendRecords.properties, ...streamField(naming, side) },
+        {
+          ...(side.direction === "input" ? SendRecords : AppendRecords).properties,
+          ...streamField(naming, side),
+        },
         {
           additionalProperties: false,
           $id: `Append${side.noun}`,
@@ -128,7 +155,8 @@ const appendRoute = (naming: Form, side: Side) =>
     summary: side.direction === "input" ? "Send input" : "Append output",
     description:
       (side.direction === "input"
-        ? "Appends to an input stream. Input to an open session whose newest run has ended starts the next run, of the current deployment, in the same step. "
+        ? "Appends to an input stream. Input to an open session whose newest run has ended starts the next run, of the current deployment, in the same step. " +
+          "`disposition` says whether it did. With `while_busy` `reject`, input that no run would receive now is 409 `session_busy`, and nothing is appended. "
         : "Appends to an output stream, as the session's runs do. ") +
       "The body is one record, or `records`, which are appended all or none; the answer is in the same form. A stream is made at its first " +
       "use and keeps its direction: 409 `stream_direction_mismatch`. An ended session is 409 `session_closed`." +
@@ -142,12 +170,18 @@ const appendRoute = (naming: Form, side: Side) =>
     responses: {
       201: {
         description: "The record, or the records.",
-        schema: Type.Union([StreamRecord, Type.Object({ records: Type.Array(StreamRecord) })]),
+        schema:
+          side.direction === "input"
+            ? Type.Union([SentRecord, Type.Object({ records: Type.Array(SentRecord) })])
+            : Type.Union([StreamRecord, Type.Object({ records: Type.Array(StreamRecord) })]),
       },
     },
-    examples: { request: EXAMPLE_APPEND, response: { ...EXAMPLE_RECORD, stream: side.fallback } },
+    examples: {
+      request: EXAMPLE_APPEND,
+      response: side.direction === "input" ? EXAMPLE_SENT : { ...EXAMPLE_RECORD, stream: side.fallback },
+    },
     handle: async ({ server, scope, params, query, body, request }) => {
-      const { stream, ...append } = body as AppendRecords & { stream?: string };
+      const { stream, ...append } = body as SendRecords & { stream?: string };
       const target = await targetOf(server, scope, naming, side, { params, query }, stream);
       return appendRecords(server, target, append, request.idempotencyKey, sourceOf(scope));
     },
@@ -163,11 +197,16 @@ const pageRoute = (naming: Form, side: Side) =>
     description:
       "Oldest first, after `cursor`. `next_cursor` is the last record's sequence, also when there are no more yet: what comes later is read " +
       "with it. `ended` says that nothing will." +
+      (side.direction === "input" ? " `received=false`: only what waits for a run to receive it." : "") +
       naming.note,
     tag,
     access: read,
     params: paramsOf(naming),
-    query: queryOf(naming, { ...streamField(naming, side), ...pageFields }),
+    query: queryOf(naming, {
+      ...streamField(naming, side),
+      ...pageFields,
+      ...(side.direction === "input" ? unreceivedField : {}),
+    }),
     responses: { 200: { description: "A page of records.", schema: RecordPage } },
     refusals: [409, 410],
     examples: { response: exampleRecords(side.direction) },
@@ -202,6 +241,36 @@ const readRoute = (naming: Form, side: Side) =>
     },
   });
 
-export const streamRoutes: RouteDefinition[] = [appendRoute, pageRoute, readRoute].flatMap((make) =>
-  FORMS.flatMap((form) => SIDES.map((side) => make(form, side))),
-);
+const withdrawRoute = (naming: Form) =>
+  route({
+    in: [naming.place],
+    method: "DELETE",
+    path: `${pathOf(naming, INPUT)}/:sequence`,
+    name: naming.name("withdrawSessionInput"),
+    summary: "Withdraw input",
+    description:
+      "Takes back a record that no run has received: none will, and it starts no turn. The record stays in the stream with its sequence, with " +
+      "`withdrawn_at`, and its `data` is null. Withdrawing again answers the same. A record that a run has received is 409 `already_received`." +
+      naming.note,
+    tag,
+    access: write,
+    params: { ...paramsOf(naming), sequence: Text(SEQUENCE_PATTERN) },
+    query: queryOf(naming, streamField(naming, INPUT)),
+    responses: { 200: { description: "The withdrawn record.", schema: StreamRecord } },
+    refusals: [409],
+    examples: { response: EXAMPLE_WITHDRAWN },
+    transaction: "required",
+    handle: async ({ tx, server, scope, params, query }) => {
+      const target = await targetOf({ db: tx }, scope, naming, INPUT, { params, query });
+      const { sequence } = params as { sequence: string };
+      const record = await withdrawInput(tx, target, Number(sequence), server.clock());
+      return { status: 200, json: recordJson(target.sessionId, target.name, record) };
+    },
+  });
+
+export const streamRoutes: RouteDefinition[] = [
+  ...[appendRoute, pageRoute, readRoute].flatMap((make) =>
+    FORMS.flatMap((form) => SIDES.map((side) => make(form, side))),
+  ),
+  ...FORMS.map(withdrawRoute),
+];

@@ -1,4 +1,4 @@
-import { encodeId, type Stream, type Uuid } from "@keelson/contract";
+import { encodeId, type InputDisposition, type Stream, type Uuid } from "@keelson/contract";
 import type { RecordRow } from "../../../core/streams/stream.ts";
 import type { StreamRow } from "../../../core/streams/stream-reads.ts";
 import { toTimestamp } from "../../edge/time.ts";
@@ -35,4 +35,17 @@ export const recordJson = (sessionId: Uuid<"sess">, stream: string, record: Reco
   `,"message_id":${record.messageId === null ? "null" : `"${encodeId("msg", record.messageId)}"`}` +
   `,"source":{"kind":"${record.sourceKind}","id":${textOrNull(record.sourceId)}}` +
   `,"run_id":${record.runId === null ? "null" : `"${encodeId("run", record.runId)}"`}` +
-  `,"attempt_number":${record.attemptNumber ?? "null"},"created_at":"${toTimestamp(record.createdAt)}"}`;
+  `,"attempt_number":${record.attemptNumber ?? "null"},"created_at":"${toTimestamp(record.createdAt)}"` +
+  // Few records have it, and pieces of messages are many: the others do without.
+  `${record.withdrawnAt === null ? "" : `,"withdrawn_at":"${toTimestamp(record.withdrawnAt)}"`}}`;
+
+/** A record as the answer to whoever sent it; `disposition` is null where there is none to tell. */
+export function sentRecordJson(
+  sessionId: Uuid<"sess">,
+  stream: string,
+  record: RecordRow,
+  disposition: InputDisposition | null,
+): string {
+  const json = recordJson(sessionId, stream, record);
+  return disposition === null ? json : `${json.slice(0, -1)},"disposition":"${disposition}"}`;
+}

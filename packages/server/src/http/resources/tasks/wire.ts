@@ -1,4 +1,4 @@
-import { encodeId, type Actor, type Task } from "@keelson/contract";
+import { encodeId, sessionOnFailureOf, type Actor, type Task } from "@keelson/contract";
 import type { CachedDeployment, CachedEntrypoint } from "../../../core/entrypoints/deployment-cache.ts";
 import type { EntrypointRow } from "../../../core/entrypoints/entrypoint-reads.ts";
 import { toTimestamp } from "../../edge/time.ts";
@@ -14,7 +14,11 @@ export const toActor = (
   row: EntrypointRow,
   deployment: CachedDeployment,
   entrypoint: CachedEntrypoint,
-): Actor => ({ id: encodeId("actor", row.id), ...declared(row, deployment, entrypoint) });
+): Actor => ({
+  id: encodeId("actor", row.id),
+  ...declared(row, deployment, entrypoint),
+  session_on_failure: sessionOnFailureOf(entrypoint.declaration),
+});
 
 const declared = (
   row: EntrypointRow,
