@@ -19,7 +19,7 @@ export const INPUT_DISPOSITIONS = ["started", "delivered", "queued"] as const;
 export type InputDisposition = (typeof INPUT_DISPOSITIONS)[number];
 
 /** What an input does when a turn is live and no run waits for it. */
-export const WHILE_BUSY = ["enqueue", "reject"] as const;
+export const WHILE_BUSY = ["enqueue", "interrupt", "reject"] as const;
 export type WhileBusy = (typeof WHILE_BUSY)[number];
 
 /** Names of the streams that are meant when none is named. */

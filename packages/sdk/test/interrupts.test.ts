@@ -99,7 +99,10 @@ describe("a message that is interrupted", () => {
       return [one.interrupted, two.interrupted];
     });
     const { ended } = start();
-    await until("the other one has ended", 60_000, async () => (await messagesOf(run)).length === 2);
+    await until("the other one has ended", 60_000, async () => {
+      const states = (await messagesOf(run)).map(({ status }) => status);
+      return states.length === 2 && states.includes("complete");
+    });
     await stop(run);
     assert.deepEqual(outputOf(await ended), [false, true]);
   });

@@ -107,8 +107,8 @@ export const SendRecords = Type.Object(
     while_busy: Type.Optional(
       Type.Enum([...WHILE_BUSY], {
         description:
-          "While a turn is live and no run waits for input on the stream: `enqueue` (the default) appends, and `reject` appends nothing and answers " +
-          "409 `session_busy`.",
+          "While a turn is live and no run waits for input on the stream: `enqueue` (the default) appends, `interrupt` appends and interrupts the " +
+          "messages that the turn is writing, and `reject` appends nothing and answers 409 `session_busy`.",
       }),
     ),
   },

@@ -85,17 +85,12 @@ export type SessionClient<A extends ActorLike = ActorLike> = {
 function tokenOf(source: TokenSource, need: TokenNeed): string | Promise<string> {
   if (typeof source === "string") return source;
   if (typeof source === "function") return source(need);
-  const token = ownToken(source, need.permission) ?? source.chat;
-  if (token === undefined) throw new UsageError(`No public access token for ${need.permission} was given`);
+  const { send, read, chat } = source;
+  const { permission } = need;
+  const own = permission === "session.input.send" ? send : permission === "session.output.read" ? read : null;
+  const token = own ?? chat;
+  if (token === undefined) throw new UsageError(`No public access token for ${permission} was given`);
   return token;
-}
-
-function ownToken(
-  { send, read }: { send?: string; read?: string },
-  permission: PublicPermission,
-): string | undefined {
-  if (permission === "session.input.send") return send;
-  return permission === "session.output.read" ? read : undefined;
 }
 
 export function createPublicSession<A extends ActorLike>(

@@ -44,8 +44,8 @@ export type AppendCallOptions = AppendBatchCallOptions & Omit<NewRecord, "data">
 /** What an input does when a turn is live and no run waits for it. */
 export type BusyOptions = {
   /**
-   * `"enqueue"` (the default) appends the input, which the run or the next turn receives. `"reject"` appends nothing: the
-   * call rejects with a ConflictError `session_busy`.
+   * `"enqueue"` (the default) appends the input, which the run or the next turn receives. `"interrupt"` also stops the
+   * messages that the turn is writing. `"reject"` appends nothing: the call rejects with a ConflictError `session_busy`.
    */
   whileBusy?: WhileBusy;
 };
@@ -56,11 +56,13 @@ export type SendBatchCallOptions = AppendBatchCallOptions & BusyOptions;
 /** Options of sending one record. */
 export type SendCallOptions = AppendCallOptions & BusyOptions;
 
-const toWireKey = ({ idempotencyKey, idempotencyKeyTtl }: KeyOptions) => ({
+/** What a body says besides its records. */
+const toWireOptions = ({ idempotencyKey, idempotencyKeyTtl, whileBusy }: KeyOptions & BusyOptions) => ({
   ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
   ...(idempotencyKeyTtl !== undefined && {
     idempotency_key_ttl: toWireDuration(idempotencyKeyTtl, "idempotencyKeyTtl"),
   }),
+  ...(whileBusy !== undefined && { while_busy: whileBusy }),
 });
 
 /** JSON has no undefined: a record without data has null. */
@@ -96,16 +98,16 @@ export const appendRecord = (
     transport,
     streamRecordShape,
     path,
-    { ...toWireRecord({ ...options, data }), ...toWireKey(options) },
+    { ...toWireRecord({ ...options, data }), ...toWireOptions(options) },
     options,
   );
 
 const recordsShape: Shape<{ records: Wire.StreamRecord[] }> = { records: streamRecordShape };
 const sentRecordsShape: Shape<{ records: Wire.SentRecord[] }> = { records: sentRecordShape };
 
-const toWireBatch = (records: readonly NewRecord[], options: AppendBatchCallOptions) => ({
+const toWireBatch = (records: readonly NewRecord[], options: SendBatchCallOptions) => ({
   records: records.map(toWireRecord),
-  ...toWireKey(options),
+  ...toWireOptions(options),
 });
 
 /** Appends up to 500 records, all or none. */
@@ -119,8 +121,6 @@ export async function appendRecords(
   return (await append(transport, recordsShape, path, body, options)).records;
 }
 
-const toWireBusy = ({ whileBusy }: BusyOptions) => (whileBusy === undefined ? {} : { while_busy: whileBusy });
-
 /** As `appendRecord`, to an input stream. */
 export const sendRecord = (
   transport: Transport,
@@ -132,7 +132,7 @@ export const sendRecord = (
     transport,
     sentRecordShape,
     path,
-    { ...toWireRecord({ ...options, data }), ...toWireKey(options), ...toWireBusy(options) },
+    { ...toWireRecord({ ...options, data }), ...toWireOptions(options) },
     options,
   );
 
@@ -143,6 +143,5 @@ export async function sendRecords(
   records: readonly NewRecord[],
   options: SendBatchCallOptions,
 ): Promise<SentRecord[]> {
-  const body = { ...toWireBatch(records, options), ...toWireBusy(options) };
-  return (await append(transport, sentRecordsShape, path, body, options)).records;
+  return (await append(transport, sentRecordsShape, path, toWireBatch(records, options), options)).records;
 }

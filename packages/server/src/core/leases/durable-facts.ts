@@ -5,7 +5,7 @@ import type { NewUuid } from "../../uuid.ts";
 import { listJournalEntries, type JournalRow } from "../journal/journal-reads.ts";
 import { findSessionIdByExternalId, lockSession, type StoredSession } from "../sessions/session-reads.ts";
 import type { OpenMessage } from "../streams/message.ts";
-import { listInterruptedCalls, listOpenMessages } from "../streams/message-reads.ts";
+import { listInterruptedCalls, listOpenMessages, listTakenMessages } from "../streams/message-reads.ts";
 import { ensureStreams, type WantedStream } from "../streams/ensure-streams.ts";
 import { keyOfStream } from "../streams/stream.ts";
 import { findStreams, lockStreams, type StreamRow } from "../streams/stream-reads.ts";
@@ -36,6 +36,8 @@ export type DurableFacts = {
   openMessages: Map<string, OpenMessage[]>;
   /** Calls of the runs whose message was interrupted, by run; only where operations begin messages under a later lease. */
   interruptedCalls: Map<string, Set<string>>;
+  /** Messages of repeated operations that were ended without their code, or not begun; only where such streams are fenced. */
+  endedMessages: Set<string>;
   /** Workspaces of the runs whose commands are to be started, as far as the worker has them. */
   heldWorkspaces: Set<string>;
 };
@@ -49,6 +51,7 @@ export const NO_FACTS: DurableFacts = {
   entries: new Map(),
   openMessages: new Map(),
   interruptedCalls: new Map(),
+  endedMessages: new Set(),
   heldWorkspaces: new Set(),
 };
 
@@ -195,7 +198,9 @@ export async function readFacts(
   operations: readonly LeasedOperation[],
   isRepeat: (operation: LeasedOperation) => boolean,
   { runs, streams }: Sources,
-): Promise<Pick<DurableFacts, "openWaits" | "entries" | "openMessages" | "interruptedCalls">> {
+): Promise<
+  Pick<DurableFacts, "openWaits" | "entries" | "openMessages" | "interruptedCalls" | "endedMessages">
+> {
   const waiting = operations.filter(
     ({ operation }) =>
       operation.kind === "waits" ||
@@ -217,6 +222,10 @@ export async function readFacts(
     entries,
     openMessages: await readOpenMessages(tx, operations, runs, isFenced),
     interruptedCalls: await readInterruptedCalls(tx, operations),
+    endedMessages: await readEndedMessages(
+      tx,
+      operations.filter((leased) => isRepeat(leased) && isFenced(leased)),
+    ),
   };
 }
 
@@ -263,4 +272,13 @@ async function readInterruptedCalls(
   for (const { runId, call } of await listInterruptedCalls(tx, distinctRuns(again)))
     calls.set(runId, (calls.get(runId) ?? new Set()).add(call));
   return calls;
+}
+
+async function readEndedMessages(tx: Tx, repeated: readonly LeasedOperation[]): Promise<Set<string>> {
+  const keys = repeated.flatMap(({ environmentId, operation }) => {
+    const id = operation.kind === "outputs" ? decodeId("msg", operation.message?.id ?? "") : null;
+    return id === null ? [] : [{ environmentId, id }];
+  });
+  const taken = new Set((await listTakenMessages(tx, keys)).map(({ id }) => id));
+  return new Set(keys.flatMap(({ id }) => (taken.has(id) ? [] : [id])));
 }

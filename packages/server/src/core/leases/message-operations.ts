@@ -4,7 +4,7 @@ import { endOfLeft, type OpenMessage } from "../streams/message.ts";
 import type { Append } from "../streams/stream.ts";
 import type { StreamRow } from "../streams/stream-reads.ts";
 import type { Change } from "../executions/execution.ts";
-import { refuse, type Batch, type LeasedContent, type OperationOutcome } from "./report-batch.ts";
+import { OK, refuse, type Batch, type LeasedContent, type OperationOutcome } from "./report-batch.ts";
 
 /** What an `outputs` operation says of a message. */
 
@@ -26,7 +26,7 @@ export function messageOf(
   batch: Batch,
   change: Change,
   operation: Outputs,
-  stream: Pick<StreamRow, "fenced">,
+  stream: Pick<StreamRow, "id" | "fenced">,
 ): Said | OperationOutcome {
   const { message, message_id: older, records } = operation;
   const { id = older, begins, ends } = message ?? {};
@@ -44,12 +44,22 @@ export function messageOf(
   const { runId } = change.execution;
   if (begins === true && batch.facts.interruptedCalls.get(runId)?.has(message?.call ?? "")) {
     endLeftOnes(batch, change);
+    const { environmentId } = change.execution;
+    batch.fenced.push({ environmentId, streamId: stream.id });
+    // Its code may have sent more of it already.
+    stream.fenced = true;
     return ENDED;
   }
   if (begins === true && isOpen) return refuse("invalid_state", "The message has begun already.");
   if (ends !== undefined && !isKnown)
     return refuse("invalid_state", "The message has not begun, or has ended.");
   return { messageId };
+}
+
+/** What an operation answers again that was applied before: of a message that was ended without its code, that it was. */
+export function repeatedMessage({ facts }: Batch, { message }: Outputs): OperationOutcome {
+  const id = message === undefined ? null : decodeId("msg", message.id);
+  return id !== null && facts.endedMessages.has(id) ? ENDED : OK;
 }
 
 /** Pieces of a message, with what they begin and end. */

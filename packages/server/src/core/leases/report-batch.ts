@@ -69,6 +69,8 @@ export type Batch = {
   appends: Append[];
   /** Messages that begin with one of the appends, or end with one. */
   messages: PendingMessage[];
+  /** Streams of messages that are not begun again: from now on pieces are taken only for messages that are open. */
+  fenced: { environmentId: Uuid<"env">; streamId: Uuid<"strm"> }[];
   inputs: PendingInput[];
   execs: PendingExec[];
 };

@@ -8,6 +8,7 @@ import { applyMetadataChanges } from "../runs/metadata.ts";
 import { decideStart } from "../runs/run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
 import { appendRecords } from "../streams/append-records.ts";
+import { fenceStreams } from "../streams/message-writes.ts";
 import { recordMessages } from "../streams/record-messages.ts";
 import { appendUnderSession } from "../sessions/append-under-session.ts";
 import { createTokens } from "../tokens/create-tokens.ts";
@@ -40,6 +41,7 @@ import {
   type Execution,
 } from "../executions/execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
+import { repeatedMessage } from "./message-operations.ts";
 import { performRelease } from "./perform-release.ts";
 import { OK, refuse, storedBytesOf } from "./report-batch.ts";
 import type { LeasedContent, Batch, LeasedOperation, OperationOutcome } from "./report-batch.ts";
@@ -109,6 +111,7 @@ export async function reportOperations(
     tokens: [],
     appends: [],
     messages: [],
+    fenced: [],
     inputs: [],
     execs: [],
   };
@@ -150,6 +153,7 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   await recordWaits(tx, waits, accepted);
   if (appends.length > 0)
     await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);
+  if (batch.fenced.length > 0) await fenceStreams(tx, batch.fenced);
   const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   await settleChanges(tx, [...batch.changes.values()], { logs, journal });
@@ -245,10 +249,11 @@ function afterTheEnd(batch: Batch, leased: LeasedOperation): OperationOutcome {
 }
 
 /** What an operation that was applied before has to say, it says again. */
-function repeated({ facts }: Batch, { runId, operation }: LeasedOperation): OperationOutcome {
+function repeated(batch: Batch, { runId, operation }: LeasedOperation): OperationOutcome {
+  const { facts } = batch;
   const position = "position" in operation ? operation.position : null;
   const entry = position === null ? undefined : facts.entries.get(`${runId} ${position}`);
-  if (entry === undefined) return OK;
+  if (entry === undefined) return operation.kind === "outputs" ? repeatedMessage(batch, operation) : OK;
   return { ok: true, value: { kind: "effect", entry: entry.kind, value: entry.value, error: entry.error } };
 }
 

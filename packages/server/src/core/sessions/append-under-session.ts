@@ -1,4 +1,4 @@
-import type { WhileBusy } from "@keelson/contract";
+import type { Uuid, WhileBusy } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 import { findSession, lockSession, type StoredSession } from "./session-reads.ts";
@@ -6,8 +6,11 @@ import { startTurn, type TurnContext } from "./start-turn.ts";
 import { tellInputWaits } from "../streams/tell-input-waits.ts";
 import { appendRecords } from "../streams/append-records.ts";
 import { ensureStream } from "../streams/ensure-streams.ts";
+import { interruptMessage } from "../streams/interrupt-message.ts";
+import type { OpenMessage } from "../streams/message.ts";
+import { listOpenMessages } from "../streams/message-reads.ts";
 import type { Append, Sent } from "../streams/stream.ts";
-import { lockSessionStreams } from "../streams/stream-reads.ts";
+import { lockSessionStreams, lockStreams } from "../streams/stream-reads.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 
 export const sessionClosed = (status: string): DomainError =>
@@ -16,6 +19,14 @@ export const sessionClosed = (status: string): DomainError =>
     `The session has ended as ${status} and takes no more records. Start another session.`,
     { status },
   );
+
+/** What input does while a turn is live. */
+export type BusyOptions = {
+  /** Default `enqueue`. */
+  whileBusy?: WhileBusy | undefined;
+  /** Which messages it may interrupt. Default: all of the session. */
+  mayInterrupt?: ((message: OpenMessage) => boolean) | undefined;
+};
 
 /**
  * Appends with the session's row locked: what the fast way leaves out. It makes the stream at its first use, starts the
@@ -28,14 +39,15 @@ export async function appendUnderSession(
   tx: Tx,
   context: TurnContext,
   append: Append,
-  whileBusy: WhileBusy = "enqueue",
+  { whileBusy = "enqueue", mayInterrupt = () => true }: BusyOptions = {},
 ): Promise<Sent> {
   const { environmentId, sessionId, direction } = append;
   const now = context.clock();
   const session = await lockSession(tx, environmentId, sessionId);
   if (session === null) throw notFound();
   if (session.status !== "open") throw sessionClosed(session.status);
-  await ensureStream(tx, context.newUuid, append, now);
+  const stream = await ensureStream(tx, context.newUuid, append, now);
+  const written = whileBusy === "interrupt" ? await lockWritten(tx, session, stream) : [];
   const beginsTurn = session.idle && direction === "input";
   if (beginsTurn) {
     await lockSessionStreams(tx, environmentId, sessionId, "input");
@@ -51,7 +63,30 @@ export async function appendUnderSession(
   const received = await tellInputWaits(tx, environmentId, [appended.streamId], now);
   const delivered = received.get(appended.streamId) ?? new Set();
   if (whileBusy === "reject" && !beginsTurn && delivered.size === 0) await requireNotBusy(tx, session);
+  const { newUuid } = context;
+  for (const { id } of written.filter(mayInterrupt))
+    await interruptMessage(tx, { newUuid, now }, { environmentId, sessionId, id });
   return { ...appended, arrival: { startsTurn: beginsTurn, delivered } };
+}
+
+/**
+ * Messages that the session's run is writing. Their streams and that of the input are locked together: everybody locks several in
+ * the order of their keys.
+ */
+async function lockWritten(
+  tx: Tx,
+  { environmentId, id: sessionId, currentRunId: runId }: StoredSession,
+  input: { id: Uuid<"strm"> } | null,
+): Promise<OpenMessage[]> {
+  const open = await listOpenMessages(tx, [{ environmentId, sessionId, runId }]);
+  const streamIds = new Set(open.map(({ streamId }) => streamId));
+  if (open.length > 0 && input !== null) streamIds.add(input.id);
+  if (streamIds.size > 0)
+    await lockStreams(
+      tx,
+      [...streamIds].map((id) => ({ environmentId, id })),
+    );
+  return open;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { WhileBusy } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
 import { createBatcher, type BatchOutcome } from "../../db/batcher.ts";
@@ -19,7 +18,7 @@ import {
   type KeyedAppend,
   type StoredAppend,
 } from "../streams/append-batch.ts";
-import { appendUnderSession } from "./append-under-session.ts";
+import { appendUnderSession, type BusyOptions } from "./append-under-session.ts";
 import type { Append, Appended, Sent } from "../streams/stream.ts";
 
 export type AppendContext = TurnContext & { db: Database; wakes: Wakes };
@@ -28,11 +27,9 @@ export type AppendContext = TurnContext & { db: Database; wakes: Wakes };
 export type AppendOutcome = (Sent & { replayed: false }) | (Appended & { replayed: true });
 
 /** What an append may ask for besides. */
-export type AppendOptions = {
+export type AppendOptions = BusyOptions & {
   /** Done before, in the same transaction, and not for a repeat. What it throws refuses the append. */
   first?: ((tx: Tx) => Promise<void>) | undefined;
-  /** Default `enqueue`. */
-  whileBusy?: WhileBusy | undefined;
 };
 
 /** Appends for callers from outside, concurrent ones sharing a statement. Resolves when the records are durable. */
@@ -81,13 +78,12 @@ export function createRecordAppender(context: AppendContext): RecordAppender {
     throw new DomainError("unavailable", "The idempotency key is being used; try again.");
   };
   return {
-    append: (append, key, { first, whileBusy = "enqueue" } = {}) => {
+    append: (append, key, options = {}) => {
+      const { first, whileBusy = "enqueue" } = options;
       const item = { append, key };
       // What may be refused once it is there, or comes with something else, has a transaction of its own.
       const isAlone = first !== undefined || whileBusy !== "enqueue";
-      return appendOnce(item, () =>
-        isAlone ? appendAlone(context, item, { first, whileBusy }) : appendFast(item),
-      );
+      return appendOnce(item, () => (isAlone ? appendAlone(context, item, options) : appendFast(item)));
     },
     pending: () => outputs.pending() + others.pending(),
   };
@@ -112,7 +108,7 @@ async function appendOthers(
 async function appendAlone(
   context: AppendContext,
   item: KeyedAppend,
-  { first, whileBusy }: AppendOptions = {},
+  { first, ...busy }: AppendOptions = {},
 ): Promise<BatchResult> {
   const key = keyOfAppend(item);
   const wanted = key === null ? [] : [key.wanted];
@@ -120,7 +116,7 @@ async function appendAlone(
     withKeys(tx, wanted, context.clock(), async (taken) => {
       if (key !== null && !taken.has(key.id)) return { result: null, answers: new Map() };
       await first?.(tx);
-      const sent = await appendUnderSession(tx, context, item.append, whileBusy);
+      const sent = await appendUnderSession(tx, context, item.append, busy);
       const answers = new Map(key === null ? [] : [[key.id, answerOf(sent)]]);
       return { result: sent, answers };
     }),

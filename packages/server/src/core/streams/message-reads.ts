@@ -102,6 +102,18 @@ export async function findWriter(
   return row?.workerId ?? null;
 }
 
+/** Of these messages those that have begun, and were not ended without their code. */
+export async function listTakenMessages(
+  db: Queryable,
+  keys: readonly MessageKey[],
+): Promise<{ id: Uuid<"msg"> }[]> {
+  if (keys.length === 0) return [];
+  return db.query(sql`
+    SELECT m.id FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
+      AS k (environment_id, id)
+    JOIN messages m ON m.environment_id = k.environment_id AND m.id = k.id AND m.status <> 'interrupted'`);
+}
+
 /** Calls of these runs whose message somebody wanted to end, however it did. */
 export async function listInterruptedCalls(
   db: Queryable,

@@ -151,6 +151,22 @@ describe("a token for a conversation", () => {
     assert.equal(codeOf(await interrupt(as, one.session, one.idOf("output"))), "200");
   });
 
+  test("stops what is written in its streams, with an input, where it may interrupt", async () => {
+    const { session, lease, idOf } = await writing(["output", "secrets"]);
+    const sendOnly = await mint(session, { type: "session.input.send", stream: "input" });
+    const refused = await sendTo(sendOnly, session, "input", { while_busy: "interrupt" });
+    assert.equal(codeOf(refused), "scope_mismatch");
+    for (const extra of [{}, { max_uses: 1 }]) {
+      const as = await mint(session, { type: "session.chat" }, extra);
+      assert.equal(codeOf(await sendTo(as, session, "input", { while_busy: "interrupt" })), "201");
+      const { interrupts } = await scene.worker.renew(lease);
+      assert.deepEqual(
+        interrupts.map(({ message_id }: Json) => message_id),
+        [idOf("output")],
+      );
+    }
+  });
+
   test("counts its uses: a refused request is none", async () => {
     const { session, idOf } = await writing(["output"]);
     const as = await mint(session, { type: "session.chat" }, { max_uses: 3 });

@@ -271,6 +271,6 @@ describe("input that is not to be queued", () => {
   test("is of inputs alone", async () => {
     const { session } = await liveSession();
     assert.equal((await emit(scene, session, 1, { while_busy: "reject" })).status, 400);
-    assert.equal((await send(scene, session, 1, { while_busy: "interrupt" })).status, 400);
+    assert.equal((await send(scene, session, 1, { while_busy: "stop" })).status, 400);
   });
 });

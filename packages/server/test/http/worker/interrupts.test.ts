@@ -215,6 +215,35 @@ describe("a message whose worker was lost", () => {
     assert.deepEqual(await said(session), ["half", "interrupted", "whole"]);
   });
 
+  test("tells a repeat what the first report was told, also before it was ended", async () => {
+    const { session, lease, id } = await writing({ retry: { max_attempts: 3 } }, { call: "answer:1" });
+    assert.equal(await interrupt(session, id), "interrupting");
+    await outlastLeases(scene);
+    await scene.happens(lease.runId, "lease.lost");
+    const next = await scene.worker.takeOne();
+    const again = newMessageId();
+    const report = [
+      next.operation("start"),
+      write(next, again, ["again"], { begins: true, call: "answer:1" }),
+      write(next, again, ["and again"]),
+    ];
+    const refused = { value: { ended: true }, error: null };
+    for (let time = 1; time <= 2; time += 1)
+      assert.deepEqual(
+        (await scene.worker.results(...report)).map(({ status, result }) => [status, result ?? null]),
+        [
+          [200, null],
+          [200, refused],
+          [200, refused],
+        ],
+      );
+    const other = newMessageId();
+    const whole = write(next, other, ["whole"], { begins: true, ends: "complete", call: "answer:2" });
+    for (let time = 1; time <= 2; time += 1)
+      assert.deepEqual((await scene.worker.results(whole))[0].result ?? null, null);
+    assert.deepEqual(await said(session), ["half", "interrupted", "whole", "complete"]);
+  });
+
   test("ends as interrupted when its next attempt begins another", async () => {
     const { session, lease, id } = await writing({ retry: { max_attempts: 3 } });
     await interrupt(session, id);
@@ -240,4 +269,58 @@ test("an input that comes beside an interrupt is kept for the next turn", async 
   await sessionKnows(scene, lease.runId);
   const next = await scene.worker.takeOne();
   assert.equal(next.execution.run.session_id, session.id);
+});
+
+describe("input that interrupts", () => {
+  const interrupting = { while_busy: "interrupt" };
+
+  test("stops all that the turn is writing, and is received next", async () => {
+    const { session, lease, id } = await writing();
+    const other = newMessageId();
+    await scene.worker.report(
+      lease.operation("outputs", {
+        ...{ position: null, stream: "thoughts", message: { id: other, begins: true } },
+        records: [{ data: "hm" }],
+      }),
+    );
+    const sent = await send(scene, session, "no, this", interrupting);
+    assert.deepEqual([sent.status, sent.body.disposition], [201, "queued"]);
+    const { interrupts } = await scene.worker.renew(lease);
+    assert.deepEqual(new Set(interrupts.map(({ message_id }: Json) => message_id)), new Set([id, other]));
+    const wait = { position: 1, name: "input", kind: "input", stream: "input" };
+    const [, , waited] = await scene.worker.results(
+      write(lease, id, [], { ends: "interrupted" }),
+      write(lease, other, [], { ends: "interrupted" }),
+      lease.operation("waits", { waits: [wait], parked: true }),
+    );
+    assert.equal(waited.result.waits[0].value.data, "hi");
+  });
+
+  test("stops nothing that has ended, and starts a turn as any other", async () => {
+    const { session, lease, id } = await writing();
+    await scene.worker.report(
+      write(lease, id, [], { ends: "complete" }),
+      lease.operation("release", { outcome: "succeeded" }),
+    );
+    await sessionKnows(scene, lease.runId);
+    const sent = await send(scene, session, "more", interrupting);
+    assert.deepEqual([sent.status, sent.body.disposition], [201, "started"]);
+    assert.deepEqual(
+      (await messagesOf(session)).map(({ status, interrupt_requested_at: at }) => [status, at]),
+      [["complete", null]],
+    );
+  });
+
+  test("stops once: a repeat with the same key, which comes late, stops nothing", async () => {
+    const { session, lease, id } = await writing();
+    const body = { ...interrupting, idempotency_key: "once" };
+    assert.equal((await send(scene, session, "no", body)).status, 201);
+    const next = newMessageId();
+    await scene.worker.report(
+      write(lease, id, [], { ends: "interrupted" }),
+      write(lease, next, ["next"], { begins: true }),
+    );
+    assert.equal((await send(scene, session, "no", body)).status, 201);
+    assert.deepEqual((await scene.worker.renew(lease)).interrupts, []);
+  });
 });

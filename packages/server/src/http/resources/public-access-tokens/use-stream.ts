@@ -1,9 +1,17 @@
-import { decodeId, encodeId, type PublicPermission, type SendRecords, type Uuid } from "@keelson/contract";
+import {
+  coversPermission,
+  decodeId,
+  encodeId,
+  type PublicPermission,
+  type SendRecords,
+  type Uuid,
+} from "@keelson/contract";
 import { decideUse, directionOf, type PublicAccess } from "../../../core/public-access/public-access.ts";
 import { hasUseLeft } from "../../../core/public-access/public-access-reads.ts";
 import { countUse, spent, usePublicAccess } from "../../../core/public-access/use-public-access.ts";
 import { prepareRecords } from "../../../core/streams/prepare-records.ts";
 import { interruptMessage, type InterruptOutcome } from "../../../core/streams/interrupt-message.ts";
+import type { OpenMessage } from "../../../core/streams/message.ts";
 import { findMessage, type MessageFilter } from "../../../core/streams/message-reads.ts";
 import { findStreams } from "../../../core/streams/stream-reads.ts";
 import type { Queryable, Tx } from "../../../db/queryable.ts";
@@ -68,7 +76,14 @@ export async function appendPublicly(
     attemptNumber: null,
     messageId: null,
   } as const;
-  if (access.maxUses === null) return appendRecords(server, target, body, idempotencyKey, source);
+  if (body.while_busy === "interrupt" && !coversPermission(access.permission, "session.interrupt"))
+    throw new DomainError(
+      "scope_mismatch",
+      "This public access token interrupts nothing: send without while_busy.",
+    );
+  const mayInterrupt = (message: OpenMessage): boolean => isCovered(access, message);
+  if (access.maxUses === null)
+    return appendRecords(server, target, body, idempotencyKey, source, { mayInterrupt });
   // What is wrong with the body is told before a use is counted.
   prepareRecords(body, server.newUuid);
   // Looked at first, so that a repeat of the use that was the last one is found below.
@@ -79,8 +94,16 @@ export async function appendPublicly(
   if (repeated !== null) return repeated;
   if (!isLeft) throw spent(access);
   // A use and its record are one transaction: a server that ends in between takes no use without a record.
-  return appendRecords(server, target, body, idempotencyKey, source, (tx) => countUse(tx, access));
+  const first = (tx: Tx): Promise<void> => countUse(tx, access);
+  return appendRecords(server, target, body, idempotencyKey, source, { first, mayInterrupt });
 }
+
+/** Whether the token is for the message's stream and exchange. */
+const isCovered = (
+  { streamIds, correlationId }: PublicAccess,
+  message: { streamId: Uuid<"strm">; correlationId: string | null },
+): boolean =>
+  streamIds.includes(message.streamId) && (correlationId === null || correlationId === message.correlationId);
 
 /** Reads output with a public access token: a page, or a stream of which the opening is the use. */
 export async function readPublicly(
@@ -136,15 +159,11 @@ export async function interruptPublicly(
   messageId: string,
 ): Promise<InterruptOutcome> {
   const id = decodeId("msg", messageId);
-  const { environmentId, sessionId, streamIds, correlationId } = access;
+  const { environmentId, sessionId } = access;
   const isOfSession = (await namedSession(tx, access, address)) === sessionId;
   const message =
     id === null || !isOfSession ? null : await findMessage(tx, { environmentId, sessionId, id });
-  const isCovered =
-    message !== null &&
-    streamIds.includes(message.streamId) &&
-    (correlationId === null || correlationId === message.correlationId);
-  if (id === null || !isCovered) throw otherScope();
+  if (id === null || message === null || !isCovered(access, message)) throw otherScope();
   await countUse(tx, access);
   return interruptMessage(
     tx,

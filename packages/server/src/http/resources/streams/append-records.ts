@@ -11,7 +11,7 @@ import {
   type RecordSource,
 } from "../../../core/streams/stream.ts";
 import { findStreams, listRecords, type StreamRow } from "../../../core/streams/stream-reads.ts";
-import type { Tx } from "../../../db/queryable.ts";
+import type { AppendOptions } from "../../../core/sessions/record-appender.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { replayedHeader } from "../../edge/keep-reply.ts";
@@ -21,8 +21,7 @@ import type { StreamTarget } from "./stream-target.ts";
 import { sentRecordJson } from "./wire.ts";
 
 /**
- * Appends what the body holds, and answers with the record, or with the records. `first` is done in the same transaction,
- * and not for a repeat.
+ * Appends what the body holds, and answers with the record, or with the records.
  */
 export async function appendRecords(
   server: ServerContext,
@@ -30,7 +29,7 @@ export async function appendRecords(
   body: SendRecords,
   idempotencyKey: string | null,
   source: RecordSource,
-  first?: (tx: Tx) => Promise<void>,
+  options: Pick<AppendOptions, "first" | "mayInterrupt"> = {},
 ): Promise<Reply> {
   const at = server.clock();
   const append: Append = { ...target, records: prepareRecords(body, server.newUuid), source, at };
@@ -45,7 +44,7 @@ export async function appendRecords(
     if (repeated !== null) return repeated;
     throw error;
   }
-  const outcome = await recordAppender.append(append, key, { first, whileBusy: body.while_busy });
+  const outcome = await recordAppender.append(append, key, { ...options, whileBusy: body.while_busy });
   if (outcome.replayed) return repeatedReply(server, target, body, outcome.streamId, outcome.firstSequence);
   const bytes = append.records.reduce((sum, { data }) => sum + data.length, 0);
   storageQuota.noteAppended(target.environmentId, bytes);

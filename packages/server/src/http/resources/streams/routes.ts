@@ -156,7 +156,8 @@ const appendRoute = (naming: Form, side: Side) =>
     description:
       (side.direction === "input"
         ? "Appends to an input stream. Input to an open session whose newest run has ended starts the next run, of the current deployment, in the same step. " +
-          "`disposition` says whether it did. With `while_busy` `reject`, input that no run would receive now is 409 `session_busy`, and nothing is appended. "
+          "`disposition` says whether it did. With `while_busy` `interrupt`, the messages that the turn is writing are interrupted in the same step. With " +
+          "`reject`, input that no run would receive now is 409 `session_busy`, and nothing is appended. "
         : "Appends to an output stream, as the session's runs do. ") +
       "The body is one record, or `records`, which are appended all or none; the answer is in the same form. A stream is made at its first " +
       "use and keeps its direction: 409 `stream_direction_mismatch`. An ended session is 409 `session_closed`." +
