@@ -149,12 +149,23 @@ async function check({ id, stopped }: { id: string; stopped: ReadonlySet<string>
 test("each answer ends once, and only what was stopped, whatever is killed", async (t) => {
   const seed = newSeed();
   t.diagnostic(`seed ${seed}`);
-  const counted = { asked: 0, sessions: 0, kills: 0 };
-  const isEnough = (): boolean => counted.asked >= ENOUGH_INTERRUPTS && counted.kills >= ENOUGH_KILLS;
+  const counted = { asked: 0, sessions: 0 };
+  const everyMs = isLong() ? 4_000 : 2_500;
   const over = new AbortController();
+  let isKilling = true;
+  const killing = killAtRandom(site, [...site.servers, agent], {
+    random: seededRandom(seed),
+    forMs: ENOUGH_KILLS * everyMs,
+    everyMs,
+    isEnough: (kills) => kills >= ENOUGH_KILLS,
+    signal: over.signal,
+    maxDown: 1,
+  }).finally(() => {
+    isKilling = false;
+  });
   const conversing = Array.from({ length: SESSIONS }, async (_, lane) => {
     const random = seededRandom(seed + 1 + lane);
-    while (!isEnough()) {
+    while (isKilling || counted.asked < ENOUGH_INTERRUPTS) {
       const session = await converse(random);
       counted.asked += session.asked;
       counted.sessions += 1;
@@ -164,17 +175,6 @@ test("each answer ends once, and only what was stopped, whatever is killed", asy
       });
       await check(session);
     }
-  });
-  const killing = killAtRandom(site, [...site.servers, agent], {
-    random: seededRandom(seed),
-    forMs: 0,
-    everyMs: isLong() ? 4_000 : 2_500,
-    isEnough: (count) => {
-      counted.kills = count;
-      return false;
-    },
-    signal: over.signal,
-    maxDown: 1,
   });
   await Promise.all(conversing).finally(() => over.abort());
   const killings = await killing;
