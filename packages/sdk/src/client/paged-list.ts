@@ -44,3 +44,14 @@ export function createPagedList<T>(
     },
   };
 }
+
+/** A list that is asked for when its first rows are. */
+export const laterList = <T>(find: () => Promise<PagedList<T>>): PagedList<T> => ({
+  page: async (cursor) => (await find()).page(cursor),
+  async *pages() {
+    yield* (await find()).pages();
+  },
+  async *[Symbol.asyncIterator]() {
+    yield* await find();
+  },
+});

@@ -11,7 +11,7 @@ import type {
 import type { EmittedOf } from "../actor.ts";
 import type { InputOf } from "../task.ts";
 import type { RequestOptions } from "./exchange.ts";
-import type { PagedList, PageQuery } from "./paged-list.ts";
+import { laterList, type PagedList, type PageQuery } from "./paged-list.ts";
 import type {
   AppendCallOptions,
   NewRecord,
@@ -94,19 +94,8 @@ export function createSessionHandle<A extends ActorLike>(
     return known;
   }
 
-  /** A list whose session is asked for when the list is. */
-  function listLater<T>(list: (id: string) => PagedList<T>, options: RequestOptions): PagedList<T> {
-    const of = async (): Promise<PagedList<T>> => list(await id(options));
-    return {
-      page: async (cursor) => (await of()).page(cursor),
-      async *pages() {
-        yield* (await of()).pages();
-      },
-      async *[Symbol.asyncIterator]() {
-        yield* await of();
-      },
-    };
-  }
+  const listLater = <T>(list: (id: string) => PagedList<T>, options: RequestOptions): PagedList<T> =>
+    laterList(async () => list(await id(options)));
 
   async function* records<Data>(options: RecordsOptions): AsyncGenerator<RecordOf<Data>> {
     const { signal } = options;

@@ -149,10 +149,9 @@ async function check({ id, stopped }: { id: string; stopped: ReadonlySet<string>
 test("each answer ends once, and only what was stopped, whatever is killed", async (t) => {
   const seed = newSeed();
   t.diagnostic(`seed ${seed}`);
-  const counted = { asked: 0, sessions: 0 };
+  const counted = { asked: 0, sessions: 0, isKilling: true };
   const everyMs = isLong() ? 4_000 : 2_500;
   const over = new AbortController();
-  let isKilling = true;
   const killing = killAtRandom(site, [...site.servers, agent], {
     random: seededRandom(seed),
     forMs: ENOUGH_KILLS * everyMs,
@@ -161,11 +160,11 @@ test("each answer ends once, and only what was stopped, whatever is killed", asy
     signal: over.signal,
     maxDown: 1,
   }).finally(() => {
-    isKilling = false;
+    counted.isKilling = false;
   });
   const conversing = Array.from({ length: SESSIONS }, async (_, lane) => {
     const random = seededRandom(seed + 1 + lane);
-    while (isKilling || counted.asked < ENOUGH_INTERRUPTS) {
+    while (counted.isKilling || counted.asked < ENOUGH_INTERRUPTS) {
       const session = await converse(random);
       counted.asked += session.asked;
       counted.sessions += 1;

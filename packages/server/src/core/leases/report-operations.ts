@@ -8,7 +8,7 @@ import { applyMetadataChanges } from "../runs/metadata.ts";
 import { decideStart } from "../runs/run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
 import { appendRecords } from "../streams/append-records.ts";
-import { fenceStreams } from "../streams/message-writes.ts";
+import { keepOutPieces } from "../streams/interrupt-message.ts";
 import { recordMessages } from "../streams/record-messages.ts";
 import { appendUnderSession } from "../sessions/append-under-session.ts";
 import { createTokens } from "../tokens/create-tokens.ts";
@@ -153,7 +153,7 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   await recordWaits(tx, waits, accepted);
   if (appends.length > 0)
     await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);
-  if (batch.fenced.length > 0) await fenceStreams(tx, batch.fenced);
+  await keepOutPieces(tx, batch.fenced);
   const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   await settleChanges(tx, [...batch.changes.values()], { logs, journal });

@@ -49,8 +49,18 @@ export async function interruptMessage(
 
 /** Ends a message in the place of its code, from which nothing of it is taken afterwards. */
 async function endInterrupted(tx: Tx, context: Context, message: SessionRun & MessageKey): Promise<void> {
-  const ended = await endOpenMessages(tx, [message], () => "interrupted", context, new Set([message.id]));
-  if (ended.length > 0) await fenceStreams(tx, ended);
+  await keepOutPieces(
+    tx,
+    await endOpenMessages(tx, [message], () => "interrupted", context, new Set([message.id])),
+  );
+}
+
+/** From now on pieces of these streams are taken only for messages that are open. */
+export async function keepOutPieces(
+  tx: Tx,
+  streams: readonly { environmentId: Uuid<"env">; streamId: Uuid<"strm"> }[],
+): Promise<void> {
+  if (streams.length > 0) await fenceStreams(tx, streams);
 }
 
 const LIMIT = 200;
