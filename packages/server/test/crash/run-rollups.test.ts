@@ -1,24 +1,14 @@
-// Servers are killed, or lose their database, while they count ended runs: the sums are those of a count over all rows.
+// A server is killed, or loses its database, at a statement by which it counts ended runs: the sums are those of a count over
+// all rows.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { sql } from "../../src/db/sql.ts";
 import { checkRollups, isCounted } from "../support/count-runs.ts";
-import { crashSeconds, newSeed, seededRandom } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
-import { bundleOf } from "./support/bundle.ts";
 import { openStage, type Stage } from "./support/crash-stage.ts";
-import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
 import type { SentStatement } from "./support/postgres-messages.ts";
 import type { Breakpoint } from "./support/postgres-proxy.ts";
-import {
-  createDeployment,
-  promoteWhenReady,
-  startSite,
-  type ServerProcess,
-  type Site,
-} from "./support/site.ts";
-import type { SpawnedProcess } from "./support/spawned-process.ts";
+import type { ServerProcess } from "./support/site.ts";
 
 const SETTLE_MS = 120_000;
 const RUNS = 3;
@@ -69,67 +59,4 @@ describe("a server that fails while it counts", () => {
       await until("all are counted", SETTLE_MS, () => isCounted(site.db));
       assert.ok((await checkRollups(site.db)) > 0);
     });
-});
-
-describe("runs that end while everything is killed", () => {
-  const BATCH = 50;
-  const ENOUGH_KILLS = 4;
-  let site: Site;
-  let agents: SpawnedProcess[];
-  before(async () => {
-    site = await startSite({ servers: 2, leaseDuration: "8s" });
-    agents = site.servers.map((server, at) => site.agent({ name: `agent ${at + 1}`, server, capacity: 8 }));
-    await Promise.all(agents.map((agent) => agent.start()));
-    const bundle = bundleOf({
-      fail: `if (payload % 3 === 0) throw new Error("no"); return payload;`,
-      fine: "return payload;",
-    });
-    const tasks = ["fail", "fine"].map((id) => ({ id, execution: "shared" as const }));
-    await promoteWhenReady(site, await createDeployment(site, bundle, tasks));
-  });
-  after(() => site?.stop());
-
-  /** Starts batches at one server after the other until it is over; a batch without an answer may have started all the same. */
-  async function keepStarting(isOver: () => boolean): Promise<void> {
-    for (let batch = 0; !isOver(); batch += 1) {
-      const server = site.servers[batch % site.servers.length] as ServerProcess;
-      const starts = Array.from({ length: BATCH }, (_, n) => ({
-        ...{ task: n % 2 === 0 ? "fail" : "fine", payload: n },
-        retry: { max_attempts: 1 },
-      }));
-      await site.call(server.url, "POST", "/v1/tasks/start-batch", { body: { starts } }).catch(() => null);
-      await until("some of the runs have ended", SETTLE_MS, async () => {
-        if (isOver()) return true;
-        // PostgreSQL may be away.
-        const rows = await site.db
-          .query<{ count: number }>(sql`SELECT count(*) FROM executions`)
-          .catch(() => [{ count: BATCH * 4 }]);
-        return (rows[0]?.count ?? 0) < BATCH * 4;
-      });
-    }
-  }
-
-  test("have the sums of a count over all rows", async (t) => {
-    const seed = newSeed();
-    let isOver = false;
-    const starting = keepStarting(() => isOver);
-    const killings = await killAtRandom(site, [...site.servers, ...agents], {
-      random: seededRandom(seed),
-      forMs: crashSeconds(8) * 1_000,
-      everyMs: 1_500,
-      isEnough: (kills) => kills >= ENOUGH_KILLS,
-      signal: new AbortController().signal,
-      maxDown: 1,
-    });
-    isOver = true;
-    await starting;
-    t.diagnostic(`seed ${seed}, ${killings.victims.length} kills: ${countVictims(killings)}`);
-    await until("all runs have ended and are counted", SETTLE_MS, async () => {
-      const [left] = await site.db.query<{ count: number }>(sql`SELECT count(*) FROM executions`);
-      return left?.count === 0 && isCounted(site.db);
-    });
-    const [ended] = await site.db.query<{ count: number }>(sql`SELECT count(*) FROM run_results`);
-    t.diagnostic(`${ended?.count} runs ended`);
-    assert.ok((await checkRollups(site.db)) > 0);
-  });
 });

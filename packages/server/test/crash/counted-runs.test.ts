@@ -1,8 +1,10 @@
-// Runs fail in a few ways while servers, PostgreSQL and agents are killed: each is counted once, in its group.
+// Runs succeed and fail in a few ways while servers, PostgreSQL and agents are killed: each is counted once, in the sums of
+// its minute and hour, and in its group when it failed.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { sql } from "../../src/db/sql.ts";
+import { sql, type Sql } from "../../src/db/sql.ts";
+import { checkRollups, isCounted } from "../support/count-runs.ts";
 import { crashSeconds, newSeed, seededRandom } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
@@ -34,6 +36,7 @@ before(async () => {
   await Promise.all(agents.map((agent) => agent.start()));
   const bundle = bundleOf({ fail: FAIL });
   await promoteWhenReady(site, await createDeployment(site, bundle, [{ id: "fail", execution: "shared" }]));
+  await killWhileRunsEnd();
 });
 after(() => site?.stop());
 
@@ -59,14 +62,13 @@ async function keepStarting(isOver: () => boolean): Promise<void> {
   }
 }
 
-test("the counts of error groups are the runs that failed, whatever is killed", async (t) => {
+async function killWhileRunsEnd(): Promise<void> {
   const seed = newSeed();
-  t.diagnostic(`seed ${seed}`);
   let isOver = false;
   const starting = keepStarting(() => isOver);
   const killings = await killAtRandom(site, [...site.servers, ...agents], {
     random: seededRandom(seed),
-    forMs: crashSeconds(8) * 1_000,
+    forMs: crashSeconds(6) * 1_000,
     everyMs: 1_500,
     isEnough: (kills) => kills >= ENOUGH_KILLS,
     signal: new AbortController().signal,
@@ -74,11 +76,17 @@ test("the counts of error groups are the runs that failed, whatever is killed", 
   });
   isOver = true;
   await starting;
-  t.diagnostic(`${killings.victims.length} kills: ${countVictims(killings)}`);
-  await until("all runs have ended and are counted", SETTLE_MS, async () => {
-    const [left] = await site.db.query<{ count: number }>(sql`
+  console.log(`seed ${seed}, ${killings.victims.length} kills: ${countVictims(killings)}`);
+}
+
+const countFirst = async (text: Sql): Promise<number> =>
+  (await site.db.query<{ count: number }>(text))[0]?.count ?? 0;
+
+test("each run that failed is counted once, in its group", async (t) => {
+  await until("all runs have ended and are in a group", SETTLE_MS, async () => {
+    const left = await countFirst(sql`
       SELECT (SELECT count(*) FROM executions) + (SELECT count(*) FROM error_group_runs WHERE NOT counted) AS count`);
-    return left?.count === 0;
+    return left === 0;
   });
   const failed = await site.db.query<{ id: string; count: number }>(sql`
     SELECT error_group_id AS id, count(*) FROM run_results WHERE status IN ('failed', 'system_failed') GROUP BY 1 ORDER BY 1`);
@@ -88,5 +96,15 @@ test("the counts of error groups are the runs that failed, whatever is killed", 
   t.diagnostic(`groups: ${groups.map(({ count }) => count).join(", ")}`);
   assert.ok(groups.length >= 3);
   assert.deepEqual(groups, failed);
-  await checkInvariants(site.db, "after the kills");
 });
+
+test("each run that ended is counted once, in its minute and its hour", async (t) => {
+  await until("all runs have ended and are counted", SETTLE_MS, async () => {
+    const left = await countFirst(sql`SELECT count(*) FROM executions`);
+    return left === 0 && isCounted(site.db);
+  });
+  t.diagnostic(`${await countFirst(sql`SELECT count(*) FROM run_results`)} runs ended`);
+  assert.ok((await checkRollups(site.db)) > 0);
+});
+
+test("what is stored of them agrees", () => checkInvariants(site.db, "after the kills"));
