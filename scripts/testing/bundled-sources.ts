@@ -23,11 +23,13 @@ const listModules = (name: string): string[] =>
     .map((file) => path.join(ROOT, file))
     .toSorted();
 
-/** What schemas are made with is one for all, too. */
+const packageFile = (file: string): string => path.join(ROOT, "node_modules", file);
+
+/** What schemas are made with is one for all, too, and what calls PostgreSQL, as tests listen to it. */
 export const listSources = (): Sources => ({
   agent: listModules("agent"),
-  contract: [...listModules("contract"), path.join(ROOT, "node_modules/typebox/build/index.mjs")],
-  server: listModules("server"),
+  contract: [...listModules("contract"), packageFile("typebox/build/index.mjs")],
+  server: [...listModules("server"), packageFile("pg/esm/index.mjs")],
   "workspace-tree": listModules("workspace-tree"),
 });
 
