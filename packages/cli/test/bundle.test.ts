@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cp, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
@@ -131,9 +131,16 @@ test("what is wrong in the code is told with file and line", async () => {
   );
 });
 
+/** In one moment: whoever watches must not see a file that is only half written. */
+async function putFile({ directory }: { directory: string }, path: string, text: string): Promise<void> {
+  const aside = `${directory}.aside`;
+  await writeFile(aside, text);
+  await rename(aside, join(directory, path));
+}
+
 test(
   "a bundle is made again after each change, and a mistake does not end the watching",
-  { timeout: 30_000 },
+  { timeout: 120_000 },
   async () => {
     await using project = await createProject({ "src/tasks/a.ts": declare("a") });
     const stop = new AbortController();
@@ -144,10 +151,9 @@ test(
       project,
       async (built) => {
         told.push(describe(built));
-        if (told.length === 1) await writeFile(join(project.directory, "src/tasks/b.ts"), "const = 1");
-        if (told.length === 2)
-          await cp(join(project.directory, "src/tasks/a.ts"), join(project.directory, "src/tasks/b.ts"));
-        if (told.length === 3) await writeFile(join(project.directory, "src/tasks/b.ts"), declare("b"));
+        if (told.length === 1) await putFile(project, "src/tasks/b.ts", "const = 1");
+        if (told.length === 2) await putFile(project, "src/tasks/b.ts", declare("a"));
+        if (told.length === 3) await putFile(project, "src/tasks/b.ts", declare("b"));
         if (told.length === 4) stop.abort();
       },
       stop.signal,
@@ -158,7 +164,7 @@ test(
 
 test(
   "a file that comes back, or comes into a new folder, is noticed, a task as an asset",
-  { timeout: 30_000 },
+  { timeout: 120_000 },
   async () => {
     const config = `{"keelson": {"tasks": ["src/tasks/**/*.ts"], "build": {"assets": ["prompts/**"]}}}`;
     await using project = await createProject({
@@ -173,7 +179,7 @@ test(
       () => rename(place("src/tasks/a.ts"), place("aside.txt")),
       () => rename(place("aside.txt"), place("src/tasks/a.ts")),
       () => mkdir(place("src/tasks/inner")),
-      () => writeFile(place("src/tasks/inner/b.ts"), declare("b")),
+      () => putFile(project, "src/tasks/inner/b.ts", declare("b")),
     ];
     const stop = new AbortController();
     const told: string[] = [];
