@@ -5,6 +5,7 @@ import type { run } from "node:test";
 import path from "node:path";
 import { inspect } from "node:util";
 import { ROOT, type TestFile } from "./select-files.ts";
+import { nameSources } from "./source-places.ts";
 
 export interface Failure {
   readonly name: string;
@@ -59,9 +60,9 @@ export class FileRecord {
     stream.on("test:fail", (event) => this.#take(false, event));
     stream.on("test:stdout", ({ message }) => {
       this.printed.push(message);
-      this.#output.write(message);
+      this.#output.write(nameSources(message));
     });
-    stream.on("test:stderr", ({ message }) => void this.#output.write(message));
+    stream.on("test:stderr", ({ message }) => void this.#output.write(nameSources(message)));
     stream.on("test:diagnostic", ({ message, nesting }) => {
       if (nesting === 0 && SUMS.test(message)) return;
       this.printed.push(message);
@@ -101,6 +102,6 @@ function describeFailure({ name, file, line, column, details }: TestEvent, { pat
   return {
     name: name === path.join(ROOT, own) ? own : name,
     place: `${file === undefined ? own : path.relative(ROOT, file)}:${line ?? 1}:${column ?? 1}`,
-    error: typeof cause === "string" ? cause : inspect(cause, { depth: 4, breakLength: 120 }),
+    error: nameSources(typeof cause === "string" ? cause : inspect(cause, { depth: 4, breakLength: 120 })),
   };
 }

@@ -60,8 +60,7 @@ export async function runFile(file: TestFile, options: RunFileOptions): Promise<
     env: { ...env, ...folders.env },
     // The flags this process was started with are those by which Node runs our sources.
     execArgv: [
-      ...process.execArgv,
-      ...(loadsMany(file) ? ["--import", import.meta.resolve("./use-bundled.ts")] : []),
+      ...(loadsMany(file) ? bundledFlags() : process.execArgv),
       ...reportFlags(reports),
       `--test-timeout=${testLimitMs}`,
     ],
@@ -99,6 +98,12 @@ export async function runFile(file: TestFile, options: RunFileOptions): Promise<
  */
 const loadsMany = ({ path: file }: TestFile): boolean =>
   !/^(packages\/[^/]+\/src\/|scripts\/[^/]+\.test\.ts$)/.test(file);
+
+/** The runner says where in the sources a stack is, and Node need not. */
+const bundledFlags = (): string[] => [
+  ...process.execArgv.filter((flag) => flag !== "--enable-source-maps"),
+  ...["--import", import.meta.resolve("./use-bundled.ts")],
+];
 
 /** The end of the file says more than its tests when none of them failed. */
 const failuresOf = ({ failures, ofFile }: FileRecord): readonly Failure[] =>
