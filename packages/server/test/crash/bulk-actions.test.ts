@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "../../src/db/sql.ts";
+import { isLong, newSeed } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import { openStage, type Json, type Stage } from "./support/crash-stage.ts";
 import { checkInvariants } from "./support/invariants.ts";
@@ -12,7 +13,7 @@ import type { Breakpoint } from "./support/postgres-proxy.ts";
 import type { ServerProcess } from "./support/site.ts";
 
 /** More batches than there are points. */
-const RUNS = 450;
+const RUNS = isLong() ? 450 : 250;
 const WAIT_MS = 120_000;
 
 let stage: Stage;
@@ -25,14 +26,18 @@ const isLedger = (text: string): boolean => /INSERT INTO bulk_action_items/.test
 const isPlace = (text: string): boolean => /UPDATE bulk_actions SET\s+status = CASE/.test(text);
 const isCommit = ({ text, earlier }: SentStatement): boolean => text === "COMMIT" && earlier.some(isLedger);
 
-const POINTS: readonly Breakpoint[] = (["before", "after"] as const).flatMap((side) => [
+const pointsOn = (side: Breakpoint["side"]): Breakpoint[] => [
   { side, matches: ({ text }) => isLedger(text) },
   { side, matches: ({ text }) => isPlace(text) },
   { side, matches: isCommit },
-]);
+];
+const SIDES = newSeed() % 2 === 0 ? (["before", "after"] as const) : (["after", "before"] as const);
+/** In the short form one action is disturbed before the statements, and the other after them. */
+const pointsOf = (action: number): Breakpoint[] =>
+  isLong() ? SIDES.flatMap(pointsOn) : pointsOn(SIDES[action % SIDES.length] as Breakpoint["side"]);
 
 /** Kills the server that comes to each of the points in turn; the other one goes on meanwhile. */
-async function killAtPoints(): Promise<number[]> {
+async function killAtPoints(points: readonly Breakpoint[]): Promise<number[]> {
   const { proxies, site } = stage;
   const kills: number[] = [0, 0];
   const reached = new Map<number, Promise<number>>();
@@ -44,11 +49,11 @@ async function killAtPoints(): Promise<number[]> {
         proxy.arm(point).then(() => at),
       );
   };
-  for (const [n, point] of POINTS.entries()) {
+  for (const [n, point] of points.entries()) {
     for (const at of proxies.keys()) if (!reached.has(at)) arm(at, point);
     const at = await Promise.race(reached.values());
     reached.clear();
-    const next = POINTS[n + 1];
+    const next = points[n + 1];
     if (next === undefined) void proxies[1 - at]?.arm(null);
     else arm(1 - at, next);
     await (site.servers[at] as ServerProcess).kill();
@@ -59,8 +64,8 @@ async function killAtPoints(): Promise<number[]> {
   return kills;
 }
 
-async function disturbed(request: object): Promise<Json> {
-  const killing = killAtPoints();
+async function disturbed(request: object, points: readonly Breakpoint[]): Promise<Json> {
+  const killing = killAtPoints(points);
   const made = await stage.insist("POST", "/v1/runs/bulk-actions", { body: request });
   assert.equal(made.status, 202, JSON.stringify(made.body));
   const kills = await killing;
@@ -73,9 +78,8 @@ async function disturbed(request: object): Promise<Json> {
 test("cancels each run once", async () => {
   const starts = Array.from({ length: RUNS }, () => ({ task: "work", tags: ["mass"] }));
   await stage.make("/v1/tasks/start-batch", { starts });
-  const action = await disturbed({
-    ...{ action: "cancel", filter: { tag: ["mass"] }, idempotency_key: "cancel" },
-  });
+  const request = { action: "cancel", filter: { tag: ["mass"] }, idempotency_key: "cancel" };
+  const action = await disturbed(request, pointsOf(0));
   assert.deepEqual([action.status, action.matched, action.done, action.failed], ["completed", RUNS, RUNS, 0]);
   const [found] = await stage.site.db.query<{ items: number; cancelled: number }>(sql`
     SELECT (SELECT count(*) FROM bulk_action_items WHERE outcome = 'cancelled') AS items,
@@ -85,9 +89,8 @@ test("cancels each run once", async () => {
 });
 
 test("replays each run once", async () => {
-  const action = await disturbed({
-    ...{ action: "replay", filter: { tag: ["mass"] }, idempotency_key: "replay" },
-  });
+  const request = { action: "replay", filter: { tag: ["mass"] }, idempotency_key: "replay" };
+  const action = await disturbed(request, pointsOf(1));
   assert.deepEqual([action.status, action.matched, action.done, action.failed], ["completed", RUNS, RUNS, 0]);
   const [found] = await stage.site.db.query<{ replayed: number; started: number; queued: number }>(sql`
     SELECT (SELECT count(DISTINCT new_run_id) FROM bulk_action_items i JOIN runs r ON r.id = i.new_run_id) AS replayed,

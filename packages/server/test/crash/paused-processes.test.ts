@@ -19,7 +19,7 @@ import {
 } from "./support/site.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
-const PAUSES = isLong() ? 400 : 20;
+const PAUSES = isLong() ? 400 : 12;
 const PAUSE_MS = 150;
 /** With the pauses they have a fifth of a processor. */
 const BETWEEN_MS = 37;

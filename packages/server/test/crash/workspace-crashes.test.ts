@@ -8,6 +8,9 @@ import { isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
+/** How much of what does not compress makes a commit take a while. */
+const SLOW_BYTES = isLong() ? 60_000_000 : 20_000_000;
+
 let site: WorkspaceSite;
 before(async () => (site = await startWorkspaceSite({ leaseDuration: "6s", hasWitness: true })));
 after(() => site?.stop());
@@ -55,8 +58,10 @@ test("an agent that was stopped in the middle of a commit past its lease commits
   const stopped = await site.startAgent();
   const { id } = await site.create();
   await site.exec(id, "echo one > kept");
-  // Bytes that do not compress, so that the commit takes a while.
-  const exec = await site.startExec(id, "head -c 60000000 /dev/urandom > big; echo two > kept; echo written");
+  const exec = await site.startExec(
+    id,
+    `head -c ${SLOW_BYTES} /dev/urandom > big; echo two > kept; echo written`,
+  );
   const { id: mat } = (await site.get(id)).materialization;
   stopped.signal("SIGSTOP");
   const { status } = await site.untilOver(exec);
@@ -90,13 +95,13 @@ async function checkWhole(workspace: string): Promise<number> {
 }
 
 const FILE_BYTES = 700_000;
-const FILES = 5;
+const FILES = isLong() ? 5 : 3;
 
 test("an agent killed in the middle of commits leaves whole versions alone, and nothing runs on", async (t) => {
   const seed = newSeed();
   const random = seededRandom(seed);
   // Of which the last of each few is lost, after a whole lease.
-  const [rounds, awayEvery] = isLong() ? [100, 5] : [4, 4];
+  const [rounds, awayEvery] = isLong() ? [100, 5] : [3, 3];
   const agent = await site.startAgent();
   const { id } = await site.create();
   const execs: string[] = [];

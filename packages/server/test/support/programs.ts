@@ -19,11 +19,10 @@ export function programFile(main: string): string {
 }
 
 /**
- * What Node is told to run it. A bundled server goes without its maps: its log library asks who calls it, and to say so Node
- * reads the map of the whole bundle, a fifth of what a start takes.
+ * What Node is told to run it. A bundle goes without its maps: the log library asks who calls it, and to say so Node reads the
+ * map of the whole bundle, a fifth of what a start takes.
  */
 export const programArguments = (main: string): string[] => {
   const isBundled = process.env["KEELSON_TEST_PROGRAMS"] !== undefined;
-  const flags = isBundled && main.startsWith("server/") ? [CONDITIONS] : PROGRAM_FLAGS;
-  return [...flags, programFile(main)];
+  return [...(isBundled ? [CONDITIONS] : PROGRAM_FLAGS), programFile(main)];
 };
