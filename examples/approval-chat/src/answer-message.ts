@@ -1,4 +1,4 @@
-import { StepError, type RunContext, type RunSession } from "@keelson/sdk";
+import { StepError, type PipedMessage, type RunContext, type RunSession } from "@keelson/sdk";
 import { act } from "./act.ts";
 import { askApproval } from "./ask-approval.ts";
 import type { ChatRecord } from "./chat-records.ts";
@@ -18,16 +18,17 @@ export async function answerMessage({ session, ctx, history, correlationId }: Ex
   try {
     for (let answers = 0; answers < MAX_ANSWERS; answers += 1) {
       // In a step, so that the model is asked once: a replay has its answer from the journal, and streams nothing.
-      const { text, action } = await ctx.step(
+      const { text, action, stopped } = await ctx.step(
         "answer",
-        () => streamAnswer(session, history, correlationId, ctx.signal),
+        () => streamAnswer(session, history, correlationId),
         { retry: RETRY },
       );
       await history.add({ role: "assistant", content: joinAnswer({ text, action }) });
       // Not in the step: an interrupted answer has no end, and so the page knows that it begins again. And after the
       // history: whoever has read that it is answered finds the answer there.
-      await say({ type: "answered" });
-      if (action === null) return;
+      await say({ type: stopped ? "stopped" : "answered" });
+      // What was stopped before it was read is not done.
+      if (stopped || action === null) return;
       const { outcome, tokenId } = await askApproval(action, say, ctx);
       const content = outcome === "approved" ? await perform(action, tokenId, ctx) : outcome;
       await history.add({ role: "outcome", content });
@@ -43,15 +44,14 @@ export async function answerMessage({ session, ctx, history, correlationId }: Ex
   }
 }
 
-/** Appends the pieces of an answer as they come. */
+/** Appends the pieces of an answer as they come, until somebody stops it. */
 async function streamAnswer(
   session: RunSession,
   history: History,
   correlationId: string,
-  signal: AbortSignal,
-): Promise<Answer> {
+): Promise<Answer & { stopped: boolean }> {
   let answer: Answer = { text: "", action: null };
-  async function* records(): AsyncGenerator<ChatRecord> {
+  async function* records({ signal }: PipedMessage): AsyncGenerator<ChatRecord> {
     yield { type: "answer" };
     const pieces = splitAnswer(provider(history.messages, signal));
     for (let next = await pieces.next(); ; next = await pieces.next()) {
@@ -59,11 +59,12 @@ async function streamAnswer(
         answer = next.value;
         return;
       }
+      answer.text += next.value;
       yield { type: "piece", text: next.value };
     }
   }
-  await session.output.pipe(records(), { correlationId });
-  return answer;
+  const { interrupted } = await session.output.pipe(records, { correlationId });
+  return { ...answer, stopped: interrupted };
 }
 
 /** The outcome of an approved action, in words. */

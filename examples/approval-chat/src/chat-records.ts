@@ -17,6 +17,8 @@ export type ChatRecord =
   | { type: "answer" }
   | { type: "piece"; text: string }
   | { type: "answered" }
+  /** As `answered`: the person did not want the rest of it. */
+  | { type: "stopped" }
   | { type: "approval"; action: string; tokenId: string; publicAccessToken: string; expiresAt: string }
   | { type: "decision"; tokenId: string; outcome: Outcome }
   | { type: "failed"; reason: string };

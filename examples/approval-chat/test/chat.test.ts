@@ -42,6 +42,20 @@ describe("the conversation on a real server", { timeout: 120_000 }, () => {
     await chat.end();
   });
 
+  test("an answer that is stopped ends there, and nothing of it is done", async () => {
+    const chat = await open();
+    const message = await chat.send("delete the archive");
+    await chat.until("piece");
+    await client.sessions.interrupt(chat.id, chat.messageId());
+    await chat.until("stopped");
+    const next = await chat.send("Hello");
+    await chat.until("answered");
+    assert.doesNotMatch(chat.answersTo(message).join(""), /until you say yes\.$/);
+    assert.match(chat.answersTo(next)[0] ?? "", /^You said “Hello”\./);
+    assert.ok(chat.records.every(({ data }) => data.type !== "approval"));
+    await chat.end();
+  });
+
   test("an action is taken once, after it was approved, by a run that was suspended meanwhile", async () => {
     const chat = await open();
     const message = await chat.send("Please delete the staging database.");

@@ -172,12 +172,24 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     assert.equal(await answers().getByText("You said “Hello”").count(), 1);
   });
 
+  test("an answer that is stopped ends there, and the next message is answered", async () => {
+    await say("Tell me all of it");
+    await page.locator('li.theirs[aria-busy="true"]').getByText("You said").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped", { exact: true }).waitFor();
+    assert.equal(await page.locator('li.theirs[aria-busy="true"]').count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
+    assert.doesNotMatch((await answers().last().textContent()) ?? "", /database”\.$/);
+    await say("Hello again");
+    await untilAnswered(/You said “Hello again”/);
+  });
+
   test("after a pause the next turn knows what was said before", async () => {
     const { currentRunId: runId } = await findSession();
     await everything.client.runs.wait(runId, { timeout: TIMEOUT_MS });
     await say("What did I say first?");
     await untilAnswered(
-      /You have written 5 messages in this conversation\. The first one was “What can you do\?”/,
+      /You have written 7 messages in this conversation\. The first one was “What can you do\?”/,
     );
     await page.getByText("Turn 2: a new run has taken over").waitFor();
   });
@@ -217,7 +229,7 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     const opened = await stranger.request.post(`${web.url}/conversation`);
     assert.equal(opened.status(), 200);
     const asked = await stranger.request.post(`${web.url}/token`, {
-      data: { session_id: id, permission: "session.output.read" },
+      data: { session_id: id },
     });
     assert.equal(asked.status(), 403);
     await stranger.close();

@@ -26,19 +26,18 @@ const newId = (): string =>
     "",
   );
 
-/** The session, by a token each for sending and reading; another one when it is refused, as it is after a while. */
+/** The session, by one token; another one when it is refused, as it is after a while. */
 function openSession(url: string, id: string) {
-  const tokens = new Map<string, Promise<string>>();
+  let token: Promise<string> | null = null;
   return createSessionClient({
     url,
     session: { id },
-    token: ({ permission, renew }) => {
-      let token = renew ? undefined : tokens.get(permission);
-      if (token === undefined) {
-        token = ask("/token", { session_id: id, permission });
-        tokens.set(permission, token);
-        token.catch(() => tokens.delete(permission));
-      }
+    token: ({ renew }) => {
+      if (renew) token = null;
+      token ??= ask("/token", { session_id: id }).catch((error: unknown) => {
+        token = null;
+        throw error;
+      });
       return token;
     },
   });
@@ -63,6 +62,11 @@ async function converse(url: string, id: string): Promise<void> {
     },
   });
 
+  const stop = (messageId: string) => (): void =>
+    void session.interrupt(messageId).catch((error: unknown) => {
+      composer.showProblem(`Not stopped: ${(error as Error).message}`);
+    });
+
   async function send(text: string): Promise<void> {
     const correlationId = newId();
     list.addSending(correlationId, text);
@@ -82,8 +86,11 @@ async function converse(url: string, id: string): Promise<void> {
       onConnect: () => showConnection("live"),
       onReconnect: () => showConnection("lost"),
     });
-    for await (const record of records)
-      list.show(record.data, record.correlationId ?? record.id, new Date(record.createdAt));
+    for await (const { data, correlationId, id: recordId, messageId, createdAt } of records) {
+      list.show(data, correlationId ?? recordId, new Date(createdAt));
+      // All that is written of an answer is one message.
+      composer.offerStop(messageId === null ? null : stop(messageId));
+    }
     composer.showProblem("This conversation has ended. Begin a new one.");
   } finally {
     composer.end();

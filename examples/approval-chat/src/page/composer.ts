@@ -6,6 +6,8 @@ export type Composer = {
   /** Puts back what was not sent, unless something else was written meanwhile. */
   putBack(text: string): void;
   showProblem(problem: string): void;
+  /** An answer is being written, and this stops it; null: none is. */
+  offerStop(stop: (() => void) | null): void;
   /** Nothing can be sent any more. */
   end(): void;
 };
@@ -14,6 +16,7 @@ export function createComposer(onSend: (text: string) => void): Composer {
   const form = byId("form", HTMLFormElement);
   const text = byId("text", HTMLTextAreaElement);
   const send = byId("send", HTMLButtonElement);
+  const stop = byId("stop", HTMLButtonElement);
   const problem = byId("problem", HTMLElement);
 
   form.addEventListener("submit", (event) => {
@@ -46,7 +49,12 @@ export function createComposer(onSend: (text: string) => void): Composer {
     showProblem(words) {
       problem.textContent = words;
     },
+    offerStop(onStop) {
+      stop.hidden = onStop === null;
+      stop.onclick = onStop;
+    },
     end() {
+      stop.hidden = true;
       send.disabled = text.disabled = true;
     },
   };

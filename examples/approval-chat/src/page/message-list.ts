@@ -72,6 +72,10 @@ function showRecord(state: State, record: ChatRecord, correlationId: string): st
       return "";
     case "answered":
       return endAnswer(state, correlationId);
+    case "stopped":
+      endAnswer(state, correlationId);
+      add(state, "turn", null, "Stopped");
+      return "Stopped";
     case "approval":
       return showApproval(state, record);
     case "decision":

@@ -4,8 +4,8 @@ import { ACTOR_ID } from "../chat-records.ts";
 export type Conversations = {
   /** The id of the visitor's open conversation, which is made when there is none. */
   open(visitor: string): Promise<string>;
-  /** A public access token: to send messages, or to read the answers. */
-  createToken(id: string, permission: string | undefined): Promise<string>;
+  /** A public access token: to send messages, to read the answers, and to stop them. */
+  createToken(id: string): Promise<string>;
   end(id: string): Promise<void>;
   belongsTo(id: string, visitor: string): Promise<boolean>;
 };
@@ -18,9 +18,9 @@ export function createConversations(client: Client): Conversations {
       // With the external id of an open session it is that session.
       return (await client.sessions.create({ actor: ACTOR_ID, externalId: externalId(visitor) })).id;
     },
-    async createToken(id, permission) {
-      const type = permission === "session.input.send" ? permission : "session.output.read";
-      return (await client.publicAccessTokens.create({ type, session: id })).publicAccessToken;
+    async createToken(id) {
+      return (await client.publicAccessTokens.create({ type: "session.chat", session: id }))
+        .publicAccessToken;
     },
     async end(id) {
       await client.sessions.cancel(id);

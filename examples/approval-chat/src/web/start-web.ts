@@ -37,14 +37,11 @@ async function answer(
     }
     case "POST /token":
     case "POST /end": {
-      const { session_id: id, permission } = (await json(request)) as {
-        session_id: string;
-        permission?: string;
-      };
+      const { session_id: id } = (await json(request)) as { session_id: string };
       if (known === undefined || !(await conversations.belongsTo(id, known)))
         return { status: 403, type: "text/plain", body: "This is the conversation of another visitor" };
       if (request.url === "/token")
-        return { status: 200, type: "text/plain", body: await conversations.createToken(id, permission) };
+        return { status: 200, type: "text/plain", body: await conversations.createToken(id) };
       await conversations.end(id);
       return { status: 200, type: "text/plain", body: "" };
     }
@@ -54,7 +51,7 @@ async function answer(
 }
 
 /**
- * The backend of the page: serves it, and gives each visitor a conversation and public access tokens for it, and for
+ * The backend of the page: serves it, and gives each visitor a conversation and a public access token for it, and for
  * nothing else. It has the API key, so it must know whom it talks to: yours has people who signed in, this one knows a
  * browser by a random cookie.
  */

@@ -4,7 +4,12 @@ import { completeToken } from "@keelson/sdk/browser";
 import type { ChatRecord } from "../../src/chat-records.ts";
 
 type Of<Type extends ChatRecord["type"]> = Extract<ChatRecord, { type: Type }>;
-type Said = { data: ChatRecord; correlationId: string | null; sequence: number };
+type Said = {
+  data: ChatRecord;
+  correlationId: string | null;
+  messageId: string | null;
+  sequence: number;
+};
 
 /** A conversation, read from the beginning and once. */
 export type Conversation = {
@@ -15,6 +20,8 @@ export type Conversation = {
   send(text: unknown): Promise<string>;
   /** Reads on until a record of that kind has come, and gives it. */
   until<Type extends ChatRecord["type"]>(type: Type): Promise<Of<Type>>;
+  /** Of the record that was read last. */
+  messageId(): string;
   decide(approval: Of<"approval">, data: unknown): Promise<void>;
   /** The texts of the answers to a message, each put together from its pieces. */
   answersTo(correlationId: string): string[];
@@ -41,6 +48,11 @@ export async function openConversation(client: Client, url: string): Promise<Con
         records.push(value);
         if (value.data.type === type) return value.data as Of<typeof type>;
       }
+    },
+    messageId() {
+      const id = records.at(-1)?.messageId;
+      if (typeof id !== "string") throw new Error("The last record is of no message");
+      return id;
     },
     async decide({ tokenId, publicAccessToken }, data) {
       await completeToken({ url, id: tokenId, publicAccessToken, data });

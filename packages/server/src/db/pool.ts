@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { NotedFact } from "../noted-fact.ts";
 import { whileAlone, type StillAlone } from "./while-alone.ts";
 import { createConnections } from "./connections.ts";
+import { runAgain } from "./run-again.ts";
 import { type Queryable, toQuery, type Tx, within } from "./queryable.ts";
 import {
   MAINTENANCE_LIMIT_MS,
@@ -97,27 +98,32 @@ export function createDatabase(options: DatabaseOptions): Database {
   const context = { connections, statementNames, isPooled, limits, places, wake, note };
   const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${makeTransactionOurs(limits.statementMs)}`;
 
+  const queryOnce = async <Row extends object>(statement: Sql): Promise<Row[]> => {
+    places.refuseInside();
+    const { client, giveBack, firstAnswerMs } = await connections.take();
+    let failure: Error | undefined;
+    try {
+      const plain = toQuery(statement, statementNames);
+      // The pool's own limit needs no word.
+      const query = firstAnswerMs < limits.answerMs ? within(plain, firstAnswerMs) : plain;
+      const { rows } =
+        isPooled && WRITE.test(statement.text)
+          ? await inOneFlight<Row>(client, begin, query)
+          : await client.query<Row>(query);
+      return rows;
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      giveBack(failure);
+    }
+  };
+
   return {
     directUrl: options.directUrl ?? options.url,
-    async query<Row extends object>(statement: Sql): Promise<Row[]> {
-      places.refuseInside();
-      const { client, giveBack, firstAnswerMs } = await connections.take();
-      let failure: Error | undefined;
-      try {
-        const plain = toQuery(statement, statementNames);
-        // The pool's own limit needs no word.
-        const query = firstAnswerMs < limits.answerMs ? within(plain, firstAnswerMs) : plain;
-        const { rows } =
-          isPooled && WRITE.test(statement.text)
-            ? await inOneFlight<Row>(client, begin, query)
-            : await client.query<Row>(query);
-        return rows;
-      } catch (error) {
-        failure = error as Error;
-        throw error;
-      } finally {
-        giveBack(failure);
-      }
+    query<Row extends object>(statement: Sql): Promise<Row[]> {
+      // A role's own isolation holds where a pooler keeps ours away, and a standby cancels reads that are in its way.
+      return runAgain(() => queryOnce<Row>(statement));
     },
     maintain: async (statement) => {
       places.refuseInside();

@@ -1,12 +1,11 @@
 // Runs a function in a transaction.
 
-import { randomInt } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { NotedFact } from "../noted-fact.ts";
 import { isSilence } from "./connection-error.ts";
 import type { Connections } from "./connections.ts";
 import { toQuery, type Tx, within } from "./queryable.ts";
+import { runAgain } from "./run-again.ts";
 import { makeTransactionOurs, type SessionLimits } from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
 import type { TransactionPlaces } from "./transaction-places.ts";
@@ -24,12 +23,8 @@ export interface TransactionOptions {
   readonly limitMs?: number;
 }
 
-const MAX_ATTEMPTS = 6;
-const BACKOFF_BASE_MS = 4;
 /** PostgreSQL is the first to give a statement up, so that its connection can be used again. */
 const ANSWER_MARGIN_MS = 1_000;
-// serialization_failure and deadlock_detected: PostgreSQL rolled back, and the same work can succeed.
-const RETRIED_STATES = new Set(["40001", "40P01"]);
 
 /** What transactions of one database have in common. */
 export interface TransactionContext {
@@ -44,21 +39,14 @@ export interface TransactionContext {
   readonly note: (fact: NotedFact) => void;
 }
 
-export async function runTransaction<Result>(
+export function runTransaction<Result>(
   context: TransactionContext,
   work: (tx: Tx) => Promise<Result>,
   options: TransactionOptions,
 ): Promise<Result> {
   const begin = beginText(context, options);
   const answerMs = options.limitMs === undefined ? undefined : options.limitMs + ANSWER_MARGIN_MS;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await runOnce(context, begin, work, answerMs);
-    } catch (error) {
-      if (attempt >= MAX_ATTEMPTS || !isRetried(error)) throw error;
-      await sleep(randomInt(1, BACKOFF_BASE_MS * 2 ** attempt));
-    }
-  }
+  return runAgain(() => runOnce(context, begin, work, answerMs));
 }
 
 async function runOnce<Result>(
@@ -127,12 +115,4 @@ function beginText({ isPooled, limits }: TransactionContext, options: Transactio
   else if (limitMs !== undefined) text += `; SET LOCAL statement_timeout = ${limitMs}`;
   if (options.durability === "relaxed") text += "; SET LOCAL synchronous_commit = off";
   return text;
-}
-
-function isRetried(error: unknown): boolean {
-  for (let link = error; link instanceof Error; link = link.cause) {
-    const { code } = link as { code?: unknown };
-    if (typeof code === "string" && RETRIED_STATES.has(code)) return true;
-  }
-  return false;
 }

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { isConnectionError } from "../../src/db/connection-error.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import type { Tx } from "../../src/db/queryable.ts";
-import { sql } from "../../src/db/sql.ts";
+import { rawSql, sql } from "../../src/db/sql.ts";
 import type { NotedFact } from "../../src/noted-fact.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -157,6 +157,16 @@ describe("a transaction", () => {
     });
     await assert.rejects(outcome, { code: "40001" });
     assert.equal(runs, 6);
+  });
+
+  test("is no more lucky than a statement alone, which is run again, too", async () => {
+    await database.query(sql`CREATE SEQUENCE tries`);
+    const failing = (times: number) => sql`
+      DO $$ BEGIN IF nextval('tries') <= ${rawSql(String(times))} THEN RAISE SQLSTATE '40001'; END IF; END $$`;
+    await database.query(failing(3));
+    await assert.rejects(database.query(failing(100)), { code: "40001" });
+    const [row] = await database.query<{ last: number }>(sql`SELECT last_value AS last FROM tries`);
+    assert.equal(row?.last, 4 + 6);
   });
 
   test("syncs at commit unless it is relaxed, and the next one syncs again", async () => {

@@ -2,6 +2,7 @@ import { ERROR_CODES, type ErrorBody, type ErrorCode } from "@keelson/contract";
 import { TreeError } from "@keelson/workspace-tree";
 import type { FastifyError } from "fastify";
 import { isConnectionError, isStatementTimeout } from "../../db/connection-error.ts";
+import { isRolledBack } from "../../db/run-again.ts";
 import { isDatabaseDiskFull } from "../../db/disk-full.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 
@@ -73,6 +74,13 @@ function describe(error: unknown): Described {
     return {
       code: "unavailable",
       message: "The database took too long, and nothing was written. Try again.",
+      details: null,
+    };
+  }
+  if (isRolledBack(error)) {
+    return {
+      code: "unavailable",
+      message: "The database met too many conflicts, and nothing was written. Try again.",
       details: null,
     };
   }
