@@ -16,7 +16,7 @@ const lineOf = (file: string, text: string): number =>
 
 test("a stack in a bundle is told in the lines of the sources", { skip: alone }, () => {
   const declared = "function loadConfig(";
-  const chunk = globSync("*.js", { cwd: folder as string })
+  const chunk = globSync("*.js", { cwd: folder })
     .map((name) => path.join(folder as string, name))
     .find((file) => lineOf(file, declared) > 0) as string;
   const source = path.join(ROOT, "packages/server/src/config.ts");
