@@ -18,7 +18,9 @@ export function createComposer(onSend: (text: string) => void): Composer {
   const send = byId("send", HTMLButtonElement);
   const stop = byId("stop", HTMLButtonElement);
   const problem = byId("problem", HTMLElement);
+  let stopping: (() => void) | null = null;
 
+  stop.addEventListener("click", () => stopping?.());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const written = text.value.trim();
@@ -50,8 +52,8 @@ export function createComposer(onSend: (text: string) => void): Composer {
       problem.textContent = words;
     },
     offerStop(onStop) {
+      stopping = onStop;
       stop.hidden = onStop === null;
-      stop.onclick = onStop;
     },
     end() {
       stop.hidden = true;
