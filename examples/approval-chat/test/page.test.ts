@@ -176,7 +176,7 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     await say("Tell me all of it");
     await page.locator('li.theirs[aria-busy="true"]').getByText("You said").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByText("Stopped", { exact: true }).waitFor();
+    await page.locator("li.turn").getByText("Stopped", { exact: true }).waitFor();
     assert.equal(await page.locator('li.theirs[aria-busy="true"]').count(), 0);
     assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
     assert.doesNotMatch((await answers().last().textContent()) ?? "", /database”\.$/);

@@ -6,6 +6,7 @@ import { EXAMPLE_IDS, type Session, type StreamRecord } from "@keelson/contract"
 import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { until } from "../../server/test/support/until.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { cancelSessions } from "../../server/test/support/session-scene.ts";
 import { createFolder, environmentOf, keelson, spawnKeelson, type Outcome } from "./support.ts";
 
 const CHAT = {
@@ -22,7 +23,7 @@ before(async () => {
   env = environmentOf(scene.server);
 });
 after(() => scene.stop());
-afterEach(() => scene.cancelAll());
+afterEach(() => cancelSessions(scene));
 
 /** Runs `keelson session …`, which must do what it was asked to. */
 async function session(args: readonly string[], input = ""): Promise<Outcome> {

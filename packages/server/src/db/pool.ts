@@ -15,7 +15,7 @@ import {
 } from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
 import { createCheckedPlaces, UNCHECKED_PLACES } from "./transaction-places.ts";
-import { runTransaction, type TransactionOptions } from "./transaction.ts";
+import { runTransaction, type TransactionContext, type TransactionOptions } from "./transaction.ts";
 
 export interface DatabaseOptions {
   /** URL of PostgreSQL, maybe through a pooler. */
@@ -96,28 +96,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   });
   const { wake = () => undefined, note = () => undefined } = options;
   const context = { connections, statementNames, isPooled, limits, places, wake, note };
-  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${makeTransactionOurs(limits.statementMs)}`;
-
-  const queryOnce = async <Row extends object>(statement: Sql): Promise<Row[]> => {
-    places.refuseInside();
-    const { client, giveBack, firstAnswerMs } = await connections.take();
-    let failure: Error | undefined;
-    try {
-      const plain = toQuery(statement, statementNames);
-      // The pool's own limit needs no word.
-      const query = firstAnswerMs < limits.answerMs ? within(plain, firstAnswerMs) : plain;
-      const { rows } =
-        isPooled && WRITE.test(statement.text)
-          ? await inOneFlight<Row>(client, begin, query)
-          : await client.query<Row>(query);
-      return rows;
-    } catch (error) {
-      failure = error as Error;
-      throw error;
-    } finally {
-      giveBack(failure);
-    }
-  };
+  const queryOnce = createQuery(context);
 
   return {
     directUrl: options.directUrl ?? options.url,
@@ -151,6 +130,31 @@ export function createDatabase(options: DatabaseOptions): Database {
     connectionsAreSuspect: connections.distrust,
     isHeardAgain: connections.endSilent,
     close: connections.close,
+  };
+}
+
+/** Runs a statement in a session that is free. */
+function createQuery({ connections, statementNames, isPooled, limits, places }: TransactionContext) {
+  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${makeTransactionOurs(limits.statementMs)}`;
+  return async <Row extends object>(statement: Sql): Promise<Row[]> => {
+    places.refuseInside();
+    const { client, giveBack, firstAnswerMs } = await connections.take();
+    let failure: Error | undefined;
+    try {
+      const plain = toQuery(statement, statementNames);
+      // The pool's own limit needs no word.
+      const query = firstAnswerMs < limits.answerMs ? within(plain, firstAnswerMs) : plain;
+      const { rows } =
+        isPooled && WRITE.test(statement.text)
+          ? await inOneFlight<Row>(client, begin, query)
+          : await client.query<Row>(query);
+      return rows;
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      giveBack(failure);
+    }
   };
 }
 
