@@ -22,7 +22,7 @@ export type LoopWork = {
   /** A wake of this key begins the next round at once. */
   wakeKey?: string;
   /** The share of the time that rounds may take: after a long one the next comes later. Default: all of it. */
-  maxShare?: number | (() => number);
+  maxShare?: number;
   /** @returns milliseconds until the next round when that is sooner than the interval. */
   run(): Promise<number | void>;
 };
@@ -131,7 +131,7 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
         const tookMs = performance.now() - begun;
         if (mayRun) noteRound(work.name, tookMs, false);
         failures = 0;
-        const leastMs = tookMs / shareOf(work) - tookMs;
+        const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
         await pause(Math.max(leastMs, Math.min(jittered(work.intervalMs, random), soonMs)));
       } catch (error) {
         noteRound(work.name, performance.now() - begun, true);
@@ -151,8 +151,5 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
     },
   };
 }
-
-const shareOf = ({ maxShare = 1 }: LoopWork): number =>
-  typeof maxShare === "number" ? maxShare : maxShare();
 
 const jittered = (intervalMs: number, random: () => number): number => intervalMs * (0.9 + random() * 0.2);

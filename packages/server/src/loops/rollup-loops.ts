@@ -4,12 +4,10 @@ import { sampleRunGauges } from "../core/run-rollups/sample-run-gauges.ts";
 import { BACKGROUND_LIMIT_MS } from "../db/session-settings.ts";
 import type { Timekeeper } from "../time/timekeeper.ts";
 import type { LoopWork } from "./loop.ts";
-import { createSpareShare } from "./spare-share.ts";
 
 /** Runs that end while the loop pauses share the rows that it writes. */
 const COUNT_INTERVAL_MS = 5_000;
-/** While the machine is busy, more runs share a round. */
-const COUNT_SHARES = { spare: 0.1, busy: 0.02 };
+const COUNT_SHARE = 0.1;
 const SAMPLE_INTERVAL_MS = 15_000;
 const SAMPLE_SHARE = 0.02;
 
@@ -20,7 +18,7 @@ export const rollupLoops = (
   {
     name: "count-ended-runs",
     intervalMs: COUNT_INTERVAL_MS,
-    maxShare: createSpareShare(COUNT_SHARES),
+    maxShare: COUNT_SHARE,
     run: createRunCounting({ ...context, isSettled: context.timekeeper.isSettled }),
   },
   {

@@ -2,22 +2,29 @@ import type { ItemContext } from "../core/loop-failures/failed-items.ts";
 import { createEndedIndexer } from "../core/run-search/index-ended.ts";
 import { indexRuns } from "../core/run-search/index-runs.ts";
 import type { LoopWork } from "./loop.ts";
-import { createSpareShare } from "./spare-share.ts";
+import { createSpareTurns } from "./spare-turns.ts";
 
 const INTERVAL_MS = 1_000;
+const INDEX_SHARE = 0.3;
 /** While the machine is busy, the index falls behind instead of taking from those who start runs and report. */
-const INDEX_SHARES = { spare: 0.3, busy: 0.02 };
+const LONGEST_WAIT_MS = 5_000;
+const RUNS_WHILE_BUSY = 100;
 
 /** Fills the index of words that searches over runs use. Every replica does: an environment that one fills is left to it. */
 export function searchLoops(context: ItemContext): LoopWork[] {
   const ended = createEndedIndexer(context);
+  const nextTurn = createSpareTurns(LONGEST_WAIT_MS);
   return [
     {
       name: "index-runs",
       intervalMs: INTERVAL_MS,
-      maxShare: createSpareShare(INDEX_SHARES),
+      maxShare: INDEX_SHARE,
       run: async () => {
-        const isMore = await indexRuns(context);
+        const turn = nextTurn();
+        if (turn === "none") return undefined;
+        const isMore = await indexRuns(
+          turn === "busy" ? { ...context, environmentRuns: RUNS_WHILE_BUSY } : context,
+        );
         return (await ended.run()) || isMore ? 0 : undefined;
       },
     },

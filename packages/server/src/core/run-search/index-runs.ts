@@ -43,6 +43,8 @@ export const SWEEP_MS = 6 * 3_600_000;
 export type IndexContext = ItemContext & {
   /** Runs of a block. */
   blockRuns?: number;
+  /** Runs that a pass indexes of one environment in a round. */
+  environmentRuns?: number;
 };
 
 /**
@@ -129,13 +131,13 @@ type Step = { before: IndexState; after: IndexState; place: string | null; runs:
 
 /** @returns whether the pass stopped before its end. */
 async function runPass(context: IndexContext, environmentId: Uuid<"env">, pass: Pass): Promise<boolean> {
-  let left = OF_AN_ENVIRONMENT;
+  let left = context.environmentRuns ?? OF_AN_ENVIRONMENT;
   // Of this round: runs that are not settled are not gone over again and again.
   let place: string | null = null;
   let step: Step | null = null;
   await processInBatches<Uuid<"run">, void>(context, {
     loop: INDEX_LOOP,
-    limit: INDEXED,
+    limit: Math.min(left, INDEXED),
     options: { durability: "relaxed", limitMs: BACKGROUND_LIMIT_MS },
     itemOf: (itemId) => ({ environmentId, itemId }),
     stateOf: () => null,
