@@ -1,7 +1,7 @@
 import type { SessionHandle } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
-import { checkIsId } from "./check-is-id.ts";
+import { checkIsNoExternalId } from "./check-is-id.ts";
 
 export type SessionFlags = { externalId?: boolean };
 
@@ -16,7 +16,7 @@ export async function openSession(
   session: string,
   { externalId }: SessionFlags,
 ): Promise<SessionHandle> {
-  if (externalId !== true) checkIsId("session", "sess", session);
+  if (externalId !== true) checkIsNoExternalId("session", "sess", session);
   const { sessions } = await cli.client();
   return sessions.open(externalId === true ? { externalId: session } : session);
 }

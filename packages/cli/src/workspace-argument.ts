@@ -1,7 +1,7 @@
 import type { Workspace, WorkspaceHandle } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
-import { checkIsId } from "./check-is-id.ts";
+import { checkIsNoExternalId } from "./check-is-id.ts";
 import { EXIT, ExitError } from "./exit-codes.ts";
 
 export type WorkspaceFlags = { externalId?: boolean };
@@ -20,7 +20,7 @@ export async function openWorkspace(
   { externalId }: WorkspaceFlags,
   clientFlags: ClientFlags = {},
 ): Promise<WorkspaceHandle> {
-  if (externalId !== true) checkIsId("workspace", "ws", workspace);
+  if (externalId !== true) checkIsNoExternalId("workspace", "ws", workspace);
   const { workspaces } = await cli.client(clientFlags);
   if (externalId !== true) return workspaces.open(workspace);
   const found = await workspaces

@@ -41,6 +41,10 @@ export async function records(scene: RunScene, path: string): Promise<Json> {
   return answer.body;
 }
 
+/** The runs of a session, the newest first. */
+export const listRunsOf = async (scene: RunScene, session: Json): Promise<Json[]> =>
+  (await records(scene, `/api/sessions/${session.id}/runs`)).runs;
+
 /** Cancels what is open and live: a run that was only cancelled would leave input behind, which starts the next turn. */
 export async function cancelSessions(scene: RunScene): Promise<void> {
   const { sessions } = await records(scene, "/api/sessions?status=open&limit=200");

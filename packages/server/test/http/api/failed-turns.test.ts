@@ -8,6 +8,7 @@ import {
   endTurn,
   getSession,
   holdSession,
+  listRunsOf,
   records,
   send,
   sessionKnows,
@@ -39,9 +40,6 @@ afterEach(() => cancelSessions(scene));
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
 
-const runsOf = async (session: Json): Promise<Json[]> =>
-  (await records(scene, `/api/sessions/${session.id}/runs`)).runs;
-
 const lastFailure = (runId: string, run: Json) => ({
   run_id: runId,
   code: "application_error",
@@ -54,7 +52,7 @@ describe("a failed turn of an actor that keeps its sessions open", () => {
     const session = await startSession(scene, { input: "first" });
     assert.equal(session.last_failure, null);
     const failedId = await endTurn(scene, session, "failed", FAILURE);
-    const [failed] = await runsOf(session);
+    const [failed] = await listRunsOf(scene, session);
     const idle = await getSession(scene, session.id);
     assert.deepEqual([idle.status, idle.activity, idle.close_reason], ["open", "idle", null]);
     assert.deepEqual(idle.last_failure, lastFailure(failedId, failed));
@@ -81,7 +79,7 @@ describe("a failed turn of an actor that keeps its sessions open", () => {
       const idle = await getSession(scene, session.id);
       assert.deepEqual([idle.status, idle.activity, idle.turn], ["open", "idle", turn]);
     }
-    assert.equal((await runsOf(session)).length, 4);
+    assert.equal((await listRunsOf(scene, session)).length, 4);
   });
 
   test("starts the next turn at once for input that came during it, for all of that together", async () => {

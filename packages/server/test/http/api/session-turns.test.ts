@@ -9,6 +9,7 @@ import {
   endTurn,
   getSession,
   holdSession,
+  listRunsOf,
   records,
   send,
   sessionKnows,
@@ -31,12 +32,6 @@ before(async () => {
 after(() => scene.stop());
 afterEach(() => cancelSessions(scene));
 
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any;
-
-const runsOf = async (session: Json): Promise<Json[]> =>
-  (await records(scene, `/api/sessions/${session.id}/runs`)).runs;
-
 describe("a turn", () => {
   test("is started by input to an idle session, once, however many inputs come at once", async () => {
     const session = await startSession(scene, {
@@ -47,7 +42,7 @@ describe("a turn", () => {
     });
     await endTurn(scene, session);
     assert.equal((await getSession(scene, session.id)).activity, "idle");
-    assert.deepEqual((await runsOf(session)).length, 1);
+    assert.deepEqual((await listRunsOf(scene, session)).length, 1);
     await scene.call("PATCH", `/api/sessions/${session.id}`, { body: { tags: ["new"] } });
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -59,7 +54,7 @@ describe("a turn", () => {
       answers.map(({ body }) => body.sequence).sort((a: number, b: number) => a - b),
       Array.from({ length: 40 }, (_, n) => n + 1),
     );
-    const runs = await runsOf(session);
+    const runs = await listRunsOf(scene, session);
     assert.deepEqual(
       runs.map(({ turn, tags, priority, payload, metadata }) => [turn, tags, priority, payload, metadata]),
       [
@@ -179,7 +174,7 @@ describe("a turn", () => {
       [pinned, undefined],
     ] as const) {
       await send(scene, one, "go");
-      const [latest, first] = await runsOf(one);
+      const [latest, first] = await listRunsOf(scene, one);
       assert.equal(latest.deployment_version, version ?? first.deployment_version);
     }
   });
@@ -225,7 +220,7 @@ describe("a turn", () => {
       );
       const page = await records(scene, `/api/sessions/${session.id}/inputs/input`);
       assert.equal(page.records.length, taken);
-      assert.equal((await runsOf(session)).length, taken > 0 ? 2 : 1);
+      assert.equal((await listRunsOf(scene, session)).length, taken > 0 ? 2 : 1);
       await cancelSessions(scene);
     }
   });

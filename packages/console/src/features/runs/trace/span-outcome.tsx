@@ -69,9 +69,28 @@ function Outcome({ call: { kind, value, error, wait } }: { call: RunCall }): Rea
     );
   if (wait?.status === "timed_out") return <p>Its time ran out before anything came.</p>;
   return (
+    <LabelledJson
+      heading={kind === "wait" ? "What it got" : "Result"}
+      value={value}
+      label="Result of the span"
+    />
+  );
+}
+
+/** `label`: what a screen reader calls it. */
+function LabelledJson({
+  heading,
+  value,
+  label,
+}: {
+  heading: string;
+  value: unknown;
+  label: string;
+}): ReactNode {
+  return (
     <div className="flex flex-col gap-1">
-      <h3 className="text-xs text-quiet">{kind === "wait" ? "What it got" : "Result"}</h3>
-      <JsonView value={value} label="Result of the span" />
+      <h3 className="text-xs text-quiet">{heading}</h3>
+      <JsonView value={value} label={label} />
     </div>
   );
 }
@@ -93,10 +112,8 @@ function ChildOutcome({ runId }: { runId: string }): ReactNode {
               <bdi className="whitespace-pre-wrap">{visibleLines(failure.message)}</bdi>
             </p>
           )}
-          <h3 className="text-xs text-quiet">Payload</h3>
-          <JsonView value={payload} label="Payload of the child run" />
-          <h3 className="text-xs text-quiet">Output</h3>
-          <JsonView value={output} label="Output of the child run" />
+          <LabelledJson heading="Payload" value={payload} label="Payload of the child run" />
+          <LabelledJson heading="Output" value={output} label="Output of the child run" />
         </div>
       )}
     </Async>
@@ -115,10 +132,8 @@ function TokenOutcome({ id }: { id: string }): ReactNode {
               Open this token
             </EnvironmentLink>
           </p>
-          <h3 className="text-xs text-quiet">Metadata</h3>
-          <JsonView value={metadata} label="Metadata of the token" />
-          <h3 className="text-xs text-quiet">Data</h3>
-          <JsonView value={data} label="Data of the token" />
+          <LabelledJson heading="Metadata" value={metadata} label="Metadata of the token" />
+          <LabelledJson heading="Data" value={data} label="Data of the token" />
         </div>
       )}
     </Async>

@@ -121,34 +121,26 @@ export async function readPublicly(
 }
 
 /**
- * The streams whose messages a request with a public access token is about: the one that it names, or all of the token's.
+ * Which messages a page reads with a public access token: those of the stream that it names, or of all of the token's. A page is a
+ * use.
  *
  * @throws DomainError `scope_mismatch`, whether or not what was named is there.
  */
-async function coveredMessages(
+export async function messagesPublicly(
   server: ServerContext,
   access: PublicAccess,
-  permission: PublicPermission,
   address: SessionAddress,
   stream: string | undefined,
 ): Promise<MessageFilter> {
   const { correlationId } = access;
-  const wanted = [correlationId];
-  if (stream !== undefined) await coveredStream(server, access, permission, address, stream, wanted);
+  if (stream !== undefined)
+    await coveredStream(server, access, "session.messages.read", address, stream, [correlationId]);
   else if ((await namedSession(server.db, access, address)) !== access.sessionId) throw otherScope();
   return { stream: stream ?? null, streamIds: access.streamIds, correlationId, isOpen: false };
 }
 
 const otherScope = (): DomainError =>
   new DomainError("scope_mismatch", "This public access token is for another session or message.");
-
-/** Which messages a page reads with a public access token. A page is a use. */
-export const messagesPublicly = (
-  server: ServerContext,
-  access: PublicAccess,
-  address: SessionAddress,
-  stream: string | undefined,
-): Promise<MessageFilter> => coveredMessages(server, access, "session.messages.read", address, stream);
 
 /** Interrupts a message with a public access token, in one transaction with the use. */
 export async function interruptPublicly(
