@@ -87,6 +87,7 @@ function toConfig({
   return {
     url: toServerUrl(url),
     fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    send: null,
     maxRetries,
     timeoutMs: toMilliseconds(requestTimeout, "requestTimeout"),
     headers: {},

@@ -1,4 +1,5 @@
 import type { WireObjects } from "./camel-cased.ts";
+import { nodeSend, type HttpSend } from "./http-send.ts";
 import { toMilliseconds, type DurationInput } from "../duration-input.ts";
 
 /** The options of a client. */
@@ -31,7 +32,9 @@ export type ClientOptions = {
 
 /** How requests are made, wherever they go. */
 export type ClientConfig = {
-  fetch: typeof globalThis.fetch | null;
+  fetch: typeof globalThis.fetch;
+  /** Sends requests whose answers are read as a whole; null: by `fetch`. */
+  send: HttpSend | null;
   maxRetries: number;
   timeoutMs: number;
   headers: Record<string, string>;
@@ -39,7 +42,8 @@ export type ClientConfig = {
 };
 
 export const resolveConfig = (options: ClientOptions): ClientConfig => ({
-  fetch: options.fetch ?? null,
+  fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+  send: options.fetch === undefined ? nodeSend() : null,
   maxRetries: options.maxRetries ?? 4,
   timeoutMs: toMilliseconds(options.requestTimeout ?? "30s", "requestTimeout"),
   headers: options.headers ?? {},

@@ -6,7 +6,7 @@ import type { Access } from "./access.ts";
 import type { ClientConfig } from "./config.ts";
 import { AuthenticationError, ApiError } from "./errors.ts";
 import { exchange, timeoutOf, type ApiRequest } from "./exchange.ts";
-import { nodeSend, sendByFetch, type HttpResponse } from "./http-send.ts";
+import { sendByFetch, type HttpResponse } from "./http-send.ts";
 import { parseBody, responseError } from "./read-response.ts";
 import { backoffMs, mayRepeat } from "./retry.ts";
 
@@ -53,8 +53,7 @@ export function createTransport(
   config: ClientConfig,
   { renewable, get, owner = () => config }: Credential,
 ): Transport {
-  const send =
-    config.fetch === null ? (nodeSend() ?? sendByFetch(globalThis.fetch)) : sendByFetch(config.fetch);
+  const send = config.send ?? sendByFetch(config.fetch);
   const reach: Transport["reach"] = async (renew = false) => {
     const { url, apiKey } = await get(renew);
     const headers = {
@@ -106,6 +105,6 @@ export function createTransport(
     reach,
     owner,
     renewable,
-    fetch: config.fetch ?? globalThis.fetch.bind(globalThis),
+    fetch: config.fetch,
   };
 }
