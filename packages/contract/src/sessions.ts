@@ -37,6 +37,15 @@ export const INTERRUPT_STATUSES = ["interrupting", "ended"] as const;
 /** The content type of a record that says something of a message and is no piece of it. */
 export const MESSAGE_CONTENT_TYPE = "application/vnd.keelson.message+json";
 
+/**
+ * The data of such a record. `voided`: the pieces of the message from there to there count no more, or up to this record when there is
+ * no end, because what wrote them writes again.
+ */
+export type MessageNews =
+  | { event: "started"; message_id: string }
+  | { event: "voided"; message_id: string; from_sequence: number; to_sequence: number | null }
+  | { event: "ended"; message_id: string; status: MessageEnd };
+
 export const RECORD_SOURCE_KINDS = ["api", "public_access_token", "run", "schedule"] as const;
 export type RecordSourceKind = (typeof RECORD_SOURCE_KINDS)[number];
 
@@ -62,8 +71,13 @@ export type PublicScope = PublicPermission | "session.chat";
 export const coversPermission = (scope: PublicScope, permission: PublicPermission): boolean =>
   scope === "session.chat" || scope === permission;
 
+/** What runs wait for. */
 export const WAIT_KINDS = ["timer", "token", "input", "run"] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];
+
+/** What has a place in a run's journal when it comes: `message` is the end of a message, which holds no run up. */
+export const DURABLE_WAIT_KINDS = ["timer", "token", "input", "run", "message"] as const;
+export type DurableWaitKind = (typeof DURABLE_WAIT_KINDS)[number];
 
 export const WAIT_STATUSES = ["pending", "resolved", "timed_out", "cancelled"] as const;
 export type WaitStatus = (typeof WAIT_STATUSES)[number];

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { JOURNAL_KINDS, WAIT_KINDS, WAIT_STATUSES } from "../sessions.ts";
+import { DURABLE_WAIT_KINDS, JOURNAL_KINDS, WAIT_STATUSES } from "../sessions.ts";
 import {
   DeclaredId,
   DurationText,
@@ -14,7 +14,7 @@ import {
 import { CreateExec } from "./process.ts";
 import { ExternalId } from "./session.ts";
 import { startFields } from "./start.ts";
-import { recordFields, StreamName } from "./stream.ts";
+import { CorrelationId, recordFields, StreamName } from "./stream.ts";
 import { tokenInputFields } from "./token.ts";
 
 /**
@@ -71,14 +71,14 @@ export type JournalEntry = Static<typeof JournalEntry>;
 
 /**
  * A wait of a run. `value` of a resolved one: the completion `{status, data}` of a token, the record of a stream or null
- * when the session takes no more input, `{status, output, failure}` of a child run, null for a timer.
+ * when the session takes no more input, `{status, output, failure}` of a child run, `{interrupted}` of a message, null for a timer.
  */
 export const WaitState = Type.Object(
   {
     id: Id("wait"),
     position: Position,
     place: keptPlace,
-    kind: Type.Enum([...WAIT_KINDS]),
+    kind: Type.Enum([...DURABLE_WAIT_KINDS]),
     name: Type.String(),
     status: Type.Enum([...WAIT_STATUSES]),
     timeout_at: Nullable(Timestamp),
@@ -106,18 +106,22 @@ export const stepsFields = {
   ),
 };
 
-/** `timer` needs `timeout` or `timeout_at`, the others may have one; `token_id`, `stream` and `run_id` go with the kind. */
+/**
+ * `timer` needs `timeout` or `timeout_at`, the others may have one; `token_id`, `stream` and `run_id` go with the kind. A `message` of
+ * `stream` is waited for while the code writes it: it resolves when somebody interrupts it, or when it has ended.
+ */
 const NewWait = Type.Object(
   {
     position: Position,
     place,
     name: Name,
-    kind: Type.Enum([...WAIT_KINDS]),
+    kind: Type.Enum([...DURABLE_WAIT_KINDS]),
     timeout: Type.Optional(DurationText),
     timeout_at: Type.Optional(Timestamp),
     token_id: Type.Optional(Type.String({ maxLength: 64 })),
     stream: Type.Optional(StreamName),
     run_id: Type.Optional(Type.String({ maxLength: 64 })),
+    message_id: Type.Optional(Id("msg")),
   },
   strict,
 );
@@ -146,6 +150,11 @@ export const outputsFields = {
    * The records are pieces of this message, which other calls may go on with. It `begins` with the first of them; it `ends` after
    * the last, and only then there may be none. `call` names what writes it in the code, the same in each attempt: what was
    * interrupted once begins no more.
+   *
+   * One that `spans` begins without a piece, and goes on over steps, waits and attempts until it ends. Its pieces come in parts, one after
+   * the other: the records of an operation with `part` begin one, and the text names the step that writes it and a number, joined by `:`.
+   * `voids` names a step, of which all parts so far count no more: another try of it is about to write. `data` is kept of it in the place of
+   * its pieces.
    */
   message: Type.Optional(
     Type.Object(
@@ -154,6 +163,11 @@ export const outputsFields = {
         begins: Type.Optional(Type.Literal(true)),
         call: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
         ends: Type.Optional(Type.Enum(["complete", "failed", "interrupted"])),
+        spans: Type.Optional(Type.Literal(true)),
+        correlation_id: Type.Optional(CorrelationId),
+        part: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+        voids: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+        data: Type.Optional(JsonValue),
       },
       strict,
     ),
@@ -190,7 +204,8 @@ export type WaitsResult = Static<typeof WaitsResult>;
 /**
  * What `tokens`, `child-runs`, `outputs`, `inputs` and `execs` answer: their outcome, which the journal now has. `value`
  * has at least `{id, public_access_token, callback_url}` of a token and `{id}` of a child run or exec. Outputs without a position are not
- * in the journal, and answer null; or `{ended: true}` when the message was interrupted, and nothing of it is taken any more.
+ * in the journal, and answer null; or `{ended: true}` when the message was interrupted, and nothing of it is taken any more. A message that
+ * spans answers `{message_id}` when it begins and `{status}` when it ends: those are in the journal.
  */
 export const EffectResult = Type.Object(
   { value: JsonValue, error: Nullable(DurableError) },

@@ -4,7 +4,7 @@ import { INTERRUPT_STATUSES, MESSAGE_STATUSES } from "../sessions.ts";
 import { Id, JsonValue, Nullable, pageQuery, Timestamp } from "./primitives.ts";
 import { StreamName } from "./stream.ts";
 
-/** What a run writes to an output stream in pieces, such as an answer. */
+/** What a run writes to an output stream in pieces, such as an answer: by one `pipe()`, or over several steps and waits. */
 export const Message = Type.Object(
   {
     id: Id("msg"),
@@ -18,13 +18,18 @@ export const Message = Type.Object(
     run_id: Id("run"),
     attempt_number: Type.Integer(),
     correlation_id: Nullable(Type.String({ description: "Of its first record." })),
-    first_sequence: Type.Integer({ description: "Where its first piece is in the stream." }),
-    last_sequence: Nullable(Type.Integer({ description: "Where its last piece is; null while it is open." })),
+    first_sequence: Type.Integer({
+      description:
+        "Where its first record is in the stream: its first piece, or the record that says that it has begun.",
+    }),
+    last_sequence: Nullable(
+      Type.Integer({ description: "Where its last record before its end is; null while it is open." }),
+    ),
     data: {
       ...JsonValue,
       description:
-        "Once it has ended: the pieces joined when each is a text, or else a list of them. Null while it is open, and where they are more than " +
-        "512 KiB: then read the records.",
+        "Once it has ended: what its code gave at its end, or else the pieces that count, joined when each is a text, or else a list of them. Null " +
+        "while it is open, and where they are more than 512 KiB: then read the records.",
     },
     interrupt_requested_at: Nullable({ ...Timestamp, description: "When somebody asked for its end." }),
     created_at: Timestamp,

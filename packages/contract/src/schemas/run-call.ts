@@ -1,12 +1,12 @@
 import { Type, type Static } from "typebox";
 import { EXAMPLE_IDS } from "../example-ids.ts";
-import { JOURNAL_KINDS, WAIT_KINDS, WAIT_STATUSES } from "../sessions.ts";
+import { DURABLE_WAIT_KINDS, JOURNAL_KINDS, WAIT_STATUSES } from "../sessions.ts";
 import { DurableError } from "./durable.ts";
 import { Id, JsonValue, Nullable, pageQuery, Timestamp } from "./primitives.ts";
 
 /** What a wait waited for, and how it settled. */
 const CallWait = Type.Object({
-  kind: Type.Enum([...WAIT_KINDS]),
+  kind: Type.Enum([...DURABLE_WAIT_KINDS]),
   status: Type.Enum([...WAIT_STATUSES]),
   timeout_at: Nullable(Timestamp),
 });
@@ -26,7 +26,7 @@ export const RunCall = Type.Object(
       ...JsonValue,
       description:
         "What the call gave: the result of a step, the drawn `value`; of a wait for a token `{status, data}`, for a run `{status, output, failure}`, " +
-        "for input the record; of a token, a child run or an exec its `id`.",
+        "for input the record, for a message `{interrupted}`; of a token, a child run or an exec its `id`.",
     },
     error: Nullable(DurableError),
     wait: Nullable(CallWait),

@@ -44,7 +44,7 @@ export const StreamRecord = Type.Object(
     correlation_id: Nullable(Type.String()),
     message_id: Type.Union([Id("msg"), Type.Null()], {
       description:
-        "The message of which the record is a piece: all that one `pipe()` appends. Null for a record on its own.",
+        "The message of which the record is a piece, such as all that one `pipe()` appends. Null for a record on its own.",
     }),
     source: Type.Object({ kind: Type.Enum([...RECORD_SOURCE_KINDS]), id: Nullable(Type.String()) }),
     run_id: Nullable(Id("run")),

@@ -26,7 +26,14 @@ const SETTLE_MS = 120_000;
 
 const CODE = `
 import { setTimeout as after } from "node:timers/promises";
-import { actor } from "@keelson/sdk";
+import { actor, InterruptedError } from "@keelson/sdk";
+
+async function* pieces(n, from, to) {
+  for (let i = from; i < to; i += 1) {
+    yield n + "." + i + " ";
+    await after(5 + ((n * 7 + i * 3) % 20));
+  }
+}
 
 export const writer = actor({
   id: "writer",
@@ -34,13 +41,27 @@ export const writer = actor({
   retry: { maxAttempts: 100, initialDelay: "10ms", maxDelay: "50ms" },
   async run(session) {
     for await (const { data: n } of session.input) {
-      const pieces = await session.output.pipe(async function* () {
-        for (let i = 0; i < ${PIECES}; i += 1) {
-          yield n + "." + i + " ";
-          await after(5 + ((n * 7 + i * 3) % 20));
-        }
-      });
-      await session.output("log").append({ n, text: pieces.join(""), interrupted: pieces.interrupted });
+      const answer = await session.output.pipe(pieces(n, 0, ${PIECES}));
+      await session.output("log").append({ n, text: answer.join(""), interrupted: answer.interrupted });
+    }
+  },
+});
+
+export const talker = actor({
+  id: "talker",
+  execution: "shared",
+  retry: { maxAttempts: 100, initialDelay: "10ms", maxDelay: "50ms" },
+  async run(session, { step, wait }) {
+    for await (const { data: n } of session.input) {
+      const message = await session.output.message();
+      try {
+        await step("think", () => message.pipe(pieces(n, 0, ${PIECES / 2})));
+        await wait.for("20ms");
+        await message.pipe(pieces(n, ${PIECES / 2}, ${PIECES}));
+      } catch (error) {
+        if (!(error instanceof InterruptedError)) throw error;
+      }
+      await session.output("log").append({ n, status: await message.end() });
     }
   },
 });
@@ -72,9 +93,12 @@ async function insist(random: Random, method: string, path: string, body?: objec
 }
 
 /** One conversation, whose answers are stopped or not. @returns which were, and how often somebody asked. */
-async function converse(random: Random): Promise<{ id: string; stopped: Set<string>; asked: number }> {
+async function converse(
+  random: Random,
+  actor: string,
+): Promise<{ id: string; stopped: Set<string>; asked: number }> {
   const { id } = await insist(random, "POST", "/v1/sessions", {
-    ...{ actor: "writer", idempotency_key: `session ${random()}` },
+    ...{ actor, idempotency_key: `session ${random()}` },
   });
   const path = `/v1/sessions/${id}`;
   const stopped = new Set<string>();
@@ -116,9 +140,9 @@ async function converse(random: Random): Promise<{ id: string; stopped: Set<stri
 async function check({ id, stopped }: { id: string; stopped: ReadonlySet<string> }): Promise<void> {
   const sessionId = decodeId("sess", id);
   const messages = await site.db.query<Json>(sql`
-    SELECT m.id, m.status, m.call, m.data, m.first_sequence, m.last_sequence, m.interrupt_requested_at IS NOT NULL AS asked,
+    SELECT m.id, m.status, m.call, m.data, m.spans, m.first_sequence, m.last_sequence, m.interrupt_requested_at IS NOT NULL AS asked,
       (SELECT count(*) FROM stream_records r WHERE r.environment_id = m.environment_id AND r.stream_id = m.stream_id
-        AND r.message_id = m.id AND r.content_type IS NOT NULL) AS ends,
+        AND r.message_id = m.id AND r.content_type IS NOT NULL AND r.data LIKE '{"event":"ended"%') AS ends,
       (SELECT count(*) FROM stream_records r WHERE r.environment_id = m.environment_id AND r.stream_id = m.stream_id
         AND r.message_id = m.id AND r.sequence > m.last_sequence + 1) AS later
     FROM messages m WHERE m.session_id = ${sessionId} ORDER BY m.first_sequence`);
@@ -132,9 +156,11 @@ async function check({ id, stopped }: { id: string; stopped: ReadonlySet<string>
   }
   // What was stopped is not written again by a later attempt.
   for (const [index, message] of messages.entries()) {
-    const later = messages.slice(index + 1).find(({ call }: Json) => call === message.call);
+    const later = messages.slice(index + 1).find(({ call }: Json) => call !== null && call === message.call);
     assert.ok(!message.asked || later === undefined, JSON.stringify([message, later]));
   }
+  const spanning = messages.filter(({ spans }: Json) => spans);
+  assert.ok(spanning.length === 0 || spanning.length === INPUTS, "each input is answered by one message");
   const log = await site.db.query<{ data: string }>(sql`
     SELECT r.data FROM stream_records r
     JOIN streams s ON s.environment_id = r.environment_id AND s.id = r.stream_id AND s.name = 'log'
@@ -165,7 +191,7 @@ test("each answer ends once, and only what was stopped, whatever is killed", asy
   const conversing = Array.from({ length: SESSIONS }, async (_, lane) => {
     const random = seededRandom(seed + 1 + lane);
     while (counted.isKilling || counted.asked < ENOUGH_INTERRUPTS) {
-      const session = await converse(random);
+      const session = await converse(random, lane % 2 === 0 ? "writer" : "talker");
       counted.asked += session.asked;
       counted.sessions += 1;
       await until("its messages have ended", SETTLE_MS, async () => {

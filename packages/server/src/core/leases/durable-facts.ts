@@ -4,8 +4,13 @@ import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { listJournalEntries, type JournalRow } from "../journal/journal-reads.ts";
 import { findSessionIdByExternalId, lockSession, type StoredSession } from "../sessions/session-reads.ts";
-import type { OpenMessage } from "../streams/message.ts";
-import { listInterruptedCalls, listOpenMessages, listTakenMessages } from "../streams/message-reads.ts";
+import type { MessagePart, OpenMessage } from "../streams/message.ts";
+import {
+  listInterruptedCalls,
+  listOpenMessages,
+  listParts,
+  listTakenMessages,
+} from "../streams/message-reads.ts";
 import { ensureStreams, type WantedStream } from "../streams/ensure-streams.ts";
 import { keyOfStream } from "../streams/stream.ts";
 import { findStreams, lockStreams, type StreamRow } from "../streams/stream-reads.ts";
@@ -38,6 +43,8 @@ export type DurableFacts = {
   interruptedCalls: Map<string, Set<string>>;
   /** Messages of repeated operations that were ended without their code, or not begun; only where such streams are fenced. */
   endedMessages: Set<string>;
+  /** Parts that count, by message; only of those of which some are to count no more. */
+  parts: Map<string, MessagePart[]>;
   /** Workspaces of the runs whose commands are to be started, as far as the worker has them. */
   heldWorkspaces: Set<string>;
 };
@@ -52,6 +59,7 @@ export const NO_FACTS: DurableFacts = {
   openMessages: new Map(),
   interruptedCalls: new Map(),
   endedMessages: new Set(),
+  parts: new Map(),
   heldWorkspaces: new Set(),
 };
 
@@ -84,7 +92,7 @@ const waitsOf = (operations: readonly LeasedOperation[]) =>
 /** Runs that new waits are for. They are locked with the waiting runs, so that neither misses the other's news. */
 export const childrenOf = (operations: readonly LeasedOperation[]): ExecutionKey[] =>
   waitsOf(operations).flatMap(({ environmentId, wait }) => {
-    const runId = wait.run_id === undefined ? null : decodeId("run", wait.run_id);
+    const runId = decodeId("run", wait.run_id ?? "");
     return runId === null ? [] : [{ environmentId, runId }];
   });
 
@@ -127,7 +135,7 @@ const PLACED_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set(["waits", "outp
 
 async function lockTokens(tx: Tx, operations: readonly LeasedOperation[]): Promise<Map<string, TokenStatus>> {
   const keys = waitsOf(operations).flatMap(({ environmentId, wait }) => {
-    const tokenId = wait.token_id === undefined ? null : decodeId("tok", wait.token_id);
+    const tokenId = decodeId("tok", wait.token_id ?? "");
     return tokenId === null ? [] : [{ environmentId, tokenId }];
   });
   const rows = keys.length === 0 ? [] : await lockTokenStatuses(tx, keys);
@@ -171,11 +179,12 @@ function wantedStreams(
           ? []
           : [{ environmentId, sessionId, name: operation.stream, direction: "output" }];
       case "waits":
-        return operation.waits.flatMap(({ kind, stream }): WantedStream[] =>
-          kind !== "input" || stream === undefined || sessionId === null
-            ? []
-            : [{ environmentId, sessionId, name: stream, direction: "input" }],
-        );
+        return operation.waits.flatMap(({ kind, stream: name }): WantedStream[] => {
+          if (name === undefined || sessionId === null) return [];
+          if (kind === "input") return [{ environmentId, sessionId, name, direction: "input" }];
+          // Who interrupts a message locks its stream too.
+          return kind === "message" ? [{ environmentId, sessionId, name, direction: "output" }] : [];
+        });
       case "inputs": {
         const target = targets.get(targetName(environmentId, operation));
         return target === undefined
@@ -199,12 +208,16 @@ export async function readFacts(
   isRepeat: (operation: LeasedOperation) => boolean,
   { runs, streams }: Sources,
 ): Promise<
-  Pick<DurableFacts, "openWaits" | "entries" | "openMessages" | "interruptedCalls" | "endedMessages">
+  Pick<
+    DurableFacts,
+    "openWaits" | "entries" | "openMessages" | "interruptedCalls" | "endedMessages" | "parts"
+  >
 > {
   const waiting = operations.filter(
     ({ operation }) =>
       operation.kind === "waits" ||
-      (operation.kind === "steps" && operation.entries.some(({ kind }) => kind === "wait")),
+      (operation.kind === "steps" && operation.entries.some(({ kind }) => kind === "wait")) ||
+      (operation.kind === "outputs" && operation.position !== null && operation.message?.ends !== undefined),
   );
   const openWaits = new Map<string, OpenWait[]>();
   for (const wait of waiting.length === 0 ? [] : await listOpenWaits(tx, distinctRuns(waiting)))
@@ -222,6 +235,7 @@ export async function readFacts(
     entries,
     openMessages: await readOpenMessages(tx, operations, runs, isFenced),
     interruptedCalls: await readInterruptedCalls(tx, operations),
+    parts: await readParts(tx, operations),
     endedMessages: await readEndedMessages(
       tx,
       operations.filter((leased) => isRepeat(leased) && isFenced(leased)),
@@ -246,9 +260,10 @@ async function readOpenMessages(
 ): Promise<Map<string, OpenMessage[]>> {
   const writing = operations.filter((leased) => {
     const { operation } = leased;
+    if (operation.kind === "waits") return operation.waits.some(({ kind }) => kind === "message");
     if (operation.kind !== "outputs" || operation.message === undefined) return false;
-    const { begins, ends } = operation.message;
-    return begins !== undefined || ends !== undefined || isFenced(leased);
+    const { begins, ends, part, voids } = operation.message;
+    return [begins, ends, part, voids].some((one) => one !== undefined) || isFenced(leased);
   });
   const open = new Map<string, OpenMessage[]>();
   const inSessions = distinctRuns(writing).flatMap((key) => {
@@ -272,6 +287,21 @@ async function readInterruptedCalls(
   for (const { runId, call } of await listInterruptedCalls(tx, distinctRuns(again)))
     calls.set(runId, (calls.get(runId) ?? new Set()).add(call));
   return calls;
+}
+
+/** What may be void from now on. */
+async function readParts(
+  tx: Tx,
+  operations: readonly LeasedOperation[],
+): Promise<Map<string, MessagePart[]>> {
+  const keys = operations.flatMap(({ environmentId, operation }) => {
+    const { id, voids } = (operation.kind === "outputs" ? operation.message : undefined) ?? {};
+    const messageId = voids === undefined ? null : decodeId("msg", id ?? "");
+    return messageId === null ? [] : [{ environmentId, id: messageId }];
+  });
+  const once = [...new Map(keys.map((key) => [key.id, key])).values()];
+  const parts = Map.groupBy(await listParts(tx, once), ({ id }) => id);
+  return new Map(once.map(({ id }) => [id, parts.get(id) ?? []]));
 }
 
 async function readEndedMessages(tx: Tx, repeated: readonly LeasedOperation[]): Promise<Set<string>> {

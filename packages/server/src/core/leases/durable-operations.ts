@@ -1,9 +1,9 @@
-import { decodeId, LIMITS, parseDuration, type Uuid } from "@keelson/contract";
+import { decodeId, LIMITS, parseDuration, type Uuid, type WaitKind } from "@keelson/contract";
 import { MAX_DELAY_MS } from "../runs/retry-policy.ts";
 import { decidePark, decideUnpark } from "../runs/run.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
 import { keyOfStream, nextSequence } from "../streams/stream.ts";
-import type { NewWait } from "../waits/wait.ts";
+import { isWaitedFor, type NewWait } from "../waits/wait.ts";
 import { applyDecision, liveRun, type Change, type NewJournalEntry } from "../executions/execution.ts";
 import { type LeasedContent, OK, refuse, type Batch, type OperationOutcome } from "./report-batch.ts";
 
@@ -126,14 +126,7 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
   for (const wait of created) {
     batch.waits.push(wait);
     open.push(wait);
-    const attributes = { kind: wait.kind, name: wait.name, position: wait.position };
-    change.events.push(
-      toStoredEvent({ kind: "wait.created", attributes }, batch.now, execution.attemptNumber),
-    );
-    if (wait.status === "resolved")
-      change.events.push(
-        toStoredEvent({ kind: "wait.resolved", attributes }, batch.now, execution.attemptNumber),
-      );
+    if (isWaitedFor(wait)) tellWait(batch, change, wait);
     if (wait.childRunId !== null) awaitEnd(batch, wait.childRunId);
   }
   batch.facts.openWaits.set(execution.runId, open);
@@ -149,6 +142,13 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
     applyDecision(change, decision, batch.now);
   }
   return OK;
+}
+
+function tellWait({ now }: Batch, { execution, events }: Change, wait: NewWait & { kind: WaitKind }): void {
+  const attributes = { kind: wait.kind, name: wait.name, position: wait.position };
+  events.push(toStoredEvent({ kind: "wait.created", attributes }, now, execution.attemptNumber));
+  if (wait.status === "resolved")
+    events.push(toStoredEvent({ kind: "wait.resolved", attributes }, now, execution.attemptNumber));
 }
 
 /** The child is locked: from now on its end is told. */
@@ -185,6 +185,7 @@ function makeWait(
     streamId: null,
     recordSequence: null,
     childRunId: null,
+    messageId: null,
     timeoutAt,
     at: batch.now,
   };
@@ -205,6 +206,8 @@ function makeWait(
       return makeInputWait(batch, wait, input, created);
     case "run":
       return makeRunWait(batch, wait, input);
+    case "message":
+      return makeMessageWait(batch, wait, input);
   }
 }
 
@@ -256,6 +259,20 @@ function makeRunWait(batch: Batch, wait: NewWait, input: WaitInput): NewWait | O
   if (ended?.environmentId === wait.environmentId || live?.ending !== undefined)
     return { ...wait, childRunId, status: "resolved" };
   return refuse("not_found", "The run does not exist in this environment.");
+}
+
+/** Resolved at once where the message was interrupted or has ended before. */
+function makeMessageWait({ facts }: Batch, wait: NewWait, input: WaitInput): NewWait | OperationOutcome {
+  const { environmentId, runId } = wait;
+  const sessionId = facts.runs.get(runId)?.sessionId ?? null;
+  const messageId = decodeId("msg", input.message_id ?? "");
+  if (sessionId === null || messageId === null || input.stream === undefined)
+    return refuse("invalid_request", "message_id, stream: required to hear of a message of the session.");
+  const stream = facts.streams.get(keyOfStream({ environmentId, sessionId, name: input.stream }));
+  if (stream === undefined) throw new Error("The stream of a message was not looked up.");
+  const message = facts.openMessages.get(runId)?.find(({ id }) => id === messageId);
+  const status = message === undefined || message.isInterrupted ? "resolved" : "pending";
+  return { ...wait, streamId: stream.id, messageId, status };
 }
 
 export function performCheckpoint(batch: Batch, change: Change, failure: string | null): OperationOutcome {

@@ -1,12 +1,20 @@
 import { encodeId, type DurableError } from "@keelson/contract";
 import { DomainError } from "../../domain-error.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
-import { prepareRecords, toNewRecord } from "../streams/prepare-records.ts";
+import { toNewRecord } from "../streams/prepare-records.ts";
 import { keyOfStream, type NewRecord } from "../streams/stream.ts";
 import { toNewToken } from "../tokens/create-tokens.ts";
 import { targetName } from "./durable-facts.ts";
 import { enterJournal, goOn } from "./durable-operations.ts";
-import { messageOf, writeMessage } from "./message-operations.ts";
+import {
+  decideMessage,
+  ENDED,
+  INTERRUPTED_VALUE,
+  journalValueOf,
+  keepFromBeginning,
+  recordsOf,
+  writeMessage,
+} from "./message-operations.ts";
 import type { Change, NewJournalEntry } from "../executions/execution.ts";
 import {
   type LeasedContent,
@@ -99,19 +107,24 @@ export function performOutput(batch: Batch, change: Change, operation: Of<"outpu
       "stream_direction_mismatch",
       `Stream "${name}" is an input stream, for life. Use another name.`,
     );
-  const said = messageOf(batch, change, operation, stream);
-  if ("ok" in said) return said;
+  const effect = { position, place, kind: "output", name, error: null } as const;
+  const said = decideMessage(batch, change, operation, stream);
+  if (said.kind === "refuse") return said.outcome;
+  if (said.kind === "ended") {
+    if (said.isAgain) keepFromBeginning(batch, change, stream);
+    return position === null
+      ? ENDED
+      : enter(batch, change, { ...effect, position, value: INTERRUPTED_VALUE });
+  }
   let records: NewRecord[];
   try {
-    records = prepareRecords({ records: operation.records }, batch.newUuid);
+    records = recordsOf(batch, change, operation);
   } catch (error) {
     const { code, message } = toDurableError(error);
     return refuse(code === "payload_too_large" ? code : "invalid_request", message);
   }
   const entered =
-    position === null
-      ? OK
-      : enter(batch, change, { position, place, kind: "output", name, value: null, error: null });
+    position === null ? OK : enter(batch, change, { ...effect, position, value: journalValueOf(operation) });
   if (!entered.ok) return entered;
   const { messageId } = said;
   const source = { kind: "run", id: encodeId("run", runId), runId, attemptNumber, messageId } as const;
@@ -127,7 +140,7 @@ export function performOutput(batch: Batch, change: Change, operation: Of<"outpu
   if (messageId !== null)
     writeMessage(batch, change, { ...append, messageId, streamId: stream.id }, operation);
   else batch.appends.push(append);
-  if (records.length > 0) {
+  if (operation.records.length > 0) {
     const attributes = { stream: name, records: records.length };
     change.events.push(toStoredEvent({ kind: "output.appended", attributes }, batch.now, attemptNumber));
   }

@@ -67,6 +67,8 @@ export type Batch = {
   children: NewRun[];
   tokens: NewToken[];
   appends: Append[];
+  /** Waits of which a run needs no outcome any more. */
+  resolvedWaits: WaitKey[];
   /** Messages that begin with one of the appends, or end with one. */
   messages: PendingMessage[];
   /** Streams of messages that are not begun again: from now on pieces are taken only for messages that are open. */

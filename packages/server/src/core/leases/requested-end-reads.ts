@@ -21,7 +21,7 @@ export async function listRequestedEnds(db: Queryable, workerId: Uuid<"wkr">): P
     SELECT e.run_id, e.lease_id, e.epoch, m.id
     FROM messages m
     JOIN executions e ON e.environment_id = m.environment_id AND e.run_id = m.run_id AND e.epoch = m.epoch
-    WHERE m.status = 'open' AND m.interrupt_requested_at IS NOT NULL AND e.worker_id = ${workerId}`);
+    WHERE m.status = 'open' AND NOT m.spans AND m.interrupt_requested_at IS NOT NULL AND e.worker_id = ${workerId}`);
   return {
     cancellations: rows.filter(({ messageId }) => messageId === null),
     interrupts: rows.flatMap(({ messageId, ...lease }) =>

@@ -71,7 +71,7 @@ const columnsWith = (metadata: string): Sql =>
       'childRunId', w.child_run_id, 'timeoutAtMs', floor(extract(epoch FROM w.timeout_at) * 1000),
       'createdAtMs', floor(extract(epoch FROM w.created_at) * 1000))
     FROM run_waits w LEFT JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
-    WHERE w.environment_id = r.environment_id AND w.run_id = r.id AND w.status = 'pending'
+    WHERE w.environment_id = r.environment_id AND w.run_id = r.id AND w.status = 'pending' AND w.kind <> 'message'
     ORDER BY w.position LIMIT 1
   ) END AS pending_wait`);
 

@@ -36,9 +36,8 @@ async function endAll(
     messages.flatMap((message, index) => {
       const at = appended[index];
       if (at === null || at === undefined) return [];
-      const { environmentId, id, runId } = message;
       const lastSequence = at.firstSequence - 1;
-      return [{ environmentId, id, runId, status: endOf(message), lastSequence, at: context.now }];
+      return [{ ...message, data: null, status: endOf(message), lastSequence, at: context.now }];
     }),
   );
 }

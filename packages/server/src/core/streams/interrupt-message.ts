@@ -4,6 +4,7 @@ import { notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { ItemContext } from "../loop-failures/failed-items.ts";
+import { settleMessageWaits } from "../waits/settle-waits.ts";
 import { processEach } from "../loop-failures/process-items.ts";
 import { endOpenMessages } from "./end-open-messages.ts";
 import type { MessageKey } from "./message.ts";
@@ -21,7 +22,7 @@ type Context = { newUuid: NewUuid; now: number };
 
 /**
  * Asks for the end of a message. What has ended stays as it is, so a late request ends no other message. Its code is told,
- * and has `INTERRUPT_GRACE_MS`; where no worker is at it any more, it ends at once.
+ * and has `INTERRUPT_GRACE_MS`. Where no worker is at it any more, it ends at once; but the run of one that spans goes on, wherever that is.
  *
  * @throws DomainError `not_found` when the session has no such message.
  */
@@ -38,6 +39,10 @@ export async function interruptMessage(
   await lockStreams(tx, [{ environmentId, id: message.streamId }]);
   const open = await markInterrupted(tx, key, context.now);
   if (open === null) return "ended";
+  if (open.spans) {
+    await settleMessageWaits(tx, { ...key, streamId: message.streamId }, context.now);
+    return "interrupting";
+  }
   const workerId = await findWriter(tx, { environmentId, ...open });
   if (workerId !== null) {
     tx.wake(wakeKeys.worker(workerId));
@@ -49,10 +54,10 @@ export async function interruptMessage(
 
 /** Ends a message in the place of its code, from which nothing of it is taken afterwards. */
 async function endInterrupted(tx: Tx, context: Context, message: SessionRun & MessageKey): Promise<void> {
-  await keepOutPieces(
-    tx,
-    await endOpenMessages(tx, [message], () => "interrupted", context, new Set([message.id])),
-  );
+  const ended = await endOpenMessages(tx, [message], () => "interrupted", context, new Set([message.id]));
+  if (ended.length === 0 && (await findMessage(tx, message))?.status === "open")
+    throw new Error("The message is open, and its stream is gone.");
+  await keepOutPieces(tx, ended);
 }
 
 /** From now on pieces of these streams are taken only for messages that are open. */

@@ -1,12 +1,12 @@
 import type { MessageStatus, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { joinSql, rawSql, sql } from "../../db/sql.ts";
+import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { ExecutionKey } from "../executions/execution.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
-import type { MessageKey, OpenMessage } from "./message.ts";
+import type { MessageKey, MessagePart, OpenMessage } from "./message.ts";
 
-export type MessageRow = Omit<OpenMessage, "streamId" | "epoch" | "call" | "isInterrupted"> & {
+export type MessageRow = Omit<OpenMessage, "streamId" | "epoch" | "call" | "spans" | "isInterrupted"> & {
   status: MessageStatus;
   firstSequence: number;
   lastSequence: number | null;
@@ -21,7 +21,7 @@ export type MessageRow = Omit<OpenMessage, "streamId" | "epoch" | "call" | "isIn
 export type SessionRun = ExecutionKey & { sessionId: Uuid<"sess"> };
 
 const OPEN_COLUMNS = rawSql(`
-  m.environment_id, m.id, m.session_id, m.stream_id, t.name, m.run_id, m.attempt_number, m.epoch, m.correlation_id, m.call,
+  m.environment_id, m.id, m.session_id, m.stream_id, t.name, m.run_id, m.attempt_number, m.epoch, m.correlation_id, m.call, m.spans,
   m.interrupt_requested_at IS NOT NULL AS is_interrupted`);
 
 /** Messages of these runs that have not ended. */
@@ -35,6 +35,22 @@ export async function listOpenMessages(db: Queryable, runs: readonly SessionRun[
       AND m.status = 'open'
     JOIN streams t ON t.environment_id = m.environment_id AND t.id = m.stream_id
     ORDER BY m.environment_id, m.created_at, m.id`);
+}
+
+/** The parts of a message as rows: each with its `call`, whether it is `void`, and where it begins and ends. */
+export const partsOf = (environmentId: Sql, messageId: Sql): Sql => sql`
+  SELECT p.call, p.void, p.first_sequence, lead(p.first_sequence) OVER (ORDER BY p.first_sequence) - 1 AS last_sequence
+  FROM message_parts p WHERE p.environment_id = ${environmentId} AND p.message_id = ${messageId}`;
+
+/** The parts of these messages that count. */
+export async function listParts(db: Queryable, keys: readonly MessageKey[]): Promise<MessagePart[]> {
+  if (keys.length === 0) return [];
+  return db.query<MessagePart>(sql`
+    SELECT k.environment_id, k.id, p.call, p.first_sequence, p.last_sequence
+    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.id)}::uuid[]) AS k (environment_id, id)
+    CROSS JOIN LATERAL (${partsOf(sql`k.environment_id`, sql`k.id`)}) p
+    WHERE NOT p.void
+    ORDER BY k.environment_id, k.id, p.first_sequence`);
 }
 
 /** `isOpen`: only those that have not ended. */

@@ -23,15 +23,19 @@ export type OpenMessage = MessageKey & {
   correlationId: string | null;
   /** Names the call of the code that writes it, the same in each attempt; null from SDKs that do not say. */
   call: string | null;
+  /** It goes on over attempts, and its pieces come in parts. */
+  spans: boolean;
   /** Somebody has asked for its end. */
   isInterrupted: boolean;
 };
 
 export type NewMessage = Omit<OpenMessage, "name" | "isInterrupted"> & { firstSequence: number; at: number };
 
+/** Which message is ended. `data`: JSON text that is kept of it in the place of its pieces; null keeps those. */
+export type MessageEnding = MessageKey & { runId: Uuid<"run">; spans: boolean; data: string | null };
+
 /** `lastSequence`: of the last record before the one that tells of the end. */
-export type EndedMessage = MessageKey & {
-  runId: Uuid<"run">;
+export type EndedMessage = MessageEnding & {
   status: MessageEnd;
   lastSequence: number;
   at: number;
@@ -40,8 +44,16 @@ export type EndedMessage = MessageKey & {
 /** What is to be written of a message with an append. `append`: with which of them. */
 export type PendingMessage = { append: number } & (
   | { begins: Omit<NewMessage, "streamId" | "firstSequence"> }
-  | { ends: MessageKey & { runId: Uuid<"run"> }; status: MessageEnd }
+  | { ends: MessageEnding; status: MessageEnd }
+  | { part: MessageKey & { call: string } }
+  | { voids: MessagePart }
 );
+
+/**
+ * What one try of a step wrote to a message that spans. `call` names the step and which of its parts it is. It goes up to
+ * `lastSequence`, or, when that is null, as far as its message goes.
+ */
+export type MessagePart = MessageKey & { call: string; firstSequence: number; lastSequence: number | null };
 
 /** How a message ends that nobody goes on with. */
 export const endOfLeft = ({ isInterrupted }: Pick<OpenMessage, "isInterrupted">): MessageEnd =>
@@ -51,14 +63,27 @@ export const endOfLeft = ({ isInterrupted }: Pick<OpenMessage, "isInterrupted">)
 export const endWithRun = (message: OpenMessage, status: TerminalRunStatus): MessageEnd =>
   status === "cancelled" ? "interrupted" : endOfLeft(message);
 
-/** What tells readers of the stream that a message has ended: whoever follows it sees no row. */
-export const endRecord = (
-  { id, correlationId }: Pick<OpenMessage, "id" | "correlationId">,
-  status: MessageEnd,
-  newUuid: NewUuid,
-): NewRecord => ({
+type Told = Pick<OpenMessage, "id" | "correlationId">;
+
+/** What tells readers of the stream something of a message: whoever follows it sees no row. */
+const tell = ({ id, correlationId }: Told, event: string, rest: string, newUuid: NewUuid): NewRecord => ({
   id: newUuid<"rec">(),
-  data: `{"event":"ended","message_id":"${encodeId("msg", id)}","status":"${status}"}`,
+  data: `{"event":"${event}","message_id":"${encodeId("msg", id)}"${rest}}`,
   contentType: MESSAGE_CONTENT_TYPE,
   correlationId,
 });
+
+/** It is about to be written. */
+export const startRecord = (message: Told, newUuid: NewUuid): NewRecord =>
+  tell(message, "started", "", newUuid);
+
+/** Its pieces from there to there count no more, or to this record when there is no end. */
+export const voidRecord = (
+  message: Told,
+  { firstSequence, lastSequence }: MessagePart,
+  newUuid: NewUuid,
+): NewRecord =>
+  tell(message, "voided", `,"from_sequence":${firstSequence},"to_sequence":${lastSequence}`, newUuid);
+
+export const endRecord = (message: Told, status: MessageEnd, newUuid: NewUuid): NewRecord =>
+  tell(message, "ended", `,"status":"${status}"`, newUuid);

@@ -1,10 +1,10 @@
 import type { Tx } from "../../db/queryable.ts";
 import type { PendingMessage } from "./message.ts";
-import { endMessages, insertMessages } from "./message-writes.ts";
+import { endMessages, insertMessages, insertParts, voidParts } from "./message-writes.ts";
 import type { Appended } from "./stream.ts";
 
 /**
- * Writes the beginnings and ends of messages that came with appends. Those that begin come before those that end: one may do
+ * Writes the beginnings, parts and ends of messages that came with appends. Those that begin come before those that end: one may do
  * both. What was not taken begins and ends nothing.
  */
 export async function recordMessages(
@@ -22,6 +22,16 @@ export async function recordMessages(
     placed.flatMap(({ message, streamId, firstSequence }) =>
       "begins" in message ? [{ ...message.begins, streamId, firstSequence }] : [],
     ),
+  );
+  await insertParts(
+    tx,
+    placed.flatMap(({ message, firstSequence }) =>
+      "part" in message ? [{ ...message.part, firstSequence }] : [],
+    ),
+  );
+  await voidParts(
+    tx,
+    placed.flatMap(({ message }) => ("voids" in message ? [message.voids] : [])),
   );
   await endMessages(
     tx,

@@ -1,18 +1,27 @@
 import type { Tx } from "../../db/queryable.ts";
-import type { NewWait, WaitKey } from "./wait.ts";
-import { insertWaits, markAccepted, moveReceived } from "./wait-writes.ts";
+import { isWaitedFor, type NewWait, type WaitKey } from "./wait.ts";
+import { insertWaits, markAccepted, markSettled, moveReceived } from "./wait-writes.ts";
+
+type WaitChanges = {
+  waits: readonly NewWait[];
+  resolved: readonly WaitKey[];
+  accepted: readonly WaitKey[];
+  now: number;
+};
 
 /**
- * Writes what a report says of waits: new ones, some of which have settled already, and those that journals have
- * accepted. The runs, and the streams that input was received from, are locked.
+ * Writes what a report says of waits: new ones, some of which have settled already, those that resolve with it, and those that
+ * journals have accepted. The runs, and the streams that input was received from, are locked.
  */
-export async function recordWaits(
-  tx: Tx,
-  waits: readonly NewWait[],
-  accepted: readonly WaitKey[],
-): Promise<void> {
+export async function recordWaits(tx: Tx, { waits, resolved, accepted, now }: WaitChanges): Promise<void> {
   if (waits.length > 0) await insertWaits(tx, waits);
   noteSettled(tx, waits);
+  if (resolved.length > 0)
+    await markSettled(
+      tx,
+      resolved.map((key) => ({ ...key, status: "resolved", withoutRecord: false })),
+      now,
+    );
   if (accepted.length > 0) await markAccepted(tx, accepted);
   const received = waits.flatMap(({ environmentId, streamId, recordSequence, status }) =>
     status === "resolved" && streamId !== null && recordSequence !== null
@@ -24,7 +33,7 @@ export async function recordWaits(
 
 /** What was there already was waited for no time. */
 function noteSettled(tx: Tx, waits: readonly NewWait[]): void {
-  const settled = waits.filter(({ status }) => status !== "pending");
+  const settled = waits.filter(isWaitedFor).filter(({ status }) => status !== "pending");
   const [first] = settled;
   if (first === undefined) return;
   const noted = settled.map(({ kind, at }) => ({ kind, createdAt: at }));

@@ -1,4 +1,4 @@
-import type { WaitStatus, Uuid } from "@keelson/contract";
+import type { Uuid, WaitKind, WaitStatus } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { applyDecision, changeOf, liveRun, type ExecutionKey } from "../executions/execution.ts";
 import { lockExecutions } from "../executions/execution-reads.ts";
@@ -7,12 +7,14 @@ import { wakeKeys } from "../feeds/wake-keys.ts";
 import { decideWaitSettled } from "../runs/run.ts";
 import type { ItemContext } from "../loop-failures/failed-items.ts";
 import { processInBatches } from "../loop-failures/process-items.ts";
+import type { MessageKey } from "../streams/message.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
-import { decideDue } from "./wait.ts";
+import { decideDue, isWaitedFor } from "./wait.ts";
 import {
   listChildWaits,
   listDueWaits,
   listInputWaits,
+  listMessageWaits,
   listStillPending,
   listTokenWaits,
   SETTLE_LIMIT,
@@ -49,11 +51,8 @@ async function settle<S extends Settlement>(
   for (const wait of won) {
     const change = changes.get(wait.runId);
     if (change === undefined) continue;
-    const event = {
-      kind: wait.to === "timed_out" ? "wait.timed_out" : "wait.resolved",
-      attributes: { kind: wait.kind, name: wait.name, position: wait.position },
-    } as const;
-    change.events.push(toStoredEvent(event, now, change.execution.attemptNumber));
+    if (isWaitedFor(wait))
+      change.events.push(toStoredEvent(settledEvent(wait), now, change.execution.attemptNumber));
     change.dirty = true;
     const decision = decideWaitSettled(liveRun(change));
     if (decision.kind !== "refuse") applyDecision(change, decision, now);
@@ -61,9 +60,15 @@ async function settle<S extends Settlement>(
     if (change.execution.workerId !== null) tx.wake(wakeKeys.worker(change.execution.workerId));
   }
   await settleChanges(tx, [...changes.values()]);
-  tx.note({ kind: "waits", waits: won, settledAt: now });
+  tx.note({ kind: "waits", waits: won.filter(isWaitedFor), settledAt: now });
   return { won, orphans };
 }
+
+const settledEvent = ({ to, kind, name, position }: Settlement & { kind: WaitKind }) =>
+  ({
+    kind: to === "timed_out" ? "wait.timed_out" : "wait.resolved",
+    attributes: { kind, name, position },
+  }) as const;
 
 const nameOf = ({ environmentId, runId, position }: PendingWait): string =>
   `${environmentId} ${runId} ${position}`;
@@ -87,6 +92,15 @@ export async function settleChildWaits(
   now: number,
 ): Promise<void> {
   await settle(tx, (await listChildWaits(tx, children)).map(resolved), now);
+}
+
+/** In the transaction that interrupts a message, with its stream locked. */
+export async function settleMessageWaits(
+  tx: Tx,
+  message: MessageKey & { streamId: Uuid<"strm"> },
+  now: number,
+): Promise<void> {
+  await settle(tx, (await listMessageWaits(tx, message)).map(resolved), now);
 }
 
 /**

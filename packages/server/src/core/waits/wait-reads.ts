@@ -1,5 +1,5 @@
 import type { ExecutionKey } from "../executions/execution.ts";
-import type { RunStatus, TokenStatus, WaitKind, WaitStatus, Uuid } from "@keelson/contract";
+import type { DurableWaitKind, RunStatus, TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -13,7 +13,7 @@ export type WaitRow = WaitKey & {
   place: number | null;
   id: Uuid<"wait">;
   name: string;
-  kind: WaitKind;
+  kind: DurableWaitKind;
   status: WaitStatus;
   timeoutAt: number | null;
   tokenStatus: TokenStatus | null;
@@ -22,6 +22,8 @@ export type WaitRow = WaitKey & {
   childOutput: string | null;
   childFailure: string | null;
   record: WaitRecord | null;
+  /** The message that it is for was interrupted. */
+  isInterrupted: boolean;
 };
 
 /** The record that a wait for input received, and where. */
@@ -36,7 +38,7 @@ type FlatRow = Omit<WaitRow, "record"> & {
 const COLUMNS = rawSql(`
   w.environment_id, w.run_id, w.position, w.place, w.id, w.name, w.kind, w.status,
   w.timeout_at, t.status AS token_status, t.data AS token_data, x.status AS child_status,
-  x.output AS child_output, x.failure AS child_failure, r.id AS record_id, s.session_id AS record_session_id,
+  x.output AS child_output, x.failure AS child_failure, g.interrupt_requested_at IS NOT NULL AS is_interrupted, r.id AS record_id, s.session_id AS record_session_id,
   s.name AS record_stream, r.sequence AS record_sequence, r.data AS record_data, r.content_type AS record_content_type,
   r.correlation_id AS record_correlation_id, r.source_kind AS record_source_kind, r.source_id AS record_source_id,
   r.run_id AS record_run_id, r.attempt_number AS record_attempt_number, r.message_id AS record_message_id,
@@ -46,6 +48,7 @@ const COLUMNS = rawSql(`
 const JOINED = rawSql(`
   LEFT JOIN tokens t ON w.status = 'resolved' AND t.environment_id = w.environment_id AND t.id = w.token_id
   LEFT JOIN run_results x ON w.status = 'resolved' AND x.environment_id = w.environment_id AND x.run_id = w.child_run_id
+  LEFT JOIN messages g ON w.status = 'resolved' AND g.environment_id = w.environment_id AND g.id = w.message_id
   LEFT JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
   LEFT JOIN stream_records r ON w.status = 'resolved' AND r.environment_id = w.environment_id AND r.stream_id = w.stream_id
     AND r.sequence = w.record_sequence`);
@@ -150,7 +153,7 @@ export async function listResumptions(db: Queryable, workerId: Uuid<"wkr">): Pro
 }
 
 /** A pending wait that somebody means to settle; locked through its run, so it is read again under that lock. */
-export type PendingWait = WaitKey & { kind: WaitKind; name: string; createdAt: number };
+export type PendingWait = WaitKey & { kind: DurableWaitKind; name: string; createdAt: number };
 
 const PENDING = rawSql(`w.environment_id, w.run_id, w.position, w.kind, w.name, w.created_at`);
 
@@ -196,6 +199,15 @@ export function listChildWaits(db: Queryable, children: readonly ExecutionKey[])
     FROM unnest(${children.map((key) => key.environmentId)}::uuid[], ${children.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
     JOIN run_waits w ON w.environment_id = k.environment_id AND w.child_run_id = k.run_id AND w.status = 'pending'`);
 }
+
+/** Waits for the end of a message. */
+export const listMessageWaits = (
+  db: Queryable,
+  { environmentId, id, streamId }: { environmentId: Uuid<"env">; id: Uuid<"msg">; streamId: Uuid<"strm"> },
+): Promise<PendingWait[]> =>
+  db.query<PendingWait>(sql`
+    SELECT ${PENDING} FROM run_waits w
+    WHERE w.environment_id = ${environmentId} AND w.stream_id = ${streamId} AND w.message_id = ${id} AND w.status = 'pending'`);
 
 /** Waits for input whose record is there, or whose session takes none any more: then `hasRecord` is false. */
 export function listInputWaits(

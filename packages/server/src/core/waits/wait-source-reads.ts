@@ -39,12 +39,13 @@ export type OpenWait = ExecutionKey & {
   status: WaitStatus;
   streamId: Uuid<"strm"> | null;
   recordSequence: number | null;
+  messageId: Uuid<"msg"> | null;
 };
 
 /** Waits that the journals of these runs do not have. */
 export async function listOpenWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<OpenWait[]> {
   return db.query<OpenWait>(sql`
-    SELECT w.environment_id, w.run_id, w.position, w.status, w.stream_id, w.record_sequence
+    SELECT w.environment_id, w.run_id, w.position, w.status, w.stream_id, w.record_sequence, w.message_id
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
     JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted`);
 }

@@ -7,17 +7,18 @@ import type { NewWait, WaitKey } from "./wait.ts";
 export async function insertWaits(tx: Tx, waits: readonly NewWait[]): Promise<void> {
   await tx.query(sql`
     INSERT INTO run_waits (environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence,
-      child_run_id, timeout_at, created_at, settled_at)
+      child_run_id, message_id, timeout_at, created_at, settled_at)
     SELECT environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
-      to_timestamp(timeout_at / 1000), to_timestamp(at / 1000), CASE WHEN status <> 'pending' THEN to_timestamp(at / 1000) END
+      message_id, to_timestamp(timeout_at / 1000), to_timestamp(at / 1000), CASE WHEN status <> 'pending' THEN to_timestamp(at / 1000) END
     FROM unnest(
       ${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[],
       ${waits.map((w) => w.place)}::integer[], ${waits.map((w) => w.id)}::uuid[], ${waits.map((w) => w.name)}::text[], ${waits.map((w) => w.kind)}::text[],
       ${waits.map((w) => w.status)}::text[], ${waits.map((w) => w.tokenId)}::uuid[], ${waits.map((w) => w.streamId)}::uuid[],
       ${waits.map((w) => w.recordSequence)}::integer[], ${waits.map((w) => w.childRunId)}::uuid[],
+      ${waits.map((w) => w.messageId)}::uuid[],
       ${waits.map((w) => w.timeoutAt)}::float8[], ${waits.map((w) => w.at)}::float8[]
     ) AS w (environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
-      timeout_at, at)
+      message_id, timeout_at, at)
     ON CONFLICT (environment_id, run_id, position) DO NOTHING`);
 }
 

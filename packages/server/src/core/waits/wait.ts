@@ -1,4 +1,4 @@
-import type { WaitKind, WaitStatus, Uuid } from "@keelson/contract";
+import type { DurableWaitKind, Uuid, WaitKind, WaitStatus } from "@keelson/contract";
 
 /**
  * The life of a wait.
@@ -21,24 +21,30 @@ export type NewWait = WaitKey & {
   place: number | null;
   id: Uuid<"wait">;
   name: string;
-  kind: WaitKind;
+  kind: DurableWaitKind;
   status: WaitStatus;
   tokenId: Uuid<"tok"> | null;
   streamId: Uuid<"strm"> | null;
   recordSequence: number | null;
   childRunId: Uuid<"run"> | null;
+  messageId: Uuid<"msg"> | null;
   timeoutAt: number | null;
   at: number;
 };
 
+/** Whether a run waits for it. The end of a message is only heard of, whatever else the code does. */
+export const isWaitedFor = <W extends { kind: DurableWaitKind }>(wait: W): wait is W & { kind: WaitKind } =>
+  wait.kind !== "message";
+
 /** What the passing of its time makes of a wait: a timer has then done what it was for. */
-export function decideDue(kind: WaitKind): "resolved" | "timed_out" {
+export function decideDue(kind: DurableWaitKind): "resolved" | "timed_out" {
   switch (kind) {
     case "timer":
       return "resolved";
     case "token":
     case "input":
     case "run":
+    case "message":
       return "timed_out";
   }
 }

@@ -62,6 +62,7 @@ const RUN_RULES = sql`
 const WAIT_RULES = sql`
     SELECT 'a wait settles once, and its run is told so', w.run_id || ' ' || w.position
     FROM run_waits w LEFT JOIN tellings k ON k.run_id = w.run_id AND k.position = w.position
+    WHERE w.kind <> 'message'
     GROUP BY w.run_id, w.position, w.status
     HAVING count(k.kind) <> CASE WHEN w.status IN ('resolved', 'timed_out') THEN 1 ELSE 0 END
       OR (w.status = 'resolved' AND min(k.kind) = 'wait.timed_out') OR (w.status = 'timed_out' AND min(k.kind) = 'wait.resolved')
@@ -70,16 +71,19 @@ const WAIT_RULES = sql`
     FROM run_waits w
     LEFT JOIN tokens t ON t.environment_id = w.environment_id AND t.id = w.token_id
     LEFT JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
+    LEFT JOIN messages m ON m.environment_id = w.environment_id AND m.id = w.message_id
     LEFT JOIN executions e ON e.environment_id = w.environment_id AND e.run_id = w.run_id
     LEFT JOIN executions c ON c.environment_id = w.environment_id AND c.run_id = w.child_run_id
     LEFT JOIN awaited_endings a ON a.environment_id = w.environment_id AND a.run_id = w.child_run_id
-    WHERE w.status = 'pending' AND (e.run_id IS NULL OR t.status <> 'pending' OR s.gate = 'ended'
+    WHERE w.status = 'pending' AND (e.run_id IS NULL OR t.status <> 'pending' OR (w.kind = 'input' AND s.gate = 'ended')
+      OR m.status <> 'open' OR m.interrupt_requested_at IS NOT NULL
       OR w.record_sequence <= s.last_sequence OR (w.child_run_id IS NOT NULL AND a.run_id IS NULL AND NOT coalesce(c.end_awaited, false)))
     UNION ALL
     SELECT 'a run that waits has something to wait for', e.run_id::text
     FROM executions e
     WHERE e.status = 'waiting' AND NOT EXISTS (
-      SELECT FROM run_waits w WHERE w.environment_id = e.environment_id AND w.run_id = e.run_id AND w.status = 'pending')
+      SELECT FROM run_waits w WHERE w.environment_id = e.environment_id AND w.run_id = e.run_id AND w.status = 'pending'
+        AND w.kind <> 'message')
     UNION ALL
     SELECT 'a parked or suspended run has not been told anything new', e.run_id::text
     FROM executions e JOIN run_waits w ON w.environment_id = e.environment_id AND w.run_id = e.run_id

@@ -16,6 +16,8 @@ export function waitValueJson(wait: WaitRow): string {
       return `{"status":"${wait.tokenStatus}","data":${wait.tokenData ?? "null"}}`;
     case "run":
       return `{"status":"${wait.childStatus}","output":${wait.childOutput ?? "null"},"failure":${wait.childFailure ?? "null"}}`;
+    case "message":
+      return `{"interrupted":${wait.isInterrupted}}`;
     case "input":
       return wait.record === null
         ? "null"
