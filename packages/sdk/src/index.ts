@@ -40,6 +40,7 @@ export {
   type WorkspaceFileErrorCode,
 } from "./workspace-files.ts";
 export type { InputChannel, InputRecord, ReceiveOptions, SessionInput } from "./session-input.ts";
+export type { EndOptions, OutputMessage } from "./output-message.ts";
 export type { Piped, PipedMessage, PiecesOf } from "./pipe-message.ts";
 export type { AppendOptions, OutputChannel, SessionOutput } from "./session-output.ts";
 export type { SendOptions, Sessions } from "./sessions.ts";

@@ -25,7 +25,7 @@ export type Piped<P> = JsonOf<P>[] & {
 /** As a journal has it: what was interrupted says so. */
 export type StoredPieces<P> = JsonOf<P>[] | { interrupted: true; pieces: JsonOf<P>[] };
 
-function toPiped<P>(pieces: JsonOf<P>[], interrupted: boolean): Piped<P> {
+export function toPiped<P>(pieces: JsonOf<P>[], interrupted: boolean): Piped<P> {
   return Object.defineProperty(pieces, "interrupted", { value: interrupted }) as Piped<P>;
 }
 
@@ -57,7 +57,7 @@ export function writeMessage<P>(
 ): Promise<Piped<P>> {
   const id = newMessageId();
   const name = nameMessage?.() ?? null;
-  return run.writing(id, name, async (interrupt) => {
+  return run.messages.piping(id, name, async (interrupt) => {
     let isOpen = false;
     let taken = 0;
     const append = async (batch: readonly P[]): Promise<void> => {
@@ -88,5 +88,5 @@ export function writeMessage<P>(
 }
 
 /** The server takes nothing more of the message. */
-const isEnded = (answer: EffectResult | null): boolean =>
+export const isEnded = (answer: EffectResult | null): boolean =>
   (answer?.value as { ended?: boolean } | null | undefined)?.ended === true;

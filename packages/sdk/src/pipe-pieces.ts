@@ -41,22 +41,26 @@ export async function pipePieces<T>(
     if (failure !== null) throw failure.error;
   };
 
-  for await (const piece of pieces) {
-    check();
-    const text = toJsonText(piece, "piece") ?? "null";
-    const bytes = text.length;
-    totalBytes += bytes + 1;
-    if (totalBytes > maxBytes)
-      throw new NonRetryableError(
-        `The pieces are more than ${maxBytes} bytes of JSON; pipe them inside a step, which need not keep them`,
-      );
-    all.push(JSON.parse(text) as JsonOf<T>);
-    waiting.push(piece);
-    waitingBytes += bytes;
-    sending ??= send();
-    if (waiting.length >= MAX_WAITING || waitingBytes >= MAX_WAITING_BYTES) await sending;
+  try {
+    for await (const piece of pieces) {
+      check();
+      const text = toJsonText(piece, "piece") ?? "null";
+      const bytes = text.length;
+      totalBytes += bytes + 1;
+      if (totalBytes > maxBytes)
+        throw new NonRetryableError(
+          `The pieces are more than ${maxBytes} bytes of JSON; pipe them inside a step, which need not keep them`,
+        );
+      all.push(JSON.parse(text) as JsonOf<T>);
+      waiting.push(piece);
+      waitingBytes += bytes;
+      sending ??= send();
+      if (waiting.length >= MAX_WAITING || waitingBytes >= MAX_WAITING_BYTES) await sending;
+    }
+  } finally {
+    // What the source gave before it failed is not sent behind the end of the message.
+    await sending;
   }
-  await sending;
   check();
   return all;
 }

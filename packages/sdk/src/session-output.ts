@@ -1,8 +1,9 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
 import type { DurableCall } from "@keelson/contract";
 import { DEFAULT_OUTPUT_STREAM, LIMITS } from "@keelson/contract/plain";
-import type { CurrentRun, LocateRun } from "./current-run.ts";
+import { locateOutsideStep, type CurrentRun, type LocateRun } from "./current-run.ts";
 import { checkText } from "./json-text.ts";
+import { openMessage, type OutputMessage } from "./output-message.ts";
 import { checkData } from "./payload-schema.ts";
 import {
   fromStored,
@@ -52,6 +53,12 @@ export type OutputChannel<T = unknown> = {
    * `pipe(({ signal }) => streamText({ model, prompt, abortSignal: signal }).textStream)`.
    */
   pipe<P extends T>(pieces: Pieces<P> | PiecesOf<P>, options?: AppendOptions): Promise<Piped<P>>;
+  /**
+   * Begins a message that goes on over steps, waits and attempts of the run, until `end()`: one answer with the tools that it calls
+   * and the approvals that it waits for. When somebody interrupts it, its `signal` is aborted, its pipes resolve, and what the code
+   * waits for since then rejects with `InterruptedError`, but for input. A durable call, so not inside a step.
+   */
+  message(options?: AppendOptions): Promise<OutputMessage<T>>;
 };
 
 /** The default channel. Call it with a name for the channel of that name, with or without a schema of its records. */
@@ -61,7 +68,7 @@ export type SessionOutput<T = unknown> = OutputChannel<T> & {
 };
 
 type OutputsCall = Extract<DurableCall, { kind: "outputs" }>;
-type OutputMessage = NonNullable<OutputsCall["message"]>;
+type SaidOfMessage = NonNullable<OutputsCall["message"]>;
 export type OutputRecord = OutputsCall["records"][number];
 
 /** A record as the wire has it. Throws a UsageError for data that is no JSON or too much. */
@@ -87,7 +94,7 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
       throw new UsageError("This run belongs to no session, so it has no output streams");
     return current;
   };
-  const call = (position: number | null, records: OutputRecord[], message?: OutputMessage): OutputsCall => ({
+  const call = (position: number | null, records: OutputRecord[], message?: SaidOfMessage): OutputsCall => ({
     kind: "outputs",
     position,
     stream: name,
@@ -120,13 +127,21 @@ function createChannel(locate: LocateRun, name: string, schema: StandardTypedV1 
       );
       return fromStored(stored);
     },
+    async message(options = {}) {
+      const run = locateOutsideStep(() => find("message"), `session.output("${name}").message()`);
+      return openMessage(run, {
+        ...{ stream: name, find },
+        correlationId: toRecord(null, options).correlation_id ?? null,
+        toRecord: (piece) => toChecked(piece, options),
+      });
+    },
   };
 }
 
 export function createSessionOutput(locate: LocateRun, schema: StandardTypedV1 | null): SessionOutput {
   const named = (name: string, own?: StandardTypedV1): OutputChannel =>
     createChannel(locate, checkStreamName(name), own ?? null);
-  const { append, pipe } = createChannel(locate, DEFAULT_OUTPUT_STREAM, schema);
+  const { name: _, ...channel } = createChannel(locate, DEFAULT_OUTPUT_STREAM, schema);
   Object.defineProperty(named, "name", { value: DEFAULT_OUTPUT_STREAM });
-  return Object.assign(named, { append, pipe });
+  return Object.assign(named, channel);
 }

@@ -1,12 +1,17 @@
 import type { JsonOf } from "../json-type.ts";
-import { MESSAGE_CONTENT_TYPE, type MessageEnd, type MessageStatus } from "@keelson/contract/plain";
+import {
+  MESSAGE_CONTENT_TYPE,
+  type MessageEnd,
+  type MessageNews,
+  type MessageStatus,
+} from "@keelson/contract/plain";
 import type { RecordOf } from "./record-appends.ts";
 
-/** What one `pipe()` wrote, as far as its pieces have come, or a record on its own. */
+/** What one `pipe()` or `message()` wrote, as far as its pieces have come, or a record on its own. */
 export type StreamMessage<Data = unknown> = {
   /** The `messageId` of its records; the id of the record when it is on its own. */
   id: string;
-  /** The data of its records so far. The same array grows with each of them. */
+  /** The data of its records so far that count. The same array grows with each of them, until some of them count no more. */
   pieces: JsonOf<Data>[];
   /** The pieces joined when each is a text, else null. */
   text: string | null;
@@ -27,8 +32,8 @@ const MAX_OPEN = 100;
  */
 export function messageEndOf({ contentType, data }: RecordOf<unknown>): MessageEnd | null {
   if (contentType !== MESSAGE_CONTENT_TYPE) return null;
-  const { status } = data as { status: MessageEnd };
-  return status;
+  const news = data as MessageNews;
+  return news.event === "ended" ? news.status : null;
 }
 
 /**
@@ -38,37 +43,55 @@ export function messageEndOf({ contentType, data }: RecordOf<unknown>): MessageE
 export async function* joinMessages<Data>(
   records: AsyncIterable<RecordOf<Data>>,
 ): AsyncGenerator<StreamMessage<Data>> {
-  const open = new Map<string, StreamMessage<Data>>();
+  const open = new Map<string, Joined<Data>>();
   for await (const record of records) {
     const id = record.messageId ?? record.id;
     const before = open.get(id);
-    const end = messageEndOf(record);
-    if (end !== null) {
-      open.delete(id);
-      if (before !== undefined) yield { ...before, status: end };
-      continue;
-    }
-    const piece = typeof record.data === "string" ? record.data : null;
-    const text = piece === null ? null : before === undefined ? piece : join(before.text, piece);
-    const pieces = before?.pieces ?? [];
-    pieces.push(record.data);
-    const status = record.messageId === null ? "complete" : "open";
-    const message: StreamMessage<Data> = {
-      ...{ id, pieces, text, status },
-      first: before?.first ?? record,
-      last: record,
-    };
-    if (record.messageId !== null) keep(open, message);
-    yield message;
+    open.delete(id);
+    const joined =
+      record.contentType === MESSAGE_CONTENT_TYPE ? hear(before, record) : add(before, id, record);
+    if (joined === undefined) continue;
+    const { message } = joined;
+    // The newest last.
+    if (message.status === "open") open.set(id, joined);
+    const [oldest] = open.keys();
+    if (open.size > MAX_OPEN && oldest !== undefined) open.delete(oldest);
+    if (joined !== before) yield message;
   }
 }
 
-const join = (text: string | null, piece: string): string | null => (text === null ? null : text + piece);
+/** A message, and where each of its pieces is in the stream. */
+type Joined<Data> = { message: StreamMessage<Data>; at: number[] };
 
-/** The newest last. */
-function keep<Data>(open: Map<string, StreamMessage<Data>>, message: StreamMessage<Data>): void {
-  open.delete(message.id);
-  open.set(message.id, message);
-  const [oldest] = open.keys();
-  if (open.size > MAX_OPEN && oldest !== undefined) open.delete(oldest);
+function add<Data>(before: Joined<Data> | undefined, id: string, record: RecordOf<Data>): Joined<Data> {
+  const { message, at = [] } = before ?? {};
+  const { data, messageId, sequence } = record;
+  const { pieces = [], text = "", first = record } = message ?? {};
+  pieces.push(data);
+  at.push(sequence);
+  return {
+    message: {
+      ...{ id, pieces, first, last: record, status: messageId === null ? "complete" : "open" },
+      text: text === null || typeof data !== "string" ? null : text + data,
+    },
+    at,
+  };
+}
+
+/** The end of a message, or that some of its pieces count no more. */
+function hear<Data>(
+  before: Joined<Data> | undefined,
+  { data, sequence }: RecordOf<Data>,
+): Joined<Data> | undefined {
+  const news = data as MessageNews;
+  if (before === undefined) return before;
+  const { message, at } = before;
+  if (news.event === "ended") return { message: { ...message, status: news.status }, at };
+  if (news.event !== "voided") return before;
+  const { from_sequence: from, to_sequence: to } = news;
+  const counts = (_: unknown, index: number): boolean =>
+    (at[index] as number) < from || (at[index] as number) > (to ?? sequence);
+  const pieces = message.pieces.filter(counts);
+  const isText = pieces.every((piece) => typeof piece === "string");
+  return { message: { ...message, pieces, text: isText ? pieces.join("") : null }, at: at.filter(counts) };
 }

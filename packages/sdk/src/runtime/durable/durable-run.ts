@@ -8,13 +8,15 @@ import type {
   WaitState,
 } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
-import { InterruptedError, RefusedError, StepError } from "../../durable-errors.ts";
+import { StepError } from "../../durable-errors.ts";
 import { checkText } from "../../json-text.ts";
 import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
-import { fail } from "../failure.ts";
+import { fail, toError } from "../failure.ts";
 import { Calls } from "./calls.ts";
 import { Outbox, type EffectCall } from "./outbox.ts";
 import { NondeterministicReplayError, type Claim } from "./replay.ts";
+import { RunMessages } from "./run-messages.ts";
+import { RunWaits, type Waiting } from "./run-waits.ts";
 import { stepKey } from "./step-key.ts";
 import { UsageError } from "../../keelson-error.ts";
 
@@ -27,22 +29,15 @@ export type StepCall = { position: number; key(): string };
 /** A wait's fields on the wire, without those that a position gives it. */
 export type WaitFields = Omit<NewWait, "position" | "name">;
 
-type Waiting = { name: string; place: number | null; resolve(state: WaitState): void };
-type Settle<T> = { resolve(value: T): void; reject(error: Error): void };
+/** Who hears of something while the code does other things. */
+export type Hearer = { heardAt(position: number): void; heard(state: WaitState): void };
+
+type Settle<T> = { promise: Promise<T>; resolve(value: T): void; reject(error: Error): void };
 
 /** As fields of what is sent: a call of a journal without places goes on without one. */
 const placed = (place: number | null): { place?: number } => (place === null ? {} : { place });
 
 const never = new Promise<never>(() => undefined);
-
-/** An error of the journal as the code sees it: the same whether it is new or replayed. */
-export function toError(error: DurableError): Error {
-  if (error.code !== null) return new RefusedError(error.code, error.message);
-  const made = new Error(error.message);
-  made.name = error.name;
-  if (error.stack !== null) made.stack = error.stack;
-  return made;
-}
 
 /**
  * The durable calls of one execution of a run. Each takes the next position at once, in the order of the calls; what
@@ -60,12 +55,8 @@ export class DurableRun {
   #fatal: Error | null = null;
   /** Calls whose outcome the code does not have and that are no pending waits: while there are any, the run works. */
   readonly #working = new Set<number>();
-  readonly #waiting = new Map<number, Waiting>();
-  /** Settled waits that the code has not come to yet. */
-  readonly #settled = new Map<number, WaitState>();
-  /** How to end each message that the code writes. */
-  readonly #messages = new Map<string, AbortController>();
-  readonly #interruptedCalls = new Set<string>();
+  readonly waits: RunWaits;
+  readonly messages = new RunMessages();
   /** How to end each call that the code waits for. */
   readonly #rejects = new Set<(error: Error) => void>();
 
@@ -83,9 +74,9 @@ export class DurableRun {
       onSettled: (waits) => this.#settle(waits),
       onRefused: (error) => this.#refused(error),
     });
-    for (const wait of input.waits) if (wait.status !== "pending") this.#settled.set(wait.position, wait);
+    this.waits = new RunWaits(waits);
     input.host.onSettled((waits) => this.#settle(waits));
-    input.host.onInterrupt?.((id) => this.#messages.get(id)?.abort(new InterruptedError()));
+    input.host.onInterrupt?.((id) => this.messages.interrupt(id));
     input.host.onSuspend(() => this.#suspend());
     const { signal } = input;
     if (signal.aborted) this.#rejectAll(signal.reason as Error);
@@ -179,41 +170,46 @@ export class DurableRun {
     );
   }
 
-  /** Resolves with the wait once it has settled. */
+  /** Resolves with the wait once it has settled. Rejects when a message that the code writes is interrupted, but for input. */
   wait(name: string, fields: WaitFields): Promise<WaitState> {
+    if (fields.kind === "input") return this.#wait(name, fields, false);
+    return this.#wait(name, fields, false, (position, { reject, promise }) => {
+      this.waits.mayGiveUp(position, reject, promise);
+      if (this.messages.interrupted) queueMicrotask(() => this.waits.giveUp(position - 1));
+    });
+  }
+
+  /** Tells what comes, in the order of the journal. The run neither waits for it nor works at it. */
+  hear(name: string, fields: WaitFields, hearer: Hearer): void {
+    const made = (position: number): void => hearer.heardAt(position);
+    const heard = (state: WaitState): void => hearer.heard(state);
+    void this.#wait(name, fields, true, made).then(heard, () => undefined);
+  }
+
+  /** The server says what has come of a wait with what it answers to another call. */
+  settled(wait: WaitState): void {
+    this.#settle([wait]);
+  }
+
+  #wait(
+    name: string,
+    fields: WaitFields,
+    isHeard: boolean,
+    made?: (position: number, settle: Settle<WaitState>) => void,
+  ): Promise<WaitState> {
     return this.#begin<WaitState>(
       "wait",
       name,
-      (outcome, { resolve }) => resolve(outcome.value as WaitState),
+      ({ value }, { resolve }) => resolve(value as WaitState),
       ({ position, place, known }, _deliver, settle) => {
-        this.#waiting.set(position, { name, place, resolve: settle.resolve });
+        const settled = this.waits.enter(position, { name, place, isHeard, resolve: settle.resolve });
         this.#working.delete(position);
-        const settled = this.#settled.get(position);
         if (settled !== undefined) this.#accept(settled);
         else if (known === null) this.#outbox.wait({ position, ...placed(place), name, ...fields });
         else this.#outbox.touch();
       },
+      made,
     );
-  }
-
-  /**
-   * Calls `write` with what is aborted when somebody interrupts the message: at once when a former try of the same `call` was
-   * interrupted.
-   */
-  async writing<T>(
-    messageId: string,
-    call: string | null,
-    write: (interrupt: AbortController) => Promise<T>,
-  ): Promise<T> {
-    const interrupt = new AbortController();
-    if (call !== null && this.#interruptedCalls.has(call)) interrupt.abort(new InterruptedError());
-    this.#messages.set(messageId, interrupt);
-    try {
-      return await write(interrupt);
-    } finally {
-      this.#messages.delete(messageId);
-      if (call !== null && interrupt.signal.aborted) this.#interruptedCalls.add(call);
-    }
   }
 
   /**
@@ -283,9 +279,10 @@ export class DurableRun {
     name: string,
     read: (outcome: EffectResult, settle: Settle<T>) => void,
     start: (claim: Claim, deliver: (outcome: EffectResult) => void, settle: Settle<T>) => void,
+    onMade?: (position: number, settle: Settle<T>) => void,
   ): Promise<T> {
     if (this.#state === "suspended") return never;
-    const { promise, settle } = this.#open<T>();
+    const settle = this.#open<T>();
     try {
       this.signal.throwIfAborted();
       this.#checkCall(kind, name);
@@ -294,6 +291,7 @@ export class DurableRun {
         const { position, known } = claim;
         const done = (): void => this.#done(position);
         this.#working.add(position);
+        onMade?.(position, settle);
         if (known !== null && "entry" in known)
           deliveries.recorded(position, () => read(known.entry, settle), done);
         else start(claim, (outcome) => deliveries.live(() => read(outcome, settle), done), settle);
@@ -302,15 +300,16 @@ export class DurableRun {
     } catch (error) {
       settle.reject(error as Error);
     }
-    return promise;
+    return settle.promise;
   }
 
   /** A promise for the code, which an abort or the run's failure rejects. */
-  #open<T>(): { promise: Promise<T>; settle: Settle<T> } {
+  #open<T>(): Settle<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     // Code that does not look at an outcome does not end the process by it.
     promise.catch(() => undefined);
     const settle: Settle<T> = {
+      promise,
       resolve: (value) => {
         this.#rejects.delete(settle.reject);
         resolve(value);
@@ -321,29 +320,26 @@ export class DurableRun {
       },
     };
     this.#rejects.add(settle.reject);
-    return { promise, settle };
+    return settle;
   }
 
   #isIdle(): boolean {
-    const waits = this.#waiting.size > 0 && this.#working.size === 0;
-    return waits && this.#state === "running" && !this.#calls.replaying;
+    return this.waits.any && this.#working.size === 0 && this.#state === "running" && !this.#calls.replaying;
   }
 
   #settle(waits: readonly WaitState[]): void {
     if (this.#state !== "running") return;
     for (const wait of waits) {
-      if (wait.status === "pending" || this.#settled.has(wait.position)) continue;
-      this.#settled.set(wait.position, wait);
+      if (!this.waits.settle(wait)) continue;
       this.#outbox.resumed();
-      if (this.#waiting.has(wait.position)) this.#accept(wait);
+      if (this.waits.has(wait.position)) this.#accept(wait);
     }
   }
 
   /** The journal gets that the code saw it, and then the code does. */
   #accept(wait: WaitState): void {
     const { position } = wait;
-    const { name, place, resolve } = this.#waiting.get(position) as Waiting;
-    this.#waiting.delete(position);
+    const { name, place, resolve } = this.waits.leave(position) as Waiting;
     this.#working.add(position);
     this.#outbox.outcome({
       entry: { position, ...placed(place), kind: "wait", name },
@@ -391,7 +387,7 @@ export class DurableRun {
   }
 
   #rejectAll(error: Error): void {
-    this.#waiting.clear();
+    this.waits.clear();
     for (const reject of [...this.#rejects]) reject(error);
   }
 }

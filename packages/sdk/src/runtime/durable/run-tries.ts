@@ -92,6 +92,7 @@ async function runOnce(
         return key();
       },
     });
+  await run.messages.beginTry(key, attempt);
   let messages = 0;
   const nameMessage = (): string => {
     messages += 1;

@@ -1,0 +1,75 @@
+import type { WaitState } from "@keelson/contract";
+import { InterruptedError } from "../../durable-errors.ts";
+
+/** A wait that the code is in. */
+export type Waiting = {
+  name: string;
+  place: number | null;
+  /** The code goes on whatever comes of it. */
+  isHeard: boolean;
+  resolve(state: WaitState): void;
+};
+
+/** The waits of one execution. */
+export class RunWaits {
+  readonly #waiting = new Map<number, Waiting>();
+  /** Those that the code has not come to yet are among them. */
+  readonly #settled = new Map<number, WaitState>();
+  /** How to give up each wait that an interrupt ends, by position. */
+  readonly #givesUp = new Map<number, () => void>();
+
+  constructor(known: readonly WaitState[]) {
+    for (const wait of known) if (wait.status !== "pending") this.#settled.set(wait.position, wait);
+  }
+
+  /** The code waits for something. */
+  get any(): boolean {
+    return [...this.#waiting.values()].some(({ isHeard }) => !isHeard);
+  }
+
+  /** The code is in a wait. @returns what has come of it already */
+  enter(position: number, waiting: Waiting): WaitState | undefined {
+    this.#waiting.set(position, waiting);
+    return this.#settled.get(position);
+  }
+
+  /** Undefined when the code is not in it. */
+  leave(position: number): Waiting | undefined {
+    const waiting = this.#waiting.get(position);
+    this.#waiting.delete(position);
+    return waiting;
+  }
+
+  has(position: number): boolean {
+    return this.#waiting.has(position);
+  }
+
+  /** @returns whether that is news */
+  settle(wait: WaitState): boolean {
+    if (wait.status === "pending" || this.#settled.has(wait.position)) return false;
+    this.#settled.set(wait.position, wait);
+    return true;
+  }
+
+  /** An interrupt ends the wait, until the code has its outcome: that is when `over` settles. */
+  mayGiveUp(position: number, reject: (error: Error) => void, over: Promise<unknown>): void {
+    const forget = (): void => void this.#givesUp.delete(position);
+    over.then(forget, forget);
+    this.#givesUp.set(position, () => {
+      this.#givesUp.delete(position);
+      const waiting = this.#waiting.get(position);
+      // Its outcome still comes into the journal, for nobody.
+      if (waiting !== undefined) waiting.isHeard = true;
+      reject(new InterruptedError());
+    });
+  }
+
+  /** Gives up what the code began to wait for after that call. */
+  giveUp(after: number): void {
+    for (const [position, giveUp] of [...this.#givesUp]) if (position > after) giveUp();
+  }
+
+  clear(): void {
+    this.#waiting.clear();
+  }
+}
