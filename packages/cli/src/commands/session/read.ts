@@ -1,4 +1,5 @@
-import { messageEndOf, type StreamRecord } from "@keelson/sdk";
+import { MESSAGE_CONTENT_TYPE, type MessageNews } from "@keelson/contract/plain";
+import type { StreamRecord } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { EXIT, ExitError } from "../../exit-codes.ts";
@@ -23,6 +24,18 @@ Examples:
 
 const ENDS = { failed: "failed", interrupted: "was interrupted" } as const;
 
+/** What is said of a message besides its pieces; null when it goes on, empty when it has ended as it was to. */
+function noticeOf(news: MessageNews): string | null {
+  switch (news.event) {
+    case "voided":
+      return "(the message is written again from an earlier place)";
+    case "ended":
+      return news.status === "complete" ? "" : `(the message ${ENDS[news.status]})`;
+    default:
+      return null;
+  }
+}
+
 type RecordWriter = { write(record: StreamRecord): Promise<void>; end(): Promise<void> };
 
 /**
@@ -40,11 +53,12 @@ function createRecordWriter(cli: Cli): RecordWriter {
     write: async (record) => {
       const before = open;
       if (cli.isJson()) return print(`${cli.wire.text(record)}\n`);
-      const end = messageEndOf(record);
-      if (end !== null) {
+      if (record.contentType === MESSAGE_CONTENT_TYPE) {
+        const notice = noticeOf(record.data as MessageNews);
+        if (notice === null) return;
         if (before === record.messageId) open = null;
         await print(before === record.messageId ? "\n" : "");
-        if (end !== "complete") cli.notice(`(the message ${ENDS[end]})`);
+        if (notice !== "") cli.notice(notice);
         return;
       }
       if (record.withdrawnAt !== undefined) {

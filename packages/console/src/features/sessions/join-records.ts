@@ -1,4 +1,4 @@
-import type { MessageEnd, Stream, StreamRecord } from "@keelson/contract";
+import type { MessageEnd, MessageNews, Stream, StreamRecord } from "@keelson/contract";
 import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
 import type { Entry } from "./conversation-order.ts";
 import { readSaid } from "./record-text.ts";
@@ -23,10 +23,13 @@ export type Row = {
   end: MessageEnd | null;
 };
 
+/** A piece of a message: its words, or its data where it has none. */
+type Said = { sequence: number; text: string | null; data: unknown };
+
 /** Rows, and which of them may go on: messages by their id, other answers by stream and correlation id. */
 export type Joined = {
   rows: Row[];
-  messages: Map<string, number>;
+  messages: Map<string, { index: number; pieces: Said[] }>;
   open: Map<string, { index: number; form: string }>;
 };
 
@@ -40,7 +43,7 @@ export const nothingJoined = (): Joined => ({ rows: [], messages: new Map(), ope
 export function joinEntries(joined: Joined, entries: Iterable<Entry>): void {
   for (const { record, direction } of entries) {
     if (record.content_type === MESSAGE_CONTENT_TYPE) {
-      endMessage(joined, record);
+      hearOfMessage(joined, record);
       continue;
     }
     const said = readSaid(record.data);
@@ -75,24 +78,40 @@ export function joinEntries(joined: Joined, entries: Iterable<Entry>): void {
 type Piece = { record: StreamRecord; direction: Stream["direction"]; said: ReturnType<typeof readSaid> };
 
 function joinPiece(joined: Joined, messageId: string, { record, direction, said }: Piece): void {
-  const index = joined.messages.get(messageId);
-  const row = index === undefined ? undefined : joined.rows[index];
-  const others = said === null ? [...(row?.others ?? []), record.data] : (row?.others ?? []);
-  if (index === undefined || row === undefined) {
-    joined.messages.set(messageId, joined.rows.length);
+  const { sequence, data } = record;
+  const piece = { sequence, text: said?.text ?? null, data };
+  const message = joined.messages.get(messageId);
+  const row = message === undefined ? undefined : joined.rows[message.index];
+  if (message === undefined || row === undefined) {
+    joined.messages.set(messageId, { index: joined.rows.length, pieces: [piece] });
+    const others = said === null ? [data] : [];
     joined.rows.push({ ...toRow(record, direction, said), rest: {}, others });
     return;
   }
+  message.pieces.push(piece);
+  const others = said === null ? [...row.others, data] : row.others;
   const text = said === null ? row.text : `${row.text ?? ""}${said.text}`;
-  joined.rows[index] = { ...row, last: record, text, others, count: row.count + 1 };
+  joined.rows[message.index] = { ...row, last: record, text, others, count: row.count + 1 };
 }
 
-/** Where its pieces are not there, such as before an older page is read, there is nothing to end. */
-function endMessage(joined: Joined, { message_id: id, data }: StreamRecord): void {
-  const index = id === null ? undefined : joined.messages.get(id);
-  const row = index === undefined ? undefined : joined.rows[index];
-  if (index === undefined || row === undefined) return;
-  joined.rows[index] = { ...row, end: (data as { status: MessageEnd }).status };
+/** Where its pieces are not there, such as before an older page is read, there is nothing to change. */
+function hearOfMessage(joined: Joined, { message_id: id, data, sequence }: StreamRecord): void {
+  const message = id === null ? undefined : joined.messages.get(id);
+  const row = message === undefined ? undefined : joined.rows[message.index];
+  if (message === undefined || row === undefined) return;
+  const news = data as MessageNews;
+  if (news.event === "ended") joined.rows[message.index] = { ...row, end: news.status };
+  if (news.event !== "voided") return;
+  const { from_sequence: from, to_sequence: to } = news;
+  message.pieces = message.pieces.filter(
+    (piece) => piece.sequence < from || piece.sequence > (to ?? sequence),
+  );
+  joined.rows[message.index] = {
+    ...row,
+    text: message.pieces.map(({ text }) => text ?? "").join(""),
+    others: message.pieces.flatMap((piece) => (piece.text === null ? [piece.data] : [])),
+    count: message.pieces.length,
+  };
 }
 
 const formOf = ({ run_id, attempt_number }: StreamRecord, rest: Record<string, unknown>): string =>
