@@ -4,6 +4,7 @@ import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { listJournalEntries, type JournalRow } from "../journal/journal-reads.ts";
 import { findSessionIdByExternalId, lockSession, type StoredSession } from "../sessions/session-reads.ts";
+import type { KnownState, SessionKey } from "../sessions/session-state.ts";
 import type { OpenMessage } from "../streams/message.ts";
 import { listInterruptedCalls, listOpenMessages, listTakenMessages } from "../streams/message-reads.ts";
 import { ensureStreams, type WantedStream } from "../streams/ensure-streams.ts";
@@ -17,6 +18,7 @@ import {
   type RunPlace,
 } from "../waits/wait-source-reads.ts";
 import type { LeasedContent, LeasedOperation } from "./report-batch.ts";
+import { keyOfState, readStates, sessionsToSet } from "./state-operations.ts";
 
 /** What durable operations of a report are decided by, read and locked for all of them at once. */
 export type DurableFacts = {
@@ -40,6 +42,8 @@ export type DurableFacts = {
   endedMessages: Set<string>;
   /** Workspaces of the runs whose commands are to be started, as far as the worker has them. */
   heldWorkspaces: Set<string>;
+  /** States of the sessions of runs that read or set them, by environment and session. */
+  states: Map<string, KnownState>;
 };
 
 export const NO_FACTS: DurableFacts = {
@@ -53,6 +57,7 @@ export const NO_FACTS: DurableFacts = {
   interruptedCalls: new Map(),
   endedMessages: new Set(),
   heldWorkspaces: new Set(),
+  states: new Map(),
 };
 
 const DURABLE_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set([
@@ -63,6 +68,7 @@ const DURABLE_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set([
   "outputs",
   "inputs",
   "execs",
+  "states",
 ]);
 
 export const isDurable = ({ operation }: LeasedOperation): boolean => DURABLE_KINDS.has(operation.kind);
@@ -98,7 +104,7 @@ export type Sources = Pick<DurableFacts, "runs" | "targets" | "tokens" | "stream
 
 /**
  * Before the live rows are locked, in the order that every transaction keeps: the tokens that new waits are for, the
- * sessions that input goes to, and the streams that are received or appended to. Whoever completes a token, appends or
+ * sessions that input goes to or whose state is set, and the streams that are received or appended to. Whoever completes a token, appends or
  * ends a session locks these too, so what they do comes wholly before or wholly after this report.
  */
 export async function lockSources(
@@ -112,7 +118,7 @@ export async function lockSources(
     (placed.length === 0 ? [] : await listRunPlaces(tx, distinctRuns(placed))).map((row) => [row.runId, row]),
   );
   const tokens = await lockTokens(tx, operations);
-  const targets = await lockTargets(tx, operations);
+  const targets = await lockTargets(tx, operations, sessionsToSet(operations, runs));
   const wanted = wantedStreams(operations, runs, targets);
   if (wanted.length === 0) return { runs, targets, tokens, streams: new Map() };
   const ensured = await ensureStreams(tx, newUuid, wanted, now);
@@ -123,7 +129,13 @@ export async function lockSources(
 }
 
 /** Operations for which it matters what the run belongs to. */
-const PLACED_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set(["waits", "outputs", "tokens", "execs"]);
+const PLACED_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set([
+  "waits",
+  "outputs",
+  "tokens",
+  "execs",
+  "states",
+]);
 
 async function lockTokens(tx: Tx, operations: readonly LeasedOperation[]): Promise<Map<string, TokenStatus>> {
   const keys = waitsOf(operations).flatMap(({ environmentId, wait }) => {
@@ -137,8 +149,9 @@ async function lockTokens(tx: Tx, operations: readonly LeasedOperation[]): Promi
 async function lockTargets(
   tx: Tx,
   operations: readonly LeasedOperation[],
+  more: readonly SessionKey[],
 ): Promise<Map<string, StoredSession>> {
-  const found = new Map<string, { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> }>();
+  const found = new Map<string, SessionKey>(more.map((key) => [keyOfState(key), key]));
   for (const { environmentId, operation } of operations) {
     if (operation.kind !== "inputs") continue;
     const sessionId =
@@ -199,7 +212,10 @@ export async function readFacts(
   isRepeat: (operation: LeasedOperation) => boolean,
   { runs, streams }: Sources,
 ): Promise<
-  Pick<DurableFacts, "openWaits" | "entries" | "openMessages" | "interruptedCalls" | "endedMessages">
+  Pick<
+    DurableFacts,
+    "openWaits" | "entries" | "openMessages" | "interruptedCalls" | "endedMessages" | "states"
+  >
 > {
   const waiting = operations.filter(
     ({ operation }) =>
@@ -222,6 +238,7 @@ export async function readFacts(
     entries,
     openMessages: await readOpenMessages(tx, operations, runs, isFenced),
     interruptedCalls: await readInterruptedCalls(tx, operations),
+    states: await readStates(tx, operations, runs),
     endedMessages: await readEndedMessages(
       tx,
       operations.filter((leased) => isRepeat(leased) && isFenced(leased)),
