@@ -22,6 +22,7 @@ import type {
 import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
 import type { ActorLike, SentTo, SessionChanges } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
+import type { SetStateCallOptions, StateOf, StateOfSession } from "./session-state.ts";
 import type { MessageQuery } from "./messages.ts";
 import type { SessionsApi, WithdrawOptions } from "./sessions.ts";
 
@@ -48,6 +49,10 @@ export type SessionHandle<A extends ActorLike = ActorLike> = {
   messages(query?: MessageQuery, options?: RequestOptions): PagedList<Message>;
   /** Asks the code that writes a message to stop. Safe to repeat, and to send late. */
   interrupt(messageId: string, options?: RequestOptions): Promise<MessageInterrupted>;
+  /** What it remembers between its turns, with its version; null with version 0 while it was never set. */
+  state(options?: RequestOptions): Promise<StateOfSession<A>>;
+  /** Replaces what it remembers, as `client.sessions.setState`. */
+  setState(state: StateOf<A>, options?: SetStateCallOptions): Promise<StateOfSession<A>>;
   /** Its streams. */
   streams(query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
   /** Appends a record to an input stream, `input` by default. */
@@ -103,8 +108,8 @@ export function createSessionHandle<A extends ActorLike>(
   }
 
   /** An answer says which session it was. */
-  function stay(record: StreamRecord | undefined): void {
-    known ??= record?.sessionId ?? null;
+  function stay(answer: { sessionId: string } | undefined): void {
+    known ??= answer?.sessionId ?? null;
   }
 
   return {
@@ -117,6 +122,16 @@ export function createSessionHandle<A extends ActorLike>(
     messages: (query = {}, options = {}) => listLater((one) => api.messages(one, query, options), options),
     interrupt: async (messageId, options = {}) => api.interrupt(await id(options), messageId, options),
     streams: (query = {}, options = {}) => listLater((one) => api.streams(one, query, options), options),
+    async state(options = {}) {
+      const state = await api.state<A>(target(), options);
+      stay(state);
+      return state;
+    },
+    async setState(value, options = {}) {
+      const state = await api.setState<A>(target(), value, options);
+      stay(state);
+      return state;
+    },
     async send(data, options = {}) {
       const record = await api.send(target(), data, options);
       stay(record);

@@ -44,6 +44,13 @@ import {
   type SentTo,
   type SessionChanges,
 } from "./session-options.ts";
+import {
+  readState,
+  writeState,
+  type SetStateCallOptions,
+  type StateOf,
+  type StateOfSession,
+} from "./session-state.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
 import {
@@ -195,6 +202,35 @@ export type SessionsApi = {
    * ```
    */
   interrupt(id: string, messageId: string, options?: RequestOptions): Promise<MessageInterrupted>;
+  /**
+   * What the session remembers between its turns, with its version; null with version 0 while it was never set.
+   * `state<typeof chat>(session)` has the type of the actor `chat`.
+   *
+   * @example
+   * ```ts
+   * const { state, version } = await client.sessions.state("sess_01k…");
+   * ```
+   */
+  state<A extends ActorLike = ActorLike>(
+    session: SessionTarget,
+    options?: RequestOptions,
+  ): Promise<StateOfSession<A>>;
+  /**
+   * Replaces what the session remembers: any JSON of up to 256 KiB. With `ifVersion`, the state must still have that version:
+   * another one rejects with a ConflictError `state_conflict`, which has the present one in `details.version`. An ended session
+   * rejects with `session_closed`.
+   *
+   * @example
+   * ```ts
+   * const { version } = await client.sessions.state("sess_01k…");
+   * await client.sessions.setState("sess_01k…", { topic: "delivery" }, { ifVersion: version });
+   * ```
+   */
+  setState<A extends ActorLike = ActorLike>(
+    session: SessionTarget,
+    state: StateOf<A>,
+    options?: SetStateCallOptions,
+  ): Promise<StateOfSession<A>>;
   /**
    * Appends a record to an input stream. When the run of an open session has ended, the record starts the next run.
    * `disposition` says whether it did. `send<typeof chat>(session, data)` has the types of the actor `chat`.
@@ -362,6 +398,9 @@ export function createSessionsApi(transport: Transport): SessionsApi {
       listOf(transport, streamShape, sessionPath("/api", id, "/streams"), "streams", query, options),
     messages: (id, query = {}, options = {}) => listMessages(transport, "/api", id, query, options),
     interrupt: (id, messageId, options = {}) => interruptMessage(transport, "/api", id, messageId, options),
+    state: (target, options = {}) => readState(transport, target, options) as Promise<StateOfSession<never>>,
+    setState: (target, state, options = {}) =>
+      writeState(transport, target, state, options) as Promise<StateOfSession<never>>,
     send: (target, data, options = {}) =>
       sendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>

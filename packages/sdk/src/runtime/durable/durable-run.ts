@@ -33,6 +33,9 @@ type Settle<T> = { resolve(value: T): void; reject(error: Error): void };
 /** As fields of what is sent: a call of a journal without places goes on without one. */
 const placed = (place: number | null): { place?: number } => (place === null ? {} : { place });
 
+/** What a call is answered that the server refused. */
+export type Refused = EffectResult & { error: DurableError };
+
 const never = new Promise<never>(() => undefined);
 
 /** An error of the journal as the code sees it: the same whether it is new or replayed. */
@@ -124,11 +127,17 @@ export class DurableRun {
   }
 
   /** A call that the server carries out. Rejects with what it answered as an error. */
-  effect(kind: JournalKind, name: string, makeCall: (position: number) => EffectCall): Promise<unknown> {
+  effect(
+    kind: JournalKind,
+    name: string,
+    makeCall: (position: number) => EffectCall,
+    refusalOf: (refused: Refused) => Error = ({ error }) => toError(error),
+  ): Promise<unknown> {
     return this.#begin<unknown>(
       kind,
       name,
-      ({ value, error }, { resolve, reject }) => (error === null ? resolve(value) : reject(toError(error))),
+      ({ value, error }, { resolve, reject }) =>
+        error === null ? resolve(value) : reject(refusalOf({ value, error })),
       ({ position, place }, deliver) =>
         this.#outbox.call({ ...makeCall(position), ...placed(place) }, deliver),
     );
