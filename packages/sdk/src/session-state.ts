@@ -3,7 +3,7 @@ import { LIMITS } from "@keelson/contract/plain";
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
 import { StateConflictError } from "./durable-errors.ts";
 import { checkData } from "./payload-schema.ts";
-import { toError, type Refused } from "./runtime/durable/durable-run.ts";
+import { toError, type Refused } from "./runtime/durable/to-error.ts";
 import { toJsonValue } from "./runtime/output.ts";
 import { UsageError } from "./keelson-error.ts";
 
@@ -80,7 +80,7 @@ export function createSessionState(locate: LocateRun, schema: StandardTypedV1 | 
     const fields = {
       action: "set",
       state: stored,
-      ...(ifVersion !== undefined && { if_version: ifVersion }),
+      ...(ifVersion !== undefined && { expected: ifVersion }),
     } as const;
     const call = (position: number) => ({ kind: "states", position, ...fields }) as const;
     const { version } = (await run.effect("state", "set", call, refusalOf)) as { version: number };

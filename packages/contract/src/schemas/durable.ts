@@ -185,7 +185,8 @@ export const statesFields = {
   place,
   action: Type.Enum([...STATE_ACTIONS]),
   state: Type.Optional(JsonValue),
-  if_version: Type.Optional(IfVersion),
+  /** As `if_version` of the routes. */
+  expected: Type.Optional(IfVersion),
 };
 
 export const checkpointFailedFields = { message: Type.String({ maxLength: 4096 }) };

@@ -20,11 +20,11 @@ import type {
   SendCallOptions,
 } from "./record-appends.ts";
 import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
-import type { ActorLike, SentTo, SessionChanges } from "./session-options.ts";
+import type { ActorLike, SentTo, SessionChanges, WithdrawOptions } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
 import type { SetStateCallOptions, StateOf, StateOfSession } from "./session-state.ts";
 import type { MessageQuery } from "./messages.ts";
-import type { SessionsApi, WithdrawOptions } from "./sessions.ts";
+import type { SessionsApi } from "./sessions.ts";
 
 type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
 
@@ -112,6 +112,12 @@ export function createSessionHandle<A extends ActorLike>(
     known ??= answer?.sessionId ?? null;
   }
 
+  async function staying<T extends { sessionId: string }>(asked: Promise<T>): Promise<T> {
+    const answer = await asked;
+    stay(answer);
+    return answer;
+  }
+
   return {
     id,
     get: async (options = {}) => api.get(await id(options), options),
@@ -122,31 +128,15 @@ export function createSessionHandle<A extends ActorLike>(
     messages: (query = {}, options = {}) => listLater((one) => api.messages(one, query, options), options),
     interrupt: async (messageId, options = {}) => api.interrupt(await id(options), messageId, options),
     streams: (query = {}, options = {}) => listLater((one) => api.streams(one, query, options), options),
-    async state(options = {}) {
-      const state = await api.state<A>(target(), options);
-      stay(state);
-      return state;
-    },
-    async setState(value, options = {}) {
-      const state = await api.setState<A>(target(), value, options);
-      stay(state);
-      return state;
-    },
-    async send(data, options = {}) {
-      const record = await api.send(target(), data, options);
-      stay(record);
-      return record;
-    },
+    state: (options = {}) => staying(api.state<A>(target(), options)),
+    setState: (value, options = {}) => staying(api.setState<A>(target(), value, options)),
+    send: (data, options = {}) => staying(api.send(target(), data, options)),
     async sendBatch(batch, options = {}) {
       const records = await api.sendBatch(target(), batch, options);
       stay(records[0]);
       return records;
     },
-    async withdraw(sequence, options = {}) {
-      const record = await api.withdraw(target(), sequence, options);
-      stay(record);
-      return record;
-    },
+    withdraw: (sequence, options = {}) => staying(api.withdraw(target(), sequence, options)),
     append: async (data, options = {}) => api.append(await id(), data, options),
     read: async (options = {}) => api.read(await id(), options),
     output: (stream: string = "output", options: StreamOptions = {}) =>

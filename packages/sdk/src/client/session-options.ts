@@ -1,6 +1,6 @@
 import type { CreateSession, StartActor, UpdateSession } from "@keelson/contract";
 import type { InputOf } from "../task.ts";
-import type { CallOptions } from "./exchange.ts";
+import type { CallOptions, RequestOptions } from "./exchange.ts";
 import { toWireStart, type StartOptions } from "./start-options.ts";
 
 /**
@@ -68,6 +68,12 @@ export type SessionChanges = {
   tags?: readonly string[];
   /** Null: never. */
   expiresAt?: ExpiresAt;
+};
+
+/** Options of `sessions.withdraw()`. */
+export type WithdrawOptions = RequestOptions & {
+  /** The input stream. Default `input`. */
+  stream?: string;
 };
 
 /** Options of `actors.start()`: of its first run and of its session. */

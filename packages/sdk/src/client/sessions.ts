@@ -10,7 +10,7 @@ import type {
   StreamRecord,
 } from "./resources.ts";
 import type { SessionStatus } from "@keelson/contract/plain";
-import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
+import type { DurationInput } from "../duration-input.ts";
 import { withKey } from "./automatic-key.ts";
 import { callOptions, type ApiRequest, type CallOptions, type RequestOptions } from "./exchange.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
@@ -35,6 +35,7 @@ import {
   type ReadOptions,
   type RecordsOptions,
 } from "./record-reads.ts";
+import { startAndWait } from "./start-and-wait.ts";
 import { createSessionHandle, type SessionHandle } from "./session-handle.ts";
 import {
   toWireChanges,
@@ -43,6 +44,7 @@ import {
   type NewSession,
   type SentTo,
   type SessionChanges,
+  type WithdrawOptions,
 } from "./session-options.ts";
 import {
   readState,
@@ -53,13 +55,7 @@ import {
 } from "./session-state.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
-import {
-  runShape,
-  sessionShape,
-  startedAndWaitedShape,
-  streamRecordShape,
-  streamShape,
-} from "./wire-shapes.ts";
+import { runShape, sessionShape, streamRecordShape, streamShape } from "./wire-shapes.ts";
 
 /** Filters of `sessions.list()`. */
 export type SessionQuery = PageQuery & {
@@ -73,12 +69,6 @@ export type SessionQuery = PageQuery & {
   actor?: string;
   /** All of them. */
   tag?: string | readonly string[];
-};
-
-/** Options of `sessions.withdraw()`. */
-export type WithdrawOptions = RequestOptions & {
-  /** The input stream. Default `input`. */
-  stream?: string;
 };
 
 /** `client.sessions`. */
@@ -322,26 +312,6 @@ export type SessionsApi = {
    */
   open<A extends ActorLike = ActorLike>(session: SessionTarget | Session): SessionHandle<A>;
 };
-
-const DEFAULT_WAIT_MS = 60_000;
-
-function startAndWait(
-  transport: Transport,
-  { timeout, ...session }: NewSession & { timeout?: DurationInput },
-  options: CallOptions,
-): Promise<StartedAndWaited> {
-  const waitMs = timeout === undefined ? DEFAULT_WAIT_MS : toMilliseconds(timeout, "timeout");
-  const wire = timeout === undefined ? {} : { timeout: toWireDuration(timeout, "timeout") };
-  const timeoutMs = transport.config.timeoutMs + waitMs;
-  return transport.ask(startedAndWaitedShape, {
-    method: "POST",
-    path: "/api/sessions/start-and-wait",
-    body: { json: { ...toWireSession(withKey(session, { ...transport.config, timeoutMs })), ...wire } },
-    repeatable: true,
-    requestTimeout: timeoutMs,
-    ...callOptions(options),
-  });
-}
 
 function records<Data>(
   transport: Transport,

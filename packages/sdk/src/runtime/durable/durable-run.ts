@@ -8,7 +8,7 @@ import type {
   WaitState,
 } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
-import { InterruptedError, RefusedError, StepError } from "../../durable-errors.ts";
+import { InterruptedError, StepError } from "../../durable-errors.ts";
 import { checkText } from "../../json-text.ts";
 import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
@@ -16,6 +16,7 @@ import { Calls } from "./calls.ts";
 import { Outbox, type EffectCall } from "./outbox.ts";
 import { NondeterministicReplayError, type Claim } from "./replay.ts";
 import { stepKey } from "./step-key.ts";
+import { toError, type Refused } from "./to-error.ts";
 import { UsageError } from "../../keelson-error.ts";
 
 /** The outcome of a step's function: JSON text, or the error that the step has failed with and what was thrown. */
@@ -33,19 +34,7 @@ type Settle<T> = { resolve(value: T): void; reject(error: Error): void };
 /** As fields of what is sent: a call of a journal without places goes on without one. */
 const placed = (place: number | null): { place?: number } => (place === null ? {} : { place });
 
-/** What a call is answered that the server refused. */
-export type Refused = EffectResult & { error: DurableError };
-
 const never = new Promise<never>(() => undefined);
-
-/** An error of the journal as the code sees it: the same whether it is new or replayed. */
-export function toError(error: DurableError): Error {
-  if (error.code !== null) return new RefusedError(error.code, error.message);
-  const made = new Error(error.message);
-  made.name = error.name;
-  if (error.stack !== null) made.stack = error.stack;
-  return made;
-}
 
 /**
  * The durable calls of one execution of a run. Each takes the next position at once, in the order of the calls; what

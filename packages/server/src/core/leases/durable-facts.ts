@@ -18,7 +18,7 @@ import {
   type RunPlace,
 } from "../waits/wait-source-reads.ts";
 import type { LeasedContent, LeasedOperation } from "./report-batch.ts";
-import { keyOfState, readStates, sessionsToSet } from "./state-operations.ts";
+import { keyOfState, readStates, sessionsToSet } from "./state-facts.ts";
 
 /** What durable operations of a report are decided by, read and locked for all of them at once. */
 export type DurableFacts = {

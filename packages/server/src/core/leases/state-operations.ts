@@ -1,59 +1,16 @@
 import { encodeId } from "@keelson/contract";
-import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Change } from "../executions/execution.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
 import { decideSetState, type KnownState, type SessionKey } from "../sessions/session-state.ts";
-import { listSessionStates } from "../sessions/session-state-reads.ts";
 import { stateText } from "../sessions/set-state.ts";
-import type { RunPlace } from "../waits/wait-source-reads.ts";
 import { enter, toDurableError } from "./effect-operations.ts";
-import {
-  refuse,
-  type Batch,
-  type LeasedContent,
-  type LeasedOperation,
-  type OperationOutcome,
-} from "./report-batch.ts";
+import { refuse, type Batch, type LeasedContent, type OperationOutcome } from "./report-batch.ts";
+import { keyOfState } from "./state-facts.ts";
 
 /** Operations on the state of the run's session: what the run read, and that it was set, is in its journal. */
 
 type States = Extract<LeasedContent, { kind: "states" }>;
-type Runs = ReadonlyMap<string, RunPlace>;
-
-export const keyOfState = ({ environmentId, sessionId }: SessionKey): string =>
-  `${environmentId} ${sessionId}`;
-
-function sessionsOf(
-  operations: readonly LeasedOperation[],
-  runs: Runs,
-  isWanted: (operation: States) => boolean,
-): SessionKey[] {
-  const keys = operations.flatMap(({ environmentId, runId, operation }) => {
-    const sessionId = runs.get(runId)?.sessionId ?? null;
-    return operation.kind !== "states" || sessionId === null || !isWanted(operation)
-      ? []
-      : [{ environmentId, sessionId }];
-  });
-  return [...new Map(keys.map((key) => [keyOfState(key), key])).values()];
-}
-
-/** Sessions whose state is going to be set: they are locked, so that nobody sets it between the comparison and the write. */
-export const sessionsToSet = (operations: readonly LeasedOperation[], runs: Runs): SessionKey[] =>
-  sessionsOf(operations, runs, ({ action }) => action === "set");
-
-/** The states of sessions, of those that are there. */
-export async function readStates(
-  tx: Tx,
-  operations: readonly LeasedOperation[],
-  runs: Runs,
-): Promise<Map<string, KnownState>> {
-  const rows = await listSessionStates(
-    tx,
-    sessionsOf(operations, runs, () => true),
-  );
-  return new Map(rows.map((row) => [keyOfState(row), { value: row.value, version: row.version ?? 0 }]));
-}
 
 export function performState(batch: Batch, change: Change, operation: States): OperationOutcome {
   const { environmentId, runId } = change.execution;
@@ -92,7 +49,7 @@ function performSet(
   } catch (error) {
     return refuse("payload_too_large", toDurableError(error).message);
   }
-  const decision = decideSetState(known.version, operation.if_version ?? null);
+  const decision = decideSetState(known.version, operation.expected ?? null);
   if (decision.kind === "conflict") {
     const error = toDurableError(new DomainError("state_conflict", decision.message));
     const present = JSON.stringify({ version: known.version });

@@ -19,8 +19,6 @@ export type StateSource = {
 /** What is there to read and to compare with: JSON is text, null while it was never set. */
 export type KnownState = { value: string | null; version: number };
 
-export const NO_STATE: KnownState = { value: null, version: 0 };
-
 export type SessionKey = { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> };
 
 /** A state as it is written. */

@@ -13,7 +13,7 @@ export function stateText(state: unknown): string {
   throw new DomainError(
     "payload_too_large",
     `The state of a session may be ${LIMITS.sessionStateBytes} bytes of JSON; store larger data elsewhere and keep a reference to it.`,
-    { field: "state", limit_bytes: LIMITS.sessionStateBytes },
+    { field: "state" },
   );
 }
 

@@ -30,10 +30,10 @@ async function begun(): Promise<{ session: Json; lease: HeldLease }> {
 
 const get = (lease: HeldLease, position: number): Json =>
   lease.operation("states", { position, action: "get" });
-const set = (lease: HeldLease, position: number, state: unknown, if_version?: number): Json =>
+const set = (lease: HeldLease, position: number, state: unknown, expected?: number): Json =>
   lease.operation("states", {
     ...{ position, action: "set", state },
-    ...(if_version === undefined ? {} : { if_version }),
+    ...(expected === undefined ? {} : { expected }),
   });
 
 const outcomes = async (...operations: Json[]): Promise<Json[]> =>
