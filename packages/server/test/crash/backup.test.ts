@@ -78,6 +78,8 @@ before(async () => {
   await site.agent({ name: "agent 1", server: server(), capacity: 2 }).start();
   await promoteWhenReady(site, deployment);
   sessionId = (await make("/api/sessions", { task: "talk" })).id as string;
+  const state = { body: { state: { kept: "é" } } };
+  assert.equal((await site.call(server().url, "PUT", `/api/sessions/${sessionId}/state`, state)).status, 200);
   workspaceId = (await make("/api/workspaces", {})).id as string;
 });
 after(async () => {
@@ -277,6 +279,8 @@ describe("a backup that is taken under load", () => {
       // What is in workspaces is what a version names, and is read by its digest.
       const files = await call(restored.url, "GET", `/api/workspaces/${workspaceId}/files`, {});
       assert.equal(files.body.files.length, 10);
+      const { body: kept } = await call(restored.url, "GET", `/api/sessions/${sessionId}/state`);
+      assert.deepEqual([kept.state, kept.version], [{ kept: "é" }, 1]);
       const session = await call(restored.url, "POST", `/api/sessions/${sessionId}/inputs/input`, {
         body: { data: "again" },
       });
