@@ -23,8 +23,7 @@ export type SetStateOptions = {
 
 /**
  * What the session remembers between its turns: one JSON value of up to 256 KiB. `Stored` is what the code sets, and
- * `State` what it reads: with a schema, its input and its output. Each call is a durable call. Inside of a step there are
- * none.
+ * `State` what it reads: with a schema, its input and its output. Each call is a durable call, so none works inside a step.
  */
 export type SessionStateStore<Stored = unknown, State = unknown> = {
   /**
@@ -38,8 +37,8 @@ export type SessionStateStore<Stored = unknown, State = unknown> = {
    */
   set(value: Stored, options?: SetStateOptions): Promise<Versioned<State>>;
   /**
-   * Sets the state to what `fn` makes of the present one, so that nothing is lost that others set meanwhile: then it reads the
-   * state again and calls `fn` again. Do in `fn` only what may be done more than once.
+   * Reads the state, calls `fn` with it, and sets the result with the version that was read. When somebody else has set the
+   * state meanwhile, it begins again, so no change is lost. `fn` may be called more than once: only compute in it.
    */
   update(fn: UpdateState<Stored, State>): Promise<Versioned<State>>;
 };
