@@ -27,6 +27,7 @@ const MEANINGS: Record<keyof typeof LIMITS, string> = {
   batchRecords: "records of one append",
   chatStreams: "streams of each direction that a public access token for `session.chat` is for",
   recordBytes: "the data of a record",
+  sessionStateBytes: "the state of a session",
   externalIdBytes: "an external id",
   correlationIdBytes: "a correlation id",
   journalEntries: "durable calls of a run",

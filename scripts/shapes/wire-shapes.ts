@@ -43,6 +43,7 @@ const NAMES = [
   "Secret",
   "SentRecord",
   "Session",
+  "SessionState",
   "StartBatchResult",
   "StartedActor",
   "StartedAndWaited",

@@ -78,6 +78,7 @@ import { addSessionInterrupt } from "./commands/session/interrupt.ts";
 import { addSessionList } from "./commands/session/list.ts";
 import { addSessionRead } from "./commands/session/read.ts";
 import { addSessionSend } from "./commands/session/send.ts";
+import { addSessionState } from "./commands/session/state.ts";
 import { addSessionWithdraw } from "./commands/session/withdraw.ts";
 import { addSessionStart } from "./commands/session/start.ts";
 import { addTaskList } from "./commands/task/list.ts";
@@ -127,6 +128,7 @@ const NOUNS = [
       addSessionSend,
       addSessionWithdraw,
       addSessionRead,
+      addSessionState,
       addSessionInterrupt,
       addSessionClose,
       addSessionCancel,

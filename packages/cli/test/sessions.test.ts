@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, suite, test } from "node:test";
-import { EXAMPLE_IDS, type Session, type StreamRecord } from "@keelson/contract";
+import { EXAMPLE_IDS, type Session, type SessionState, type StreamRecord } from "@keelson/contract";
 import { startFaultProxy } from "../../server/test/support/fault-proxy.ts";
 import { until } from "../../server/test/support/until.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
@@ -59,6 +59,37 @@ suite("sessions on the command line", () => {
     const unnamed = await keelson(["session", "get", "ticket-1"], { env });
     assert.equal(unnamed.code, 4);
     assert.match(unnamed.stderr, /no session with the id "ticket-1".*add -x/);
+  });
+
+  test("the state of a session is shown, and set by its version", async () => {
+    const id = (await session(["start", "--actor", "chat", "--external-id", "ticket-2"])).stdout.trim();
+    assert.match(
+      (await session(["state", id])).stdout,
+      new RegExp(`session +${id}\\nversion +0\\nstate +\\(never set\\)\\n`),
+    );
+    const set = await session(["state", id, "--set", '{"a_key": [1, null]}', "--if-version", "0"]);
+    assert.match(set.stdout, /version +1\nupdated +\d{4}-\S+\nby +key_\w+\nstate +\{"a_key":\[1,null\]\}\n$/);
+    const late = ["session", "state", id, "--set", "2", "--if-version", "0"];
+    const refused = await keelson(late, { env });
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, /has version 1, not version 0/);
+    await using folder = await createFolder();
+    const file = join(folder.path, "state.json");
+    await writeFile(file, '"from a file"');
+    await session(["state", "-x", "ticket-2", "--set-file", file]);
+    await session(["state", id, "-", "--idempotency-key", "k"], '"from a pipe"');
+    await session(["state", id, "-", "--idempotency-key", "k"], '"from a pipe"');
+    const shown = JSON.parse((await session(["state", id, "--json"])).stdout) as SessionState;
+    assert.deepEqual([shown.session_id, shown.state, shown.version], [id, "from a pipe", 3]);
+    for (const args of [
+      ["--if-version", "1"],
+      ["--set", "{"],
+      ["--set", "1", "-"],
+      ["--if-version", "-1"],
+    ]) {
+      const wrong = await keelson(["session", "state", id, ...args], { env });
+      assert.equal(wrong.code, 2, wrong.stderr);
+    }
   });
 
   test("a session whose turn failed says why", async () => {

@@ -84,4 +84,20 @@ describe("sessions in the console", options, () => {
       await viewer.close();
     }
   });
+
+  test("show what they remember when they are asked", async () => {
+    const { page } = console;
+    const session = await startSession(scene);
+    await console.goto(`sessions/${session.id}`);
+    await page.getByRole("button", { name: "Show state" }).click();
+    const section = page.getByRole("region", { name: "State", exact: true });
+    await section.getByText("No state yet").waitFor();
+    const body = { state: { topic: "<b>delivery</b>" } };
+    assert.equal((await scene.call("PUT", `/api/sessions/${session.id}/state`, { body })).status, 200);
+    await section.getByText("<b>delivery</b>").waitFor();
+    await section.getByText(/^Version 1, set by key_/).waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await page.getByRole("button", { name: "Hide state" }).click();
+    await section.getByText("Version 1").waitFor({ state: "detached" });
+  });
 });

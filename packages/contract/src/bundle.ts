@@ -132,7 +132,8 @@ export type DurableCall =
   | CallFields<"child-runs">
   | CallFields<"outputs">
   | CallFields<"inputs">
-  | CallFields<"execs">;
+  | CallFields<"execs">
+  | CallFields<"states">;
 
 export type DurableResult<C extends DurableCall> = C extends { kind: "steps" }
   ? null

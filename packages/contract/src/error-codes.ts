@@ -142,6 +142,11 @@ export const ERROR_CODES = {
     summary: "An open session with that external id runs another entrypoint.",
     action: "Close that session first, or use another external id.",
   },
+  state_conflict: {
+    status: 409,
+    summary: "The session's state has another version than `if_version`; see details.version.",
+    action: "Read the state again, and set it with its version.",
+  },
   stream_direction_mismatch: {
     status: 409,
     summary: "The stream has the other direction.",

@@ -36,6 +36,7 @@ export const LIMITS = {
   /** Streams of each direction that one public access token is for. */
   chatStreams: 10,
   recordBytes: 256 * 1024,
+  sessionStateBytes: 256 * 1024,
   externalIdBytes: 256,
   correlationIdBytes: 256,
   /** Of one run: durable calls, and the JSON of their outcomes. */

@@ -77,6 +77,7 @@ export const RUN_EVENT_KINDS = [
   "wait.timed_out",
   "wait.cancelled",
   "output.appended",
+  "state.updated",
   "metadata.updated",
   "checkpoint.ready",
   "checkpoint.failed",

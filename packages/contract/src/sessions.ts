@@ -49,6 +49,13 @@ export type MessageNews =
 export const RECORD_SOURCE_KINDS = ["api", "public_access_token", "run", "schedule"] as const;
 export type RecordSourceKind = (typeof RECORD_SOURCE_KINDS)[number];
 
+/** Who wrote the state of a session: a run, or a credential. */
+export const STATE_SOURCE_KINDS = ["api", "run"] as const;
+export type StateSourceKind = (typeof STATE_SOURCE_KINDS)[number];
+
+/** What a run does with the state of its session. */
+export const STATE_ACTIONS = ["get", "set"] as const;
+
 export const TOKEN_STATUSES = ["pending", "completed", "cancelled", "expired"] as const;
 export type TokenStatus = (typeof TOKEN_STATUSES)[number];
 
@@ -92,5 +99,6 @@ export const JOURNAL_KINDS = [
   "output",
   "input",
   "exec",
+  "state",
 ] as const;
 export type JournalKind = (typeof JOURNAL_KINDS)[number];

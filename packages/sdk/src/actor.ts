@@ -26,9 +26,15 @@ export type ActorOptions = Omit<TaskOptions, "mcp"> & {
 
 /**
  * A declared actor: the code of a conversation. `Input` is the type of the records in its stream `input`, `Output` the
- * result of a turn, and `Emitted` the type of the records in its stream `output`.
+ * result of a turn, `Emitted` the type of the records in its stream `output`, and `Kept` that of a session's state.
  */
-export type Actor<Id extends string = string, Input = unknown, Output = unknown, Emitted = unknown> = {
+export type Actor<
+  Id extends string = string,
+  Input = unknown,
+  Output = unknown,
+  Emitted = unknown,
+  Kept = unknown,
+> = {
   /** Tells it from a task. */
   readonly kind: "actor";
   /** The name that starts and lists use. */
@@ -39,12 +45,21 @@ export type Actor<Id extends string = string, Input = unknown, Output = unknown,
   readonly input: PayloadSchema | null;
   /** The schema of the records of stream `output`; null without one. */
   readonly output: StandardTypedV1 | null;
+  /** The schema of the state of its sessions; null without one. */
+  readonly state: StandardTypedV1 | null;
   /** The code of a turn. */
-  readonly run: (session: RunSession<never, never>, ctx: RunContext) => unknown;
+  readonly run: (session: RunSession<never, never, never, never>, ctx: RunContext) => unknown;
   /** Called when a turn fails; null without one. */
-  readonly onFailure: ((failure: ActorFailure<never, never>, ctx: RunContext) => unknown) | null;
+  readonly onFailure:
+    | ((failure: ActorFailure<never, never, never, never>, ctx: RunContext) => unknown)
+    | null;
   /** Types alone; nothing is here at run time. */
-  readonly "~types"?: { readonly input: Input; readonly output: Output; readonly emitted: Emitted };
+  readonly "~types"?: {
+    readonly input: Input;
+    readonly output: Output;
+    readonly emitted: Emitted;
+    readonly state: Kept;
+  };
 };
 
 /** An actor with any types. */
@@ -56,18 +71,21 @@ export type EmittedOf<T> = T extends { readonly "~types"?: { readonly emitted: i
   : unknown;
 
 /** The argument of `onFailure`. */
-export type ActorFailure<Input = unknown, Written = unknown> = {
+export type ActorFailure<Input = unknown, Written = unknown, Stored = unknown, State = unknown> = {
   /** As `run` had it. */
-  session: RunSession<Input, Written>;
+  session: RunSession<Input, Written, Stored, State>;
   /** The error that `run` threw last. */
   error: unknown;
 };
 
-type ActorBody<Input, Written, Output> = {
+type ActorBody<Input, Written, Output, Stored, State> = {
   /** The code of a turn. */
-  run: (session: RunSession<Input, Written>, ctx: RunContext) => Output | Promise<Output>;
+  run: (session: RunSession<Input, Written, Stored, State>, ctx: RunContext) => Output | Promise<Output>;
   /** As a task's `onFailure`, for each turn: called when its code has failed and no attempts are left. */
-  onFailure?: (failure: ActorFailure<NoInfer<Input>, NoInfer<Written>>, ctx: RunContext) => unknown;
+  onFailure?: (
+    failure: ActorFailure<NoInfer<Input>, NoInfer<Written>, NoInfer<Stored>, NoInfer<State>>,
+    ctx: RunContext,
+  ) => unknown;
 };
 
 /**
@@ -76,7 +94,8 @@ type ActorBody<Input, Written, Output> = {
  *
  * `input` is a Standard Schema of the records of stream `input`; a record that does not fit makes `receive()` reject with
  * `InputInvalidError`. `output` is one of the records of stream `output`; an append that does not fit rejects with
- * `DataInvalidError`, and readers have its type: `client.sessions.open<typeof chat>(id)`.
+ * `DataInvalidError`, and readers have its type: `client.sessions.open<typeof chat>(id)`. `state` is one of the session's state: its
+ * input is what `session.state.set()` takes, its output what `session.state.get()` gives.
  *
  * Throws a UsageError for an invalid id, and for an id that is declared twice.
  */
@@ -85,33 +104,51 @@ export function actor<
   In extends StandardTypedV1,
   Output,
   Out extends StandardTypedV1 = StandardTypedV1,
+  St extends StandardTypedV1 = StandardTypedV1,
 >(
-  options: ActorOptions & { id: Id; input: In; output?: Out } & ActorBody<
+  options: ActorOptions & { id: Id; input: In; output?: Out; state?: St } & ActorBody<
       StandardTypedV1.InferOutput<In>,
       StandardTypedV1.InferInput<Out>,
-      Output
+      Output,
+      StandardTypedV1.InferInput<St>,
+      StandardTypedV1.InferOutput<St>
     >,
-): Actor<Id, SentBy<In>, JsonOf<Awaited<Output>>, JsonOf<StandardTypedV1.InferOutput<Out>>>;
+): Actor<
+  Id,
+  SentBy<In>,
+  JsonOf<Awaited<Output>>,
+  JsonOf<StandardTypedV1.InferOutput<Out>>,
+  JsonOf<StandardTypedV1.InferInput<St>>
+>;
 export function actor<
   const Id extends string,
   Input = unknown,
   Output = unknown,
   Out extends StandardTypedV1 = StandardTypedV1,
+  St extends StandardTypedV1 = StandardTypedV1,
 >(
-  options: ActorOptions & { id: Id; output?: Out } & ActorBody<
+  options: ActorOptions & { id: Id; output?: Out; state?: St } & ActorBody<
       Input,
       StandardTypedV1.InferInput<Out>,
-      Output
+      Output,
+      StandardTypedV1.InferInput<St>,
+      StandardTypedV1.InferOutput<St>
     >,
-): Actor<Id, JsonInput<Input>, JsonOf<Awaited<Output>>, JsonOf<StandardTypedV1.InferOutput<Out>>>;
+): Actor<
+  Id,
+  JsonInput<Input>,
+  JsonOf<Awaited<Output>>,
+  JsonOf<StandardTypedV1.InferOutput<Out>>,
+  JsonOf<StandardTypedV1.InferInput<St>>
+>;
 export function actor(
-  options: ActorOptions & { input?: PayloadSchema; output?: StandardTypedV1 } & ActorBody<
-      never,
-      never,
-      unknown
-    >,
+  options: ActorOptions & {
+    input?: PayloadSchema;
+    output?: StandardTypedV1;
+    state?: StandardTypedV1;
+  } & ActorBody<never, never, unknown, never, never>,
 ): AnyActor {
-  const { input = null, output = null, run, onFailure = null, ...rest } = options;
+  const { input = null, output = null, state = null, run, onFailure = null, ...rest } = options;
   if (typeof options.id !== "string" || !new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
     throw new UsageError(
       `actor(): ${JSON.stringify(options.id)} is not an actor id (letters, digits, . _ -, up to 128 characters)`,
@@ -135,6 +172,7 @@ export function actor(
     options: Object.freeze(rest),
     input,
     output,
+    state,
     run,
     onFailure,
   });

@@ -60,6 +60,7 @@ export type { MessageQuery } from "./client/messages.ts";
 export type { SessionQuery, SessionsApi } from "./client/sessions.ts";
 export type { SessionHandle } from "./client/session-handle.ts";
 export type { ActorLike, NewSession, SessionChanges, StartActorOptions } from "./client/session-options.ts";
+export type { SetStateCallOptions, StateOf, StateOfSession } from "./client/session-state.ts";
 export type { SessionTarget } from "./client/session-path.ts";
 export type {
   AppendBatchCallOptions,
@@ -138,6 +139,7 @@ export type {
   ErrorGroup,
   Secret,
   Session,
+  SessionState,
   StartedActor,
   StartedAndWaited,
   Stream,

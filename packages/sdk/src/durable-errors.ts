@@ -119,6 +119,21 @@ export class RefusedError extends KeelsonError {
 }
 
 /**
+ * The state of the session has another version than `ifVersion`: somebody else set it. Read it again, or use
+ * `session.state.update()`.
+ */
+export class StateConflictError extends RefusedError {
+  override readonly name: string = "StateConflictError";
+  /** The version that the state has. */
+  readonly version: number;
+
+  constructor(message: string, version: number) {
+    super("state_conflict", message);
+    this.version = version;
+  }
+}
+
+/**
  * A record of an input stream does not fit the channel's schema. The record counts as received, so the next `receive()`
  * returns the next record. When the code does not catch the error, the run fails without a retry, because another
  * attempt would receive the same record.

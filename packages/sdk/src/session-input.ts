@@ -81,8 +81,11 @@ async function readRecord(record: StreamRecord, schema: PayloadSchema | null): P
 
 type InputDefaults = { schema: PayloadSchema | null; idleTimeout: DurationInput | undefined };
 
-/** The streams that an actor declares. */
-export type SessionDefaults = InputDefaults & { output: StandardTypedV1 | null };
+/** The streams that an actor declares, and its state. */
+export type SessionDefaults = InputDefaults & {
+  output: StandardTypedV1 | null;
+  state: StandardTypedV1 | null;
+};
 
 function createChannel(locate: LocateRun, name: string, defaults: InputDefaults): InputChannel {
   const receive = async ({ timeout }: ReceiveOptions = {}): Promise<InputRecord | null> => {

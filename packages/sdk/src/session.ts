@@ -2,9 +2,10 @@ import type { LeasedSession } from "@keelson/contract";
 import type { LocateRun } from "./current-run.ts";
 import { createSessionInput, type SessionDefaults, type SessionInput } from "./session-input.ts";
 import { createSessionOutput, type SessionOutput } from "./session-output.ts";
+import { createSessionState, type SessionStateStore } from "./session-state.ts";
 
 /** The session that a run belongs to, as it was when the run was taken up, and its streams. */
-export type RunSession<Input = unknown, Written = unknown> = {
+export type RunSession<Input = unknown, Written = unknown, Stored = unknown, State = unknown> = {
   /** The session's id. */
   readonly id: string;
   /** The id that its creator gave it, or null. */
@@ -21,6 +22,8 @@ export type RunSession<Input = unknown, Written = unknown> = {
   readonly input: SessionInput<Input>;
   /** The stream `output`; `output(name)` is another one. */
   readonly output: SessionOutput<Written>;
+  /** What the session remembers between its turns. */
+  readonly state: SessionStateStore<Stored, State>;
 };
 
 export function createSession(
@@ -38,5 +41,6 @@ export function createSession(
     closed: session.closed,
     input: createSessionInput(locate, defaults),
     output: createSessionOutput(locate, defaults.output),
+    state: createSessionState(locate, defaults.state),
   };
 }

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { DURABLE_WAIT_KINDS, JOURNAL_KINDS, WAIT_STATUSES } from "../sessions.ts";
+import { DURABLE_WAIT_KINDS, JOURNAL_KINDS, STATE_ACTIONS, WAIT_STATUSES } from "../sessions.ts";
 import {
   DeclaredId,
   DurationText,
@@ -13,6 +13,7 @@ import {
 } from "./primitives.ts";
 import { CreateExec } from "./process.ts";
 import { ExternalId } from "./session.ts";
+import { IfVersion } from "./session-state.ts";
 import { startFields } from "./start.ts";
 import { CorrelationId, recordFields, StreamName } from "./stream.ts";
 import { tokenInputFields } from "./token.ts";
@@ -20,7 +21,7 @@ import { tokenInputFields } from "./token.ts";
 /**
  * Durable execution on the wire.
  *
- * The code of a run makes durable calls: steps, waits, tokens, child runs, appended records. Each takes the next
+ * The code of a run makes durable calls: steps, waits, tokens, child runs, appended records, the session's state. Each takes the next
  * `position`, 1 for the first, in the order of the calls. Its outcome becomes an entry of the run's journal, and entries
  * stand in the order in which the code saw them. A worker that takes the run up again gets the journal: a call whose
  * position is in it does not happen again but has its outcome, and outcomes are handed out in the order of the entries,
@@ -53,7 +54,7 @@ export type DurableError = Static<typeof DurableError>;
 
 /**
  * An entry as the server hands it out. Of a `wait`, `value` is the `WaitState` that the code saw. `name` is the name that
- * the worker gave a step, value, wait or exec; the task of a `child_run`, the stream of an `output` or `input`, and `token`.
+ * the worker gave a step, value, wait or exec; the task of a `child_run`, the stream of an `output` or `input`, `token`, and `get` or `set` of a `state`.
  */
 export const JournalEntry = Type.Object(
   {
@@ -192,6 +193,16 @@ export const inputsFields = {
 const { idempotency_key: _execKey, idempotency_key_ttl: _execTtl, ...execFields } = CreateExec.properties;
 export const execsFields = { position: Position, place, name: Name, ...execFields };
 
+/** Reads the state of the run's session, or sets it, which takes `state`. */
+export const statesFields = {
+  position: Position,
+  place,
+  action: Type.Enum([...STATE_ACTIONS]),
+  state: Type.Optional(JsonValue),
+  /** As `if_version` of the routes. */
+  expected: Type.Optional(IfVersion),
+};
+
 export const checkpointFailedFields = { message: Type.String({ maxLength: 4096 }) };
 
 /** What `waits` answers: whether the run is parked now, and every settled wait that its journal does not have yet. */
@@ -202,8 +213,9 @@ export const WaitsResult = Type.Object(
 export type WaitsResult = Static<typeof WaitsResult>;
 
 /**
- * What `tokens`, `child-runs`, `outputs`, `inputs` and `execs` answer: their outcome, which the journal now has. `value`
- * has at least `{id, public_access_token, callback_url}` of a token and `{id}` of a child run or exec. Outputs without a position are not
+ * What `tokens`, `child-runs`, `outputs`, `inputs`, `execs` and `states` answer: their outcome, which the journal now has. `value`
+ * has at least `{id, public_access_token, callback_url}` of a token and `{id}` of a child run or exec; of a state that was read
+ * `{state, version}`, of one that was set `{version}`, also beside the error `state_conflict`, where it is the present one. Outputs without a position are not
  * in the journal, and answer null; or `{ended: true}` when the message was interrupted, and nothing of it is taken any more. A message that
  * spans answers `{message_id}` when it begins and `{status}` when it ends: those are in the journal.
  */

@@ -17,6 +17,7 @@ import {
   LeasedSession,
   outputsFields,
   Resumption,
+  statesFields,
   stepsFields,
   tokensFields,
   waitsFields,
@@ -275,6 +276,10 @@ export const ExecsOperation = Type.Object(
   { ...operationFields, ...execsFields },
   { ...strict, $id: "ExecsOperation" },
 );
+export const StatesOperation = Type.Object(
+  { ...operationFields, ...statesFields },
+  { ...strict, $id: "StatesOperation" },
+);
 /** The journal, and the workspace if the run has one, hold everything: the process may end. */
 export const CheckpointReadyOperation = Type.Object(operationFields, {
   ...strict,
@@ -300,6 +305,7 @@ export const OPERATION_KINDS = [
   "outputs",
   "inputs",
   "execs",
+  "states",
   "checkpoints/ready",
   "checkpoints/failed",
 ] as const;
@@ -318,6 +324,7 @@ const Operations = Type.Union([
   Type.Object({ kind: Type.Literal("outputs"), ...OutputsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("inputs"), ...InputsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("execs"), ...ExecsOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("states"), ...StatesOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("checkpoints/ready"), ...CheckpointReadyOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("checkpoints/failed"), ...CheckpointFailedOperation.properties }, strict),
 ]);

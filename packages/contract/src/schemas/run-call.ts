@@ -19,14 +19,14 @@ export const RunCall = Type.Object(
     kind: Type.Enum([...JOURNAL_KINDS]),
     name: Type.String({
       description:
-        "As the code named it; of a `child_run` the task, of an `output` or `input` the stream, of a token `token`.",
+        "As the code named it; of a `child_run` the task, of an `output` or `input` the stream, of a token `token`, of a `state` `get` or `set`.",
     }),
     attempt_number: Type.Integer({ description: "The attempt that made the call." }),
     value: {
       ...JsonValue,
       description:
         "What the call gave: the result of a step, the drawn `value`; of a wait for a token `{status, data}`, for a run `{status, output, failure}`, " +
-        "for input the record, for a message `{interrupted}`; of a token, a child run or an exec its `id`.",
+        "for input the record, for a message `{interrupted}`; of a token, a child run or an exec its `id`; of a `state` its `version`, and `state` where the run read it.",
     },
     error: Nullable(DurableError),
     wait: Nullable(CallWait),

@@ -78,6 +78,10 @@ export const RUN_EVENT_ATTRIBUTES = {
     { stream: Type.String(), records: Type.Integer({ description: "How many." }) },
     { description: "The run has appended to an output stream of its session." },
   ),
+  "state.updated": Type.Object(
+    { version: Type.Integer({ description: "Of the state that was set." }) },
+    { description: "The run has set the state of its session." },
+  ),
   "metadata.updated": Type.Object(
     { keys: Type.Array(Type.String(), { description: "One for each change, in order." }) },
     { description: "The run has changed its metadata." },

@@ -45,6 +45,7 @@ export type Schedule = CamelCased<Wire.Schedule>;
 export type ScheduleOccurrence = CamelCased<Wire.ScheduleOccurrence>;
 export type Secret = CamelCased<Wire.Secret>;
 export type Session = CamelCased<Wire.Session>;
+export type SessionState = CamelCased<Wire.SessionState>;
 export type StartBatchResult = CamelCased<Wire.StartBatchResult>;
 export type StartedActor = CamelCased<Wire.StartedActor>;
 export type StartedAndWaited = CamelCased<Wire.StartedAndWaited>;

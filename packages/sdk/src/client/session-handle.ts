@@ -20,10 +20,11 @@ import type {
   SendCallOptions,
 } from "./record-appends.ts";
 import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
-import type { ActorLike, SentTo, SessionChanges } from "./session-options.ts";
+import type { ActorLike, SentTo, SessionChanges, WithdrawOptions } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
+import type { SetStateCallOptions, StateOf, StateOfSession } from "./session-state.ts";
 import type { MessageQuery } from "./messages.ts";
-import type { SessionsApi, WithdrawOptions } from "./sessions.ts";
+import type { SessionsApi } from "./sessions.ts";
 
 type StreamOptions = Omit<RecordsOptions, "stream" | "direction">;
 
@@ -48,6 +49,10 @@ export type SessionHandle<A extends ActorLike = ActorLike> = {
   messages(query?: MessageQuery, options?: RequestOptions): PagedList<Message>;
   /** Asks the code that writes a message to stop. Safe to repeat, and to send late. */
   interrupt(messageId: string, options?: RequestOptions): Promise<MessageInterrupted>;
+  /** What it remembers between its turns, with its version; null with version 0 while it was never set. */
+  state(options?: RequestOptions): Promise<StateOfSession<A>>;
+  /** Replaces what it remembers, as `client.sessions.setState`. */
+  setState(state: StateOf<A>, options?: SetStateCallOptions): Promise<StateOfSession<A>>;
   /** Its streams. */
   streams(query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
   /** Appends a record to an input stream, `input` by default. */
@@ -103,8 +108,14 @@ export function createSessionHandle<A extends ActorLike>(
   }
 
   /** An answer says which session it was. */
-  function stay(record: StreamRecord | undefined): void {
-    known ??= record?.sessionId ?? null;
+  function stay(answer: { sessionId: string } | undefined): void {
+    known ??= answer?.sessionId ?? null;
+  }
+
+  async function staying<T extends { sessionId: string }>(asked: Promise<T>): Promise<T> {
+    const answer = await asked;
+    stay(answer);
+    return answer;
   }
 
   return {
@@ -117,21 +128,15 @@ export function createSessionHandle<A extends ActorLike>(
     messages: (query = {}, options = {}) => listLater((one) => api.messages(one, query, options), options),
     interrupt: async (messageId, options = {}) => api.interrupt(await id(options), messageId, options),
     streams: (query = {}, options = {}) => listLater((one) => api.streams(one, query, options), options),
-    async send(data, options = {}) {
-      const record = await api.send(target(), data, options);
-      stay(record);
-      return record;
-    },
+    state: (options = {}) => staying(api.state<A>(target(), options)),
+    setState: (value, options = {}) => staying(api.setState<A>(target(), value, options)),
+    send: (data, options = {}) => staying(api.send(target(), data, options)),
     async sendBatch(batch, options = {}) {
       const records = await api.sendBatch(target(), batch, options);
       stay(records[0]);
       return records;
     },
-    async withdraw(sequence, options = {}) {
-      const record = await api.withdraw(target(), sequence, options);
-      stay(record);
-      return record;
-    },
+    withdraw: (sequence, options = {}) => staying(api.withdraw(target(), sequence, options)),
     append: async (data, options = {}) => api.append(await id(), data, options),
     read: async (options = {}) => api.read(await id(), options),
     output: (stream: string = "output", options: StreamOptions = {}) =>

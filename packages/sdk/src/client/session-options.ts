@@ -1,18 +1,23 @@
 import type { CreateSession, StartActor, UpdateSession } from "@keelson/contract";
 import type { InputOf } from "../task.ts";
-import type { CallOptions } from "./exchange.ts";
+import type { CallOptions, RequestOptions } from "./exchange.ts";
 import { toWireStart, type StartOptions } from "./start-options.ts";
 
 /**
- * An actor's declaration, or an object with its id. `Input` is the type of the records in its stream `input`, and
- * `Emitted` of those in its stream `output`.
+ * An actor's declaration, or an object with its id. `Input` is the type of the records in its stream `input`, `Emitted`
+ * of those in its stream `output`, and `Kept` of the state of its sessions.
  */
-export type ActorLike<Input = unknown, Emitted = unknown> = {
+export type ActorLike<Input = unknown, Emitted = unknown, Kept = unknown> = {
   /** Tells it from a task. */
   readonly kind: "actor";
   /** Its declared id. */
   readonly id: string;
-  readonly "~types"?: { readonly input: Input; readonly output: unknown; readonly emitted: Emitted };
+  readonly "~types"?: {
+    readonly input: Input;
+    readonly output: unknown;
+    readonly emitted: Emitted;
+    readonly state: Kept;
+  };
 };
 
 /** The type of the records that a stream takes: the declared input in `input`, and any type in other streams. */
@@ -63,6 +68,12 @@ export type SessionChanges = {
   tags?: readonly string[];
   /** Null: never. */
   expiresAt?: ExpiresAt;
+};
+
+/** Options of `sessions.withdraw()`. */
+export type WithdrawOptions = RequestOptions & {
+  /** The input stream. Default `input`. */
+  stream?: string;
 };
 
 /** Options of `actors.start()`: of its first run and of its session. */

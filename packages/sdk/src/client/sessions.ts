@@ -10,7 +10,7 @@ import type {
   StreamRecord,
 } from "./resources.ts";
 import type { SessionStatus } from "@keelson/contract/plain";
-import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
+import type { DurationInput } from "../duration-input.ts";
 import { withKey } from "./automatic-key.ts";
 import { callOptions, type ApiRequest, type CallOptions, type RequestOptions } from "./exchange.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
@@ -35,6 +35,7 @@ import {
   type ReadOptions,
   type RecordsOptions,
 } from "./record-reads.ts";
+import { startAndWait } from "./start-and-wait.ts";
 import { createSessionHandle, type SessionHandle } from "./session-handle.ts";
 import {
   toWireChanges,
@@ -43,16 +44,18 @@ import {
   type NewSession,
   type SentTo,
   type SessionChanges,
+  type WithdrawOptions,
 } from "./session-options.ts";
+import {
+  readState,
+  writeState,
+  type SetStateCallOptions,
+  type StateOf,
+  type StateOfSession,
+} from "./session-state.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
-import {
-  runShape,
-  sessionShape,
-  startedAndWaitedShape,
-  streamRecordShape,
-  streamShape,
-} from "./wire-shapes.ts";
+import { runShape, sessionShape, streamRecordShape, streamShape } from "./wire-shapes.ts";
 
 /** Filters of `sessions.list()`. */
 export type SessionQuery = PageQuery & {
@@ -66,12 +69,6 @@ export type SessionQuery = PageQuery & {
   actor?: string;
   /** All of them. */
   tag?: string | readonly string[];
-};
-
-/** Options of `sessions.withdraw()`. */
-export type WithdrawOptions = RequestOptions & {
-  /** The input stream. Default `input`. */
-  stream?: string;
 };
 
 /** `client.sessions`. */
@@ -196,6 +193,35 @@ export type SessionsApi = {
    */
   interrupt(id: string, messageId: string, options?: RequestOptions): Promise<MessageInterrupted>;
   /**
+   * What the session remembers between its turns, with its version; null with version 0 while it was never set.
+   * `state<typeof chat>(session)` has the type of the actor `chat`.
+   *
+   * @example
+   * ```ts
+   * const { state, version } = await client.sessions.state("sess_01k…");
+   * ```
+   */
+  state<A extends ActorLike = ActorLike>(
+    session: SessionTarget,
+    options?: RequestOptions,
+  ): Promise<StateOfSession<A>>;
+  /**
+   * Replaces what the session remembers: any JSON of up to 256 KiB. With `ifVersion`, the state must still have that version:
+   * another one rejects with a ConflictError `state_conflict`, which has the present one in `details.version`. An ended session
+   * rejects with `session_closed`.
+   *
+   * @example
+   * ```ts
+   * const { version } = await client.sessions.state("sess_01k…");
+   * await client.sessions.setState("sess_01k…", { topic: "delivery" }, { ifVersion: version });
+   * ```
+   */
+  setState<A extends ActorLike = ActorLike>(
+    session: SessionTarget,
+    state: StateOf<A>,
+    options?: SetStateCallOptions,
+  ): Promise<StateOfSession<A>>;
+  /**
    * Appends a record to an input stream. When the run of an open session has ended, the record starts the next run.
    * `disposition` says whether it did. `send<typeof chat>(session, data)` has the types of the actor `chat`.
    *
@@ -287,26 +313,6 @@ export type SessionsApi = {
   open<A extends ActorLike = ActorLike>(session: SessionTarget | Session): SessionHandle<A>;
 };
 
-const DEFAULT_WAIT_MS = 60_000;
-
-function startAndWait(
-  transport: Transport,
-  { timeout, ...session }: NewSession & { timeout?: DurationInput },
-  options: CallOptions,
-): Promise<StartedAndWaited> {
-  const waitMs = timeout === undefined ? DEFAULT_WAIT_MS : toMilliseconds(timeout, "timeout");
-  const wire = timeout === undefined ? {} : { timeout: toWireDuration(timeout, "timeout") };
-  const timeoutMs = transport.config.timeoutMs + waitMs;
-  return transport.ask(startedAndWaitedShape, {
-    method: "POST",
-    path: "/api/sessions/start-and-wait",
-    body: { json: { ...toWireSession(withKey(session, { ...transport.config, timeoutMs })), ...wire } },
-    repeatable: true,
-    requestTimeout: timeoutMs,
-    ...callOptions(options),
-  });
-}
-
 function records<Data>(
   transport: Transport,
   id: string,
@@ -362,6 +368,9 @@ export function createSessionsApi(transport: Transport): SessionsApi {
       listOf(transport, streamShape, sessionPath("/api", id, "/streams"), "streams", query, options),
     messages: (id, query = {}, options = {}) => listMessages(transport, "/api", id, query, options),
     interrupt: (id, messageId, options = {}) => interruptMessage(transport, "/api", id, messageId, options),
+    state: (target, options = {}) => readState(transport, target, options) as Promise<StateOfSession<never>>,
+    setState: (target, state, options = {}) =>
+      writeState(transport, target, state, options) as Promise<StateOfSession<never>>,
     send: (target, data, options = {}) =>
       sendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>

@@ -109,7 +109,10 @@ async function prepareTask(task: AnyTask, durable: DurableRun): Promise<ExecuteR
     }
     payload = checked.value;
   }
-  const context = createContext(durable, { schema: null, output: null, idleTimeout: undefined });
+  const context = createContext(durable, {
+    ...{ schema: null, output: null, state: null },
+    idleTimeout: undefined,
+  });
   const { onFailure } = task;
   return {
     context,
@@ -119,8 +122,9 @@ async function prepareTask(task: AnyTask, durable: DurableRun): Promise<ExecuteR
 }
 
 function prepareActor(actor: AnyActor, durable: DurableRun): ExecuteResult | Prepared {
-  const { input: schema, output } = actor;
-  const context = createContext(durable, { schema, output, idleTimeout: actor.options.idleTimeout });
+  const { input: schema, output, state } = actor;
+  const { idleTimeout } = actor.options;
+  const context = createContext(durable, { schema, output, state, idleTimeout });
   if (context.session === null)
     return fail("bundle_error", `The run of the actor "${actor.id}" has no session`);
   const session = context.session as never;

@@ -1,5 +1,4 @@
 import type { DurableError, ExecuteResult, FailureKind } from "@keelson/contract";
-import { RefusedError } from "../durable-errors.ts";
 import { readRetryAdvice } from "../retry-advice.ts";
 
 export type Failure = Extract<ExecuteResult, { outcome: "failed" }>["failure"];
@@ -96,13 +95,4 @@ export function toDurableError(thrown: unknown): DurableError {
   }
   const stack = failure.stack === null ? null : failure.stack.slice(0, MAX_JOURNALED_STACK).toWellFormed();
   return { name, message: failure.message, stack, code: null };
-}
-
-/** An error of the journal as the code sees it: the same whether it is new or replayed. */
-export function toError(error: DurableError): Error {
-  if (error.code !== null) return new RefusedError(error.code, error.message);
-  const made = new Error(error.message);
-  made.name = error.name;
-  if (error.stack !== null) made.stack = error.stack;
-  return made;
 }

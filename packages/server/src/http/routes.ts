@@ -41,6 +41,7 @@ import { actorRoutes } from "./resources/actors/routes.ts";
 import { scheduleRoutes } from "./resources/schedules/routes.ts";
 import { secretRoutes } from "./resources/secrets/routes.ts";
 import { messageRoutes } from "./resources/sessions/message-routes.ts";
+import { stateRoutes } from "./resources/sessions/state-routes.ts";
 import { sessionRoutes } from "./resources/sessions/routes.ts";
 import { taskRoutes } from "./resources/tasks/routes.ts";
 import { tokenRoutes } from "./resources/tokens/routes.ts";
@@ -64,6 +65,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...sandboxRoutes,
   ...sessionRoutes,
   ...messageRoutes,
+  ...stateRoutes,
   ...streamRoutes,
   ...runRoutes,
   ...runCallRoutes,

@@ -192,6 +192,7 @@ const worker: Record<string, Row> = {
   outputsExecution: lease({ position: 1, stream: "output", records: [{ data: 1 }] }),
   inputsExecution: lease({ position: 1, stream: "input", external_id: "nobody", data: 1 }),
   execsExecution: lease({ position: 1, name: "a", command: ["true"] }),
+  statesExecution: lease({ position: 1, action: "get" }),
   checkpointsReadyExecution: lease(),
   checkpointsFailedExecution: lease({ message: "no room" }),
 };

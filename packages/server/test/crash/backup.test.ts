@@ -78,6 +78,8 @@ before(async () => {
   await site.agent({ name: "agent 1", server: server(), capacity: 2 }).start();
   await promoteWhenReady(site, deployment);
   sessionId = (await make("/api/sessions", { task: "talk" })).id as string;
+  const state = { body: { state: { kept: "é" } } };
+  assert.equal((await site.call(server().url, "PUT", `/api/sessions/${sessionId}/state`, state)).status, 200);
   workspaceId = (await make("/api/workspaces", {})).id as string;
 });
 after(async () => {
@@ -238,8 +240,9 @@ describe("a backup that is taken under load", () => {
           (SELECT count(*) FROM tokens WHERE status = 'completed'
              AND id = ANY(${uuids("tok", acknowledged.tokens)}::uuid[])) AS tokens,
           (SELECT max(last_sequence) FROM streams WHERE name = 'output') AS records,
+          (SELECT count(*) FROM session_states WHERE value = '{"kept":"é"}' AND version = 1) AS states,
           (SELECT count(*) FROM executions) AS live`);
-      assert.equal(found?.["runs"], acknowledged.runs.length);
+      assert.deepEqual([found?.["runs"], found?.["states"]], [acknowledged.runs.length, 1]);
       assert.equal(found?.["tokens"], acknowledged.tokens.length);
       assert.ok((found?.["records"] ?? 0) >= acknowledged.records);
       assert.ok((found?.["live"] ?? 0) > 0, "nothing was live when the backup was made");
@@ -273,7 +276,6 @@ describe("a backup that is taken under load", () => {
         ["succeeded"],
       );
       await sumsHold(db);
-
       // What is in workspaces is what a version names, and is read by its digest.
       const files = await call(restored.url, "GET", `/api/workspaces/${workspaceId}/files`, {});
       assert.equal(files.body.files.length, 10);

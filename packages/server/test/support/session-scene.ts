@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { decodeId } from "@keelson/contract";
+import type { Tx } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import type { Answer } from "./api-server.ts";
 import type { RunScene } from "./run-scene.ts";
@@ -63,10 +64,10 @@ export async function sessionKnows(scene: RunScene, runId: string): Promise<void
 }
 
 /** Keeps the session from learning of the end of its run, or from any other change of it, meanwhile. */
-export const holdSession = (scene: RunScene, session: Json, work: () => Promise<void>): Promise<void> =>
+export const holdSession = (scene: RunScene, session: Json, work: (tx: Tx) => Promise<void>): Promise<void> =>
   scene.server.db.transaction(async (tx) => {
     await tx.query(sql`SELECT FROM sessions WHERE id = ${decodeId("sess", session.id)} FOR UPDATE`);
-    await work();
+    await work(tx);
   });
 
 /** Takes the session's run and ends it, and waits until the session knows. */

@@ -1,10 +1,11 @@
 import type { Session } from "@keelson/contract";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { lazy, Suspense, useState, type ReactNode } from "react";
 import { useList } from "../../api/use-list.ts";
 import { at } from "../../api/route.ts";
 import { listSessionRuns } from "../../api/routes/sessions.ts";
 import { pageAddress } from "../../app/navigation.ts";
+import { Loading } from "../../ui/async.tsx";
 import { Id } from "../../ui/copy-button.tsx";
 import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
@@ -14,12 +15,16 @@ import { Tags } from "../../ui/tags.tsx";
 import { Duration, Time } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 
+/** A state may be large, so it is read when somebody wants to see it. */
+const SessionState = lazy(async () => ({ default: (await import("./session-state.tsx")).SessionState }));
+
 /** Beside the conversation: the turns with their runs, and what the session is. */
 export function SessionSide({ session }: { session: Session }): ReactNode {
   return (
     <aside aria-label="About the session" className="flex flex-col gap-5 text-sm lg:overflow-y-auto">
       <LastFailure session={session} />
       <Turns session={session} />
+      <State session={session} />
       <About session={session} />
     </aside>
   );
@@ -81,6 +86,31 @@ function Turns({ session }: { session: Session }): ReactNode {
         <button type="button" className="text-xs text-accent hover:underline" onClick={runs.loadMore}>
           Earlier turns
         </button>
+      )}
+    </Section>
+  );
+}
+
+function State({ session }: { session: Session }): ReactNode {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <Section
+      title="State"
+      actions={
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          className="text-xs text-accent hover:underline"
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          {isOpen ? "Hide state" : "Show state"}
+        </button>
+      }
+    >
+      {isOpen && (
+        <Suspense fallback={<Loading />}>
+          <SessionState sessionId={session.id} />
+        </Suspense>
       )}
     </Section>
   );

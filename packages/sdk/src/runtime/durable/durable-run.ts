@@ -11,13 +11,14 @@ import { LIMITS } from "@keelson/contract/plain";
 import { StepError } from "../../durable-errors.ts";
 import { checkText } from "../../json-text.ts";
 import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
-import { fail, toError } from "../failure.ts";
+import { fail } from "../failure.ts";
 import { Calls } from "./calls.ts";
 import { Outbox, type EffectCall } from "./outbox.ts";
 import { NondeterministicReplayError, type Claim } from "./replay.ts";
 import { RunMessages } from "./run-messages.ts";
 import { RunWaits, type Waiting } from "./run-waits.ts";
 import { stepKey } from "./step-key.ts";
+import { toError, type Refused } from "./to-error.ts";
 import { UsageError } from "../../keelson-error.ts";
 
 /** The outcome of a step's function: JSON text, or the error that the step has failed with and what was thrown. */
@@ -115,11 +116,17 @@ export class DurableRun {
   }
 
   /** A call that the server carries out. Rejects with what it answered as an error. */
-  effect(kind: JournalKind, name: string, makeCall: (position: number) => EffectCall): Promise<unknown> {
+  effect(
+    kind: JournalKind,
+    name: string,
+    makeCall: (position: number) => EffectCall,
+    refusalOf: (refused: Refused) => Error = ({ error }) => toError(error),
+  ): Promise<unknown> {
     return this.#begin<unknown>(
       kind,
       name,
-      ({ value, error }, { resolve, reject }) => (error === null ? resolve(value) : reject(toError(error))),
+      ({ value, error }, { resolve, reject }) =>
+        error === null ? resolve(value) : reject(refusalOf({ value, error })),
       ({ position, place }, deliver) =>
         this.#outbox.call({ ...makeCall(position), ...placed(place) }, deliver),
     );

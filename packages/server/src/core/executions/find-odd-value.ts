@@ -29,6 +29,7 @@ export function findOddValue(operation: Operation): string | null {
     case "outputs":
     case "inputs":
     case "execs":
+    case "states":
       return find(operation, "");
     case "start":
     case "logs":

@@ -4,6 +4,7 @@ import type { Tx } from "../../db/queryable.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { listJournalEntries, type JournalRow } from "../journal/journal-reads.ts";
 import { findSessionIdByExternalId, lockSession, type StoredSession } from "../sessions/session-reads.ts";
+import type { KnownState, SessionKey } from "../sessions/session-state.ts";
 import type { MessagePart, OpenMessage } from "../streams/message.ts";
 import {
   listInterruptedCalls,
@@ -22,6 +23,7 @@ import {
   type RunPlace,
 } from "../waits/wait-source-reads.ts";
 import type { LeasedContent, LeasedOperation } from "./report-batch.ts";
+import { keyOfState, readStates, sessionsToSet } from "./state-facts.ts";
 
 /** What durable operations of a report are decided by, read and locked for all of them at once. */
 export type DurableFacts = {
@@ -47,6 +49,8 @@ export type DurableFacts = {
   parts: Map<string, MessagePart[]>;
   /** Workspaces of the runs whose commands are to be started, as far as the worker has them. */
   heldWorkspaces: Set<string>;
+  /** States of the sessions of runs that read or set them, by environment and session. */
+  states: Map<string, KnownState>;
 };
 
 export const NO_FACTS: DurableFacts = {
@@ -61,6 +65,7 @@ export const NO_FACTS: DurableFacts = {
   endedMessages: new Set(),
   parts: new Map(),
   heldWorkspaces: new Set(),
+  states: new Map(),
 };
 
 const DURABLE_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set([
@@ -71,6 +76,7 @@ const DURABLE_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set([
   "outputs",
   "inputs",
   "execs",
+  "states",
 ]);
 
 export const isDurable = ({ operation }: LeasedOperation): boolean => DURABLE_KINDS.has(operation.kind);
@@ -106,7 +112,7 @@ export type Sources = Pick<DurableFacts, "runs" | "targets" | "tokens" | "stream
 
 /**
  * Before the live rows are locked, in the order that every transaction keeps: the tokens that new waits are for, the
- * sessions that input goes to, and the streams that are received or appended to. Whoever completes a token, appends or
+ * sessions that input goes to or whose state is set, and the streams that are received or appended to. Whoever completes a token, appends or
  * ends a session locks these too, so what they do comes wholly before or wholly after this report.
  */
 export async function lockSources(
@@ -120,7 +126,7 @@ export async function lockSources(
     (placed.length === 0 ? [] : await listRunPlaces(tx, distinctRuns(placed))).map((row) => [row.runId, row]),
   );
   const tokens = await lockTokens(tx, operations);
-  const targets = await lockTargets(tx, operations);
+  const targets = await lockTargets(tx, operations, sessionsToSet(operations, runs));
   const wanted = wantedStreams(operations, runs, targets);
   if (wanted.length === 0) return { runs, targets, tokens, streams: new Map() };
   const ensured = await ensureStreams(tx, newUuid, wanted, now);
@@ -131,7 +137,13 @@ export async function lockSources(
 }
 
 /** Operations for which it matters what the run belongs to. */
-const PLACED_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set(["waits", "outputs", "tokens", "execs"]);
+const PLACED_KINDS: ReadonlySet<LeasedContent["kind"]> = new Set([
+  "waits",
+  "outputs",
+  "tokens",
+  "execs",
+  "states",
+]);
 
 async function lockTokens(tx: Tx, operations: readonly LeasedOperation[]): Promise<Map<string, TokenStatus>> {
   const keys = waitsOf(operations).flatMap(({ environmentId, wait }) => {
@@ -145,8 +157,9 @@ async function lockTokens(tx: Tx, operations: readonly LeasedOperation[]): Promi
 async function lockTargets(
   tx: Tx,
   operations: readonly LeasedOperation[],
+  more: readonly SessionKey[],
 ): Promise<Map<string, StoredSession>> {
-  const found = new Map<string, { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> }>();
+  const found = new Map<string, SessionKey>(more.map((key) => [keyOfState(key), key]));
   for (const { environmentId, operation } of operations) {
     if (operation.kind !== "inputs") continue;
     const sessionId =
@@ -210,7 +223,7 @@ export async function readFacts(
 ): Promise<
   Pick<
     DurableFacts,
-    "openWaits" | "entries" | "openMessages" | "interruptedCalls" | "endedMessages" | "parts"
+    "openWaits" | "entries" | "openMessages" | "interruptedCalls" | "endedMessages" | "parts" | "states"
   >
 > {
   const waiting = operations.filter(
@@ -236,6 +249,7 @@ export async function readFacts(
     openMessages: await readOpenMessages(tx, operations, runs, isFenced),
     interruptedCalls: await readInterruptedCalls(tx, operations),
     parts: await readParts(tx, operations),
+    states: await readStates(tx, operations, runs),
     endedMessages: await readEndedMessages(
       tx,
       operations.filter((leased) => isRepeat(leased) && isFenced(leased)),

@@ -36,7 +36,7 @@ export function toDurableError(error: unknown): DurableError {
   return { name: "RefusedError", message: error.message, stack: null, code: error.code };
 }
 
-function enter(batch: Batch, change: Change, effect: Effect): OperationOutcome {
+export function enter(batch: Batch, change: Change, effect: Effect): OperationOutcome {
   const refused = enterJournal(batch, change, [effect]);
   if (refused !== null) return refused;
   goOn(batch, change);

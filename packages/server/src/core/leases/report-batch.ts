@@ -2,6 +2,7 @@ import type { DurableError, ErrorCode, Operation, Uuid } from "@keelson/contract
 import type { NewUuid } from "../../uuid.ts";
 import type { ProcessCreation } from "../processes/create-process.ts";
 import type { NewRun } from "../runs/new-run.ts";
+import type { NewState } from "../sessions/session-state.ts";
 import type { PendingMessage } from "../streams/message.ts";
 import type { Append } from "../streams/stream.ts";
 import type { NewToken } from "../tokens/create-tokens.ts";
@@ -75,6 +76,8 @@ export type Batch = {
   fenced: { environmentId: Uuid<"env">; streamId: Uuid<"strm"> }[];
   inputs: PendingInput[];
   execs: PendingExec[];
+  /** What states were set to last, by session. */
+  states: Map<string, NewState>;
 };
 
 /** What the report stores, by environment. */

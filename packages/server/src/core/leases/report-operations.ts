@@ -11,6 +11,7 @@ import { appendRecords } from "../streams/append-records.ts";
 import { keepOutPieces } from "../streams/interrupt-message.ts";
 import { recordMessages } from "../streams/record-messages.ts";
 import { appendUnderSession } from "../sessions/append-under-session.ts";
+import { storeStates } from "../sessions/store-states.ts";
 import { createTokens } from "../tokens/create-tokens.ts";
 import { listUnacceptedWaits } from "../waits/wait-reads.ts";
 import { recordWaits } from "../waits/record-waits.ts";
@@ -43,6 +44,7 @@ import {
 import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
 import { repeatedMessage } from "./message-operations.ts";
 import { performRelease } from "./perform-release.ts";
+import { performState } from "./state-operations.ts";
 import { OK, refuse, storedBytesOf } from "./report-batch.ts";
 import type { LeasedContent, Batch, LeasedOperation, OperationOutcome } from "./report-batch.ts";
 import { settleChanges, settleJournal } from "../executions/settle-changes.ts";
@@ -115,6 +117,7 @@ export async function reportOperations(
     fenced: [],
     inputs: [],
     execs: [],
+    states: new Map(),
   };
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
@@ -155,6 +158,7 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   if (appends.length > 0)
     await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);
   await keepOutPieces(tx, batch.fenced);
+  await storeStates(tx, [...batch.states.values()]);
   const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   await settleChanges(tx, [...batch.changes.values()], { logs, journal });
@@ -300,6 +304,8 @@ function perform(batch: Batch, change: Change, leased: LeasedOperation, index: n
       return performInput(batch, change, index, operation);
     case "execs":
       return performExec(batch, change, index, operation);
+    case "states":
+      return performState(batch, change, operation);
   }
 }
 

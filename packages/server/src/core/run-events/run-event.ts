@@ -43,6 +43,7 @@ export const EVENT_MESSAGES: Record<RunEventKind, string> = {
   "wait.timed_out": "The wait timed out.",
   "wait.cancelled": "The wait was cancelled.",
   "output.appended": "Output was appended.",
+  "state.updated": "The session's state was set.",
   "metadata.updated": "Metadata was updated.",
   "checkpoint.ready": "A checkpoint is ready.",
   "checkpoint.failed": "A checkpoint failed.",

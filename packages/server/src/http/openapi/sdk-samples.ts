@@ -41,6 +41,8 @@ const SAMPLES: Record<string, string> = {
   getSessionByExternalId: `const session = await client.sessions.getByExternalId("chat-4711");`,
   updateSession: `const session = await client.sessions.update("${sess}", { tags: ["support", "escalated"] });`,
   interruptSessionMessage: `const { status } = await client.sessions.interrupt("${sess}", "${msg}");`,
+  getSessionState: `const { state, version } = await client.sessions.state("${sess}");`,
+  setSessionState: `const { version } = await client.sessions.setState("${sess}", { topic: "delivery" }, { ifVersion: 1 });`,
   closeSession: `const session = await client.sessions.close("${sess}", { reason: "The customer left." });`,
   cancelSession: `const session = await client.sessions.cancel("${sess}");`,
   listSessionRuns: `for await (const run of client.sessions.runs("${sess}")) console.log(run.turn, run.status);`,

@@ -9,6 +9,8 @@ const session: Record<string, Omit<Row, "object">> = {
   listSessionRuns: {},
   listSessionStreams: {},
   listSessionMessages: {},
+  getSessionState: {},
+  setSessionState: { body: () => ({ state: 1 }), own: [200, 409] },
   interruptSessionMessage: { body: (ids) => ({ message_id: ids.message }) },
   appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },
   appendSessionOutput: { stream: "output", body: () => ({ data: 1 }), own: [201, 409] },

@@ -217,6 +217,22 @@ const EFFECTS: Write[] = [
     },
   },
   {
+    name: "report that the state of the session was set",
+    prepare: async (stage) => {
+      const { session, held } = await beginSession(stage);
+      const operations = [
+        held.operation("states", { position: 1, action: "get" }),
+        held.operation("states", { position: 2, action: "set", state: "one", expected: 0 }),
+        held.operation("states", { position: 3, action: "set", state: "two" }),
+      ];
+      return reports(stage, operations, async () => {
+        const { state, version } = await stage.get(`/api/sessions/${session.id}/state`);
+        assert.deepEqual([state, version], ["two", 2]);
+        assert.deepEqual(await journalOf(stage, held), ["state", "state", "state"]);
+      });
+    },
+  },
+  {
     name: "report input to a session whose run waits",
     prepare: async (stage) => {
       const { session, held: receiver } = await beginSession(stage);

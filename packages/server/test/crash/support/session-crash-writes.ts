@@ -165,6 +165,26 @@ export const SESSION_WRITES: Write[] = [
     },
   },
   {
+    name: "set the state of a session",
+    prepare: async (stage) => {
+      const { id } = await openSession(stage);
+      const path = `/api/sessions/${id}/state`;
+      await stage.insist("PUT", path, { body: { state: 1 } });
+      const body = { state: { n: 2 }, if_version: 1, idempotency_key: newKey() };
+      return {
+        send: async () => {
+          const answer = await stage.insist("PUT", path, { body });
+          assert.equal(answer.status, 200, JSON.stringify(answer.body));
+          return answer.body;
+        },
+        verify: async () => {
+          const { state, version } = await stage.get(path);
+          assert.deepEqual([state, version], [{ n: 2 }, 2]);
+        },
+      };
+    },
+  },
+  {
     name: "update a session",
     prepare: async (stage) => {
       const { id } = await openSession(stage);

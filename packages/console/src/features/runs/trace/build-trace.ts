@@ -180,7 +180,7 @@ function read(draft: Draft, event: RunEvent): void {
   if (event.kind.startsWith("step.")) readStep(draft, event);
   else if (event.kind.startsWith("wait.")) readWait(draft, event);
   else if (event.kind === "output.appended") readOutput(draft, event);
-  else if (event.kind === "metadata.updated" || event.kind.startsWith("checkpoint."))
+  else if (["metadata.updated", "state.updated"].includes(event.kind) || event.kind.startsWith("checkpoint."))
     draft.state?.events.push(event);
   else readState(draft, event);
 }

@@ -15,6 +15,7 @@ import {
   Report,
   ReportResponse,
   StartOperation,
+  StatesOperation,
   StepsOperation,
   TokensOperation,
   WaitsOperation,
@@ -140,6 +141,7 @@ export const operationRoutes: RouteDefinition[] = [
   ...operationRoute("outputs", OutputsOperation, "Append to an output stream of the run's session"),
   ...operationRoute("inputs", InputsOperation, "Send input to another session"),
   ...operationRoute("execs", ExecsOperation, "Start a command in the run's workspace"),
+  ...operationRoute("states", StatesOperation, "Read or set the state of the run's session"),
   ...operationRoute("checkpoints/ready", CheckpointReadyOperation, "Say that a run can be suspended"),
   ...operationRoute("checkpoints/failed", CheckpointFailedOperation, "Say that a run could not be suspended"),
 ];
