@@ -99,10 +99,14 @@ test("a step's signal is aborted with the run", async () => {
     ctx.step(
       "work",
       async ({ signal }) => {
-        const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+        const aborted = new Promise<void>((resolve) => {
+          signal.addEventListener("abort", () => {
+            isAborted = true;
+            resolve();
+          });
+        });
         await run.cancel();
         await aborted;
-        isAborted = signal.aborted;
       },
       { timeout: "1h" },
     ),
