@@ -1,4 +1,10 @@
-import { StepError, type PipedMessage, type RunContext, type RunSession } from "@keelson/sdk";
+import {
+  StepError,
+  type OutputMessage,
+  type PipedMessage,
+  type RunContext,
+  type RunSession,
+} from "@keelson/sdk";
 import { act } from "./act.ts";
 import { askApproval } from "./ask-approval.ts";
 import type { ChatRecord } from "./chat-records.ts";
@@ -15,23 +21,24 @@ export type Exchange = { session: RunSession; ctx: RunContext; history: History;
 /** Answers the last message of the history, and does what the assistant wants to do and the person approves. */
 export async function answerMessage({ session, ctx, history, correlationId }: Exchange): Promise<void> {
   const say = (record: ChatRecord): Promise<void> => session.output.append(record, { correlationId });
+  // All that is answered is one message, approvals and actions included: the person can stop it at any time.
+  const message = await session.output.message({ correlationId });
   try {
     for (let answers = 0; answers < MAX_ANSWERS; answers += 1) {
       // In a step, so that the model is asked once: a replay has its answer from the journal, and streams nothing.
-      const { text, action, stopped } = await ctx.step(
-        "answer",
-        () => streamAnswer(session, history, correlationId),
-        { retry: RETRY },
-      );
+      const { text, action } = await ctx.step("answer", () => streamAnswer(message, history), {
+        retry: RETRY,
+      });
       await history.add({ role: "assistant", content: joinAnswer({ text, action }) });
       // Not in the step: an interrupted answer has no end, and so the page knows that it begins again. And after the
       // history: whoever has read that it is answered finds the answer there.
-      await say({ type: stopped ? "stopped" : "answered" });
+      await say({ type: "answered" });
       // What was stopped before it was read is not done.
-      if (stopped || action === null) return;
+      if (message.interrupted || action === null) return;
       const { outcome, tokenId } = await askApproval(action, say, ctx);
       const content = outcome === "approved" ? await perform(action, tokenId, ctx) : outcome;
       await history.add({ role: "outcome", content });
+      if (outcome === "stopped") return;
     }
     await say({
       type: "failed",
@@ -41,15 +48,13 @@ export async function answerMessage({ session, ctx, history, correlationId }: Ex
     if (!(error instanceof StepError)) throw error;
     ctx.logger.error("No answer", { reason: error.message });
     await say({ type: "failed", reason: "The model cannot be reached at the moment. Please try again." });
+  } finally {
+    if ((await message.end()) === "interrupted") await say({ type: "stopped" });
   }
 }
 
 /** Appends the pieces of an answer as they come, until somebody stops it. */
-async function streamAnswer(
-  session: RunSession,
-  history: History,
-  correlationId: string,
-): Promise<Answer & { stopped: boolean }> {
+async function streamAnswer(message: OutputMessage, history: History): Promise<Answer> {
   let answer: Answer = { text: "", action: null };
   async function* records({ signal }: PipedMessage): AsyncGenerator<ChatRecord> {
     yield { type: "answer" };
@@ -63,8 +68,8 @@ async function streamAnswer(
       yield { type: "piece", text: next.value };
     }
   }
-  const { interrupted } = await session.output.pipe(records, { correlationId });
-  return { ...answer, stopped: interrupted };
+  await message.pipe(records);
+  return answer;
 }
 
 /** The outcome of an approved action, in words. */

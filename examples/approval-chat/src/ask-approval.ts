@@ -1,4 +1,10 @@
-import { TokenCancelledError, TokenExpiredError, type RunContext, type RunToken } from "@keelson/sdk";
+import {
+  InterruptedError,
+  TokenCancelledError,
+  TokenExpiredError,
+  type RunContext,
+  type RunToken,
+} from "@keelson/sdk";
 import type { ChatRecord, Outcome } from "./chat-records.ts";
 
 const EXPIRES_AFTER_SECONDS = Number(process.env["APPROVAL_CHAT_EXPIRES_AFTER_SECONDS"] || 15 * 60);
@@ -34,6 +40,7 @@ async function waitForDecision(token: RunToken): Promise<Outcome> {
   } catch (error) {
     if (error instanceof TokenExpiredError) return "expired";
     if (error instanceof TokenCancelledError) return "refused";
+    if (error instanceof InterruptedError) return "stopped";
     throw error;
   }
 }

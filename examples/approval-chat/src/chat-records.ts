@@ -5,7 +5,7 @@ export const ACTOR_ID = "approval-chat";
 /** A record of the input stream `input`. */
 export type ChatInput = { text: string };
 
-export type Outcome = "approved" | "refused" | "expired";
+export type Outcome = "approved" | "refused" | "expired" | "stopped";
 
 /**
  * A record of the output stream `output`. It is the whole conversation, what the person said included: a page that
@@ -17,7 +17,7 @@ export type ChatRecord =
   | { type: "answer" }
   | { type: "piece"; text: string }
   | { type: "answered" }
-  /** As `answered`: the person did not want the rest of it. */
+  /** The person did not want the rest of the answer. */
   | { type: "stopped" }
   | { type: "approval"; action: string; tokenId: string; publicAccessToken: string; expiresAt: string }
   | { type: "decision"; tokenId: string; outcome: Outcome }

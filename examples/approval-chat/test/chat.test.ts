@@ -56,6 +56,23 @@ describe("the conversation on a real server", { timeout: 120_000 }, () => {
     await chat.end();
   });
 
+  test("an approval that is stopped is not waited for, and nothing is done", async () => {
+    const chat = await open();
+    await chat.send("delete the archive");
+    const approval = await chat.until("approval");
+    await client.sessions.interrupt(chat.id, chat.messageId());
+    assert.equal((await chat.until("decision")).outcome, "stopped");
+    await chat.until("stopped");
+    await chat.decide(approval, { approved: true });
+    const next = await chat.send("Hello");
+    await chat.until("answered");
+    assert.match(chat.answersTo(next)[0] ?? "", /^You said “Hello”\./);
+    const [run] = await runsOf(chat.id);
+    for await (const { kind, attributes } of client.runs.events((run as Run).id))
+      assert.ok(kind !== "step.completed" || attributes["step"] !== "act");
+    await chat.end();
+  });
+
   test("an action is taken once, after it was approved, by a run that was suspended meanwhile", async () => {
     const chat = await open();
     const message = await chat.send("Please delete the staging database.");

@@ -184,12 +184,21 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     await untilAnswered(/You said “Hello again”/);
   });
 
+  test("an answer that waits for an approval can be stopped", async () => {
+    await say("delete the archive");
+    await page.getByRole("button", { name: "Approve" }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("group", { name: "Stopped: nothing is done" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Stop" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
+  });
+
   test("after a pause the next turn knows what was said before", async () => {
     const { currentRunId: runId } = await findSession();
     await everything.client.runs.wait(runId, { timeout: TIMEOUT_MS });
     await say("What did I say first?");
     await untilAnswered(
-      /You have written 7 messages in this conversation\. The first one was “What can you do\?”/,
+      /You have written 8 messages in this conversation\. The first one was “What can you do\?”/,
     );
     await page.getByText("Turn 2: a new run has taken over").waitFor();
   });

@@ -12,6 +12,7 @@ const HEADINGS: Record<Outcome, string> = {
   approved: "✓ Approved",
   refused: "✕ Refused",
   expired: "Expired: nobody decided",
+  stopped: "Stopped: nothing is done",
 };
 
 /**

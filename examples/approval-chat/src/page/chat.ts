@@ -1,4 +1,10 @@
-import { AuthenticationError, completeToken, ConflictError, createSessionClient } from "@keelson/sdk/browser";
+import {
+  AuthenticationError,
+  completeToken,
+  ConflictError,
+  createSessionClient,
+  messageEndOf,
+} from "@keelson/sdk/browser";
 import type { ChatInput, ChatRecord } from "../chat-records.ts";
 import { createComposer } from "./composer.ts";
 import { byId } from "./elements.ts";
@@ -83,13 +89,15 @@ async function converse(url: string, id: string): Promise<void> {
   try {
     // From the beginning at each load: the stream is the conversation.
     const records = session.output<ChatRecord>("output", {
+      messageEnds: true,
       onConnect: () => showConnection("live"),
       onReconnect: () => showConnection("lost"),
     });
-    for await (const { data, correlationId, id: recordId, messageId, createdAt } of records) {
-      list.show(data, correlationId ?? recordId, new Date(createdAt));
-      // All that is written of an answer is one message.
-      composer.offerStop(messageId === null ? null : stop(messageId));
+    for await (const record of records) {
+      const { data, correlationId, id: recordId, messageId, createdAt } = record;
+      // An answer is one message, from before its first word to the end of what it does.
+      if (messageId !== null) composer.offerStop(messageEndOf(record) === null ? stop(messageId) : null);
+      if ("type" in data) list.show(data, correlationId ?? recordId, new Date(createdAt));
     }
     composer.showProblem("This conversation has ended. Begin a new one.");
   } finally {

@@ -20,7 +20,7 @@ export type Conversation = {
   send(text: unknown): Promise<string>;
   /** Reads on until a record of that kind has come, and gives it. */
   until<Type extends ChatRecord["type"]>(type: Type): Promise<Of<Type>>;
-  /** Of the record that was read last. */
+  /** Of the message that was read last. */
   messageId(): string;
   decide(approval: Of<"approval">, data: unknown): Promise<void>;
   /** The texts of the answers to a message, each put together from its pieces. */
@@ -50,9 +50,9 @@ export async function openConversation(client: Client, url: string): Promise<Con
       }
     },
     messageId() {
-      const id = records.at(-1)?.messageId;
-      if (typeof id !== "string") throw new Error("The last record is of no message");
-      return id;
+      const last = records.findLast(({ messageId }) => messageId !== null);
+      if (typeof last?.messageId !== "string") throw new Error("No message has been read");
+      return last.messageId;
     },
     async decide({ tokenId, publicAccessToken }, data) {
       await completeToken({ url, id: tokenId, publicAccessToken, data });
