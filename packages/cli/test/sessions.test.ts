@@ -203,6 +203,31 @@ suite("sessions on the command line", () => {
     assert.match(stderr, /\(the message was interrupted\)/);
   });
 
+  test("a message that is written again from an earlier place says so", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const lease = await scene.worker.takeOne();
+    const message = EXAMPLE_IDS.msg.replace(/.$/, "h");
+    const output = (fields: object, data: unknown[], position: number | null = null): object =>
+      lease.operation("outputs", {
+        ...{ position, stream: "output", message: { id: message, ...fields } },
+        records: data.map((one) => ({ data: one })),
+      });
+    const report = [
+      lease.operation("start"),
+      output({ begins: true, spans: true }, [], 1),
+      output({ part: "say:1" }, ["half"]),
+      output({ voids: "say" }, []),
+      output({ part: "say:1" }, ["all ", "of it"]),
+      output({ ends: "complete" }, [], 2),
+    ];
+    assert.deepEqual(new Set(await scene.worker.report(...report)), new Set([200]));
+    const { stdout, stderr } = await session(["read", id]);
+    assert.equal(stdout, "half\nall of it\n");
+    assert.equal(stderr.trim(), "(the message is written again from an earlier place)");
+    await session(["cancel", id]);
+    await scene.worker.report(lease.operation("release", { outcome: "cancelled" }));
+  });
+
   test("a followed output is written as it comes, until the session has ended", async () => {
     const id = (await session(["start", "--actor", "chat", "--external-id", "followed"])).stdout.trim();
     await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { StreamRecord } from "@keelson/contract";
+import { MESSAGE_CONTENT_TYPE, type StreamRecord } from "@keelson/contract";
 import fc from "fast-check";
 import { createConversation, type Conversation } from "../src/features/sessions/conversation.ts";
 import { newSeed } from "../../server/test/support/seeded-random.ts";
@@ -263,6 +263,34 @@ describe("what is shown as one", () => {
     conversation.prepend(OUTPUT, all.slice(0, 1));
     const [row] = conversation.view().rows;
     assert.deepEqual([row?.text, row?.others, row?.count], ["Hello", [tool], 3]);
+  });
+
+  test("leaves out what counts no more, whenever it is read", () => {
+    const told = (sequence: number, data: object): StreamRecord => ({
+      ...record({ sequence, data, message: "m" }),
+      content_type: MESSAGE_CONTENT_TYPE,
+    });
+    const all = [
+      told(1, { event: "started" }),
+      record({ sequence: 2, data: "Hel", message: "m" }),
+      record({ sequence: 3, data: { tool: 1 }, message: "m" }),
+      record({ sequence: 4, data: "lo", message: "m" }),
+      told(5, { event: "voided", from_sequence: 3, to_sequence: 3 }),
+      record({ sequence: 6, data: "!", message: "m" }),
+      told(7, { event: "voided", from_sequence: 6, to_sequence: null }),
+      record({ sequence: 8, data: ".", message: "m" }),
+      told(9, { event: "ended", status: "complete" }),
+    ];
+    for (let pages = 0; pages < all.length; pages += 1) {
+      const conversation = createConversation();
+      conversation.append(OUTPUT, all.slice(pages));
+      if (pages > 0) conversation.prepend(OUTPUT, all.slice(0, pages));
+      const [row, ...others] = conversation.view().rows;
+      assert.deepEqual(
+        [row?.text, row?.others, row?.count, row?.end, others],
+        ["Hello.", [], 3, "complete", []],
+      );
+    }
   });
 
   test("stays together when something is said in between", () => {

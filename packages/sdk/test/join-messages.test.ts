@@ -97,3 +97,33 @@ test("no more than a hundred messages are kept", async () => {
     ],
   );
 });
+
+test("pieces that count no more are left out", async () => {
+  const told = (sequence: number, data: object): RecordOf<unknown> => ({
+    ...record(sequence, "a", { message_id: "a", ...data }),
+    contentType: MESSAGE_CONTENT_TYPE,
+  });
+  const messages = await join(
+    told(1, { event: "started" }),
+    record(2, "a", "Hel"),
+    record(3, "a", { tool: 1 }),
+    record(4, "a", "lo"),
+    told(5, { event: "voided", from_sequence: 3, to_sequence: 3 }),
+    record(6, "a", "!"),
+    told(7, { event: "voided", from_sequence: 6, to_sequence: null }),
+    told(8, { event: "something else" }),
+    told(9, { event: "ended", status: "complete" }),
+  );
+  assert.deepEqual(
+    messages.map(({ text, pieces, status }) => [text, pieces.length, status]),
+    [
+      ["Hel", 3, "open"],
+      [null, 3, "open"],
+      [null, 3, "open"],
+      ["Hello", 3, "open"],
+      ["Hello!", 3, "open"],
+      ["Hello", 2, "open"],
+      ["Hello", 2, "complete"],
+    ],
+  );
+});
