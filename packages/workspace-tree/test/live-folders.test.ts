@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { describe, test } from "node:test";
 import { commitFolder, EMPTY_TREE, giveFolder, removeFolder, writeFolder } from "@keelson/workspace-tree";
-import { memoryBlobs, testFolder } from "./support.ts";
+import { memoryBlobs, memoryFolder, testFolder } from "./support.ts";
 
 const isRoot = process.geteuid?.() === 0;
 const onlyRoot = isRoot ? false : "only root may give files to another user";
@@ -49,7 +49,7 @@ function runAsOther(code: string): void {
 describe("a live folder", () => {
   for (const levels of [600, 10_000])
     test(`is removed ${levels} levels deep`, async () => {
-      const folder = `${testFolder()}/tree`;
+      const folder = `${await memoryFolder()}/tree`;
       mkdirSync(folder);
       makeDeep(folder, levels);
       await removeFolder(folder);
@@ -117,8 +117,8 @@ describe("a live folder", () => {
   });
 
   test("is given whole, 3,000 levels deep, pipes and links themselves too", { skip: onlyRoot }, async () => {
-    const folder = testFolder();
-    const outside = testFolder();
+    const folder = await memoryFolder();
+    const outside = await memoryFolder();
     makeDeep(folder, 3_000);
     symlinkSync(outside, bytesOf(`${folder}/\xff-link`));
     execFileSync("mkfifo", [`${folder}/pipe`]);

@@ -5,6 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after } from "node:test";
+import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
 
 export type MemoryBlobs = {
   readonly stored: Map<string, Uint8Array>;
@@ -25,5 +26,12 @@ export function testFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "keelson-tree-"));
   // Node cannot remove what is too deep to be named by a path.
   after(() => execFileSync("rm", ["-rf", folder]));
+  return folder;
+}
+
+/** In memory: a disk's file system takes twice as long for thousands of folders in each other, or more while it is busy. */
+export async function memoryFolder(): Promise<string> {
+  const folder = await makeTestFolder();
+  after(() => removeTestFolder(folder));
   return folder;
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Logger } from "../log.ts";
 import type { AgentCounts, AgentNumbers } from "./agent-counts.ts";
@@ -29,7 +29,8 @@ export async function openMetrics(
 ): Promise<OpenMetrics> {
   if (place === null) return NOT_SERVED;
   let metrics: AgentMetrics | null = null;
-  const server = createServer((request, response) => {
+  // Not by an import: see openHttpConnection.
+  const server = process.getBuiltinModule("node:http").createServer((request, response) => {
     answer(request, response, metrics).catch((err: unknown) => {
       logger.warn({ err }, "the metrics could not be read");
       response.writeHead(500).end();

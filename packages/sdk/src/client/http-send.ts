@@ -36,6 +36,12 @@ export const sendByFetch =
     };
   };
 
+type Kept = { start: typeof Http.request; agent: Http.Agent };
+const keepConnections = ({ request, Agent }: typeof Http | typeof Https): Kept => ({
+  start: request,
+  agent: new Agent({ keepAlive: true }),
+});
+
 type NodeLike = { process?: { getBuiltinModule?: (id: string) => unknown } };
 
 /**
@@ -45,26 +51,27 @@ type NodeLike = { process?: { getBuiltinModule?: (id: string) => unknown } };
 export function nodeSend(): HttpSend | null {
   const load = (globalThis as NodeLike).process?.getBuiltinModule;
   const http = load?.("node:http") as typeof Http | undefined;
-  const https = load?.("node:https") as typeof Https | undefined;
-  if (http === undefined || https === undefined) return null;
-  const agents = {
-    "http:": new http.Agent({ keepAlive: true }),
-    "https:": new https.Agent({ keepAlive: true }),
-  };
+  if (http === undefined) return null;
+  const plain = keepConnections(http);
+  // Loaded by the first call that needs it: to load TLS takes 18 ms of a processor in each task's process.
+  let secured: Kept | undefined;
   return ({ method, url, headers, body, signal }) =>
     new Promise((resolve, reject) => {
       const target = new URL(url);
-      const secure = target.protocol === "https:";
+      const { start, agent } =
+        target.protocol === "https:"
+          ? (secured ??= keepConnections(load?.("node:https") as typeof Https))
+          : plain;
       const length =
         body === null
           ? {}
           : { "content-length": String(typeof body === "string" ? Buffer.byteLength(body) : body.length) };
-      const request = (secure ? https : http).request(
+      const request = start(
         target,
         {
           method,
           headers: { ...headers, ...length },
-          agent: secure ? agents["https:"] : agents["http:"],
+          agent,
           signal,
         },
         (response) => {

@@ -11,6 +11,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { fillEnvironment, type FilledEnvironment } from "../support/filled-environment.ts";
 import { readPlan, type PlanReads } from "../support/read-plan.ts";
 import { recordQueries, type RecordedQuery } from "../support/record-queries.ts";
+import { fewOf, newSeed } from "../support/seeded-random.ts";
 import { addPerson, firstOrganization } from "../support/tenancy.ts";
 
 /** The long form has a million ended runs. */
@@ -321,11 +322,14 @@ describe("lists on a long history", () => {
         .map((other) => [...one, ...other]),
     );
     const found: string[] = [];
-    for (const pair of pairs)
+    const seed = newSeed();
+    console.log(`KEELSON_TEST_SEED=${seed}`);
+    const tried = fewOf(pairs, 3, seed);
+    for (const pair of tried)
       for (const reads of await readsOf(list.path, new URLSearchParams(pair)))
         if (reads.read > (isSifted(new URLSearchParams(pair)) ? MAX_READ_OF_SIFTED : MAX_READ_OF_TWO))
           found.push(`${new URLSearchParams(pair)} ${describeReads(reads)}`);
-    assert.ok(pairs.length > 100, `${pairs.length} pairs`);
+    assert.ok(tried.length > 100, `${tried.length} pairs of ${pairs.length}`);
     assert.deepEqual(found, []);
   });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { routes } from "../../src/http/routes.ts";
@@ -22,7 +22,13 @@ export interface CheckedAnswer {
 
 type Templates = { path: string; segments: string[] }[];
 
-type Loaded = { document: Any; ajv: Ajv2020; templates: Templates };
+/** The paths of the document by the number of their segments, and what checks a body by the place of its schema. */
+type Loaded = {
+  document: Any;
+  ajv: Ajv2020;
+  templates: Map<number, Templates>;
+  validators: Map<string, ValidateFunction>;
+};
 type Found = { template: string; verb: string; operation: Any } | null;
 
 let loaded: Loaded | undefined;
@@ -56,8 +62,11 @@ function load(): Loaded {
   });
   (addFormatsModule as unknown as typeof addFormatsModule.default)(ajv);
   ajv.addSchema({ $id: "document", ...document });
-  const templates = Object.keys(document.paths).map((path) => ({ path, segments: path.split("/") }));
-  loaded = { document, ajv, templates };
+  const templates = Map.groupBy(
+    Object.keys(document.paths).map((path) => ({ path, segments: path.split("/") })),
+    ({ segments }) => segments.length,
+  );
+  loaded = { document, ajv, templates, validators: new Map() };
   return loaded;
 }
 
@@ -70,12 +79,8 @@ const isParameter = (segment: string): boolean => segment.startsWith("{");
 function findOperation({ document, templates }: Loaded, method: string, path: string): Found {
   const sent = (path.split("?", 1)[0] as string).split("/");
   const rank = (segments: string[]): string => segments.map((one) => (isParameter(one) ? "1" : "0")).join("");
-  const fitting = templates
-    .filter(
-      ({ segments }) =>
-        segments.length === sent.length &&
-        segments.every((segment, at) => isParameter(segment) || segment === sent[at]),
-    )
+  const fitting = (templates.get(sent.length) ?? [])
+    .filter(({ segments }) => segments.every((segment, at) => isParameter(segment) || segment === sent[at]))
     .sort((a, b) => (rank(a.segments) < rank(b.segments) ? -1 : 1))
     .map((template) => {
       const item = document.paths[template.path];
@@ -93,7 +98,7 @@ const isOverlong = (path: string): boolean =>
 /** @throws AssertionError naming the operation when the document does not declare such an answer. */
 export function checkAnswer({ method, path, status, contentType, text }: CheckedAnswer): void {
   if (method === "OPTIONS") return;
-  const { document, ajv } = load();
+  const { document } = load();
   const found = findOperation(load(), method, path);
   const name = `${method} ${found?.template ?? path}`;
   if (found?.operation === undefined) {
@@ -101,7 +106,7 @@ export function checkAnswer({ method, path, status, contentType, text }: Checked
     if (found === null && status === 200 && contentType?.startsWith("application/json") !== true) return;
     const refusals = [400, ...(found === null ? [404] : isOverlong(path) ? [404, 405] : [405])];
     assert.ok(refusals.includes(status), `${name} is not in the document and answered ${status}`);
-    return method === "HEAD" ? undefined : checkBody(ajv, "/components/schemas/Error", name, text);
+    return method === "HEAD" ? undefined : checkBody("/components/schemas/Error", name, text);
   }
   const { template, verb, operation } = found;
   const declared = operation.responses[status];
@@ -119,15 +124,17 @@ export function checkAnswer({ method, path, status, contentType, text }: Checked
   const media = content?.[mediaType] ?? content?.["*/*"];
   assert.ok(media, `${name} answered ${status} as ${mediaType}, which the document does not declare`);
   if (mediaType === "application/json" && media.schema !== undefined)
-    checkBody(ajv, `${pointer}/content/application~1json/schema`, `${name}, ${status}`, text);
+    checkBody(`${pointer}/content/application~1json/schema`, `${name}, ${status}`, text);
 }
 
 const encode = (part: string): string => part.replaceAll("~", "~0").replaceAll("/", "~1");
 const decode = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
 
-function checkBody(ajv: Ajv2020, pointer: string, name: string, text: string): void {
-  const validate = ajv.getSchema(`document#${encodeURI(pointer)}`);
+function checkBody(pointer: string, name: string, text: string): void {
+  const { ajv, validators } = load();
+  const validate = validators.get(pointer) ?? ajv.getSchema(`document#${encodeURI(pointer)}`);
   assert.ok(validate, `${name}: the document has no schema at ${pointer}`);
+  validators.set(pointer, validate);
   const body = JSON.parse(text) as unknown;
   assert.ok(
     validate(body),

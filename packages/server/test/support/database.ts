@@ -31,9 +31,9 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   const name = `test_${randomBytes(8).toString("hex")}`;
   await runOn(serverUrl, async (client) => {
     await client.query("SELECT pg_advisory_lock($1)", [CLONE_LOCK]);
-    await client.query(
-      `CREATE DATABASE ${name} TEMPLATE ${options.migrated === false ? "template0" : TEMPLATE_DATABASE}`,
-    );
+    const template = options.migrated === false ? "template0" : TEMPLATE_DATABASE;
+    // Its files are copied as they are: to write each page of 500 files to the log takes three times as long.
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
   });
   return {
     url: databaseUrl(serverUrl, name),

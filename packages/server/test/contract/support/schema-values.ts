@@ -149,6 +149,16 @@ function matching(pattern: string): fc.Arbitrary<string> {
   return made;
 }
 
+const texts = new Map<string, fc.Arbitrary<string>>();
+
+/** Kept by its lengths, for the same reason. */
+function plainText(minLength: number, maxLength: number): fc.Arbitrary<string> {
+  const key = `${minLength} ${maxLength}`;
+  const made = texts.get(key) ?? fc.string({ minLength, maxLength });
+  texts.set(key, made);
+  return made;
+}
+
 function stringFor(schema: Any): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 300 } = schema as { minLength?: number; maxLength?: number };
   if (schema.format === "date-time") {
@@ -159,7 +169,7 @@ function stringFor(schema: Any): fc.Arbitrary<string> {
     );
   }
   if (schema.pattern !== undefined) return matching(schema.pattern).map((text) => text.slice(0, maxLength));
-  const plain = fc.string({ minLength, maxLength: Math.min(maxLength, Math.max(minLength, 40)) });
+  const plain = plainText(minLength, Math.min(maxLength, Math.max(minLength, 40)));
   // Its edges: as long as may be, and one more.
   const edge = fc.constantFrom(minLength, maxLength, maxLength + 1).map((length) => "a".repeat(length));
   return fc.oneof({ weight: 4, arbitrary: plain }, { weight: 1, arbitrary: edge });
