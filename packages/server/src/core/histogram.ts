@@ -21,13 +21,12 @@ export function bucketOf(ms: number): number {
 const valueOf = (bucket: number): number =>
   bucket === 0 ? 0 : Math.max(1, Math.round((2 * FACTOR ** (bucket - 1)) / (1 + FACTOR)));
 
-export function observe(histogram: Histogram, ms: number): void {
-  const bucket = bucketOf(ms);
-  histogram.set(bucket, (histogram.get(bucket) ?? 0) + 1);
+export function addTo(histogram: Histogram, bucket: number, count: number): void {
+  histogram.set(bucket, (histogram.get(bucket) ?? 0) + count);
 }
 
 export function addHistogram(to: Histogram, added: Histogram): void {
-  for (const [bucket, count] of added) to.set(bucket, (to.get(bucket) ?? 0) + count);
+  for (const [bucket, count] of added) addTo(to, bucket, count);
 }
 
 const inOrder = (histogram: Histogram): [number, number][] => [...histogram].sort(([a], [b]) => a - b);

@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { newSeed, seededRandom } from "../support/seeded-random.ts";
 import {
   addHistogram,
+  addTo,
+  bucketOf,
   decodeHistogram,
   encodeHistogram,
-  observe,
   percentilesOf,
   type Histogram,
 } from "../../src/core/histogram.ts";
@@ -14,7 +15,7 @@ const SHARES = [0, 0.5, 0.9, 0.95, 0.99, 1];
 
 const histogramOf = (values: readonly number[]): Histogram => {
   const histogram: Histogram = new Map();
-  for (const value of values) observe(histogram, value);
+  for (const value of values) addTo(histogram, bucketOf(value), 1);
   return histogram;
 };
 

@@ -52,20 +52,20 @@ export function createRunCounting(context: CountContext): () => Promise<number |
     const progress = await readProgress(context.db);
     let isBehind = false;
     if (progress.hasUncounted)
-      await countTaken(context, 1, (tx, limit, now) => takeUncounted(tx, now, limit));
+      await countTaken(context, { batches: 1, count: countSetAside }, (tx, limit, now) =>
+        takeUncounted(tx, now, limit),
+      );
     if (progress.lastNumber > progress.countedNumber) {
       horizon ??= await findHorizon(context);
       if (!(await areOlderOver(context.db, horizon.transactionId))) isBehind = true;
       else {
         const { number } = horizon;
-        isBehind = await countTaken(context, ROUND_BATCHES, (tx, limit, now) =>
-          takeEnded(tx, number, limit, now),
-        );
+        isBehind = await countTaken(context, ROUND, (tx, limit, now) => takeEnded(tx, number, limit, now));
         if (!isBehind) horizon = null;
       }
     }
     isFilled ||= progress.filled;
-    if (!isFilled) isBehind = (await countTaken(context, ROUND_BATCHES, takeOldEnded)) || isBehind;
+    if (!isFilled) isBehind = (await countTaken(context, ROUND, takeOldEnded)) || isBehind;
     return isBehind ? SOON_MS : undefined;
   };
 }
@@ -79,12 +79,18 @@ const findHorizon = ({ db }: ItemContext): Promise<Horizon> =>
     { durability: "relaxed" },
   );
 
+type Round = {
+  batches: number;
+  count: (tx: Tx, runs: readonly TakenRun[], now: number | null) => Promise<void>;
+};
+const ROUND: Round = { batches: ROUND_BATCHES, count };
+
 const itemOf = ({ environmentId, runId }: TakenRun): LoopItem => ({ environmentId, itemId: runId });
 
 /** @returns whether there is more. A crash of PostgreSQL may undo the last transactions with their progress, and they are done again. */
 async function countTaken(
   context: CountContext,
-  batches: number,
+  { batches, count: countRuns }: Round,
   take: (tx: Tx, limit: number, now: number) => Promise<Taken<TakenRun>>,
 ): Promise<boolean> {
   let left = batches;
@@ -101,7 +107,7 @@ async function countTaken(
       left -= 1;
       return { rows: taken.rows, more: hasMore && left > 0 };
     },
-    apply: (tx, rows, now) => count(tx, rows, context.isSettled() ? now : null),
+    apply: (tx, rows, now) => countRuns(tx, rows, context.isSettled() ? now : null),
   });
   return hasMore;
 }
@@ -161,5 +167,10 @@ async function count(tx: Tx, runs: readonly TakenRun[], now: number | null): Pro
     }
     await upsertRollups(tx, rollups);
   }
+}
+
+/** Those that could not be counted before. */
+async function countSetAside(tx: Tx, runs: readonly TakenRun[], now: number | null): Promise<void> {
+  await count(tx, runs, now);
   await deleteUncounted(tx, runs);
 }

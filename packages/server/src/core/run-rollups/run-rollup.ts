@@ -1,5 +1,5 @@
 import type { TerminalRunStatus, Uuid } from "@keelson/contract";
-import { addHistogram, observe, type Histogram } from "../histogram.ts";
+import { addHistogram, addTo, bucketOf, type Histogram } from "../histogram.ts";
 
 /**
  * Ended runs by minute and by hour, for each entrypoint and for all together.
@@ -75,11 +75,32 @@ export function addRolled(to: Rolled, added: Rolled): void {
   addHistogram(to.durations, added.durations);
 }
 
-function addRun(to: Rolled, { status, dueAt, startedAt, finishedAt }: EndedRun): void {
-  to.counts[outcomeOf(status)] += 1;
-  if (startedAt === null) return;
-  observe(to.queueTimes, startedAt - dueAt);
-  observe(to.durations, finishedAt - startedAt);
+/** The rows that a run of an entrypoint counts in when it ends in that minute. */
+function keysOf(
+  { environmentId, entrypointKind, entrypoint }: EndedRun,
+  minute: number,
+  now: number | null,
+): RollupKey[] {
+  return ROLLUP_MINUTES.flatMap((minutes): RollupKey[] => {
+    const at = beginningOf(minute, minutes);
+    if (now !== null && !(at >= now - ROLLUPS_KEPT_MS[minutes])) return [];
+    const row = { environmentId, minutes, at };
+    return [
+      { ...row, entrypointKind, entrypoint },
+      { ...row, entrypointKind: "all", entrypoint: "" },
+    ];
+  });
+}
+
+function addRun(to: readonly Rolled[], { status, dueAt, startedAt, finishedAt }: EndedRun): void {
+  const outcome = outcomeOf(status);
+  const queueTime = startedAt === null ? null : bucketOf(startedAt - dueAt);
+  const duration = startedAt === null ? null : bucketOf(finishedAt - startedAt);
+  for (const { counts, queueTimes, durations } of to) {
+    counts[outcome] += 1;
+    if (queueTime !== null) addTo(queueTimes, queueTime, 1);
+    if (duration !== null) addTo(durations, duration, 1);
+  }
 }
 
 /**
@@ -97,13 +118,17 @@ export function rollUp(runs: readonly EndedRun[], now: number | null): RunRollup
     rollups.set(name, made);
     return made;
   };
-  for (const run of runs)
-    for (const minutes of ROLLUP_MINUTES) {
-      const at = beginningOf(run.finishedAt, minutes);
-      if (now !== null && !(at >= now - ROLLUPS_KEPT_MS[minutes])) continue;
-      const { environmentId, entrypointKind, entrypoint } = run;
-      addRun(rollupOf({ environmentId, minutes, entrypointKind, entrypoint, at }), run);
-      addRun(rollupOf({ environmentId, minutes, entrypointKind: "all", entrypoint: "", at }), run);
+  // Most runs of a batch are of few entrypoints and minutes.
+  const together = new Map<string, RunRollup[]>();
+  for (const run of runs) {
+    const minute = beginningOf(run.finishedAt, 1);
+    const name = `${run.environmentId} ${minute} ${run.entrypointKind} ${run.entrypoint}`;
+    let rows = together.get(name);
+    if (rows === undefined) {
+      rows = keysOf(run, minute, now).map(rollupOf);
+      together.set(name, rows);
     }
+    addRun(rows, run);
+  }
   return [...rollups.values()];
 }
