@@ -212,10 +212,8 @@ class SpanningMessage<T> implements OutputMessage<T>, OpenMessage, Hearer {
   #unhear(): void {
     if (this.#heardAt === 0) return;
     const { run, options } = this.#means;
-    run.settled({
-      ...{ id: "", position: this.#heardAt, kind: "message", name: options.stream, status: "resolved" },
-      ...{ timeout_at: null, value: { interrupted: false } },
-    });
+    const wait = { id: "", position: this.#heardAt, kind: "message", name: options.stream } as const;
+    run.settle([{ ...wait, status: "resolved", timeout_at: null, value: { interrupted: false } }]);
   }
 
   #checkOpen(method: string): void {

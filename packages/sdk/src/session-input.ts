@@ -2,7 +2,7 @@ import type { StandardTypedV1 } from "@standard-schema/spec";
 import type { StreamRecord } from "@keelson/contract";
 import { DEFAULT_INPUT_STREAM, STREAM_NAME_PATTERN } from "@keelson/contract/plain";
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
-import { InputInvalidError, RefusedError } from "./durable-errors.ts";
+import { InputInvalidError, InterruptedError, RefusedError } from "./durable-errors.ts";
 import type { DurationInput } from "./duration-input.ts";
 import type { JsonOf } from "./json-type.ts";
 import { checkPayload, type PayloadSchema } from "./payload-schema.ts";
@@ -31,6 +31,11 @@ export type InputRecord<T = unknown> = {
 export type ReceiveOptions = {
   /** Give up after this long and return null. Default: the actor's `idleTimeout`. */
   timeout?: DurationInput;
+  /**
+   * Gives up when it is aborted, and takes no record then: `receive()` rejects with the reason of the signal. A record that came
+   * before that is received. For a race with something else that the code waits for.
+   */
+  signal?: AbortSignal;
 };
 
 /** One input stream. Each record of it is received once, by one run of the session. */
@@ -40,7 +45,7 @@ export type InputChannel<T = unknown> = AsyncIterable<InputRecord<T>> & {
   /**
    * Waits for the next record and returns it. The run may be suspended meanwhile. Returns null when the session takes no
    * more input or the timeout has passed. Rejects with `InputInvalidError` for a record that does not fit the channel's
-   * schema.
+   * schema, and with `InterruptedError`, without a record, when a message that the code writes is interrupted.
    */
   receive(options?: ReceiveOptions): Promise<InputRecord<T> | null>;
 };
@@ -88,12 +93,13 @@ export type SessionDefaults = InputDefaults & {
 };
 
 function createChannel(locate: LocateRun, name: string, defaults: InputDefaults): InputChannel {
-  const receive = async ({ timeout }: ReceiveOptions = {}): Promise<InputRecord | null> => {
+  const receive = async ({ timeout, signal }: ReceiveOptions = {}): Promise<InputRecord | null> => {
     const run = locateOutsideStep(locate, `session.input("${name}").receive()`);
     if (run.input.session === null)
       throw new RefusedError("invalid_state", "This run belongs to no session, so it has no input");
     const limit = toTimeout(timeout ?? defaults.idleTimeout);
-    const state = await run.wait(name, { kind: "input", stream: name, ...limit });
+    const state = await run.wait(name, { kind: "input", stream: name, ...limit }, signal);
+    if (state.status === "cancelled") throw signal?.aborted === true ? signal.reason : new InterruptedError();
     if (state.status === "timed_out" || state.value === null) return null;
     return readRecord(state.value as StreamRecord, defaults.schema);
   };

@@ -128,9 +128,13 @@ const NewWait = Type.Object(
 );
 export type NewWait = Static<typeof NewWait>;
 
-/** New waits, and whether the code now does nothing but wait: then the run gives its slot up until one settles. */
+/**
+ * New waits, and whether the code now does nothing but wait: then the run gives its slot up until one settles. `cancels` are positions
+ * of waits that it gives up: those that are pending settle as `cancelled`, and those that have settled stay as they are.
+ */
 export const waitsFields = {
   waits: Type.Array(NewWait, { maxItems: 100 }),
+  cancels: Type.Optional(Type.Array(Position, { maxItems: 100 })),
   parked: Type.Boolean(),
 };
 

@@ -73,7 +73,9 @@ export const RUN_EVENT_ATTRIBUTES = {
   "wait.created": wait("The run waits for something from now on."),
   "wait.resolved": wait("The wait of the run was resolved."),
   "wait.timed_out": wait("The time of the wait ran out first."),
-  "wait.cancelled": wait("Reserved: waits end with their run and leave no event of their own."),
+  "wait.cancelled": wait(
+    "The code gave up what it waited for. Waits that end with their run leave no event.",
+  ),
   "output.appended": Type.Object(
     { stream: Type.String(), records: Type.Integer({ description: "How many." }) },
     { description: "The run has appended to an output stream of its session." },

@@ -72,11 +72,11 @@ export class DurableRun {
       host: input.host,
       deliveries: this.#calls.deliveries,
       isIdle: () => this.#isIdle(),
-      onSettled: (waits) => this.#settle(waits),
+      onSettled: (waits) => this.settle(waits),
       onRefused: (error) => this.#refused(error),
     });
     this.waits = new RunWaits(waits);
-    input.host.onSettled((waits) => this.#settle(waits));
+    input.host.onSettled((waits) => this.settle(waits));
     input.host.onInterrupt?.((id) => this.messages.interrupt(id));
     input.host.onSuspend(() => this.#suspend());
     const { signal } = input;
@@ -177,11 +177,14 @@ export class DurableRun {
     );
   }
 
-  /** Resolves with the wait once it has settled. Rejects when a message that the code writes is interrupted, but for input. */
-  wait(name: string, fields: WaitFields): Promise<WaitState> {
-    if (fields.kind === "input") return this.#wait(name, fields, false);
-    return this.#wait(name, fields, false, (position, { reject, promise }) => {
-      this.waits.mayGiveUp(position, reject, promise);
+  /**
+   * Resolves with the wait once it has settled. When a message that the code writes is interrupted, it rejects; one for input is
+   * given up, as when the signal is aborted, and resolves as `cancelled` unless its record has come.
+   */
+  wait(name: string, fields: WaitFields, signal?: AbortSignal): Promise<WaitState> {
+    return this.#wait(name, fields, false, (position, { promise: over, reject }) => {
+      const cancel = (): void => this.#outbox.cancel(position);
+      this.waits.mayGiveUp(position, { isInput: fields.kind === "input", cancel, reject, over, signal });
       if (this.messages.interrupted) queueMicrotask(() => this.waits.giveUp(position - 1));
     });
   }
@@ -191,11 +194,6 @@ export class DurableRun {
     const made = (position: number): void => hearer.heardAt(position);
     const heard = (state: WaitState): void => hearer.heard(state);
     void this.#wait(name, fields, true, made).then(heard, () => undefined);
-  }
-
-  /** The server says what has come of a wait with what it answers to another call. */
-  settled(wait: WaitState): void {
-    this.#settle([wait]);
   }
 
   #wait(
@@ -334,7 +332,8 @@ export class DurableRun {
     return this.waits.any && this.#working.size === 0 && this.#state === "running" && !this.#calls.replaying;
   }
 
-  #settle(waits: readonly WaitState[]): void {
+  /** The server says what has come of waits. */
+  settle(waits: readonly WaitState[]): void {
     if (this.#state !== "running") return;
     for (const wait of waits) {
       if (!this.waits.settle(wait)) continue;

@@ -23,6 +23,7 @@ type Item =
   | OutcomeItem
   | { kind: "value"; entry: Entry }
   | { kind: "wait"; wait: NewWait }
+  | { kind: "cancel"; position: number }
   | { kind: "call"; call: EffectCall; acknowledged(result: EffectResult): void }
   | { kind: "barrier"; passed(): void };
 
@@ -78,6 +79,11 @@ export class Outbox {
 
   wait(wait: NewWait): void {
     this.#push({ kind: "wait", wait });
+  }
+
+  /** A wait is given up, unless it has settled meanwhile: what comes of it is told like that of all waits. */
+  cancel(position: number): void {
+    this.#push({ kind: "cancel", position });
   }
 
   call(call: EffectCall, acknowledged: (result: EffectResult) => void): void {
@@ -220,6 +226,10 @@ export class Outbox {
         const waits = this.#takeWhile((item) => (item.kind === "wait" ? item.wait : null));
         return this.#sendWaits(waits, this.#items.length === 0 && this.#options.isIdle());
       }
+      case "cancel": {
+        const cancels = this.#takeWhile((item) => (item.kind === "cancel" ? item.position : null));
+        return this.#sendWaits([], false, cancels);
+      }
     }
   }
 
@@ -251,12 +261,13 @@ export class Outbox {
     this.#park = "no";
   }
 
-  #sendWaits(waits: NewWait[], parked: boolean): void {
+  #sendWaits(waits: NewWait[], parked: boolean, cancels?: number[]): void {
     if (waits.length > 0 || parked) this.#catchUp();
     this.#parkRequest += 1;
     const request = this.#parkRequest;
     this.#park = parked ? "asked" : "no";
-    this.#send<{ parked: boolean; waits: WaitState[] }>({ kind: "waits", waits, parked }, (result) => {
+    const call = { kind: "waits", waits, parked, ...(cancels !== undefined && { cancels }) } as const;
+    this.#send<{ parked: boolean; waits: WaitState[] }>(call, (result) => {
       if (parked && request === this.#parkRequest) this.#park = result.parked ? "parked" : "refused";
       if (result.waits.length > 0) this.#options.onSettled(result.waits);
     });

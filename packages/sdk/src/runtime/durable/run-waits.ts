@@ -1,5 +1,6 @@
 import type { WaitState } from "@keelson/contract";
 import { InterruptedError } from "../../durable-errors.ts";
+import { whenAborted } from "./when-aborted.ts";
 
 /** A wait that the code is in. */
 export type Waiting = {
@@ -8,6 +9,17 @@ export type Waiting = {
   /** The code goes on whatever comes of it. */
   isHeard: boolean;
   resolve(state: WaitState): void;
+};
+
+/** How a wait ends before its time: one for input only when the server says so, as its record may have come. */
+type Ends = {
+  isInput: boolean;
+  /** Asks the server, which tells what becomes of it. */
+  cancel(): void;
+  reject(error: Error): void;
+  /** Settles when the code has its outcome. */
+  over: Promise<unknown>;
+  signal: AbortSignal | undefined;
 };
 
 /** The waits of one execution. */
@@ -51,17 +63,24 @@ export class RunWaits {
     return true;
   }
 
-  /** An interrupt ends the wait, until the code has its outcome: that is when `over` settles. */
-  mayGiveUp(position: number, reject: (error: Error) => void, over: Promise<unknown>): void {
-    const forget = (): void => void this.#givesUp.delete(position);
-    over.then(forget, forget);
-    this.#givesUp.set(position, () => {
-      this.#givesUp.delete(position);
+  /** An interrupt, or the signal, ends the wait before its time, until the code has its outcome. */
+  mayGiveUp(position: number, { isInput, cancel, reject, over, signal }: Ends): void {
+    const askFor = (): void => {
+      if (this.#waiting.has(position)) cancel();
+    };
+    const leave = (): void => {
       const waiting = this.#waiting.get(position);
       // Its outcome still comes into the journal, for nobody.
       if (waiting !== undefined) waiting.isHeard = true;
       reject(new InterruptedError());
+    };
+    const forget = (): void => void this.#givesUp.delete(position);
+    this.#givesUp.set(position, () => {
+      forget();
+      (isInput ? askFor : leave)();
     });
+    over.then(forget, forget);
+    whenAborted(signal, askFor, over);
   }
 
   /** Gives up what the code began to wait for after that call. */

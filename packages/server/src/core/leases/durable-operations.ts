@@ -1,4 +1,11 @@
-import { decodeId, LIMITS, parseDuration, type Uuid, type WaitKind } from "@keelson/contract";
+import {
+  decodeId,
+  LIMITS,
+  parseDuration,
+  type Uuid,
+  type WaitKind,
+  type WaitStatus,
+} from "@keelson/contract";
 import { MAX_DELAY_MS } from "../runs/retry-policy.ts";
 import { decidePark, decideUnpark } from "../runs/run.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
@@ -130,6 +137,7 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
     if (wait.childRunId !== null) awaitEnd(batch, wait.childRunId);
   }
   batch.facts.openWaits.set(execution.runId, open);
+  cancelWaits(batch, change, operation.cancels ?? []);
   if (created.length > 0) {
     execution.waitCount += created.length;
     change.durable = true;
@@ -142,6 +150,21 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
     applyDecision(change, decision, batch.now);
   }
   return OK;
+}
+
+/** What has settled stays as it is, so that whoever gives up a wait gets its record or nobody does. */
+function cancelWaits(batch: Batch, change: Change, positions: readonly number[]): void {
+  const { environmentId, runId, attemptNumber } = change.execution;
+  for (const wait of batch.facts.openWaits.get(runId) ?? []) {
+    const { position, kind, name } = wait;
+    if (!positions.includes(position) || wait.status !== "pending") continue;
+    wait.status = "cancelled";
+    batch.settledWaits.push({ environmentId, runId, position, status: "cancelled" });
+    change.durable = true;
+    if (kind === "message") continue;
+    const event = { kind: "wait.cancelled", attributes: { kind, name, position } } as const;
+    change.events.push(toStoredEvent(event, batch.now, attemptNumber));
+  }
 }
 
 function tellWait({ now }: Batch, { execution, events }: Change, wait: NewWait & { kind: WaitKind }): void {
@@ -223,6 +246,9 @@ function timeoutOf({ timeout, timeout_at: timeoutAt }: WaitInput, now: number): 
   return ms === null || ms > MAX_DELAY_MS ? undefined : now + ms;
 }
 
+/** Its record is for another wait. */
+const takesNothing = (status: WaitStatus): boolean => status === "timed_out" || status === "cancelled";
+
 /** Waits for the first record that was neither received nor withdrawn, nor is waited for by another wait of the run. */
 function makeInputWait(
   { facts }: Batch,
@@ -240,7 +266,7 @@ function makeInputWait(
     return refuse("stream_direction_mismatch", `Stream "${stream.name}" is an output stream.`);
   const taken = [...(facts.openWaits.get(wait.runId) ?? []), ...created]
     .filter(({ streamId }) => streamId === stream.id)
-    .map(({ status, recordSequence }) => (status === "timed_out" ? 0 : (recordSequence ?? 0)));
+    .map(({ status, recordSequence }) => (takesNothing(status) ? 0 : (recordSequence ?? 0)));
   const recordSequence = nextSequence(stream, Math.max(stream.receivedSequence, ...taken));
   const waiting = { ...wait, streamId: stream.id, recordSequence };
   if (recordSequence <= stream.lastSequence) return { ...waiting, status: "resolved" };

@@ -228,10 +228,10 @@ function end(
 }
 
 /** Nobody is to be told any more when somebody interrupts it. */
-function settleWaits({ facts, resolvedWaits }: Batch, { environmentId, runId, id }: OpenMessage): void {
+function settleWaits({ facts, settledWaits }: Batch, { environmentId, runId, id }: OpenMessage): void {
   for (const wait of facts.openWaits.get(runId) ?? []) {
     if (wait.messageId !== id || wait.status !== "pending") continue;
     wait.status = "resolved";
-    resolvedWaits.push({ environmentId, runId, position: wait.position });
+    settledWaits.push({ environmentId, runId, position: wait.position, status: "resolved" });
   }
 }

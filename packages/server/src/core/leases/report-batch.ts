@@ -6,7 +6,7 @@ import type { NewState } from "../sessions/session-state.ts";
 import type { PendingMessage } from "../streams/message.ts";
 import type { Append } from "../streams/stream.ts";
 import type { NewToken } from "../tokens/create-tokens.ts";
-import type { NewWait, WaitKey } from "../waits/wait.ts";
+import type { NewWait, SettledWait, WaitKey } from "../waits/wait.ts";
 import type { WaitRow } from "../waits/wait-reads.ts";
 import type { DurableFacts } from "./durable-facts.ts";
 import type { Change, NewJournalEntry, NewLogChunk } from "../executions/execution.ts";
@@ -68,8 +68,8 @@ export type Batch = {
   children: NewRun[];
   tokens: NewToken[];
   appends: Append[];
-  /** Waits of which a run needs no outcome any more. */
-  resolvedWaits: WaitKey[];
+  /** Waits that settle by what their runs say. */
+  settledWaits: SettledWait[];
   /** Messages that begin with one of the appends, or end with one. */
   messages: PendingMessage[];
   /** Streams of messages that are not begun again: from now on pieces are taken only for messages that are open. */

@@ -112,7 +112,7 @@ export async function reportOperations(
     children: [],
     tokens: [],
     appends: [],
-    resolvedWaits: [],
+    settledWaits: [],
     messages: [],
     fenced: [],
     inputs: [],
@@ -154,7 +154,7 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
   const { children, tokens, waits, accepted, appends, logs } = batch;
   if (children.length > 0) await insertChildren(tx, children);
   await createTokens(tx, masterKey, tokens);
-  await recordWaits(tx, { waits, accepted, resolved: batch.resolvedWaits, now: batch.now });
+  await recordWaits(tx, { waits, accepted, settled: batch.settledWaits, now: batch.now });
   if (appends.length > 0)
     await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);
   await keepOutPieces(tx, batch.fenced);

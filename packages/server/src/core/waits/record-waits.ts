@@ -1,25 +1,25 @@
 import type { Tx } from "../../db/queryable.ts";
-import { isWaitedFor, type NewWait, type WaitKey } from "./wait.ts";
+import { isWaitedFor, type NewWait, type SettledWait, type WaitKey } from "./wait.ts";
 import { insertWaits, markAccepted, markSettled, moveReceived } from "./wait-writes.ts";
 
 type WaitChanges = {
   waits: readonly NewWait[];
-  resolved: readonly WaitKey[];
+  settled: readonly SettledWait[];
   accepted: readonly WaitKey[];
   now: number;
 };
 
 /**
- * Writes what a report says of waits: new ones, some of which have settled already, those that resolve with it, and those that
+ * Writes what a report says of waits: new ones, some of which have settled already, those that settle with it, and those that
  * journals have accepted. The runs, and the streams that input was received from, are locked.
  */
-export async function recordWaits(tx: Tx, { waits, resolved, accepted, now }: WaitChanges): Promise<void> {
+export async function recordWaits(tx: Tx, { waits, settled, accepted, now }: WaitChanges): Promise<void> {
   if (waits.length > 0) await insertWaits(tx, waits);
   noteSettled(tx, waits);
-  if (resolved.length > 0)
+  if (settled.length > 0)
     await markSettled(
       tx,
-      resolved.map((key) => ({ ...key, status: "resolved", withoutRecord: false })),
+      settled.map((wait) => ({ ...wait, withoutRecord: false })),
       now,
     );
   if (accepted.length > 0) await markAccepted(tx, accepted);

@@ -1,5 +1,5 @@
 import type { ExecutionKey } from "../executions/execution.ts";
-import type { TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
+import type { DurableWaitKind, TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 
@@ -36,6 +36,8 @@ export async function lockTokenStatuses(
 
 export type OpenWait = ExecutionKey & {
   position: number;
+  kind: DurableWaitKind;
+  name: string;
   status: WaitStatus;
   streamId: Uuid<"strm"> | null;
   recordSequence: number | null;
@@ -45,7 +47,7 @@ export type OpenWait = ExecutionKey & {
 /** Waits that the journals of these runs do not have. */
 export async function listOpenWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<OpenWait[]> {
   return db.query<OpenWait>(sql`
-    SELECT w.environment_id, w.run_id, w.position, w.status, w.stream_id, w.record_sequence, w.message_id
+    SELECT w.environment_id, w.run_id, w.position, w.kind, w.name, w.status, w.stream_id, w.record_sequence, w.message_id
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
     JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted`);
 }

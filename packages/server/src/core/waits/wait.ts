@@ -10,10 +10,13 @@ import type { DurableWaitKind, Uuid, WaitKind, WaitStatus } from "@keelson/contr
 export const WAIT_EDGES = [
   { from: "pending", on: "what it waits for has come", to: "resolved" },
   { from: "pending", on: "its time is over", to: "timed_out" },
-  { from: "pending", on: "its run ended", to: "cancelled" },
+  { from: "pending", on: "its run ended, or gave it up", to: "cancelled" },
 ] as const satisfies readonly { from: WaitStatus; on: string; to: WaitStatus }[];
 
 export type WaitKey = { environmentId: Uuid<"env">; runId: Uuid<"run">; position: number };
+
+/** A wait that settles by what its run says: its message has ended, or the code gave it up. */
+export type SettledWait = WaitKey & { status: "resolved" | "cancelled" };
 
 /** A wait about to be inserted, perhaps settled already. Times are milliseconds since the epoch. */
 export type NewWait = WaitKey & {
