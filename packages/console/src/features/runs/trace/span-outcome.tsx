@@ -68,6 +68,7 @@ function Outcome({ call: { kind, value, error, wait } }: { call: RunCall }): Rea
       </div>
     );
   if (wait?.status === "timed_out") return <p>Its time ran out before anything came.</p>;
+  if (wait?.status === "cancelled") return <p>The code gave it up before anything came.</p>;
   return (
     <LabelledJson
       heading={kind === "wait" ? "What it got" : "Result"}
