@@ -1,4 +1,5 @@
-// How long the server waits for its callers, by the real clock: the numbers are the contract's.
+// How long the server waits for its callers, by the real clock: never less than the contract says. That
+// it is not more is shown by given times (body-deadline), because a loaded machine looks late.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -45,13 +46,13 @@ const putBundle = (length: number): string =>
     "PUT",
   );
 
-function assertTimedOut(answer: RawAnswer & { seconds: number }, from: number, to: number): void {
+function assertTimedOut(answer: RawAnswer & { seconds: number }, atLeast: number): void {
   assert.equal(answer.status, 408, `${answer.text} after ${answer.seconds} s`);
   const { error } = JSON.parse(answer.text);
   assert.equal(error.code, "request_timeout");
   assert.equal(answer.headers.get("x-request-id"), error.request_id);
   assert.equal(answer.headers.get("connection")?.toLowerCase(), "close");
-  assert.ok(answer.seconds > from && answer.seconds < to, `closed after ${answer.seconds} s`);
+  assert.ok(answer.seconds > atLeast, `closed after ${answer.seconds} s`);
 }
 
 // All of them wait: those that are too slow beside those that are not.
@@ -62,41 +63,41 @@ describe("how long a caller may take", { timeout, concurrency }, () => {
     () => {
       test("headers have 20 s, however they trickle in", async () => {
         const socket = await openRaw(server.url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
-        assertTimedOut(await trickle(socket, Buffer.from("x")), 19, 25);
+        assertTimedOut(await trickle(socket, Buffer.from("x")), 19);
       });
 
       test("a connection on which nothing comes is closed after 20 s", async () => {
         const { text, seconds } = await trickle(await openRaw(server.url, ""), Buffer.alloc(0));
         assert.equal(text, "");
-        assert.ok(seconds > 19 && seconds < 25, `${seconds} s`);
+        assert.ok(seconds > 19, `${seconds} s`);
       });
 
       test("a body's first byte has 10 s", async () => {
         const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", 10));
-        assertTimedOut(await trickle(socket, Buffer.alloc(0)), 9.5, 14);
+        assertTimedOut(await trickle(socket, Buffer.alloc(0)), 9.5);
       });
 
       test("a body comes with 1 KiB/s, averaged over 10 s", async () => {
         const socket = await openRaw(server.url, postTo("/v1/tasks/any/start", 100_000));
-        assertTimedOut(await trickle(socket, Buffer.from("  ")), 9.5, 15);
+        assertTimedOut(await trickle(socket, Buffer.from("  ")), 9.5);
       });
 
       test("an unauthenticated body has the same deadlines", async () => {
         const socket = await openRaw(server.url, postTo("/api/auth/magic-link/start", 1_000));
-        assertTimedOut(await trickle(socket, Buffer.from(" ")), 9.5, 15);
+        assertTimedOut(await trickle(socket, Buffer.from(" ")), 9.5);
       });
 
       test("an upload comes with 16 KiB/s after 30 s", async () => {
         // 4 KiB/s.
         const socket = await openRaw(server.url, putBundle(1_000_000));
-        assertTimedOut(await trickle(socket, Buffer.alloc(820)), 38, 55);
+        assertTimedOut(await trickle(socket, Buffer.alloc(820)), 38);
       });
 
       test("what is sent after a refusal has them too", async () => {
         const socket = await openRaw(server.url, putBundle(1_000_000).replace(/Bearer \S+/, "Bearer none"));
         const { status, seconds } = await trickle(socket, Buffer.alloc(1));
         assert.equal(status, 401);
-        assert.ok(seconds > 9.5 && seconds < 15, `closed after ${seconds} s`);
+        assert.ok(seconds > 9.5, `closed after ${seconds} s`);
       });
     },
   );
