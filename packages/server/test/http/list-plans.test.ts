@@ -283,8 +283,8 @@ describe("lists on a long history", () => {
     if (/^\d+$/.test(cursor)) return new URLSearchParams({ cursor: String(middle) });
     const [name, tenant, key] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as string[];
     const time = String(Date.parse(filled.createdAt(middle)));
-    const moved = /^\d{13}:/.test(key ?? "")
-      ? `${time}:${filled.idOf(middle)}`
+    const moved = /^\d{13}:\d+:/.test(key ?? "")
+      ? `${time}:${middle}:${filled.idOf(middle)}`
       : key?.includes("-")
         ? filled.idOf(middle)
         : /^\d{13}$/.test(key ?? "")

@@ -62,8 +62,8 @@ export type MessageFilter = {
   isOpen: boolean;
 };
 
-/** A message's place in the list of its session. */
-export type MessagePlace = { createdAt: number; id: Uuid<"msg"> };
+/** A message's place in the list of its session. Messages of one report have one time, and are in the order of their stream. */
+export type MessagePlace = { createdAt: number; firstSequence: number; id: Uuid<"msg"> };
 
 const COLUMNS = rawSql(`
   m.environment_id, m.id, m.session_id, t.name, m.run_id, m.attempt_number, m.correlation_id, m.status, m.first_sequence,
@@ -86,12 +86,13 @@ export function listMessages(
   if (correlationId !== null) conditions.push(sql`m.correlation_id = ${correlationId}`);
   if (isOpen) conditions.push(sql`m.status = 'open'`);
   if (after !== null)
-    conditions.push(sql`(m.created_at, m.id) < (${timestamp(after.createdAt)}, ${after.id}::uuid)`);
+    conditions.push(sql`
+      (m.created_at, m.first_sequence, m.id) < (${timestamp(after.createdAt)}, ${after.firstSequence}, ${after.id}::uuid)`);
   return db.query<MessageRow>(sql`
     SELECT ${COLUMNS} FROM messages m
     JOIN streams t ON t.environment_id = m.environment_id AND t.id = m.stream_id
     WHERE ${joinSql(conditions, " AND ")}
-    ORDER BY m.created_at DESC, m.id DESC LIMIT ${limit}`);
+    ORDER BY m.created_at DESC, m.first_sequence DESC, m.id DESC LIMIT ${limit}`);
 }
 
 type FoundMessage = { streamId: Uuid<"strm">; status: MessageStatus; correlationId: string | null };

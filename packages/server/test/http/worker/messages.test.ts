@@ -290,6 +290,25 @@ describe("the messages of a session", () => {
     assert.equal(refused.status, 400);
   });
 
+  test("come in the order in which they began, also those of one moment, over pages", async () => {
+    const { session, lease } = await begun();
+    const ids = Array.from({ length: 12 }, newId);
+    // One report has one time.
+    const all = ids.map((id) => write(lease, id, ["a"], { begins: true, ends: "complete" }));
+    assert.deepEqual(
+      await scene.worker.report(...all),
+      all.map(() => 200),
+    );
+    const seen: string[] = [];
+    let next: string | null = "";
+    while (next !== null) {
+      const { body } = await scene.call("GET", `/v1/sessions/${session.id}/messages?limit=5${next}`);
+      seen.push(...body.messages.map(({ id }: Json) => id));
+      next = body.next_cursor === null ? null : `&cursor=${body.next_cursor}`;
+    }
+    assert.deepEqual(seen, ids.toReversed());
+  });
+
   test("are none of a run's that writes pieces as earlier SDKs do", async () => {
     const { session, lease } = await begun();
     const pieces = lease.operation("outputs", {

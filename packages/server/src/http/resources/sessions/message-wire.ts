@@ -14,14 +14,14 @@ export const messageJson = (message: MessageRow): string =>
   `,"data":${message.data ?? "null"},"interrupt_requested_at":${timeJson(message.interruptRequestedAt)},"created_at":"${toTimestamp(message.createdAt)}"` +
   `,"ended_at":${timeJson(message.endedAt)}}`;
 
-/** A message's place in a list: when it was made, and its id. */
+/** A message's place in a list: when it was made, where it begins in its stream, and its id. */
 export const MESSAGE_KEY = {
-  of: ({ createdAt, id }: MessageRow): string => `${createdAt}:${id}`,
-  pattern: /^[0-9]{1,15}:[0-9a-f-]{36}$/,
+  of: ({ createdAt, firstSequence, id }: MessageRow): string => `${createdAt}:${firstSequence}:${id}`,
+  pattern: /^[0-9]{1,15}:[0-9]{1,15}:[0-9a-f-]{36}$/,
 };
 
 export function messagePlaceOf(key: string | null): MessagePlace | null {
   if (key === null) return null;
-  const [createdAt = "", id = ""] = key.split(":");
-  return { createdAt: Number(createdAt), id: id as Uuid<"msg"> };
+  const [createdAt, firstSequence, id] = key.split(":");
+  return { createdAt: Number(createdAt), firstSequence: Number(firstSequence), id: id as Uuid<"msg"> };
 }
