@@ -1,6 +1,6 @@
 /**
  * Packages of others that pages import and this repository does not install: as much of their types as the pages use.
- * Written for hono 4.13, express 5.3 and ai 7.0, not compared with their own declarations; a page that uses more of one adds it here.
+ * Written for hono 4.13, express 5.3 and @ai-sdk/openai 4.0, not compared with their own declarations; a page that uses more of one adds it here.
  */
 export const OTHER_PACKAGES = `
 declare module "hono" {
@@ -28,16 +28,6 @@ declare module "express" {
     function json(): Handler;
   }
   export default express;
-}
-
-declare module "ai" {
-  export type LanguageModel = { readonly provider: string };
-  type Message = { role: "user" | "assistant"; content: string };
-  type Prompt = { prompt: string } | { messages: Message[] };
-  type Usage = { inputTokens: number | undefined; outputTokens: number | undefined; totalTokens: number | undefined };
-  type Options = { model: LanguageModel; maxRetries?: number; abortSignal?: AbortSignal } & Prompt;
-  export function generateText(options: Options): Promise<{ text: string; usage: Usage }>;
-  export function streamText(options: Options): { textStream: AsyncIterable<string> };
 }
 
 declare module "@ai-sdk/openai" {

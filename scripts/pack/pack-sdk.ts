@@ -10,11 +10,18 @@ const ENTRIES: Record<string, string> = {
   ".": "index",
   "./browser": "browser",
   "./client": "client",
+  "./ai": "ai/chat",
+  "./ai/client": "ai/client",
+  "./ai/react": "ai/react",
+  "./ai/server": "ai/server",
   "./runtime": "runtime/index",
 };
 
 /** Entries that must run where there is no Node. */
-const WITHOUT_NODE = ["index", "browser", "client"];
+const WITHOUT_NODE = ["index", "browser", "client", "ai/client", "ai/react", "ai/server"];
+
+/** Packages that a user installs who uses the entries that need them. */
+const PEERS = Object.keys(readPackage("packages/sdk").peerDependencies ?? {});
 
 /** Packages whose types the declarations name. No code of them is imported: what runs is bundled. */
 const TYPE_PACKAGES = ["@standard-schema/spec", "typebox"] as const;
@@ -37,7 +44,7 @@ async function bundleCode(folder: string): Promise<void> {
     charset: "utf8",
     mainFields: ["module", "main"],
     conditions: ["@keelson/source"],
-    external: ["node:*"],
+    external: ["node:*", ...PEERS],
     sourcemap: "linked",
     sourcesContent: true,
     metafile: true,
@@ -60,6 +67,7 @@ function refuseNode(entry: string, outputs: Outputs, seen = new Set<string>()): 
   if (seen.has(entry)) return;
   seen.add(entry);
   for (const { path: imported, external } of outputs.get(entry)?.imports ?? []) {
+    if (external && PEERS.includes(imported)) continue;
     if (external)
       throw new Error(`${entry} imports ${imported}, which other platforms than Node do not have.`);
     refuseNode(path.resolve(root, "packages/sdk", imported), outputs, seen);
@@ -113,8 +121,8 @@ function copyDeclarations(folder: string): void {
 }
 
 function checkExternal(source: string, specifier: string): string {
-  if (specifier.startsWith("node:") || (TYPE_PACKAGES as readonly string[]).includes(specifier))
-    return specifier;
+  const known: readonly string[] = [...TYPE_PACKAGES, ...PEERS];
+  if (specifier.startsWith("node:") || known.includes(specifier)) return specifier;
   throw new Error(
     `${source} names ${specifier}: add the package to TYPE_PACKAGES, so that users get its types.`,
   );
@@ -131,12 +139,13 @@ function typeDependencies(): Record<string, string> {
 /** The SDK with the contract in it. Returns the tarball's path. */
 export async function packSdk(): Promise<string> {
   const folder = openStaging("sdk");
+  const { version, peerDependencies, peerDependenciesMeta } = readPackage("packages/sdk");
   await bundleCode(folder);
   copyDeclarations(folder);
   cpSync(path.join(root, "packages/sdk/README.md"), path.join(folder, "README.md"));
   writePackageFile(folder, {
     name: "@keelson/sdk",
-    version: readPackage("packages/sdk").version,
+    version,
     description: "Write durable tasks, and call a Keelson server.",
     sideEffects: false,
     // For compilers that resolve as Node did before it knew exports.
@@ -150,6 +159,8 @@ export async function packSdk(): Promise<string> {
     ),
     files: ["dist"],
     dependencies: typeDependencies(),
+    peerDependencies,
+    peerDependenciesMeta,
   });
   return packFolder(folder);
 }

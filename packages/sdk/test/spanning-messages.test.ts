@@ -2,15 +2,14 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
 import { InterruptedError, type RunContext, type RunSession } from "@keelson/sdk";
 import { joinMessages, type RecordOf } from "@keelson/sdk/client";
-import { sql } from "../../server/src/db/sql.ts";
 import { until } from "../../server/test/support/until.ts";
 import { declareActor, failureOf, outputOf } from "./support/declare.ts";
 import type { ExecutionOptions } from "./support/execution.ts";
 import type { KeptRun } from "./support/kept-run.ts";
-import { STEP_MS, testWorker } from "./support/test-worker.ts";
+import { outlastLease } from "./support/outlast-lease.ts";
+import { testWorker } from "./support/test-worker.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -134,18 +133,6 @@ describe("a message that spans", () => {
     assert.ok(deaths > 12, String(deaths));
   });
 });
-
-async function outlastLease(run: KeptRun): Promise<void> {
-  const worker = await testWorker();
-  const runId = decodeId("run", (await run.started()).id);
-  await until("the lease is over", 60_000, async () => {
-    await worker.pass(STEP_MS);
-    const [row] = await worker.server.db.query<{ epoch: number }>(
-      sql`SELECT epoch FROM executions WHERE run_id = ${runId}`,
-    );
-    return row !== undefined && row.epoch > 1;
-  });
-}
 
 describe("another try of a step", () => {
   test("writes anew, and what the one before wrote counts no more", async () => {

@@ -153,6 +153,27 @@ function browserPage(all: readonly Declaration[], known: readonly Declaration[])
   );
 }
 
+const AI_ENTRIES = [
+  { file: "ai/chat.ts", heading: "## `@keelson/sdk/ai`: the actor" },
+  { file: "ai/client.ts", heading: "## `@keelson/sdk/ai/client`: the page" },
+  { file: "ai/react.ts", heading: "## `@keelson/sdk/ai/react`: the hook" },
+  { file: "ai/server.ts", heading: "## `@keelson/sdk/ai/server`: the backend" },
+];
+
+function aiPage(): string {
+  const shown = new Set<string>();
+  const sections = AI_ENTRIES.flatMap(({ file, heading }) => {
+    const own = exportsOf(path.join(src, file)).filter(({ name }) => !shown.has(name));
+    for (const { name } of own) shown.add(name);
+    return [heading, ...own.map((declaration) => section(declaration, new Map()))];
+  });
+  return page(
+    "The SDK: chats with the AI SDK",
+    "Four entries for [a chat with the AI SDK](../guides/chat-with-the-ai-sdk.md). They need the package `ai`, version 7, and the hook `@ai-sdk/react`, version 4.",
+    ...sections,
+  );
+}
+
 /** What the SDK passes on of the wire, with each field of it. */
 function objectsPage(all: readonly Declaration[]): string {
   const schemas = contract as unknown as Record<string, Schema | undefined>;
@@ -182,6 +203,7 @@ export function sdkPages(): [file: string, text: string][] {
     ["docs/reference/sdk.md", sdkPage(main)],
     ["docs/reference/sdk-client.md", clientPage(main)],
     ["docs/reference/sdk-browser.md", browserPage(browser, main)],
+    ["docs/reference/sdk-ai.md", aiPage()],
     ["docs/reference/objects.md", objectsPage(main)],
   ];
 }

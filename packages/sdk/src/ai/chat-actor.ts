@@ -1,0 +1,67 @@
+import { actor, type Actor, type ActorOptions } from "../actor.ts";
+import type { RunContext } from "../context.ts";
+import type { RunSession } from "../session.ts";
+import { readChatInput, type ChatInput } from "./chat-input.ts";
+import type { Answered, AnswerOptions } from "./chat-options.ts";
+import { streamAnswer } from "./stream-answer.ts";
+
+const IDLE_TIMEOUT = "10m";
+/** A turn has one journal; a conversation that goes on for long goes on in another. */
+const MESSAGES_PER_TURN = 50;
+const NOTHING_SAID = "A message has a text or a file.";
+
+/** The options of `chatActor()`: those of an actor, and how it answers. */
+export type ChatActorOptions<Id extends string = string> = ActorOptions &
+  AnswerOptions & {
+    /** The name by which sessions are started. */
+    id: Id;
+    /** Called after each answer, in the run, so durable calls can be used. */
+    onAnswer?: (answered: Answered, session: RunSession, ctx: RunContext) => unknown;
+  };
+
+/**
+ * Declares an actor that people chat with by the AI SDK: `KeelsonChatTransport` of `@keelson/sdk/ai/client` is the other end. It
+ * answers one message after the other, as `streamAnswer()` does. What is said is in the stream `output`, and nowhere else. A turn ends
+ * after `idleTimeout` without a message, by default 10 min, and the next message begins another.
+ *
+ * Throws a UsageError as `actor()` does.
+ */
+export const chatActor = <const Id extends string>(
+  options: ChatActorOptions<Id>,
+): Actor<Id, ChatInput, { answers: number }> =>
+  actor({
+    idleTimeout: IDLE_TIMEOUT,
+    ...options,
+    run: (session: RunSession, ctx: RunContext) => converse(session, ctx, options),
+  }) as Actor<Id, ChatInput, { answers: number }>;
+
+async function converse(
+  session: RunSession,
+  ctx: RunContext,
+  options: ChatActorOptions,
+): Promise<{ answers: number }> {
+  let answers = 0;
+  for (let received = 0; received < MESSAGES_PER_TURN; received += 1) {
+    const record = await session.input.receive();
+    // Idle, or the conversation was closed.
+    if (record === null) break;
+    const correlationId = record.correlationId ?? record.id;
+    const said = readChatInput(record);
+    if (said === null) {
+      await refuse(session, correlationId);
+      continue;
+    }
+    await session.output.pipe([said], { correlationId });
+    const answered = await streamAnswer(session, ctx, { ...options, correlationId });
+    answers += 1;
+    await options.onAnswer?.(answered, session, ctx);
+  }
+  return { answers };
+}
+
+/** Who has sent it waits for an answer. */
+async function refuse(session: RunSession, correlationId: string): Promise<void> {
+  const message = await session.output.message({ correlationId });
+  await message.pipe([{ type: "error", errorText: NOTHING_SAID }]);
+  await message.end({ failed: true });
+}

@@ -1,0 +1,269 @@
+import type { WhileBusy } from "@keelson/contract";
+import { generateId, type ChatTransport, type UIMessage, type UIMessageChunk } from "ai";
+import { completeToken, createSessionClient, type SessionClient } from "../browser.ts";
+import { AuthenticationError, ConflictError } from "../client/errors.ts";
+import type { RecordOf } from "../client/record-appends.ts";
+import type { Message } from "../client/resources.ts";
+import { UsageError } from "../keelson-error.ts";
+import { answerChunks, beginsAnswer } from "./answer-chunks.ts";
+import { ChatFeed, type OpenStream } from "./chat-feed.ts";
+import { toConversation } from "./chat-history.ts";
+import type { ApprovalDescriptor } from "./run-tool-call.ts";
+import type { ChatConnection } from "./server.ts";
+
+/** How a page reaches its conversation. */
+export type KeelsonChatOptions = {
+  /**
+   * Asks your backend, which answers what `openChat()` of `@keelson/sdk/ai/server` gives. It is called at the beginning, and again
+   * when the token has expired.
+   */
+  connect: () => Promise<ChatConnection>;
+  /** What a message does that comes while an answer is written: it waits (`"enqueue"`, the default), or stops that (`"interrupt"`). */
+  whileBusy?: Exclude<WhileBusy, "reject">;
+  /** Told when an answer could not be stopped. Default: the rejection is left unhandled. */
+  onError?: (error: unknown) => void;
+  /** Used instead of the browser's own. */
+  fetch?: typeof globalThis.fetch;
+};
+
+type Approval = { id: string; descriptor?: unknown };
+
+type Connected = { url: string; session: SessionClient };
+
+/** How an answer is followed. */
+type Following = {
+  /** The page stops. */
+  signal: AbortSignal | undefined;
+  /** The page has asked for the answer, which is interrupted when the page stops. */
+  isOwn: boolean;
+};
+
+/**
+ * The transport of `useChat` for a `chatActor()`. An answer goes on when the page is closed; with `resume: true`, `useChat` shows the rest of it.
+ * `stop()` of `useChat` interrupts an answer to a message that this page has sent; `interrupt()` any answer.
+ */
+export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
+  /** An answer that is resumed comes from its beginning. */
+  readonly resumeStreamIsReplay = true;
+  readonly #options: KeelsonChatOptions;
+  #connection: ChatConnection | null = null;
+  #asking: Promise<ChatConnection> | null = null;
+  #connected: Promise<Connected> | null = null;
+  #feed: ChatFeed | null = null;
+  /** Exchanges that this page has begun. */
+  readonly #own = new Set<string | null>();
+
+  constructor(options: KeelsonChatOptions) {
+    this.#options = options;
+  }
+
+  /** What was said so far, oldest first, for `messages` of `useChat`. `limit`: the newest of so many. Default 200. */
+  async load({ limit = 200 }: { limit?: number } = {}): Promise<M[]> {
+    const { session } = await this.#connect();
+    const rows: Message[] = [];
+    for await (const row of session.messages({ limit: Math.min(limit, 200) })) {
+      if (rows.push(row) >= limit) break;
+    }
+    this.#feed ??= feedOf(session, rows);
+    return toConversation<M>(rows);
+  }
+
+  /** Called by `useChat`: sends the last message, which is a person's, and follows the answer to it. */
+  async sendMessages({
+    messages,
+    abortSignal: signal,
+  }: Parameters<ChatTransport<M>["sendMessages"]>[0]): Promise<ReadableStream<UIMessageChunk>> {
+    const message = messages.at(-1);
+    if (message?.role !== "user")
+      throw new UsageError(
+        "The last message is an answer, which goes on without being asked. Use approve() for approvals.",
+      );
+    const { session } = await this.#connect();
+    const correlationId = generateId();
+    this.#own.add(correlationId);
+    const { whileBusy } = this.#options;
+    const sent = { correlationId, ...(whileBusy !== undefined && { whileBusy }) };
+    return this.#follow(session, { signal, isOwn: true }, async () => {
+      await session.send("input", { message }, sent);
+      return correlationId;
+    });
+  }
+
+  /** Called by `useChat` with `resume: true`: the answer that is being written, or null. */
+  async reconnectToStream({
+    abortSignal: signal,
+  }: Parameters<ChatTransport<M>["reconnectToStream"]>[0]): Promise<ReadableStream<UIMessageChunk> | null> {
+    const { session } = await this.#connect();
+    return this.#follow(
+      session,
+      { signal, isOwn: false },
+      async () => (await findOpen(session))?.correlationId ?? null,
+    );
+  }
+
+  /** The ids of answers to what other tabs and devices say, as they begin, from now on and until the signal is aborted. */
+  async *others(signal: AbortSignal): AsyncGenerator<string> {
+    const { session } = await this.#connect();
+    const feed = await this.#findFeed(session);
+    for await (const record of feed.listen(signal, { fromKept: false }))
+      if (!this.#own.has(record.correlationId) && beginsAnswer(record)) yield record.messageId as string;
+  }
+
+  /** Stops an answer: that one, or whichever is being written. It may be asked for by anybody. Safe to repeat, and late. */
+  async interrupt(messageId?: string): Promise<void> {
+    const { session } = await this.#connect();
+    const id = messageId ?? (await findOpen(session))?.id;
+    if (id !== undefined) await session.interrupt(id);
+  }
+
+  /**
+   * Approves or denies what a tool part with the state `approval-requested` asks for: give its `approval`. Resolves with whether this decided it:
+   * false when somebody was faster, or it is too late.
+   */
+  async approve(
+    { id, descriptor }: Approval,
+    { approved, reason }: { approved: boolean; reason?: string },
+  ): Promise<boolean> {
+    const { url } = await this.#connect();
+    const { publicAccessToken } = descriptor as ApprovalDescriptor;
+    const { fetch } = this.#options;
+    const data = { approved, ...(reason !== undefined && { reason }) };
+    try {
+      const { status } = await completeToken({
+        ...{ url, id, publicAccessToken, data },
+        ...(fetch !== undefined && { fetch }),
+      });
+      return status === "completed";
+    } catch (error) {
+      if (error instanceof ConflictError || error instanceof AuthenticationError) return false;
+      throw error;
+    }
+  }
+
+  #connect(): Promise<Connected> {
+    this.#connected ??= this.#open().catch((error: unknown) => {
+      this.#connected = null;
+      throw error;
+    });
+    return this.#connected;
+  }
+
+  async #open(): Promise<Connected> {
+    const { fetch } = this.#options;
+    const { url, sessionId } = await this.#ask(false);
+    const session = createSessionClient({
+      url,
+      session: { id: sessionId },
+      token: async ({ renew }) => (await this.#ask(renew)).token,
+      ...(fetch !== undefined && { fetch }),
+    });
+    return { url, session };
+  }
+
+  /** Those that are refused at the same time ask once. */
+  #ask(again: boolean): Promise<ChatConnection> {
+    if (this.#asking !== null) return this.#asking;
+    if (!again && this.#connection !== null) return Promise.resolve(this.#connection);
+    this.#asking = this.#options.connect().finally(() => (this.#asking = null));
+    return this.#asking.then((connection) => (this.#connection = connection));
+  }
+
+  async #report(interrupted: Promise<unknown>): Promise<void> {
+    const { onError } = this.#options;
+    await (onError === undefined ? interrupted : interrupted.catch(onError));
+  }
+
+  async #findFeed(session: SessionClient): Promise<ChatFeed> {
+    if (this.#feed === null) {
+      const { items } = await session.messages({ limit: 1 }).page();
+      this.#feed ??= feedOf(session, items);
+    }
+    return this.#feed;
+  }
+
+  /** Listens, finds which exchange to follow, and follows it: an answer may be over before anybody has said that it began. */
+  async #follow(
+    session: SessionClient,
+    following: Following,
+    find: () => Promise<string>,
+  ): Promise<ReadableStream<UIMessageChunk>>;
+  async #follow(
+    session: SessionClient,
+    following: Following,
+    find: () => Promise<string | null>,
+  ): Promise<ReadableStream<UIMessageChunk> | null>;
+  async #follow(
+    session: SessionClient,
+    { signal, isOwn }: Following,
+    find: () => Promise<string | null>,
+  ): Promise<ReadableStream<UIMessageChunk> | null> {
+    const left = new AbortController();
+    const records = (await this.#findFeed(session)).listen(left.signal, { fromKept: true });
+    const correlationId = await find().catch((error: unknown) => {
+      left.abort();
+      throw error;
+    });
+    if (correlationId === null) {
+      left.abort();
+      return null;
+    }
+    const stop = (messageId: string): void => {
+      left.abort();
+      if (isOwn) void this.#report(session.interrupt(messageId));
+    };
+    // What was stopped before it began is interrupted when it begins.
+    const began = (messageId: string): void => {
+      if (signal?.aborted === true) stop(messageId);
+      else signal?.addEventListener("abort", () => stop(messageId), { once: true });
+    };
+    return toStream(answerChunks(ofExchange(records, correlationId), began), () => {
+      if (!isOwn || signal?.aborted !== true) left.abort();
+    });
+  }
+}
+
+async function* ofExchange(
+  records: AsyncIterable<RecordOf<unknown>>,
+  correlationId: string,
+): AsyncGenerator<RecordOf<unknown>> {
+  for await (const record of records) if (record.correlationId === correlationId) yield record;
+}
+
+function toStream(
+  chunks: AsyncIterable<UIMessageChunk>,
+  cancelled: () => void,
+): ReadableStream<UIMessageChunk> {
+  let isOpen = true;
+  const pump = async (controller: ReadableStreamDefaultController<UIMessageChunk>): Promise<void> => {
+    try {
+      for await (const chunk of chunks) if (isOpen) controller.enqueue(chunk);
+      if (isOpen) controller.close();
+    } catch (error) {
+      if (isOpen) controller.error(error);
+    }
+  };
+  return new ReadableStream({
+    start(controller) {
+      void pump(controller);
+    },
+    cancel() {
+      isOpen = false;
+      cancelled();
+    },
+  });
+}
+
+/** From before what is being written, or from the end. */
+function feedOf(session: SessionClient, rows: readonly Message[]): ChatFeed {
+  const open = rows.filter(({ status }) => status === "open").map(({ firstSequence }) => firstSequence - 1);
+  const ended = rows.map(({ lastSequence }) => lastSequence ?? 0);
+  const cursor = open.length > 0 ? Math.min(...open) : Math.max(0, ...ended);
+  const read: OpenStream = (from, signal) =>
+    session.output("output", { cursor: from, messageEnds: true, signal });
+  return new ChatFeed(read, cursor);
+}
+
+async function findOpen(session: SessionClient): Promise<Message | null> {
+  const { items } = await session.messages({ status: "open", limit: 1 }).page();
+  return items[0] ?? null;
+}
