@@ -17,6 +17,12 @@ export function bucketOf(ms: number): number {
   return 1 + Math.ceil(Math.log(Math.min(ms, MAX_MS)) / LOG_FACTOR - 1e-9);
 }
 
+/** Where bucket 1 and each after it begins: PostgreSQL's `width_bucket(ms, bounds)` is the bucket. */
+export const bucketBounds = (): number[] =>
+  Array.from({ length: bucketOf(MAX_MS) }, (_, at) =>
+    at === 0 ? 1 : Math.exp(LOG_FACTOR * (at - 1 + 1e-9)),
+  );
+
 /** The value that is as far from the lower bound as from the upper one, in proportion. */
 const valueOf = (bucket: number): number =>
   bucket === 0 ? 0 : Math.max(1, Math.round((2 * FACTOR ** (bucket - 1)) / (1 + FACTOR)));

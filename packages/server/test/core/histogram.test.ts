@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newSeed, seededRandom } from "../support/seeded-random.ts";
 import {
+  bucketBounds,
   addHistogram,
   addTo,
   bucketOf,
@@ -47,6 +48,14 @@ test("of nothing there are no percentiles, and what took no time, or less, is no
   assert.equal(percentilesOf(new Map(), [0.5]), null);
   assert.deepEqual(percentilesOf(histogramOf([0, -5, Number.NaN]), [0.5, 1]), [0, 0]);
   assert.deepEqual(percentilesOf(histogramOf([1]), [0.5]), [1]);
+});
+
+test("the bounds of the buckets are those by which PostgreSQL finds a bucket", () => {
+  const bounds = bucketBounds();
+  const widthBucket = (ms: number): number => bounds.filter((bound) => bound <= ms).length;
+  const values = [-1, 0, 0.999, 1, 1.001, 4e12, 4.1e12, 1e15];
+  for (let ms = 0; ms < 3_000; ms += 1) values.push(ms, ms + 0.5, ms * ms * 31);
+  for (const ms of values) assert.equal(widthBucket(ms), bucketOf(ms), String(ms));
 });
 
 test("what is encoded is decoded, and sums are those of all values", () => {

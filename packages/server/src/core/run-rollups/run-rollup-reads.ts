@@ -2,7 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
-import { decodeHistogram } from "../histogram.ts";
+import { bucketBounds, decodeHistogram } from "../histogram.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type {
   EndedRun,
@@ -10,11 +10,14 @@ import type {
   RollupKey,
   RollupMinutes,
   RolledKind,
+  RunGroup,
   RunRollup,
   Rolled,
 } from "./run-rollup.ts";
 
 export const ROLLUP_LOOP = "count-ended-runs";
+
+const BOUNDS = bucketBounds();
 
 export type RollupProgress = {
   /** The last number that was given to the end of a run. */
@@ -22,12 +25,19 @@ export type RollupProgress = {
   countedNumber: number;
   filled: boolean;
   hasUncounted: boolean;
+  /** A run could not be counted, and the count has not passed it yet. */
+  hasFailedAhead: boolean;
 };
 
 export async function readProgress(db: Queryable): Promise<RollupProgress> {
   const [row] = await db.query<RollupProgress>(sql`
     SELECT CASE WHEN n.is_called THEN n.last_value ELSE 0 END AS last_number, p.counted_number, p.filled,
-      EXISTS (SELECT FROM uncounted_runs) AS has_uncounted
+      EXISTS (SELECT FROM uncounted_runs) AS has_uncounted,
+      EXISTS (
+        SELECT FROM loop_failures f
+        WHERE f.loop = ${ROLLUP_LOOP} AND NOT EXISTS (
+          SELECT FROM uncounted_runs u WHERE u.environment_id = f.environment_id AND u.run_id::text = f.item_id)
+      ) AS has_failed_ahead
     FROM run_rollup_progress p, run_end_numbers n`);
   if (row === undefined) throw new Error("There is no row of the progress of counting.");
   return row;
@@ -92,6 +102,26 @@ export const listEnded = (
     ) x
     JOIN runs r ON r.environment_id = x.environment_id AND r.id = x.run_id
     ORDER BY x.end_number`);
+
+/** The same results, as many as count alike in a row. */
+export const groupEnded = (
+  tx: Tx,
+  { after, upTo, limit }: { after: number; upTo: number; limit: number },
+): Promise<(RunGroup & { lastNumber: number })[]> =>
+  tx.query<RunGroup & { lastNumber: number }>(sql`
+    SELECT x.environment_id, r.entrypoint_kind, r.entrypoint, x.status,
+      date_bin('1 minute', x.finished_at, 'epoch'::timestamptz) AS minute,
+      width_bucket(
+        (extract(epoch FROM x.started_at - greatest(r.created_at, r.start_at)) * 1000)::float8, ${BOUNDS}::float8[]
+      ) AS queue_bucket,
+      width_bucket((extract(epoch FROM x.finished_at - x.started_at) * 1000)::float8, ${BOUNDS}::float8[]) AS duration_bucket,
+      count(*)::integer AS runs, max(x.end_number) AS last_number
+    FROM (
+      SELECT * FROM run_results WHERE end_number > ${after} AND end_number <= ${upTo}
+      ORDER BY end_number LIMIT ${limit}
+    ) x
+    JOIN runs r ON r.environment_id = x.environment_id AND r.id = x.run_id
+    GROUP BY 1, 2, 3, 4, 5, 6, 7`);
 
 /** Results in the order of their keys; those with a number are counted by it. */
 export const listOldEnded = (

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RUN_METRICS_WINDOWS, type Uuid } from "@keelson/contract";
 import { bucketTimes, metricsWindow } from "./metrics-window.ts";
-import { HOUR_MS, MINUTE_MS, rollUp, ROLLUPS_KEPT_MS, type EndedRun } from "./run-rollup.ts";
+import { groupOf, HOUR_MS, MINUTE_MS, rollUp, ROLLUPS_KEPT_MS, type EndedRun } from "./run-rollup.ts";
 
 const NOW = Date.parse("2026-11-20T09:15:12.345Z");
 
@@ -15,7 +15,7 @@ const run = (changes: Partial<EndedRun> = {}): EndedRun => ({
 });
 
 test("a run counts in its minute and its hour, for its entrypoint and for all", () => {
-  const rows = rollUp([run(), run({ status: "system_failed", entrypointKind: "actor" })], NOW);
+  const rows = rollUp([run(), run({ status: "system_failed", entrypointKind: "actor" })].map(groupOf), NOW);
   assert.deepEqual(
     rows.map(({ minutes, entrypointKind, entrypoint, at, counts }) => [
       ...[minutes, entrypointKind, entrypoint, new Date(at).toISOString().slice(11, 16)],
@@ -33,14 +33,14 @@ test("a run counts in its minute and its hour, for its entrypoint and for all", 
 });
 
 test("a run that never started has no times, and one that is older than rows are kept counts for nothing", () => {
-  const [row] = rollUp([run({ startedAt: null, status: "expired" })], NOW);
+  const [row] = rollUp([groupOf(run({ startedAt: null, status: "expired" }))], NOW);
   assert.deepEqual([row?.counts.expired, row?.queueTimes.size, row?.durations.size], [1, 0, 0]);
   const old = run({ finishedAt: NOW - ROLLUPS_KEPT_MS[1] - MINUTE_MS });
   assert.deepEqual(
-    rollUp([old], NOW).map(({ minutes }) => minutes),
+    rollUp([groupOf(old)], NOW).map(({ minutes }) => minutes),
     [60, 60],
   );
-  assert.deepEqual(rollUp([run({ finishedAt: NOW - ROLLUPS_KEPT_MS[60] - HOUR_MS })], NOW), []);
+  assert.deepEqual(rollUp([groupOf(run({ finishedAt: NOW - ROLLUPS_KEPT_MS[60] - HOUR_MS }))], NOW), []);
 });
 
 test("every window has whole buckets up to now, and rows that are kept", () => {

@@ -75,10 +75,28 @@ export function addRolled(to: Rolled, added: Rolled): void {
   addHistogram(to.durations, added.durations);
 }
 
-/** The rows that a run of an entrypoint counts in when it ends in that minute. */
+/** Ended runs that count alike. */
+export type RunGroup = Pick<EndedRun, "environmentId" | "entrypointKind" | "entrypoint" | "status"> & {
+  /** When the minute begins in which they ended. */
+  minute: number;
+  /** Of their time in the queue, and of their duration; null when they never started. */
+  queueBucket: number | null;
+  durationBucket: number | null;
+  /** How many they are. */
+  runs: number;
+};
+
+export const groupOf = ({ dueAt, startedAt, finishedAt, ...run }: EndedRun): RunGroup => ({
+  ...run,
+  minute: beginningOf(finishedAt, 1),
+  queueBucket: startedAt === null ? null : bucketOf(startedAt - dueAt),
+  durationBucket: startedAt === null ? null : bucketOf(finishedAt - startedAt),
+  runs: 1,
+});
+
+/** The rows that runs of an entrypoint count in when they end in that minute. */
 function keysOf(
-  { environmentId, entrypointKind, entrypoint }: EndedRun,
-  minute: number,
+  { environmentId, entrypointKind, entrypoint, minute }: RunGroup,
   now: number | null,
 ): RollupKey[] {
   return ROLLUP_MINUTES.flatMap((minutes): RollupKey[] => {
@@ -92,14 +110,12 @@ function keysOf(
   });
 }
 
-function addRun(to: readonly Rolled[], { status, dueAt, startedAt, finishedAt }: EndedRun): void {
+function addGroup(to: readonly Rolled[], { status, queueBucket, durationBucket, runs }: RunGroup): void {
   const outcome = outcomeOf(status);
-  const queueTime = startedAt === null ? null : bucketOf(startedAt - dueAt);
-  const duration = startedAt === null ? null : bucketOf(finishedAt - startedAt);
   for (const { counts, queueTimes, durations } of to) {
-    counts[outcome] += 1;
-    if (queueTime !== null) addTo(queueTimes, queueTime, 1);
-    if (duration !== null) addTo(durations, duration, 1);
+    counts[outcome] += runs;
+    if (queueBucket !== null) addTo(queueTimes, queueBucket, runs);
+    if (durationBucket !== null) addTo(durations, durationBucket, runs);
   }
 }
 
@@ -108,7 +124,7 @@ function addRun(to: readonly Rolled[], { status, dueAt, startedAt, finishedAt }:
  *
  * @param now null: the time is not certain, and nothing is left out.
  */
-export function rollUp(runs: readonly EndedRun[], now: number | null): RunRollup[] {
+export function rollUp(groups: readonly RunGroup[], now: number | null): RunRollup[] {
   const rollups = new Map<string, RunRollup>();
   const rollupOf = (key: RollupKey): RunRollup => {
     const name = rollupKeyOf(key);
@@ -120,15 +136,15 @@ export function rollUp(runs: readonly EndedRun[], now: number | null): RunRollup
   };
   // Most runs of a batch are of few entrypoints and minutes.
   const together = new Map<string, RunRollup[]>();
-  for (const run of runs) {
-    const minute = beginningOf(run.finishedAt, 1);
-    const name = `${run.environmentId} ${minute} ${run.entrypointKind} ${run.entrypoint}`;
+  for (const group of groups) {
+    const { environmentId, minute, entrypointKind, entrypoint } = group;
+    const name = `${environmentId} ${minute} ${entrypointKind} ${entrypoint}`;
     let rows = together.get(name);
     if (rows === undefined) {
-      rows = keysOf(run, minute, now).map(rollupOf);
+      rows = keysOf(group, now).map(rollupOf);
       together.set(name, rows);
     }
-    addRun(rows, run);
+    addGroup(rows, group);
   }
   return [...rollups.values()];
 }
