@@ -44,7 +44,8 @@ describe("the conversation on a real server", { timeout: 120_000 }, () => {
 
   test("an answer that is stopped ends there, and nothing of it is done", async () => {
     const chat = await open();
-    const message = await chat.send("delete the archive");
+    // So many words take longer than anybody needs to stop them.
+    const message = await chat.send(`delete the ${"very ".repeat(300)}old archive`);
     await chat.until("piece");
     await client.sessions.interrupt(chat.id, chat.messageId());
     await chat.until("stopped");
