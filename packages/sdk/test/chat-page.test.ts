@@ -3,15 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { Client } from "@keelson/sdk/client";
-import { chatActor, type AnswerOptions } from "@keelson/sdk/ai";
+import type { AnswerOptions } from "@keelson/sdk/ai";
 import { followOthers, KeelsonChatTransport } from "@keelson/sdk/ai/client";
-import { openChat } from "@keelson/sdk/ai/server";
 import { AbstractChat, tool, type ChatState, type UIMessage } from "ai";
 import { z } from "zod";
 import { until } from "../../server/test/support/until.ts";
 import { scriptedModel } from "./support/chat-model.ts";
-import { outputOf, runOf } from "./support/declare.ts";
+import { startConversation } from "./support/start-conversation.ts";
 import { STEP_MS, testWorker } from "./support/test-worker.ts";
 
 // What a tool gave is looked into freely by a test.
@@ -43,32 +41,14 @@ class Page extends AbstractChat<UIMessage> {
   }
 }
 
-let chats = 0;
-
-/** A conversation, pages of it, and what executes its turns. */
+/** A conversation, and pages of it. */
 async function openConversation(options: AnswerOptions) {
-  const { id: actor } = chatActor({ idleTimeout: "1d", ...options, id: `page-${(chats += 1)}` });
-  const externalId = `conversation-${chats}`;
-  const { run, start } = runOf({ kind: "actor", id: actor }, { session: { external_id: externalId } });
-  await run.started();
-  const { url, credentials } = (await testWorker()).server;
-  const client = new Client({ url, apiKey: credentials.api_key });
-  const connections: string[] = [];
-  const connect = async () => {
-    const connection = await openChat(client, { url, actor, externalId });
-    connections.push(connection.token);
-    return connection;
-  };
+  const { connect, ...conversation } = await startConversation(options);
   const openPage = async (): Promise<Page> => {
     const transport = new KeelsonChatTransport({ connect });
     return new Page(transport, await transport.load());
   };
-  const end = async (): Promise<unknown> => {
-    await client.sessions.close((await run.started()).session.id);
-    return outputOf(await execution.ended);
-  };
-  const execution = start();
-  return { openPage, end, connections };
+  return { ...conversation, openPage };
 }
 
 const textOf = ({ parts }: UIMessage): string =>

@@ -10,6 +10,7 @@ import { ChatFeed, type OpenStream } from "./chat-feed.ts";
 import { toConversation } from "./chat-history.ts";
 import type { ApprovalDescriptor } from "./run-tool-call.ts";
 import type { ChatConnection } from "./server.ts";
+import { sharedStream } from "./shared-stream.ts";
 
 /** How a page reaches its conversation. */
 export type KeelsonChatOptions = {
@@ -28,7 +29,12 @@ export type KeelsonChatOptions = {
 
 type Approval = { id: string; descriptor?: unknown };
 
-type Connected = { url: string; session: SessionClient };
+type Connected = {
+  url: string;
+  session: SessionClient;
+  /** By one connection for all tabs. */
+  read: OpenStream;
+};
 
 /** How an answer is followed. */
 type Following = {
@@ -59,12 +65,12 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
 
   /** What was said so far, oldest first, for `messages` of `useChat`. `limit`: the newest of so many. Default 200. */
   async load({ limit = 200 }: { limit?: number } = {}): Promise<M[]> {
-    const { session } = await this.#connect();
+    const { session, read } = await this.#connect();
     const rows: Message[] = [];
     for await (const row of session.messages({ limit: Math.min(limit, 200) })) {
       if (rows.push(row) >= limit) break;
     }
-    this.#feed ??= feedOf(session, rows);
+    this.#feed ??= feedOf(read, rows);
     return toConversation<M>(rows);
   }
 
@@ -78,13 +84,13 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
       throw new UsageError(
         "The last message is an answer, which goes on without being asked. Use approve() for approvals.",
       );
-    const { session } = await this.#connect();
+    const connected = await this.#connect();
     const correlationId = generateId();
     this.#own.add(correlationId);
     const { whileBusy } = this.#options;
     const sent = { correlationId, ...(whileBusy !== undefined && { whileBusy }) };
-    return this.#follow(session, { signal, isOwn: true }, async () => {
-      await session.send("input", { message }, sent);
+    return this.#follow(connected, { signal, isOwn: true }, async () => {
+      await connected.session.send("input", { message }, sent);
       return correlationId;
     });
   }
@@ -93,18 +99,17 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
   async reconnectToStream({
     abortSignal: signal,
   }: Parameters<ChatTransport<M>["reconnectToStream"]>[0]): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { session } = await this.#connect();
+    const connected = await this.#connect();
     return this.#follow(
-      session,
+      connected,
       { signal, isOwn: false },
-      async () => (await findOpen(session))?.correlationId ?? null,
+      async () => (await findOpen(connected.session))?.correlationId ?? null,
     );
   }
 
   /** The ids of answers to what other tabs and devices say, as they begin, from now on and until the signal is aborted. */
   async *others(signal: AbortSignal): AsyncGenerator<string> {
-    const { session } = await this.#connect();
-    const feed = await this.#findFeed(session);
+    const feed = await this.#findFeed(await this.#connect());
     for await (const record of feed.listen(signal, { fromKept: false }))
       if (!this.#own.has(record.correlationId) && beginsAnswer(record)) yield record.messageId as string;
   }
@@ -157,7 +162,9 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
       token: async ({ renew }) => (await this.#ask(renew)).token,
       ...(fetch !== undefined && { fetch }),
     });
-    return { url, session };
+    const read: OpenStream = (cursor, signal) =>
+      session.output("output", { cursor, messageEnds: true, signal });
+    return { url, session, read: sharedStream(`keelson ${url} ${sessionId}`, read) };
   }
 
   /** Those that are refused at the same time ask once. */
@@ -173,32 +180,32 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
     await (onError === undefined ? interrupted : interrupted.catch(onError));
   }
 
-  async #findFeed(session: SessionClient): Promise<ChatFeed> {
+  async #findFeed({ session, read }: Connected): Promise<ChatFeed> {
     if (this.#feed === null) {
       const { items } = await session.messages({ limit: 1 }).page();
-      this.#feed ??= feedOf(session, items);
+      this.#feed ??= feedOf(read, items);
     }
     return this.#feed;
   }
 
   /** Listens, finds which exchange to follow, and follows it: an answer may be over before anybody has said that it began. */
   async #follow(
-    session: SessionClient,
+    connected: Connected,
     following: Following,
     find: () => Promise<string>,
   ): Promise<ReadableStream<UIMessageChunk>>;
   async #follow(
-    session: SessionClient,
+    connected: Connected,
     following: Following,
     find: () => Promise<string | null>,
   ): Promise<ReadableStream<UIMessageChunk> | null>;
   async #follow(
-    session: SessionClient,
+    connected: Connected,
     { signal, isOwn }: Following,
     find: () => Promise<string | null>,
   ): Promise<ReadableStream<UIMessageChunk> | null> {
     const left = new AbortController();
-    const records = (await this.#findFeed(session)).listen(left.signal, { fromKept: true });
+    const records = (await this.#findFeed(connected)).listen(left.signal, { fromKept: true });
     const correlationId = await find().catch((error: unknown) => {
       left.abort();
       throw error;
@@ -209,7 +216,7 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
     }
     const stop = (messageId: string): void => {
       left.abort();
-      if (isOwn) void this.#report(session.interrupt(messageId));
+      if (isOwn) void this.#report(connected.session.interrupt(messageId));
     };
     // What was stopped before it began is interrupted when it begins.
     const began = (messageId: string): void => {
@@ -254,13 +261,10 @@ function toStream(
 }
 
 /** From before what is being written, or from the end. */
-function feedOf(session: SessionClient, rows: readonly Message[]): ChatFeed {
+function feedOf(read: OpenStream, rows: readonly Message[]): ChatFeed {
   const open = rows.filter(({ status }) => status === "open").map(({ firstSequence }) => firstSequence - 1);
   const ended = rows.map(({ lastSequence }) => lastSequence ?? 0);
-  const cursor = open.length > 0 ? Math.min(...open) : Math.max(0, ...ended);
-  const read: OpenStream = (from, signal) =>
-    session.output("output", { cursor: from, messageEnds: true, signal });
-  return new ChatFeed(read, cursor);
+  return new ChatFeed(read, open.length > 0 ? Math.min(...open) : Math.max(0, ...ended));
 }
 
 async function findOpen(session: SessionClient): Promise<Message | null> {

@@ -20,14 +20,18 @@ export type KeelsonChat<M extends UIMessage> = UseChatHelpers<M> & {
 };
 
 /**
- * `useChat` of the AI SDK for a `chatActor()`. It also shows what other tabs and devices say, goes on with an answer after a reload, and its
- * `stop()` interrupts the answer that is shown, whoever has asked for it.
+ * `useChat` of the AI SDK for a `chatActor()`. It also shows what other tabs and devices say, goes on with an answer after a reload, keeps what is
+ * sent meanwhile until an answer is whole (`experimental_queue`), and its `stop()` interrupts the answer that is shown, whoever has asked for it.
  */
 export function useKeelsonChat<M extends UIMessage = UIMessage>({
   throttle,
   ...init
 }: KeelsonChatHookOptions<M>): KeelsonChat<M> {
-  const [{ chat, transport, onError }] = useState(() => ({ chat: new Chat<M>(init), ...init }));
+  const [{ chat, transport, onError }] = useState(() => ({
+    // What is sent while an answer comes would mix the two.
+    chat: new Chat<M>({ experimental_queue: true, ...init }),
+    ...init,
+  }));
   useEffect(() => {
     const left = new AbortController();
     const following = followOthers(chat, transport, left.signal);
