@@ -65,8 +65,15 @@ class Tab {
   readonly ended: Promise<unknown>;
   readonly #closed = new AbortController();
 
-  constructor(log: Log, cursor = 0) {
-    const records = sharedStream(log.name, (...from) => log.follow(...from))(cursor, this.#closed.signal);
+  /** @param last where the tab is refused */
+  constructor(log: Log, cursor = 0, last = Number.POSITIVE_INFINITY) {
+    async function* open(...from: Parameters<Log["follow"]>): AsyncGenerator<RecordOf<unknown>> {
+      for await (const record of log.follow(...from)) {
+        if (record.sequence > last) throw new Error("The token has been revoked");
+        yield record;
+      }
+    }
+    const records = sharedStream(log.name, open)(cursor, this.#closed.signal);
     this.ended = this.#readAll(records).catch((error: unknown) => error);
   }
 
@@ -131,6 +138,18 @@ test("all tabs hear of the end, and of what forbids to read", async () => {
   const refused = [new Tab(forbidden), new Tab(forbidden)];
   forbidden.change(() => void (forbidden.failure = new Error("The token has been revoked")));
   for (const { ended } of refused) assert.match(String(await ended), /The token has been revoked/);
+});
+
+test("a tab that may not read any more leaves the others", async () => {
+  const log = new Log();
+  const refused = new Tab(log, 0, 2);
+  const others = [new Tab(log), new Tab(log)];
+  log.append(2);
+  await Promise.all([refused, ...others].map((tab) => has(tab, 1, 2)));
+  log.append(2);
+  assert.match(String(await refused.ended), /The token has been revoked/);
+  await Promise.all(others.map((tab) => has(tab, 1, 4)));
+  await Promise.all(others.map((tab) => tab.close()));
 });
 
 test("no tab misses a record or has one twice, however they come and go", async (t) => {

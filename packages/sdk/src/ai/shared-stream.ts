@@ -1,6 +1,5 @@
 import { generateId } from "ai";
 import type { RecordOf } from "../client/record-appends.ts";
-import { KeelsonError } from "../keelson-error.ts";
 import type { OpenStream } from "./chat-feed.ts";
 
 type Read = RecordOf<unknown>;
@@ -13,8 +12,8 @@ type Said =
   | { leads: true }
   /** For one tab: all after what it has asked for; or for all, as it comes. */
   | { records: Read[]; to: string | null }
-  /** Nothing more comes: the session is over, or why it cannot be read. */
-  | { over: { reason: string | null } };
+  /** The session is over. */
+  | { over: true };
 
 /** Records that the reading tab keeps for others. */
 const MAX_KEPT = 5_000;
@@ -52,7 +51,8 @@ class SharedReader {
   readonly #channel: Channel;
   readonly #queue: Read[] = [];
   #last: number;
-  #over: { reason: string | null } | null = null;
+  /** Why nothing more comes. */
+  #over: { error: unknown } | "session" | null = null;
   #wake: () => void = () => undefined;
   /** Of the tab that reads: what it has read since `start`, and how it begins again from before that. */
   #reading: { start: number; kept: Read[]; again: AbortController } | null = null;
@@ -71,7 +71,7 @@ class SharedReader {
     stop.addEventListener("abort", () => this.#wake(), { once: true });
     const leading = locks.request(name, { signal: stop }, () => this.#lead(stop));
     leading.catch((error: unknown) => {
-      if (!stop.aborted) this.#end({ reason: String(error) });
+      if (!stop.aborted) this.#end({ error });
     });
     this.#say({ want: this.#last, from: this.#id });
     try {
@@ -79,8 +79,8 @@ class SharedReader {
         const next = this.#queue.shift();
         if (next !== undefined) yield next;
         else if (this.#over === null) await new Promise<void>((resolve) => void (this.#wake = resolve));
-        else if (this.#over.reason === null) return;
-        else throw new KeelsonError(this.#over.reason);
+        else if (this.#over === "session") return;
+        else throw this.#over.error;
       }
     } finally {
       ended.abort();
@@ -96,7 +96,7 @@ class SharedReader {
 
   #hear(said: Said): void {
     if ("leads" in said) this.#say({ want: this.#last, from: this.#id });
-    else if ("over" in said) this.#end(said.over);
+    else if ("over" in said) this.#end("session");
     else if ("want" in said) this.#serve(said.want, said.from);
     else if (said.to === null) this.#follow(said.records);
     else if (said.to === this.#id) this.#take(said.records);
@@ -119,7 +119,7 @@ class SharedReader {
     this.#wake();
   }
 
-  #end(over: { reason: string | null }): void {
+  #end(over: { error: unknown } | "session"): void {
     this.#over ??= over;
     this.#wake();
   }
@@ -157,14 +157,12 @@ class SharedReader {
         this.#take([record]);
         this.#say({ records: [record], to: null });
       }
-      if (!signal.aborted && !again.signal.aborted) this.#finish(null);
+      if (signal.aborted || again.signal.aborted) return;
+      this.#say({ over: true });
+      this.#end("session");
     } catch (error) {
-      if (!signal.aborted && !again.signal.aborted) this.#finish((error as Error).message);
+      // This tab may not read any more, or not now. Another one may, and goes on.
+      if (!signal.aborted && !again.signal.aborted) this.#end({ error });
     }
-  }
-
-  #finish(reason: string | null): void {
-    this.#say({ over: { reason } });
-    this.#end({ reason });
   }
 }
