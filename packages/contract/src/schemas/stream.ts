@@ -69,7 +69,7 @@ export const SentRecord = Type.Object(
       Type.Enum([...INPUT_DISPOSITIONS], {
         description:
           "`started`: it began a turn. `delivered`: a run that waited for it received it. `queued`: a turn is live, and no run has received it. " +
-          "A repeat with the same idempotency key says `delivered` or `queued`, as it is now, and leaves it out once the record is withdrawn.",
+          "A repeat with the same idempotency key says `started` when the first answer did, and otherwise `delivered` or `queued`, as it is now. It leaves it out once the record is withdrawn.",
       }),
     ),
   },

@@ -13,18 +13,19 @@ import {
   appendBatch,
   appendOutputs,
   keyOfAppend,
+  parseStoredAppend,
+  type AppendedBefore,
   type AppendKey,
   type BatchResult,
   type KeyedAppend,
-  type StoredAppend,
 } from "../streams/append-batch.ts";
 import { appendUnderSession, type BusyOptions } from "./append-under-session.ts";
-import type { Append, Appended, Sent } from "../streams/stream.ts";
+import type { Append, Sent } from "../streams/stream.ts";
 
 export type AppendContext = TurnContext & { db: Database; wakes: Wakes };
 
 /** `replayed`: an earlier request with the key appended them, and these are its records. */
-export type AppendOutcome = (Sent & { replayed: false }) | (Appended & { replayed: true });
+export type AppendOutcome = (Sent & { replayed: false }) | (AppendedBefore & { replayed: true });
 
 /** What an append may ask for besides. */
 export type AppendOptions = BusyOptions & {
@@ -129,10 +130,9 @@ async function findFirstAppend(
   db: Database,
   append: Append,
   { scope, key, digest }: AppendKey,
-): Promise<Appended | null> {
+): Promise<AppendedBefore | null> {
   const stored = await findStoredAnswer(db, append.environmentId, scope, key);
   if (stored === null || stored.body === null) return null;
   if (!stored.requestDigest.equals(digest)) throw keyConflict(key);
-  const { stream_id: streamId, first_sequence: firstSequence } = JSON.parse(stored.body) as StoredAppend;
-  return { streamId, firstSequence };
+  return parseStoredAppend(stored.body);
 }

@@ -17,13 +17,29 @@ export type KeyedAppend = { append: Append; key: AppendKey | null };
 /** `keyed`: an earlier request has the key; `left`: the fast way does not take it, so nothing has happened. */
 export type BatchResult = { kind: "appended"; sent: Sent } | { kind: "keyed" } | { kind: "left" };
 
-/** Where a keyed append's records stand: a repeat is answered from the records themselves, which never change. */
-export type StoredAppend = { stream_id: Uuid<"strm">; first_sequence: number };
+/**
+ * Where a keyed append's records stand, and whether they began a turn: a repeat is answered from the records themselves, which
+ * do not tell that.
+ */
+export type StoredAppend = { stream_id: Uuid<"strm">; first_sequence: number; started?: true };
 
-export const answerOf = ({ streamId, firstSequence }: Appended): Answer => ({
-  status: 201,
-  body: JSON.stringify({ stream_id: streamId, first_sequence: firstSequence } satisfies StoredAppend),
-});
+export const answerOf = ({ streamId, firstSequence, arrival }: Sent): Answer => {
+  const stored: StoredAppend = { stream_id: streamId, first_sequence: firstSequence };
+  if (arrival?.startsTurn === true) stored.started = true;
+  return { status: 201, body: JSON.stringify(stored) };
+};
+
+/** What an earlier request with the key appended. */
+export type AppendedBefore = Appended & { startedTurn: boolean };
+
+export function parseStoredAppend(body: string): AppendedBefore {
+  const stored = JSON.parse(body) as StoredAppend;
+  return {
+    streamId: stored.stream_id,
+    firstSequence: stored.first_sequence,
+    startedTurn: stored.started === true,
+  };
+}
 
 /** The key as it is taken, and what it is known by; null for an append without one. */
 export function keyOfAppend({ append, key }: KeyedAppend): { id: string; wanted: ManyKeys[number] } | null {
@@ -67,7 +83,7 @@ export function appendBatch(tx: Tx, batch: readonly KeyedAppend[], now: number):
     const sent = await followUp(tx, placed, now);
     const answers = placed.flatMap(({ item, appended }): [string, Answer][] => {
       const id = ids.get(item);
-      return id === undefined ? [] : [[id, answerOf(appended)]];
+      return id === undefined ? [] : [[id, answerOf({ ...appended, arrival: null })]];
     });
     const results = batch.map((item) => resultOf(goes(item), sent.get(item) ?? null));
     return { result: results, answers: new Map(answers) };

@@ -6,6 +6,7 @@ import type { Execution, LeaseResponse } from "@keelson/contract";
 import { THIS_MACHINE } from "../../support/raw-worker.ts";
 import type { Answer } from "./caller.ts";
 import type { ServerProcess, Site } from "./site.ts";
+import { until } from "../../support/until.ts";
 
 export interface Lease {
   readonly runId: string;
@@ -22,6 +23,8 @@ export interface RawWorker {
   /** Says that a deployment's bundle boots and registers these tasks. */
   passCheck(tasks: readonly string[], actors?: readonly string[]): Promise<void>;
 }
+
+const OUTAGE_MS = 60_000;
 
 const toLease = ({ run, lease_id, epoch }: Execution): Lease => ({
   runId: run.id,
@@ -52,13 +55,16 @@ export async function enrollRawWorker(
   assert.equal((await post("activate", {})).status, 200);
 
   const poll = async (limit: number, wait: string, at = server): Promise<LeaseResponse> => {
-    const answer = await post(
-      "executions/lease",
-      { lease_request_id: randomUUID(), limit, wait },
-      { server: at, timeoutMs: 60_000 },
-    );
-    assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    return answer.body as LeaseResponse;
+    // The same request until it is answered: what an answer that was lost had leased comes again.
+    const request = { lease_request_id: randomUUID(), limit, wait };
+    const leased: LeaseResponse[] = [];
+    await until("a request for leases is answered", OUTAGE_MS, async () => {
+      const answer = await post("executions/lease", request, { server: at, timeoutMs: 60_000 });
+      if (answer.status === 503) return false;
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return leased.push(answer.body as LeaseResponse) > 0;
+    });
+    return leased[0] as LeaseResponse;
   };
 
   return {

@@ -96,16 +96,18 @@ describe("the disposition of an input", () => {
     );
   });
 
-  test("of a repeat says what the record is now", async () => {
+  test("of a repeat says started when the first did, and otherwise what the record is now", async () => {
     const session = await startSession(scene);
     await endTurn(scene, session);
-    const again = (): Promise<Answer> => send(scene, session, "one", { idempotency_key: "same" });
-    assert.equal((await again()).body.disposition, "started");
-    assert.equal((await again()).body.disposition, "queued");
+    const again = async (data: string): Promise<string> =>
+      (await send(scene, session, data, { idempotency_key: `of ${data}` })).body.disposition;
+    assert.deepEqual([await again("one"), await again("one")], ["started", "started"]);
+    assert.deepEqual([await again("more"), await again("more")], ["queued", "queued"]);
     const lease = await scene.worker.takeOne();
     assert.deepEqual(await scene.worker.report(lease.operation("start")), [200]);
     assert.deepEqual(await receive(lease, 1), [[1, "one"]]);
-    assert.equal((await again()).body.disposition, "delivered");
+    assert.deepEqual(await receive(lease, 2), [[2, "more"]]);
+    assert.deepEqual([await again("one"), await again("more")], ["started", "delivered"]);
     const { body } = await send(scene, session, "two", { idempotency_key: "other" });
     assert.equal((await withdraw(session, body.sequence)).status, 200);
     const repeat = await send(scene, session, "two", { idempotency_key: "other" });

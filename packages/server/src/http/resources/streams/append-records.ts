@@ -2,7 +2,11 @@ import type { InputDisposition, SendRecords, Uuid } from "@keelson/contract";
 import { canonicalDigest } from "../../../core/idempotency/canonical-json.ts";
 import { findStoredAnswer } from "../../../core/idempotency/idempotency-reads.ts";
 import { idempotencyExpiry } from "../../../core/idempotency/idempotency-expiry.ts";
-import type { AppendKey, StoredAppend } from "../../../core/streams/append-batch.ts";
+import {
+  parseStoredAppend,
+  type AppendedBefore,
+  type AppendKey,
+} from "../../../core/streams/append-batch.ts";
 import { prepareRecords } from "../../../core/streams/prepare-records.ts";
 import {
   dispositionOf,
@@ -45,7 +49,7 @@ export async function appendRecords(
     throw error;
   }
   const outcome = await recordAppender.append(append, key, { ...options, whileBusy: body.while_busy });
-  if (outcome.replayed) return repeatedReply(server, target, body, outcome.streamId, outcome.firstSequence);
+  if (outcome.replayed) return repeatedReply(server, target, body, outcome);
   const bytes = append.records.reduce((sum, { data }) => sum + data.length, 0);
   storageQuota.noteAppended(target.environmentId, bytes);
   const { streamId, firstSequence, arrival } = outcome;
@@ -73,8 +77,7 @@ async function repeatedReply(
   server: ServerContext,
   target: StreamTarget,
   body: SendRecords,
-  streamId: Uuid<"strm">,
-  firstSequence: number,
+  { streamId, firstSequence, startedTurn }: AppendedBefore,
 ): Promise<Reply> {
   const rows = await listRecords(server.db, {
     environmentId: target.environmentId,
@@ -93,17 +96,21 @@ async function repeatedReply(
   }
   const [stream] = target.direction === "input" ? await findStreams(server.db, [target]) : [];
   const reply = appendReply(target, body, rows, (row) =>
-    stream === undefined ? null : dispositionNow(row, stream),
+    stream === undefined ? null : dispositionNow(row, stream, startedTurn),
   );
   return { ...reply, headers: replayedHeader(true) };
 }
 
-/** Of a record that an earlier request appended. Nobody knows any more whether it started a turn. */
-const dispositionNow = (
+/** Of a record that an earlier request appended: what began a turn has begun it, and the rest is as it stands now. */
+function dispositionNow(
   { sequence, withdrawnAt }: RecordRow,
   { receivedSequence }: StreamRow,
-): InputDisposition | null =>
-  withdrawnAt !== null ? null : sequence <= receivedSequence ? "delivered" : "queued";
+  startedTurn: boolean,
+): InputDisposition | null {
+  if (withdrawnAt !== null) return null;
+  if (startedTurn) return "started";
+  return sequence <= receivedSequence ? "delivered" : "queued";
+}
 
 /** The answer to an append that is known to be a repeat, without any chance to append again; null when it is none. */
 export async function repeatedAppend(
@@ -116,8 +123,7 @@ export async function repeatedAppend(
   const { scope, key, digest } = appendKey(target, body, idempotencyKey, source, server.clock());
   const stored = await findStoredAnswer(server.db, target.environmentId, scope, key);
   if (stored === null || stored.body === null || !stored.requestDigest.equals(digest)) return null;
-  const at = JSON.parse(stored.body) as StoredAppend;
-  return repeatedReply(server, target, body, at.stream_id, at.first_sequence);
+  return repeatedReply(server, target, body, parseStoredAppend(stored.body));
 }
 
 function appendKey(
