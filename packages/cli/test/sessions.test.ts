@@ -186,6 +186,47 @@ suite("sessions on the command line", () => {
     );
   });
 
+  test("a chat of the AI SDK is read as what is said in it", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const lease = await scene.worker.takeOne();
+    const said = (message: string, ...data: unknown[]) =>
+      lease.operation("outputs", {
+        ...{ position: null, stream: "output", records: data.map((one) => ({ data: one })) },
+        message_id: EXAMPLE_IDS.msg.replace(/.$/, message),
+      });
+    const call = { toolCallId: "call-1" };
+    const words = (...deltas: string[]) => [
+      { type: "text-start", id: "0" },
+      ...deltas.map((delta) => ({ type: "text-delta", id: "0", delta })),
+      { type: "text-end", id: "0" },
+    ];
+    const question = { id: "q", role: "user", parts: [{ type: "text", text: "Is it\nup?" }] };
+    const operations = [
+      lease.operation("start"),
+      said("j", question),
+      said("k", { type: "start-step" }, { type: "reasoning-delta", id: "1", delta: "Hm." }),
+      said("k", ...words("I ", "look."), ...words("Now.")),
+      said("k", { type: "tool-input-available", ...call, toolName: "ping", input: { host: "a" } }),
+      said("k", { type: "tool-approval-request", ...call, approvalId: EXAMPLE_IDS.tok }),
+      said("k", { type: "tool-output-available", ...call, output: { up: true } }),
+      // Not as the AI SDK has it, so nothing of it may go unseen.
+      said("k", { type: "start", job: 7 }, { type: "data-chart", data: [1] }, ...words("It is.")),
+    ];
+    assert.deepEqual(
+      await scene.worker.report(...operations),
+      operations.map(() => 200),
+    );
+    const read = await session(["read", id]);
+    const shown = [
+      ...["> Is it", "> up?", "I look.", "Now.", '[ping] {"host":"a"}', '[ping] gave {"up":true}'],
+      ...['{"type":"start","job":7}', '{"type":"data-chart","data":[1]}', "It is.", ""],
+    ];
+    assert.equal(read.stdout, shown.join("\n"));
+    const how = `keelson token complete ${EXAMPLE_IDS.tok} --data '{"approved":true}'`;
+    assert.equal(read.stderr, `(ping waits for approval: ${how})\n`);
+    assert.equal((await session(["read", id, "--json"])).stdout.trim().split("\n").length, 16);
+  });
+
   test("a message that has no good end says so", async () => {
     const id = (await session(["start", "--actor", "chat"])).stdout.trim();
     const lease = await scene.worker.takeOne();

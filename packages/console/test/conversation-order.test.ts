@@ -293,6 +293,40 @@ describe("what is shown as one", () => {
     }
   });
 
+  test("is a chat's answer in its parts, and what was said in another way later is marked", () => {
+    const conversation = createConversation();
+    const question = (id: string, text: string): unknown => ({
+      ...{ id, role: "user", parts: [{ type: "text", text }] },
+    });
+    const call = { toolCallId: "c" };
+    const said: [message: string, data: unknown][] = [
+      ["m1", question("a", "Is it up?")],
+      ["m2", { type: "text-start", id: "0" }],
+      ["m2", { type: "text-delta", id: "0", delta: "I " }],
+      ["m2", { type: "text-delta", id: "0", delta: "look." }],
+      ["m2", { type: "tool-input-available", ...call, toolName: "ping", input: {} }],
+      ["m2", { type: "tool-output-available", ...call, output: "yes" }],
+      ["m2", { type: "data-chart", data: [1] }],
+      ["m3", question("a", "Is it down?")],
+    ];
+    conversation.append(
+      OUTPUT,
+      said.map(([message, data], index) => record({ sequence: index + 1, data, message })),
+    );
+    const shown = conversation.view().rows.map(({ text, parts, others, isReplaced }) => ({
+      ...{ text, others, isReplaced },
+      parts: parts.map((part) => (part.kind === "tool" ? [part.tool, part.state, part.output] : part.text)),
+    }));
+    assert.deepEqual(shown, [
+      { text: "Is it up?", others: [], isReplaced: true, parts: [] },
+      {
+        ...{ text: null, others: [{ type: "data-chart", data: [1] }], isReplaced: true },
+        parts: ["I look.", ["ping", "done", "yes"]],
+      },
+      { text: "Is it down?", others: [], isReplaced: false, parts: [] },
+    ]);
+  });
+
   test("stays together when something is said in between", () => {
     const conversation = createConversation();
     conversation.append(OUTPUT, [record({ sequence: 1, at: 1, data: "Hel", correlation: "a" })]);

@@ -14,6 +14,7 @@ import { readPrompt, scriptedModel, type Turn } from "./support/chat-model.ts";
 import { outputOf, runOf } from "./support/declare.ts";
 import type { KeptRun } from "./support/kept-run.ts";
 import { outlastLease } from "./support/outlast-lease.ts";
+import { shownAnswer } from "./support/shown-chat.ts";
 import { STEP_MS, testWorker } from "./support/test-worker.ts";
 
 // What a route answered is looked into freely by a test.
@@ -46,9 +47,12 @@ const asked = (text: string, id = text): ChatInput => ({
 const camel = ({ content_type, message_id, correlation_id, ...rest }: Json): RecordOf<unknown> =>
   ({ ...rest, contentType: content_type, messageId: message_id, correlationId: correlation_id }) as never;
 
-/** The answer of an exchange, as a page has it that followed it, and as one that loads it. */
+/** The answer of an exchange, as a page has it that followed it, as one that loads it, and as it is shown without the AI SDK. */
 async function assertSame(run: KeptRun, correlationId: string, index: number): Promise<void> {
-  assert.deepEqual(toJson(await followed(run, correlationId)), toJson((await loaded(run))[index]));
+  const answer = await followed(run, correlationId);
+  assert.deepEqual(toJson(answer), toJson((await loaded(run))[index]));
+  const exchange = (await run.records()).filter((record) => record.correlation_id === correlationId);
+  assert.deepEqual(shownAnswer(exchange), readOf(answer));
 }
 
 /** Without what is undefined: nobody sees it. */

@@ -93,17 +93,28 @@ async function needsApproval(tool: Tool, call: AskedCall, { ctx, options }: Doin
   });
 }
 
+/** A token's metadata has a limit; the call itself is in the conversation, whatever its length. */
+const MAX_SHOWN_CHARACTERS = 4_000;
+
+/** What the one who decides is shown. */
+function questionOf({ toolName, input }: AskedCall): Record<string, unknown> {
+  const length = (JSON.stringify(input) ?? "").length;
+  const question = `May the assistant call ${toolName}?`;
+  return { question, tool: toolName, ...(length <= MAX_SHOWN_CHARACTERS && { input }) };
+}
+
 /** Asks, and waits. Meanwhile the run holds no slot, and after a while no process. */
 async function askApproval(
-  { toolName, toolCallId }: AskedCall,
+  call: AskedCall,
   { ctx, options }: Doing,
   tell: (chunk: UIMessageChunk) => Promise<void>,
 ): Promise<boolean> {
   const token = await ctx.tokens.create({
     timeout: options.approvalTimeout ?? APPROVAL_TIMEOUT,
-    metadata: { tool: toolName },
+    metadata: questionOf(call),
     tags: ["approval"],
   });
+  const { toolCallId } = call;
   const approvalId = token.id;
   const approvalDescriptor: ApprovalDescriptor = { publicAccessToken: token.publicAccessToken };
   await tell({ type: "tool-approval-request", approvalId, toolCallId, approvalDescriptor });

@@ -1,9 +1,8 @@
-import { MESSAGE_CONTENT_TYPE, type MessageNews } from "@keelson/contract/plain";
-import type { StreamRecord } from "@keelson/sdk";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { EXIT, ExitError } from "../../exit-codes.ts";
 import { parseMillisecondsOption } from "../../parse-arguments.ts";
+import { createRecordWriter } from "../../record-writer.ts";
 import { addSessionArgument, openSession, type SessionFlags } from "../../session-argument.ts";
 
 type Options = SessionFlags & {
@@ -21,58 +20,6 @@ Examples:
   $ keelson session read -x ticket-17 --correlation-id q-1 --json | jq .data
   $ keelson session read sess_01k… --input --cursor 12
 `;
-
-const ENDS = { failed: "failed", interrupted: "was interrupted" } as const;
-
-/** What is said of a message besides its pieces; null when it goes on, empty when it has ended as it was to. */
-function noticeOf(news: MessageNews): string | null {
-  switch (news.event) {
-    case "voided":
-      return "(the message is written again from an earlier place)";
-    case "ended":
-      return news.status === "complete" ? "" : `(the message ${ENDS[news.status]})`;
-    default:
-      return null;
-  }
-}
-
-type RecordWriter = { write(record: StreamRecord): Promise<void>; end(): Promise<void> };
-
-/**
- * One record a line: its data, texts as they are; all of it with --json. Texts that are pieces of one message share a line.
- * Waits for a slow reader.
- */
-function createRecordWriter(cli: Cli): RecordWriter {
-  const { stdout } = cli.host;
-  /** The message whose line has not ended. */
-  let open: string | null = null;
-  const print = async (text: string): Promise<void> => {
-    if (text !== "" && !stdout.write(text)) await new Promise((resolve) => stdout.once("drain", resolve));
-  };
-  return {
-    write: async (record) => {
-      const before = open;
-      if (cli.isJson()) return print(`${cli.wire.text(record)}\n`);
-      if (record.contentType === MESSAGE_CONTENT_TYPE) {
-        const notice = noticeOf(record.data as MessageNews);
-        if (notice === null) return;
-        if (before === record.messageId) open = null;
-        await print(before === record.messageId ? "\n" : "");
-        if (notice !== "") cli.notice(notice);
-        return;
-      }
-      if (record.withdrawnAt !== undefined) {
-        cli.notice(`(record ${record.sequence} was withdrawn)`);
-        return;
-      }
-      const isText = typeof record.data === "string";
-      const text = typeof record.data === "string" ? record.data : cli.wire.text(record.data);
-      open = isText ? record.messageId : null;
-      await print(`${before !== null && before !== open ? "\n" : ""}${text}${open === null ? "\n" : ""}`);
-    },
-    end: () => print(open === null ? "" : "\n"),
-  };
-}
 
 async function readSession(cli: Cli, id: string, options: Options): Promise<void> {
   const { input = false, follow = false, cursor, correlationId, timeout } = options;

@@ -1,3 +1,5 @@
+import { readChatQuestion } from "@keelson/contract/chat";
+
 /** How what is typed becomes the data of a record. */
 export const INPUT_FORMS = ["text", "object", "json"] as const;
 export type InputForm = (typeof INPUT_FORMS)[number];
@@ -27,7 +29,8 @@ export function toInputData(form: InputForm, typed: string): InputData {
 
 /** How records like this one are typed: the next one will likely be alike. */
 export function formOfData(data: unknown): InputForm {
-  if (typeof data === "string") return "text";
+  // A chat takes a text for a message of its own.
+  if (typeof data === "string" || readChatQuestion(data) !== null) return "text";
   const isTextAlone =
     typeof data === "object" &&
     data !== null &&

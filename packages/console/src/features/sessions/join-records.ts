@@ -1,10 +1,11 @@
 import type { MessageEnd, MessageNews, Stream, StreamRecord } from "@keelson/contract";
 import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
+import { addPiece, contentOf, NO_CONTENT, type Content } from "./content.ts";
 import type { Entry } from "./conversation-order.ts";
-import { readSaid } from "./record-text.ts";
+import { readSaid, type Said } from "./record-text.ts";
 
 /** What is shown as one thing: a record, or the pieces of one answer. A new object each time that it changes. */
-export type Row = {
+export type Row = Content & {
   /** Its first record's id. */
   key: string;
   direction: Stream["direction"];
@@ -12,28 +13,30 @@ export type Row = {
   correlationId: string | null;
   first: StreamRecord;
   last: StreamRecord;
-  /** The words, when it has any; null is shown as the JSON of `first`. */
-  text: string | null;
   rest: Record<string, unknown>;
-  /** The data of a message's pieces that have no words, in their order. */
-  others: readonly unknown[];
   /** How many records. */
   count: number;
   /** How the message has ended; null while it goes on, and where nobody says. */
   end: MessageEnd | null;
+  /** Somebody has said it in another way later: an edit, or another try, of a chat. */
+  isReplaced: boolean;
 };
-
-/** A piece of a message: its words, or its data where it has none. */
-type Said = { sequence: number; text: string | null; data: unknown };
 
 /** Rows, and which of them may go on: messages by their id, other answers by stream and correlation id. */
 export type Joined = {
   rows: Row[];
-  messages: Map<string, { index: number; pieces: Said[] }>;
+  messages: Map<string, { index: number; pieces: StreamRecord[] }>;
   open: Map<string, { index: number; form: string }>;
+  /** Where a stream has a question of a chat. */
+  questions: Map<string, number>;
 };
 
-export const nothingJoined = (): Joined => ({ rows: [], messages: new Map(), open: new Map() });
+export const nothingJoined = (): Joined => ({
+  rows: [],
+  messages: new Map(),
+  open: new Map(),
+  questions: new Map(),
+});
 
 /**
  * Adds the rows of entries that come after all there are. The pieces of a message are one row, whatever was said elsewhere
@@ -42,56 +45,67 @@ export const nothingJoined = (): Joined => ({ rows: [], messages: new Map(), ope
  */
 export function joinEntries(joined: Joined, entries: Iterable<Entry>): void {
   for (const { record, direction } of entries) {
-    if (record.content_type === MESSAGE_CONTENT_TYPE) {
-      hearOfMessage(joined, record);
-      continue;
-    }
-    const said = readSaid(record.data);
-    if (record.message_id !== null) {
-      joinPiece(joined, record.message_id, { record, direction, said });
-      continue;
-    }
-    const answer =
-      direction === "input" || record.correlation_id === null
-        ? null
-        : `${record.stream}\n${record.correlation_id}`;
-    const form = said?.isPiece === true ? formOf(record, said.rest) : null;
-    const open = answer === null ? undefined : joined.open.get(answer);
-    const row = open === undefined ? undefined : joined.rows[open.index];
-    if (said !== null && open !== undefined && row !== undefined && form === open.form) {
-      joined.rows[open.index] = {
-        ...row,
-        last: record,
-        text: `${row.text ?? ""}${said.text}`,
-        count: row.count + 1,
-      };
-      continue;
-    }
-    if (answer !== null) {
-      if (form === null) joined.open.delete(answer);
-      else joined.open.set(answer, { index: joined.rows.length, form });
-    }
-    joined.rows.push(toRow(record, direction, said));
+    if (record.content_type === MESSAGE_CONTENT_TYPE) hearOfMessage(joined, record);
+    else if (record.message_id !== null) joinPiece(joined, record.message_id, record, direction);
+    else joinRecord(joined, record, direction);
   }
 }
 
-type Piece = { record: StreamRecord; direction: Stream["direction"]; said: ReturnType<typeof readSaid> };
+function joinRecord(joined: Joined, record: StreamRecord, direction: Stream["direction"]): void {
+  const said = readSaid(record.data);
+  const answer =
+    direction === "input" || record.correlation_id === null
+      ? null
+      : `${record.stream}\n${record.correlation_id}`;
+  const form = said?.isPiece === true ? formOf(record, said.rest) : null;
+  const open = answer === null ? undefined : joined.open.get(answer);
+  const row = open === undefined ? undefined : joined.rows[open.index];
+  if (said !== null && open !== undefined && row !== undefined && form === open.form) {
+    const text = `${row.text ?? ""}${said.text}`;
+    joined.rows[open.index] = { ...row, last: record, text, count: row.count + 1 };
+    return;
+  }
+  if (answer !== null) {
+    if (form === null) joined.open.delete(answer);
+    else joined.open.set(answer, { index: joined.rows.length, form });
+  }
+  joined.rows.push(toRow(record, direction, contentOf(record.data, said), said));
+}
 
-function joinPiece(joined: Joined, messageId: string, { record, direction, said }: Piece): void {
-  const { sequence, data } = record;
-  const piece = { sequence, text: said?.text ?? null, data };
+function joinPiece(
+  joined: Joined,
+  messageId: string,
+  record: StreamRecord,
+  direction: Stream["direction"],
+): void {
   const message = joined.messages.get(messageId);
   const row = message === undefined ? undefined : joined.rows[message.index];
   if (message === undefined || row === undefined) {
-    joined.messages.set(messageId, { index: joined.rows.length, pieces: [piece] });
-    const others = said === null ? [data] : [];
-    joined.rows.push({ ...toRow(record, direction, said), rest: {}, others });
+    joined.messages.set(messageId, { index: joined.rows.length, pieces: [record] });
+    const begun = toRow(record, direction, addPiece(NO_CONTENT, record.data), null);
+    replaceEarlier(joined, begun);
+    joined.rows.push(begun);
     return;
   }
-  message.pieces.push(piece);
-  const others = said === null ? [...row.others, data] : row.others;
-  const text = said === null ? row.text : `${row.text ?? ""}${said.text}`;
-  joined.rows[message.index] = { ...row, last: record, text, others, count: row.count + 1 };
+  message.pieces.push(record);
+  joined.rows[message.index] = {
+    ...row,
+    ...addPiece(row, record.data),
+    last: record,
+    count: row.count + 1,
+  };
+}
+
+/** A question that the stream has already takes the place of that one, and of all that the stream has after it. */
+function replaceEarlier(joined: Joined, { stream, question }: Row): void {
+  if (question === null) return;
+  const key = `${stream}\n${question.id}`;
+  const from = joined.questions.get(key) ?? joined.rows.length;
+  for (let index = from; index < joined.rows.length; index += 1) {
+    const row = joined.rows[index] as Row;
+    if (row.stream === stream) joined.rows[index] = { ...row, isReplaced: true };
+  }
+  joined.questions.set(key, joined.rows.length);
 }
 
 /** Where its pieces are not there, such as before an older page is read, there is nothing to change. */
@@ -106,10 +120,11 @@ function hearOfMessage(joined: Joined, { message_id: id, data, sequence }: Strea
   message.pieces = message.pieces.filter(
     (piece) => piece.sequence < from || piece.sequence > (to ?? sequence),
   );
+  const content = message.pieces.reduce((sum: Content, piece) => addPiece(sum, piece.data), NO_CONTENT);
   joined.rows[message.index] = {
     ...row,
-    text: message.pieces.map(({ text }) => text ?? "").join(""),
-    others: message.pieces.flatMap((piece) => (piece.text === null ? [piece.data] : [])),
+    ...content,
+    text: content.text ?? "",
     count: message.pieces.length,
   };
 }
@@ -120,17 +135,18 @@ const formOf = ({ run_id, attempt_number }: StreamRecord, rest: Record<string, u
 const toRow = (
   record: StreamRecord,
   direction: Stream["direction"],
-  said: ReturnType<typeof readSaid>,
+  content: Content,
+  said: Said | null,
 ): Row => ({
+  ...content,
   key: record.id,
   direction,
   stream: record.stream,
   correlationId: record.correlation_id,
   first: record,
   last: record,
-  text: said?.text ?? null,
   rest: said?.rest ?? {},
-  others: [],
   count: 1,
   end: null,
+  isReplaced: false,
 });

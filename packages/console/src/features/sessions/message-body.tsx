@@ -1,22 +1,27 @@
-import { useMemo, useState, type ReactNode } from "react";
-import { cx } from "../../ui/class-names.ts";
-import { visibleLines, visibleText } from "../../ui/visible-text.ts";
+import type { ReactNode } from "react";
+import { visibleText } from "../../ui/visible-text.ts";
+import { ChatParts } from "./chat-parts.tsx";
+import { Folded, Json } from "./folded.tsx";
 import type { Row } from "./join-records.ts";
 
-/** More than this is folded, and more than that is not laid out at all: the browser would stand still. */
-const FOLDED_CHARACTERS = 4_000;
-const MAX_CHARACTERS = 100_000;
 /** JSON up to this is one line. */
 const LINE_CHARACTERS = 80;
 
 /** The words of a row, or its JSON. Everything in it is text, whatever it looks like. */
 export function MessageBody({ row }: { row: Row }): ReactNode {
-  const { text, rest, others, first } = row;
+  const { text, rest, others, parts, question, first } = row;
   const fields = Object.entries(rest);
-  if (text !== null)
+  const hasWords = text !== null && (text !== "" || parts.length === 0);
+  if (hasWords || parts.length > 0)
     return (
       <>
-        <Folded text={text} direction="auto" className="whitespace-pre-wrap" />
+        {hasWords && <Folded text={text} direction="auto" className="whitespace-pre-wrap" />}
+        <ChatParts parts={parts} />
+        {question !== null && question.files.length > 0 && (
+          <p className="text-xs break-all text-quiet">
+            Files: <bdi>{visibleText(question.files.join(", "))}</bdi>
+          </p>
+        )}
         {fields.length > 0 && (
           <p className="mt-0.5 flex flex-wrap gap-x-3 text-xs text-quiet">
             {fields.map(([name, value]) => (
@@ -43,46 +48,8 @@ const OtherPieces = ({ others }: { others: readonly unknown[] }): ReactNode => (
 );
 
 /** JSON that is short enough to stand in one line, and carries no words. */
-export function briefJson({ text, others, first }: Row): string | null {
-  if (text !== null || others.length > 1) return null;
+export function briefJson({ text, others, parts, first }: Row): string | null {
+  if (text !== null || parts.length > 0 || others.length > 1) return null;
   const line = JSON.stringify(first.data);
   return line.length <= LINE_CHARACTERS ? visibleText(line) : null;
-}
-
-function Json({ data }: { data: unknown }): ReactNode {
-  const text = useMemo(() => JSON.stringify(data, null, 2), [data]);
-  return <Folded text={text} direction="ltr" className="font-mono text-xs whitespace-pre-wrap" />;
-}
-
-function Folded({
-  text,
-  direction,
-  className,
-}: {
-  text: string;
-  direction: "auto" | "ltr";
-  className: string;
-}): ReactNode {
-  const [isOpen, setIsOpen] = useState(false);
-  const limit = isOpen ? MAX_CHARACTERS : FOLDED_CHARACTERS;
-  const isCut = text.length > limit;
-  return (
-    <>
-      <div dir={direction} className={cx("break-words [overflow-wrap:anywhere]", className)}>
-        {visibleLines(isCut ? text.slice(0, limit) : text)}
-        {text === "" && <span className="text-quiet">(empty)</span>}
-      </div>
-      {text.length > FOLDED_CHARACTERS && (
-        <button
-          type="button"
-          className="mt-1 text-xs text-accent hover:underline"
-          onClick={() => setIsOpen(!isOpen)}
-        >
-          {isOpen
-            ? `Show less${isCut ? ` (the first ${limit.toLocaleString()} of ${text.length.toLocaleString()} characters)` : ""}`
-            : `Show all ${text.length.toLocaleString()} characters`}
-        </button>
-      )}
-    </>
-  );
 }

@@ -32,7 +32,7 @@ export const MessageRow = memo(function MessageRow({
   onCorrelation,
 }: RowProps): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
-  const { direction, stream, correlationId, first, last, count, end } = row;
+  const { direction, stream, correlationId, first, last, count, end, question, isReplaced } = row;
   const isInput = direction === "input";
   const isWithdrawn = first.withdrawn_at !== undefined;
   const line = isWithdrawn ? null : briefJson(row);
@@ -41,6 +41,7 @@ export const MessageRow = memo(function MessageRow({
       aria-label={`${isInput ? "Input" : "Output"} ${stream} ${first.sequence}`}
       className={cx(
         "flex w-full flex-col gap-0.5",
+        isReplaced && "opacity-60",
         isInput ? "items-end pl-8 sm:pl-16" : "items-start pr-8 sm:pr-16",
       )}
     >
@@ -50,6 +51,8 @@ export const MessageRow = memo(function MessageRow({
         <Time at={last.created_at} />
         {line !== null && <code className="font-mono break-all text-text">{line}</code>}
         {end !== null && end !== "complete" && <Badge tone="warn">{end}</Badge>}
+        {!isInput && question !== null && <Badge>question</Badge>}
+        {isReplaced && <Badge tone="warn">replaced</Badge>}
         <InputState row={row} isQueued={isQueued} onWithdraw={onWithdraw} />
         {count > 1 && <span>{count.toLocaleString()} pieces</span>}
         {correlationId !== null && (
