@@ -54,6 +54,7 @@ const NAMES = [
   "Token",
   "TokenCompletion",
   "UploadedBundle",
+  "Usage",
   "Worker",
   "Workspace",
   "WorkspaceVersion",

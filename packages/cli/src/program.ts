@@ -56,6 +56,7 @@ import { addRunList } from "./commands/run/list.ts";
 import { addRunLogs } from "./commands/run/logs.ts";
 import { addRunMetrics } from "./commands/run/metrics.ts";
 import { addRunReplay } from "./commands/run/replay.ts";
+import { addRunUsage } from "./commands/run/usage.ts";
 import { addRunWait } from "./commands/run/wait.ts";
 import { addScheduleActivate } from "./commands/schedule/activate.ts";
 import { addScheduleCreate } from "./commands/schedule/create.ts";
@@ -79,6 +80,7 @@ import { addSessionList } from "./commands/session/list.ts";
 import { addSessionRead } from "./commands/session/read.ts";
 import { addSessionSend } from "./commands/session/send.ts";
 import { addSessionState } from "./commands/session/state.ts";
+import { addSessionUsage } from "./commands/session/usage.ts";
 import { addSessionWithdraw } from "./commands/session/withdraw.ts";
 import { addSessionStart } from "./commands/session/start.ts";
 import { addTaskList } from "./commands/task/list.ts";
@@ -129,6 +131,7 @@ const NOUNS = [
       addSessionWithdraw,
       addSessionRead,
       addSessionState,
+      addSessionUsage,
       addSessionInterrupt,
       addSessionClose,
       addSessionCancel,
@@ -175,6 +178,7 @@ const NOUNS = [
       addRunReplay,
       addRunBulk,
       addRunMetrics,
+      addRunUsage,
     ],
   },
   {

@@ -186,6 +186,32 @@ suite("sessions on the command line", () => {
     );
   });
 
+  test("what models used is shown by run and session", async () => {
+    const id = (await session(["start", "--actor", "chat"])).stdout.trim();
+    const lease = await scene.worker.takeOne();
+    const none = await session(["usage", id]);
+    assert.deepEqual([none.stdout, /ctx\.usage\.add/.test(none.stderr)], ["", true]);
+    const used = [
+      { model: "large", input_tokens: 1200, cached_input_tokens: 1000, output_tokens: 70, cost_usd: 0.00351 },
+      { model: "small", calls: 3 },
+    ];
+    const operations = [lease.operation("start"), lease.operation("usage", { used })];
+    assert.deepEqual(await scene.worker.report(...operations), [200, 200]);
+    const shown = await session(["usage", id]);
+    assert.equal(
+      shown.stdout.replaceAll(/ +/g, " "),
+      [
+        "MODEL CALLS INPUT CACHED OUTPUT REASONING COST",
+        "small 3 0 0 0 0",
+        "large 1 1200 1000 70 0 $0.00351",
+        "(all) 4 1200 1000 70 0 $0.00351",
+        "",
+      ].join("\n"),
+    );
+    const ofRun = await keelson(["run", "usage", lease.runId, "--json"], { env });
+    assert.partialDeepStrictEqual(JSON.parse(ofRun.stdout), { calls: 4, cost_usd: 0.00351 });
+  });
+
   test("a chat of the AI SDK is read as what is said in it", async () => {
     const id = (await session(["start", "--actor", "chat"])).stdout.trim();
     const lease = await scene.worker.takeOne();
@@ -224,7 +250,7 @@ suite("sessions on the command line", () => {
     assert.equal(read.stdout, shown.join("\n"));
     const how = `keelson token complete ${EXAMPLE_IDS.tok} --data '{"approved":true}'`;
     assert.equal(read.stderr, `(ping waits for approval: ${how})\n`);
-    assert.equal((await session(["read", id, "--json"])).stdout.trim().split("\n").length, 16);
+    assert.equal((await session(["read", id, "--json"])).stdout.trim().split("\n").length, 18);
   });
 
   test("a message that has no good end says so", async () => {

@@ -173,6 +173,48 @@ describe("conversations in the console", options, () => {
     await reads(words.join(""));
   });
 
+  test("show a chat of the AI SDK in its parts, and what its models used", async () => {
+    const { page, goto } = console;
+    await cancelSessions(scene);
+    const session = await startSession(scene);
+    const question = { id: "q", role: "user", parts: [{ type: "text", text: "Restart it, please." }] };
+    await send(scene, session, { message: question });
+    const lease = await scene.worker.takeOne();
+    const said = (message: string, ...data: unknown[]) =>
+      lease.operation("outputs", {
+        ...{ position: null, stream: "output", records: data.map((one) => ({ data: one })) },
+        message_id: EXAMPLE_IDS.msg.replace(/.$/, message),
+      });
+    const call = { toolCallId: "c", toolName: "restart <b>it</b>", input: { service: "web" } };
+    const operations = [
+      lease.operation("start"),
+      said("j", question),
+      said("k", { type: "text-start", id: "0" }, { type: "text-delta", id: "0", delta: "I have to " }),
+      said("k", { type: "text-delta", id: "0", delta: "ask first." }, { type: "text-end", id: "0" }),
+      said("k", { type: "tool-input-available", ...call }),
+      said("k", { type: "tool-approval-request", toolCallId: "c", approvalId: EXAMPLE_IDS.tok }),
+      lease.operation("usage", { used: [{ model: "large", input_tokens: 1200, cost_usd: 0.25 }] }),
+    ];
+    assert.deepEqual(
+      await scene.worker.report(...operations),
+      operations.map(() => 200),
+    );
+    await goto(`sessions/${session.id}`);
+    await conversation().getByRole("article", { name: "Input input 1" }).getByText("Restart it").waitFor();
+    const answer = conversation().getByRole("article", { name: "Output output 2" });
+    await answer.getByText("I have to ask first.").waitFor();
+    await answer.getByText("restart <b>it</b>").waitFor();
+    const asked = answer.getByRole("link", { name: "waits for approval" });
+    assert.match((await asked.getAttribute("href")) ?? "", new RegExp(`/tokens/${EXAMPLE_IDS.tok}$`));
+    await answer.getByText("Input", { exact: true }).click();
+    await answer.getByText('"service": "web"').waitFor();
+    await page.getByText("1 call, 1,200 tokens, $0.25").waitFor();
+    assert.equal(await page.getByLabel("Sent as").inputValue(), "text");
+    assert.deepEqual(await console.violations(), []);
+    await goto(`runs/${lease.runId}`);
+    await page.getByText("1 call, 1,200 tokens, $0.25").waitFor();
+  });
+
   test("say why the last turn failed, and lead to its run", async () => {
     const { page, goto } = console;
     await cancelSessions(scene);

@@ -1,5 +1,6 @@
 import type { EffectResult, JournalEntry, LeasedSession, WaitsResult, WaitState } from "./schemas/durable.ts";
-import type { MetadataChange, LeasedRun, Operation } from "./schemas/execution.ts";
+import type { LeasedRun, Operation } from "./schemas/execution.ts";
+import type { MetadataChange } from "./schemas/metadata-change.ts";
 import type { ExecResult } from "./schemas/process.ts";
 import type { DeploymentManifest } from "./schemas/deployment.ts";
 import type { EventSeverity, FailureKind, LogStream, WorkerEventKind } from "./runs.ts";
@@ -133,9 +134,10 @@ export type DurableCall =
   | CallFields<"outputs">
   | CallFields<"inputs">
   | CallFields<"execs">
-  | CallFields<"states">;
+  | CallFields<"states">
+  | CallFields<"usage">;
 
-export type DurableResult<C extends DurableCall> = C extends { kind: "steps" }
+export type DurableResult<C extends DurableCall> = C extends { kind: "steps" | "usage" }
   ? null
   : C extends { kind: "waits" }
     ? WaitsResult

@@ -79,7 +79,7 @@ type Fields = Record<string, unknown>;
 const isFields = (data: unknown): data is Fields =>
   typeof data === "object" && data !== null && !Array.isArray(data);
 
-/** Whether a piece of a message is a chunk. Data chunks are what their application makes of them, and so are none. */
+/** Whether a piece of a message is a chunk. Not for data chunks, which are what their application makes of them. */
 export function isChatChunk(data: unknown): data is ChatChunk {
   if (!isFields(data) || typeof data["type"] !== "string") return false;
   const shape = SHAPES.get(data["type"]);
@@ -93,7 +93,7 @@ export function isChatChunk(data: unknown): data is ChatChunk {
 /** What a person has said: the texts, and what the files are called. */
 export type ChatQuestion = { id: string; text: string; files: readonly string[] };
 
-/** A message of a person as a chat's input stream has it, in `message`, or its output stream. Null: it is none. */
+/** A message of a person as a chat's input stream has it, in `message`, or its output stream. Null for other data. */
 export function readChatQuestion(data: unknown): ChatQuestion | null {
   if (!isFields(data)) return null;
   const message = "message" in data && Object.keys(data).length === 1 ? data["message"] : data;

@@ -9,6 +9,8 @@ export * from "./schemas/run.ts";
 export * from "./schemas/error-group.ts";
 export * from "./schemas/message.ts";
 export * from "./schemas/run-call.ts";
+export * from "./schemas/usage.ts";
+export * from "./schemas/metadata-change.ts";
 export * from "./schemas/saved-view.ts";
 export * from "./schemas/bulk-action.ts";
 export * from "./schemas/run-activity.ts";

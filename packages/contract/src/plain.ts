@@ -20,6 +20,7 @@ export * from "./sessions.ts";
 export * from "./schedules.ts";
 export * from "./secrets.ts";
 export * from "./task-folders.ts";
+export * from "./format-usd.ts";
 export * from "./workspaces.ts";
 export type * from "./bundle.ts";
 export type * from "./archive.ts";

@@ -148,6 +148,7 @@ export type {
   Token,
   TokenCompletion,
   Task as TaskResource,
+  Usage,
   Workspace,
   WorkspaceVersion,
   WrittenFile,

@@ -2,6 +2,7 @@ import type { Client } from "./client/client.ts";
 import type { DurableCalls } from "./durable.ts";
 import type { Logger } from "./runtime/logger.ts";
 import type { RunMetadata } from "./runtime/run-metadata.ts";
+import type { RunUsage } from "./runtime/run-usage.ts";
 import type { RunSession } from "./session.ts";
 import type { RunWorkspace } from "./workspace.ts";
 
@@ -42,6 +43,8 @@ export type RunContext = DurableCalls & {
   readonly client: Client;
   /** Outside of steps, a replay does not repeat changes. */
   metadata: RunMetadata;
+  /** What the run's calls of models used. */
+  usage: RunUsage;
   /** Null for a run that belongs to no session. */
   session: RunSession | null;
   /**

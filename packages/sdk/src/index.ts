@@ -57,6 +57,7 @@ export { NonRetryableError, RetryAfterError } from "./task-errors.ts";
 export type { RunContext } from "./context.ts";
 export type { Logger } from "./runtime/logger.ts";
 export type { RunMetadata } from "./runtime/run-metadata.ts";
+export type { RunUsage, UsedModel } from "./runtime/run-usage.ts";
 export type { RetryOptions } from "./retry-options.ts";
 export type { DurationInput } from "./duration-input.ts";
 export type { JsonSchema, PayloadSchema } from "./payload-schema.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { chatActor, idempotencyKeyOf, type AnswerOptions, type ChatInput } from "@keelson/sdk/ai";
 import type { RecordOf } from "@keelson/sdk/client";
-import { tool, type UIMessage } from "ai";
+import { getToolName, isToolUIPart, tool, type UIMessage } from "ai";
 import { z } from "zod";
 import { answerChunks } from "../src/ai/answer-chunks.ts";
 import { applyChunks } from "../src/ai/apply-chunks.ts";
@@ -71,6 +71,9 @@ async function followed(run: KeptRun, correlationId: string): Promise<UIMessage>
   return applyChunks(answer, chunks);
 }
 
+const usageOf = async (run: KeptRun): Promise<Json> =>
+  run.call("GET", `/v1/runs/${(await run.started()).id}/usage`);
+
 /** The conversation as a page loads it. */
 async function loaded(run: KeptRun): Promise<UIMessage[]> {
   const { session } = await run.started();
@@ -82,8 +85,10 @@ async function loaded(run: KeptRun): Promise<UIMessage[]> {
 const readOf = ({ role, parts }: UIMessage): string[] =>
   parts.flatMap((part): string[] => {
     if (part.type === "text") return [`${role}: ${part.text}`];
-    if (!("toolCallId" in part)) return [];
-    return [`${part.type} ${part.state} ${JSON.stringify(part.output ?? part.errorText ?? null)}`];
+    if (!isToolUIPart(part)) return [];
+    return [
+      `tool-${getToolName(part)} ${part.state} ${JSON.stringify(part.output ?? part.errorText ?? null)}`,
+    ];
   });
 
 const conversationOf = async (run: KeptRun): Promise<string[]> => (await loaded(run)).flatMap(readOf);
@@ -181,8 +186,11 @@ describe("a tool", () => {
       { text: "I book it.", calls: { book: { at: "8" } } },
       { text: "Booked." },
     );
-    const { run, start } = await declareChat({ model, tools: { book: booked() } }, asked("Book at 8"));
+    const options = { model, tools: { book: booked() }, costOf: () => 0.25 };
+    const { run, start } = await declareChat(options, asked("Book at 8"));
     outputOf(await start().ended);
+    const { calls, input_tokens: input, cost_usd: cost } = await usageOf(run);
+    assert.deepEqual([calls, input, cost], [2, 14, 0.5]);
     const done = 'tool-book output-available {"booked":"8"}';
     assert.deepEqual(await conversationOf(run), [
       "user: Book at 8",

@@ -43,6 +43,67 @@ test("replayed code logs nothing again and changes no metadata again", async () 
   assert.deepEqual((await run.get()).metadata, { begun: 1, "gone on": 1 });
 });
 
+test("usage is added once by code that is replayed, and by each try of a step", async () => {
+  let tries = 0;
+  const { run, start } = declare(async (ctx) => {
+    ctx.usage.add({ model: "small", inputTokens: 10, costUsd: 0.5 });
+    await wait.for("1h");
+    await step(
+      "ask",
+      () => {
+        tries += 1;
+        ctx.usage.add({
+          model: "large",
+          calls: 2,
+          outputTokens: 7,
+          cachedInputTokens: 1,
+          reasoningTokens: 3,
+        });
+        if (tries === 1) throw new Error("overloaded");
+      },
+      { retry: { maxAttempts: 2, initialDelay: "1ms" } },
+    );
+    await wait.for("1h");
+    // The last that the code does.
+    ctx.usage.add({ model: "small" });
+  });
+  for (const position of [1, 3]) {
+    const execution = start();
+    await execution.parked();
+    execution.suspend();
+    await execution.ended;
+    await run.passWait(position);
+  }
+  outputOf(await start().ended);
+  const { id } = await run.get();
+  const { models } = await run.call("GET", `/v1/runs/${id}/usage`);
+  const none = { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, reasoning_tokens: 0 };
+  assert.deepEqual(models, [
+    {
+      ...{ model: "large", calls: 4, input_tokens: 0, output_tokens: 14, cost_usd: null },
+      ...{ cached_input_tokens: 2, reasoning_tokens: 6 },
+    },
+    { model: "small", calls: 2, ...none, input_tokens: 10, cost_usd: 0.5 },
+  ]);
+});
+
+test("usage that is none is an error at the call", async () => {
+  const { start } = declare(({ usage }) => {
+    for (const wrong of [
+      { model: "" },
+      { model: "m".repeat(201) },
+      { model: 1 as never },
+      { model: "m", inputTokens: -1 },
+      { model: "m", outputTokens: 1.5 },
+      { model: "m", reasoningTokens: Number.NaN },
+      { model: "m", calls: 0 },
+      { model: "m", costUsd: Number.POSITIVE_INFINITY },
+    ])
+      assert.throws(() => usage.add(wrong), { name: "UsageError" }, JSON.stringify(wrong));
+  });
+  outputOf(await start().ended);
+});
+
 test("code that does other work beside a wait is parked only while it does nothing else that counts", async () => {
   const work = Promise.withResolvers<void>();
   const { run, start } = declare(async () => {

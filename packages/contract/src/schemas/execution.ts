@@ -25,7 +25,9 @@ import {
 } from "./durable.ts";
 import { DeploymentCheck } from "./deployment-check.ts";
 import { ErrorBody } from "./error-body.ts";
+import { MetadataChange } from "./metadata-change.ts";
 import { TaskFolders, TaskIsolation } from "./task-folder.ts";
+import { UsageAmount } from "./usage.ts";
 import { SecretVersion } from "./worker.ts";
 
 /**
@@ -194,17 +196,6 @@ const RunEventInput = Type.Object(
   { additionalProperties: false },
 );
 
-/** One change of a run's metadata; changes apply in order. `increment` starts from 0, `append` from an empty list. */
-export const MetadataChange = Type.Object(
-  {
-    op: Type.Enum(["set", "increment", "append", "remove"]),
-    key: Type.String({ minLength: 1, maxLength: 256 }),
-    value: Type.Optional(JsonValue),
-  },
-  { additionalProperties: false, $id: "MetadataChange" },
-);
-export type MetadataChange = Static<typeof MetadataChange>;
-
 const FailureInput = Type.Object(
   {
     kind: Type.Enum([...FAILURE_KINDS]),
@@ -234,6 +225,11 @@ export const EventsOperation = Type.Object(
 export const MetadataOperation = Type.Object(
   { ...operationFields, changes: Type.Array(MetadataChange, { minItems: 1, maxItems: 100 }) },
   { ...strict, $id: "MetadataOperation" },
+);
+/** What calls of models used, which is added to what the run has used already. */
+export const UsageOperation = Type.Object(
+  { ...operationFields, used: Type.Array(UsageAmount, { minItems: 1, maxItems: 100 }) },
+  { ...strict, $id: "UsageOperation" },
 );
 export const ReleaseOperation = Type.Object(
   {
@@ -297,6 +293,7 @@ export const OPERATION_KINDS = [
   "logs",
   "events",
   "metadata",
+  "usage",
   "release",
   "steps",
   "waits",
@@ -316,6 +313,7 @@ const Operations = Type.Union([
   Type.Object({ kind: Type.Literal("logs"), ...LogsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("events"), ...EventsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("metadata"), ...MetadataOperation.properties }, strict),
+  Type.Object({ kind: Type.Literal("usage"), ...UsageOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("release"), ...ReleaseOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("steps"), ...StepsOperation.properties }, strict),
   Type.Object({ kind: Type.Literal("waits"), ...WaitsOperation.properties }, strict),

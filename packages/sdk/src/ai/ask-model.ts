@@ -11,6 +11,7 @@ import type { OutputMessage } from "../output-message.ts";
 import { applyChunks } from "./apply-chunks.ts";
 import { toConversation } from "./chat-history.ts";
 import { modelOf, type AnswerOptions } from "./chat-options.ts";
+import { countUsage, type ModelCall } from "./model-usage.ts";
 
 const MAX_HISTORY = 200;
 
@@ -47,6 +48,7 @@ export async function askModel(asking: Asking): Promise<UIMessage["parts"]> {
   const messages = await convertToModelMessages(said, { tools, ignoreIncompleteToolCalls: true });
   async function* chunks(signal: AbortSignal): AsyncGenerator<UIMessageChunk> {
     const failed: { error?: unknown } = {};
+    const calls: ModelCall[] = [];
     const { stream } = streamText({
       ...options.settings,
       ...(options.instructions !== undefined && { instructions: options.instructions }),
@@ -56,13 +58,18 @@ export async function askModel(asking: Asking): Promise<UIMessage["parts"]> {
       abortSignal: signal,
       // The step is tried again.
       maxRetries: 0,
+      onStepEnd: (call) => void calls.push(call),
       onError: ({ error }) => void (failed.error = error),
     });
     const all = toUIMessageStream({ stream, tools, sendStart: false, sendFinish: false, sendSources: true });
-    for await (const chunk of all as unknown as AsyncIterable<UIMessageChunk>) {
-      if (chunk.type === "error")
-        throw failed.error instanceof Error ? failed.error : new Error(chunk.errorText);
-      if (chunk.type !== "abort") yield chunk;
+    try {
+      for await (const chunk of all as unknown as AsyncIterable<UIMessageChunk>) {
+        if (chunk.type === "error")
+          throw failed.error instanceof Error ? failed.error : new Error(chunk.errorText);
+        if (chunk.type !== "abort") yield chunk;
+      }
+    } finally {
+      for (const call of calls) countUsage(call, ctx, options);
     }
   }
   const taken = await message.pipe(({ signal }) => chunks(signal));

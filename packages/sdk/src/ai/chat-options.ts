@@ -2,6 +2,7 @@ import type { LanguageModel, LanguageModelCallOptions, streamText, ToolSet, UIMe
 import type { RunContext } from "../context.ts";
 import type { DurationInput } from "../duration-input.ts";
 import type { RetryOptions } from "../retry-options.ts";
+import type { UsedModel } from "../runtime/run-usage.ts";
 
 /** What the assistant wants to do. */
 export type AskedCall = {
@@ -38,6 +39,8 @@ export type AnswerOptions = {
   toolRetry?: RetryOptions;
   /** Newest messages of the conversation that the model is given. Default 200. */
   maxHistory?: number;
+  /** What a call of the model has cost, in US dollars. The run's usage has it then, besides the tokens. */
+  costOf?: (used: UsedModel) => number;
   /** More settings of the model's calls, such as `temperature`, `maxOutputTokens` and `providerOptions`. */
   settings?: ModelSettings;
   /** What the page shows when no answer can be had. Default: a sentence that says to try again. Nothing else of the error reaches it. */

@@ -86,7 +86,7 @@ function readPage(
 }
 
 /** The records there are, page by page. */
-export async function* readAllRecords(
+async function* readAllRecords(
   transport: Transport,
   target: SessionTarget,
   { messageEnds = false, ...options }: Omit<ReadOptions, "wait">,
@@ -102,6 +102,19 @@ export async function* readAllRecords(
     if (page.records.length === 0 || page.nextCursor === null || page.ended) return;
     cursor = page.nextCursor;
   }
+}
+
+/** The records there are, or also those that come until the session has ended. */
+export function readOrFollow<Data>(
+  transport: Transport,
+  id: string,
+  { follow = false, ...options }: RecordsOptions,
+): AsyncGenerator<RecordOf<Data>> {
+  if (!follow) return readAllRecords(transport, id, options) as AsyncGenerator<RecordOf<Data>>;
+  const { direction = "output", stream = direction, correlationId, ...rest } = options;
+  const query = { follow: 1, correlation_id: correlationId };
+  const path = streamPath("/api", id, direction, stream, query, "/read");
+  return followRecords(transport, path, rest);
 }
 
 /** The records at a path that streams them, across disconnects, each once and in order, until the session has ended. */

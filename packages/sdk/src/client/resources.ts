@@ -57,6 +57,8 @@ export type Task = CamelCased<Wire.Task>;
 export type Token = CamelCased<Wire.Token>;
 export type TokenCompletion = CamelCased<Wire.TokenCompletion>;
 export type UploadedBundle = CamelCased<Wire.UploadedBundle>;
+/** What calls of models used, in all and by model. */
+export type Usage = CamelCased<Wire.Usage>;
 export type Worker = CamelCased<Wire.Worker>;
 export type Workspace = CamelCased<Wire.Workspace>;
 export type WorkspaceVersion = CamelCased<Wire.WorkspaceVersion>;

@@ -8,6 +8,7 @@ import type {
   RunLogChunk,
   RunLogSnapshot,
   RunMetrics,
+  Usage,
 } from "./resources.ts";
 import { isTerminalRunStatus } from "@keelson/contract/plain";
 import type { CamelCased, Shape } from "./camel-cased.ts";
@@ -15,6 +16,7 @@ import { followStream, type FollowOptions } from "./follow-stream.ts";
 import { fetchPage, listOf, pageOf } from "./fetch-page.ts";
 import { createBulkActionsApi, type BulkActionsApi } from "./bulk-actions.ts";
 import type { PagedList, PageQuery } from "./paged-list.ts";
+import { readUsage } from "./read-usage.ts";
 import { runFiltersOf, type RunQuery } from "./run-query.ts";
 import type { RequestOptions } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
@@ -138,6 +140,15 @@ export type RunsApi = {
    */
   calls(id: string, query?: RunCallQuery, options?: RequestOptions): PagedList<RunCall>;
   /**
+   * What its calls of models used, as its code has said so by `ctx.usage.add()`. Runs that it has started have their own.
+   *
+   * @example
+   * ```ts
+   * const { inputTokens, outputTokens, costUsd, models } = await client.runs.usage("run_01k…");
+   * ```
+   */
+  usage(id: string, options?: RequestOptions): Promise<Usage>;
+  /**
    * The chunks of both streams in the order they were written; `decodeBase64` gives a chunk's bytes.
    *
    * @example
@@ -256,6 +267,7 @@ export function createRunsApi(transport: Transport): RunsApi {
         { ...pageOf(query), filters: { position } },
         options,
       ),
+    usage: (id, options = {}) => readUsage(transport, { path: `${item(id)}/usage` }, options),
     logs: (id, { follow = false, ...options } = {}) =>
       follow
         ? followFeed(transport, runLogChunkShape, live(id, "logs"), "run_log", options)

@@ -7,6 +7,7 @@ import type {
   Session,
   Stream,
   StreamRecord,
+  Usage,
 } from "./resources.ts";
 import type { EmittedOf } from "../actor.ts";
 import type { InputOf } from "../task.ts";
@@ -53,6 +54,8 @@ export type SessionHandle<A extends ActorLike = ActorLike> = {
   state(options?: RequestOptions): Promise<StateOfSession<A>>;
   /** Replaces what it remembers, as `client.sessions.setState`. */
   setState(state: StateOf<A>, options?: SetStateCallOptions): Promise<StateOfSession<A>>;
+  /** What the calls of models of its runs used. */
+  usage(options?: RequestOptions): Promise<Usage>;
   /** Its streams. */
   streams(query?: PageQuery, options?: RequestOptions): PagedList<Stream>;
   /** Appends a record to an input stream, `input` by default. */
@@ -130,6 +133,7 @@ export function createSessionHandle<A extends ActorLike>(
     streams: (query = {}, options = {}) => listLater((one) => api.streams(one, query, options), options),
     state: (options = {}) => staying(api.state<A>(target(), options)),
     setState: (value, options = {}) => staying(api.setState<A>(target(), value, options)),
+    usage: (options = {}) => api.usage(target(), options),
     send: (data, options = {}) => staying(api.send(target(), data, options)),
     async sendBatch(batch, options = {}) {
       const records = await api.sendBatch(target(), batch, options);

@@ -8,6 +8,7 @@ import type {
   StartedAndWaited,
   Stream,
   StreamRecord,
+  Usage,
 } from "./resources.ts";
 import type { SessionStatus } from "@keelson/contract/plain";
 import type { DurationInput } from "../duration-input.ts";
@@ -28,13 +29,7 @@ import {
   type SendBatchCallOptions,
   type SendCallOptions,
 } from "./record-appends.ts";
-import {
-  followRecords,
-  readAllRecords,
-  readRecords,
-  type ReadOptions,
-  type RecordsOptions,
-} from "./record-reads.ts";
+import { readOrFollow, readRecords, type ReadOptions, type RecordsOptions } from "./record-reads.ts";
 import { startAndWait } from "./start-and-wait.ts";
 import { createSessionHandle, type SessionHandle } from "./session-handle.ts";
 import {
@@ -46,6 +41,7 @@ import {
   type SessionChanges,
   type WithdrawOptions,
 } from "./session-options.ts";
+import { readUsage } from "./read-usage.ts";
 import {
   readState,
   writeState,
@@ -222,6 +218,15 @@ export type SessionsApi = {
     options?: SetStateCallOptions,
   ): Promise<StateOfSession<A>>;
   /**
+   * What the calls of models of its runs used, as their code has said so by `ctx.usage.add()`. Runs that are no longer kept do not count.
+   *
+   * @example
+   * ```ts
+   * const { calls, costUsd } = await client.sessions.usage({ externalId: "visitor-1" });
+   * ```
+   */
+  usage(session: SessionTarget, options?: RequestOptions): Promise<Usage>;
+  /**
    * Appends a record to an input stream. When the run of an open session has ended, the record starts the next run.
    * `disposition` says whether it did. `send<typeof chat>(session, data)` has the types of the actor `chat`.
    *
@@ -313,18 +318,6 @@ export type SessionsApi = {
   open<A extends ActorLike = ActorLike>(session: SessionTarget | Session): SessionHandle<A>;
 };
 
-function records<Data>(
-  transport: Transport,
-  id: string,
-  { follow = false, ...options }: RecordsOptions,
-): AsyncGenerator<RecordOf<Data>> {
-  if (!follow) return readAllRecords(transport, id, options) as AsyncGenerator<RecordOf<Data>>;
-  const { direction = "output", stream = direction, correlationId, ...rest } = options;
-  const query = { follow: 1, correlation_id: correlationId };
-  const path = streamPath("/api", id, direction, stream, query, "/read");
-  return followRecords(transport, path, rest);
-}
-
 export function createSessionsApi(transport: Transport): SessionsApi {
   const get = (path: string, options: RequestOptions): Promise<Session> =>
     transport.ask(sessionShape, { method: "GET", path, ...options });
@@ -371,6 +364,8 @@ export function createSessionsApi(transport: Transport): SessionsApi {
     state: (target, options = {}) => readState(transport, target, options) as Promise<StateOfSession<never>>,
     setState: (target, state, options = {}) =>
       writeState(transport, target, state, options) as Promise<StateOfSession<never>>,
+    usage: (target, options = {}) =>
+      readUsage(transport, { path: sessionPath("/api", target, "/usage") }, options),
     send: (target, data, options = {}) =>
       sendRecord(transport, input(target, options), data, withKey(options, transport.config)),
     sendBatch: (target, batch, options = {}) =>
@@ -385,7 +380,7 @@ export function createSessionsApi(transport: Transport): SessionsApi {
     append: (id, data, options = {}) => appendRecord(transport, output(id, options), data, options),
     appendBatch: (id, batch, options = {}) => appendRecords(transport, output(id, options), batch, options),
     read: (id, options = {}) => readRecords(transport, id, options),
-    records: (id, options = {}) => records(transport, id, options),
+    records: (id, options = {}) => readOrFollow(transport, id, options),
     open: (session) => createSessionHandle(api, session),
   };
   return api;

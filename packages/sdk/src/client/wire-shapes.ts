@@ -54,6 +54,7 @@ export const taskShape: Shape<Wire.Task> = { folders: {}, retry: {} };
 export const tokenShape: Shape<Wire.Token> = { completed_by: {} };
 export const tokenCompletionShape: Shape<Wire.TokenCompletion> = { token: { completed_by: {} } };
 export const uploadedBundleShape: Shape<Wire.UploadedBundle> = {};
+export const usageShape: Shape<Wire.Usage> = { models: {} };
 export const workerShape: Shape<Wire.Worker> = { capacity: {}, in_use: {}, platform: {} };
 export const workspaceShape: Shape<Wire.Workspace> = { materialization: { error: {} }, status_reason: { details: {} } };
 export const workspaceVersionShape: Shape<Wire.WorkspaceVersion> = { cause: {}, left_out: {} };

@@ -16,6 +16,7 @@ import { createRunClient } from "./run-client.ts";
 import { createLogger } from "./logger.ts";
 import { encodeOutput } from "./output.ts";
 import { createMetadata } from "./run-metadata.ts";
+import { createUsage } from "./run-usage.ts";
 import { createRunWorkspace } from "./run-workspace.ts";
 import { UsageError } from "../keelson-error.ts";
 
@@ -53,6 +54,7 @@ function createContext(durable: DurableRun, defaults: SessionDefaults): RunConte
     secrets: Object.freeze({ ...durable.input.secrets }),
     logger: createLogger(host, isRepeated),
     metadata: createMetadata(run.metadata, host, isRepeated),
+    usage: createUsage(durable, isRepeated),
     session: session === null ? null : createSession(session, run.turn ?? 1, locate, defaults),
     ...createDurableCalls(locate),
   };

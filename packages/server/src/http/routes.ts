@@ -35,6 +35,7 @@ import { healthRoutes } from "./system/health.ts";
 import { execRoutes } from "./resources/processes/exec-routes.ts";
 import { errorGroupRoutes } from "./resources/error-groups/routes.ts";
 import { runCallRoutes } from "./resources/runs/call-routes.ts";
+import { runUsageRoutes } from "./resources/runs/usage-routes.ts";
 import { runRoutes } from "./resources/runs/routes.ts";
 import { bulkActionRoutes } from "./resources/bulk-actions/routes.ts";
 import { actorRoutes } from "./resources/actors/routes.ts";
@@ -42,6 +43,7 @@ import { scheduleRoutes } from "./resources/schedules/routes.ts";
 import { secretRoutes } from "./resources/secrets/routes.ts";
 import { messageRoutes } from "./resources/sessions/message-routes.ts";
 import { stateRoutes } from "./resources/sessions/state-routes.ts";
+import { sessionUsageRoutes } from "./resources/sessions/usage-routes.ts";
 import { sessionRoutes } from "./resources/sessions/routes.ts";
 import { taskRoutes } from "./resources/tasks/routes.ts";
 import { tokenRoutes } from "./resources/tokens/routes.ts";
@@ -66,9 +68,11 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...sessionRoutes,
   ...messageRoutes,
   ...stateRoutes,
+  ...sessionUsageRoutes,
   ...streamRoutes,
   ...runRoutes,
   ...runCallRoutes,
+  ...runUsageRoutes,
   ...bulkActionRoutes,
   ...runActivityRoutes,
   ...runMetricsRoutes,

@@ -193,6 +193,7 @@ const worker: Record<string, Row> = {
   inputsExecution: lease({ position: 1, stream: "input", external_id: "nobody", data: 1 }),
   execsExecution: lease({ position: 1, name: "a", command: ["true"] }),
   statesExecution: lease({ position: 1, action: "get" }),
+  usageExecution: lease({ used: [{ model: "small", input_tokens: 1 }] }),
   checkpointsReadyExecution: lease(),
   checkpointsFailedExecution: lease({ message: "no room" }),
 };
@@ -317,6 +318,7 @@ export const ROWS: Record<string, Row> = {
   listSchedules: nothing,
   getSchedule: schedule,
   listRunCalls: run,
+  getRunUsage: run,
   apiListRuns: nothing,
   apiCountRuns: nothing,
   apiGetRunActivity: nothing,
@@ -335,6 +337,7 @@ export const ROWS: Record<string, Row> = {
   apiListDeploymentEvents: deployment,
   apiListErrorGroups: nothing,
   apiListRunCalls: run,
+  apiGetRunUsage: run,
   apiGetErrorGroup: errorGroup,
   apiResolveErrorGroup: errorGroup,
   apiMuteErrorGroup: errorGroup,

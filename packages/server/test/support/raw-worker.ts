@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { platformOf } from "@keelson/contract";
 import type { Answer, ApiServer } from "./api-server.ts";
 import { untilClaimed } from "./seen-claims.ts";
+import { until } from "./until.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -92,6 +93,16 @@ async function mintToken(
 }
 
 /** Enrolls a worker of the default group; `active` unless it is told to stop before. */
+/** Leases until there are so many. */
+async function leaseAll(lease: RawWorker["lease"], count: number): Promise<Json[]> {
+  const leased: Json[] = [];
+  await until(`${count} runs are leased`, 60_000, async () => {
+    leased.push(...(await lease({ limit: count - leased.length, wait: "10s" })).executions);
+    return leased.length === count;
+  });
+  return leased;
+}
+
 export async function enrollWorker(
   server: ApiServer,
   options: { mount?: string; activate?: boolean; workspaces?: number } = {},
@@ -113,11 +124,7 @@ export async function enrollWorker(
     held.push(lease);
     return lease;
   };
-  const take: RawWorker["take"] = async (count = 1) => {
-    const { executions } = await lease({ limit: count, wait: "10s" });
-    assert.equal(executions.length, count);
-    return executions.map(hold);
-  };
+  const take: RawWorker["take"] = async (count = 1) => (await leaseAll(lease, count)).map(hold);
   const results: RawWorker["results"] = async (...operations) => {
     const answer = await call("POST", "/executions/report", { operations });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));

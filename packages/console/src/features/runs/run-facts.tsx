@@ -1,14 +1,23 @@
 import type { Run } from "@keelson/contract";
-import type { ReactNode } from "react";
+import { useEffect, type ReactNode } from "react";
+import { at } from "../../api/route.ts";
+import { getRunUsage } from "../../api/routes/runs.ts";
+import { useItem } from "../../api/use-item.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Facts } from "../../ui/page.tsx";
 import { Duration, Time, useNow } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
+import { describeSums } from "../usage/describe-usage.ts";
 import { ResourceLink } from "./header/resource-link.tsx";
 
 /** What the run is of, when it was what, and what it belongs to. */
 export function RunFacts({ run }: { run: Run }): ReactNode {
   const now = useNow();
+  const { finished_at: finishedAt } = run;
+  const used = useItem(at(getRunUsage, { id: run.id }), finishedAt === null ? { refetchMs: 5000 } : {});
+  const { refetch } = used;
+  // What it said last.
+  useEffect(() => void (finishedAt !== null && refetch()), [finishedAt, refetch]);
   const rows: (readonly [string, ReactNode])[] = [
     ["Attempt", run.attempt_number === null ? "–" : `${run.attempt_number} of ${run.max_attempts}`],
     ["Created", <Time key="created" at={run.created_at} />],
@@ -42,6 +51,8 @@ export function RunFacts({ run }: { run: Run }): ReactNode {
     rows.push(["Parent run", <ResourceLink key="runs" page="runs" id={run.parent_run_id} />]);
   if (run.workspace_id !== null)
     rows.push(["Workspace", <ResourceLink key="workspaces" page="workspaces" id={run.workspace_id} />]);
+  if (used.data !== undefined && used.data.calls > 0)
+    rows.push(["Model usage", <span key="used">{describeSums(used.data)}</span>]);
   if (run.tags.length > 0)
     rows.push([
       "Tags",

@@ -32,7 +32,7 @@ export const MessageRow = memo(function MessageRow({
   onCorrelation,
 }: RowProps): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
-  const { direction, stream, correlationId, first, last, count, end, question, isReplaced } = row;
+  const { direction, stream, correlationId, first, last, count, isReplaced } = row;
   const isInput = direction === "input";
   const isWithdrawn = first.withdrawn_at !== undefined;
   const line = isWithdrawn ? null : briefJson(row);
@@ -50,10 +50,7 @@ export const MessageRow = memo(function MessageRow({
         {isInput && <span>{stream}</span>}
         <Time at={last.created_at} />
         {line !== null && <code className="font-mono break-all text-text">{line}</code>}
-        {end !== null && end !== "complete" && <Badge tone="warn">{end}</Badge>}
-        {!isInput && question !== null && <Badge>question</Badge>}
-        {isReplaced && <Badge tone="warn">replaced</Badge>}
-        <InputState row={row} isQueued={isQueued} onWithdraw={onWithdraw} />
+        <RowState row={row} isQueued={isQueued} onWithdraw={onWithdraw} />
         {count > 1 && <span>{count.toLocaleString()} pieces</span>}
         {correlationId !== null && (
           <button
@@ -96,6 +93,19 @@ export const MessageRow = memo(function MessageRow({
     </article>
   );
 });
+
+/** How a message ended, what a person said, and what was said in another way later. */
+function RowState({ row, ...input }: Pick<RowProps, "row" | "isQueued" | "onWithdraw">): ReactNode {
+  const { direction, end, question, isReplaced } = row;
+  return (
+    <>
+      {end !== null && end !== "complete" && <Badge tone="warn">{end}</Badge>}
+      {direction === "output" && question !== null && <Badge>question</Badge>}
+      {isReplaced && <Badge tone="warn">replaced</Badge>}
+      <InputState row={row} {...input} />
+    </>
+  );
+}
 
 /** Whether it waits for a run to receive it, and so can be taken back, or has been. */
 function InputState({

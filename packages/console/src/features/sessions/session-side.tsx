@@ -3,7 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 import { useList } from "../../api/use-list.ts";
 import { at } from "../../api/route.ts";
-import { listSessionRuns } from "../../api/routes/sessions.ts";
+import { useItem } from "../../api/use-item.ts";
+import { getSessionUsage, listSessionRuns } from "../../api/routes/sessions.ts";
 import { pageAddress } from "../../app/navigation.ts";
 import { Loading } from "../../ui/async.tsx";
 import { Id } from "../../ui/copy-button.tsx";
@@ -14,6 +15,7 @@ import { Status } from "../../ui/status.tsx";
 import { Tags } from "../../ui/tags.tsx";
 import { Duration, Time } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
+import { ModelsUsed } from "../usage/models-used.tsx";
 
 /** A state may be large, so it is read when somebody wants to see it. */
 const SessionState = lazy(async () => ({ default: (await import("./session-state.tsx")).SessionState }));
@@ -24,6 +26,7 @@ export function SessionSide({ session }: { session: Session }): ReactNode {
     <aside aria-label="About the session" className="flex flex-col gap-5 text-sm lg:overflow-y-auto">
       <LastFailure session={session} />
       <Turns session={session} />
+      <Used session={session} />
       <State session={session} />
       <About session={session} />
     </aside>
@@ -87,6 +90,16 @@ function Turns({ session }: { session: Session }): ReactNode {
           Earlier turns
         </button>
       )}
+    </Section>
+  );
+}
+
+function Used({ session }: { session: Session }): ReactNode {
+  const used = useItem(at(getSessionUsage, { id: session.id }), { refetchMs: 5000 });
+  if (used.data === undefined || used.data.calls === 0) return null;
+  return (
+    <Section title="Model usage">
+      <ModelsUsed usage={used.data} />
     </Section>
   );
 }

@@ -1,5 +1,6 @@
 import type {
   DurableError,
+  DurableResult,
   EffectResult,
   ExecuteInput,
   ExecuteResult,
@@ -13,7 +14,7 @@ import { checkText } from "../../json-text.ts";
 import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
 import { Calls } from "./calls.ts";
-import { Outbox, type EffectCall } from "./outbox.ts";
+import { Outbox, type EffectCall, type LooseCall } from "./outbox.ts";
 import { NondeterministicReplayError, type Claim } from "./replay.ts";
 import { RunMessages } from "./run-messages.ts";
 import { RunWaits, type Waiting } from "./run-waits.ts";
@@ -221,7 +222,7 @@ export class DurableRun {
    * Sends something that has no position: inside a step, whose outcome stands for it, or once the run is stopped. Resolves with what
    * the server says of it; null for most.
    */
-  async unjournaled(call: EffectCall): Promise<EffectResult | null> {
+  async unjournaled<C extends LooseCall>(call: C): Promise<DurableResult<C> | null> {
     if (this.#state === "suspended") return never;
     this.#checkUsable(call.kind);
     try {

@@ -2,7 +2,9 @@ import type { DurableCall, EffectResult, NewWait, RuntimeHost, WaitState } from 
 import type { Deliveries } from "./deliveries.ts";
 
 export type Entry = Extract<DurableCall, { kind: "steps" }>["entries"][number];
-export type EffectCall = Exclude<DurableCall, { kind: "steps" | "waits" }>;
+export type EffectCall = Exclude<DurableCall, { kind: "steps" | "waits" | "usage" }>;
+/** What may be sent without a position. */
+export type LooseCall = Exclude<DurableCall, { kind: "steps" | "waits" }>;
 
 /** The outcome of a step or wait: an entry of the journal, and what happens with it. */
 export type Outcome = {

@@ -24,6 +24,8 @@ export function findOddValue(operation: Operation): string | null {
       );
     case "waits":
       return find(operation.waits, "waits");
+    case "usage":
+      return find(operation.used, "used");
     case "tokens":
     case "child-runs":
     case "outputs":

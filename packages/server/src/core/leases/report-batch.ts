@@ -2,6 +2,7 @@ import type { DurableError, ErrorCode, Operation, Uuid } from "@keelson/contract
 import type { NewUuid } from "../../uuid.ts";
 import type { ProcessCreation } from "../processes/create-process.ts";
 import type { NewRun } from "../runs/new-run.ts";
+import type { ModelUsage, RunUsage } from "../runs/usage.ts";
 import type { NewState } from "../sessions/session-state.ts";
 import type { PendingMessage } from "../streams/message.ts";
 import type { Append } from "../streams/stream.ts";
@@ -28,6 +29,8 @@ export type LeasedOperation = {
   operation: LeasedContent;
   /** Of a `child-runs` operation: the run to insert, or why there can be none. */
   child?: PreparedChild;
+  /** Of a `usage` operation. */
+  used?: readonly ModelUsage[];
   /** The path of a value that cannot be stored. */
   oddAt?: string;
 };
@@ -78,16 +81,21 @@ export type Batch = {
   execs: PendingExec[];
   /** What states were set to last, by session. */
   states: Map<string, NewState>;
+  usage: RunUsage[];
 };
 
+/** Of what a run used by one model, about. */
+const USAGE_BYTES = 150;
+
 /** What the report stores, by environment. */
-export function storedBytesOf({ logs, appends, inputs }: Batch): Map<Uuid<"env">, number> {
+export function storedBytesOf({ logs, appends, inputs, usage }: Batch): Map<Uuid<"env">, number> {
   const bytes = new Map<Uuid<"env">, number>();
   const add = (environmentId: Uuid<"env">, more: number): void =>
     void bytes.set(environmentId, (bytes.get(environmentId) ?? 0) + more);
   for (const { environmentId, data } of logs) add(environmentId, data.length);
   for (const { environmentId, records } of [...appends, ...inputs.map(({ append }) => append)])
     for (const { data } of records) add(environmentId, data.length);
+  for (const { environmentId } of usage) add(environmentId, USAGE_BYTES);
   return bytes;
 }
 /** A command of a run: started when everything else of the report has been written, because workspaces are locked last. */

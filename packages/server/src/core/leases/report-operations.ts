@@ -1,10 +1,10 @@
-import { LIMITS, type RunEventAttributes, type Uuid } from "@keelson/contract";
+import { LIMITS, type Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { Tx } from "../../db/queryable.ts";
 import type { MasterKey } from "../credentials/master-key.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { insertChildren } from "../runs/insert-children.ts";
-import { applyMetadataChanges } from "../runs/metadata.ts";
+import { recordUsage } from "../runs/record-usage.ts";
 import { decideStart } from "../runs/run.ts";
 import type { TurnContext } from "../sessions/start-turn.ts";
 import { appendRecords } from "../streams/append-records.ts";
@@ -43,8 +43,10 @@ import {
 } from "../executions/execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
 import { repeatedMessage } from "./message-operations.ts";
+import { performMetadata } from "./metadata-operations.ts";
 import { performRelease } from "./perform-release.ts";
 import { performState } from "./state-operations.ts";
+import { performUsage } from "./usage-operations.ts";
 import { OK, refuse, storedBytesOf } from "./report-batch.ts";
 import type { LeasedContent, Batch, LeasedOperation, OperationOutcome } from "./report-batch.ts";
 import { settleChanges, settleJournal } from "../executions/settle-changes.ts";
@@ -118,6 +120,7 @@ export async function reportOperations(
     inputs: [],
     execs: [],
     states: new Map(),
+    usage: [],
   };
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
@@ -159,6 +162,7 @@ async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): P
     await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);
   await keepOutPieces(tx, batch.fenced);
   await storeStates(tx, [...batch.states.values()]);
+  await recordUsage(tx, batch.usage);
   const later = new Set([...batch.inputs, ...batch.execs].map(({ entry }) => entry));
   const journal = batch.journal.filter((entry) => !later.has(entry));
   await settleChanges(tx, [...batch.changes.values()], { logs, journal });
@@ -284,6 +288,8 @@ function perform(batch: Batch, change: Change, leased: LeasedOperation, index: n
       return OK;
     case "metadata":
       return performMetadata(batch, change, operation.changes);
+    case "usage":
+      return performUsage(batch, change, leased);
     case "release":
       return performRelease(batch, change, operation);
     case "steps":
@@ -369,30 +375,5 @@ function performLogs(
     const time = timeOf(batch, execution, Date.parse(at));
     batch.logs.push({ environmentId, runId, sequence, attemptNumber, stream, data, at: time });
   }
-  return OK;
-}
-
-function performMetadata(
-  batch: Batch,
-  change: Change,
-  changes: Extract<LeasedContent, { kind: "metadata" }>["changes"],
-): OperationOutcome {
-  const { execution } = change;
-  const before = execution.metadata ?? batch.policies.get(execution.runId)?.metadata ?? "{}";
-  const result = applyMetadataChanges(before, changes);
-  if (!result.ok) return refuse("invalid_request", result.message);
-  if (Buffer.byteLength(result.metadata) > LIMITS.metadataBytes) {
-    return refuse(
-      "payload_too_large",
-      `Metadata may be ${LIMITS.metadataBytes} bytes of JSON; this change would make it larger.`,
-    );
-  }
-  execution.metadata = result.metadata;
-  change.events.push({
-    k: "metadata.updated",
-    t: batch.now,
-    a: execution.attemptNumber,
-    x: { keys: changes.map(({ key }) => key) } satisfies RunEventAttributes["metadata.updated"],
-  });
   return OK;
 }

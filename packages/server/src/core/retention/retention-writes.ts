@@ -36,6 +36,8 @@ export async function deleteRuns(
       DELETE FROM run_waits WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), pins AS (
       DELETE FROM secret_pins WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+    ), used AS (
+      DELETE FROM run_usage WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), words AS (
       DELETE FROM run_search WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), living AS (

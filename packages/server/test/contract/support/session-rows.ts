@@ -10,6 +10,7 @@ const session: Record<string, Omit<Row, "object">> = {
   listSessionStreams: {},
   listSessionMessages: {},
   getSessionState: {},
+  getSessionUsage: {},
   setSessionState: { body: () => ({ state: 1 }), own: [200, 409] },
   interruptSessionMessage: { body: (ids) => ({ message_id: ids.message }) },
   appendSessionInput: { stream: "input", body: () => ({ data: 1 }), own: [201, 409] },

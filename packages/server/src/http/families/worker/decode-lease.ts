@@ -1,6 +1,7 @@
 import { decodeId, type Operation, type Uuid } from "@keelson/contract";
 import { findOddValue } from "../../../core/executions/find-odd-value.ts";
 import type { LeasedOperation } from "../../../core/leases/report-batch.ts";
+import { toModelUsage } from "../../resources/runs/usage-wire.ts";
 
 type WireLease = { environment_id: string; run_id: string; lease_id: string; epoch: number };
 type Lease = { environmentId: Uuid<"env">; runId: Uuid<"run">; leaseId: Uuid<"lease">; epoch: number };
@@ -21,6 +22,7 @@ export function decodeOperation(wire: Operation, mayBeOdd: boolean): LeasedOpera
   if (lease === null) return null;
   const oddAt = mayBeOdd ? findOddValue(wire) : null;
   const { environment_id: _environment, run_id: _run, lease_id: _lease, epoch: _epoch, ...operation } = wire;
-  const leased = { ...lease, operation };
+  const leased: LeasedOperation = { ...lease, operation };
+  if (operation.kind === "usage") leased.used = operation.used.map(toModelUsage);
   return oddAt === null ? leased : { ...leased, oddAt: oddAt.replaceAll("\0", "\uFFFD").toWellFormed() };
 }

@@ -1,0 +1,24 @@
+import type { Tx } from "../../db/queryable.ts";
+import { sql } from "../../db/sql.ts";
+import type { RunUsage } from "./usage.ts";
+
+/** Adds to what locked, live runs have used; one of each run and model. */
+export async function addUsage(tx: Tx, used: readonly RunUsage[]): Promise<void> {
+  await tx.query(sql`
+    INSERT INTO run_usage AS u (environment_id, run_id, model, session_id, calls, input_tokens, output_tokens, cached_input_tokens,
+      reasoning_tokens, cost_nanos)
+    SELECT n.environment_id, n.run_id, n.model, r.session_id, n.calls, n.input_tokens, n.output_tokens, n.cached_input_tokens,
+      n.reasoning_tokens, n.cost_nanos
+    FROM unnest(${used.map((one) => one.environmentId)}::uuid[], ${used.map((one) => one.runId)}::uuid[],
+      ${used.map((one) => one.model)}::text[], ${used.map((one) => one.calls)}::bigint[],
+      ${used.map((one) => one.inputTokens)}::bigint[], ${used.map((one) => one.outputTokens)}::bigint[],
+      ${used.map((one) => one.cachedInputTokens)}::bigint[], ${used.map((one) => one.reasoningTokens)}::bigint[],
+      ${used.map((one) => one.costNanos)}::bigint[])
+      AS n (environment_id, run_id, model, calls, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens, cost_nanos)
+    JOIN runs r ON r.environment_id = n.environment_id AND r.id = n.run_id
+    ON CONFLICT (environment_id, run_id, model) DO UPDATE SET calls = u.calls + excluded.calls,
+      input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
+      cached_input_tokens = u.cached_input_tokens + excluded.cached_input_tokens,
+      reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+      cost_nanos = coalesce(u.cost_nanos + excluded.cost_nanos, u.cost_nanos, excluded.cost_nanos)`);
+}
