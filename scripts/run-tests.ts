@@ -35,11 +35,6 @@ const MAX_FILES_AT_ONCE = 8;
 const LONG_LIMIT_MS = 3 * 3_600_000;
 /** Many files wait most of the time, for a lease to end or a caller to be too slow: with three, the longest kept 40 % idle. */
 const FILES_PER_CORE = 4;
-/**
- * More than all: loads are averages, of files that wait for PostgreSQL, for a lease and for each other. At 1 a sixth of the
- * machine was idle.
- */
-const FULL_SHARE = 1.25;
 const OUTPUT = path.join(ROOT, "test-output");
 
 // As an agent does at its start: what a shell left open would reach the workspaces of the agents that tests start.
@@ -122,10 +117,9 @@ async function run(databaseUrl: string): Promise<Outcome> {
   const cores = availableParallelism();
   const result = await runTwice(files, {
     ...(values.long && { shortestLimitMs: LONG_LIMIT_MS, testLimitMs: LONG_LIMIT_MS }),
-    room: {
-      files: values.long ? 1 : Math.min(MAX_FILES_AT_ONCE, FILES_PER_CORE * cores),
-      load: Math.max(1, cores * FULL_SHARE),
-    },
+    room: values.long
+      ? { least: 1, most: 1 }
+      : { least: cores, most: Math.min(MAX_FILES_AT_ONCE, FILES_PER_CORE * cores) },
     env: testEnvironment({
       KEELSON_TEST_DATABASE_URL: databaseUrl,
       KEELSON_TEST_SEED: String(seed),
@@ -169,10 +163,7 @@ async function keep(outcome: Outcome): Promise<void> {
   if (!values.record) return;
   const durations = results
     .toSorted((a, b) => a.file.path.localeCompare(b.file.path))
-    .map(({ file, seconds, cpuSeconds }) => [
-      file.path,
-      [seconds, ...(cpuSeconds === null ? [] : [cpuSeconds])].map((each) => Math.round(each * 10) / 10),
-    ]);
+    .map(({ file, seconds }) => [file.path, Math.round(seconds * 10) / 10]);
   await writeFile(
     path.join(ROOT, "scripts/testing/durations.json"),
     `${JSON.stringify(Object.fromEntries(durations), null, 2)}\n`,

@@ -4,7 +4,7 @@ import type { FileResult } from "./run-file.ts";
 import { describeLongRun } from "./long-report.ts";
 
 const result = (path: string, figure: string): FileResult => ({
-  file: { path, seconds: 1, load: 1, isCertain: false },
+  file: { path, seconds: 1, isCertain: false },
   ...{ passed: 2, failures: [], skips: [], seconds: 61, cpuSeconds: null },
   ...{ figures: [figure], left: [], log: "" },
 });

@@ -1,44 +1,59 @@
 // Runs files beside each other, as many as the machine bears.
 
+import { setTimeout as sleep } from "node:timers/promises";
+import { idleCoresMeter } from "./idle-cores.ts";
 import type { FileResult } from "./run-file.ts";
 import type { TestFile } from "./select-files.ts";
 
 export interface Room {
-  readonly files: number;
-  /** How many cores the files may keep busy together. One that needs more runs alone. */
-  readonly load: number;
+  /** So many files run at once, however busy the machine is. */
+  readonly least: number;
+  /** No more than these, however idle it is. */
+  readonly most: number;
 }
 
+const LOOK_MS = 500;
+/** A file that has begun needs a core for a second. */
+const ENOUGH_IDLE_CORES = 0.3;
+
 /**
- * Begins the files in their order, but passes over one for which there is no room yet: a file that waits most of the time
- * runs beside a busy one.
+ * Begins the files in their order, each when a part of the machine was idle a moment ago: files wait a lot, for PostgreSQL, for a
+ * lease, for each other, and beside too many others each takes more of the processor.
  *
  * @returns the results in the order of their ends
  */
 export async function runAll(
   files: readonly TestFile[],
-  room: Room,
+  { least, most }: Room,
   run: (file: TestFile) => Promise<FileResult>,
 ): Promise<FileResult[]> {
   const waiting = [...files];
   const running = new Map<TestFile, Promise<void>>();
   const results: FileResult[] = [];
-  const takeNext = (): TestFile | undefined => {
-    if (running.size >= room.files) return undefined;
-    const busy = [...running.keys()].reduce((sum, { load }) => sum + load, 0);
-    const at = waiting.findIndex(({ load }) => running.size === 0 || busy + load <= room.load);
-    return at < 0 ? undefined : waiting.splice(at, 1)[0];
+  const begin = (): void => {
+    const file = waiting.shift();
+    if (file === undefined) return;
+    const end = run(file).then((result) => {
+      results.push(result);
+      running.delete(file);
+    });
+    running.set(file, end);
   };
+  const idleCores = idleCoresMeter();
+  let lookAt = 0;
   while (waiting.length > 0 || running.size > 0) {
-    for (let file = takeNext(); file !== undefined; file = takeNext()) {
-      const begun = file;
-      const end = run(begun).then((result) => {
-        results.push(result);
-        running.delete(begun);
-      });
-      running.set(begun, end);
+    while (waiting.length > 0 && running.size < least) begin();
+    if (performance.now() >= lookAt) {
+      lookAt = performance.now() + LOOK_MS;
+      const isIdle = (idleCores() ?? 0) >= ENOUGH_IDLE_CORES;
+      if (isIdle && running.size < most) begin();
     }
-    await Promise.race(running.values());
+    const look = new AbortController();
+    await Promise.race([
+      ...running.values(),
+      sleep(LOOK_MS, null, { signal: look.signal }).catch(() => null),
+    ]);
+    look.abort();
   }
   return results;
 }

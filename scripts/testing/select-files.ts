@@ -14,13 +14,6 @@ const PATTERNS = [
   "scripts/**/*.test.ts",
 ];
 
-/** Files that keep more than a core busy: floods, many processes that are killed and started, browsers, compilers. */
-const BUSY = [
-  /^packages\/server\/test\/crash\/(crash-points|killed-|mixed-kills|two-servers|acknowledged|backup|durable-races|token-race|stream-|feed-readers|fairness|workspace-crashes|workspace-floods|hard-trees)/,
-  /^examples\//,
-  /^scripts\/(image|pack|docs-run)\.test\.ts$/,
-];
-
 /** Checks that read the tree, or compare answers with documents: what they find has nothing to do with the machine. */
 const CERTAIN = [
   /^packages\/contract\//,
@@ -28,21 +21,17 @@ const CERTAIN = [
   /^scripts\/(?!image|pack|docs-run|testing)/,
 ];
 
-/** What a file of which nothing is known is taken to last, and how many cores to keep busy. */
+/** What a file of which nothing is known is taken to last. */
 const UNKNOWN_SECONDS = 5;
-const UNKNOWN_LOAD = 0.6;
-const UNKNOWN_BUSY_LOAD = 1.2;
 const DURATIONS = path.join(ROOT, "scripts/testing/durations.json");
 
-/** Seconds that each file took when it was last recorded, and those of them on a processor, by path. */
-export type Durations = Readonly<Record<string, readonly [seconds: number, cpuSeconds?: number]>>;
+/** Seconds that each file took when it was last recorded, by path. */
+export type Durations = Readonly<Record<string, number>>;
 
 export interface TestFile {
   /** From the repository's root, with `/`. */
   readonly path: string;
   readonly seconds: number;
-  /** How many cores it keeps busy, on average. */
-  readonly load: number;
   /** It fails for a reason in the code: a second run would say the same. */
   readonly isCertain: boolean;
 }
@@ -83,14 +72,8 @@ export function takeShard(
   return shards[part.number - 1]?.files ?? [];
 }
 
-function describeFile(file: string, durations: Durations): TestFile {
-  const isOneOf = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(file));
-  const [seconds = UNKNOWN_SECONDS, cpuSeconds] = durations[file] ?? [];
-  const load = cpuSeconds === undefined ? null : cpuSeconds / Math.max(seconds, 0.1);
-  return {
-    path: file,
-    seconds,
-    load: load ?? (isOneOf(BUSY) ? UNKNOWN_BUSY_LOAD : UNKNOWN_LOAD),
-    isCertain: isOneOf(CERTAIN),
-  };
-}
+const describeFile = (file: string, durations: Durations): TestFile => ({
+  path: file,
+  seconds: durations[file] ?? UNKNOWN_SECONDS,
+  isCertain: CERTAIN.some((pattern) => pattern.test(file)),
+});
