@@ -5,10 +5,11 @@ import { describe, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import type { AnswerOptions } from "@keelson/sdk/ai";
 import { followOthers, KeelsonChatTransport } from "@keelson/sdk/ai/client";
-import { AbstractChat, tool, type ChatState, type UIMessage } from "ai";
+import { tool, type UIMessage } from "ai";
 import { z } from "zod";
 import { until } from "../../server/test/support/until.ts";
 import { scriptedModel } from "./support/chat-model.ts";
+import { ChatPage } from "./support/chat-page.ts";
 import { startConversation } from "./support/start-conversation.ts";
 import { STEP_MS, testWorker } from "./support/test-worker.ts";
 
@@ -19,34 +20,12 @@ type Json = any;
 /** Without what is undefined: nobody sees it. */
 const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 
-class PageState implements ChatState<UIMessage> {
-  status: ChatState<UIMessage>["status"] = "ready";
-  error: Error | undefined;
-  messages: UIMessage[];
-  constructor(messages: UIMessage[]) {
-    this.messages = messages;
-  }
-  pushMessage = (message: UIMessage): void => void (this.messages = [...this.messages, message]);
-  popMessage = (): void => void (this.messages = this.messages.slice(0, -1));
-  replaceMessage = (index: number, message: UIMessage): void =>
-    void (this.messages = this.messages.with(index, structuredClone(message)));
-  snapshot = <T>(thing: T): T => structuredClone(thing);
-}
-
-class Page extends AbstractChat<UIMessage> {
-  readonly to: KeelsonChatTransport;
-  constructor(to: KeelsonChatTransport, messages: UIMessage[]) {
-    super({ transport: to, state: new PageState(messages) });
-    this.to = to;
-  }
-}
-
 /** A conversation, and pages of it. */
 async function openConversation(options: AnswerOptions) {
   const { connect, ...conversation } = await startConversation(options);
-  const openPage = async (): Promise<Page> => {
+  const openPage = async (): Promise<ChatPage> => {
     const transport = new KeelsonChatTransport({ connect });
-    return new Page(transport, await transport.load());
+    return new ChatPage(transport, await transport.load());
   };
   return { ...conversation, openPage };
 }
@@ -54,7 +33,8 @@ async function openConversation(options: AnswerOptions) {
 const textOf = ({ parts }: UIMessage): string =>
   parts.map((part) => ("text" in part ? part.text : "")).join("");
 
-const lastOf = ({ messages }: Page): string => textOf(messages.at(-1) ?? { id: "", role: "user", parts: [] });
+const lastOf = ({ messages }: ChatPage): string =>
+  textOf(messages.at(-1) ?? { id: "", role: "user", parts: [] });
 
 /** Waits for it, while the worker hears what the server says. */
 const eventually = (what: string, holds: () => boolean): Promise<void> =>
@@ -63,7 +43,8 @@ const eventually = (what: string, holds: () => boolean): Promise<void> =>
     return holds();
   });
 
-const partOf = (page: Page): Json => page.messages.at(-1)?.parts.find(({ type }) => type.startsWith("tool-"));
+const partOf = (page: ChatPage): Json =>
+  page.messages.at(-1)?.parts.find(({ type }) => type.startsWith("tool-"));
 
 const bookTool = tool({
   inputSchema: z.object({ at: z.string() }),

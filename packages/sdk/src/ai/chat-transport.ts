@@ -114,6 +114,19 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
       if (!this.#own.has(record.correlationId) && beginsAnswer(record)) yield record.messageId as string;
   }
 
+  /**
+   * Says something that does not wait until the answer is whole that is being written: that ends when the tools have given what they were
+   * called for, and this is answered, with all of it known. It is shown like what other tabs say: by `followOthers()`, or the hook.
+   */
+  async steer(message: string | M): Promise<void> {
+    const { session } = await this.#connect();
+    const said =
+      typeof message === "string"
+        ? { id: generateId(), role: "user", parts: [{ type: "text", text: message }] }
+        : message;
+    await session.send("input", { message: said, steer: true }, { correlationId: generateId() });
+  }
+
   /** Stops an answer: that one, or whichever is being written. It may be asked for by anybody. Safe to repeat, and late. */
   async interrupt(messageId?: string): Promise<void> {
     const { session } = await this.#connect();

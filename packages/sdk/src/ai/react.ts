@@ -17,6 +17,8 @@ export type KeelsonChatHookOptions<M extends UIMessage> = Omit<ChatInit<M>, "tra
 export type KeelsonChat<M extends UIMessage> = UseChatHelpers<M> & {
   /** As `approve()` of the transport. */
   approve: KeelsonChatTransport<M>["approve"];
+  /** As `steer()` of the transport. */
+  steer: KeelsonChatTransport<M>["steer"];
 };
 
 /**
@@ -49,5 +51,6 @@ export function useKeelsonChat<M extends UIMessage = UIMessage>({
     (...asked) => transport.approve(...asked),
     [transport],
   );
-  return { ...helpers, stop, approve };
+  const steer = useCallback<KeelsonChat<M>["steer"]>((message) => transport.steer(message), [transport]);
+  return { ...helpers, stop, approve, steer };
 }

@@ -7,6 +7,7 @@ import type { RunSession } from "../session.ts";
 import { applyChunks } from "./apply-chunks.ts";
 import { askModel } from "./ask-model.ts";
 import { newAnswer } from "./chat-history.ts";
+import { isSteering } from "./chat-input.ts";
 import { toolsOf, type Answered, type AnswerOptions } from "./chat-options.ts";
 import { callsOf, runToolCall } from "./run-tool-call.ts";
 
@@ -16,8 +17,8 @@ const ERROR_TEXT = "The answer could not be completed. Please try again.";
 
 /**
  * Answers what was said last in a session's conversation: asks the model, does what it wants to do, and asks again, until it has nothing
- * more to do. All of it is one message of the stream `output`, which can be interrupted at any time. Each call of the model and of a
- * tool is a step, so an answer goes on where it was after a crash.
+ * more to do, or a message waits that is to steer. All of it is one message of the stream `output`, which can be interrupted at any time.
+ * Each call of the model and of a tool is a step, so an answer goes on where it was after a crash.
  *
  * @param correlationId of the input that it answers, by which the page finds the answer
  */
@@ -44,6 +45,7 @@ export async function streamAnswer(
       answer = await applyChunks(answer, told.flat());
       // What nobody has done here, such as a tool of the page, ends the answer too.
       if (!parts.some(isOwnCall) || told.some((chunks) => chunks.length === 0)) break;
+      if (await isSteered(session, ctx)) break;
     }
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
@@ -53,6 +55,20 @@ export async function streamAnswer(
   }
   return { message: answer, status: await end(message, answer, failed) };
 }
+
+const MAX_LOOKED_AT = 200;
+
+/** Whether a message waits that is to be answered before the model goes on. It stays where it is: the next `receive()` gets it in its order. */
+const isSteered = (session: RunSession, ctx: RunContext): Promise<boolean> =>
+  ctx.step(
+    "steering",
+    async () => {
+      const unreceived = { direction: "input", received: false, limit: MAX_LOOKED_AT } as const;
+      const { records } = await ctx.client.sessions.read(session.id, unreceived);
+      return records.some(({ data }) => isSteering(data));
+    },
+    { retry: { maxAttempts: 3 } },
+  );
 
 const withParts = (answer: UIMessage, parts: UIMessage["parts"]): UIMessage => ({
   ...answer,
