@@ -1,11 +1,14 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
-import type { StreamRecord } from "@keelson/contract";
-import { DEFAULT_INPUT_STREAM, STREAM_NAME_PATTERN } from "@keelson/contract/plain";
+import type { LeasedSession, StreamRecord } from "@keelson/contract";
+import { DEFAULT_INPUT_STREAM, LIMITS, STREAM_NAME_PATTERN } from "@keelson/contract/plain";
 import { locateOutsideStep, type LocateRun } from "./current-run.ts";
 import { InputInvalidError, InterruptedError, RefusedError } from "./durable-errors.ts";
 import type { DurationInput } from "./duration-input.ts";
 import type { JsonOf } from "./json-type.ts";
 import { checkPayload, type PayloadSchema } from "./payload-schema.ts";
+import type { DurableRun } from "./runtime/durable/durable-run.ts";
+import { createRunClient } from "./runtime/run-client.ts";
+import { createStep, type Step } from "./step.ts";
 import { toTimeout } from "./tokens.ts";
 import { UsageError } from "./keelson-error.ts";
 
@@ -48,6 +51,11 @@ export type InputChannel<T = unknown> = AsyncIterable<InputRecord<T>> & {
    * schema, and with `InterruptedError`, without a record, when a message that the code writes is interrupted.
    */
   receive(options?: ReceiveOptions): Promise<InputRecord<T> | null>;
+  /**
+   * The records that no run has received, the oldest first, at most 200 and 512 KiB: what came while the code was at work. They stay
+   * where they are, and `receive()` gets them in their order. Nobody has checked their data. A step of the run: a replay sees the same.
+   */
+  pending(): Promise<InputRecord[]>;
 };
 
 /** The default channel; called with a name it is the channel of that name. */
@@ -63,6 +71,32 @@ export function checkStreamName(name: string): string {
       `${JSON.stringify(name)} is not a stream name (letters, digits, . _ -, up to 256 characters)`,
     );
   return name;
+}
+
+const MAX_PENDING = 200;
+
+async function listPending(run: DurableRun, step: Step, stream: string): Promise<InputRecord[]> {
+  const session = requireSession(run);
+  const read = async () => {
+    const unreceived = { direction: "input", stream, received: false, limit: MAX_PENDING } as const;
+    const { records } = await createRunClient(run).sessions.read(session.id, unreceived);
+    let bytes = 0;
+    const fits = (record: object): boolean =>
+      (bytes += new TextEncoder().encode(JSON.stringify(record)).length + 1) < LIMITS.journalValueBytes;
+    return records
+      .map(({ id, sequence, data, contentType, correlationId, source, createdAt }) => ({
+        ...{ id, sequence, data, contentType, correlationId, source, createdAt },
+      }))
+      .filter(fits);
+  };
+  const records = await step("pending input", read, { retry: { maxAttempts: 3 } });
+  return records.map((record) => ({ ...record, createdAt: new Date(record.createdAt) }));
+}
+
+function requireSession({ input: { session } }: DurableRun): LeasedSession {
+  if (session === null)
+    throw new RefusedError("invalid_state", "This run belongs to no session, so it has no input");
+  return session;
 }
 
 async function readRecord(record: StreamRecord, schema: PayloadSchema | null): Promise<InputRecord> {
@@ -95,17 +129,19 @@ export type SessionDefaults = InputDefaults & {
 function createChannel(locate: LocateRun, name: string, defaults: InputDefaults): InputChannel {
   const receive = async ({ timeout, signal }: ReceiveOptions = {}): Promise<InputRecord | null> => {
     const run = locateOutsideStep(locate, `session.input("${name}").receive()`);
-    if (run.input.session === null)
-      throw new RefusedError("invalid_state", "This run belongs to no session, so it has no input");
+    requireSession(run);
     const limit = toTimeout(timeout ?? defaults.idleTimeout);
     const state = await run.wait(name, { kind: "input", stream: name, ...limit }, signal);
     if (state.status === "cancelled") throw signal?.aborted === true ? signal.reason : new InterruptedError();
     if (state.status === "timed_out" || state.value === null) return null;
     return readRecord(state.value as StreamRecord, defaults.schema);
   };
+  const pending = (): Promise<InputRecord[]> =>
+    listPending(locateOutsideStep(locate, `session.input("${name}").pending()`), createStep(locate), name);
   return {
     name,
     receive,
+    pending,
     async *[Symbol.asyncIterator]() {
       for (let record = await receive(); record !== null; record = await receive()) yield record;
     },
@@ -115,8 +151,12 @@ function createChannel(locate: LocateRun, name: string, defaults: InputDefaults)
 export function createSessionInput(locate: LocateRun, defaults: InputDefaults): SessionInput {
   const named = (name: string, schema?: PayloadSchema): InputChannel =>
     createChannel(locate, checkStreamName(name), { ...defaults, schema: schema ?? null });
-  const { receive, [Symbol.asyncIterator]: iterate } = createChannel(locate, DEFAULT_INPUT_STREAM, defaults);
+  const {
+    receive,
+    pending,
+    [Symbol.asyncIterator]: iterate,
+  } = createChannel(locate, DEFAULT_INPUT_STREAM, defaults);
   // A function has a `name` of its own, which is not writable.
   Object.defineProperty(named, "name", { value: DEFAULT_INPUT_STREAM });
-  return Object.assign(named, { receive, [Symbol.asyncIterator]: iterate }) as SessionInput;
+  return Object.assign(named, { receive, pending, [Symbol.asyncIterator]: iterate }) as SessionInput;
 }

@@ -8,6 +8,7 @@ import {
   RefusedError,
   sessions,
   UsageError,
+  wait,
 } from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
 import { z } from "zod";
@@ -49,6 +50,45 @@ test("an actor receives each record once, in order, until its session takes no m
     externalId: "chat-1",
     turn: 1,
   });
+});
+
+test("pending input is seen and stays where it is, and a replay sees what it saw", async () => {
+  const { run, start } = declareActor(
+    async ({ input }) => {
+      const seen = async (channel: Pick<typeof input, "pending">) =>
+        (await channel.pending()).map(({ sequence, data, createdAt }) => [
+          ...[sequence, String(data).slice(0, 3), createdAt instanceof Date],
+        ]);
+      const before = await seen(input);
+      await wait.for("1h");
+      const after = await seen(input);
+      const received = (await input.receive())?.data;
+      return { before, after, received, left: await seen(input), others: await seen(input("other")) };
+    },
+    {},
+    { session: {} },
+  );
+  await run.send("one");
+  const first = start();
+  await first.parked();
+  await run.send("two");
+  await run.send("x".repeat(200_000));
+  await run.send("y".repeat(200_000));
+  // More than a step can give.
+  await run.send("z".repeat(200_000));
+  first.suspend();
+  await first.ended;
+  await run.passWait(2);
+  const { before, after, received, left, others } = outputOf(await start().ended) as Record<
+    string,
+    unknown[]
+  >;
+  assert.deepEqual(before, [[1, "one", true]]);
+  assert.deepEqual(
+    after?.map((record) => (record as unknown[])[0]),
+    [1, 2, 3, 4],
+  );
+  assert.deepEqual([received, left?.[0], others], ["one", [2, "two", true], []]);
 });
 
 test("receive passes over input that was withdrawn, also while it waits", async () => {

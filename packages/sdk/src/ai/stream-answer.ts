@@ -45,7 +45,8 @@ export async function streamAnswer(
       answer = await applyChunks(answer, told.flat());
       // What nobody has done here, such as a tool of the page, ends the answer too.
       if (!parts.some(isOwnCall) || told.some((chunks) => chunks.length === 0)) break;
-      if (await isSteered(session, ctx)) break;
+      // It stays where it is: the next `receive()` gets it in its order.
+      if ((await session.input.pending()).some(({ data }) => isSteering(data))) break;
     }
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
@@ -55,20 +56,6 @@ export async function streamAnswer(
   }
   return { message: answer, status: await end(message, answer, failed) };
 }
-
-const MAX_LOOKED_AT = 200;
-
-/** Whether a message waits that is to be answered before the model goes on. It stays where it is: the next `receive()` gets it in its order. */
-const isSteered = (session: RunSession, ctx: RunContext): Promise<boolean> =>
-  ctx.step(
-    "steering",
-    async () => {
-      const unreceived = { direction: "input", received: false, limit: MAX_LOOKED_AT } as const;
-      const { records } = await ctx.client.sessions.read(session.id, unreceived);
-      return records.some(({ data }) => isSteering(data));
-    },
-    { retry: { maxAttempts: 3 } },
-  );
 
 const withParts = (answer: UIMessage, parts: UIMessage["parts"]): UIMessage => ({
   ...answer,

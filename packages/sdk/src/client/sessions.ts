@@ -218,7 +218,7 @@ export type SessionsApi = {
     options?: SetStateCallOptions,
   ): Promise<StateOfSession<A>>;
   /**
-   * What the calls of models of its runs used, as their code has said so by `ctx.usage.add()`. Runs that are no longer kept do not count.
+   * What the calls of models of its runs used, as their code has said so by `ctx.usage.add()`.
    *
    * @example
    * ```ts

@@ -20,7 +20,7 @@ export const listRunUsage = (
   runId: Uuid<"run">,
 ): Promise<ModelUsage[]> => db.query<ModelUsage>(sumsOf(environmentId, sql`u.run_id = ${runId}`));
 
-/** What the runs of a session have used that are kept, by model. */
+/** What the runs of a session have used, by model. They are kept as long as the session. */
 export const listSessionUsage = (
   db: Queryable,
   environmentId: Uuid<"env">,
