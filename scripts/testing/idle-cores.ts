@@ -1,20 +1,7 @@
 // How much of the machine nobody uses, whoever uses the rest.
 
 import { availableParallelism, cpus } from "node:os";
-
-interface Times {
-  readonly idleMs: number;
-  readonly allMs: number;
-}
-
-function readTimes(): Times {
-  let [idleMs, allMs] = [0, 0];
-  for (const { times } of cpus()) {
-    idleMs += times.idle;
-    allMs += times.user + times.nice + times.sys + times.irq + times.idle;
-  }
-  return { idleMs, allMs };
-}
+import { readCpuTimes } from "../../packages/agent/src/task-hosts/spare-cpu.ts";
 
 /**
  * @returns tells how many cores were idle since it was asked last; null where the machine has cores that this process may not
@@ -22,11 +9,11 @@ function readTimes(): Times {
  */
 export function idleCoresMeter(): () => number | null {
   const cores = availableParallelism();
-  let last = readTimes();
+  let last = readCpuTimes();
   return () => {
-    const now = readTimes();
-    const [idleMs, allMs] = [now.idleMs - last.idleMs, now.allMs - last.allMs];
+    const now = readCpuTimes();
+    const [idle, total] = [now.idle - last.idle, now.total - last.total];
     last = now;
-    return cpus().length !== cores || allMs === 0 ? null : (idleMs / allMs) * cores;
+    return cpus().length !== cores || total === 0 ? null : (idle / total) * cores;
   };
 }

@@ -242,6 +242,10 @@ suite("sessions on the command line", () => {
       await scene.worker.report(...operations),
       operations.map(() => 200),
     );
+    await session(["send", id, "--data", JSON.stringify({ message: question, steer: true })]);
+    await session(["send", id, "--data", JSON.stringify({ message: question, more: 1 })]);
+    const sent = (await session(["read", id, "--input"])).stdout.split("\n");
+    assert.deepEqual([sent.slice(0, 2), sent[2]?.startsWith('{"message":')], [["> Is it", "> up?"], true]);
     const read = await session(["read", id]);
     const shown = [
       ...["> Is it", "> up?", "I look.", "Now.", '[ping] {"host":"a"}', '[ping] gave {"up":true}'],

@@ -96,7 +96,8 @@ export type ChatQuestion = { id: string; text: string; files: readonly string[] 
 /** A message of a person as a chat's input stream has it, in `message`, or its output stream. Null for other data. */
 export function readChatQuestion(data: unknown): ChatQuestion | null {
   if (!isFields(data)) return null;
-  const message = "message" in data && Object.keys(data).length === 1 ? data["message"] : data;
+  const { message: inner, steer: _steer, ...beside } = data;
+  const message = inner !== undefined && Object.keys(beside).length === 0 ? inner : data;
   if (!isFields(message) || message["role"] !== "user") return null;
   const { id, parts, metadata: _metadata, role: _role, ...others } = message;
   if (typeof id !== "string" || !Array.isArray(parts) || Object.keys(others).length > 0) return null;

@@ -29,7 +29,7 @@ export function createSpareCpu(
   };
 }
 
-function readCpuTimes(): CpuTimes {
+export function readCpuTimes(): CpuTimes {
   let [idle, total] = [0, 0];
   for (const { times } of cpus()) {
     idle += times.idle;

@@ -24,8 +24,10 @@ const NOTHING = {
   cost_usd: null,
 };
 
+let sessions = 0;
+
 async function begun(): Promise<{ session: Json; lease: HeldLease }> {
-  const session = await startSession(scene, { external_id: `of-${Math.random()}` });
+  const session = await startSession(scene, { external_id: `of-${(sessions += 1)}` });
   const lease = await scene.worker.takeOne();
   assert.deepEqual(await scene.worker.report(lease.operation("start")), [200]);
   return { session, lease };
