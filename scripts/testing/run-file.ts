@@ -99,9 +99,10 @@ export async function runFile(file: TestFile, options: RunFileOptions): Promise<
 const loadsMany = ({ path: file }: TestFile): boolean =>
   !/^(packages\/[^/]+\/src\/|scripts\/[^/]+\.test\.ts$)/.test(file);
 
-/** The runner says where in the sources a stack is, and Node need not. */
+/** The runner says where in the sources a stack is, and Node need not, although `run()` passes on each flag of this process. */
 const bundledFlags = (): string[] => [
-  ...process.execArgv.filter((flag) => flag !== "--enable-source-maps"),
+  ...process.execArgv,
+  "--no-enable-source-maps",
   ...["--import", import.meta.resolve("./use-bundled.ts")],
 ];
 
