@@ -14,11 +14,13 @@ const ENTRIES: Record<string, string> = {
   "./ai/client": "ai/client",
   "./ai/react": "ai/react",
   "./ai/server": "ai/server",
+  "./react": "react",
   "./runtime": "runtime/index",
+  "./server": "server",
 };
 
 /** Entries that must run where there is no Node. */
-const WITHOUT_NODE = ["index", "browser", "client", "ai/client", "ai/react", "ai/server"];
+const WITHOUT_NODE = ["index", "browser", "client", "ai/client", "ai/react", "ai/server", "react", "server"];
 
 /** Packages that a user installs who uses the entries that need them. */
 const PEERS = Object.keys(readPackage("packages/sdk").peerDependencies ?? {});

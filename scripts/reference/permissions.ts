@@ -27,7 +27,7 @@ const CREDENTIALS = [
   [
     "public access token",
     "`kl_pub_`",
-    "one permission on one stream of one session, from any origin",
+    "what its scope says: one permission on one stream of one session, a conversation, or one run; from any origin",
     "15 minutes unless told otherwise, 24 hours at most",
   ],
   [
@@ -85,7 +85,7 @@ export function permissionsPage(): string {
     "A person's alone; no API key has them. Only owners make and unmake owners.",
     permissionTable(ORGANIZATION_PERMISSIONS),
     "## Of public access tokens",
-    "Each token has one of these, on one stream of one session, and may be bound to one correlation id.",
+    "Each token has one of these, on one stream of one session, and may be bound to one correlation id. `run.read` is for one run, and `session.chat` is all of the others, on the streams of a conversation.",
     table([
       ["permission", "routes"],
       ...PUBLIC_PERMISSIONS.map((permission) => [code(permission), routesOf(permission)]),

@@ -28,6 +28,7 @@ const NAMES = [
   "Member",
   "Project",
   "Pty",
+  "PublicRun",
   "RecordPage",
   "Run",
   "Message",

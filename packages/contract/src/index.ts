@@ -6,6 +6,7 @@ export * from "./schemas/error-body.ts";
 export * from "./schemas/retry-policy.ts";
 export * from "./schemas/pending-wait.ts";
 export * from "./schemas/run.ts";
+export * from "./schemas/public-run.ts";
 export * from "./schemas/error-group.ts";
 export * from "./schemas/message.ts";
 export * from "./schemas/run-call.ts";

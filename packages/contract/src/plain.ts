@@ -10,6 +10,7 @@ export * from "./page-limits.ts";
 export * from "./durations.ts";
 export * from "./error-codes.ts";
 export * from "./permissions.ts";
+export * from "./public-access.ts";
 export * from "./credentials.ts";
 export * from "./sse.ts";
 export * from "./runs.ts";

@@ -63,21 +63,6 @@ export type TokenStatus = (typeof TOKEN_STATUSES)[number];
 export const TOKEN_COMPLETER_KINDS = ["api_key", "user", "public", "callback", "run"] as const;
 export type TokenCompleterKind = (typeof TOKEN_COMPLETER_KINDS)[number];
 
-/** What a browser does to a session with a public access token. */
-export const PUBLIC_PERMISSIONS = [
-  "session.input.send",
-  "session.output.read",
-  "session.messages.read",
-  "session.interrupt",
-] as const;
-export type PublicPermission = (typeof PUBLIC_PERMISSIONS)[number];
-
-/** What a public access token is for: one permission on one stream, or all of them on the streams of a conversation. */
-export type PublicScope = PublicPermission | "session.chat";
-
-export const coversPermission = (scope: PublicScope, permission: PublicPermission): boolean =>
-  scope === "session.chat" || scope === permission;
-
 /** What runs wait for. */
 export const WAIT_KINDS = ["timer", "token", "input", "run"] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];

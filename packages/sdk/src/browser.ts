@@ -16,6 +16,8 @@ import { completeAt, type CompletionOptions } from "./client/tokens.ts";
 import type { SentBy } from "./payload-schema.ts";
 import type { ActorLike } from "./client/session-options.ts";
 import { createTransport, withQuery } from "./client/transport.ts";
+import { watchRunAt, type WatchedRun, type WatchOptions } from "./client/watch-run.ts";
+import type { AnyTask } from "./task.ts";
 
 export type { ApiRequest, CallOptions } from "./client/exchange.ts";
 export type { FollowOptions } from "./client/follow-stream.ts";
@@ -32,6 +34,7 @@ export type {
   RecordOf,
 } from "./client/record-appends.ts";
 export { joinMessages, messageEndOf, type StreamMessage } from "./client/join-messages.ts";
+export type { WatchedRun, WatchOptions } from "./client/watch-run.ts";
 export { KeelsonError, UsageError } from "./keelson-error.ts";
 export {
   AuthenticationError,
@@ -52,6 +55,7 @@ export type { Page, PagedList, PageQuery } from "./client/paged-list.ts";
 export type {
   Message,
   MessageInterrupted,
+  PublicRun,
   SentRecord,
   StreamRecord,
   Token,
@@ -135,6 +139,48 @@ export async function completeToken<S extends StandardTypedV1 = StandardTypedV1>
   });
   const path = `/api/v1/tokens/${encodeURIComponent(id)}/complete`;
   return completeAt(transport, path, data, { ...(signal && { signal }), ...(schema && { schema }) });
+}
+
+/** Which run, and how the page gets its public access token. */
+export type WatchRunOptions = ConnectionOptions &
+  WatchOptions & {
+    /** The run's id. */
+    run: string;
+    /**
+     * A public access token for `run.read` of this run, or a function that gets one from your own server. The function is called for each
+     * connection, and with `renew` when the server has refused the one before.
+     */
+    token: string | ((need: { renew: boolean }) => string | Promise<string>);
+  };
+
+/**
+ * Watches a run: gives it as it is, and again whenever it has changed (its status, its metadata, its attempt), until it has ended. What
+ * changes faster than it can be sent comes as the newest alone. It reconnects without limit, or `maxReconnects` times. Leave the loop or
+ * abort `signal` to stop. `watchRun<typeof report>()` has the type of the task's output, of which the page imports the type alone.
+ *
+ * Rejects with an AuthenticationError for a token that is unknown, expired or used up, a PermissionError for one of another run, and a
+ * NotFoundError when the run is kept no longer.
+ *
+ * @example
+ * ```ts
+ * import { watchRun } from "@keelson/sdk/browser";
+ *
+ * const token = async () => (await fetch("/run-token")).text();
+ * for await (const run of watchRun({ url: "https://keelson.example.com", run: "run_01k…", token }))
+ *   console.log(run.status, run.metadata["progress"]);
+ * ```
+ */
+export function watchRun<T extends AnyTask = AnyTask>({
+  run,
+  token,
+  ...options
+}: WatchRunOptions): AsyncGenerator<WatchedRun<T>> {
+  const { url, ...config } = toConfig(options);
+  const transport = createTransport(config, {
+    renewable: typeof token === "function",
+    get: async (renew) => ({ url, apiKey: typeof token === "function" ? await token({ renew }) : token }),
+  });
+  return watchRunAt<T>(transport, run, { maxReconnects: Number.POSITIVE_INFINITY, ...options });
 }
 
 /** Calls a server's routes with the session's cookie, which the browser sends. */

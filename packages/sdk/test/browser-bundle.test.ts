@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 test("the browser entry takes nothing of Node, no schema library and not the rest of the client", async () => {
@@ -29,4 +30,16 @@ test("the browser entry takes nothing of Node, no schema library and not the res
   assert.ok(output !== undefined && output.contents.length < 24 * 1024, String(output?.contents.length));
   // Asked of the running process, and absent in a page.
   assert.doesNotMatch(output.text.replaceAll(/"node:https?"/g, ""), /node:|require\(|\bBuffer\.from/);
+});
+
+test("the hooks of React are 12 kB at most, without React", async () => {
+  const { outputFiles } = await build({
+    entryPoints: [resolve(import.meta.dirname, "../src/react.ts")],
+    ...{ bundle: true, platform: "browser", format: "esm", minify: true, write: false },
+    external: ["react"],
+    conditions: ["@keelson/source"],
+    logLevel: "silent",
+  });
+  const bytes = gzipSync(outputFiles[0]?.contents ?? "").length;
+  assert.ok(bytes > 1_000 && bytes <= 12_000, String(bytes));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { createContext, runInContext } from "node:vm";
-import type { PublicScope } from "@keelson/contract";
+import type { PublicSessionScope } from "@keelson/contract";
 import { Client } from "@keelson/sdk";
 import {
   AuthenticationError,
@@ -38,7 +38,7 @@ async function openSession(): Promise<string> {
 
 type Extra = { correlationId?: string; maxUses?: number; stream?: string };
 
-const tokenFor = async (id: string, type: PublicScope, extra: Extra = {}) =>
+const tokenFor = async (id: string, type: PublicSessionScope, extra: Extra = {}) =>
   (await client.publicAccessTokens.create({ type, session: id, ...extra })).publicAccessToken;
 
 async function pageOf(id: string, url = scene.server.url): Promise<SessionClient> {

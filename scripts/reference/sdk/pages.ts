@@ -174,6 +174,19 @@ function aiPage(): string {
   );
 }
 
+function reactPage(): string {
+  const of = (file: string): string[] =>
+    exportsOf(path.join(src, file)).map((declaration) => section(declaration, new Map()));
+  return page(
+    "The SDK: React",
+    "Two entries for [live pages](../guides/react.md): hooks, which need `react`, version 18 or later, and what the backend of such a page does.",
+    "## `@keelson/sdk/react`: the hooks",
+    ...of("react.ts"),
+    "## `@keelson/sdk/server`: the backend",
+    ...of("server.ts"),
+  );
+}
+
 /** What the SDK passes on of the wire, with each field of it. */
 function objectsPage(all: readonly Declaration[]): string {
   const schemas = contract as unknown as Record<string, Schema | undefined>;
@@ -204,6 +217,7 @@ export function sdkPages(): [file: string, text: string][] {
     ["docs/reference/sdk-client.md", clientPage(main)],
     ["docs/reference/sdk-browser.md", browserPage(browser, main)],
     ["docs/reference/sdk-ai.md", aiPage()],
-    ["docs/reference/objects.md", objectsPage(main)],
+    ["docs/reference/sdk-react.md", reactPage()],
+    ["docs/reference/objects.md", objectsPage([...main, ...browser])],
   ];
 }

@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { DEFAULT_INPUT_STREAM, DEFAULT_OUTPUT_STREAM, PUBLIC_PERMISSIONS } from "../sessions.ts";
+import { PUBLIC_RUN_PERMISSION, PUBLIC_SESSION_PERMISSIONS } from "../public-access.ts";
+import { DEFAULT_INPUT_STREAM, DEFAULT_OUTPUT_STREAM } from "../sessions.ts";
 import { DurationText, Id, IdempotencyKey, Nullable, Timestamp } from "./primitives.ts";
 import { ExternalId } from "./session.ts";
 import { CorrelationId, StreamName } from "./stream.ts";
@@ -28,21 +29,32 @@ const chatStreams = (fallback: string) =>
     }),
   );
 
-/**
- * What a public access token may do: one permission on one stream, or all on the streams of a conversation, on request for one
- * correlation id alone.
- */
-export const PublicAccessScope = Type.Object(
+/** One permission on one stream, or all on the streams of a conversation, on request for one correlation id alone. */
+const PublicSessionScope = Type.Object(
   {
-    type: Type.Enum([...PUBLIC_PERMISSIONS, "session.chat"]),
+    type: Type.Enum([...PUBLIC_SESSION_PERMISSIONS, "session.chat"]),
     session: SessionReference,
     stream: Type.Optional({ ...StreamName, description: "Required, except for `session.chat`." }),
     inputs: chatStreams(DEFAULT_INPUT_STREAM),
     outputs: chatStreams(DEFAULT_OUTPUT_STREAM),
     correlation_id: Type.Optional(CorrelationId),
   },
-  { additionalProperties: false, $id: "PublicAccessScope" },
+  { additionalProperties: false },
 );
+
+/** To watch one run. */
+const PublicRunScope = Type.Object(
+  {
+    type: Type.Literal(PUBLIC_RUN_PERMISSION),
+    run: Type.String({ maxLength: 64, description: "The id of the run." }),
+  },
+  { additionalProperties: false },
+);
+
+/** What a public access token may do. */
+export const PublicAccessScope = Type.Union([PublicSessionScope, PublicRunScope], {
+  $id: "PublicAccessScope",
+});
 export type PublicAccessScope = Static<typeof PublicAccessScope>;
 
 export const CreatePublicAccessToken = Type.Object(

@@ -2,6 +2,7 @@
 import type { Client } from "../client/client.ts";
 import type { RequestOptions } from "../client/exchange.ts";
 import type { DurationInput } from "../duration-input.ts";
+import { openSession } from "../server.ts";
 
 /** Which conversation. */
 export type ChatTarget = {
@@ -34,11 +35,7 @@ export async function openChat(
   { url, actor, externalId, expiresIn }: ChatTarget,
   options: RequestOptions = {},
 ): Promise<ChatConnection> {
-  const { id } = await client.sessions.create({ actor, externalId }, options);
-  const lasting = expiresIn === undefined ? {} : { expiresIn };
-  const { publicAccessToken } = await client.publicAccessTokens.create(
-    { type: "session.chat", session: id, ...lasting },
-    options,
-  );
-  return { url, sessionId: id, token: publicAccessToken };
+  const target = { url, actor, externalId, ...(expiresIn !== undefined && { expiresIn }) };
+  const { session, token } = await openSession(client, target, options);
+  return { url, sessionId: session.id, token };
 }

@@ -1,6 +1,10 @@
 import type { CreatePublicAccessToken } from "@keelson/contract";
 import type { CreatedPublicAccessToken } from "./resources.ts";
-import type { PublicScope } from "@keelson/contract/plain";
+import {
+  PUBLIC_RUN_PERMISSION,
+  type PublicRunPermission,
+  type PublicSessionScope,
+} from "@keelson/contract/plain";
 import { toWireDuration, type DurationInput } from "../duration-input.ts";
 import { withKey } from "./automatic-key.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
@@ -9,12 +13,12 @@ import type { Transport } from "./transport.ts";
 import { createdPublicAccessTokenShape } from "./wire-shapes.ts";
 
 /** A permission for a browser on one stream of one session, or `session.chat`: all of them on the streams of a conversation. */
-export type NewPublicAccessToken = {
+export type NewSessionAccess = {
   /**
    * The permission: `session.input.send`, `session.output.read`, `session.messages.read` or `session.interrupt`; or
    * `session.chat`.
    */
-  type: PublicScope;
+  type: PublicSessionScope;
   /** Of which session: by id or external id. */
   session: SessionTarget;
   /** Default `input` for sending, `output` for the others. Not for `session.chat`. */
@@ -25,6 +29,17 @@ export type NewPublicAccessToken = {
   outputs?: readonly string[];
   /** Only records with this correlation id. */
   correlationId?: string;
+};
+
+/** For a browser that watches one run. */
+export type NewRunAccess = {
+  type: PublicRunPermission;
+  /** The run, or its id. */
+  run: string | { id: string };
+};
+
+/** What a browser may do, and for how long. */
+export type NewPublicAccessToken = (NewSessionAccess | NewRunAccess) & {
   /** At most 24 h. Default 15 min. */
   expiresIn?: DurationInput;
   /** The number of requests that the token allows; each connection of a reader is one request. Default: no limit. */
@@ -56,14 +71,15 @@ export type PublicAccessTokensApi = {
 };
 
 type WireScope = CreatePublicAccessToken["scope"];
+type WireSessionScope = Exclude<WireScope, { type: PublicRunPermission }>;
 
-function toWireReference(session: SessionTarget): WireScope["session"] {
+function toWireReference(session: SessionTarget): WireSessionScope["session"] {
   if (typeof session === "string") return { type: "id", id: session };
   if ("id" in session) return { type: "id", id: session.id };
   return { type: "external_id", external_id: session.externalId };
 }
 
-function toWireStreams({ type, stream, inputs, outputs }: NewPublicAccessToken): Partial<WireScope> {
+function toWireStreams({ type, stream, inputs, outputs }: NewSessionAccess): Partial<WireSessionScope> {
   if (type === "session.chat")
     return {
       ...(stream !== undefined && { stream }),
@@ -73,14 +89,22 @@ function toWireStreams({ type, stream, inputs, outputs }: NewPublicAccessToken):
   return { stream: stream ?? (type === "session.input.send" ? "input" : "output") };
 }
 
+function toWireScope(access: NewSessionAccess | NewRunAccess): WireScope {
+  if (access.type === PUBLIC_RUN_PERMISSION) {
+    const { type, run } = access;
+    return { type, run: typeof run === "string" ? run : run.id };
+  }
+  return {
+    type: access.type,
+    session: toWireReference(access.session),
+    ...toWireStreams(access),
+    ...(access.correlationId !== undefined && { correlation_id: access.correlationId }),
+  };
+}
+
 function toWire(token: NewPublicAccessToken): CreatePublicAccessToken {
   return {
-    scope: {
-      type: token.type,
-      session: toWireReference(token.session),
-      ...toWireStreams(token),
-      ...(token.correlationId !== undefined && { correlation_id: token.correlationId }),
-    },
+    scope: toWireScope(token),
     ...(token.expiresIn !== undefined && { expires_in: toWireDuration(token.expiresIn, "expiresIn") }),
     ...(token.maxUses !== undefined && { max_uses: token.maxUses }),
     ...(token.idempotencyKey !== undefined && { idempotency_key: token.idempotencyKey }),

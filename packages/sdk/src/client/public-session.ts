@@ -1,4 +1,4 @@
-import type { PublicPermission } from "@keelson/contract/plain";
+import type { PublicSessionPermission } from "@keelson/contract/plain";
 import type { Message, MessageInterrupted, SentRecord } from "./resources.ts";
 import { withKey } from "./automatic-key.ts";
 import type { ClientConfig } from "./config.ts";
@@ -24,7 +24,7 @@ import { UsageError } from "../keelson-error.ts";
 /** The purpose of a token. `renew` says that the server refused the last one. */
 export type TokenNeed = {
   /** The permission that the token needs. */
-  permission: PublicPermission;
+  permission: PublicSessionPermission;
   /** On which stream. */
   stream: string;
   /** For which exchange; null for all of the stream. */
@@ -105,7 +105,7 @@ export function createPublicSession<A extends ActorLike>(
     });
   const sending = (stream: string, correlationId: string | undefined): Transport =>
     connect({ permission: "session.input.send", stream, correlationId: correlationId ?? null });
-  const named = (permission: PublicPermission, stream: string = "output"): Transport =>
+  const named = (permission: PublicSessionPermission, stream: string = "output"): Transport =>
     connect({ permission, stream, correlationId: null });
   const inputPath = (stream: string): string => streamPath("/api/v1", session, "input", stream);
 

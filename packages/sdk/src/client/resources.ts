@@ -30,6 +30,7 @@ export type Materialization = CamelCased<Wire.Materialization>;
 export type Me = CamelCased<Wire.Me>;
 export type Member = CamelCased<Wire.Member>;
 export type Project = CamelCased<Wire.Project>;
+export type PublicRun = CamelCased<Wire.PublicRun>;
 export type Pty = CamelCased<Wire.Pty>;
 export type RecordPage = CamelCased<Wire.RecordPage>;
 export type Run = CamelCased<Wire.Run>;

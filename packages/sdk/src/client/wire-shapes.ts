@@ -28,6 +28,7 @@ export const meShape: Shape<Wire.Me> = { api_key: {}, organizations: {}, run: {}
 export const memberShape: Shape<Wire.Member> = {};
 export const projectShape: Shape<Wire.Project> = {};
 export const ptyShape: Shape<Wire.Pty> = { error: {}, input: {}, output: {} };
+export const publicRunShape: Shape<Wire.PublicRun> = { failure: {} };
 export const recordPageShape: Shape<Wire.RecordPage> = { records: { source: {} } };
 export const runShape: Shape<Wire.Run> = { failure: {}, pending_wait: {}, retry: {}, status_reason: { details: {} } };
 export const messageShape: Shape<Wire.Message> = {};

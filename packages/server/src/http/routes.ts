@@ -22,6 +22,7 @@ import { projectRoutes } from "./families/account/projects.ts";
 import { runActivityRoutes } from "./resources/runs/activity-routes.ts";
 import { runMetricsRoutes } from "./resources/runs/metrics-routes.ts";
 import { publicAccessTokenRoutes } from "./resources/public-access-tokens/routes.ts";
+import { publicRunRoutes } from "./resources/runs/public-routes.ts";
 import { publicMessageRoutes } from "./resources/streams/public-message-routes.ts";
 import { publicSessionRoutes } from "./resources/streams/public-routes.ts";
 import { publicTokenRoutes } from "./resources/tokens/public-routes.ts";
@@ -83,6 +84,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...publicTokenRoutes,
   ...publicSessionRoutes,
   ...publicMessageRoutes,
+  ...publicRunRoutes,
   ...scheduleRoutes,
   ...secretRoutes,
   ...mcpRoutes,

@@ -366,6 +366,7 @@ export const ROWS: Record<string, Row> = {
   publicSendInput: { ...publicSend, object: (ids) => ids.session },
   publicSendInputByExternalId: { ...publicSend, query: byName },
   publicReadOutput: { ...publicRead, object: (ids) => ids.session, query: () => ({ wait: "0s" }) },
+  publicWatchRun: { object: (ids) => ids.run, refusal: 403 },
   publicListMessages: { object: (ids) => ids.session, refusal: 403 },
   publicListMessagesByExternalId: { query: byName, refusal: 403 },
   publicInterruptMessage: { ...publicInterrupt, object: (ids) => ids.session },

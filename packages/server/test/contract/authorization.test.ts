@@ -67,15 +67,21 @@ async function addPeople(organizationId: Uuid<"org">, environmentId: Uuid<"env">
 /** What is handed out for each place's token and session. */
 const secrets: Secrets = { publicTokens: [], accessTokens: [] };
 
-async function mintAccessTokens(view: ApiServer, whose: Whose, session: string): Promise<void> {
+async function mintAccessTokens(
+  view: ApiServer,
+  whose: Whose,
+  { session, run }: { session: string; run: string },
+): Promise<void> {
   for (const [type, stream] of [
     ["session.input.send", "input"],
     ["session.output.read", "output"],
     ["session.messages.read", "output"],
     ["session.interrupt", "output"],
     ["session.chat", undefined],
+    ["run.read", undefined],
   ] as const) {
-    const scope = { type, session: { type: "id", id: session }, ...(stream && { stream }) };
+    const target = type === "run.read" ? { run } : { session: { type: "id", id: session } };
+    const scope = { type, ...target, ...(stream && { stream }) };
     const { status, body, text } = await view.call("POST", "/api/public-access-tokens", { body: { scope } });
     assert.equal(status, 201, text);
     secrets.accessTokens.push({ whose, permission: type, credential: body.public_access_token });
@@ -120,7 +126,7 @@ async function fill(
     body: { actor: "chat", external_id: externalId, input: 1 },
   });
   assert.equal(session.status, 201, session.text);
-  await mintAccessTokens(view, whose, session.body.id);
+  await mintAccessTokens(view, whose, { session: session.body.id, run: started.body.id });
   return {
     ...(await makeWorkspaces(view)),
     actor: actors.body.actors[0].id,
@@ -245,7 +251,7 @@ function checkStatus(route: Route, row: Row, caller: Caller, whose: Whose, answe
     assert.equal(answer.body.error.code, "csrf_rejected");
   else if (answer.status === 403)
     assert.ok(
-      route.access.kind === "public_access"
+      route.access.kind === "public_access" || route.access.kind === "public_run_access"
         ? answer.body.error.code === "scope_mismatch"
         : "permission" in route.access &&
             answer.body.error.details.permission ===

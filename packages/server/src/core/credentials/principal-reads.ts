@@ -1,7 +1,6 @@
-import type { Role, Uuid } from "@keelson/contract";
+import { PUBLIC_RUN_PERMISSION, type PublicScope, type Role, type Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
-import type { PublicAccess } from "../public-access/public-access.ts";
 import type { Principal } from "./principal.ts";
 import type { RunLease } from "./run-token.ts";
 
@@ -65,12 +64,27 @@ export async function findCompletionToken(db: Queryable, digest: Buffer): Promis
 
 /** What a token covers never changes; its uses are counted where they are used. */
 export async function findPublicAccess(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
-  const [row] = await db.query<PublicAccess & { expiresAt: number }>(sql`
-    SELECT id, environment_id, permission, session_id, coalesce(stream_ids, ARRAY[stream_id]) AS stream_ids,
+  const [row] = await db.query<{
+    id: Uuid<"pat">;
+    environmentId: Uuid<"env">;
+    permission: PublicScope;
+    runId: Uuid<"run"> | null;
+    sessionId: Uuid<"sess"> | null;
+    streamIds: Uuid<"strm">[];
+    correlationId: string | null;
+    maxUses: number | null;
+    expiresAt: number;
+  }>(sql`
+    SELECT id, environment_id, permission, run_id, session_id, coalesce(stream_ids, ARRAY[stream_id]) AS stream_ids,
       correlation_id, max_uses, expires_at
     FROM public_access_tokens WHERE digest = ${digest}`);
   if (row === undefined) return null;
-  const { expiresAt, ...access } = row;
+  const { expiresAt, permission, runId, sessionId, streamIds, correlationId, ...held } = row;
+  // The table holds that a token is for a run or for streams of a session, as its permission says.
+  const access =
+    permission === PUBLIC_RUN_PERMISSION
+      ? { ...held, permission, runId: runId as Uuid<"run"> }
+      : { ...held, permission, sessionId: sessionId as Uuid<"sess">, streamIds, correlationId };
   return { principal: { kind: "public_access", ...access }, expiresAt };
 }
 

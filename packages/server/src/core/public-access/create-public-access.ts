@@ -1,9 +1,17 @@
-import { parseDuration, type PublicScope, type StreamDirection, type Uuid } from "@keelson/contract";
+import {
+  parseDuration,
+  PUBLIC_RUN_PERMISSION,
+  type PublicRunPermission,
+  type PublicSessionScope,
+  type StreamDirection,
+  type Uuid,
+} from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { invalidRequest, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
 import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
+import { findRunStatus } from "../runs/run-reads.ts";
 import { ensureStream } from "../streams/ensure-streams.ts";
 import { insertPublicAccess } from "./public-access-writes.ts";
 
@@ -28,44 +36,46 @@ export function publicAccessLifeMs(expiresIn: string | undefined): number {
 export type PublicAccessCreation = {
   id: Uuid<"pat">;
   environmentId: Uuid<"env">;
-  sessionId: Uuid<"sess">;
-  permission: PublicScope;
-  /** By their names. */
-  streams: readonly { name: string; direction: StreamDirection }[];
-  correlationId: string | null;
+  target: StreamTarget | RunTarget;
   maxUses: number | null;
   expiresAt: number;
   now: number;
 };
 
+type StreamTarget = {
+  permission: PublicSessionScope;
+  sessionId: Uuid<"sess">;
+  /** By their names. */
+  streams: readonly { name: string; direction: StreamDirection }[];
+  correlationId: string | null;
+};
+
+type RunTarget = { permission: PublicRunPermission; runId: Uuid<"run"> };
+
 /**
- * Creates a public access token for streams of a session, which are made with their direction if they are not there yet.
+ * Creates a public access token for a run, or for streams of a session, which are made with their direction if they are not there yet.
  *
- * @throws DomainError `not_found` when there is no such session, `stream_direction_mismatch`.
+ * @throws DomainError `not_found` when there is no such session or run, `stream_direction_mismatch`.
  */
 export async function createPublicAccess(
   tx: Tx,
   newUuid: NewUuid,
   masterKey: MasterKey,
-  creation: PublicAccessCreation,
+  { id, environmentId, target, maxUses, expiresAt, now }: PublicAccessCreation,
 ): Promise<void> {
-  const { id, environmentId, sessionId, permission, now } = creation;
+  const digest = credentialDigest(derivePublicAccessToken(masterKey, id));
+  const held = { digest, environmentId, id, maxUses, expiresAt, createdAt: now };
+  if (target.permission === PUBLIC_RUN_PERMISSION) {
+    if ((await findRunStatus(tx, environmentId, target.runId)) === null) throw notFound();
+    return insertPublicAccess(tx, { ...held, ...target });
+  }
+  const { streams, ...of } = target;
   const streamIds: Uuid<"strm">[] = [];
-  for (const wanted of creation.streams) {
+  for (const wanted of streams) {
+    const { sessionId } = target;
     const stream = await ensureStream(tx, newUuid, { environmentId, sessionId, ...wanted }, now);
     if (stream === null) throw notFound();
     streamIds.push(stream.id);
   }
-  await insertPublicAccess(tx, {
-    digest: credentialDigest(derivePublicAccessToken(masterKey, id)),
-    environmentId,
-    id,
-    permission,
-    sessionId,
-    streamIds,
-    correlationId: creation.correlationId,
-    maxUses: creation.maxUses,
-    expiresAt: creation.expiresAt,
-    createdAt: now,
-  });
+  return insertPublicAccess(tx, { ...held, ...of, streamIds });
 }

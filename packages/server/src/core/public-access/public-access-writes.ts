@@ -1,3 +1,4 @@
+import { PUBLIC_RUN_PERMISSION } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -6,13 +7,24 @@ import type { PublicAccess } from "./public-access.ts";
 export type NewPublicAccess = PublicAccess & { digest: Buffer; expiresAt: number; createdAt: number };
 
 export async function insertPublicAccess(tx: Tx, access: NewPublicAccess): Promise<void> {
-  const isOfMany = access.permission === "session.chat";
+  const { runId, sessionId, streamId, streamIds, correlationId } = columnsOf(access);
   await tx.query(sql`
-    INSERT INTO public_access_tokens (digest, environment_id, id, permission, session_id, stream_id, stream_ids, correlation_id, expires_at,
-      max_uses, created_at)
-    VALUES (${access.digest}, ${access.environmentId}, ${access.id}, ${access.permission}, ${access.sessionId},
-      ${isOfMany ? null : (access.streamIds[0] ?? null)}, ${isOfMany ? access.streamIds : null}::uuid[], ${access.correlationId}, ${timestamp(access.expiresAt)}, ${access.maxUses},
-      ${timestamp(access.createdAt)})`);
+    INSERT INTO public_access_tokens (digest, environment_id, id, permission, run_id, session_id, stream_id, stream_ids, correlation_id,
+      expires_at, max_uses, created_at)
+    VALUES (${access.digest}, ${access.environmentId}, ${access.id}, ${access.permission}, ${runId}, ${sessionId}, ${streamId},
+      ${streamIds}::uuid[], ${correlationId}, ${timestamp(access.expiresAt)}, ${access.maxUses}, ${timestamp(access.createdAt)})`);
+}
+
+function columnsOf(access: PublicAccess) {
+  if (access.permission === PUBLIC_RUN_PERMISSION)
+    return { runId: access.runId, sessionId: null, streamId: null, streamIds: null, correlationId: null };
+  const { permission, sessionId, streamIds, correlationId } = access;
+  const isOfMany = permission === "session.chat";
+  return {
+    ...{ runId: null, sessionId, correlationId },
+    streamId: isOfMany ? null : (streamIds[0] ?? null),
+    streamIds: isOfMany ? streamIds : null,
+  };
 }
 
 /**

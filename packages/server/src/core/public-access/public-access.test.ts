@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PUBLIC_PERMISSIONS, type Uuid } from "@keelson/contract";
-import { decideUse, directionOf, type PublicAccess, type WantedUse } from "./public-access.ts";
+import { PUBLIC_SESSION_PERMISSIONS, type Uuid } from "@keelson/contract";
+import { decideUse, directionOf, type StreamAccess, type WantedUse } from "./public-access.ts";
 
-for (const permission of PUBLIC_PERMISSIONS) {
-  const access: PublicAccess = {
+for (const permission of PUBLIC_SESSION_PERMISSIONS) {
+  const access: StreamAccess = {
     id: "pat" as Uuid<"pat">,
     environmentId: "env" as Uuid<"env">,
     permission,
@@ -20,7 +20,7 @@ for (const permission of PUBLIC_PERMISSIONS) {
   };
   const wanted: WantedUse = { permission, stream, correlationIds: [null] };
   const bound = { ...access, correlationId: "one" };
-  const other = PUBLIC_PERMISSIONS.find((name) => name !== permission) ?? permission;
+  const other = PUBLIC_SESSION_PERMISSIONS.find((name) => name !== permission) ?? permission;
 
   describe(`a token for ${permission}`, () => {
     for (const [what, token, use, outcome] of [

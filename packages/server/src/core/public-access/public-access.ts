@@ -1,33 +1,41 @@
 import {
   coversPermission,
-  type PublicPermission,
-  type PublicScope,
+  type PublicRunPermission,
+  type PublicSessionPermission,
+  type PublicSessionScope,
   type StreamDirection,
   type Uuid,
 } from "@keelson/contract";
 
-/**
- * A public access token lets whoever holds it do one thing to one stream, such as to send input or to read output, or take part in
- * a conversation, which is all of that to a few streams; on request only in one exchange. It is bound to the rows that its scope named when it was created, not to the names: an external id that
- * has passed on to another session does not take the token along.
- *
- * It is good until it expires or, if its uses are counted, is spent. A use is counted when everything else is in order.
- */
-export type PublicAccess = {
+/** A public access token is good until it expires or, if its uses are counted, is spent. A use is counted when everything else is in order. */
+type Held = {
   id: Uuid<"pat">;
   environmentId: Uuid<"env">;
-  permission: PublicScope;
+  /** Null: its uses are not counted. */
+  maxUses: number | null;
+};
+
+/**
+ * Whoever holds it does one thing to one stream, such as to send input or to read output, or takes part in a conversation, which is
+ * all of that to a few streams; on request only in one exchange. It is bound to the rows that its scope named when it was created, not
+ * to the names: an external id that has passed on to another session does not take the token along.
+ */
+export type StreamAccess = Held & {
+  permission: PublicSessionScope;
   sessionId: Uuid<"sess">;
   /** One, except in a conversation. */
   streamIds: readonly Uuid<"strm">[];
   /** Null: every exchange. */
   correlationId: string | null;
-  /** Null: its uses are not counted. */
-  maxUses: number | null;
 };
 
+/** Whoever holds it watches one run. */
+export type RunAccess = Held & { permission: PublicRunPermission; runId: Uuid<"run"> };
+
+export type PublicAccess = StreamAccess | RunAccess;
+
 /** The direction of the stream that a permission is for. */
-export function directionOf(permission: PublicPermission): StreamDirection {
+export function directionOf(permission: PublicSessionPermission): StreamDirection {
   switch (permission) {
     case "session.input.send":
       return "input";
@@ -40,7 +48,7 @@ export function directionOf(permission: PublicPermission): StreamDirection {
 
 /** What a request wants to do, looked up. */
 export type WantedUse = {
-  permission: PublicPermission;
+  permission: PublicSessionPermission;
   /** Null when there is no such session or stream. */
   stream: { id: Uuid<"strm">; sessionId: Uuid<"sess">; direction: StreamDirection } | null;
   /** Of each record that is sent, or the one that is asked for; null for none. */
@@ -52,7 +60,7 @@ export type UseDecision = { kind: "allow" } | { kind: "refuse"; message: string 
 const refuse = (message: string): UseDecision => ({ kind: "refuse", message });
 
 /** Whether the scope covers the request. A refusal does not tell whether what was named exists. */
-export function decideUse(access: PublicAccess, wanted: WantedUse): UseDecision {
+export function decideUse(access: StreamAccess, wanted: WantedUse): UseDecision {
   if (!coversPermission(access.permission, wanted.permission))
     return refuse(`This public access token is for ${access.permission} alone.`);
   const { stream } = wanted;

@@ -69,6 +69,7 @@ export function unauditedKind({
       return "Machines report here; people change workers by /admin and /capacity.";
     case "completion_token":
     case "public_access":
+    case "public_run_access":
       return WORK_REASON;
     case "environment":
       // What a person decides is to be found where all that people decide is: such a route says that it leaves an event.

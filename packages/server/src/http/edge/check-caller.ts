@@ -41,7 +41,7 @@ export function checkCaller(
     throw forbidden(access.permission);
   }
   if (
-    access.kind === "public_access" &&
+    (access.kind === "public_access" || access.kind === "public_run_access") &&
     principal.kind === "public_access" &&
     !coversPermission(principal.permission, access.permission)
   )
@@ -72,6 +72,7 @@ function fits(
     case "worker":
       return principal.kind === "worker";
     case "public_access":
+    case "public_run_access":
       return principal.kind === "public_access";
     case "completion_token":
       return principal.kind === "completion_token";

@@ -2,7 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type {
   EnvironmentPermission,
   OrganizationPermission,
-  PublicPermission,
+  PublicRunPermission,
+  PublicSessionPermission,
   Role,
   Uuid,
 } from "@keelson/contract";
@@ -14,7 +15,7 @@ import type { AuditDeclaration, AuditTarget, WriteAudit } from "./audit.ts";
 import type { Frames } from "./event-stream.ts";
 import type { Params, ParamsOf } from "./params.ts";
 import type { Place } from "./places.ts";
-import type { PublicAccess } from "../../core/public-access/public-access.ts";
+import type { RunAccess, StreamAccess } from "../../core/public-access/public-access.ts";
 import type { DomainError } from "../../domain-error.ts";
 import type { ServerContext } from "../../server-context.ts";
 
@@ -61,7 +62,7 @@ export type ProjectScope = OrganizationScope & { projectId: Uuid<"proj">; enviro
  * - `organization`: a user with `organization_id`, which may be left out by a member of one alone
  * - `project`: a user; the path names the project as `:project_id`, and maybe an environment as `:environment_id`
  * - `user`: any user; `caller`: any user, API key or run; `visitor`: anybody, known as a user if a session comes along
- * - `completion_token`, `public_access`: a browser with a token that was made for it
+ * - `completion_token`, `public_access`, `public_run_access`: a browser with a token that was made for it
  */
 export type Access =
   | { kind: "public" }
@@ -73,7 +74,8 @@ export type Access =
   | { kind: "visitor" }
   | { kind: "worker" }
   | { kind: "completion_token" }
-  | { kind: "public_access"; permission: PublicPermission }
+  | { kind: "public_access"; permission: PublicSessionPermission }
+  | { kind: "public_run_access"; permission: PublicRunPermission }
   | { kind: "admin" }
   | { kind: "capacity" };
 
@@ -118,7 +120,8 @@ type ScopeOf = {
   visitor: UserScope | null;
   worker: WorkerScope;
   completion_token: CompletionTokenScope;
-  public_access: PublicAccess;
+  public_access: StreamAccess;
+  public_run_access: RunAccess;
   admin: null;
   capacity: null;
 };

@@ -11,6 +11,7 @@ const CREDENTIALS: Record<Route["access"]["kind"], string | null> = {
   visitor: "KEELSON_USER_TOKEN",
   worker: "WORKER_TOKEN",
   public_access: "PUBLIC_ACCESS_TOKEN",
+  public_run_access: "PUBLIC_ACCESS_TOKEN",
   completion_token: "PUBLIC_ACCESS_TOKEN",
   admin: "KEELSON_ADMIN_KEY",
   capacity: "KEELSON_CAPACITY_KEY",

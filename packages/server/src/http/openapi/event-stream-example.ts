@@ -36,6 +36,10 @@ function followed(path: string, page: unknown, logChunk: unknown): Followed {
       : { id: "exec_01kahw5e4gfy7s0t2v9b6m1xqa", status: "exited", exit_code: 0, signal: null };
     return { event: "chunk", row, id: String(id), end };
   }
+  if (path.endsWith("/runs/:id")) {
+    const row = page as Row;
+    return { event: "run", row, id: "4", end: { run_id: row["id"], status: "succeeded" } };
+  }
   const row = firstRow(page, "records");
   const end = { session_id: row["session_id"], stream: row["stream"], status: "closed" };
   return { event: "record", row, id: String(row["sequence"]), end };

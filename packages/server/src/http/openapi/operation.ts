@@ -58,6 +58,7 @@ function security(route: Route): JsonSchema[] {
     case "worker":
       return [{ workerToken: [] }];
     case "public_access":
+    case "public_run_access":
       return [{ publicAccessToken: [] }];
     case "completion_token":
       return [{ completionToken: [] }];

@@ -1,7 +1,7 @@
 // Everyone whom the authorization matrix sends to every route.
 
 import {
-  PUBLIC_PERMISSIONS,
+  PUBLIC_SESSION_PERMISSIONS,
   encodeId,
   ENVIRONMENT_PERMISSIONS,
   PERMISSIONS,
@@ -133,7 +133,7 @@ const secretHolders = ({ publicTokens, accessTokens }: Secrets): Caller[] => [
     name: `the ${whose} public access token for ${permission}`,
     credential,
     is: "public_access",
-    permissions: permission === "session.chat" ? PUBLIC_PERMISSIONS : [permission],
+    permissions: permission === "session.chat" ? PUBLIC_SESSION_PERMISSIONS : [permission],
     isForeign: whose === "foreign",
     at: null,
   })),

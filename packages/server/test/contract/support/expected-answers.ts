@@ -34,6 +34,7 @@ export function expected(route: Route, caller: Caller, whose: Whose): number | "
     case "visitor":
       return isKnown || caller.credential === null ? "through" : 401;
     case "public_access":
+    case "public_run_access":
       if (!isKnown) return 401;
       return caller.permissions?.includes(access.permission) === true ? "through" : 403;
     case "user":
@@ -65,8 +66,10 @@ function takes({ access, family }: Route, caller: Caller): boolean {
       return caller.is === "user";
     case "worker":
     case "completion_token":
-    case "public_access":
       return caller.is === access.kind;
+    case "public_access":
+    case "public_run_access":
+      return caller.is === "public_access";
     case "admin":
       return caller.is === "admin" || caller.isAdmin === true;
     case "capacity":

@@ -7,7 +7,13 @@ import { digestOf, type Answer, type ApiServer } from "../../support/api-server.
 import { BUNDLE, createReadyDeployment, promote } from "../../support/deploy.ts";
 import { enrollWorker, type RawWorker } from "../../support/raw-worker.ts";
 
-export type RouteScene = { ids: Ids; worker: RawWorker; publicToken: string; accessToken: string };
+export type RouteScene = {
+  ids: Ids;
+  worker: RawWorker;
+  publicToken: string;
+  accessToken: string;
+  runAccessToken: string;
+};
 
 export async function prepareRoutes(server: ApiServer): Promise<RouteScene> {
   const worker = await enrollWorker(server);
@@ -29,6 +35,10 @@ export async function prepareRoutes(server: ApiServer): Promise<RouteScene> {
     },
   });
   const accessToken = access.body.public_access_token;
+  const watching = await server.call("POST", "/api/public-access-tokens", {
+    body: { scope: { type: "run.read", run: started.body.id } },
+  });
+  const runAccessToken = watching.body.public_access_token;
   // Its run is not to be taken for another.
   await server.call("POST", `/v1/sessions/${session.body.id}/cancel`);
   const workspace = await server.call("POST", "/api/workspaces", { body: {} });
@@ -52,12 +62,12 @@ export async function prepareRoutes(server: ApiServer): Promise<RouteScene> {
     session: session.body.id,
     externalId: "talk",
   };
-  return { ids, worker, publicToken, accessToken };
+  return { ids, worker, publicToken, accessToken, runAccessToken };
 }
 
 /** What a caller who may would send. */
 export function callRoute(
-  { ids, worker, publicToken, accessToken }: RouteScene,
+  { ids, worker, publicToken, accessToken, runAccessToken }: RouteScene,
   server: Pick<ApiServer, "call" | "credentials">,
   route: Route,
   user = server.credentials.user_token,
@@ -78,6 +88,7 @@ export function callRoute(
     capacity: credentials.capacity_key,
     completion_token: publicToken,
     public_access: accessToken,
+    public_run_access: runAccessToken,
   }[route.access.kind];
   const lease = { run_id: ids.run, lease_id: ids.lease, epoch: 1, environment_id: ids.environment };
   const body = route.path.endsWith("executions/renew") ? { leases: [lease] } : row.body?.(ids);

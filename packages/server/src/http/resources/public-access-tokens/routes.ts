@@ -6,25 +6,35 @@ import {
   type EnvironmentPermission,
   DEFAULT_INPUT_STREAM,
   DEFAULT_OUTPUT_STREAM,
+  PUBLIC_RUN_PERMISSION,
   type PublicAccessScope,
+  type PublicRunPermission,
   type PublicScope,
   type StreamDirection,
   type Uuid,
 } from "@keelson/contract";
 import {
   createPublicAccess,
+  type PublicAccessCreation,
   derivePublicAccessToken,
   publicAccessLifeMs,
 } from "../../../core/public-access/create-public-access.ts";
 import { directionOf } from "../../../core/public-access/public-access.ts";
 import type { MasterKey } from "../../../core/credentials/master-key.ts";
-import { invalidRequest } from "../../../domain-error.ts";
+import { invalidRequest, notFound } from "../../../domain-error.ts";
+import type { ServerContext } from "../../../server-context.ts";
 import { forbidden } from "../../edge/check-caller.ts";
 import { fieldsOf, keepReply } from "../../edge/keep-reply.ts";
 import { toTimestamp } from "../../edge/time.ts";
 import { sessionIdOf, type SessionAddress } from "../sessions/naming.ts";
 import { UNAUDITED } from "../../edge/audit.ts";
-import { route, type KeptReply, type Reply, type RouteDefinition } from "../../edge/route.ts";
+import {
+  route,
+  type EnvironmentScope,
+  type KeptReply,
+  type Reply,
+  type RouteDefinition,
+} from "../../edge/route.ts";
 import { EXAMPLE_SESSION } from "../sessions/examples.ts";
 
 /** What a caller needs itself to give it to a browser: a token never gives more than its maker has. */
@@ -34,10 +44,11 @@ const GIVEN: Readonly<Record<PublicScope, readonly EnvironmentPermission[]>> = {
   "session.messages.read": ["sessions.read"],
   "session.interrupt": ["sessions.write"],
   "session.chat": ["sessions.read", "sessions.write"],
+  "run.read": ["runs.read"],
 };
 
 /** @throws DomainError `invalid_request` for a scope that names its streams in another way than its type does. */
-function streamsOf({ type, stream, inputs, outputs }: PublicAccessScope): StreamOfScope[] {
+function streamsOf({ type, stream, inputs, outputs }: SessionScope): StreamOfScope[] {
   if (type !== "session.chat") {
     if (stream === undefined) throw invalidRequest([{ path: "scope.stream", message: "required" }]);
     if (inputs !== undefined || outputs !== undefined)
@@ -58,6 +69,7 @@ function streamsOf({ type, stream, inputs, outputs }: PublicAccessScope): Stream
   ];
 }
 
+type SessionScope = Exclude<PublicAccessScope, { type: PublicRunPermission }>;
 type StreamOfScope = { name: string; direction: StreamDirection };
 
 type Shown = Omit<CreatedPublicAccessToken, "public_access_token">;
@@ -73,11 +85,31 @@ const EXAMPLE_REQUEST = {
   max_uses: 20,
 } as const;
 
-const addressOf = (session: CreatePublicAccessToken["scope"]["session"]): SessionAddress =>
+const addressOf = (session: SessionScope["session"]): SessionAddress =>
   session.type === "id" ? { id: session.id } : { externalId: session.external_id };
 
+/**
+ * What the token is to be for.
+ *
+ * @throws DomainError `invalid_request`, `not_found`
+ */
+async function targetOf(
+  server: ServerContext,
+  { environmentId }: EnvironmentScope,
+  scope: PublicAccessScope,
+): Promise<PublicAccessCreation["target"]> {
+  if (scope.type === PUBLIC_RUN_PERMISSION) {
+    const runId = decodeId("run", scope.run);
+    if (runId === null) throw notFound();
+    return { permission: scope.type, runId };
+  }
+  const streams = streamsOf(scope);
+  const sessionId = await sessionIdOf(server.db, { environmentId }, addressOf(scope.session));
+  return { permission: scope.type, sessionId, streams, correlationId: scope.correlation_id ?? null };
+}
+
 const toShown = (
-  scope: CreatePublicAccessToken["scope"],
+  scope: PublicAccessScope,
   {
     id,
     expiresAt,
@@ -111,8 +143,8 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
     summary: "Create a public access token",
     description:
       "Gives a browser one permission on one stream: `session.input.send`, `session.output.read`, `session.messages.read` or " +
-      "`session.interrupt`; or `session.chat`, which is all four on the streams of a conversation. `correlation_id` restricts it to records with " +
-      "that id. The caller needs the same permissions: `sessions.write` to send and interrupt, `sessions.read` to read. The session has an id, or an external id " +
+      "`session.interrupt`; or `session.chat`, which is all four on the streams of a conversation; or `run.read`, to watch one run. `correlation_id` restricts it to records with " +
+      "that id. The caller needs the same permissions: `sessions.write` to send and interrupt, `sessions.read` to read, `runs.read` to watch a run. The session has an id, or an external id " +
       "(the open session with it, or else the newest); the token belongs to that session. The stream is created if it does not exist; a stream of " +
       "the other direction is 409 `stream_direction_mismatch`. Each request is one use, and each connection of an event stream is one. A refused " +
       "request is not a use, and neither is an append that is repeated with its idempotency key.",
@@ -135,19 +167,14 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
     },
     handle: async (call) => {
       const { server, scope, body } = call;
-      const { session, type, correlation_id: correlationId } = body.scope;
-      const streams = streamsOf(body.scope);
       // Before a repeat is answered as well: the reply holds the token.
-      const lacked = GIVEN[type].find((given) => !scope.permissions.has(given));
+      const lacked = GIVEN[body.scope.type].find((given) => !scope.permissions.has(given));
       if (lacked !== undefined) throw forbidden(lacked);
       const now = server.clock();
       const creation = {
         id: server.newUuid<"pat">(),
         environmentId: scope.environmentId,
-        sessionId: await sessionIdOf(server.db, scope, addressOf(session)),
-        permission: type,
-        streams,
-        correlationId: correlationId ?? null,
+        target: await targetOf(server, scope, body.scope),
         maxUses: body.max_uses ?? null,
         expiresAt: now + publicAccessLifeMs(body.expires_in),
         now,

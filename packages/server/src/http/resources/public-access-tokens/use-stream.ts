@@ -2,11 +2,11 @@ import {
   coversPermission,
   decodeId,
   encodeId,
-  type PublicPermission,
+  type PublicSessionPermission,
   type SendRecords,
   type Uuid,
 } from "@keelson/contract";
-import { decideUse, directionOf, type PublicAccess } from "../../../core/public-access/public-access.ts";
+import { decideUse, directionOf, type StreamAccess } from "../../../core/public-access/public-access.ts";
 import { hasUseLeft } from "../../../core/public-access/public-access-reads.ts";
 import { countUse, spent, usePublicAccess } from "../../../core/public-access/use-public-access.ts";
 import { prepareRecords } from "../../../core/streams/prepare-records.ts";
@@ -32,8 +32,8 @@ import type { StreamTarget } from "../streams/stream-target.ts";
  */
 async function coveredStream(
   server: ServerContext,
-  access: PublicAccess,
-  permission: PublicPermission,
+  access: StreamAccess,
+  permission: PublicSessionPermission,
   address: SessionAddress,
   name: string,
   correlationIds: readonly (string | null)[],
@@ -50,7 +50,7 @@ async function coveredStream(
 /** Null when there is no such session. */
 const namedSession = (
   db: Queryable,
-  access: PublicAccess,
+  access: StreamAccess,
   address: SessionAddress,
 ): Promise<Uuid<"sess"> | null> =>
   sessionIdOf(db, access, address).catch((error: unknown) => {
@@ -61,7 +61,7 @@ const namedSession = (
 /** Sends input with a public access token. */
 export async function appendPublicly(
   server: ServerContext,
-  access: PublicAccess,
+  access: StreamAccess,
   address: SessionAddress,
   name: string,
   body: SendRecords,
@@ -100,7 +100,7 @@ export async function appendPublicly(
 
 /** Whether the token is for the message's stream and exchange. */
 const isCovered = (
-  { streamIds, correlationId }: PublicAccess,
+  { streamIds, correlationId }: StreamAccess,
   message: { streamId: Uuid<"strm">; correlationId: string | null },
 ): boolean =>
   streamIds.includes(message.streamId) && (correlationId === null || correlationId === message.correlationId);
@@ -108,7 +108,7 @@ const isCovered = (
 /** Reads output with a public access token: a page, or a stream of which the opening is the use. */
 export async function readPublicly(
   server: ServerContext,
-  access: PublicAccess,
+  access: StreamAccess,
   address: SessionAddress,
   name: string,
   query: ReadQuery,
@@ -128,7 +128,7 @@ export async function readPublicly(
  */
 export async function messagesPublicly(
   server: ServerContext,
-  access: PublicAccess,
+  access: StreamAccess,
   address: SessionAddress,
   stream: string | undefined,
 ): Promise<MessageFilter> {
@@ -146,7 +146,7 @@ const otherScope = (): DomainError =>
 export async function interruptPublicly(
   tx: Tx,
   server: ServerContext,
-  access: PublicAccess,
+  access: StreamAccess,
   address: SessionAddress,
   messageId: string,
 ): Promise<InterruptOutcome> {
