@@ -83,7 +83,7 @@ test("a file that fails twice is a failure, with its place, its error, and how i
 test("a file that hangs is ended, and what it waits for is told", async (t) => {
   const { red } = await runFixtures(t, ["hangs"], { limitMs: 4_000, isStrict: true });
   const [failure] = red.flatMap(({ failures }) => failures);
-  assert.match(failure?.error ?? "", /^It had not ended after 4 s\.\nin "waits for nobody"$/m);
+  assert.match(failure?.error ?? "", /^No test of it had ended for 4 s\.\nin "waits for nobody"$/m);
   assert.match(failure?.error ?? "", /^waits for tcp at 127\.0\.0\.1:\d+$/m);
 });
 

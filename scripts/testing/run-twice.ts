@@ -12,7 +12,7 @@ const MAX_SECOND_CHANCES = 20;
 const PATIENCE = 3;
 /** Of one test. */
 const TEST_LIMIT_MS = 600_000;
-/** Of a file: more than any takes, and several times what it took when it was recorded. */
+/** In which no test of a file ends: more than any takes, and several times what the whole file took when it was recorded. */
 const SHORTEST_LIMIT_MS = 300_000;
 const LIMIT_FACTOR = 5;
 
@@ -22,7 +22,7 @@ export interface RunTwiceOptions {
   readonly logs: string;
   readonly namePatterns: readonly string[];
   readonly isStrict: boolean;
-  /** Of a file, at least, and of one test. */
+  /** Of the time in which no test of a file ends, at least, and of one test. */
   readonly shortestLimitMs?: number;
   readonly testLimitMs?: number;
   readonly signal: AbortSignal;
