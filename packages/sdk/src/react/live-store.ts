@@ -20,7 +20,7 @@ export type Follow<T> = (
 ) => Promise<void>;
 
 /**
- * Follows something while anybody subscribes. Whoever subscribes after the last one has left begins anew: in its strict mode, React does so
+ * Follows something while anybody subscribes. Who subscribes after the last one has left makes it begin again: in its strict mode, React does so
  * with each component.
  */
 export function liveStore<T extends Live>(initial: T, follow: Follow<T>): LiveStore<T> {
