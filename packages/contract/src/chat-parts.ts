@@ -43,6 +43,19 @@ export function addChatChunk(parts: readonly ChatPart[], chunk: ChatChunk): read
   }
 }
 
+/** What is said of a call that was under way when its answer was stopped, or has failed. */
+export const CALL_STOPPED = "It was stopped before it was done.";
+
+const UNDER_WAY: ReadonlySet<ToolCallState> = new Set(["called", "asked", "approved"]);
+
+/** The parts of an answer that has ended before it was whole: nothing of it goes on, and nobody is asked any more. */
+export const stopCalls = (parts: readonly ChatPart[]): readonly ChatPart[] =>
+  parts.map((part) =>
+    part.kind === "tool" && UNDER_WAY.has(part.state)
+      ? { ...part, state: "failed", output: CALL_STOPPED }
+      : part,
+  );
+
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 
 const kindOf = ({ type }: ChatChunk): "text" | "reasoning" =>

@@ -23,9 +23,9 @@ const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 /** A conversation, and pages of it. */
 async function openConversation(options: AnswerOptions) {
   const { connect, ...conversation } = await startConversation(options);
-  const openPage = async (): Promise<ChatPage> => {
+  const openPage = async ({ queues = false } = {}): Promise<ChatPage> => {
     const transport = new KeelsonChatTransport({ connect });
-    return new ChatPage(transport, await transport.load());
+    return new ChatPage(transport, await transport.load(), queues);
   };
   return { ...conversation, openPage };
 }
@@ -130,6 +130,51 @@ describe("a page", () => {
     const { messages } = await openPage();
     assert.deepEqual(messages.map(textOf), ["Talk", "On and on ", "Thanks", "Sure."]);
     assert.deepEqual(messages[1]?.metadata, { status: "interrupted" });
+    await end();
+  });
+
+  test("says how an answer ended that it has stopped, as other tabs do", async (t) => {
+    const { openPage, end } = await openConversation({
+      model: scriptedModel(() => ({ text: "On and on ", hangs: true })),
+    });
+    const page = await openPage();
+    const left = new AbortController();
+    t.after(() => left.abort());
+    const following = followOthers(page, page.to, left.signal);
+    void page.sendMessage({ text: "Talk" });
+    await eventually("it talks", () => lastOf(page) === "On and on ");
+    await page.stop();
+    await eventually("it is marked", () => page.messages.at(-1)?.metadata !== undefined);
+    assert.deepEqual(page.messages.at(-1)?.metadata, { status: "interrupted" });
+    assert.deepEqual(toJson((await openPage()).messages), toJson(page.messages));
+    left.abort();
+    await following;
+    await end();
+  });
+
+  test("asks nobody any more when it was stopped, and what is said next is sent", async () => {
+    const options = { model: booking(), tools: { book: bookTool }, approval: ["book"] };
+    const { openPage, end } = await openConversation(options);
+    const page = await openPage();
+    const sent = page.sendMessage({ text: "Book at 8" });
+    await eventually("it asks", () => partOf(page)?.state === "approval-requested");
+    await page.to.interrupt();
+    await sent;
+    const part = partOf(page);
+    assert.deepEqual(
+      [part.state, part.errorText, part.input],
+      ["output-error", "It was stopped before it was done.", { at: "8" }],
+    );
+    const reloaded = await openPage({ queues: true });
+    assert.deepEqual(toJson(reloaded.messages), toJson(page.messages));
+    // The AI SDK queues what is said while a call waits for a person.
+    const next = reloaded.sendMessage({ text: "Book at 9" });
+    await eventually("it asks again", () => partOf(reloaded)?.state === "approval-requested");
+    assert.deepEqual(reloaded.experimental_queuedMessages, []);
+    await reloaded.to.approve(partOf(reloaded).approval, { approved: true });
+    await eventually("it is done", () => reloaded.status === "ready");
+    await next;
+    assert.equal(lastOf(reloaded), "One moment.All done.");
     await end();
   });
 

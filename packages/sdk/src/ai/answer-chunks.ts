@@ -1,7 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { MESSAGE_CONTENT_TYPE, type MessageEnd, type MessageNews } from "@keelson/contract/plain";
 import type { RecordOf } from "../client/record-appends.ts";
-import type { AnswerMetadata } from "./chat-history.ts";
+import { stoppedCall, type AnswerMetadata } from "./chat-history.ts";
 
 const SESSION_ENDED = "The conversation has ended.";
 const LOST = "The answer was lost. Please try again.";
@@ -42,6 +42,8 @@ class AnswerReader {
   #stepAt = 0;
   #isTakenBack = false;
   #errorText: string | null = null;
+  /** Calls of tools that are under way, and where each began. */
+  readonly #calls = new Map<string, number>();
 
   read({ contentType, data, sequence }: Read): UIMessageChunk[] {
     if (contentType !== MESSAGE_CONTENT_TYPE) return this.#take(data as UIMessageChunk, sequence);
@@ -51,6 +53,7 @@ class AnswerReader {
     const { from_sequence: from, to_sequence: to } = news;
     if (this.#stepAt < from || this.#stepAt > (to ?? sequence)) return [];
     this.#isTakenBack = true;
+    for (const [id, at] of this.#calls) if (at > this.#stepAt) this.#calls.delete(id);
     return [{ type: "reset-step" }];
   }
 
@@ -59,6 +62,7 @@ class AnswerReader {
       this.#errorText = chunk.errorText;
       return [];
     }
+    this.#follow(chunk, sequence);
     if (chunk.type !== "start-step") return [chunk];
     this.#stepAt = sequence;
     // What was taken back has left the beginning of its step.
@@ -67,13 +71,33 @@ class AnswerReader {
     return isThere ? [] : [chunk];
   }
 
+  #follow(chunk: UIMessageChunk, sequence: number): void {
+    switch (chunk.type) {
+      case "tool-input-start":
+      case "tool-input-available":
+        this.#calls.set(chunk.toolCallId, sequence);
+        break;
+      case "tool-output-available":
+        if (chunk.preliminary !== true) this.#calls.delete(chunk.toolCallId);
+        break;
+      case "tool-input-error":
+      case "tool-output-error":
+      case "tool-output-denied":
+        this.#calls.delete(chunk.toolCallId);
+        break;
+    }
+  }
+
   #end(status: MessageEnd): UIMessageChunk[] {
     this.isOver = true;
     if (status === "complete") return [{ type: "finish" }];
     const messageMetadata: AnswerMetadata = { status };
-    if (status === "interrupted") return [{ type: "finish", finishReason: "interrupted", messageMetadata }];
+    const stopped = [...this.#calls.keys()].map(stoppedCall);
+    if (status === "interrupted")
+      return [...stopped, { type: "finish", finishReason: "interrupted", messageMetadata }];
     // A page that is told of an error reads nothing after it.
     return [
+      ...stopped,
       { type: "message-metadata", messageMetadata },
       { type: "error", errorText: this.#errorText ?? LOST },
     ];

@@ -8,6 +8,8 @@ import { streamAnswer } from "./stream-answer.ts";
 const IDLE_TIMEOUT = "10m";
 /** A turn has one journal; a conversation that goes on for long goes on in another. */
 const MESSAGES_PER_TURN = 50;
+/** Of the 8 MiB that a journal holds: messages with files, and what tools have given, fill it sooner. */
+const BYTES_PER_TURN = 2 * 1024 * 1024;
 const NOTHING_SAID = "A message has a text or a file.";
 
 /** The options of `chatActor()`: those of an actor, and how it answers. */
@@ -41,10 +43,12 @@ async function converse(
   options: ChatActorOptions,
 ): Promise<{ answers: number }> {
   let answers = 0;
-  for (let received = 0; received < MESSAGES_PER_TURN; received += 1) {
+  let bytes = 0;
+  for (let received = 0; received < MESSAGES_PER_TURN && bytes < BYTES_PER_TURN; received += 1) {
     const record = await session.input.receive();
     // Idle, or the conversation was closed.
     if (record === null) break;
+    bytes += bytesOf(record.data);
     const correlationId = record.correlationId ?? record.id;
     const said = readChatInput(record);
     if (said === null) {
@@ -54,10 +58,13 @@ async function converse(
     await session.output.pipe([said], { correlationId });
     const answered = await streamAnswer(session, ctx, { ...options, correlationId });
     answers += 1;
+    bytes += bytesOf(answered.message.parts);
     await options.onAnswer?.(answered, session, ctx);
   }
   return { answers };
 }
+
+const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value) ?? "").length;
 
 /** Who has sent it waits for an answer. */
 async function refuse(session: RunSession, correlationId: string): Promise<void> {

@@ -1,4 +1,5 @@
-import type { UIMessage, UIMessageChunk } from "ai";
+import { CALL_STOPPED } from "@keelson/contract/chat";
+import { isToolUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import type { Message } from "../client/resources.ts";
 import { applyChunks } from "./apply-chunks.ts";
 
@@ -15,11 +16,28 @@ const isMessage = (data: unknown): data is UIMessage =>
 
 export const newAnswer = (id: string): UIMessage => ({ id, role: "assistant", parts: [] });
 
-/** The answer with how it ended. */
-export function withStatus(message: UIMessage, status: Message["status"]): UIMessage {
+/** Where a call of a tool still has something before it. */
+const UNDER_WAY = new Set(["input-streaming", "input-available", "approval-requested", "approval-responded"]);
+
+/**
+ * The answer with how it ended. What is cut off goes on nowhere: a call that was under way has failed, since the AI SDK holds back
+ * what a person says next as long as one waits for them.
+ */
+async function withStatus(message: UIMessage, status: Message["status"]): Promise<UIMessage> {
   if (status !== "interrupted" && status !== "failed") return message;
-  return { ...message, metadata: { ...(message.metadata as object | undefined), status } };
+  const calls = message.parts.filter((part) => isToolUIPart(part) && UNDER_WAY.has(part.state));
+  const ended = await applyChunks(
+    message,
+    calls.map((part) => stoppedCall((part as { toolCallId: string }).toolCallId)),
+  );
+  return { ...ended, metadata: { ...(message.metadata as object | undefined), status } };
 }
+
+export const stoppedCall = (toolCallId: string): UIMessageChunk => ({
+  type: "tool-output-error",
+  toolCallId,
+  errorText: CALL_STOPPED,
+});
 
 /** What a message of the stream is in the chat: what a person said, or an answer. Null: neither. */
 async function readRow({ id, status, data }: Row): Promise<UIMessage | null> {

@@ -1,6 +1,6 @@
 import type { WhileBusy } from "@keelson/contract";
 import { generateId, type ChatTransport, type UIMessage, type UIMessageChunk } from "ai";
-import { completeToken, createSessionClient, type SessionClient } from "../browser.ts";
+import { completeToken, createSessionClient, messageEndOf, type SessionClient } from "../browser.ts";
 import { AuthenticationError, ConflictError } from "../client/errors.ts";
 import type { RecordOf } from "../client/record-appends.ts";
 import type { Message } from "../client/resources.ts";
@@ -58,6 +58,8 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
   #feed: ChatFeed | null = null;
   /** Exchanges that this page has begun. */
   readonly #own = new Set<string | null>();
+  /** Answers that this page follows no longer, although they had not ended. */
+  readonly #left = new Set<string>();
 
   constructor(options: KeelsonChatOptions) {
     this.#options = options;
@@ -107,11 +109,18 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
     );
   }
 
-  /** The ids of answers to what other tabs and devices say, as they begin, from now on and until the signal is aborted. */
+  /**
+   * The ids of answers of which `useChat` does not say all, from now on and until the signal is aborted: those to what other tabs and devices say, as
+   * they begin, and those that this page has stopped, when they have ended.
+   */
   async *others(signal: AbortSignal): AsyncGenerator<string> {
     const feed = await this.#findFeed(await this.#connect());
-    for await (const record of feed.listen(signal, { fromKept: false }))
-      if (!this.#own.has(record.correlationId) && beginsAnswer(record)) yield record.messageId as string;
+    for await (const record of feed.listen(signal, { fromKept: false })) {
+      const id = record.messageId ?? "";
+      const isOther = !this.#own.has(record.correlationId) && beginsAnswer(record);
+      const isCut = messageEndOf(record) !== null && this.#left.delete(id);
+      if (isOther || isCut) yield id;
+    }
   }
 
   /**
@@ -229,6 +238,7 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
     }
     const stop = (messageId: string): void => {
       left.abort();
+      this.#left.add(messageId);
       if (isOwn) void this.#report(connected.session.interrupt(messageId));
     };
     // What was stopped before it began is interrupted when it begins.

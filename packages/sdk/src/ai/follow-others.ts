@@ -8,8 +8,8 @@ const isBusy = ({ status }: Pick<AbstractChat<UIMessage>, "status">): boolean =>
   status === "submitted" || status === "streaming";
 
 /**
- * Shows in a chat what other tabs and devices say, and the answers to it, until the signal is aborted. `useKeelsonChat` of
- * `@keelson/sdk/ai/react` does that too.
+ * Shows in a chat what other tabs and devices say, and the answers to it, and how an answer has ended that was stopped here, until the signal is
+ * aborted. `useKeelsonChat` of `@keelson/sdk/ai/react` does that too.
  */
 export async function followOthers<M extends UIMessage>(
   chat: AbstractChat<M>,

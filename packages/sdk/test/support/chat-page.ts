@@ -18,8 +18,9 @@ class PageState implements ChatState<UIMessage> {
 /** A page of a chat, without React. */
 export class ChatPage extends AbstractChat<UIMessage> {
   readonly to: KeelsonChatTransport;
-  constructor(to: KeelsonChatTransport, messages: UIMessage[]) {
-    super({ transport: to, state: new PageState(messages) });
+  /** @param queues as `useKeelsonChat` does: what is sent while an answer is written waits in the page */
+  constructor(to: KeelsonChatTransport, messages: UIMessage[], queues = false) {
+    super({ transport: to, state: new PageState(messages), experimental_queue: queues });
     this.to = to;
   }
 }

@@ -4,6 +4,7 @@ import {
   addChatChunk,
   isChatChunk,
   readChatQuestion,
+  stopCalls,
   type ChatPart,
   type ToolCallState,
 } from "@keelson/contract/chat";
@@ -20,9 +21,13 @@ const STATES: Record<ToolCallState, string> = {
 /** What is shown of an answer without the AI SDK, in the words of `readAnswer`. All records of its exchange are understood. */
 export function shownAnswer(exchange: readonly StreamRecord[]): string[] {
   const pieces: StreamRecord[] = [];
+  let isWhole = true;
   for (const record of exchange) {
     if (record.content_type !== MESSAGE_CONTENT_TYPE) pieces.push(record);
     else take(pieces, record);
+    const news = record.data as MessageNews;
+    if (record.content_type === MESSAGE_CONTENT_TYPE && news.event === "ended")
+      isWhole = news.status === "complete";
   }
   let parts: readonly ChatPart[] = [];
   for (const { data } of pieces) {
@@ -30,7 +35,7 @@ export function shownAnswer(exchange: readonly StreamRecord[]): string[] {
     assert.ok(isUnderstood, `not understood: ${JSON.stringify(data)}`);
     if (isChatChunk(data)) parts = addChatChunk(parts, data);
   }
-  return parts.flatMap((part): string[] => {
+  return (isWhole ? parts : stopCalls(parts)).flatMap((part): string[] => {
     if (part.kind === "text") return [`assistant: ${part.text}`];
     if (part.kind !== "tool") return [];
     return [`tool-${part.tool} ${STATES[part.state]} ${JSON.stringify(part.output ?? null)}`];

@@ -1,3 +1,4 @@
+import { stopCalls } from "@keelson/contract/chat";
 import type { MessageEnd, MessageNews, Stream, StreamRecord } from "@keelson/contract";
 import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
 import { addPiece, contentOf, NO_CONTENT, type Content } from "./content.ts";
@@ -114,7 +115,10 @@ function hearOfMessage(joined: Joined, { message_id: id, data, sequence }: Strea
   const row = message === undefined ? undefined : joined.rows[message.index];
   if (message === undefined || row === undefined) return;
   const news = data as MessageNews;
-  if (news.event === "ended") joined.rows[message.index] = { ...row, end: news.status };
+  if (news.event === "ended") {
+    const parts = news.status === "complete" ? row.parts : stopCalls(row.parts);
+    joined.rows[message.index] = { ...row, parts, end: news.status };
+  }
   if (news.event !== "voided") return;
   const { from_sequence: from, to_sequence: to } = news;
   message.pieces = message.pieces.filter(
