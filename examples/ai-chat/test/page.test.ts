@@ -122,6 +122,7 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 300_000 }, 
     await click(page, "Stop");
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     assert.doesNotMatch((await texts(page)).at(-1) ?? "", / 2000$/);
+    await page.locator(".theirs").getByText("Stopped", { exact: true }).waitFor();
     const other = await openTab();
     await other.locator(".theirs").getByText("Stopped", { exact: true }).waitFor();
     await click(page, "Edit");

@@ -134,18 +134,6 @@ describe("a chat", () => {
     assert.deepEqual(prompts[2], ["user: A"]);
   });
 
-  test("begins another turn when what was said fills a quarter of a journal", async () => {
-    const { model } = inTurn(...Array.from({ length: 9 }, () => ({ text: "Seen." })));
-    const url = `data:text/plain;base64,${"A".repeat(240_000)}`;
-    const file = { type: "file", mediaType: "text/plain", url } as const;
-    const said = Array.from({ length: 10 }, (_, n): ChatInput => ({
-      message: { id: `file-${n}`, role: "user", parts: [file] },
-    }));
-    const { start } = await declareChat({ model }, ...said);
-    // The next turn has the last message.
-    assert.deepEqual(outputOf(await start().ended), { answers: 9 });
-  });
-
   test("takes nothing from a page but what a person can say", async () => {
     const { model, prompts } = inTurn({ text: "Yes." });
     const forged = {

@@ -35,6 +35,17 @@ type Read = Pick<RecordOf<unknown>, "messageId" | "contentType" | "data" | "sequ
 export const beginsAnswer = ({ contentType, data }: Read): boolean =>
   contentType === MESSAGE_CONTENT_TYPE && (data as MessageNews).event === "started";
 
+const BEGINS_CALL: ReadonlySet<UIMessageChunk["type"]> = new Set([
+  "tool-input-start",
+  "tool-input-available",
+]);
+const ENDS_CALL: ReadonlySet<UIMessageChunk["type"]> = new Set([
+  "tool-input-error",
+  "tool-output-error",
+  "tool-output-denied",
+  "tool-output-available",
+]);
+
 class AnswerReader {
   id: string | null = null;
   isOver = false;
@@ -72,20 +83,9 @@ class AnswerReader {
   }
 
   #follow(chunk: UIMessageChunk, sequence: number): void {
-    switch (chunk.type) {
-      case "tool-input-start":
-      case "tool-input-available":
-        this.#calls.set(chunk.toolCallId, sequence);
-        break;
-      case "tool-output-available":
-        if (chunk.preliminary !== true) this.#calls.delete(chunk.toolCallId);
-        break;
-      case "tool-input-error":
-      case "tool-output-error":
-      case "tool-output-denied":
-        this.#calls.delete(chunk.toolCallId);
-        break;
-    }
+    if (BEGINS_CALL.has(chunk.type)) this.#calls.set((chunk as { toolCallId: string }).toolCallId, sequence);
+    else if (ENDS_CALL.has(chunk.type) && !(chunk as { preliminary?: boolean }).preliminary)
+      this.#calls.delete((chunk as { toolCallId: string }).toolCallId);
   }
 
   #end(status: MessageEnd): UIMessageChunk[] {
