@@ -38,6 +38,12 @@ export function openDatabase(
     wake: wakes.wake,
     ...options,
     onConnectionLost: (error) => log.warn({ err: error }, "database connection lost"),
+    onCommitsHang: (isHanging) =>
+      isHanging
+        ? log.error(
+            "PostgreSQL confirms no commits, so writes are refused until it does: the standby that it waits for may be gone",
+          )
+        : log.info("PostgreSQL confirms commits again"),
   });
   return { db, wakes, notifier };
 }

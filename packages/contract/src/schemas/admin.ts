@@ -190,6 +190,12 @@ export const System = Type.Object(
       fsync: OnOff,
       full_page_writes: OnOff,
       synchronous_commit: OnOff,
+      synchronous_standby_names: Type.String({
+        description: "The standbys that a commit waits for, as PostgreSQL is set to; empty: none.",
+      }),
+      standbys: Type.Integer({
+        description: "How many standbys are connected, whether commits wait for them or not.",
+      }),
       max_connections: Type.Integer(),
       size_bytes: Type.Integer(),
     }),
@@ -228,6 +234,8 @@ export const System = Type.Object(
           fsync: "on",
           full_page_writes: "on",
           synchronous_commit: "on",
+          synchronous_standby_names: "ANY 1 (a, b)",
+          standbys: 2,
           max_connections: 200,
           size_bytes: 48_234_496,
         },

@@ -57,6 +57,10 @@ export async function checkSessions(options: CheckedSessions, warn: (text: strin
       warn(
         `PostgreSQL has ${role.connections} connections for ${role.name}, and this server uses up to ${options.poolSize + 1}. Raise max_connections or the role's CONNECTION LIMIT, or lower KEELSON_POOL_SIZE.`,
       );
+    if (await hasAsynchronousStandby(client))
+      warn(
+        "PostgreSQL has a standby, and no commit waits for it: a takeover by it may lose what was confirmed. Set synchronous_standby_names, for example to 'ANY 1 (a, b)' of two standbys.",
+      );
     if (isPooled && options.statementNames) await probeNames(client, options.url);
   } finally {
     await client.end().catch(() => undefined);
@@ -90,6 +94,13 @@ async function readRole(client: pg.Client): Promise<{ name: string; connections:
       CASE WHEN r.rolconnlimit >= 0 THEN r.rolconnlimit END, CASE WHEN d.datconnlimit >= 0 THEN d.datconnlimit END) AS connections
     FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()`);
   return rows[0] as { name: string; connections: number };
+}
+
+/** Everybody may see that there are such, and what they wait for. */
+async function hasAsynchronousStandby(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ isThere: boolean }>(`
+    SELECT EXISTS (SELECT FROM pg_stat_replication) AND current_setting('synchronous_standby_names') = '' AS is_there`);
+  return rows[0]?.isThere === true;
 }
 
 /** Whether what was asked for at the start of the session holds; of all that, nobody else has this limit. */

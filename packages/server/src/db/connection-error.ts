@@ -24,7 +24,7 @@ const SQL_STATES = new Set(["57P01", "57P02", "57P03", "57P05", "53300", "25P03"
 
 // `pg` gives these no code.
 const MESSAGES =
-  /^(Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed and is not queryable|Cannot use a pool after calling end|Connection ended)/;
+  /^(PostgreSQL confirms no commit|Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed and is not queryable|Cannot use a pool after calling end|Connection ended)/;
 
 /** Whether `error`, or a cause of it, says that the database could not be reached or went away. */
 export function isConnectionError(error: unknown): boolean {

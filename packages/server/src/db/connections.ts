@@ -6,6 +6,7 @@ import { CamelCaseClient } from "./camel-case-client.ts";
 import { bytesHeard, KEEP_ALIVE_MS, sever } from "./open-session.ts";
 import { rowTypes } from "./row-types.ts";
 import { MAKE_SESSION_DURABLE, type SessionLimits, withStartupOptions } from "./session-settings.ts";
+import { createSlots } from "./slots.ts";
 
 export interface ConnectionsOptions {
   readonly url: string;
@@ -29,8 +30,11 @@ export interface HeldConnection {
   giveBack(error?: Error): void;
 }
 
+/** What a connection is taken for: to read, or to write what is confirmed when it is on disk, and on a standby if there is one. */
+export type Purpose = "read" | "write";
+
 export interface Connections {
-  take(): Promise<HeldConnection>;
+  take(purpose: Purpose): Promise<HeldConnection>;
   counts(): { total: number; idle: number; waiting: number };
   /** How long the caller that waits longest has waited for a connection; 0 when nobody waits. */
   longestWaitMs(): number;
@@ -42,12 +46,15 @@ export interface Connections {
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
+/** The part of the connections that is for reading alone: commits that hang leave it free. */
+const SHARE_OF_READS = 0.25;
 /** How long a connection that hung has for being heard after PostgreSQL was heard on another. */
 const HEARD_AGAIN_MS = 1_000;
 
 export function createConnections(options: ConnectionsOptions): Connections {
-  const { limits } = options;
+  const { limits, poolSize } = options;
   const pool = createPool(options);
+  const writers = createSlots(Math.max(1, poolSize - Math.ceil(poolSize * SHARE_OF_READS)));
   const madeAt = new WeakMap<pg.PoolClient, number>();
   const held = new Set<pg.PoolClient>();
   // In the order of their coming.
@@ -72,9 +79,9 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const takeTrusted = async (stalledMs: () => number): Promise<pg.PoolClient> => {
     for (;;) {
       // Who comes first gets an idle one. What of them is not trusted is ended, and then all may have to wait.
-      const mustWait = pool.idleCount <= pool.waitingCount && pool.totalCount >= options.poolSize;
+      const mustWait = pool.idleCount <= pool.waitingCount && pool.totalCount >= poolSize;
       const client = mustWait
-        ? await unlessStalled(pool.connect(), stalledMs, limits.stalledMs)
+        ? await unlessStalled(pool.connect(), (late) => late.release(), stalledMs, limits.stalledMs)
         : await pool.connect();
       if ((madeAt.get(client) ?? 0) >= trustedFrom) return client;
       sever(client);
@@ -82,15 +89,23 @@ export function createConnections(options: ConnectionsOptions): Connections {
     }
   };
   return {
-    take: async () => {
+    take: async (purpose) => {
       const key = Symbol("waiting");
       const begun = performance.now();
-      waitingSince.set(key, begun);
+      const isWriter = purpose === "write";
+      let hasSlot = false;
       try {
         const stalledMs = (): number => performance.now() - Math.max(begun, progressAt);
+        if (isWriter) await unlessStalled(writers.take(), writers.giveBack, stalledMs, limits.stalledMs);
+        hasSlot = isWriter;
+        // Those that wait for others to write say nothing of whether a read gets a connection.
+        waitingSince.set(key, performance.now());
         const client = await takeTrusted(stalledMs);
         const firstAnswerMs = Math.min(limits.answerMs, Math.max(1_000, limits.firstAnswerMs - stalledMs()));
-        return { firstAnswerMs, ...hold(client, held, onGivenBack) };
+        return { firstAnswerMs, ...hold(client, held, onGivenBack, isWriter ? writers.giveBack : nothing) };
+      } catch (error) {
+        if (hasSlot) writers.giveBack();
+        throw error;
       } finally {
         waitingSince.delete(key);
         options.noteWaited(performance.now() - begun);
@@ -121,6 +136,7 @@ function hold(
   client: pg.PoolClient,
   held: Set<pg.PoolClient>,
   onGivenBack: (error: Error | undefined) => void,
+  giveSlotBack: () => void,
 ): Omit<HeldConnection, "firstAnswerMs"> {
   // A lost connection also fails the running statement.
   let lost: Error | undefined;
@@ -137,16 +153,20 @@ function hold(
       onGivenBack(error);
       client.off("error", onError);
       client.release(lost ?? (isOfStatement(error) ? undefined : error));
+      giveSlotBack();
     },
   };
 }
 
-/** Rejects when nobody was given a connection for too long; one that comes later is for somebody else. */
-async function unlessStalled(
-  taken: Promise<pg.PoolClient>,
+const nothing = (): void => undefined;
+
+/** Rejects when nobody was done with a connection for too long; what comes later is given back, for somebody else. */
+async function unlessStalled<Taken>(
+  taken: Promise<Taken>,
+  giveBack: (late: Taken) => void,
   stalledMs: () => number,
   maxMs: number,
-): Promise<pg.PoolClient> {
+): Promise<Taken> {
   const stalled = Promise.withResolvers<never>();
   let isLate = false;
   const look = (): void => {
@@ -157,7 +177,7 @@ async function unlessStalled(
   };
   let timer = setTimeout(look, maxMs);
   taken.then(
-    (client) => isLate && client.release(),
+    (late) => isLate && giveBack(late),
     () => undefined,
   );
   try {

@@ -3,6 +3,8 @@
 import type pg from "pg";
 import type { NotedFact } from "../noted-fact.ts";
 import { whileAlone, type StillAlone } from "./while-alone.ts";
+import { createCommitWatch } from "./commit-watch.ts";
+import { isSilence } from "./connection-error.ts";
 import { createConnections } from "./connections.ts";
 import { runAgain } from "./run-again.ts";
 import { type Queryable, toQuery, type Tx, within } from "./queryable.ts";
@@ -15,7 +17,7 @@ import {
 } from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
 import { createCheckedPlaces, UNCHECKED_PLACES } from "./transaction-places.ts";
-import { runTransaction, type TransactionContext, type TransactionOptions } from "./transaction.ts";
+import { runTransaction, takeFor, type TransactionContext, type TransactionOptions } from "./transaction.ts";
 
 export interface DatabaseOptions {
   /** URL of PostgreSQL, maybe through a pooler. */
@@ -40,6 +42,8 @@ export interface DatabaseOptions {
   readonly noteWaited?: (waitedMs: number) => void;
   /** Told when an idle connection is lost; the pool replaces it when it is next needed. */
   readonly onConnectionLost?: (error: Error) => void;
+  /** Told when PostgreSQL confirms no commit any more, and when it does again. Default: nobody listens. */
+  readonly onCommitsHang?: (isHanging: boolean) => void;
 }
 
 export interface Database extends Queryable {
@@ -61,6 +65,8 @@ export interface Database extends Queryable {
   poolCounts(): { total: number; idle: number; waiting: number };
   /** How long the caller that waits longest has waited for a connection; 0 when nobody waits. */
   longestWaitMs(): number;
+  /** Whether PostgreSQL confirms no commit, so that writes are refused: the standby that it waits for may be gone. */
+  commitsHang(): boolean;
   /** PostgreSQL fell silent, or a connection to it did: those that are idle now are not used again. */
   connectionsAreSuspect(): void;
   /** PostgreSQL is heard again after it was silent: connections that stay silent are ended. */
@@ -71,6 +77,10 @@ export interface Database extends Queryable {
 
 /** What is written, and therefore must be flushed. Everything else is read, or cannot be in a transaction. */
 const WRITE = /^\s*(INSERT|UPDATE|DELETE|MERGE|WITH)\b/i;
+
+/** What may leave something to be confirmed. A locking clause in a WITH is taken for a change, too, which costs nothing. */
+const CHANGES =
+  /^\s*(INSERT|UPDATE|DELETE|MERGE)\b|^\s*WITH\b[^]*\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\b/i;
 
 /** Whether statements of one caller may run on different sessions. */
 export const isBehindPooler = ({
@@ -95,7 +105,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     onConnectionLost: (error) => options.onConnectionLost?.(error),
   });
   const { wake = () => undefined, note = () => undefined } = options;
-  const context = { connections, statementNames, isPooled, limits, places, wake, note };
+  const commits = createCommitWatch({
+    url: options.directUrl ?? options.url,
+    onChange: (isHanging) => options.onCommitsHang?.(isHanging),
+  });
+  const context = { connections, commits, statementNames, isPooled, limits, places, wake, note };
   const queryOnce = createQuery(context);
 
   return {
@@ -106,7 +120,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     },
     maintain: async (statement) => {
       places.refuseInside();
-      const { client, giveBack } = await connections.take();
+      const { client, giveBack } = await connections.take("read");
       let failure: Error | undefined;
       try {
         if (!isPooled) await client.query(`SET statement_timeout = ${MAINTENANCE_LIMIT_MS}`);
@@ -129,16 +143,22 @@ export function createDatabase(options: DatabaseOptions): Database {
     longestWaitMs: connections.longestWaitMs,
     connectionsAreSuspect: connections.distrust,
     isHeardAgain: connections.endSilent,
-    close: connections.close,
+    commitsHang: commits.isHanging,
+    close: () => {
+      commits.close();
+      return connections.close();
+    },
   };
 }
 
 /** Runs a statement in a session that is free. */
-function createQuery({ connections, statementNames, isPooled, limits, places }: TransactionContext) {
+function createQuery(context: TransactionContext) {
+  const { commits, statementNames, isPooled, limits, places } = context;
   const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${makeTransactionOurs(limits.statementMs)}`;
   return async <Row extends object>(statement: Sql): Promise<Row[]> => {
     places.refuseInside();
-    const { client, giveBack, firstAnswerMs } = await connections.take();
+    const purpose = CHANGES.test(statement.text) ? "write" : "read";
+    const { client, giveBack, firstAnswerMs } = await takeFor(purpose, context);
     let failure: Error | undefined;
     try {
       const plain = toQuery(statement, statementNames);
@@ -151,6 +171,7 @@ function createQuery({ connections, statementNames, isPooled, limits, places }: 
       return rows;
     } catch (error) {
       failure = error as Error;
+      if (purpose === "write" && isSilence(error)) commits.hangs();
       throw error;
     } finally {
       giveBack(failure);

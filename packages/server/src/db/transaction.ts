@@ -3,7 +3,8 @@
 import type pg from "pg";
 import type { NotedFact } from "../noted-fact.ts";
 import { isSilence } from "./connection-error.ts";
-import type { Connections } from "./connections.ts";
+import type { CommitWatch } from "./commit-watch.ts";
+import type { Connections, HeldConnection, Purpose } from "./connections.ts";
 import { toQuery, type Tx, within } from "./queryable.ts";
 import { runAgain } from "./run-again.ts";
 import { makeTransactionOurs, type SessionLimits } from "./session-settings.ts";
@@ -29,6 +30,7 @@ const ANSWER_MARGIN_MS = 1_000;
 /** What transactions of one database have in common. */
 export interface TransactionContext {
   readonly connections: Connections;
+  readonly commits: CommitWatch;
   readonly statementNames: boolean;
   readonly isPooled: boolean;
   readonly limits: SessionLimits;
@@ -46,20 +48,46 @@ export function runTransaction<Result>(
 ): Promise<Result> {
   const begin = beginText(context, options);
   const answerMs = options.limitMs === undefined ? undefined : options.limitMs + ANSWER_MARGIN_MS;
-  return runAgain(() => runOnce(context, begin, work, answerMs));
+  const { readOnly = false, durability = "full" } = options;
+  const purpose = readOnly || durability === "relaxed" ? "read" : "write";
+  return runAgain(() => runOnce(context, { begin, work, answerMs, purpose }));
 }
 
+/** @throws CommitsHangError before and after waiting for a connection: those that write are given back as their commits hang. */
+export async function takeFor(
+  purpose: Purpose,
+  { connections, commits }: Pick<TransactionContext, "connections" | "commits">,
+): Promise<HeldConnection> {
+  if (purpose === "read") return connections.take(purpose);
+  commits.check();
+  const connection = await connections.take(purpose);
+  try {
+    commits.check();
+  } catch (error) {
+    connection.giveBack();
+    throw error;
+  }
+  return connection;
+}
+
+type Work<Result> = {
+  begin: string;
+  work: (tx: Tx) => Promise<Result>;
+  answerMs: number | undefined;
+  purpose: Purpose;
+};
+
 async function runOnce<Result>(
-  { connections, statementNames, places, wake, note }: TransactionContext,
-  begin: string,
-  work: (tx: Tx) => Promise<Result>,
-  answerMs: number | undefined,
+  context: TransactionContext,
+  { begin, work, answerMs, purpose }: Work<Result>,
 ): Promise<Result> {
-  const connection = await connections.take();
+  const { commits, statementNames, places, wake, note } = context;
+  const connection = await takeFor(purpose, context);
   const run = <Row extends object>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> =>
     connection.client.query<Row>(answerMs === undefined ? query : within(query, answerMs));
   let open = true;
   let broken: Error | undefined;
+  let isCommitting = false;
   const wakes = new Set<string>();
   const facts: NotedFact[] = [];
   const tx: Tx = {
@@ -79,7 +107,9 @@ async function runOnce<Result>(
     await connection.client.query(within({ text: begin }, connection.firstAnswerMs));
     const result = await places.within(() => work(tx));
     open = false;
+    isCommitting = true;
     const { command } = await run({ text: "COMMIT" });
+    isCommitting = false;
     // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, without an error.
     if (command !== "COMMIT")
       throw new Error(
@@ -90,6 +120,7 @@ async function runOnce<Result>(
     return result;
   } catch (error) {
     open = false;
+    if (isCommitting && purpose === "write" && isSilence(error)) commits.hangs();
     // A connection that cannot roll back is not given to anybody else; one that is silent is not even asked.
     broken = isSilence(error)
       ? (error as Error)

@@ -47,6 +47,12 @@ function Failures({ failures }: { failures: readonly LoopFailure[] }): ReactNode
   );
 }
 
+/** A takeover by a standby that no commit waits for may lose what was confirmed. */
+function describeStandbys({ standbys, synchronous_standby_names: names }: System["database"]): string {
+  if (names !== "") return `${standbys}; commits wait for ${names}`;
+  return standbys === 0 ? "none" : `${standbys}; commits wait for none: a takeover may lose some`;
+}
+
 function Overview({ system }: { system: System }): ReactNode {
   const { database, blobs } = system;
   return (
@@ -64,6 +70,7 @@ function Overview({ system }: { system: System }): ReactNode {
             ["fsync", database.fsync],
             ["Full page writes", database.full_page_writes],
             ["Synchronous commit", database.synchronous_commit],
+            ["Standbys", describeStandbys(database)],
             ["Connection limit", database.max_connections],
             ["Bundles", `${blobs.bundles.count}, ${describeBytes(blobs.bundles.size_bytes)}`],
             ["Workspace blobs", `${blobs.workspaces.count}, ${describeBytes(blobs.workspaces.size_bytes)}`],

@@ -8,6 +8,10 @@ export type DatabaseFacts = {
   fsync: string;
   fullPageWrites: string;
   synchronousCommit: string;
+  /** Which standbys a commit waits for; empty: none. */
+  synchronousStandbyNames: string;
+  /** How many follow the log. */
+  standbys: number;
   maxConnections: number;
   sizeBytes: number;
 };
@@ -16,6 +20,7 @@ export async function findDatabaseFacts(db: Queryable): Promise<DatabaseFacts> {
   const [row] = await db.query<DatabaseFacts>(sql`
     SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
       current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS synchronous_commit,
+      current_setting('synchronous_standby_names') AS synchronous_standby_names, (SELECT count(*)::integer FROM pg_stat_replication) AS standbys,
       current_setting('max_connections')::integer AS max_connections, pg_database_size(current_database()) AS size_bytes`);
   if (row === undefined) throw new Error("PostgreSQL did not tell its settings.");
   return row;

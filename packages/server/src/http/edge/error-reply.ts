@@ -3,6 +3,7 @@ import { TreeError } from "@keelson/workspace-tree";
 import type { FastifyError } from "fastify";
 import { isConnectionError, isStatementTimeout } from "../../db/connection-error.ts";
 import { isRolledBack } from "../../db/run-again.ts";
+import { CommitsHangError } from "../../db/commit-watch.ts";
 import { isDatabaseDiskFull } from "../../db/disk-full.ts";
 import { DomainError, notFound } from "../../domain-error.ts";
 
@@ -61,6 +62,14 @@ function describe(error: unknown): Described {
       code: "storage_full",
       message: "The disk of the database is full; nothing was written. Free space there, then try again.",
       details: { store: "database" },
+    };
+  }
+  if (error instanceof CommitsHangError) {
+    return {
+      code: "unavailable",
+      message:
+        "The database confirms no writes right now, because a standby that it waits for is gone. Nothing was written; reads work. Try again.",
+      details: null,
     };
   }
   if (isConnectionError(error)) {

@@ -10,13 +10,17 @@ const ReadyStatus = Type.Object(
     status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
     problems: Type.Array(
       Type.Object({
-        check: Type.Union([Type.Literal("storage"), Type.Literal("clock")]),
-        code: Type.Union([Type.Literal("storage_full"), Type.Literal("clock_differs")]),
+        check: Type.Union([Type.Literal("storage"), Type.Literal("clock"), Type.Literal("commits")]),
+        code: Type.Union([
+          Type.Literal("storage_full"),
+          Type.Literal("clock_differs"),
+          Type.Literal("commits_hang"),
+        ]),
         message: Type.String(),
       }),
       {
         description:
-          "What is not as it should be: a full disk (reads work, writes answer 507), or a clock of this machine that is more than two seconds off PostgreSQL's (which is followed).",
+          "What is not as it should be: a full disk (reads work, writes answer 507), a PostgreSQL that confirms no commits because a standby is gone (reads work, writes answer 503), or a clock of this machine that is more than two seconds off PostgreSQL's (which is followed).",
       },
     ),
   },
@@ -29,6 +33,13 @@ const fullProblem = (store: Store) => ({
   code: "storage_full" as const,
   message: `The disk of the ${store === "database" ? "database" : "blob store"} is full: writes answer 507 until it has space again.`,
 });
+
+const HANGING_COMMITS = {
+  check: "commits" as const,
+  code: "commits_hang" as const,
+  message:
+    "PostgreSQL confirms no commits: a standby that it waits for may be gone. Writes answer 503 until it confirms one.",
+};
 
 /** Nothing is decided by this machine's clock; its log has wrong times. */
 function clockProblems(timekeeper: ServerContext["timekeeper"]) {
@@ -58,7 +69,7 @@ export const healthRoutes: RouteDefinition[] = [
     description:
       "503 while most requests would be refused: the database cannot be reached, does not answer or has other migrations than this server, requests" +
       " wait for a connection of the pool, or the server is starting or stopping. `details.check` names the reason: `startup`, `shutdown`, `pool` " +
-      "or `database`. A full disk and a wrong clock are named in `problems` with 200, because the server goes on.",
+      "or `database`. A full disk, commits that PostgreSQL does not confirm, and a wrong clock are named in `problems` with 200, because the server goes on.",
     tag: "Server",
     access: { kind: "public" },
     responses: { 200: { description: "It does.", schema: ReadyStatus } },
@@ -66,6 +77,7 @@ export const healthRoutes: RouteDefinition[] = [
       await server.readiness.check();
       const problems = [
         ...(await server.storage.fullStores()).map(fullProblem),
+        ...(server.db.commitsHang() ? [HANGING_COMMITS] : []),
         ...clockProblems(server.timekeeper),
       ];
       return { status: 200, body: { status: problems.length === 0 ? "ok" : "degraded", problems } };

@@ -64,6 +64,8 @@ export interface SiteOptions {
   readonly serverEnvOf?: (at: number) => Readonly<Record<string, string>>;
   /** Another worker is heard all the time and takes nothing, so that a silent one is given up after its lease. */
   readonly hasWitness?: boolean;
+  /** Settings of PostgreSQL besides. */
+  readonly postgresSettings?: Readonly<Record<string, string>>;
   /** What the n-th server is given as its database; absent: PostgreSQL itself. */
   readonly databaseUrlOf?: (url: string, at: number) => Promise<string>;
 }
@@ -83,7 +85,8 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   };
   try {
     await layCluster(path.join(dir, "postgres"));
-    postgres = await startEmbeddedServer({ dataDir: path.join(dir, "postgres") });
+    const { postgresSettings: settings = {} } = options;
+    postgres = await startEmbeddedServer({ dataDir: path.join(dir, "postgres"), settings });
     const dataDir = path.join(dir, "data");
     const open = path.join(dir, "open");
     await mkdir(open);

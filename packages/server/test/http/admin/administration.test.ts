@@ -227,8 +227,9 @@ describe("the system", () => {
     const packagePath = new URL("../../../package.json", import.meta.url);
     const { version } = JSON.parse(await readFile(packagePath, "utf8")) as { version: string };
     assert.deepEqual([system.version, SERVER_VERSION], [version, version]);
-    const { fsync, full_page_writes, synchronous_commit, size_bytes } = system.database;
+    const { fsync, full_page_writes, synchronous_commit, size_bytes, ...database } = system.database;
     assert.deepEqual([fsync, full_page_writes, synchronous_commit], ["on", "on", "on"]);
+    assert.deepEqual([database.synchronous_standby_names, database.standbys], ["", 0]);
     assert.ok(size_bytes > 0);
     const names = system.tables.map(({ name }: { name: string }) => name);
     assert.ok(["runs", "executions", "audit_events"].every((name) => names.includes(name)));

@@ -53,6 +53,8 @@ async function systemOf(tx: Tx, { retention, timekeeper }: ServerContext): Promi
       fsync: database.fsync,
       full_page_writes: database.fullPageWrites,
       synchronous_commit: database.synchronousCommit,
+      synchronous_standby_names: database.synchronousStandbyNames,
+      standbys: database.standbys,
       max_connections: database.maxConnections,
       size_bytes: database.sizeBytes,
     },

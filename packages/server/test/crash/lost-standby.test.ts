@@ -1,0 +1,113 @@
+// The only synchronous standby is gone: PostgreSQL confirms no commit until it is back, and says nothing of it.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { rawSql, sql } from "../../src/db/sql.ts";
+import { until } from "../support/until.ts";
+import { bundleOf } from "./support/bundle.ts";
+import { enrollRawWorker } from "./support/raw-worker.ts";
+import { createDeployment, promoteWhenReady, startSite, type Site } from "./support/site.ts";
+
+const POOL_SIZE = 8;
+/** More than there are connections. */
+const WRITERS = 30;
+const READS = ["/v1/tasks", "/v1/runs", "/v1/tokens", "/v1/sessions"] as const;
+
+let site: Site;
+let url: string;
+before(async () => {
+  site = await startSite({
+    ...{ servers: 1, leaseDuration: "120s", poolSize: POOL_SIZE },
+    // A PostgreSQL that may have standbys.
+    postgresSettings: { wal_level: "replica", max_wal_senders: "2" },
+  });
+  const [server] = site.servers;
+  assert.ok(server);
+  ({ url } = server);
+  const worker = await enrollRawWorker(site, server, "checker");
+  const deployment = await createDeployment(site, bundleOf({ echo: "return payload;" }), [{ id: "echo" }]);
+  await worker.passCheck(["echo"]);
+  await promoteWhenReady(site, deployment);
+});
+after(() => site?.stop());
+
+async function waitFor(standbys: string): Promise<void> {
+  await site.db.query(rawSql(`ALTER SYSTEM SET synchronous_standby_names = '${standbys}'`));
+  await site.db.query(sql`SELECT pg_reload_conf()`);
+  await until("PostgreSQL has the setting", 10_000, async () => {
+    const [row] = await site.db.query<{ names: string }>(
+      sql`SELECT current_setting('synchronous_standby_names') AS names`,
+    );
+    return row?.names === standbys;
+  });
+}
+
+const write = (key: string) =>
+  site.call(url, "POST", "/v1/tokens", { body: { idempotency_key: key }, timeoutMs: 60_000 });
+
+const problems = async (): Promise<string[]> => {
+  const { status, body } = await site.call(url, "GET", "/readyz", { as: "" });
+  assert.equal(status, 200);
+  return body.problems.map(({ code }: { code: string }) => code);
+};
+
+async function countHanging(): Promise<number> {
+  const [row] = await site.db.query<{ count: number }>(
+    sql`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
+  );
+  return row?.count ?? 0;
+}
+
+test("without the standby that commits wait for, writes are refused, reads go on, and nothing is lost or doubled", async () => {
+  assert.equal((await write(randomUUID())).status, 201);
+  await waitFor("nobody");
+
+  const keys = Array.from({ length: WRITERS }, () => randomUUID());
+  let isOver = false;
+  const writing = Promise.all(keys.map(write)).finally(() => (isOver = true));
+  await until("commits hang", 30_000, async () => (await countHanging()) > 0);
+  const reads = await Promise.all(
+    READS.map(async (path) => {
+      const statuses: number[] = [];
+      await until("writes are answered", 30_000, async () => {
+        const { status } = await site.call(url, "GET", path, { timeoutMs: 60_000 });
+        statuses.push(status);
+        return isOver;
+      });
+      return statuses;
+    }),
+  );
+  for (const { status, body } of await writing)
+    assert.deepEqual([status, body.error?.code], [503, "unavailable"], JSON.stringify(body));
+  // A read that waits for a commit to end is answered once, or not.
+  for (const statuses of reads) {
+    assert.deepEqual(new Set(statuses), new Set([200]));
+    assert.ok(statuses.length > 5, `${statuses.length} reads while commits hung`);
+  }
+
+  const refused = await write(randomUUID());
+  assert.equal(refused.status, 503);
+  assert.match(refused.body.error.message, /confirms no writes right now.*Nothing was written; reads work/);
+  assert.deepEqual(await problems(), ["commits_hang"]);
+  // Those that hung when it was noticed, and the one that is waited for.
+  const hanging = await countHanging();
+  assert.ok(hanging >= 1 && hanging < POOL_SIZE, `${hanging} connections hang`);
+
+  await waitFor("");
+  await until("writes are taken again", 30_000, async () => (await write(randomUUID())).status === 201);
+  assert.deepEqual(await problems(), []);
+  const repeated = await Promise.all(keys.map(write));
+  assert.deepEqual(new Set(repeated.map(({ status }) => status)), new Set([201]));
+  const ids = repeated.map(({ body }) => body.id as string);
+  assert.equal(new Set(ids).size, WRITERS);
+  const again = await Promise.all(keys.map(write));
+  assert.deepEqual(
+    again.map(({ body }) => body.id),
+    ids,
+  );
+  assert.equal(await countHanging(), 0);
+  console.log(
+    `${WRITERS} writers, ${reads.flat().length} reads while commits hung, ${hanging} connections hung`,
+  );
+});
