@@ -13,6 +13,7 @@ export * from "./permissions.ts";
 export * from "./credentials.ts";
 export * from "./sse.ts";
 export * from "./runs.ts";
+export * from "./default-retry.ts";
 export * from "./error-groups.ts";
 export * from "./run-metrics.ts";
 export * from "./run-search.ts";
