@@ -15,6 +15,7 @@ const ENTRIES: Record<string, string> = {
   "./ai/react": "ai/react",
   "./ai/server": "ai/server",
   "./runtime": "runtime/index",
+  "./testing": "testing",
 };
 
 /** Entries that must run where there is no Node. */

@@ -1,0 +1,145 @@
+import type { ExecuteInput } from "@keelson/contract";
+import { LIMITS } from "@keelson/contract/plain";
+import { toMilliseconds, type DurationInput } from "../duration-input.ts";
+import { UsageError } from "../keelson-error.ts";
+import { toWireRetry } from "../retry-options.ts";
+import { toJsonValue } from "../runtime/output.ts";
+import type { AnyTask, InputOf, OutputOf, TaskOptions } from "../task.ts";
+import { checkReplay } from "./check-replay.ts";
+import { Harness, type TestOptions } from "./harness.ts";
+import type { NewRun } from "./kept-run.ts";
+import { endedOf, viewOf, type EndedRun, type RunView } from "./run-view.ts";
+import type { TestToken } from "./test-tokens.ts";
+
+/** Options of `runTask()`. */
+export type RunTaskOptions = TestOptions & {
+  /** Of the run. */
+  metadata?: Readonly<Record<string, unknown>>;
+  /** Of the run. */
+  tags?: readonly string[];
+};
+
+/** What a test does to code that runs in process. */
+export type TestControls = {
+  /**
+   * The next token that the code, or that of a child run, has created and the test has not been given, as soon as there is one. Rejects
+   * with a UsageError when the code ends without one.
+   */
+  token(): Promise<TestToken>;
+  /** Resolves when the code waits for a token or for input, or has ended: nothing goes on until the test acts. */
+  rest(): Promise<void>;
+  /**
+   * Lets time pass once the code is at rest, and resolves when it is at rest again. Without a duration: until the next timeout, such as that
+   * of a token, of a wait or of `receive()`. Rejects with a UsageError when there is none.
+   */
+  passTime(duration?: DurationInput): Promise<void>;
+};
+
+/** A run of a task in this process. */
+export type TestRun<Output = unknown> = RunView<Output> &
+  TestControls & {
+    /**
+     * How it has ended. Rejects with a `NondeterministicReplayError` when the replay at the end finds that the code goes another way than
+     * it went.
+     */
+    readonly ended: Promise<EndedRun<Output>>;
+    /** Asks for its end, and that of its children: `ctx.signal` is aborted, and what the code waits for rejects. */
+    cancel(): void;
+  };
+
+type Arguments<Input> = undefined extends Input
+  ? [payload?: Input, options?: RunTaskOptions]
+  : [payload: Input, options?: RunTaskOptions];
+
+const isGiven = (secrets: TestOptions["secrets"], name: string): boolean =>
+  Object.hasOwn(secrets ?? {}, name);
+
+/** Throws a UsageError for what a test in process cannot do. */
+export function checkDeclared(
+  { kind, declaredId }: ExecuteInput["entrypoint"],
+  { sandbox, secrets = [] }: Readonly<Pick<TaskOptions, "sandbox" | "secrets">>,
+  options: TestOptions,
+): void {
+  const what = `The ${kind} "${declaredId}"`;
+  if (sandbox !== undefined)
+    throw new UsageError(
+      `${what} declares a sandbox, and a test in process has no workspaces. Move the code that works in the workspace into a child task, and pass a function for it in \`children\`; or test it on a server.`,
+    );
+  const missing = secrets.filter((name) => !isGiven(options.secrets, name));
+  if (missing.length > 0)
+    throw new UsageError(`${what} declares the secret ${missing.join(", ")}: pass its value in \`secrets\`.`);
+}
+
+/** What runs of a test have in common. */
+export const newRun = (
+  entrypoint: ExecuteInput["entrypoint"],
+  { queue, retry }: Readonly<TaskOptions>,
+): NewRun => ({
+  ...{ entrypoint, payload: null, metadata: {}, tags: [] },
+  queue: (typeof queue === "string" ? queue : queue?.name) ?? "default",
+  retry: retry && toWireRetry(retry),
+  ...{ parentRunId: null, session: null, turn: null, delayMs: 0, stub: null },
+});
+
+export const controlsOf = (harness: Harness): TestControls => ({
+  token: () => harness.tokens.next(),
+  rest: () => harness.rest(),
+  passTime: (duration) =>
+    harness.passTime(duration === undefined ? null : toMilliseconds(duration, "passTime()")),
+});
+
+/** Replays what has succeeded, if the test does not want otherwise. */
+export async function replayAll(harness: Harness): Promise<void> {
+  if (harness.options.replay === false) return;
+  for (const run of harness.runs) await checkReplay(harness, run);
+}
+
+/**
+ * Runs a task in this process, without a server. Steps, waits, tokens, child runs and retries work as on a server. Time is skipped: a wait for
+ * a time, a pause between two tries and the delay of a retry take no time. At the end, the code is replayed on its journal.
+ *
+ * Throws a UsageError for what cannot be tested in process, such as a task with a sandbox, and for a declared secret without a value.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { task } from "@keelson/sdk";
+ * import { runTask } from "@keelson/sdk/testing";
+ *
+ * const greet = task({
+ *   id: "greet",
+ *   run: async ({ name }: { name: string }, { step, wait }) => {
+ *     await wait.for("1d");
+ *     return step("greet", () => `Hello ${name}`);
+ *   },
+ * });
+ *
+ * const { output } = await runTask(greet, { name: "Ada" }).ended;
+ * assert.equal(output, "Hello Ada");
+ * ```
+ */
+export function runTask<T extends AnyTask>(
+  task: T,
+  ...[payload, options = {}]: Arguments<InputOf<T>>
+): TestRun<OutputOf<T>> {
+  const entrypoint = { kind: "task", declaredId: task.id } as const;
+  checkDeclared(entrypoint, task.options, options);
+  const harness = new Harness(options);
+  const run = harness.start({
+    ...newRun(entrypoint, task.options),
+    payload: toJsonValue(payload, `The payload of "${task.id}"`, LIMITS.payloadBytes),
+    metadata: { ...options.metadata },
+    tags: options.tags ?? [],
+  });
+  const ended = (async () => {
+    await run.ended;
+    harness.tokens.giveUp(`The run ${run.id} of "${task.id}" has ended as ${run.status}`);
+    await replayAll(harness);
+    return endedOf(run) as EndedRun<OutputOf<T>>;
+  })();
+  // A test that does not look at the end is not ended by it.
+  ended.catch(() => undefined);
+  const controls = { ...controlsOf(harness), ended, cancel: () => run.cancel() };
+  const view = viewOf<OutputOf<T>>(run, harness.childrenOf);
+  return Object.defineProperties(view, Object.getOwnPropertyDescriptors(controls)) as TestRun<OutputOf<T>>;
+}
