@@ -12,11 +12,7 @@ export function enter(
   value: unknown,
   error: DurableError | null = null,
 ): EffectResult {
-  run.isParked = false;
-  run.journal.push({
-    ...{ position, place: place ?? null, kind, name, error },
-    ...{ value, attempt_number: run.attempt },
-  });
+  run.enter({ position, place: place ?? null, kind, name, value, error });
   return { value, error };
 }
 

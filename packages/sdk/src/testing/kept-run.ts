@@ -43,6 +43,9 @@ export type NewRun = {
   stub: ((payload: unknown) => unknown) | null;
 };
 
+/** An entry of the journal, and when it was entered. */
+export type KeptEntry = JournalEntry & { at: string };
+
 type Failure = Extract<ExecuteResult, { outcome: "failed" }>["failure"];
 
 const NEVER_RETRIED: readonly string[] = ["payload_invalid", "bundle_error", "nondeterministic_replay"];
@@ -51,7 +54,7 @@ const NEVER_RETRIED: readonly string[] = ["payload_invalid", "bundle_error", "no
 export class KeptRun {
   readonly id = newId("run");
   readonly start: NewRun;
-  readonly journal: JournalEntry[] = [];
+  readonly journal: KeptEntry[] = [];
   readonly waits: TestWaits;
   readonly steps: TestStep[] = [];
   readonly logs: string[] = [];
@@ -133,6 +136,12 @@ export class KeptRun {
     this.status = "cancel_requested";
     this.isParked = false;
     this.#abort.abort(reason);
+  }
+
+  /** Puts an entry into the journal: the code does not only wait. */
+  enter(entry: Omit<JournalEntry, "attempt_number">): void {
+    this.isParked = false;
+    this.journal.push({ ...entry, attempt_number: this.attempt, at: this.#harness.clock.timestamp() });
   }
 
   changeMetadata(changes: readonly MetadataChange[]): void {

@@ -1,6 +1,8 @@
-import type { Run, RunFailure } from "@keelson/contract";
-import type { Usage } from "../client/resources.ts";
-import type { KeptRun } from "./kept-run.ts";
+import type { Run, RunFailure, WaitState } from "@keelson/contract";
+import { fromWire } from "../client/camel-cased.ts";
+import type { RunCall, Usage } from "../client/resources.ts";
+import { runCallShape } from "../client/wire-shapes.ts";
+import type { KeptEntry, KeptRun } from "./kept-run.ts";
 import { sumUsage } from "./test-usage.ts";
 
 /** What a step has come to, once in each attempt of the run that ran it. A `pipe()` is a step with the name of its stream. */
@@ -53,6 +55,8 @@ export type RunView<Output = unknown> = {
   readonly ending: EndedRun<Output> | null;
   /** Steps that have come to their end, in this order. */
   readonly steps: readonly TestStep[];
+  /** Durable calls whose outcome its code has seen, in this order, as `client.runs.calls()` gives them. */
+  readonly calls: readonly RunCall[];
   /** The lines of its log, such as `INFO Sent {"to":"ada"}`. */
   readonly logs: readonly string[];
   /** As it is now. */
@@ -74,6 +78,21 @@ export function endedOf<Output>({ ending, attempt }: KeptRun): EndedRun<Output> 
   return ending === null ? null : ({ ...ending, attemptNumber: attempt } as EndedRun<Output>);
 }
 
+/** Of a wait, an entry has the state that the code saw. */
+function toCall({ id }: KeptRun, entry: KeptEntry): RunCall {
+  const { position, kind, name, error, attempt_number, at } = structuredClone(entry);
+  const state = kind === "wait" ? (entry.value as WaitState) : null;
+  const value: unknown = structuredClone(state === null ? entry.value : state.value);
+  if (kind === "token" && value !== null) {
+    // Secrets are in no list.
+    delete (value as Record<string, unknown>)["public_access_token"];
+    delete (value as Record<string, unknown>)["callback_url"];
+  }
+  const wait = state && { kind: state.kind, status: state.status, timeout_at: state.timeout_at };
+  const call = { run_id: id, position, kind, name, attempt_number, value, error, wait, at };
+  return fromWire(runCallShape, call as never);
+}
+
 /** A view of a run, which goes on with it. */
 export function viewOf<Output>(run: KeptRun, childrenOf: (run: KeptRun) => KeptRun[]): RunView<Output> {
   const { kind, declaredId } = run.start.entrypoint;
@@ -87,6 +106,9 @@ export function viewOf<Output>(run: KeptRun, childrenOf: (run: KeptRun) => KeptR
     },
     get steps() {
       return [...run.steps];
+    },
+    get calls() {
+      return run.journal.map((entry) => toCall(run, entry));
     },
     get logs() {
       return [...run.logs];
