@@ -174,6 +174,15 @@ function aiPage(): string {
   );
 }
 
+const testingPage = (): string =>
+  page(
+    "The SDK: tests",
+    "What `@keelson/sdk/testing` exports for [tests in process](../guides/testing.md).",
+    ...exportsOf(path.join(src, "testing.ts"))
+      .filter(isOwn)
+      .map((declaration) => section(declaration, new Map())),
+  );
+
 /** What the SDK passes on of the wire, with each field of it. */
 function objectsPage(all: readonly Declaration[]): string {
   const schemas = contract as unknown as Record<string, Schema | undefined>;
@@ -204,6 +213,7 @@ export function sdkPages(): [file: string, text: string][] {
     ["docs/reference/sdk-client.md", clientPage(main)],
     ["docs/reference/sdk-browser.md", browserPage(browser, main)],
     ["docs/reference/sdk-ai.md", aiPage()],
+    ["docs/reference/sdk-testing.md", testingPage()],
     ["docs/reference/objects.md", objectsPage(main)],
   ];
 }

@@ -118,10 +118,8 @@ export async function replayAll(harness: Harness): Promise<void> {
  * assert.equal(output, "Hello Ada");
  * ```
  */
-export function runTask<T extends AnyTask>(
-  task: T,
-  ...[payload, options = {}]: Arguments<InputOf<T>>
-): TestRun<OutputOf<T>> {
+export function runTask<T extends AnyTask>(task: T, ...args: Arguments<InputOf<T>>): TestRun<OutputOf<T>> {
+  const [payload, options = {}] = args;
   const entrypoint = { kind: "task", declaredId: task.id } as const;
   checkDeclared(entrypoint, task.options, options);
   const harness = new Harness(options);
