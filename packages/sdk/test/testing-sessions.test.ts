@@ -160,6 +160,28 @@ describe("a chat in process", () => {
   });
 });
 
+describe("an answer of a chat in process", () => {
+  test("is stopped while it waits for an approval", async () => {
+    const { model } = inTurn({ text: "Let me see.", calls: { refund: {} } });
+    const chat = chatActor({
+      id: id(),
+      model,
+      approval: ["refund"],
+      tools: { refund: tool({ inputSchema: z.object({}), execute: () => "done" }) },
+    });
+    const session = openSession(chat);
+    await session.send("Refund me.");
+    await session.token();
+    await session.rest();
+    const [, answer] = session.messages();
+    assert.equal(answer?.status, "open");
+    await session.interrupt(answer.id);
+    await session.close();
+    assert.deepEqual((await session.ended).output, { answers: 1 });
+    assert.equal(session.messages()[1]?.status, "interrupted");
+  });
+});
+
 describe("a client in process", () => {
   test("says that there is no server, or does what the test says", async () => {
     const asking = task({
@@ -168,6 +190,14 @@ describe("a client in process", () => {
         step("count", async () => (await client.tasks.start("other", { a: 1 })).id),
     });
     const { failure } = await runTask(asking, null).ended;
+    const nested = task({
+      id: id(),
+      run: async (_: unknown, { client }) => {
+        for await (const run of client.runs.list()) return run.id;
+        return client.workspaces.files.list("ws_1", "/");
+      },
+    });
+    assert.match((await runTask(nested, null).ended).failure?.message ?? "", /ctx\.client\.runs\.list\(\)/);
     assert.match(failure?.message ?? "", /ctx\.client\.tasks\.start\(\) needs a server.*Pass `client`/);
     const started: unknown[] = [];
     const tasks = {
@@ -176,7 +206,7 @@ describe("a client in process", () => {
         return { id: "run_1" };
       },
     };
-    const { output } = await runTask(asking, null, { client: { tasks: tasks as never } }).ended;
+    const { output } = await runTask(asking, null, { client: { tasks } }).ended;
     assert.equal(output, "run_1");
     assert.deepEqual(started, [["other", { a: 1 }]]);
   });

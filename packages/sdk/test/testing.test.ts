@@ -172,4 +172,106 @@ describe("a task in process", () => {
     await run.rest();
     assert.equal(run.children[0]?.status, "cancelled");
   });
+
+  test("is given the secrets that it declares, and no others", async () => {
+    const open = task({ id: id(), secrets: ["A"], run: (_: object, { secrets }) => secrets });
+    const { output } = await runTask(open, {}, { secrets: { A: "1", B: "2" } }).ended;
+    assert.deepEqual(output, { A: "1" });
+    assert.throws(() => runTask(open, {}), /declares the secret A: pass its value in `secrets`/);
+  });
+
+  test("fails for what only a server has, and says what to do", async () => {
+    const boxed = task({ id: id(), sandbox: "box", run: () => 1 });
+    assert.throws(() => runTask(boxed), UsageError);
+    const working = task({ id: id(), run: (_: object, { workspace }) => workspace });
+    assert.match((await runTask(working, {}).ended).failure?.message ?? "", /no workspace/);
+    const calling = task({ id: id(), run: () => boxed.call() });
+    assert.match(
+      (await runTask(calling).ended).failure?.message ?? "",
+      /pass a function for it in `children`/,
+    );
+  });
+
+  test("tells what it sends to sessions", async () => {
+    const sending = task({
+      id: id(),
+      run: (_: object, { sessions }) => sessions.send({ externalId: "order-1" }, { paid: true }),
+    });
+    const run = runTask(sending, {});
+    await run.ended;
+    const sent = { session: "order-1", stream: "input", data: { paid: true }, correlationId: null };
+    assert.deepEqual(run.sent, [sent]);
+  });
+
+  test("lets time pass in its order, whatever is skipped", async () => {
+    const racing = task({
+      id: id(),
+      run: async (_: object, { step, wait, now }) => {
+        const began = now().getTime();
+        const seen: [string, number][] = [];
+        const see = (what: string) => () => void seen.push([what, (now().getTime() - began) / 60_000]);
+        const tried = step(
+          "tried",
+          ({ attempt }) => {
+            if (attempt === 1) throw new Error("again");
+          },
+          { retry: { maxAttempts: 2, initialDelay: "10m", maxDelay: "10m", jitter: false } },
+        );
+        await Promise.all([
+          wait.for("30m").then(see("late")),
+          tried.then(see("tried")),
+          wait.for("5m").then(see("soon")),
+        ]);
+        return seen;
+      },
+    });
+    assert.deepEqual((await runTask(racing, {}).ended).output, [
+      ["soon", 5],
+      ["tried", 10],
+      ["late", 30],
+    ]);
+  });
+
+  test("lets no time pass while the test may complete a token", async () => {
+    const reminding = task({
+      id: id(),
+      run: async (_: object, { tokens, wait }) => {
+        const token = await tokens.create<string>();
+        return Promise.race([token.wait(), wait.for("12h").then(() => "reminded")]);
+      },
+    });
+    const answered = runTask(reminding, {}, { now: new Date("2030-01-01T00:00:00Z") });
+    const token = await answered.token();
+    assert.equal(token.timeoutAt.toISOString(), "2030-01-02T00:00:00.000Z");
+    await answered.rest();
+    token.complete("answered");
+    const { output } = await answered.ended;
+    assert.equal(output satisfies string | null, "answered");
+    const late = runTask(reminding, {});
+    await late.passTime("1h");
+    assert.equal(late.status, "waiting");
+    await late.passTime("11h");
+    assert.equal((await late.ended).output, "reminded");
+    await assert.rejects(runTask(task({ id: id(), run: () => 1 })).passTime(), /needs a duration/);
+  });
+
+  test("is replayed with the losers of a race, and with a step that it left", async () => {
+    let began = 0;
+    const leaving = task({
+      id: id(),
+      run: async (_: object, { step, wait }) => {
+        const winner = await Promise.race([
+          wait.for("2h").then(() => "late"),
+          wait.for("1h").then(() => "soon"),
+        ]);
+        void step("left", () => {
+          began += 1;
+          return new Promise(() => undefined);
+        });
+        return winner;
+      },
+    });
+    assert.equal((await runTask(leaving, {}).ended).output, "soon");
+    assert.ok(began <= 1, "a replay does no step");
+  });
 });

@@ -8,6 +8,9 @@ import type { KeptRun } from "./kept-run.ts";
 /** How long code that makes a call which its journal does not have may go on until it is said not to end. */
 const GRACE_MS = 1_000;
 
+/** How long a replay may take, whose steps and waits take no time. */
+const LIMIT_MS = 10_000;
+
 /** Takes nothing, and tells nothing: all has happened. */
 const DEAF_HOST: RuntimeHost = {
   log: () => undefined,
@@ -31,7 +34,7 @@ export async function checkReplay(harness: Harness, run: KeptRun): Promise<void>
   if (lastInput === null || run.journal.length === 0) return;
   const calls: string[] = [];
   const { promise: stuck, resolve } = Promise.withResolvers<"stuck">();
-  let timer: NodeJS.Timeout | undefined;
+  let timer = setTimeout(() => resolve("stuck"), LIMIT_MS);
   const onNewCall = (kind: JournalKind, name: string): void => {
     calls.push(`${kind} "${name}"`);
     if (!MAY_BE_LEFT.includes(kind)) return resolve("stuck");
@@ -42,6 +45,10 @@ export async function checkReplay(harness: Harness, run: KeptRun): Promise<void>
   const result = await Promise.race([harness.outside(() => execute(input)), stuck]);
   clearTimeout(timer);
   const whose = `The code of ${run.start.entrypoint.kind} "${run.start.entrypoint.declaredId}" is not deterministic. `;
+  if (result === "stuck" && calls.length === 0)
+    throw new NondeterministicReplayError(
+      `${whose}Its replay did not end within ${LIMIT_MS / 1000} s: it waits for something outside of a step that came only once. ${HINT}`,
+    );
   if (result === "stuck")
     throw new NondeterministicReplayError(
       `${whose}Its replay asks for ${calls.join(", ")}, which the run did not ask for. ${HINT}`,

@@ -9,10 +9,11 @@ import { toWireRetry } from "../retry-options.ts";
 import type { RunInput } from "../runtime/durable/run-input.ts";
 import { failureOf } from "../runtime/failure.ts";
 import { encodeOutput } from "../runtime/output.ts";
+import { checkDeclared } from "./check-declared.ts";
 import { KeptRun, type NewRun } from "./kept-run.ts";
 import { newId } from "./new-id.ts";
 import { TestClock } from "./test-clock.ts";
-import { createTestClient } from "./test-client.ts";
+import { createTestClient, type TestClient } from "./test-client.ts";
 import type { SessionStore } from "./test-session.ts";
 import { TestTokens } from "./test-tokens.ts";
 import type { KeptWait } from "./test-waits.ts";
@@ -27,12 +28,15 @@ export type TestOptions = {
    */
   children?: Readonly<Record<string, (payload: never) => unknown>>;
   /** What `ctx.client` is: the parts of a `Client` that the code uses, or a `Client` of a server. */
-  client?: Partial<Client>;
+  client?: TestClient;
   /** When the test begins. Default: now. Time stands still but for what is skipped. */
   now?: Date;
   /** Whether the code of runs that have succeeded is replayed at the end. Default true. */
   replay?: boolean;
 };
+
+/** In so many turns of the event loop, code has heard of what happened and has called what follows from it. */
+const QUIET_TURNS = 20;
 
 type Known = { journal: JournalEntry[]; waits: WaitState[] };
 
@@ -55,6 +59,8 @@ export class Harness {
   /** When each pause between two tries of a step is over. */
   readonly #pauses = new Set<{ until: number }>();
   #isLooking = false;
+  /** Turns of the event loop since something has changed. */
+  #quietTurns = 0;
   #passing: { until: number; done(): void } | null = null;
   #atRest: (() => void)[] = [];
 
@@ -94,10 +100,12 @@ export class Harness {
       );
     if (workspace_id !== undefined)
       throw new UsageError(`The child run of "${id}" has a workspace, and a test in process has none.`);
+    const entrypoint = { kind: "task", declaredId: id } as const;
+    const secrets = stub === null ? checkDeclared(entrypoint, task?.options ?? {}, this.options.secrets) : {};
     const own = task?.options.retry === undefined ? {} : toWireRetry(task.options.retry);
     const startAt = start_at === undefined ? this.clock.now : Date.parse(start_at);
     return this.start({
-      ...{ entrypoint: { kind: "task", declaredId: id }, payload, metadata, tags, stub },
+      ...{ entrypoint, payload, metadata, tags, stub, secrets },
       ...{ queue: queue ?? "default", retry: { ...own, ...retry }, parentRunId: parent.id },
       ...{ session: null, turn: null },
       delayMs: Math.max(0, startAt - this.clock.now + (parseDuration(delay ?? "0ms") ?? 0)),
@@ -121,7 +129,7 @@ export class Harness {
     const { session } = run;
     return {
       ...{ entrypoint: run.start.entrypoint, run: run.leased(), journal, waits, signal },
-      secrets: { ...this.options.secrets },
+      secrets: { ...run.start.secrets },
       session: session && {
         ...{ id: session.id, external_id: session.externalId, tags: [...session.tags] },
         metadata: structuredClone(session.metadata),
@@ -168,6 +176,11 @@ export class Harness {
 
   /** Something has changed: looks what happens next, a moment later. */
   touch(): void {
+    this.#quietTurns = 0;
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
     this.outside(() =>
@@ -186,9 +199,7 @@ export class Harness {
     const next = this.clock.next();
     const live = this.runs.filter(({ ending }) => ending === null);
     if (live.some(({ isResting }) => !isResting)) {
-      // What it works at may be a pause between two tries, which is skipped with all that comes before it.
-      const pause = Math.min(...[...this.#pauses].map(({ until }) => until));
-      if (this.#pauses.size > 0 && next !== null && next <= pause) this.#advance();
+      this.#lookForPause(next);
       return;
     }
     const passing = this.#passing;
@@ -204,8 +215,21 @@ export class Harness {
   }
 
   #advance(): void {
+    this.#quietTurns = 0;
     this.clock.advance();
     this.touch();
+  }
+
+  /**
+   * Runs are at work, perhaps at nothing but pauses between tries: these are skipped, with all that comes before them. What time has brought
+   * before has some turns of the event loop to be heard and answered in.
+   */
+  #lookForPause(next: number | null): void {
+    const pause = Math.min(...[...this.#pauses].map(({ until }) => until));
+    if (this.#pauses.size === 0 || next === null || next > pause) return;
+    this.#quietTurns += 1;
+    if (this.#quietTurns > QUIET_TURNS) this.#advance();
+    else this.#lookLater();
   }
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {

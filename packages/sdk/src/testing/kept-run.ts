@@ -33,6 +33,7 @@ export type NewRun = {
   metadata: Record<string, unknown>;
   tags: readonly string[];
   queue: string;
+  secrets: Record<string, string>;
   retry: RetryPolicy | undefined;
   parentRunId: string | null;
   session: SessionStore | null;

@@ -19,7 +19,7 @@ import { toRecord, type AppendOptions } from "../session-output.ts";
 import type { Versioned } from "../session-state.ts";
 import type { OutputOf } from "../task.ts";
 import { Harness, type TestOptions } from "./harness.ts";
-import { checkDeclared, controlsOf, newRun, replayAll, type TestControls } from "./run-task.ts";
+import { controlsOf, newRun, replayAll, type TestControls } from "./run-task.ts";
 import { endedOf, viewOf, type EndedRun, type RunView } from "./run-view.ts";
 import { SessionStore } from "./test-session.ts";
 
@@ -124,7 +124,6 @@ class Reading {
 
 function openStore(actor: AnyActor, harness: Harness, options: OpenSessionOptions): SessionStore {
   const entrypoint = { kind: "actor", declaredId: actor.id } as const;
-  checkDeclared(entrypoint, actor.options, options);
   const { externalId = null, metadata = {}, tags = [], state } = options;
   const store: SessionStore = new SessionStore(
     harness,
@@ -133,7 +132,7 @@ function openStore(actor: AnyActor, harness: Harness, options: OpenSessionOption
       state: state === undefined ? undefined : toJsonValue(state, "The state", LIMITS.sessionStateBytes),
       endsOnFailure: actor.options.sessionOnFailure === "end",
     },
-    (turn) => harness.start({ ...newRun(entrypoint, actor.options), tags, session: store, turn }),
+    (turn) => harness.start({ ...newRun(harness, entrypoint, actor.options), tags, session: store, turn }),
   );
   harness.session = store;
   store.beginTurn();

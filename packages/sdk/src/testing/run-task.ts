@@ -1,10 +1,10 @@
 import type { ExecuteInput } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
 import { toMilliseconds, type DurationInput } from "../duration-input.ts";
-import { UsageError } from "../keelson-error.ts";
 import { toWireRetry } from "../retry-options.ts";
 import { toJsonValue } from "../runtime/output.ts";
 import type { AnyTask, InputOf, OutputOf, TaskOptions } from "../task.ts";
+import { checkDeclared } from "./check-declared.ts";
 import { checkReplay } from "./check-replay.ts";
 import { Harness, type TestOptions } from "./harness.ts";
 import type { NewRun } from "./kept-run.ts";
@@ -51,33 +51,16 @@ type Arguments<Input> = undefined extends Input
   ? [payload?: Input, options?: RunTaskOptions]
   : [payload: Input, options?: RunTaskOptions];
 
-const isGiven = (secrets: TestOptions["secrets"], name: string): boolean =>
-  Object.hasOwn(secrets ?? {}, name);
-
-/** Throws a UsageError for what a test in process cannot do. */
-export function checkDeclared(
-  { kind, declaredId }: ExecuteInput["entrypoint"],
-  { sandbox, secrets = [] }: Readonly<Pick<TaskOptions, "sandbox" | "secrets">>,
-  options: TestOptions,
-): void {
-  const what = `The ${kind} "${declaredId}"`;
-  if (sandbox !== undefined)
-    throw new UsageError(
-      `${what} declares a sandbox, and a test in process has no workspaces. Move the code that works in the workspace into a child task, and pass a function for it in \`children\`; or test it on a server.`,
-    );
-  const missing = secrets.filter((name) => !isGiven(options.secrets, name));
-  if (missing.length > 0)
-    throw new UsageError(`${what} declares the secret ${missing.join(", ")}: pass its value in \`secrets\`.`);
-}
-
-/** What runs of a test have in common. */
+/** What runs of a test have in common. Throws a UsageError for what it cannot do. */
 export const newRun = (
+  { options }: Harness,
   entrypoint: ExecuteInput["entrypoint"],
-  { queue, retry }: Readonly<TaskOptions>,
+  declared: Readonly<TaskOptions>,
 ): NewRun => ({
   ...{ entrypoint, payload: null, metadata: {}, tags: [] },
-  queue: (typeof queue === "string" ? queue : queue?.name) ?? "default",
-  retry: retry && toWireRetry(retry),
+  secrets: checkDeclared(entrypoint, declared, options.secrets),
+  queue: (typeof declared.queue === "string" ? declared.queue : declared.queue?.name) ?? "default",
+  retry: declared.retry && toWireRetry(declared.retry),
   ...{ parentRunId: null, session: null, turn: null, delayMs: 0, stub: null },
 });
 
@@ -121,10 +104,9 @@ export async function replayAll(harness: Harness): Promise<void> {
 export function runTask<T extends AnyTask>(task: T, ...args: Arguments<InputOf<T>>): TestRun<OutputOf<T>> {
   const [payload, options = {}] = args;
   const entrypoint = { kind: "task", declaredId: task.id } as const;
-  checkDeclared(entrypoint, task.options, options);
   const harness = new Harness(options);
   const run = harness.start({
-    ...newRun(entrypoint, task.options),
+    ...newRun(harness, entrypoint, task.options),
     payload: toJsonValue(payload, `The payload of "${task.id}"`, LIMITS.payloadBytes),
     metadata: { ...options.metadata },
     tags: options.tags ?? [],

@@ -17,6 +17,23 @@ function refuse(call: string): unknown {
 }
 
 type Api = Record<string | symbol, unknown>;
+type AnyFunction = (...args: never[]) => unknown;
+
+/** What `ctx.client` is in a test: the methods that the code calls, each answering what the code needs, or a `Client` of a server. */
+export type TestClient = {
+  [K in keyof Client]?:
+    | Client[K]
+    | { [M in keyof Client[K]]?: Client[K][M] extends AnyFunction ? AnyFunction : object };
+};
+
+const isKept = (key: string | symbol): boolean => typeof key === "symbol" || key === "then";
+
+/** A method that refuses, and all that is looked up in it. */
+const refusing = (call: string): unknown =>
+  new Proxy(() => undefined, {
+    apply: () => refuse(call),
+    get: (_, key) => (isKept(key) ? undefined : refusing(`${call}.${String(key)}`)),
+  });
 
 /** The methods that are given; the others refuse. */
 const orRefuse = (name: string, given: object | undefined): Api =>
@@ -24,8 +41,7 @@ const orRefuse = (name: string, given: object | undefined): Api =>
     get: (target, key) => {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value === "function") return value.bind(target) as unknown;
-      if (value !== undefined || typeof key === "symbol" || key === "then") return value;
-      return () => refuse(`${name}.${key}`);
+      return value !== undefined || isKept(key) ? value : refusing(`${name}.${String(key)}`);
     },
   });
 
@@ -68,9 +84,8 @@ export function createTestClient(harness: Harness): Client {
       if (key === "sessions") return sessions;
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value === "function") return value.bind(target) as unknown;
-      if (typeof key === "symbol" || key === "then") return value;
-      if (key === "request" && value === undefined) return () => refuse("request");
-      return orRefuse(key, value as object | undefined);
+      if (isKept(key)) return value;
+      return value === undefined ? refusing(String(key)) : orRefuse(String(key), value as object);
     },
   }) as unknown as Client;
 }
