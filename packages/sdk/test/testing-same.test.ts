@@ -13,6 +13,7 @@ import {
 import { chatActor } from "@keelson/sdk/ai";
 import { tool } from "ai";
 import { z } from "zod";
+import { until } from "../../server/test/support/until.ts";
 import { assertSame } from "./support/both-sides.ts";
 import { scriptedModel } from "./support/chat-model.ts";
 
@@ -38,7 +39,8 @@ describe("a program that runs on a server and in process", () => {
             { retry: { ...NOW, maxAttempts: 3 } },
           );
           usage.add({ model: "large", inputTokens: 10, outputTokens: 2 });
-          usage.add({ model: "large", calls: 2 });
+          usage.add({ model: "large", calls: 2, costUsd: 0.1 });
+          usage.add({ model: "small", costUsd: 0.2 });
           const failed = await step("failing", () => {
             throw new NonRetryableError("never");
           }).catch((error: Error) => [error.name, error.message]);
@@ -130,6 +132,28 @@ describe("a program that runs on a server and in process", () => {
     assert.deepEqual(ended.output, [{ ok: true }, true, true]);
   });
 
+  test("is cancelled while it works", async () => {
+    const begun: unknown[] = [];
+    const working = task({
+      id: id(),
+      run: async (_: unknown, { step }) => {
+        await step("done", () => "done");
+        await step("work", ({ signal }) => {
+          begun.push(signal);
+          return new Promise((_, reject) => {
+            signal.addEventListener("abort", () => reject(signal.reason as Error));
+          });
+        });
+      },
+    });
+    const { ended } = await assertSame(working, async ({ cancel }) => {
+      await until("the step is at work", 60_000, async () => begun.length > 0);
+      begun.pop();
+      await cancel();
+    });
+    assert.equal(ended.status, "cancelled");
+  });
+
   test("calls children, which succeed or fail", async () => {
     const child = task({ id: id(), retry: { maxAttempts: 1 }, run: (n: number) => n });
     const parent = task({
@@ -199,6 +223,24 @@ describe("messages of a session", () => {
         ["a", "interrupted"],
       ],
     );
+  });
+
+  test("are interrupted while their code waits", async () => {
+    const asking = actor({
+      id: id(),
+      run: async ({ output }, { tokens }) => {
+        const message = await output.message();
+        await message.pipe(["May I?"]);
+        const token = await tokens.create();
+        const answer = await token.wait().catch((error: Error) => error.name);
+        return [answer, message.interrupted, await message.end({ data: { asked: true } })];
+      },
+    });
+    const { ended } = await assertSame(asking, async ({ rest, interrupt }) => {
+      await rest();
+      await interrupt();
+    });
+    assert.deepEqual(ended.output, ["InterruptedError", true, "interrupted"]);
   });
 
   test("span steps and waits, and begin anew what a try wrote", async () => {

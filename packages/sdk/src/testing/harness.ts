@@ -23,15 +23,18 @@ export type TestOptions = {
   /** Values of the secrets that the code declares, by name. */
   secrets?: Readonly<Record<string, string>>;
   /**
-   * Functions that stand for the code of child tasks, by the id of the task: each is given the payload, and returns the output. A child
-   * task without one runs as it is declared.
+   * Functions that replace the code of child tasks, by the id of the task. A function gets the payload and returns the output. A child task
+   * without a function runs its own code in process.
    */
   children?: Readonly<Record<string, (payload: never) => unknown>>;
-  /** What `ctx.client` is: the parts of a `Client` that the code uses, or a `Client` of a server. */
+  /**
+   * The client of the code, `ctx.client`: the methods that the code calls, or a `Client` of a server. Without a method here, a call rejects with a
+   * UsageError. Reads of the records and messages of the test's own session need none.
+   */
   client?: TestClient;
-  /** When the test begins. Default: now. Time stands still but for what is skipped. */
+  /** The time at the start. Default: now. Time stands still, except for what is skipped. */
   now?: Date;
-  /** Whether the code of runs that have succeeded is replayed at the end. Default true. */
+  /** Whether the code of runs that succeeded is replayed at the end. Default true. */
   replay?: boolean;
 };
 

@@ -133,7 +133,8 @@ export class KeptRun {
     for (const child of this.#harness.childrenOf(this)) child.cancel();
     if (this.ending !== null || this.status === "cancel_requested") return;
     const reason = Object.assign(new Error("The run was cancelled."), { name: "CancelledError" });
-    if (!this.isExecuting) return this.#settle({ status: "cancelled", output: null, failure: null });
+    // As on a server, the code of a run that only waits hears of nothing: it does not go on.
+    if (this.isResting) return this.#settle({ status: "cancelled", output: null, failure: null });
     this.status = "cancel_requested";
     this.isParked = false;
     this.#abort.abort(reason);
@@ -192,6 +193,7 @@ export class KeptRun {
   }
 
   #release(result: ExecuteResult): void {
+    if (this.ending !== null) return;
     this.#listeners = null;
     this.isParked = false;
     if (this.status === "cancel_requested")
@@ -230,6 +232,7 @@ export class KeptRun {
 
   #settle(ending: Ending): void {
     this.#forgetDelay();
+    this.#listeners = null;
     this.status = ending.status;
     this.ending = ending;
     this.lastInput = this.#harness.inputOf(this, new AbortController().signal, {

@@ -25,13 +25,13 @@ import { SessionStore } from "./test-session.ts";
 
 /** Options of `openSession()`. */
 export type OpenSessionOptions<A extends AnyActor = AnyActor> = TestOptions & {
-  /** Of the session. */
+  /** The external id of the session. Default: none. */
   externalId?: string;
-  /** Of the session. */
+  /** The metadata of the session. */
   metadata?: Readonly<Record<string, unknown>>;
-  /** Of the session, and of its runs. */
+  /** The tags of the session and of its runs. */
   tags?: readonly string[];
-  /** What the session remembers already. Default: nothing. */
+  /** The state of the session at the start, with version 1. Default: the state was never set. */
   state?: StateOf<A>;
 };
 
@@ -44,11 +44,11 @@ export type TestSession<A extends AnyActor = AnyActor> = TestControls & {
   readonly id: string;
   /** `open` until it is closed or cancelled, or a failed turn ends it. */
   readonly status: SessionStatus;
-  /** Its runs, a turn each, in their order. */
+  /** The runs of the session, one per turn, the first turn first. */
   readonly turns: readonly RunView<OutputOf<A>>[];
   /**
-   * How the last turn has ended, once the session takes no more input and the turn is over. Rejects with a `NondeterministicReplayError` when the
-   * replay at the end finds that the code of a turn goes another way than it went.
+   * Resolves with how the last turn ended, once the session takes no more input. Rejects with a `NondeterministicReplayError` when the replay of
+   * a turn makes other durable calls than the turn made.
    */
   readonly ended: Promise<EndedRun<OutputOf<A>>>;
   /**
@@ -60,21 +60,21 @@ export type TestSession<A extends AnyActor = AnyActor> = TestControls & {
     options?: AppendOptions & { stream?: S },
   ): Promise<SentRecord>;
   /**
-   * The next record of an output stream, `output` by default, that the test has not been given. Those that only say that a message begins or
-   * ends are left out. Rejects with a UsageError when the session is over, or its last turn has failed, and there is none.
+   * Resolves with the next record of an output stream, `output` by default. Each record is returned once. Records that only say that a message
+   * begins or ends are left out. Rejects with a UsageError when the session is over or its last turn failed, and there is no other record.
    */
   next<const S extends string = "output">(stream?: S): Promise<RecordOf<DataOf<A, S>>>;
   /** All records of an output stream so far, without those that only say that a message begins or ends. */
   records<const S extends string = "output">(stream?: S): RecordOf<DataOf<A, S>>[];
   /** What `pipe()` and `message()` wrote so far, in the order in which they began. */
   messages(): Message[];
-  /** What it remembers, with its version. */
+  /** The state of the session and its version. */
   state(): Versioned<StateOf<A> | null>;
-  /** Stops a message that is being written. Rejects with a UsageError for one that the session does not have. */
+  /** Interrupts a message. Rejects with a UsageError for a message that the session does not have. */
   interrupt(messageId: string): Promise<MessageInterrupted>;
-  /** Ends its input: `receive()` returns null once nothing is left. */
+  /** Closes the session for input. `receive()` returns null when no input is left. */
   close(): Promise<void>;
-  /** Ends it, and cancels its live turn. */
+  /** Cancels the session and its live turn. */
   cancel(): Promise<void>;
 };
 
@@ -155,9 +155,8 @@ async function untilOver<Output>(store: SessionStore, harness: Harness): Promise
 }
 
 /**
- * Opens a session of an actor in this process, without a server, and starts its first turn. All that works on a server works as there, and time
- * is skipped as by `runTask()`; but while the code waits for input or for a token, time passes by `passTime()` alone, so that nothing times out
- * that the test is about to bring.
+ * Opens a session of an actor in this process, without a server, and starts its first turn. Time is skipped as in `runTask()`. While the code
+ * waits for input or for a token, time passes only by `passTime()`. So nothing times out that the test is about to send.
  *
  * Throws a UsageError for what cannot be tested in process, such as an actor with a sandbox, and for a declared secret without a value.
  *

@@ -13,17 +13,17 @@ import type { TestToken } from "./test-tokens.ts";
 
 /** Options of `runTask()`. */
 export type RunTaskOptions = TestOptions & {
-  /** Of the run. */
+  /** The metadata that the run starts with. */
   metadata?: Readonly<Record<string, unknown>>;
-  /** Of the run. */
+  /** The tags of the run. */
   tags?: readonly string[];
 };
 
-/** What a test does to code that runs in process. */
+/** What a test can do while code runs in process. */
 export type TestControls = {
   /**
-   * The next token that the code, or that of a child run, has created and the test has not been given, as soon as there is one. Rejects
-   * with a UsageError when the code ends without one.
+   * Resolves with the next token that the code or a child run has created. Each token is returned once, in the order of their creation. Rejects
+   * with a UsageError when the code ends and there is no other token.
    */
   token(): Promise<TestToken>;
   /** Resolves when the code waits for a token or for input, or has ended: nothing goes on until the test acts. */
@@ -39,11 +39,11 @@ export type TestControls = {
 export type TestRun<Output = unknown> = RunView<Output> &
   TestControls & {
     /**
-     * How it has ended. Rejects with a `NondeterministicReplayError` when the replay at the end finds that the code goes another way than
-     * it went.
+     * Resolves with how the run ended, also when it failed. Rejects with a `NondeterministicReplayError` when the replay at the end makes
+     * other durable calls than the run made.
      */
     readonly ended: Promise<EndedRun<Output>>;
-    /** Asks for its end, and that of its children: `ctx.signal` is aborted, and what the code waits for rejects. */
+    /** Cancels the run and its children. A run that only waits ends at once, and its code does not continue. In a run that works, `ctx.signal` is aborted. */
     cancel(): void;
   };
 

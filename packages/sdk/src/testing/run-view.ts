@@ -5,7 +5,7 @@ import { runCallShape } from "../client/wire-shapes.ts";
 import type { KeptEntry, KeptRun } from "./kept-run.ts";
 import { sumUsage } from "./test-usage.ts";
 
-/** What a step has come to, once in each attempt of the run that ran it. A `pipe()` is a step with the name of its stream. */
+/** The outcome of a step, one for each attempt of the run that ran the step. A `pipe()` is a step with the name of its stream. */
 export type TestStep = {
   /** The name that the code gave it. */
   name: string;
@@ -15,57 +15,57 @@ export type TestStep = {
   tries: number;
   /** The attempt of the run, 1 for the first. */
   attempt: number;
-  /** What it returned, as JSON; null when it failed. */
+  /** The result of the step, as JSON; null when the step failed. */
   output: unknown;
-  /** What its last try threw; null when it succeeded. */
+  /** The error of the last try; null when the step succeeded. */
   error: { message: string } | null;
 };
 
-/** How a run has ended. The fields are those of a run of the API. */
+/** How a run ended. The fields are those of a run of the API. */
 export type EndedRun<Output = unknown> =
   | {
-      /** It has returned. */
+      /** The code returned. */
       status: "succeeded";
-      /** What its code returned, as JSON; null for nothing. */
+      /** What the code returned, as JSON; null for undefined. */
       output: Output;
       failure: null;
-      /** The attempt that it ended in, 1 for the first. */
+      /** The last attempt, 1 for the first. */
       attemptNumber: number;
     }
   | {
-      /** Its last attempt has failed, or it was cancelled. */
+      /** The last attempt failed, or the run was cancelled. */
       status: "failed" | "cancelled";
       output: null;
-      /** Why it failed; null when it was cancelled. */
+      /** Why the run failed; null when it was cancelled. */
       failure: RunFailure | null;
       attemptNumber: number;
     };
 
-/** What a run has done so far. */
+/** A run, as far as it has come. */
 export type RunView<Output = unknown> = {
-  /** Its id. */
+  /** The id of the run. */
   readonly id: string;
-  /** Its task; null of an actor's. */
+  /** The id of the task; null for a run of an actor. */
   readonly task: string | null;
-  /** What it was started with, as JSON. */
+  /** The payload, as JSON. */
   readonly payload: unknown;
-  /** As the API has it. */
+  /** The status, as in the API. */
   readonly status: Run["status"];
-  /** Null until it has ended. */
+  /** How the run ended; null until then. */
   readonly ending: EndedRun<Output> | null;
-  /** Steps that have come to their end, in this order. */
+  /** The steps that ended so far, in the order of their ends. */
   readonly steps: readonly TestStep[];
-  /** Durable calls whose outcome its code has seen, in this order, as `client.runs.calls()` gives them. */
+  /** The durable calls, in the order in which the code saw their outcomes, as `client.runs.calls()` returns them. */
   readonly calls: readonly RunCall[];
-  /** The lines of its log, such as `INFO Sent {"to":"ada"}`. */
+  /** The lines of the log, such as `INFO Sent {"to":"ada"}`. */
   readonly logs: readonly string[];
-  /** As it is now. */
+  /** The metadata as it is now. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** What its calls of models used, as `client.runs.usage()` says it. */
+  /** What the run's calls of models used, as `client.runs.usage()` returns it. */
   readonly usage: Usage;
-  /** Runs that it has started, in this order. */
+  /** The child runs, in the order of their starts. */
   readonly children: readonly RunView[];
-  /** What it sent by `ctx.sessions.send()`, in this order. `session` is the id or the external id. */
+  /** What the code sent by `ctx.sessions.send()`, the first first. `session` is the id or the external id. */
   readonly sent: readonly {
     session: string;
     stream: string;

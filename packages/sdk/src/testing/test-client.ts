@@ -19,7 +19,7 @@ function refuse(call: string): unknown {
 type Api = Record<string | symbol, unknown>;
 type AnyFunction = (...args: never[]) => unknown;
 
-/** What `ctx.client` is in a test: the methods that the code calls, each answering what the code needs, or a `Client` of a server. */
+/** The client of code in a test: the methods that the code calls, each with the answer that the code needs, or a `Client` of a server. */
 export type TestClient = {
   [K in keyof Client]?:
     | Client[K]

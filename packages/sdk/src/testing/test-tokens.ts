@@ -11,19 +11,19 @@ const MAX_DATA_BYTES = 512 * 1024;
 
 /** A token that a run has created, for the test to complete. */
 export type TestToken = {
-  /** Its id, as the run has it. */
+  /** The id of the token. */
   readonly id: string;
-  /** What the run said of it. */
+  /** The metadata that the code gave it. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** What the run said of it. */
+  /** The tags that the code gave it. */
   readonly tags: readonly string[];
-  /** When it expires. */
+  /** When the token expires. */
   readonly timeoutAt: Date;
-  /** `pending` until it is completed or cancelled, or its time is over. */
+  /** `pending` until the token is completed, cancelled or expired. */
   readonly status: "pending" | "completed" | "cancelled" | "expired";
-  /** Completes it with JSON, null by default. Throws a UsageError when it is no longer pending. */
+  /** Completes the token with JSON, null by default. Throws a UsageError when the token is no longer pending. */
   complete(data?: unknown): void;
-  /** Cancels it: whoever waits for it gets a `TokenCancelledError`. Throws a UsageError when it is no longer pending. */
+  /** Cancels the token: its wait rejects with `TokenCancelledError`. Throws a UsageError when the token is no longer pending. */
   cancel(): void;
 };
 

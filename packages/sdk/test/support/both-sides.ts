@@ -31,6 +31,9 @@ export type Outside = {
   close(): Promise<void>;
   /** Stops the message that is being written. */
   interrupt(): Promise<void>;
+  /** Resolves when the run does nothing but wait. */
+  rest(): Promise<void>;
+  cancel(): Promise<void>;
 };
 
 /** The attempt runs until it has ended, and the next one then, until none follows. */
@@ -97,6 +100,8 @@ function outsideOfReal(run: KeptRun): Outside {
       await (await testWorker()).renew();
     },
     interrupt: () => interruptOpen(run),
+    rest: parked,
+    cancel: () => run.cancel(),
   };
 }
 
@@ -171,6 +176,8 @@ export async function inProcess(
   await act({
     completeToken: async (data) => (await controls.token()).complete(data),
     timer: async () => undefined,
+    rest: () => controls.rest(),
+    cancel: async () => run?.cancel(),
     timeout: () => controls.passTime(),
     expire: () => controls.passTime(),
     async endChild(ending) {
