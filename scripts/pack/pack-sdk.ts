@@ -17,6 +17,7 @@ const ENTRIES: Record<string, string> = {
   "./react": "react",
   "./runtime": "runtime/index",
   "./server": "server",
+  "./testing": "testing",
 };
 
 /** Entries that must run where there is no Node. */

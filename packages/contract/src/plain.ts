@@ -14,6 +14,7 @@ export * from "./public-access.ts";
 export * from "./credentials.ts";
 export * from "./sse.ts";
 export * from "./runs.ts";
+export * from "./default-retry.ts";
 export * from "./error-groups.ts";
 export * from "./run-metrics.ts";
 export * from "./run-search.ts";

@@ -14,7 +14,8 @@ import {
   type StoredPieces,
 } from "./pipe-message.ts";
 import { pipePieces, untilAborted, type Pieces } from "./pipe-pieces.ts";
-import type { DurableRun, Hearer } from "./runtime/durable/durable-run.ts";
+import type { DurableRun } from "./runtime/durable/durable-run.ts";
+import type { Hearer } from "./runtime/durable/run-waits.ts";
 import type { OpenMessage } from "./runtime/durable/run-messages.ts";
 import { runTries } from "./runtime/durable/run-tries.ts";
 import { toJsonValue } from "./runtime/output.ts";

@@ -7,7 +7,8 @@ import { toWireDuration, type DurationInput } from "./duration-input.ts";
 import type { JsonOf } from "./json-type.ts";
 import { checkText } from "./json-text.ts";
 import { checkData } from "./payload-schema.ts";
-import type { DurableRun, WaitFields } from "./runtime/durable/durable-run.ts";
+import type { DurableRun } from "./runtime/durable/durable-run.ts";
+import type { WaitFields } from "./runtime/durable/run-waits.ts";
 import { toJsonValue } from "./runtime/output.ts";
 
 type JsonObject = Record<string, unknown>;

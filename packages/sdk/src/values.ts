@@ -1,6 +1,6 @@
 import type { LocateRun } from "./current-run.ts";
-import { currentTimeMs } from "./client/clock.ts";
 import { randomFraction } from "./client/random.ts";
+import type { DurableRun } from "./runtime/durable/durable-run.ts";
 
 export type Values = {
   /** The time. The run's journal stores it, so a replay returns the same time. */
@@ -13,12 +13,12 @@ export type Values = {
 
 /** Inside a step, each try gets new values, because only the step's result is stored. */
 export function createValues(locate: LocateRun): Values {
-  const draw = <T>(name: string, make: () => T): T => {
+  const draw = <T>(name: string, make: (run: DurableRun) => T): T => {
     const { run, step } = locate(`${name}()`);
-    return step === null ? run.value(name, make) : make();
+    return step === null ? run.value(name, () => make(run)) : make(run);
   };
   return {
-    now: () => new Date(draw("now", currentTimeMs)),
+    now: () => new Date(draw("now", ({ clock }) => clock.now())),
     random: () => draw("random", randomFraction),
     uuid: () => draw("uuid", () => crypto.randomUUID()),
   };

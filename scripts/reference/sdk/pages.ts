@@ -186,6 +186,14 @@ function reactPage(): string {
     ...of("server.ts"),
   );
 }
+const testingPage = (): string =>
+  page(
+    "The SDK: tests",
+    "What `@keelson/sdk/testing` exports for [tests in process](../guides/testing.md).",
+    ...exportsOf(path.join(src, "testing.ts"))
+      .filter(isOwn)
+      .map((declaration) => section(declaration, new Map())),
+  );
 
 /** What the SDK passes on of the wire, with each field of it. */
 function objectsPage(all: readonly Declaration[]): string {
@@ -219,5 +227,6 @@ export function sdkPages(): [file: string, text: string][] {
     ["docs/reference/sdk-ai.md", aiPage()],
     ["docs/reference/sdk-react.md", reactPage()],
     ["docs/reference/objects.md", objectsPage([...main, ...browser])],
+    ["docs/reference/sdk-testing.md", testingPage()],
   ];
 }

@@ -68,7 +68,11 @@ function accessOfRun(run: DurableRun): AccessSource {
 }
 
 function checkedAccess(run: DurableRun): Access {
-  const { access, run: leased } = run.input;
+  const { access, run: leased, client } = run.input;
+  if (access === undefined && client !== undefined)
+    throw new UsageError(
+      "A test in process has no server. Use `ctx.client` and pass `client` in the options of the test, or give this client `url` and `apiKey`.",
+    );
   if (access === undefined)
     throw new UsageError(
       "This worker gives its runs no credential; update its agent, or pass `url` and `apiKey`.",

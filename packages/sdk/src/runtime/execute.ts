@@ -11,6 +11,7 @@ import { createSession } from "../session.ts";
 import type { SessionDefaults } from "../session-input.ts";
 import type { AnyTask } from "../task.ts";
 import { DurableRun } from "./durable/durable-run.ts";
+import type { RunInput } from "./durable/run-input.ts";
 import { fail, failureOf } from "./failure.ts";
 import { createRunClient } from "./run-client.ts";
 import { createLogger } from "./logger.ts";
@@ -190,7 +191,7 @@ async function runCode(entrypoint: Entrypoint, durable: DurableRun): Promise<Exe
  * Runs one attempt of a declared task or actor, or goes on with one. Never rejects: every ending is a result. Suspended,
  * the code stays where it waits and never goes on here.
  */
-export async function execute(input: ExecuteInput): Promise<ExecuteResult> {
+export async function execute(input: RunInput): Promise<ExecuteResult> {
   const { kind, declaredId } = input.entrypoint;
   const entrypoint = findEntrypoint(input.entrypoint);
   if (entrypoint === null) return fail("bundle_error", `The bundle declares no ${kind} "${declaredId}"`);

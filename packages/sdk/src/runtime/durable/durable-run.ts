@@ -1,13 +1,4 @@
-import type {
-  DurableError,
-  DurableResult,
-  EffectResult,
-  ExecuteInput,
-  ExecuteResult,
-  JournalKind,
-  NewWait,
-  WaitState,
-} from "@keelson/contract";
+import type { DurableResult, EffectResult, ExecuteResult, JournalKind, WaitState } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
 import { StepError } from "../../durable-errors.ts";
 import { checkText } from "../../json-text.ts";
@@ -15,24 +6,14 @@ import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
 import { Calls } from "./calls.ts";
 import { Outbox, type EffectCall, type LooseCall } from "./outbox.ts";
-import { NondeterministicReplayError, type Claim } from "./replay.ts";
+import { NondeterministicReplayError, type Claim, type Known } from "./replay.ts";
 import { RunMessages } from "./run-messages.ts";
-import { RunWaits, type Waiting } from "./run-waits.ts";
+import { MACHINE_CLOCK, type RunClock, type RunInput } from "./run-input.ts";
+import type { StepCall, StepOutcome } from "./run-tries.ts";
+import { RunWaits, type Hearer, type WaitFields, type Waiting } from "./run-waits.ts";
 import { stepKey } from "./step-key.ts";
 import { toError, type Refused } from "./to-error.ts";
 import { UsageError } from "../../keelson-error.ts";
-
-/** The outcome of a step's function: JSON text, or the error that the step has failed with and what was thrown. */
-export type StepOutcome = { text: string; sent(): void } | { error: DurableError; thrown: unknown };
-
-/** The call of a step: where it is among the run's calls, and what gives its idempotency key. */
-export type StepCall = { position: number; key(): string };
-
-/** A wait's fields on the wire, without those that a position gives it. */
-export type WaitFields = Omit<NewWait, "position" | "name">;
-
-/** Who hears of something while the code does other things. */
-export type Hearer = { heardAt(position: number): void; heard(state: WaitState): void };
 
 type Settle<T> = { promise: Promise<T>; resolve(value: T): void; reject(error: Error): void };
 
@@ -47,7 +28,8 @@ const never = new Promise<never>(() => undefined);
  * sees outcomes, and `Outbox` for how they become durable.
  */
 export class DurableRun {
-  readonly input: ExecuteInput;
+  readonly input: RunInput;
+  readonly clock: RunClock;
   /** Resolves when the execution ends before its code does: suspended, or failed for what the code cannot handle. */
   readonly interrupted: Promise<ExecuteResult>;
   readonly #interrupt: (result: ExecuteResult) => void;
@@ -62,8 +44,9 @@ export class DurableRun {
   /** How to end each call that the code waits for. */
   readonly #rejects = new Set<(error: Error) => void>();
 
-  constructor(input: ExecuteInput) {
+  constructor(input: RunInput) {
     this.input = input;
+    this.clock = input.clock ?? MACHINE_CLOCK;
     const { promise, resolve } = Promise.withResolvers<ExecuteResult>();
     this.interrupted = promise;
     this.#interrupt = resolve;
@@ -112,6 +95,7 @@ export class DurableRun {
     const { position, place, known } = this.#orInterrupt(() => this.#calls.makeNow("value", name));
     if (known !== null && "entry" in known) return known.entry.value as T;
     const value = draw();
+    if (this.#isOnlyTold(known, "value", name)) return value;
     this.#outbox.value({ position, ...placed(place), kind: "value", name, value });
     return value;
   }
@@ -261,6 +245,14 @@ export class DurableRun {
     checkText(name, `the name of a ${kind}`);
   }
 
+  /** In a check, a call that the journal does not have goes no further. */
+  #isOnlyTold(known: Known, kind: JournalKind, name: string): boolean {
+    const { onNewCall } = this.input;
+    if (known !== null || onNewCall === undefined) return false;
+    onNewCall(kind, name);
+    return true;
+  }
+
   #orInterrupt<T>(make: () => T): T {
     try {
       return make();
@@ -297,6 +289,7 @@ export class DurableRun {
         const { position, known } = claim;
         const done = (): void => this.#done(position);
         this.#working.add(position);
+        if (this.#isOnlyTold(known, kind, name)) return;
         onMade?.(position, settle);
         if (known !== null && "entry" in known)
           deliveries.recorded(position, () => read(known.entry, settle), done);

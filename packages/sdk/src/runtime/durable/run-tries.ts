@@ -1,6 +1,5 @@
-import type { RunEventAttributes } from "@keelson/contract";
+import type { DurableError, RunEventAttributes } from "@keelson/contract";
 import { LIMITS } from "@keelson/contract/plain";
-import { sleep } from "../../client/clock.ts";
 import { randomFraction } from "../../client/random.ts";
 import { runInside } from "../../current-run.ts";
 import { StepTimeoutError } from "../../durable-errors.ts";
@@ -11,7 +10,7 @@ import { NonRetryableError } from "../../task-errors.ts";
 import { toDurableError } from "../failure.ts";
 import type { StepContext, StepOptions } from "../../step.ts";
 import { encodeJson } from "../output.ts";
-import type { DurableRun, StepCall, StepOutcome } from "./durable-run.ts";
+import type { DurableRun } from "./durable-run.ts";
 import { UsageError } from "../../keelson-error.ts";
 
 const MAX_MESSAGE_CHARACTERS = 1_000;
@@ -72,6 +71,12 @@ async function withinTimeout<T>(
     clearTimeout(timer);
   }
 }
+
+/** The outcome of a step's function: JSON text, or the error that the step has failed with and what was thrown. */
+export type StepOutcome = { text: string; sent(): void } | { error: DurableError; thrown: unknown };
+
+/** The call of a step: where it is among the run's calls, and what gives its idempotency key. */
+export type StepCall = { position: number; key(): string };
 
 /** What a step runs, and how. */
 export type StepWork = StepOptions & StepCall & { fn: (context: StepContext) => unknown };
@@ -146,7 +151,7 @@ export async function runTries(run: DurableRun, name: string, work: StepWork): P
           } satisfies RunEventAttributes["step.failed"],
         });
         if (waitMs === null) return { error, thrown };
-        await sleep(waitMs, run.signal);
+        await run.clock.sleep(waitMs, run.signal);
       }
     }
   } catch (thrown) {

@@ -1,6 +1,12 @@
-import type { WaitState } from "@keelson/contract";
+import type { NewWait, WaitState } from "@keelson/contract";
 import { InterruptedError } from "../../durable-errors.ts";
 import { whenAborted } from "./when-aborted.ts";
+
+/** A wait's fields on the wire, without those that a position gives it. */
+export type WaitFields = Omit<NewWait, "position" | "name">;
+
+/** Who hears of something while the code does other things. */
+export type Hearer = { heardAt(position: number): void; heard(state: WaitState): void };
 
 /** A wait that the code is in. */
 export type Waiting = {
