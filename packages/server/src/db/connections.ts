@@ -6,7 +6,7 @@ import { CamelCaseClient } from "./camel-case-client.ts";
 import { bytesHeard, KEEP_ALIVE_MS, sever } from "./open-session.ts";
 import { rowTypes } from "./row-types.ts";
 import { MAKE_SESSION_DURABLE, type SessionLimits, withStartupOptions } from "./session-settings.ts";
-import { createSlots } from "./slots.ts";
+import { createSlots, type Slots } from "./slots.ts";
 
 export interface ConnectionsOptions {
   readonly url: string;
@@ -92,19 +92,17 @@ export function createConnections(options: ConnectionsOptions): Connections {
     take: async (purpose) => {
       const key = Symbol("waiting");
       const begun = performance.now();
-      const isWriter = purpose === "write";
-      let hasSlot = false;
+      let giveSlotBack = nothing;
       try {
         const stalledMs = (): number => performance.now() - Math.max(begun, progressAt);
-        if (isWriter) await unlessStalled(writers.take(), writers.giveBack, stalledMs, limits.stalledMs);
-        hasSlot = isWriter;
+        if (purpose === "write") giveSlotBack = await takeSlot(writers, stalledMs, limits.stalledMs);
         // Those that wait for others to write say nothing of whether a read gets a connection.
         waitingSince.set(key, performance.now());
         const client = await takeTrusted(stalledMs);
         const firstAnswerMs = Math.min(limits.answerMs, Math.max(1_000, limits.firstAnswerMs - stalledMs()));
-        return { firstAnswerMs, ...hold(client, held, onGivenBack, isWriter ? writers.giveBack : nothing) };
+        return { firstAnswerMs, ...hold(client, held, onGivenBack, giveSlotBack) };
       } catch (error) {
-        if (hasSlot) writers.giveBack();
+        giveSlotBack();
         throw error;
       } finally {
         waitingSince.delete(key);
@@ -117,18 +115,21 @@ export function createConnections(options: ConnectionsOptions): Connections {
       return first === undefined ? 0 : performance.now() - first;
     },
     distrust,
-    endSilent: () => {
-      const heardBefore = [...held].map((client) => ({ client, bytes: bytesHeard(client) }));
-      setTimeout(
-        () => {
-          for (const { client, bytes } of heardBefore)
-            if (held.has(client) && bytesHeard(client) === bytes) sever(client);
-        },
-        Math.min(HEARD_AGAIN_MS, limits.answerMs),
-      ).unref();
-    },
+    endSilent: () => endSilent(held, limits.answerMs),
     close: () => (closing ??= pool.end()),
   };
+}
+
+/** Gives the connections under way a moment, and ends those that were not heard in it. */
+function endSilent(held: ReadonlySet<pg.PoolClient>, answerMs: number): void {
+  const heardBefore = [...held].map((client) => ({ client, bytes: bytesHeard(client) }));
+  setTimeout(
+    () => {
+      for (const { client, bytes } of heardBefore)
+        if (held.has(client) && bytesHeard(client) === bytes) sever(client);
+    },
+    Math.min(HEARD_AGAIN_MS, answerMs),
+  ).unref();
 }
 
 /** Checks a connection out of the pool, which does not listen to it meanwhile. */
@@ -159,6 +160,12 @@ function hold(
 }
 
 const nothing = (): void => undefined;
+
+/** @returns what gives it back */
+async function takeSlot(slots: Slots, stalledMs: () => number, maxMs: number): Promise<() => void> {
+  await unlessStalled(slots.take(), slots.giveBack, stalledMs, maxMs);
+  return slots.giveBack;
+}
 
 /** Rejects when nobody was done with a connection for too long; what comes later is given back, for somebody else. */
 async function unlessStalled<Taken>(
