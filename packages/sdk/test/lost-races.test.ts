@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { RunContext, RunSession } from "@keelson/sdk";
+import type { ReceiveOptions, RunContext, RunSession } from "@keelson/sdk";
 import { until } from "../../server/test/support/until.ts";
 import { declareActor, outputOf } from "./support/declare.ts";
 import type { ExecutionOptions } from "./support/execution.ts";
 import type { KeptRun } from "./support/kept-run.ts";
+import { testWorker } from "./support/test-worker.ts";
 
 /** Waits for the next input or for an approval, whichever comes first, and then for the next input. */
 async function race({ input }: RunSession, { tokens }: RunContext): Promise<unknown> {
@@ -83,4 +84,50 @@ test("a signal that was aborted before takes nothing", async () => {
   await until("the second one waits", 60_000, async () => run.asked.size === 2);
   await run.send("one");
   assert.deepEqual(outputOf(await ended), ["too late", "one"]);
+});
+
+describe("of two receives at once, the one that is left gets the record", () => {
+  const both = (input: RunSession["input"], options: ReceiveOptions): Promise<unknown[]> =>
+    Promise.all([
+      input.receive(options).then(
+        (record) => record?.data ?? null,
+        (error: unknown) => String(error),
+      ),
+      input.receive().then((record) => record?.data),
+    ]);
+
+  test("when the first is given up", async () => {
+    const { run, start } = declareActor(
+      async ({ input }, { tokens }) => {
+        const token = await tokens.create();
+        const given = new AbortController();
+        const received = both(input, { signal: given.signal });
+        await token.wait();
+        given.abort(new Error("given up"));
+        return [...(await received), (await input.receive())?.data];
+      },
+      {},
+      { session: {} },
+    );
+    const { ended } = start();
+    await until("it waits for both", 60_000, async () => run.pending().length === 3);
+    await run.completeToken(await run.effectId("token"), null);
+    await until("the first one is given up", 60_000, async () => run.pending().length === 1);
+    for (const data of ["one", "two"]) await run.send(data);
+    assert.deepEqual(outputOf(await ended), ["Error: given up", "one", "two"]);
+  });
+
+  test("when the time of the first is over", async () => {
+    const { run, start } = declareActor(
+      async ({ input }) => [...(await both(input, { timeout: "1h" })), (await input.receive())?.data],
+      {},
+      { session: {} },
+    );
+    const { ended } = start();
+    await until("it waits for both", 60_000, async () => run.pending().length === 2);
+    await (await testWorker()).pass(2 * 3_600_000);
+    await until("the first one is over", 60_000, async () => run.pending().length === 1);
+    for (const data of ["one", "two"]) await run.send(data);
+    assert.deepEqual(outputOf(await ended), [null, "one", "two"]);
+  });
 });

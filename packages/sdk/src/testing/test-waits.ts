@@ -107,6 +107,16 @@ export class TestWaits {
   #settle(wait: KeptWait, status: "resolved" | "timed_out" | "cancelled", value: unknown): void {
     wait.forgetTimeout();
     wait.state = { ...wait.state, status, value };
+    if (status !== "resolved" && wait.state.kind === "input") this.#passOn(wait);
+  }
+
+  /** The record that a wait was for is for the one after it, and so on. */
+  #passOn({ stream, sequence }: KeptWait): void {
+    const later = this.pending
+      .filter((other) => other.stream === stream && other.sequence > sequence)
+      .toSorted((a, b) => a.sequence - b.sequence);
+    let free = sequence;
+    for (const wait of later) [wait.sequence, free] = [free, wait.sequence];
   }
 
   #make(asked: NewWait): KeptWait {

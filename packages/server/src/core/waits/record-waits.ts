@@ -1,6 +1,6 @@
 import type { Tx } from "../../db/queryable.ts";
 import { isWaitedFor, type NewWait, type SettledWait, type WaitKey } from "./wait.ts";
-import { insertWaits, markAccepted, markSettled, moveReceived } from "./wait-writes.ts";
+import { insertWaits, markAccepted, markSettled, moveReceived, passSequencesOn } from "./wait-writes.ts";
 
 type WaitChanges = {
   waits: readonly NewWait[];
@@ -16,12 +16,14 @@ type WaitChanges = {
 export async function recordWaits(tx: Tx, { waits, settled, accepted, now }: WaitChanges): Promise<void> {
   if (waits.length > 0) await insertWaits(tx, waits);
   noteSettled(tx, waits);
-  if (settled.length > 0)
+  if (settled.length > 0) {
     await markSettled(
       tx,
       settled.map((wait) => ({ ...wait, withoutRecord: false })),
       now,
     );
+    await passSequencesOn(tx, settled);
+  }
   if (accepted.length > 0) await markAccepted(tx, accepted);
   const received = waits.flatMap(({ environmentId, streamId, recordSequence, status }) =>
     status === "resolved" && streamId !== null && recordSequence !== null

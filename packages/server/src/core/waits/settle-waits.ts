@@ -20,7 +20,7 @@ import {
   SETTLE_LIMIT,
   type PendingWait,
 } from "./wait-reads.ts";
-import { markSettled, moveReceived, type ReceivedRecord } from "./wait-writes.ts";
+import { markSettled, moveReceived, passSequencesOn, type ReceivedRecord } from "./wait-writes.ts";
 
 type Settlement = PendingWait & { to: Exclude<WaitStatus, "pending">; withoutRecord: boolean };
 
@@ -48,6 +48,8 @@ async function settle<S extends Settlement>(
     won.map((wait) => ({ ...wait, status: wait.to })),
     now,
   );
+  const givenUp = won.filter(({ kind, to }) => kind === "input" && to === "timed_out");
+  if (givenUp.length > 0) await passSequencesOn(tx, givenUp);
   for (const wait of won) {
     const change = changes.get(wait.runId);
     if (change === undefined) continue;
@@ -115,15 +117,19 @@ export async function settleInputWaits(
   streamIds: readonly Uuid<"strm">[],
   now: number,
 ): Promise<ReceivedRecord[]> {
-  const waits = await listInputWaits(tx, environmentId, streamIds);
-  const { won } = await settle(
-    tx,
-    waits.map((wait) => ({ ...wait, to: "resolved" as const, withoutRecord: !wait.hasRecord })),
-    now,
-  );
-  const received = won.flatMap(({ streamId, recordSequence, hasRecord }) =>
-    hasRecord ? [{ environmentId, streamId, sequence: recordSequence }] : [],
-  );
+  const received: ReceivedRecord[] = [];
+  for (;;) {
+    const waits = await listInputWaits(tx, environmentId, streamIds);
+    const { won, orphans } = await settle(
+      tx,
+      waits.map((wait) => ({ ...wait, to: "resolved" as const, withoutRecord: !wait.hasRecord })),
+      now,
+    );
+    for (const { streamId, recordSequence, hasRecord } of won)
+      if (hasRecord) received.push({ environmentId, streamId, sequence: recordSequence });
+    // What was for one that was given up meanwhile is for another one now.
+    if (won.length + orphans === waits.length) break;
+  }
   if (received.length > 0) await moveReceived(tx, received);
   return received;
 }

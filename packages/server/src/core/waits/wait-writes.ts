@@ -39,6 +39,38 @@ export async function markSettled(
     WHERE w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position`);
 }
 
+/**
+ * Waits of a run for input of one stream take its records in their order. What one was for that has settled without it is for the one
+ * after it, and so on: else the record would come for nobody, and be passed over with the next one. `waits` are those that have settled so.
+ */
+export async function passSequencesOn(tx: Tx, waits: readonly WaitKey[]): Promise<void> {
+  await tx.query(sql`
+    WITH freed AS (
+      SELECT w.environment_id, w.run_id, w.stream_id, w.record_sequence
+      FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[])
+          AS k (environment_id, run_id, position)
+        JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position
+        JOIN streams s ON s.environment_id = w.environment_id AND s.id = w.stream_id
+      WHERE w.kind = 'input' AND w.status IN ('timed_out', 'cancelled') AND w.record_sequence > s.received_sequence
+    ), held AS (
+      SELECT w.environment_id, w.run_id, w.position, w.stream_id, w.record_sequence
+      FROM (SELECT environment_id, run_id, stream_id, min(record_sequence) AS first FROM freed GROUP BY 1, 2, 3) f
+        JOIN run_waits w ON w.environment_id = f.environment_id AND w.run_id = f.run_id
+      WHERE w.stream_id = f.stream_id AND w.kind = 'input' AND w.status = 'pending' AND w.record_sequence > f.first
+    ), places AS (
+      SELECT *, row_number() OVER (PARTITION BY environment_id, run_id, stream_id ORDER BY record_sequence) AS n
+      FROM (
+        SELECT environment_id, run_id, stream_id, record_sequence FROM freed
+        UNION SELECT environment_id, run_id, stream_id, record_sequence FROM held
+      ) p
+    ), queue AS (
+      SELECT *, row_number() OVER (PARTITION BY environment_id, run_id, stream_id ORDER BY record_sequence) AS n FROM held
+    )
+    UPDATE run_waits w SET record_sequence = p.record_sequence
+    FROM queue q JOIN places p ON p.environment_id = q.environment_id AND p.run_id = q.run_id AND p.stream_id = q.stream_id AND p.n = q.n
+    WHERE w.environment_id = q.environment_id AND w.run_id = q.run_id AND w.position = q.position`);
+}
+
 /** The journals of their runs have these outcomes now. */
 export async function markAccepted(tx: Tx, waits: readonly WaitKey[]): Promise<void> {
   await tx.query(sql`
