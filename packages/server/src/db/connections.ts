@@ -54,7 +54,7 @@ const HEARD_AGAIN_MS = 1_000;
 export function createConnections(options: ConnectionsOptions): Connections {
   const { limits, poolSize } = options;
   const pool = createPool(options);
-  const writers = createSlots(Math.max(1, poolSize - Math.ceil(poolSize * SHARE_OF_READS)));
+  const writers = createSlots(poolSize - Math.floor(poolSize * SHARE_OF_READS));
   const madeAt = new WeakMap<pg.PoolClient, number>();
   const held = new Set<pg.PoolClient>();
   // In the order of their coming.
