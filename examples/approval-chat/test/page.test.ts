@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { Session } from "@keelson/sdk";
+import type { SessionConnection } from "@keelson/sdk/server";
 import { launchChromium, WITHOUT_CHROMIUM } from "../../../packages/sdk/test/support/chromium.ts";
 import {
   startFaultProxy,
@@ -236,11 +237,12 @@ describe("the page in a browser", { skip: WITHOUT_CHROMIUM, timeout: 180_000 }, 
     const { id } = await findSession();
     const stranger = await browser.newContext();
     const opened = await stranger.request.post(`${web.url}/conversation`);
-    assert.equal(opened.status(), 200);
-    const asked = await stranger.request.post(`${web.url}/token`, {
-      data: { session_id: id },
+    const { url, session, token } = (await opened.json()) as SessionConnection;
+    assert.notEqual(session.id, id);
+    const read = await stranger.request.get(`${url}/api/v1/sessions/${id}/outputs/output/read`, {
+      headers: { authorization: `Bearer ${token}` },
     });
-    assert.equal(asked.status(), 403);
+    assert.equal(read.status(), 403);
     await stranger.close();
   });
 

@@ -5,6 +5,7 @@ import {
   createSessionClient,
   messageEndOf,
 } from "@keelson/sdk/browser";
+import type { SessionConnection } from "@keelson/sdk/server";
 import type { ChatInput, ChatRecord } from "../chat-records.ts";
 import { createComposer } from "./composer.ts";
 import { byId } from "./elements.ts";
@@ -20,11 +21,14 @@ function showConnection(state: keyof typeof CONNECTION): void {
 }
 
 /** Asks the page's own backend, which knows the visitor by a cookie. */
-async function ask(path: string, body: object = {}): Promise<string> {
-  const response = await fetch(path, { method: "POST", body: JSON.stringify(body) });
+async function ask(path: string): Promise<string> {
+  const response = await fetch(path, { method: "POST" });
   if (!response.ok) throw new Error(await response.text());
   return response.text();
 }
+
+const connect = async (): Promise<SessionConnection> =>
+  JSON.parse(await ask("/conversation")) as SessionConnection;
 
 /** Ids of messages: also where the page is no secure context. */
 const newId = (): string =>
@@ -33,24 +37,20 @@ const newId = (): string =>
   );
 
 /** The session, by one token; another one when it is refused, as it is after a while. */
-function openSession(url: string, id: string) {
-  let token: Promise<string> | null = null;
+function openSession(first: SessionConnection) {
+  let { token } = first;
   return createSessionClient({
-    url,
-    session: { id },
-    token: ({ renew }) => {
-      if (renew) token = null;
-      token ??= ask("/token", { session_id: id }).catch((error: unknown) => {
-        token = null;
-        throw error;
-      });
+    ...first,
+    token: async ({ renew }) => {
+      if (renew) ({ token } = await connect());
       return token;
     },
   });
 }
 
-async function converse(url: string, id: string): Promise<void> {
-  const session = openSession(url, id);
+async function converse(connection: SessionConnection): Promise<void> {
+  const { url } = connection;
+  const session = openSession(connection);
   const composer = createComposer((text) => void send(text));
   const list = createMessageList({
     leave: composer.focus,
@@ -110,14 +110,11 @@ function showFailure(error: unknown): void {
 }
 
 try {
-  const { url, session_id: id } = JSON.parse(await ask("/conversation")) as {
-    url: string;
-    session_id: string;
-  };
+  const connection = await connect();
   byId("new", HTMLButtonElement).addEventListener("click", () => {
-    ask("/end", { session_id: id }).then(() => location.reload(), showFailure);
+    ask("/end").then(() => location.reload(), showFailure);
   });
-  await converse(url, id);
+  await converse(connection);
 } catch (error) {
   showFailure(error);
 }

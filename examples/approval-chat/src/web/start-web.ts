@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { Client, ApiError } from "@keelson/sdk";
+import { openSession } from "@keelson/sdk/server";
+import { ACTOR_ID } from "../chat-records.ts";
 import { bundlePage } from "./bundle-page.ts";
 import type { Config } from "./config.ts";
-import { createConversations, type Conversations } from "./conversations.ts";
 
 const PAGE = join(import.meta.dirname, "../page");
 const VISITOR = /(?:^|;\s*)chat_visitor=([0-9a-f]{32})/;
@@ -15,13 +15,8 @@ const VISITOR = /(?:^|;\s*)chat_visitor=([0-9a-f]{32})/;
 type Answer = { status: number; type: string; body: string; headers?: Record<string, string> };
 type Page = { html: string; script: string };
 
-/** Answers one request of a browser. */
-async function answer(
-  request: IncomingMessage,
-  page: Page,
-  conversations: Conversations,
-  url: string,
-): Promise<Answer> {
+/** Answers one request of a browser. A visitor's cookie says which conversation is theirs. */
+async function answer(request: IncomingMessage, page: Page, client: Client, url: string): Promise<Answer> {
   const known = VISITOR.exec(request.headers.cookie ?? "")?.[1];
   switch (`${request.method} ${request.url}`) {
     case "GET /":
@@ -30,25 +25,23 @@ async function answer(
       return { status: 200, type: "text/javascript", body: page.script };
     case "POST /conversation": {
       const visitor = known ?? randomBytes(16).toString("hex");
-      const body = JSON.stringify({ url, session_id: await conversations.open(visitor) });
+      const body = JSON.stringify(await openSession(client, { url, ...conversationOf(visitor) }));
       // Strict: a page of another site cannot ask for tokens in the visitor's name.
       const cookie = `chat_visitor=${visitor}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000`;
       return { status: 200, type: "application/json", body, headers: { "set-cookie": cookie } };
     }
-    case "POST /token":
     case "POST /end": {
-      const { session_id: id } = (await json(request)) as { session_id: string };
-      if (known === undefined || !(await conversations.belongsTo(id, known)))
-        return { status: 403, type: "text/plain", body: "This is the conversation of another visitor" };
-      if (request.url === "/token")
-        return { status: 200, type: "text/plain", body: await conversations.createToken(id) };
-      await conversations.end(id);
+      if (known !== undefined)
+        await client.sessions.cancel((await client.sessions.create(conversationOf(known))).id);
       return { status: 200, type: "text/plain", body: "" };
     }
     default:
       return { status: 404, type: "text/plain", body: "There is no such page" };
   }
 }
+
+/** With the external id of an open session it is that session. */
+const conversationOf = (visitor: string) => ({ actor: ACTOR_ID, externalId: `chat-${visitor}` });
 
 /**
  * The backend of the page: serves it, and gives each visitor a conversation and a public access token for it, and for
@@ -60,7 +53,7 @@ export async function startWeb({
   apiKey,
   port,
 }: Config): Promise<{ url: string; stop(): Promise<void> }> {
-  const conversations = createConversations(new Client({ url, apiKey }));
+  const client = new Client({ url, apiKey });
   const [html, script] = await Promise.all([
     readFile(join(PAGE, "chat.html"), "utf8"),
     bundlePage(join(PAGE, "chat.ts")),
@@ -76,7 +69,7 @@ export async function startWeb({
   };
 
   const server = createServer((request, response) => {
-    answer(request, { html, script }, conversations, url)
+    answer(request, { html, script }, client, url)
       .catch((error: unknown): Answer => {
         console.error(error);
         // What Keelson refuses is said to the visitor: in an example it helps to see it.
