@@ -18,14 +18,12 @@ export default defineConfig({
 
 export const TASK = `import { step, task, wait } from "@keelson/sdk";
 
-export const greet = (name: string): string => \`Hello, \${name}!\`;
-
 export const hello = task({
   id: "hello",
   retry: { maxAttempts: 3 },
   async run({ name }: { name: string }) {
     // Keelson stores the result of a step. After a crash the step does not run again.
-    const greeting = await step("greet", () => greet(name));
+    const greeting = await step("greet", () => \`Hello, \${name}!\`);
     // A wait may last for days. A long wait holds no process.
     await wait.for("1s");
     console.log(greeting);
@@ -37,10 +35,13 @@ export const hello = task({
 /** Neither types nor anything else that only TypeScript reads: it is also written as JavaScript. */
 export const taskTestText = (extension: string): string => `import assert from "node:assert/strict";
 import { test } from "node:test";
-import { greet } from "./hello.${extension}";
+import { runTask } from "@keelson/sdk/testing";
+import { hello } from "./hello.${extension}";
 
-test("greets by name", () => {
-  assert.equal(greet("Ada"), "Hello, Ada!");
+// In this process, without a server, and the wait takes no time.
+test("greets by name", async () => {
+  const { output } = await runTask(hello, { name: "Ada" }).ended;
+  assert.deepEqual(output, { greeting: "Hello, Ada!" });
 });
 `;
 
