@@ -1,11 +1,17 @@
 // What the next exec of a workspace runs in is set up ahead of it, and the program sees no difference.
 
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, constants, openSync, readdirSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "node:test";
 import { findMarked, sendSignal } from "../src/sandboxes/find-processes.ts";
-import { PARKED_ID } from "../src/supervisor/parked-launcher.ts";
+import { launcherShell, PARKED_ID } from "../src/supervisor/parked-launcher.ts";
 import { supervisorFolder } from "../src/supervisor/supervisor-folder.ts";
 import { startTestSupervisor, tiersHere, type TestSupervisor } from "./support/start-test-supervisor.ts";
 
@@ -29,6 +35,30 @@ async function parked(scene: TestSupervisor): Promise<number[]> {
 
 const programsOf = ({ dataDir, materializationId }: TestSupervisor): string[] =>
   readdirSync(supervisorFolder(dataDir, materializationId)).filter((name) => name.startsWith("program-"));
+
+test("a launcher says that it is ready at the end of its file, and without a word it runs nothing", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "keelson-launcher-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "file");
+  execFileSync("mkfifo", [path]);
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const [program, ...args] = launcherShell(3, 4) as [string, ...string[]];
+  const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit", file, "pipe"] });
+  closeSync(file);
+  const word = child.stdio[4] as Duplex;
+  // The end of the file comes when this is written and closed.
+  const written = writeFile(path, "echo first >&4\necho second >&4\n");
+  let said = "";
+  for await (const bytes of word) {
+    said += String(bytes);
+    if (said.endsWith("ready\n")) break;
+  }
+  await written;
+  assert.equal(said, "first\nsecond\nready\n");
+  // Leaving the loop has closed the pipe.
+  const [code] = await once(child, "exit");
+  assert.notEqual(code, 0);
+});
 
 for (const { isolation, skip } of await tiersHere())
   describe(`parked launchers in the ${isolation} tier`, { skip, timeout: 60_000 }, () => {

@@ -46,13 +46,14 @@ export const canPark = ({ means: { tools } }: Sandbox, { kind, cwd, command }: P
   tools.env !== null && kind === "exec" && cwd === "" && command?.[0]?.includes("=") === false;
 
 /**
- * The file is read twice: at first it says that the shell is ready, and after the word it is the program. A file is read in
- * large pieces, which a shell may not do with what it is sent.
+ * The file is read twice: at first it is empty, and after the word it is the program. A file is read in large pieces, which a shell
+ * may not do with what it is sent. The shell is ready when it has come to the end of the file: before that, what the file becomes would
+ * be read as more of it, and run without the word.
  */
-const shell = (file: number, word: number): string[] => [
+export const launcherShell = (file: number, word: number): string[] => [
   "/bin/sh",
   "-c",
-  `. /dev/fd/${file} && read -r word <&${word} && . /dev/fd/${file}`,
+  `. /dev/fd/${file} && echo ready >&${word} && read -r word <&${word} && . /dev/fd/${file}`,
 ];
 
 /**
@@ -73,11 +74,11 @@ export async function parkLauncher(sandbox: Sandbox): Promise<ParkedLauncher> {
   try {
     const [fileAt, wordAt] = [firstFreeDescriptor(sandbox), firstFreeDescriptor(sandbox) + 1];
     // Whom the shell runs as opens it by its descriptor; nobody else enters the folder that it is in.
-    writeFileSync(path, `echo ready >&${wordAt}\n`);
+    writeFileSync(path, "");
     chmodSync(path, 0o644);
     file = openSync(path, "r");
     const bare = { ...sandbox, surroundings: { ...surroundings, env: {} } };
-    const command = buildCommand(bare, { ...SPEC, command: shell(fileAt, wordAt) }, folder);
+    const command = buildCommand(bare, { ...SPEC, command: launcherShell(fileAt, wordAt) }, folder);
     disposeCommand = command.dispose;
     const { child, gate } = await spawnExec(command, [file, "pipe"]);
     gate?.open();
