@@ -75,10 +75,7 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-/** What is written, and therefore must be flushed. Everything else is read, or cannot be in a transaction. */
-const WRITE = /^\s*(INSERT|UPDATE|DELETE|MERGE|WITH)\b/i;
-
-/** What may leave something to be confirmed. A locking clause in a WITH is taken for a change, too, which costs nothing. */
+/** What may leave something to be flushed, and confirmed. A locking clause in a WITH is taken for a change, too, which costs little. */
 const CHANGES =
   /^\s*(INSERT|UPDATE|DELETE|MERGE)\b|^\s*WITH\b[^]*\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\b/i;
 
@@ -165,7 +162,7 @@ function createQuery(context: TransactionContext) {
       // The pool's own limit needs no word.
       const query = firstAnswerMs < limits.answerMs ? within(plain, firstAnswerMs) : plain;
       const { rows } =
-        isPooled && WRITE.test(statement.text)
+        isPooled && purpose === "write"
           ? await inOneFlight<Row>(client, begin, query)
           : await client.query<Row>(query);
       return rows;
