@@ -112,10 +112,27 @@ function keepLikelyBranches(errors: readonly ErrorObject[]): readonly ErrorObjec
     );
     const [best, ...others] = [...branches.values()].sort((a, b) => mismatch(a, union) - mismatch(b, union));
     if (best === undefined) continue;
-    const dropped = new Set<ErrorObject>([union, ...others.flat()]);
-    kept = kept.filter((error) => !dropped.has(error));
+    const tag = unknownTag([best, ...others]);
+    const dropped = new Set<ErrorObject>([union, ...others.flat(), ...(tag === null ? [] : best)]);
+    kept = [...kept.filter((error) => !dropped.has(error)), ...(tag === null ? [] : [tag])];
   }
   return kept;
+}
+
+const valuesOf = ({ keyword, params }: ErrorObject): unknown[] =>
+  keyword === "const"
+    ? [(params as { allowedValue: unknown }).allowedValue]
+    : (params as { allowedValues: unknown[] }).allowedValues;
+
+/** A value that no branch allows in the place that tells them apart is meant for none: what can be told is what all of them allow there. */
+function unknownTag(branches: readonly (readonly ErrorObject[])[]): ErrorObject | null {
+  const tags = branches.map((branch) =>
+    branch.find(({ keyword }) => keyword === "const" || keyword === "enum"),
+  );
+  const [first] = tags;
+  if (first === undefined || tags.some((tag) => tag?.instancePath !== first.instancePath)) return null;
+  const allowedValues = tags.flatMap((tag) => valuesOf(tag as ErrorObject));
+  return { ...first, keyword: "enum", params: { allowedValues } };
 }
 
 function mismatch(branch: readonly ErrorObject[], union: ErrorObject): number {

@@ -48,7 +48,7 @@ const SECURITY_SCHEMES = {
     "The `public_access_token`, `kl_tkn_…`, of one completion token. It completes that token and nothing else.",
   ),
   publicAccessToken: bearer(
-    "A public access token, `kl_pub_…`: one permission on one stream of one session, for a time and a number of uses.",
+    "A public access token, `kl_pub_…`: what a browser may do with one session or one run, for a time and a number of uses.",
   ),
   adminKey: bearer("An admin key, `kl_adm_…`."),
   capacityKey: bearer("A capacity key, `kl_cap_…`."),

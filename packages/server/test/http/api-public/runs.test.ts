@@ -186,6 +186,10 @@ describe("creating a token for a run", () => {
     const run = await scene.start("plain");
     for (const [scope, message] of [
       [{ type: "run.read" }, "scope.run: is required"],
+      [
+        { type: "run.write", run: run.id },
+        "scope.type: must be one of session.input.send, session.output.read, session.messages.read, session.interrupt, session.chat, run.read",
+      ],
       [{ type: "run.read", run: run.id, stream: "output" }, "scope.stream: is not a known field; remove it"],
       [
         { type: "session.chat", run: run.id },
