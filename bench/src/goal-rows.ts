@@ -58,6 +58,20 @@ function firstByteRows(tier: "namespace" | "process"): GoalRow[] {
   ];
 }
 
+/** Processor time of a drained run, in all and by process. */
+function cpuRows(what: string, figure: string, atMost?: number): GoalRow[] {
+  const row = { id: "P5", unit: "µs a run" } as const;
+  return [
+    {
+      ...{ ...row, what: `${what}: processor time`, figure: `${figure}.cpu` },
+      ...(atMost === undefined ? {} : { bound: { atMost } }),
+    },
+    ...["server", "postgres", "agent", "hosts"].map((part) => ({
+      ...{ ...row, what: `${what}: processor time, ${part}`, figure: `${figure}.cpu.${part}` },
+    })),
+  ];
+}
+
 /** Of a task in its default mode: what is deployed by the command and run by an agent of that capacity. */
 function defaultTaskRows(capacity: number, isDefault: boolean): GoalRow[] {
   const figure = (name: string): string => `default.${capacity}.${name}`;
@@ -79,6 +93,7 @@ function defaultTaskRows(capacity: number, isDefault: boolean): GoalRow[] {
     ...(isDefault
       ? [drain("pgBossDrain", "pg-boss", 0.6), drain("P5", "shared, capacity 100", 0.8)]
       : [drain("default.16.drain", "capacity 16", 1)]),
+    ...cpuRows(`default task, capacity ${capacity}: drain`, figure("drain"), isDefault ? 300 : undefined),
   ];
 }
 
@@ -101,7 +116,6 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     figure: "P1",
     unit: "/s",
     compare: ratio("P1", "F1", "F1"),
-    bound: { atLeast: 1.6 },
   },
   {
     id: "P1",
@@ -109,7 +123,7 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     figure: "P1",
     unit: "/s",
     compare: ratio("P1", "F4", "F4"),
-    bound: { atLeast: 0.6 },
+    bound: { atLeast: 0.5 },
   },
   {
     id: "P1",
@@ -156,7 +170,7 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     figure: "P5",
     unit: "/s",
     compare: ratio("P5", "F3", "F3"),
-    bound: { atLeast: 0.75 },
+    bound: { atLeast: 0.4 },
   },
   {
     id: "P5",
@@ -164,7 +178,6 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     figure: "P5",
     unit: "/s",
     compare: ratio("P5", "graphileDrain", "graphile-worker"),
-    bound: { atLeast: 1.15 },
   },
   {
     id: "P5",
@@ -172,7 +185,9 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     figure: "P5",
     unit: "/s",
     compare: ratio("P5", "pgBossDrain", "pg-boss"),
+    bound: { atLeast: 1.2 },
   },
+  ...cpuRows("drain of a backlog", "P5", 140),
   ...defaultTaskRows(16, true),
   ...defaultTaskRows(100, false),
   {
@@ -184,7 +199,7 @@ export const GOAL_ROWS: readonly GoalRow[] = [
       label: "ms over F5",
       of: (round) => (round["P6"] ?? Number.NaN) - (round["F5"] ?? Number.NaN),
     },
-    bound: { atMost: 1.5 },
+    bound: { atMost: 1.8 },
   },
   {
     id: "P7",
@@ -210,7 +225,7 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     figure: "P8",
     unit: "/s",
     compare: ratio("P8", "F4", "F4"),
-    bound: { atLeast: 0.6 },
+    bound: { atLeast: 0.5 },
   },
   {
     id: "P8",

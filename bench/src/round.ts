@@ -2,7 +2,7 @@ import { measureBareHttp } from "./floors/f4-bare-http.ts";
 import { measureBatchInserts } from "./floors/f2-batch-insert.ts";
 import { measureClaimComplete } from "./floors/f3-claim-complete.ts";
 import { measureInsertLatency, measureSingleInserts } from "./floors/f1-single-insert.ts";
-import { measureDrain } from "./goals/p5-drain.ts";
+import { measureDrain, type DrainFigures } from "./goals/p5-drain.ts";
 import { measureEndToEnd } from "./goals/p4-end-to-end.ts";
 import { measureIdleStart } from "./goals/p6-idle-start.ts";
 import { measureBareFanOut, measureFanOut } from "./goals/p10-fan-out.ts";
@@ -156,7 +156,7 @@ function measureTier(
 /** The agent comes with the drain and stays for the rest. */
 function measureExecution(postgres: BenchPostgres, sizes: Sizes, round: Round): Promise<void> {
   return withKeelson(postgres, async (keelson, url) => {
-    round["P5"] = await measureDrain(keelson, sizes.tasks);
+    noteDrain(round, "P5", await measureDrain(keelson, postgres.pid, sizes.tasks));
     round["P6"] = await measureIdleStart(keelson, sizes.samples);
     round["P4"] = await measureEndToEnd(keelson, sizes.tasks, CALLERS);
     round["P1.worker"] = (await measureSingleStarts(keelson, url, sizes.loadMs)).perSecond;
@@ -164,6 +164,12 @@ function measureExecution(postgres: BenchPostgres, sizes: Sizes, round: Round): 
     round["P9.follower"] = await measureLogFollower(keelson, sizes.samples);
     round["P9"] = await measureLogLines(keelson, sizes.lines);
   });
+}
+
+function noteDrain(round: Round, name: string, { perSecond, cpu }: DrainFigures): void {
+  round[name] = perSecond;
+  for (const [part, us] of Object.entries(cpu)) round[`${name}.cpu.${part}`] = us;
+  round[`${name}.cpu`] = Object.values(cpu).reduce((sum, us) => sum + us, 0);
 }
 
 /** A project deployed by the command, and agents with that many slots. */
@@ -175,8 +181,10 @@ function measureDefault(
 ): Promise<void> {
   return withKeelson(postgres, async (keelson) => {
     const project = keelson.as(await readKey(postgres, "project"));
-    const figures = await measureDefaultTask(project, tasks, CALLERS, capacity);
+    const sizes = { tasks, callers: CALLERS, capacity };
+    const { drain, ...figures } = await measureDefaultTask(project, postgres.pid, sizes);
     for (const [name, figure] of Object.entries(figures)) round[`default.${capacity}.${name}`] = figure;
+    noteDrain(round, `default.${capacity}.drain`, drain);
   });
 }
 
@@ -193,7 +201,7 @@ function measureExecutionWithHistory(
   round: Round,
 ): Promise<void> {
   const measure = async (keelson: Keelson): Promise<void> => {
-    round["P12.P5"] = await measureDrain(keelson, tasks);
+    noteDrain(round, "P12.P5", await measureDrain(keelson, postgres.pid, tasks));
     round["P12.P6"] = await measureIdleStart(keelson, samples);
   };
   return withKeelson(postgres, measure, HISTORY_TEMPLATE);
