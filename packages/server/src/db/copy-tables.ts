@@ -24,20 +24,30 @@ export type CopiedRows<Stream> = Stream & { readonly rowCount: number };
 export interface CopySession extends Queryable {
   /** Runs `work` in one read-only transaction, of which every statement sees the same moment. */
   inSnapshot<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work`, whose statements read a part of large tables: PostgreSQL finds the rows by indexes, whatever it expects of them. */
+  byIndex<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` in one transaction: all of it is done, or nothing. */
   inTransaction<Result>(work: () => Promise<Result>): Promise<Result>;
   /** All tables of the schema, those that others refer to first, else by name. */
   listTables(): Promise<TableShape[]>;
   /** Also what migrations have put into them. */
   emptyTables(tables: readonly TableShape[]): Promise<void>;
-  /** As COPY writes them, in text: any version of PostgreSQL reads it. */
-  copyOut(table: TableShape): CopiedRows<Readable>;
+  /**
+   * As COPY writes them, in text: any version of PostgreSQL reads it.
+   *
+   * @param rows what follows FROM when not all rows are wanted, with the table as `t`. COPY takes no parameters, so it has none.
+   */
+  copyOut(table: TableShape, rows?: Sql): CopiedRows<Readable>;
   copyIn(table: TableShape): CopiedRows<Writable>;
   close(): Promise<void>;
 }
 
 // Whatever the server is set to: the text of a number is the same everywhere. What else depends on it, each session sets.
 const SETTINGS = "SET extra_float_digits = 1";
+
+// A page of a large table is a small part of it for the planner only when its statistics are fresh.
+const BY_INDEX = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
+const BY_COST = "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin";
 
 /** @param url past any pooler. */
 export async function openCopySession(url: string): Promise<CopySession> {
@@ -59,6 +69,12 @@ export async function openCopySession(url: string): Promise<CopySession> {
     query: async <Row extends object>(statement: Sql): Promise<Row[]> =>
       (await client.query<Row>(toQuery(statement, false))).rows,
     inSnapshot: (work) => within("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", work),
+    byIndex: async (work) => {
+      await client.query(BY_INDEX);
+      const result = await work();
+      await client.query(BY_COST);
+      return result;
+    },
     inTransaction: (work) => within("BEGIN", work),
     listTables: () => listTables(client),
     emptyTables: async (tables) => {
@@ -71,12 +87,18 @@ export async function openCopySession(url: string): Promise<CopySession> {
       // Not the empty ones: a table whose rows are never to be removed refuses even that.
       if (filled.length > 0) await client.query(`TRUNCATE ${filled.join(", ")} CASCADE`);
     },
-    copyOut: (table) =>
-      client.query(copyTo(`COPY ${quoteIdentifier(table.name)} (${listOf(table)}) TO STDOUT`)),
+    copyOut: (table, rows) => client.query(copyTo(copyStatement(table, rows))),
     copyIn: (table) =>
       client.query(copyFrom(`COPY ${quoteIdentifier(table.name)} (${listOf(table)}) FROM STDIN`)),
     close: () => client.end(),
   };
+}
+
+function copyStatement(table: TableShape, rows: Sql | undefined): string {
+  if (rows === undefined) return `COPY ${quoteIdentifier(table.name)} (${listOf(table)}) TO STDOUT`;
+  if (rows.values.length > 0) throw new Error("COPY takes no parameters.");
+  const columns = table.columns.map((column) => `t.${quoteIdentifier(column)}`).join(", ");
+  return `COPY (SELECT ${columns} FROM ${rows.text}) TO STDOUT`;
 }
 
 const listOf = ({ columns }: TableShape): string => columns.map(quoteIdentifier).join(", ");

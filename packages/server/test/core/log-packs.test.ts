@@ -7,11 +7,14 @@ import type { BlobStore } from "../../src/core/blobs/blob.ts";
 import { BLOB_GRACE_MS, collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
 import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import { packLogs, type PackContext } from "../../src/core/run-logs/pack-logs.ts";
+import { preventRemovals } from "../../src/core/blobs/removal-lock-reads.ts";
+import { openCopySession } from "../../src/db/copy-tables.ts";
 import type { Database } from "../../src/db/pool.ts";
 import type { Queryable } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator } from "../../src/uuid.ts";
 import { loadConfig } from "../../src/config.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -25,10 +28,12 @@ type Json = any;
 
 describe("logs of ended runs", () => {
   const ahead = createTestClock();
+  let database: TestDatabase;
   let scene: RunScene;
   let context: PackContext;
   before(async () => {
-    scene = await startRunScene({ tasks: [{ id: "work" }] });
+    database = await createTestDatabase();
+    scene = await startRunScene({ tasks: [{ id: "work" }] }, { database });
     ahead.advance(2 * HOUR_MS);
     context = {
       db: scene.server.db,
@@ -144,6 +149,39 @@ describe("logs of ended runs", () => {
     await packLogs(context);
     assert.deepEqual(await Promise.all(ids.map(readAll)), before);
     for (const id of ids) assert.equal((await rows(id)).chunks, 0);
+  });
+
+  test("stay rows while a backup is written, and are packed after it", async () => {
+    const ids = [await talk(38), await talk(39)];
+    const session = await openCopySession(database.url);
+    let packed = 0;
+    const begun: PackContext = {
+      ...context,
+      // The backup begins when the first run is packed, before the second one is.
+      workspaceBlobs: (id) => {
+        const blobs = context.workspaceBlobs(id);
+        return {
+          ...blobs,
+          put: async (...args) => {
+            packed += 1;
+            if (packed === 2) await preventRemovals(session);
+            return blobs.put(...args);
+          },
+        };
+      },
+    };
+    await packLogs(begun);
+    assert.deepEqual(await Promise.all(ids.map(rows)), [
+      { chunks: 0, packs: 1 },
+      { chunks: 39, packs: 0 },
+    ]);
+    await packLogs(context);
+    assert.equal((await rows(ids[1] as string)).packs, 0);
+    await session.close();
+    await packLogs(context);
+    assert.deepEqual(await rows(ids[1] as string), { chunks: 0, packs: 1 });
+    const failures = await scene.server.db.query(sql`SELECT FROM loop_failures`);
+    assert.equal(failures.length, 0);
   });
 
   test("go with their blobs when they were kept long enough, and those of others stay", async () => {

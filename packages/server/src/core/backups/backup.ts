@@ -1,7 +1,7 @@
 import { parseUuid, type Uuid } from "@keelson/contract";
 
 /**
- * A backup is one archive: the rows of all tables as one moment saw them, and the blobs that those rows name. Its parts
+ * A backup is one archive: the rows of the tables as one moment saw them, and the blobs that those rows name. Its parts
  * come first and its manifest last, so that an archive that was cut off has none. It is written once and never changed.
  */
 
@@ -21,6 +21,25 @@ export type BackupPart = {
 };
 
 export type BackupTable = { name: string; columns: string[]; rows: number; parts: string[] };
+
+/**
+ * Tables that have rows of runs, and nothing else. A row of a run that has ended never changes, and goes with the run
+ * only, or as a packed log.
+ */
+export const RUN_TABLES = [
+  ...(["runs", "run_results", "run_tags", "run_journal", "run_waits"] as const),
+  ...(["run_events", "run_logs", "run_log_packs", "run_usage"] as const),
+] as const;
+
+export type RunTable = (typeof RUN_TABLES)[number];
+
+export const isRunTable = (name: string): name is RunTable =>
+  (RUN_TABLES as readonly string[]).includes(name);
+
+/** Made from the runs, and made again after a restore: as much as the runs themselves. */
+export const LEFT_OUT_TABLES: readonly string[] = [
+  ...["run_search", "run_search_live", "run_search_blocks", "run_search_environments"],
+];
 
 export type BackupManifest = {
   format: typeof BACKUP_FORMAT;

@@ -1,4 +1,6 @@
-import type { CopySession, TableShape } from "../../db/copy-tables.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { CopySession } from "../../db/copy-tables.ts";
+import type { Sql } from "../../db/sql.ts";
 import type { Blobs, BlobStore } from "../blobs/blob.ts";
 import { createArchive, digestOf, type ArchiveWriter } from "./archive-writer.ts";
 import {
@@ -6,6 +8,8 @@ import {
   BACKUP_FORMAT_VERSION,
   BackupError,
   blobPartName,
+  isRunTable,
+  LEFT_OUT_TABLES,
   type BackupManifest,
   type BackupProgress,
   type BackupTable,
@@ -15,6 +19,10 @@ import {
 import { preventRemovals } from "../blobs/removal-lock-reads.ts";
 import { markBlobsLost } from "./backup-writes.ts";
 import { hasTables, listBundleDigests, listStoredBlobs, readOrigin } from "./backup-reads.ts";
+import { copyOutputRecords } from "./copy-output-records.ts";
+import { copyEndedRuns } from "./copy-ended-runs.ts";
+import { rowsOfOthers } from "./run-history-reads.ts";
+import { openTableParts, type TableParts } from "./table-parts.ts";
 
 export type BackupOptions = {
   session: CopySession;
@@ -27,14 +35,19 @@ export type BackupOptions = {
   now: number;
   signal: AbortSignal;
   tell: (progress: BackupProgress) => void;
+  /** Ended runs, and records, that are copied at a time. */
+  page?: number;
 };
 
-/** Rows are gathered up to this before they are compressed and written. */
-const PART_BYTES = 8 * 1024 * 1024;
+const RECORDS = "stream_records";
+
+const MIGRATED = "The tables were migrated while they were backed up. Start the backup again.";
 
 /**
- * Writes a backup of everything while servers go on working. All rows are those of one snapshot; the blobs that it names
- * are copied afterwards, which is the same: a blob never changes, and until the backup is written none is removed.
+ * Writes a backup of everything while servers go on working. All rows are those of one moment. Runs that have ended and
+ * output are copied before it, and the blobs that its rows name after it, which is the same: they never change, and until the
+ * backup is written none is removed. So the snapshot of the moment, which keeps PostgreSQL from cleaning up, is held for what
+ * lives alone.
  *
  * A blob that is missing or damaged is named in the manifest, and its row says from now on that it is not stored, so that
  * the next commit of that content stores it again.
@@ -50,13 +63,7 @@ export async function writeBackup(
     if (!(await hasTables(session)))
       throw new BackupError("The database has no tables of Keelson: there is nothing to back up.");
     await preventRemovals(session);
-    // The snapshot ends before the blobs are copied, so that PostgreSQL can clean up meanwhile.
-    const { origin, tables, needed } = await session.inSnapshot(async () => {
-      const begun = await readOrigin(session);
-      const copied: BackupTable[] = [];
-      for (const table of await session.listTables()) copied.push(await addTable(options, archive, table));
-      return { origin: begun, tables: copied, needed: await listBlobs(session) };
-    });
+    const { origin, tables, needed } = await copyTables(options, archive);
     const { blobs, missing } = await addBlobs(options, archive, needed);
     await markBlobsLost(session, missing);
     for (const { name, bytes } of keys) await archive.add(`keys/${name}`, bytes);
@@ -77,33 +84,32 @@ export async function writeBackup(
   }
 }
 
-async function addTable(
-  { session, signal, tell }: BackupOptions,
-  archive: ArchiveWriter,
-  { name, columns }: TableShape,
-): Promise<BackupTable> {
-  const parts: string[] = [];
-  let gathered: Buffer[] = [];
-  let gatheredBytes = 0;
-  let doneBytes = 0;
-  const flush = async (): Promise<void> => {
-    const part = `tables/${name}/${String(parts.length + 1).padStart(6, "0")}.copy.zst`;
-    await archive.add(part, Buffer.concat(gathered));
-    parts.push(part);
-    doneBytes += gatheredBytes;
-    gathered = [];
-    gatheredBytes = 0;
-    tell({ what: name, done: doneBytes, of: null });
-  };
-  const rows = session.copyOut({ name, columns });
-  for await (const chunk of rows) {
-    signal.throwIfAborted();
-    gathered.push(chunk as Buffer);
-    gatheredBytes += (chunk as Buffer).length;
-    if (gatheredBytes >= PART_BYTES) await flush();
-  }
-  if (gatheredBytes > 0) await flush();
-  return { name, columns: [...columns], rows: rows.rowCount, parts };
+/** The tables as one moment sees them. What cannot change any more is copied before it. */
+async function copyTables(options: BackupOptions, archive: ArchiveWriter) {
+  const { session, page } = options;
+  const begun = new Map<string, TableParts>();
+  for (const table of await session.listTables())
+    if (isRunTable(table.name) || table.name === RECORDS)
+      begun.set(table.name, openTableParts(options, archive, table));
+  const ofRuns = new Map([...begun].flatMap(([name, parts]) => (isRunTable(name) ? [[name, parts]] : [])));
+  const { copied, records } = await session.byIndex(async () => ({
+    records: await copyOutputRecords(options, begun.get(RECORDS), page),
+    copied: await copyEndedRuns(options, ofRuns, page),
+  }));
+  const restOf = (name: string): Sql | undefined =>
+    name === RECORDS ? records : isRunTable(name) ? rowsOfOthers(name, copied) : undefined;
+  return session.inSnapshot(async () => {
+    const origin = await readOrigin(session);
+    const tables: BackupTable[] = [];
+    for (const table of await session.listTables()) {
+      if (LEFT_OUT_TABLES.includes(table.name)) continue;
+      const parts = begun.get(table.name) ?? openTableParts(options, archive, table);
+      if (!isDeepStrictEqual(parts.columns, table.columns)) throw new BackupError(MIGRATED);
+      await parts.copy(restOf(table.name));
+      tables.push(await parts.end());
+    }
+    return { origin, tables, needed: await listBlobs(session) };
+  });
 }
 
 type NeededBlob = { home: BlobHome; digest: string };

@@ -1,15 +1,15 @@
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
+import { REMOVAL_LOCK, RETENTION_LOCK } from "../advisory-locks.ts";
 
 /**
- * Shared by all who decide that blobs go, and held alone by a backup that is being written: while it copies what its
- * snapshot names, nothing of it is removed.
+ * While a backup copies, nothing goes: no blob, nothing that was kept long enough, and no logs from their rows into a
+ * blob. Waits for decisions that are being made, and for another backup. Lasts as long as the connection, which must be the
+ * caller's own.
  */
-const REMOVAL_LOCK = 7_233_101_879;
-
-/** Waits for decisions that are being made, and for another backup. Lasts as long as the connection, which must be the caller's own. */
 export async function preventRemovals(connection: Queryable): Promise<void> {
   await connection.query(sql`SELECT pg_advisory_lock(${REMOVAL_LOCK})`);
+  await connection.query(sql`SELECT pg_advisory_lock(${RETENTION_LOCK})`);
 }
 
 /** False while a backup is being written; else nobody begins one before the transaction ends. */

@@ -49,9 +49,14 @@ export function trackFailures(
 /** Classes 53 and 58: PostgreSQL lacks disk or memory, or its system failed. 25006: it is read-only. */
 const INSTALLATION_STATES = /^(53\w{3}|58\w{3}|25006)$/;
 
+/** Something else is at work that a whole round has to wait for. */
+export class HeldUpError extends Error {
+  override readonly name = "HeldUpError";
+}
+
 /** An error that says nothing of the row at hand: the whole round is tried again later. */
 export function isNobodysFault(error: unknown): boolean {
-  if (isConnectionError(error)) return true;
+  if (isConnectionError(error) || error instanceof HeldUpError) return true;
   for (let link = error; link instanceof Error; link = link.cause) {
     const { code } = link as { code?: unknown };
     if (typeof code === "string" && INSTALLATION_STATES.test(code)) return true;

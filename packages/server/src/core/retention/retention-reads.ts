@@ -2,10 +2,12 @@ import type { IdPrefix, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { RETENTION_LOCK } from "../advisory-locks.ts";
 
-const RETENTION_LOCK = 7_233_101_880;
-
-/** One server at a time drops; what the other has not done it does in its next round. Ends with the transaction. */
+/**
+ * One server at a time drops, and none while a backup is written; what was not done is for the next round. Ends with the
+ * transaction.
+ */
 export async function takeRetentionLock(tx: Tx): Promise<boolean> {
   const [row] = await tx.query<{ taken: boolean }>(
     sql`SELECT pg_try_advisory_xact_lock(${RETENTION_LOCK}) AS taken`,

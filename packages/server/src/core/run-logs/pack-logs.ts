@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Uuid } from "@keelson/contract";
 import type { NewUuid } from "../../uuid.ts";
+import { mayRemove } from "../blobs/removal-lock-reads.ts";
 import { blobSink, type BlobContext } from "../blobs/store-blob.ts";
-import type { ItemContext } from "../loop-failures/failed-items.ts";
+import { HeldUpError, type ItemContext } from "../loop-failures/failed-items.ts";
 import type { LoopItem } from "../loop-failures/loop-failure.ts";
 import { listFailedItems } from "../loop-failures/loop-failure-reads.ts";
 import { processEach } from "../loop-failures/process-items.ts";
@@ -33,12 +34,27 @@ const CLAIM_MS = 5 * 60_000;
 
 /**
  * Puts the logs of runs that ended a while ago into blobs. Everything can be done again: a blob that no pack names is
- * collected, and a pack takes its chunks out of the rows in the transaction that makes it.
+ * collected, and a pack takes its chunks out of the rows in the transaction that makes it. While a backup is written, which
+ * might find the chunks in both places or in none, they stay where they are.
  */
 export async function packLogs(context: PackContext, packBytes: number = PACK_BYTES): Promise<void> {
-  const { db, clock, newUuid, packLogsAfterMs } = context;
-  if (packLogsAfterMs === null) return;
+  const { db, newUuid, packLogsAfterMs } = context;
+  if (packLogsAfterMs === null || !(await db.transaction(mayRemove))) return;
   const claimId = newUuid();
+  try {
+    await packWhileClaimed({ ...context, packLogsAfterMs }, claimId, packBytes);
+  } catch (error) {
+    if (!(error instanceof HeldUpError)) throw error;
+  }
+  await releasePacking(db, claimId);
+}
+
+async function packWhileClaimed(
+  context: PackContext & { packLogsAfterMs: number },
+  claimId: string,
+  packBytes: number,
+): Promise<void> {
+  const { db, clock, packLogsAfterMs } = context;
   const claim = (): Promise<boolean> => claimPacking(db, claimId, clock(), clock() + CLAIM_MS);
   const pack = (runs: readonly LoopItem<Uuid<"run">>[]): Promise<number> =>
     processEach(
@@ -57,7 +73,6 @@ export async function packLogs(context: PackContext, packBytes: number = PACK_BY
     if (last !== undefined) await advancePacking(db, last.environmentId, last.runId);
     if (runs.length < RUNS) break;
   }
-  await releasePacking(db, claimId);
 }
 
 async function packRun(
@@ -82,6 +97,7 @@ async function packRun(
       digest,
     };
     await context.db.transaction(async (tx) => {
+      if (!(await mayRemove(tx))) throw new HeldUpError("A backup is being written.");
       const gone = await deletePackedChunks(tx, pack);
       // Another server was faster, or the logs were dropped: the rows that are left say how to go on.
       if (gone === 0) return;
