@@ -30,7 +30,7 @@ const MIGRATION_LOCK = 7_233_101_876;
  * at once: one runs each file, the others wait for it. Goes past any pooler: give the direct URL.
  *
  * A database of a newer Keelson stays as it is while this one can run on it: servers of both run beside each other in an
- * upgrade, and after a step back.
+ * upgrade, and after a step back. When nothing is missing, nobody is waited for.
  *
  * Throws an error of one line when a file that has run was edited or is missing, when a newer Keelson has taken something
  * away that this one needs, when a file fails (nothing of that file stays), or when the server is refused by `checkServer`.
@@ -42,6 +42,8 @@ export async function migrate(connectionString: string, options: MigrateOptions 
   try {
     await checkServer(client);
     const done: string[] = [];
+    // Asked without the lock: a server that lacks nothing starts while a newer one migrates for hours.
+    if ((await readPending(client, migrations)).length === 0) return done;
     for (;;) {
       const name = await runNext(client, migrations);
       if (name === null) return done;
@@ -64,14 +66,20 @@ export async function findPendingMigrations(
   const migrations = await readMigrations(options.directory);
   const client = await openSession({ url: connectionString, applicationName: "keelson migrate" });
   try {
-    const { rows } = await client.query<{ found: boolean }>(
-      `SELECT to_regclass('keelson_migrations') IS NOT NULL AS found`,
-    );
-    const applied = rows[0]?.found === true ? await readApplied(client) : [];
-    return listPending(migrations, applied).map(({ name }) => name);
+    return (await readPending(client, migrations)).map(({ name }) => name);
   } finally {
     await client.end();
   }
+}
+
+async function readPending(
+  client: pg.Client,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `SELECT to_regclass('keelson_migrations') IS NOT NULL AS found`,
+  );
+  return listPending(migrations, rows[0]?.found === true ? await readApplied(client) : []);
 }
 
 /** Runs the first file that is missing, in a transaction with its record; null when none is. */

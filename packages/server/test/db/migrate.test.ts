@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -9,6 +9,10 @@ import { findPendingMigrations, migrate } from "../../src/db/migrate.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+
+/** What a migration of a test waits for, as if it took hours. */
+const LONG = 99;
 
 describe("migrate", () => {
   let directory: string;
@@ -57,6 +61,35 @@ describe("migrate", () => {
     const results = await Promise.all([1, 2, 3, 4].map(() => migrate(testDatabase.url, { directory })));
     assert.deepEqual(results.flat().toSorted(), ["0001_first.sql", "0002_second.sql"]);
     assert.deepEqual(await database.query(sql`SELECT count(*) FROM first`), [{ count: 1 }]);
+  });
+
+  test("waits for nobody when it has nothing to do, as an old server that starts while a newer one migrates", async () => {
+    await migrate(testDatabase.url, { directory });
+    const older = await mkdtemp(path.join(tmpdir(), "keelson-migrations-"));
+    await cp(directory, older, { recursive: true });
+    await writeFile(path.join(directory, "0003_third.sql"), `SELECT pg_advisory_xact_lock(${LONG});`);
+    const waiting = async (): Promise<number | undefined> => {
+      const [row] = await database.query<{ count: number }>(sql`
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'keelson migrate' AND wait_event_type = 'Lock'`);
+      return row?.count;
+    };
+    let ended: Promise<string[][]> | undefined;
+    await database.alone(LONG, async () => {
+      const newer = migrate(testDatabase.url, { directory });
+      await until("the newer one migrates", 5_000, async () => (await waiting()) === 1);
+      let done: string[] | null = null;
+      const old = migrate(testDatabase.url, { directory: older }).then((names) => (done = names));
+      await until(
+        "the old one starts, or waits",
+        5_000,
+        async () => done !== null || (await waiting()) === 2,
+      );
+      assert.deepEqual(done, []);
+      ended = Promise.all([newer, old]);
+    });
+    assert.deepEqual(await ended, [["0003_third.sql"], []]);
+    await rm(older, { recursive: true });
   });
 
   test("takes line ends of another system for the same file", async () => {
