@@ -11,6 +11,7 @@ export { makeCredentials } from "./core/identity/make-credentials.ts";
 export { changeMasterKey } from "./core/secrets/change-master-key.ts";
 export { startEmbeddedServer } from "./embedded-postgres/embedded-server.ts";
 export { migrate } from "./db/migrate.ts";
+export { waitForDatabase } from "./db/wait-for-database.ts";
 export { runBackup } from "./run-backup.ts";
 export { runRestore } from "./run-restore.ts";
 export { startServer, type RunningServer } from "./server.ts";

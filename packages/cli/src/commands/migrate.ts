@@ -9,16 +9,22 @@ export function addMigrate(parent: Command, cli: Cli): void {
     .description("Apply this version's migrations to the database of DATABASE_URL")
     .addHelpText(
       "after",
-      "\nA server does it at its start; this is for doing it before.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n",
+      "\nA server does it at its start; this is for doing it before. Like a server, it waits for a database that cannot be reached yet.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n",
     )
     .action(async () => {
-      const { loadConfig, migrate } = await import("@keelson/server");
+      const { loadConfig, migrate, waitForDatabase } = await import("@keelson/server");
       const config = loadConfig(cli.host.env);
       const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
       if (databaseUrl === null) throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
-      const applied = await migrate(databaseUrl, {
-        onApplied: (name) => cli.notice(`Applied ${name}`),
-      }).catch((error: unknown) => {
+      const run = async (): Promise<string[]> => {
+        await waitForDatabase(databaseUrl, {
+          forMs: config.databaseWaitMs,
+          signal: cli.host.signal,
+          onWaiting: ({ address, reason }) => cli.notice(`Waiting for the database at ${address}: ${reason}`),
+        });
+        return migrate(databaseUrl, { onApplied: (name) => cli.notice(`Applied ${name}`) });
+      };
+      const applied = await run().catch((error: unknown) => {
         throw describeStartFailure(error);
       });
       if (cli.isJson()) cli.printJson({ applied });
