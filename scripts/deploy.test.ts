@@ -1,18 +1,15 @@
-// Dockerfile, compose file and chart say nothing that the product does not know.
+// Dockerfile and compose file say nothing that the product does not know.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { suite, test } from "node:test";
-import { Ajv } from "ajv";
 import { SETTINGS } from "../packages/server/src/settings.ts";
 import { routes } from "../packages/server/src/http/routes.ts";
 import {
-  chart,
   isCommand,
   KNOWN_VARIABLES,
   readDockerfile,
-  readTemplates,
   readText,
   readYaml,
   root,
@@ -20,7 +17,6 @@ import {
 } from "./deploy/read-deployment.ts";
 
 const DRAIN_SECONDS = 30;
-const version = (JSON.parse(readText("package.json")) as { version: string }).version;
 const port = Number(SETTINGS.port.byDefault);
 const hasRoute = (address: string): boolean =>
   routes.some(({ method, path: known }) => method === "GET" && known === address);
@@ -122,88 +118,5 @@ suite("compose.yaml", () => {
     assert.equal(agent.healthcheck.disable, true);
     assert.equal(agent.init, true);
     assert.equal(new URL(agent.environment.KEELSON_URL).port, String(port));
-  });
-});
-
-suite("the chart", () => {
-  const { chart: about, values, schema } = chart();
-  const templates = readTemplates();
-  const documents = templates.flatMap((template) => template.documents).filter((one) => one !== null);
-  const kind = (name: string, component = ""): Data =>
-    documents.find((one) => one.kind === name && String(one.metadata.name).endsWith(component));
-
-  test("has the version of the product, and values that fit their schema", () => {
-    assert.deepEqual([about.version, about.appVersion], [version, version]);
-    const validate = new Ajv({ strict: true, allErrors: true }).compile(schema);
-    const fits = (given: Data): boolean => validate(given);
-    assert.ok(fits(values), JSON.stringify(validate.errors));
-    assert.ok(
-      !fits({ ...values, servers: { ...values.servers, replica: 1 } }),
-      "a misspelt value is refused",
-    );
-    assert.ok(!fits({ ...values, publicUrl: "keelson.example.com" }));
-  });
-
-  test("opens and closes every block and uses only values that there are", () => {
-    for (const { name, text } of templates) {
-      const opened = text.match(/\{\{-? *(if|range|with|define) /g)?.length ?? 0;
-      assert.equal(text.match(/\{\{-? *end *-?\}\}/g)?.length ?? 0, opened, name);
-      for (const [, used] of text.matchAll(/\.Values\.([A-Za-z.]+)/g)) {
-        const parts = (used as string).replace(/\.$/, "").split(".");
-        let found: Data = values;
-        for (const part of parts) found = found?.[part];
-        assert.notEqual(found, undefined, `${name} uses .Values.${used}`);
-      }
-    }
-  });
-
-  test("sets only variables that exist", () => {
-    known(Object.keys(values.servers.config), "serve");
-    known(
-      Object.keys(values.servers.secrets).map((name) => `${name}_FILE`),
-      "serve",
-    );
-    known(Object.keys(values.agents.config), "agent");
-    for (const [component, role] of [
-      ["servers", "serve"],
-      ["agents", "agent"],
-    ] as const) {
-      const { spec } = kind("Deployment", component).spec.template;
-      const [container] = spec.containers;
-      assert.deepEqual(container.args, [role]);
-      known(
-        container.env.map(({ name }: Data) => name).filter((name: string) => !name.startsWith("x")),
-        role,
-      );
-      assert.equal(spec.enableServiceLinks, false, "KEELSON_PORT of a service is no setting");
-      assert.equal(spec.automountServiceAccountToken, false);
-      assert.equal(spec.securityContext.runAsNonRoot, true);
-      const mounted = new Set(spec.volumes.map(({ name }: Data) => name));
-      for (const { name } of container.volumeMounts) assert.ok(mounted.has(name), name);
-    }
-  });
-
-  test("probes routes that there are, on the port that there is", () => {
-    const [container] = kind("Deployment", "servers").spec.template.spec.containers;
-    assert.deepEqual(container.ports, [{ name: "http", containerPort: port }]);
-    for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"]) {
-      assert.ok(hasRoute(container[probe].httpGet.path), probe);
-      assert.equal(container[probe].httpGet.port, "http");
-    }
-    assert.equal(
-      container.livenessProbe.httpGet.path,
-      "/healthz",
-      "an outage of the database restarts nobody",
-    );
-    assert.equal(kind("Service").spec.ports[0].targetPort, "http");
-  });
-
-  test("gives agents one secret and time to drain", () => {
-    const { spec } = kind("Deployment", "agents").spec.template;
-    const secret = spec.volumes.find((volume: Data) => volume.secret !== undefined).secret;
-    assert.deepEqual(secret.items, [{ key: "enrollment_token", path: "enrollment_token" }]);
-    assert.ok(values.agents.terminationGracePeriodSeconds > DRAIN_SECONDS);
-    assert.equal(spec.shareProcessNamespace, true);
-    assert.equal(kind("ScaledObject").spec.triggers[0].metadata.valueLocation, "recommended_workers");
   });
 });

@@ -1,13 +1,12 @@
 // The files an operator deploys with, as data: what can be known of them without Docker and Helm.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { parse, parseAllDocuments } from "yaml";
+import { parse } from "yaml";
 import { AGENT_SETTINGS } from "../../packages/agent/src/settings.ts";
 import { SETTINGS } from "../../packages/server/src/settings.ts";
 
 export const root = path.resolve(import.meta.dirname, "../..");
-const CHART = "deploy/helm/keelson";
 
 // What is read is looked into freely.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -39,28 +38,3 @@ export function readDockerfile(): [string, string][] {
     .filter((line) => line.trim() !== "")
     .map((line) => [line.split(" ", 1)[0] as string, line.slice(line.indexOf(" ") + 1).trim()]);
 }
-
-export type Template = { name: string; text: string; documents: Data[] };
-
-/**
- * The chart's templates, and what of them is YAML when every condition holds and every list is left out: enough to see
- * structure, probes, ports and names. Rendering is Helm's.
- */
-export function readTemplates(): Template[] {
-  const folder = path.join(root, CHART, "templates");
-  const names = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
-  return names.sort().map((name) => {
-    const text = readFileSync(path.join(folder, name), "utf8");
-    const isDirective = /^\s*\{\{-?.*-?\}\}\s*$/;
-    const lines = text.split("\n").filter((line) => !isDirective.test(line));
-    const documents = parseAllDocuments(lines.join("\n").replaceAll(/\{\{.*?\}\}/g, "x"));
-    for (const { errors } of documents) if (errors[0] !== undefined) throw errors[0];
-    return { name, text, documents: documents.map((document) => document.toJS()) };
-  });
-}
-
-export const chart = (): { chart: Data; values: Data; schema: Data } => ({
-  chart: readYaml(`${CHART}/Chart.yaml`),
-  values: readYaml(`${CHART}/values.yaml`),
-  schema: JSON.parse(readText(`${CHART}/values.schema.json`)),
-});
