@@ -166,6 +166,8 @@ const retention = (env: Environment): RetentionPolicy => ({
   tokensMs: kept(env, SETTINGS.keepTokens),
   occurrencesMs: kept(env, SETTINGS.keepOccurrences),
   outputMs: kept(env, SETTINGS.keepOutput),
+  processesMs: kept(env, SETTINGS.keepProcesses),
+  runWorkspacesMs: kept(env, SETTINGS.keepRunWorkspaces),
   versionsMs: kept(env, SETTINGS.keepVersions),
   deploymentsMs: kept(env, SETTINGS.keepDeployments),
   versionCount: integer(env, SETTINGS.keepVersionCount, 1, 10_000),

@@ -170,6 +170,18 @@ export const SETTINGS = {
     byDefault: "7d",
     description: "How long the output of ended execs and PTYs is kept.",
   },
+  keepProcesses: {
+    name: "KEELSON_KEEP_PROCESSES",
+    byDefault: "90d",
+    description:
+      "How long ended execs and PTYs are kept, if not as long as their workspace. Keelson never drops those of a live run.",
+  },
+  keepRunWorkspaces: {
+    name: "KEELSON_KEEP_RUN_WORKSPACES",
+    byDefault: "30d",
+    description:
+      "How long a workspace that Keelson created for a run is kept after its last use. Keelson never deletes one that a start names or that somebody changed.",
+  },
   keepVersions: {
     name: "KEELSON_KEEP_VERSIONS",
     byDefault: "30d",

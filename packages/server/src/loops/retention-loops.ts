@@ -1,3 +1,4 @@
+import { dropRunWorkspaces, type RunWorkspaceContext } from "../core/materializations/drop-run-workspaces.ts";
 import { dropEnded, type RetentionContext } from "../core/retention/drop-ended.ts";
 import { dropVersionsByAge, type VersionRetentionContext } from "../core/retention/drop-versions.ts";
 import { packLogs, type PackContext } from "../core/run-logs/pack-logs.ts";
@@ -10,14 +11,25 @@ const PACK_INTERVAL_MS = 60_000;
 
 /** Packs old logs, and drops what was kept long enough. Every replica runs them; each piece is done by one of them. */
 export const retentionLoops = (
-  context: RetentionContext & VersionRetentionContext & PackContext,
+  context: RetentionContext & VersionRetentionContext & RunWorkspaceContext & PackContext,
 ): LoopWork[] => [
   { name: "pack-logs", intervalMs: PACK_INTERVAL_MS, run: () => packLogs(context) },
-  { name: "drop-ended", intervalMs: INTERVAL_MS, needs: "settled-time", run: () => dropEnded(context) },
+  {
+    name: "drop-ended",
+    intervalMs: INTERVAL_MS,
+    needs: "settled-time",
+    run: () => dropEnded(context),
+  },
   {
     name: "drop-versions",
     intervalMs: INTERVAL_MS,
     needs: "settled-time",
     run: () => dropVersionsByAge(context),
+  },
+  {
+    name: "drop-run-workspaces",
+    intervalMs: INTERVAL_MS,
+    needs: "settled-time",
+    run: () => dropRunWorkspaces(context),
   },
 ];

@@ -8,14 +8,11 @@ import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
 import { countEnded } from "../support/count-runs.ts";
 import { failRun } from "../support/failed-run.ts";
+import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { until } from "../support/until.ts";
 
 const DAY_MS = 86_400_000;
-const NEVER = {
-  ...{ runsMs: null, eventsMs: null, logsMs: null, sessionsMs: null, recordsMs: null, tokensMs: null },
-  ...{ occurrencesMs: null, outputMs: null, versionsMs: null, deploymentsMs: null, versionCount: 1 },
-};
 
 let scene: RunScene;
 before(async () => {
@@ -29,7 +26,7 @@ async function drop(runsMs: number | null, days: number): Promise<Record<string,
   await dropEnded({
     db: scene.server.db,
     clock: () => scene.clock.now() + days * DAY_MS,
-    retention: { ...NEVER, runsMs },
+    retention: { ...NEVER_DROPPED, runsMs },
     countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
     noteSwept: () => undefined,
     noteLoopFailure: () => undefined,

@@ -8,25 +8,13 @@ import { takeRetentionLock } from "../../src/core/retention/retention-reads.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
 import { countEnded } from "../support/count-runs.ts";
+import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { until } from "../support/until.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { emit, sessionKnows, startSession } from "../support/session-scene.ts";
 
 const DAY_MS = 86_400_000;
-const NEVER: RetentionPolicy = {
-  runsMs: null,
-  eventsMs: null,
-  logsMs: null,
-  sessionsMs: null,
-  recordsMs: null,
-  tokensMs: null,
-  occurrencesMs: null,
-  outputMs: null,
-  versionsMs: null,
-  deploymentsMs: null,
-  versionCount: 1,
-};
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
@@ -71,7 +59,7 @@ describe("what was kept long enough", () => {
     await dropEnded({
       db: scene.server.db,
       clock: () => scene.clock.now() + days * DAY_MS,
-      retention: { ...NEVER, ...policy },
+      retention: { ...NEVER_DROPPED, ...policy },
       countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
       noteSwept: (begunAt) => void swept.push(begunAt),
       noteLoopFailure: () => undefined,
@@ -335,7 +323,7 @@ test("what was dropped is taken off what the environment stores", async () => {
       dropEnded({
         db: scene.server.db,
         clock: () => scene.clock.now() + 100 * DAY_MS,
-        retention: { ...NEVER, ...policy },
+        retention: { ...NEVER_DROPPED, ...policy },
         countDropped: () => undefined,
         noteSwept: () => undefined,
         noteLoopFailure: () => undefined,

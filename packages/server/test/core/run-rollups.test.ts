@@ -11,16 +11,13 @@ import type { Queryable } from "../../src/db/queryable.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { checkRollups, countAs, countEnded, isCounted } from "../support/count-runs.ts";
 import { failRun } from "../support/failed-run.ts";
+import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { recordQueries } from "../support/record-queries.ts";
 import { productionOf, startRunScene, type RunScene } from "../support/run-scene.ts";
 import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * HOUR_MS;
 const IN_TIME_MS = 60_000;
-const NEVER = {
-  ...{ runsMs: null, eventsMs: null, logsMs: null, sessionsMs: null, recordsMs: null, tokensMs: null },
-  ...{ occurrencesMs: null, outputMs: null, versionsMs: null, deploymentsMs: null, versionCount: 1 },
-};
 
 let scene: RunScene;
 before(async () => {
@@ -80,7 +77,7 @@ async function drop(days: number, runsMs: number | null): Promise<Record<string,
   await dropEnded({
     ...context(),
     clock: () => scene.clock.now() + days * DAY_MS,
-    retention: { ...NEVER, runsMs },
+    retention: { ...NEVER_DROPPED, runsMs },
     countDropped: (kind, many) => void (dropped[kind] = (dropped[kind] ?? 0) + many),
     noteSwept: () => undefined,
   });

@@ -10,6 +10,7 @@ import { rawSql, sql } from "../../src/db/sql.ts";
 import { asAdmin } from "../support/audit.ts";
 import { passHeard } from "../support/outlast-leases.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
+import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { insertMessage } from "../support/message-row.ts";
 import { emit, startSession } from "../support/session-scene.ts";
 import { patience } from "../support/until.ts";
@@ -288,24 +289,12 @@ const KINDS: Kind[] = [
   },
 ];
 
-const NEVER = {
-  ...{ runsMs: null, eventsMs: null, logsMs: null, sessionsMs: null, recordsMs: null },
-  ...{
-    tokensMs: null,
-    occurrencesMs: null,
-    outputMs: null,
-    deploymentsMs: null,
-    versionsMs: null,
-    versionCount: 1,
-  },
-};
-
 /** The rounds of the retention are ten minutes apart: the test has them. */
 const dropAll = (scene: RunScene, policy: object): Promise<void> =>
   dropEnded({
     db: scene.server.db,
     clock: () => scene.clock.now(),
-    retention: { ...NEVER, ...policy },
+    retention: { ...NEVER_DROPPED, ...policy },
     countDropped: () => undefined,
     noteSwept: () => undefined,
     noteLoopFailure: () => undefined,

@@ -10,6 +10,7 @@ import { resolveStart } from "../runs/resolve-start.ts";
 import { listCreatedRuns, type RunRow } from "../runs/run-reads.ts";
 import { startRunsWithin } from "../runs/start-runs-within.ts";
 import { checkStartWorkspace } from "../workspaces/check-start-workspace.ts";
+import { noteStartUses } from "../workspaces/note-start-uses.ts";
 import { decideReplay, replayTime, type BulkAction, type BulkItem } from "./bulk-action.ts";
 
 export type ReplayContext = {
@@ -40,6 +41,8 @@ export async function replayRuns(
 ): Promise<BulkItem[]> {
   const rows = await listCreatedRuns(tx, action.environmentId, runIds);
   const byId = new Map(rows.map((row) => [row.id, row]));
+  const workspaceIds = rows.flatMap(({ workspaceId }) => (workspaceId === null ? [] : [workspaceId]));
+  await noteStartUses(tx, action.environmentId, workspaceIds, now);
   const steps: Step[] = [];
   try {
     for (const runId of runIds)
@@ -81,7 +84,7 @@ async function stepOf(
     ...{ idempotencyKey: null, clientVersion: null, cliVersion: null, sdkVersion: null },
   } as const;
   try {
-    await checkStartWorkspace(tx, environmentId, workspaceText);
+    await checkStartWorkspace(tx, environmentId, workspaceText, { kind: "checked" });
     const run = await resolveStart(sources, request, context.newUuid, replayTime(now, action.createdAt));
     return { item: { runId, outcome: "replayed", newRunId: run.id }, run };
   } catch (error) {

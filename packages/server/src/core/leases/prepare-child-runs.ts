@@ -49,7 +49,7 @@ async function prepare(
   if (parent === undefined) return { refusal: errorOf("not_found", "The calling run is gone.") };
   const { kind: _kind, sequence: _sequence, at: _at, position: _position, task, ...body } = operation;
   try {
-    await checkStartWorkspace(db, parent.environmentId, body.workspace_id);
+    await checkStartWorkspace(db, parent.environmentId, body.workspace_id, { kind: "use", now });
     const request = {
       ...parent,
       kind: "task" as const,

@@ -82,8 +82,8 @@ async function attach(
   if (!(await lockHeldExecution(tx, key))) throw lost();
   let workspace = await lockWorkspace(tx, environmentId, workspaceId);
   if (workspace === null) {
-    if (origin === null) throw new Error("A workspace vanished; rows of workspaces stay.");
-    const place = { id: workspaceId, environmentId, projectId };
+    if (origin === null) throw new Error("A workspace vanished; its row stays while a live run names it.");
+    const place = { madeFor: { id: workspaceId, runId: key.runId }, environmentId, projectId };
     const creation = { ...place, origin, externalId: null, metadata: null, tags: null, now };
     workspace = await createWorkspace(tx, newUuid, creation);
   }

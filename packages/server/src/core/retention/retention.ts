@@ -17,6 +17,10 @@ export type RetentionPolicy = {
   occurrencesMs: number | null;
   /** The output of ended execs and PTYs. */
   outputMs: number | null;
+  /** Ended execs and PTYs, and what is known of the machines that a workspace was on. */
+  processesMs: number | null;
+  /** Workspaces that were made for a run and that nobody made theirs, after the last use. */
+  runWorkspacesMs: number | null;
   /** Versions of workspaces that are older than this and than the newest `versionCount`. */
   versionsMs: number | null;
   versionCount: number;
@@ -34,6 +38,10 @@ export const DROPPED_KINDS = [
   "tokens",
   "occurrences",
   "process_outputs",
+  "processes",
+  "materializations",
+  "run_workspaces",
+  "deleted_workspaces",
   "versions",
   "deployments",
   "error_groups",
@@ -45,5 +53,11 @@ export type DroppedKind = (typeof DROPPED_KINDS)[number];
 /** What goes with something else goes with it at the latest. */
 export const soonerOf = (a: number | null, b: number | null): number | null =>
   a === null ? b : b === null ? a : Math.min(a, b);
+
+/**
+ * How long a deleted workspace is still shown. A worker that was away learns in that time that the folder of it is wanted by
+ * nobody; one that was away for longer is forgotten too. So this is no setting.
+ */
+export const DELETED_WORKSPACES_MS = 30 * 86_400_000;
 
 export const FIRST_KEY = "00000000-0000-0000-0000-000000000000";

@@ -50,7 +50,8 @@ export async function startTask(
     const now = context.clock();
     let run: NewRun;
     try {
-      await checkStartWorkspace(context.db, request.environmentId, request.body.workspace_id);
+      const { environmentId, body } = request;
+      await checkStartWorkspace(context.db, environmentId, body.workspace_id, { kind: "keep" });
       run = await resolveStart(sources, request, context.newUuid, now);
     } catch (error) {
       const first = error instanceof DomainError ? await findFirstStart(context.db, request, now) : null;

@@ -115,7 +115,8 @@ async function tryResolve(
   const start = { ...request, links, idempotencyKey: null };
   const sources = { deployments: context.deployments, admit: context.runQuota.admit };
   try {
-    await checkStartWorkspace(context.db, request.environmentId, request.body.workspace_id);
+    const { environmentId, body } = request;
+    await checkStartWorkspace(context.db, environmentId, body.workspace_id, { kind: "keep" });
     return { ok: true, run: await resolveStart(sources, start, context.newUuid, now) };
   } catch (error) {
     if (error instanceof DomainError) return { ok: false, error };

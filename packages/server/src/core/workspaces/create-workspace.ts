@@ -127,8 +127,8 @@ async function loadVersion(
 }
 
 export type WorkspaceCreation = {
-  /** Where something refers to it already. */
-  id?: Uuid<"ws">;
+  /** Of the run that it is made for, which refers to it already. */
+  madeFor?: { id: Uuid<"ws">; runId: Uuid<"run"> };
   environmentId: Uuid<"env">;
   projectId: Uuid<"proj">;
   origin: WorkspaceOrigin;
@@ -151,7 +151,7 @@ export async function createWorkspace(
   creation: WorkspaceCreation,
 ): Promise<WorkspaceRow> {
   const { environmentId, origin, externalId, now } = creation;
-  const id = creation.id ?? newUuid<"ws">();
+  const id = creation.madeFor?.id ?? newUuid<"ws">();
   const versionId = newUuid<"wsv">();
   if (origin.versionId !== null && (await holdVersion(tx, environmentId, origin.versionId)) === null)
     throw noVersion();
@@ -164,6 +164,7 @@ export async function createWorkspace(
     sandboxSpec: JSON.stringify(origin.spec),
     setupDigest: origin.setupDigest,
     currentVersionId: versionId,
+    madeForRunId: creation.madeFor?.runId ?? null,
     metadata: creation.metadata,
     tags: creation.tags,
     createdAt: now,

@@ -22,6 +22,8 @@ export type WorkspaceRow = {
   setupDigest: Buffer | null;
   status: WorkspaceStatus;
   currentVersionId: Uuid<"wsv">;
+  /** It was made for this run, and nobody has made it theirs. */
+  madeForRunId: Uuid<"run"> | null;
   metadata: string | null;
   tags: string[] | null;
   lastActivityAt: number;
@@ -41,7 +43,7 @@ export type WorkspaceRow = {
 export const WORKSPACE_COLUMNS = rawSql(`
   w.environment_id, w.id, w.project_id, w.external_id, w.sandbox,
   w.sandbox_spec, w.setup_digest, w.status, w.current_version_id,
-  w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at,
+  w.made_for_run_id, w.metadata, w.tags, w.last_activity_at, w.created_at, w.updated_at,
   m.id AS materialization_id, m.status AS materialization_status, m.isolation, m.worker_id,
   m.base_version_id, m.dirty, m.started_at, m.error, m.lease_expires_at`);
 

@@ -1,5 +1,5 @@
 import type { WorkspaceStatus, Uuid } from "@keelson/contract";
-import type { Tx } from "../../db/queryable.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { WORKSPACE_COLUMNS, type WorkspaceRow } from "./workspace-reads.ts";
@@ -14,6 +14,7 @@ export type WorkspaceInsert = {
   sandboxSpec: string;
   setupDigest: Buffer | null;
   currentVersionId: Uuid<"wsv">;
+  madeForRunId: Uuid<"run"> | null;
   /** JSON text. */
   metadata: string | null;
   tags: readonly string[] | null;
@@ -24,10 +25,10 @@ export type WorkspaceInsert = {
 export async function insertWorkspace(tx: Tx, row: WorkspaceInsert): Promise<WorkspaceRow | null> {
   const [inserted] = await tx.query<WorkspaceRow>(sql`
     WITH inserted AS (INSERT INTO workspaces (environment_id, id, project_id, external_id, sandbox, sandbox_spec, setup_digest,
-      current_version_id, version_count, metadata, tags, last_activity_at, created_at, updated_at)
+      current_version_id, version_count, made_for_run_id, metadata, tags, last_activity_at, created_at, updated_at)
     SELECT ${row.environmentId}::uuid, ${row.id}::uuid, ${row.projectId}::uuid, ${row.externalId}::text, ${row.sandbox}::text,
-      ${row.sandboxSpec}::text, ${row.setupDigest}::bytea, ${row.currentVersionId}::uuid, 1, ${row.metadata}::text,
-      ${row.tags}::text[], at, at, at
+      ${row.sandboxSpec}::text, ${row.setupDigest}::bytea, ${row.currentVersionId}::uuid, 1, ${row.madeForRunId}::uuid,
+      ${row.metadata}::text, ${row.tags}::text[], at, at, at
     FROM ${timestamp(row.createdAt)} AS at
     ON CONFLICT (environment_id, external_id) WHERE external_id IS NOT NULL AND status = 'active' DO NOTHING
     RETURNING *
@@ -58,7 +59,7 @@ async function replaceTags(
     SELECT ${environmentId}::uuid, unnest(${tags}::text[]), ${workspaceId}::uuid ON CONFLICT DO NOTHING`);
 }
 
-/** Replaces what is given; null leaves it. */
+/** Replaces what is given; null leaves it. The workspace is the caller's from now on, whatever run it was made for. */
 export async function updateWorkspace(
   tx: Tx,
   environmentId: Uuid<"env">,
@@ -69,7 +70,7 @@ export async function updateWorkspace(
   if (change.tags !== null) await replaceTags(tx, environmentId, workspaceId, change.tags);
   await tx.query(sql`
     UPDATE workspaces SET metadata = coalesce(${change.metadata}::text, metadata), tags = coalesce(${change.tags}::text[], tags),
-      updated_at = ${timestamp(now)}
+      made_for_run_id = NULL, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${workspaceId}`);
 }
 
@@ -81,7 +82,8 @@ export async function markWorkspace(
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE workspaces SET status = ${status}, updated_at = ${timestamp(now)}
+    UPDATE workspaces SET status = ${status}, updated_at = ${timestamp(now)},
+      deleted_at = CASE WHEN ${status}::text = 'deleted' THEN ${timestamp(now)} END
     WHERE environment_id = ${environmentId} AND id = ${workspaceId}`);
 }
 
@@ -95,6 +97,40 @@ export async function touchWorkspace(
   await tx.query(sql`
     UPDATE workspaces SET last_activity_at = greatest(last_activity_at, ${timestamp(now)})
     WHERE environment_id = ${environmentId} AND id = ${workspaceId}`);
+}
+
+/** A start names it: it is not only of the run that it was made for. False when it was deleted meanwhile. */
+export async function markNamed(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  workspaceId: Uuid<"ws">,
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    UPDATE workspaces SET made_for_run_id = NULL
+    WHERE environment_id = ${environmentId} AND id = ${workspaceId} AND status = 'active' RETURNING 1 AS named`);
+  return rows.length === 1;
+}
+
+/**
+ * Of these workspaces, those that were made for a run are used again: they stay as long as if they had been used now. They are
+ * locked in the order of their ids, as by every transaction that locks several. @returns those of them that are active.
+ */
+export async function touchRunWorkspaces(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  workspaceIds: readonly Uuid<"ws">[],
+  now: number,
+): Promise<Uuid<"ws">[]> {
+  const rows = await db.query<{ id: Uuid<"ws"> }>(sql`
+    WITH locked AS (
+      SELECT id FROM workspaces
+      WHERE environment_id = ${environmentId} AND id = ANY(${workspaceIds}::uuid[]) AND made_for_run_id IS NOT NULL
+        AND status = 'active'
+      ORDER BY id FOR NO KEY UPDATE
+    )
+    UPDATE workspaces w SET last_activity_at = greatest(w.last_activity_at, ${timestamp(now)})
+    FROM locked l WHERE w.environment_id = ${environmentId} AND w.id = l.id RETURNING w.id`);
+  return rows.map(({ id }) => id);
 }
 
 /** The result of its setup is committed. */

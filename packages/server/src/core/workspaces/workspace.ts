@@ -5,10 +5,11 @@ import type { MaterializationStatus, WorkspaceStatus } from "@keelson/contract";
  *
  * A workspace is a tree of files that outlives what runs in it. It is active until its deletion; one that is live on a
  * machine is deleting until that machine has let go of it, then deleted: its versions are gone, and the bytes that
- * nothing else needs go with the next collection.
+ * nothing else needs go with the next collection. One that was made for a run, and that nobody made theirs, is deleted
+ * when nobody has used it for long.
  */
 export const WORKSPACE_EDGES = [
-  { from: "active", on: "delete, while on no machine", to: "deleted" },
+  { from: "active", on: "delete, or unused for long after its run, while on no machine", to: "deleted" },
   { from: "active", on: "delete, while on a machine", to: "deleting" },
   { from: "deleting", on: "its machine has let go", to: "deleted" },
 ] as const satisfies readonly { from: WorkspaceStatus; on: string; to: WorkspaceStatus }[];

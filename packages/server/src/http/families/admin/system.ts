@@ -7,7 +7,7 @@ import {
 } from "../../../core/system/system-reads.ts";
 import { listLoopFailures } from "../../../core/loop-failures/loop-failure-reads.ts";
 import { DEFAULT_KEY_LIFE_MS } from "../../../core/idempotency/idempotency-expiry.ts";
-import { soonerOf, type RetentionPolicy } from "../../../core/retention/retention.ts";
+import { DELETED_WORKSPACES_MS, soonerOf, type RetentionPolicy } from "../../../core/retention/retention.ts";
 import type { Tx } from "../../../db/queryable.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { SERVER_VERSION } from "../../../version.ts";
@@ -28,7 +28,10 @@ const retentionOf = (policy: RetentionPolicy): System["retention"] => ({
   records: kept(soonerOf(policy.sessionsMs, policy.recordsMs)),
   tokens: kept(policy.tokensMs),
   occurrences: kept(policy.occurrencesMs),
-  process_outputs: kept(policy.outputMs),
+  process_outputs: kept(soonerOf(policy.processesMs, policy.outputMs)),
+  processes: kept(policy.processesMs),
+  run_workspaces: kept(policy.runWorkspacesMs),
+  deleted_workspaces: kept(DELETED_WORKSPACES_MS),
   versions: kept(policy.versionsMs),
 });
 

@@ -70,7 +70,7 @@ const item = {
 } as const;
 
 const ITEM_TEXT =
-  "`status_reason` says why a materialization that was asked for is not live yet. A deleted workspace is still shown, without its files.";
+  "`status_reason` says why a materialization that was asked for is not live yet. A deleted workspace is still shown for 30 days, without its files.";
 const DELETE_TEXT =
   "Ends what runs in it first, so a live one is `deleting` until its machine has let go. Its versions are gone at once for everybody; " +
   "forks keep their files. Deleting again changes nothing.";
