@@ -1,14 +1,10 @@
 import { LIMITS, type IdPrefix, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
-import { BACKGROUND_LIMIT_MS } from "../../db/session-settings.ts";
-import { firstUuidOf } from "../../uuid.ts";
 import { listExcessGroups } from "../error-groups/error-group-reads.ts";
 import { dropRunRollups } from "../run-rollups/drop-run-rollups.ts";
 import { dropErrorGroups } from "../error-groups/drop-error-groups.ts";
-import type { ItemContext } from "../loop-failures/failed-items.ts";
 import type { LoopItem } from "../loop-failures/loop-failure.ts";
 import { omitSetAside } from "../loop-failures/loop-failure-reads.ts";
-import { processInBatches, type Taken } from "../loop-failures/process-items.ts";
 import { FIRST_KEY, soonerOf, type DroppedKind, type RetentionPolicy } from "./retention.ts";
 import {
   listEndedBulkActions,
@@ -20,9 +16,6 @@ import {
   listRunsWithLogPacks,
   listRunsWithLogs,
   listScheduleIds,
-  takeRetentionLock,
-  type Candidate,
-  type Sweep,
 } from "./retention-reads.ts";
 import {
   deleteOccurrences,
@@ -40,37 +33,33 @@ import {
 import { dropBulkActions } from "./drop-bulk-actions.ts";
 import { deleteDeployments, lockDeployments } from "./deployment-retention-writes.ts";
 import { listOldDeployments } from "./deployment-retention-reads.ts";
+import { dropWorkspaceRemains } from "./drop-workspace-remains.ts";
+import { dropInBatches, PAGE, sweepKeys, type Drop, type List, type SweepContext } from "./sweep-keys.ts";
 
-export type RetentionContext = ItemContext & {
+export type RetentionContext = SweepContext & {
   retention: RetentionPolicy;
-  /** Told what went, for the metrics. */
-  countDropped: (kind: DroppedKind, count: number) => void;
-  /** Told of a round that went through everything: what was due when it began is gone. Time in milliseconds. */
+  /**
+   * Told of a round that went through everything: what was due when it began is gone, but for runs that were let go since
+   * the last look at all of them. Time in milliseconds.
+   */
   noteSwept: (begunAt: number) => void;
 };
 
-/** A round in which another server was dropping something has not gone through everything. */
-type Round = RetentionContext & { isComplete: boolean };
+type Round = RetentionContext & { noteOtherServer: () => void };
 
-/** Keys that a transaction looks at. What hangs on one of them goes with it: some thousand rows, in tens of milliseconds. */
-const PAGE = 500;
 const SESSIONS = 20;
 const PIECE_RECORDS = 500;
-
-type List<Prefix extends IdPrefix> = (tx: Tx, sweep: Sweep) => Promise<Candidate<Prefix>[]>;
-type Drop<Prefix extends IdPrefix> = (
-  tx: Tx,
-  environmentId: Uuid<"env">,
-  ids: readonly Uuid<Prefix>[],
-  now: number,
-) => Promise<number>;
 
 /** Drops, of everything that is kept for a time, what is older. What another server is dropping is left to it. */
 export async function dropEnded(context: RetentionContext): Promise<void> {
   const begunAt = context.clock();
-  const round: Round = { ...context, isComplete: true };
-  await dropAll(round);
-  if (round.isComplete) context.noteSwept(begunAt);
+  // A round in which another server was dropping something has not gone through everything.
+  let isComplete = true;
+  const noteOtherServer = (): void => {
+    isComplete = false;
+  };
+  await dropAll({ ...context, noteOtherServer });
+  if (isComplete) context.noteSwept(begunAt);
 }
 
 async function dropAll(context: Round): Promise<void> {
@@ -83,9 +72,8 @@ async function dropAll(context: Round): Promise<void> {
       kind: DroppedKind,
       keptMs: number | null,
       list: List<Prefix>,
-      dropOf: Drop<Prefix>,
-    ): Promise<void> =>
-      keptMs === null ? Promise.resolve() : sweepKeys(context, environmentId, kind, keptMs, list, dropOf);
+      drop: Drop<Prefix>,
+    ): Promise<void> => sweepKeys(context, { environmentId, kind, keptMs, list, drop });
     await sweep("runs", retention.runsMs, listEndedRuns, dropRuns);
     await dropEndedBulkActions(context, environmentId, retention.runsMs);
     await sweep("run_events", retention.eventsMs, listRunsWithEvents, deleteRunEvents);
@@ -93,6 +81,7 @@ async function dropAll(context: Round): Promise<void> {
     await sweep("run_logs", retention.logsMs, listRunsWithLogPacks, deleteRunLogs);
     await sweep("tokens", retention.tokensMs, listEndedTokens, deleteTokens);
     await sweep("process_outputs", retention.outputMs, listProcessesWithOutput, deleteOutputs);
+    await dropWorkspaceRemains(context, environmentId);
     await dropExcessGroups(context, environmentId);
     await dropRollups(context, environmentId);
     await dropDeployments(context, environmentId, retention.deploymentsMs);
@@ -105,16 +94,16 @@ async function dropAll(context: Round): Promise<void> {
 function dropDeployments(context: Round, environmentId: Uuid<"env">, keptMs: number | null): Promise<void> {
   if (keptMs === null) return Promise.resolve();
   const endedBefore = context.clock() - keptMs;
-  const dropOf: Drop<"dep"> = async (tx, _, ids, now) => {
+  const drop: Drop<"dep"> = async (tx, _, ids, now) => {
     const locked = await lockDeployments(tx, environmentId, ids);
     return locked.length === 0 ? 0 : deleteDeployments(tx, environmentId, locked, endedBefore, now);
   };
-  return sweepKeys(context, environmentId, "deployments", keptMs, listOldDeployments, dropOf);
+  return sweepKeys(context, { environmentId, kind: "deployments", keptMs, list: listOldDeployments, drop });
 }
 
 /** At any age: how many there are is what is bounded. */
 const dropExcessGroups = (context: Round, environmentId: Uuid<"env">): Promise<void> =>
-  drop<Uuid<"err">>(context, {
+  dropInBatches<Uuid<"err">>(context, {
     kind: "error_groups",
     limit: PAGE,
     itemOf: (itemId) => ({ environmentId, itemId }),
@@ -128,7 +117,7 @@ const dropExcessGroups = (context: Round, environmentId: Uuid<"env">): Promise<v
 /** At an age of their own: they stay when the runs that they count are gone. */
 function dropRollups(context: Round, environmentId: Uuid<"env">): Promise<void> {
   let isDone = false;
-  return drop<Uuid<"env">>(context, {
+  return dropInBatches<Uuid<"env">>(context, {
     kind: "run_rollups",
     limit: 1,
     itemOf: (itemId) => ({ environmentId, itemId }),
@@ -150,9 +139,8 @@ function dropEndedBulkActions(
   environmentId: Uuid<"env">,
   keptMs: number | null,
 ): Promise<void> {
-  if (keptMs === null) return Promise.resolve();
   let isPartial = false;
-  const dropOf: Drop<"bulk"> = async (tx, _, ids) => {
+  const drop: Drop<"bulk"> = async (tx, _, ids) => {
     const gone = await dropBulkActions(tx, environmentId, ids);
     isPartial = gone < ids.length;
     return gone;
@@ -162,7 +150,8 @@ function dropEndedBulkActions(
     isPartial = false;
     return repeated;
   };
-  return sweepKeys(context, environmentId, "bulk_actions", keptMs, listEndedBulkActions, dropOf, repeats);
+  const list = listEndedBulkActions;
+  return sweepKeys(context, { environmentId, kind: "bulk_actions", keptMs, list, drop, repeats });
 }
 
 async function dropRuns(
@@ -175,80 +164,11 @@ async function dropRuns(
   return deleteRuns(tx, environmentId, runIds);
 }
 
-type DropWork<Row> = {
-  kind: DroppedKind;
-  limit: number;
-  itemOf: (row: Row) => LoopItem;
-  take: (tx: Tx, limit: number, now: number) => Promise<Taken<Row>>;
-  drop: (tx: Tx, rows: Row[], now: number) => Promise<number>;
-  /** After a transaction whose rows went. */
-  advance?: (dropped: number) => void;
-};
-
-/** A crash of PostgreSQL may undo the last transactions, and the next round does them again. */
-const drop = <Row>(
-  context: Round,
-  { kind, take, drop: apply, advance, ...work }: DropWork<Row>,
-): Promise<void> =>
-  processInBatches<Row, number>(context, {
-    ...work,
-    loop: `drop-${kind}`,
-    options: { durability: "relaxed", limitMs: BACKGROUND_LIMIT_MS },
-    // A piece may go at a time.
-    stateOf: () => null,
-    take: async (tx, limit, now) => {
-      if (await takeRetentionLock(tx)) return take(tx, limit, now);
-      context.isComplete = false;
-      return { rows: [], more: false };
-    },
-    apply,
-    done: (dropped) => {
-      context.countDropped(kind, dropped ?? 0);
-      advance?.(dropped ?? 0);
-    },
-  });
-
-/**
- * Goes through the keys that were made before the time in question: what ended before it was made before it too. Those
- * that are not due are passed over, which are few, or gone with the next round.
- */
-async function sweepKeys<Prefix extends IdPrefix>(
-  context: Round,
-  environmentId: Uuid<"env">,
-  kind: DroppedKind,
-  keptMs: number,
-  list: List<Prefix>,
-  dropOf: Drop<Prefix>,
-  repeats: () => boolean = () => false,
-): Promise<void> {
-  const endedBefore = context.clock() - keptMs;
-  const horizon = firstUuidOf(endedBefore);
-  let after = FIRST_KEY;
-  let last: string | null = null;
-  await drop<Uuid<Prefix>>(context, {
-    kind,
-    limit: PAGE,
-    itemOf: (itemId) => ({ environmentId, itemId }),
-    take: async (tx, limit, now) => {
-      const candidates = await list(tx, { environmentId, after, horizon, endedBefore, limit });
-      last = candidates.at(-1)?.id ?? null;
-      const due = candidates.filter(({ isDue }) => isDue).map(({ id }) => id);
-      const rows = await omitSetAside(tx, `drop-${kind}`, environmentId, due, now);
-      // A page of rows may be of fewer keys: only an empty one is known to be the last.
-      return { rows, more: last !== null };
-    },
-    drop: (tx, ids, now) => dropOf(tx, environmentId, ids, now),
-    advance: () => {
-      if (!repeats()) after = last ?? after;
-    },
-  });
-}
-
 async function dropOccurrences(context: Round, environmentId: Uuid<"env">, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
   let after = FIRST_KEY;
   let last: string | null = null;
-  await drop<Uuid<"sched">>(context, {
+  await dropInBatches<Uuid<"sched">>(context, {
     kind: "occurrences",
     limit: PAGE,
     itemOf: (itemId) => ({ environmentId, itemId }),
@@ -269,7 +189,7 @@ const sessionItem = ({ environmentId, id }: EndedSession): LoopItem => ({ enviro
 
 function dropEndedRecords(context: Round, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
-  return drop<EndedSession>(context, {
+  return dropInBatches<EndedSession>(context, {
     kind: "records",
     limit: SESSIONS,
     itemOf: sessionItem,
@@ -283,7 +203,7 @@ function dropEndedRecords(context: Round, keptMs: number): Promise<void> {
 
 function dropEndedSessions(context: Round, keptMs: number): Promise<void> {
   const before = context.clock() - keptMs;
-  return drop<EndedSession>(context, {
+  return dropInBatches<EndedSession>(context, {
     kind: "sessions",
     limit: PAGE,
     itemOf: sessionItem,
