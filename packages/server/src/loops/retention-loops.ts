@@ -1,6 +1,7 @@
 import { dropRunWorkspaces, type RunWorkspaceContext } from "../core/materializations/drop-run-workspaces.ts";
 import { dropEnded, type RetentionContext } from "../core/retention/drop-ended.ts";
 import { dropVersionsByAge, type VersionRetentionContext } from "../core/retention/drop-versions.ts";
+import { createSweepFronts, type SweepFronts } from "../core/retention/sweep-fronts.ts";
 import { packLogs, type PackContext } from "../core/run-logs/pack-logs.ts";
 import type { LoopWork } from "./loop.ts";
 
@@ -12,13 +13,14 @@ const PACK_INTERVAL_MS = 60_000;
 /** Packs old logs, and drops what was kept long enough. Every replica runs them; each piece is done by one of them. */
 export const retentionLoops = (
   context: RetentionContext & VersionRetentionContext & RunWorkspaceContext & PackContext,
+  runFronts: SweepFronts = createSweepFronts(),
 ): LoopWork[] => [
   { name: "pack-logs", intervalMs: PACK_INTERVAL_MS, run: () => packLogs(context) },
   {
     name: "drop-ended",
     intervalMs: INTERVAL_MS,
     needs: "settled-time",
-    run: () => dropEnded(context),
+    run: () => dropEnded({ ...context, runFronts }),
   },
   {
     name: "drop-versions",

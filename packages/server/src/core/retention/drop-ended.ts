@@ -34,6 +34,7 @@ import { dropBulkActions } from "./drop-bulk-actions.ts";
 import { deleteDeployments, lockDeployments } from "./deployment-retention-writes.ts";
 import { listOldDeployments } from "./deployment-retention-reads.ts";
 import { dropWorkspaceRemains } from "./drop-workspace-remains.ts";
+import type { SweepFronts } from "./sweep-fronts.ts";
 import { dropInBatches, PAGE, sweepKeys, type Drop, type List, type SweepContext } from "./sweep-keys.ts";
 
 export type RetentionContext = SweepContext & {
@@ -43,6 +44,8 @@ export type RetentionContext = SweepContext & {
    * the last look at all of them. Time in milliseconds.
    */
   noteSwept: (begunAt: number) => void;
+  /** Where the sweep of runs begins; without it, at the first of all. */
+  runFronts?: SweepFronts;
 };
 
 type Round = RetentionContext & { noteOtherServer: () => void };
@@ -74,7 +77,10 @@ async function dropAll(context: Round): Promise<void> {
       list: List<Prefix>,
       drop: Drop<Prefix>,
     ): Promise<void> => sweepKeys(context, { environmentId, kind, keptMs, list, drop });
-    await sweep("runs", retention.runsMs, listEndedRuns, dropRuns);
+    await sweepKeys<"run">(context, {
+      ...{ environmentId, kind: "runs", keptMs: retention.runsMs, list: listEndedRuns, drop: dropRuns },
+      fronts: context.runFronts,
+    });
     await dropEndedBulkActions(context, environmentId, retention.runsMs);
     await sweep("run_events", retention.eventsMs, listRunsWithEvents, deleteRunEvents);
     await sweep("run_logs", retention.logsMs, listRunsWithLogs, deleteRunLogs);

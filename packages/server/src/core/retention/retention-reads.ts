@@ -29,29 +29,34 @@ export type Sweep = {
   limit: number;
 };
 
-export type Candidate<Prefix extends IdPrefix> = { id: Uuid<Prefix>; isDue: boolean };
+/** `isHeld`: it stays for as long as something else does, for months maybe. */
+export type Candidate<Prefix extends IdPrefix> = { id: Uuid<Prefix>; isDue: boolean; isHeld?: boolean };
 
 /**
- * Ended runs. Not due are those of a session that is there, those whose end somebody is still to be told of, those
- * that a living caller may still ask for, and those that are still to be counted by minute and hour.
+ * Ended runs. Held are those of a session that is there, and those that a living caller may still ask for. Not due either are
+ * those whose end somebody is still to be told of, and those that are still to be counted by minute and hour.
  */
-export const listEndedRuns = (tx: Tx, sweep: Sweep): Promise<Candidate<"run">[]> =>
-  tx.query<Candidate<"run">>(sql`
-    SELECT p.run_id AS id, p.finished_at < ${timestamp(sweep.endedBefore)}
-      AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.environment_id = ${sweep.environmentId} AND s.id = r.session_id)
+export const listEndedRuns = (tx: Tx, sweep: Sweep): Promise<(Candidate<"run"> & { isHeld: boolean })[]> =>
+  tx.query<Candidate<"run"> & { isHeld: boolean }>(sql`
+    WITH page AS MATERIALIZED (
+      SELECT p.run_id, p.finished_at, p.end_number,
+        EXISTS (SELECT 1 FROM sessions s WHERE s.environment_id = ${sweep.environmentId} AND s.id = r.session_id)
+        OR EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = ${sweep.environmentId} AND e.run_id = r.parent_run_id)
+        AS is_held
+      FROM (
+        SELECT run_id, finished_at, end_number FROM run_results
+        WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
+        ORDER BY run_id LIMIT ${sweep.limit}
+      ) p
+      JOIN runs r ON r.environment_id = ${sweep.environmentId} AND r.id = p.run_id
+    )
+    SELECT p.run_id AS id, p.finished_at < ${timestamp(sweep.endedBefore)} AND NOT p.is_held
       AND NOT EXISTS (SELECT 1 FROM awaited_endings a WHERE a.environment_id = ${sweep.environmentId} AND a.run_id = p.run_id)
-      AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.environment_id = ${sweep.environmentId} AND e.run_id = r.parent_run_id)
       AND (p.end_number <= c.counted_number OR p.end_number IS NULL AND (c.filled
         OR (${sweep.environmentId}::uuid, p.run_id) <= (c.filled_environment_id, c.filled_run_id)))
       AND NOT EXISTS (SELECT 1 FROM uncounted_runs u WHERE u.environment_id = ${sweep.environmentId} AND u.run_id = p.run_id)
-      AS is_due
-    FROM (
-      SELECT run_id, finished_at, end_number FROM run_results
-      WHERE environment_id = ${sweep.environmentId} AND run_id > ${sweep.after} AND run_id < ${sweep.horizon}
-      ORDER BY run_id LIMIT ${sweep.limit}
-    ) p
-    JOIN runs r ON r.environment_id = ${sweep.environmentId} AND r.id = p.run_id
-    CROSS JOIN run_rollup_progress c
+      AS is_due, p.is_held
+    FROM page p CROSS JOIN run_rollup_progress c
     ORDER BY p.run_id`);
 
 /**

@@ -7,6 +7,7 @@ import { omitSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { LoopItem } from "../loop-failures/loop-failure.ts";
 import { processInBatches, type Taken } from "../loop-failures/process-items.ts";
 import { FIRST_KEY, type DroppedKind } from "./retention.ts";
+import type { SweepFronts } from "./sweep-fronts.ts";
 import { takeRetentionLock, type Candidate, type Sweep } from "./retention-reads.ts";
 
 export type SweepContext = ItemContext & {
@@ -69,6 +70,8 @@ export type SweepWork<Prefix extends IdPrefix> = {
   drop: Drop<Prefix>;
   /** Whether the page whose transaction was committed is looked at again. */
   repeats?: () => boolean;
+  /** Where the sweep begins, when it does not look at everything each time. */
+  fronts?: SweepFronts | undefined;
 };
 
 /**
@@ -77,14 +80,15 @@ export type SweepWork<Prefix extends IdPrefix> = {
  */
 export async function sweepKeys<Prefix extends IdPrefix>(
   context: SweepContext,
-  { environmentId, kind, keptMs, list, drop, repeats }: SweepWork<Prefix>,
+  { environmentId, kind, keptMs, list, drop, repeats, fronts }: SweepWork<Prefix>,
 ): Promise<void> {
   if (keptMs === null) return;
   const begunAt = context.clock();
   const endedBefore = begunAt - keptMs;
   const horizon = firstUuidOf(endedBefore);
-  let after = FIRST_KEY;
+  let after = fronts?.begin(environmentId, begunAt, keptMs) ?? FIRST_KEY;
   let last: string | null = null;
+  const walk = walkFrom(after);
   await dropInBatches<Uuid<Prefix>>(context, {
     kind,
     limit: PAGE,
@@ -94,6 +98,7 @@ export async function sweepKeys<Prefix extends IdPrefix>(
       last = candidates.at(-1)?.id ?? null;
       const due = candidates.filter(({ isDue }) => isDue).map(({ id }) => id);
       const rows = await omitSetAside(tx, `drop-${kind}`, environmentId, due, now);
+      walk.see(candidates, rows);
       // A page of rows may be of fewer keys: only an empty one is known to be the last.
       return { rows, more: last !== null };
     },
@@ -101,6 +106,28 @@ export async function sweepKeys<Prefix extends IdPrefix>(
     advance: () => {
       if (repeats?.() === true) return;
       after = last ?? after;
+      fronts?.move(environmentId, walk.pass());
     },
   });
+}
+
+/** How far a walk through keys has left nothing behind but what is held. */
+function walkFrom(first: string) {
+  let [front, next] = [first, first];
+  let [isStopping, isStopped] = [false, false];
+  return {
+    /** A page of keys in order, and those of them that are about to be dropped. */
+    see: <Prefix extends IdPrefix>(page: readonly Candidate<Prefix>[], dropped: readonly Uuid<Prefix>[]) => {
+      const going = new Set(dropped);
+      const stop = page.findIndex(({ id, isHeld }) => isHeld !== true && !going.has(id));
+      next = (stop === -1 ? page.at(-1) : page[stop - 1])?.id ?? front;
+      isStopping = stop !== -1;
+    },
+    /** The page that was seen last is done. @returns the last key that was passed. */
+    pass: (): string => {
+      if (!isStopped) front = next;
+      isStopped ||= isStopping;
+      return front;
+    },
+  };
 }
