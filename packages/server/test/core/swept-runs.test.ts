@@ -7,6 +7,7 @@ import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import { FIRST_KEY } from "../../src/core/retention/retention.ts";
 import { createSweepFronts, type SweepFronts } from "../../src/core/retention/sweep-fronts.ts";
 import { sql } from "../../src/db/sql.ts";
+import { createUuidGenerator } from "../../src/uuid.ts";
 import { countEnded } from "../support/count-runs.ts";
 import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { recordOwnQueries } from "../support/record-queries.ts";
@@ -52,12 +53,27 @@ async function kept(): Promise<{ session: Json; run: string }> {
   return { session, run: await endTurn(scene, session) };
 }
 
+/** Copies of a session's run, of which there are more pages than one. */
+async function keptPages(run: string): Promise<void> {
+  const newUuid = createUuidGenerator(scene.clock.now);
+  const ids = Array.from({ length: 1_200 }, () => newUuid());
+  const id = decodeId("run", run);
+  await scene.server.db.query(sql`
+    INSERT INTO run_results
+    SELECT (jsonb_populate_record(x, jsonb_build_object('run_id', i.id, 'end_number', NULL))).*
+    FROM run_results x, unnest(${ids}::uuid[]) AS i (id) WHERE x.run_id = ${id}`);
+  await scene.server.db.query(sql`
+    INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('id', i.id))).*
+    FROM runs r, unnest(${ids}::uuid[]) AS i (id) WHERE r.id = ${id}`);
+}
+
 const isThere = async (run: string): Promise<boolean> =>
   (await scene.call("GET", `/v1/runs/${run}`)).status === 200;
 const endedDaysAgo = (run: string, days: number): Promise<unknown> =>
   scene.server.db.query(sql`
     UPDATE run_results SET finished_at = to_timestamp(${scene.clock.now() - days * DAY_MS}::float8 / 1000)
     WHERE run_id = ${decodeId("run", run)}`);
+
 /** The keys after which a round's statements looked at runs of the environment. */
 async function keysOf(work: () => Promise<unknown>): Promise<unknown[]> {
   const environmentId = decodeId("env", scene.server.credentials.environment_id);
@@ -91,6 +107,7 @@ test("runs of kept sessions are looked at once a day; what is due above and betw
 test("a run that stays for another reason is looked at in each round, and what is above it too", async () => {
   const fronts = createSweepFronts();
   const [young, old] = [await finished(), await finished()];
+  await keptPages((await kept()).run);
   await scene.server.db.query(sql`
     UPDATE run_results SET finished_at = finished_at + interval '1 hour' WHERE run_id = ${decodeId("run", young)}`);
   const hours = 30 * 24 + 0.5;
@@ -102,11 +119,13 @@ test("a run that stays for another reason is looked at in each round, and what i
 
 test("a round begins behind the runs of sessions that the one before has passed", async () => {
   const fronts = createSweepFronts();
-  const { run } = await kept();
-  const uuid = decodeId("run", run);
+  await kept();
+  const [last] = await scene.server.db.query<{ id: string }>(
+    sql`SELECT run_id AS id FROM run_results ORDER BY run_id DESC LIMIT 1`,
+  );
   const first = await keysOf(() => round(fronts, 31 * 24));
   assert.equal(first[0], FIRST_KEY);
-  assert.deepEqual(await keysOf(() => round(fronts, 31 * 24 + 1)), [uuid]);
+  assert.deepEqual(await keysOf(() => round(fronts, 31 * 24 + 1)), [last?.id]);
 });
 
 test("what is kept for an hour is looked at again after an hour", async () => {
