@@ -6,6 +6,8 @@ import { decodeId, type Uuid } from "@keelson/contract";
 import { loadConfig } from "../../src/config.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
+import { readPlan } from "../support/read-plan.ts";
+import { recordOwnQueries } from "../support/record-queries.ts";
 import { DAY_MS, startRunWorkspaceScene, type RunWorkspaceScene } from "../support/run-workspace-scene.ts";
 import { cancelSessions, startSession } from "../support/session-scene.ts";
 import { until } from "../support/until.ts";
@@ -237,6 +239,28 @@ test("two servers delete each once", async () => {
   );
   const { length } = await query(sql`SELECT FROM loop_failures WHERE loop = 'drop-run_workspaces'`);
   assert.equal(length, 0);
+});
+
+test("they are found without a look at other workspaces, and what needs one by its key", async () => {
+  const { uuid } = await scene.finished();
+  await query(sql`
+    INSERT INTO workspaces
+    SELECT (jsonb_populate_record(w, jsonb_build_object('id', gen_random_uuid(), 'made_for_run_id', NULL))).*
+    FROM workspaces w, generate_series(1, 20000) WHERE w.id = ${uuid}`);
+  await query(sql`
+    INSERT INTO sessions
+    SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'workspace_id', gen_random_uuid()))).*
+    FROM sessions s, generate_series(1, 20000) WHERE s.id = (SELECT id FROM sessions WHERE status <> 'open' LIMIT 1)`);
+  await query(sql`ANALYZE workspaces, sessions`);
+  const all = await recordOwnQueries(async () => assert.equal(await scene.dropIn(31), 1));
+  const looks = all.filter(
+    ({ text }) => /SELECT.+FROM workspaces/s.test(text) && text.includes("last_activity_at <"),
+  );
+  assert.ok(looks.length >= 2);
+  for (const look of looks) {
+    const plan = await readPlan(scene.scene.server.db, look);
+    assert.ok(plan.read < 50, plan.scans.join("\n"));
+  }
 });
 
 test("how long is a duration or never, and 30 days by default", () => {
