@@ -256,6 +256,8 @@ test("they are found without a look at other workspaces, and what needs one by i
   const looks = all.filter(
     ({ text }) => /SELECT.+FROM workspaces/s.test(text) && text.includes("last_activity_at <"),
   );
+  // Each is asked again: by then another one is due.
+  await scene.finished();
   assert.ok(looks.length >= 2);
   for (const look of looks) {
     const plan = await readPlan(scene.scene.server.db, look);
