@@ -52,7 +52,10 @@ test("a backup has what the retention of workspaces goes by", async (t) => {
     ...common,
   });
   const restored = createDatabase({ url: empty.url, poolSize: 1, statementNames: true });
-  const after = await ofAll(restored).finally(() => restored.close());
-  assert.deepEqual(after, before);
+  try {
+    assert.deepEqual(await ofAll(restored), before);
+  } finally {
+    await restored.close();
+  }
   assert.equal(before.length, 2);
 });
