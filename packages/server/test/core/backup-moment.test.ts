@@ -133,7 +133,11 @@ async function restored<Result>(file: string, look: (db: Database) => Promise<Re
     const signal = new AbortController().signal;
     await restoreRows({ archive, stores, now: scene.clock.now(), signal, tell: () => undefined }, empty.url);
     const db = createDatabase({ url: empty.url, poolSize: 1, statementNames: false });
-    return await look(db).finally(() => db.close());
+    try {
+      return await look(db);
+    } finally {
+      await db.close();
+    }
   } finally {
     await archive.close();
     await empty.drop();
