@@ -14,6 +14,7 @@ import type { Queryable } from "../../src/db/queryable.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { startEmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
 import { runRestore } from "../../src/run-restore.ts";
+import { bareEnvironment } from "../support/bare-environment.ts";
 import { isCounted } from "../support/count-runs.ts";
 import { isLong } from "../support/seeded-random.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
@@ -108,7 +109,7 @@ test(
       process.execPath,
       ["--conditions=@keelson/source", COMMAND, "--json", "backup", folder, "--include-keys"],
       {
-        env: { ...process.env, KEELSON_DATA_DIR: `${site.dir}/data`, DATABASE_URL: site.postgres.url },
+        env: { ...bareEnvironment(), KEELSON_DATA_DIR: `${site.dir}/data`, DATABASE_URL: site.postgres.url },
       },
     ).finally(() => (progress.isOver = true));
     backup.catch(() => undefined);
