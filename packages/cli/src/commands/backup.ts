@@ -4,6 +4,7 @@ import { showProgress, sizeOf } from "../backup-progress.ts";
 import type { Cli } from "../cli.ts";
 import { describeMissing } from "../describe-missing-blobs.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
+import { lowerPriority } from "../lower-priority.ts";
 import { describeBackupFailure } from "../describe-backup-failure.ts";
 import { CLI_VERSION } from "../version.ts";
 import { countOf } from "../terminal/count-of.ts";
@@ -28,6 +29,7 @@ export function addBackup(parent: Command, cli: Cli): void {
       const { env, cwd, signal } = cli.host;
       const { loadConfig, runBackup } = await import("@keelson/server");
       const config = loadConfig(env);
+      lowerPriority();
       const progress = showProgress(cli);
       const { file, manifest, sizeBytes } = await runBackup(config, {
         place: resolve(cwd, place),

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { rm } from "node:fs/promises";
+import { copyFile, mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { after, before, test } from "node:test";
@@ -107,15 +107,16 @@ test(
     const progress = { isOver: false };
     const backup = execute(
       process.execPath,
-      ["--conditions=@keelson/source", COMMAND, "--json", "backup", folder, "--include-keys"],
+      ["--conditions=@keelson/source", COMMAND, "--json", "backup", folder],
       {
         env: { ...bareEnvironment(), KEELSON_DATA_DIR: `${site.dir}/data`, DATABASE_URL: site.postgres.url },
       },
     ).finally(() => (progress.isOver = true));
     backup.catch(() => undefined);
+    await until("the backup is at work", 60_000, async () => (await findSession(site.db)) !== null);
     const during: Seen[] = [];
     while (!progress.isOver) {
-      during.push(await watchLoad(site, server, WINDOW_MS, await findSession(site.db)));
+      during.push(await watchLoad(site, server, WINDOW_MS, (await findSession(site.db)) ?? 0));
       t.diagnostic(`during: ${shown(during.at(-1) as Seen)}`);
     }
     const written = JSON.parse((await backup).stdout) as { rows: number; size_bytes: number };
@@ -125,6 +126,8 @@ test(
     t.diagnostic(`after it: ${shown(await watchLoad(site, server, WINDOW_MS))}`);
     const expected = await digest(site.db, number);
     const dataDir = `${folder}/restored`;
+    await mkdir(dataDir);
+    await copyFile(`${site.dir}/data/master.key`, `${dataDir}/master.key`);
     await runRestore(loadConfig({ KEELSON_DATA_DIR: dataDir }), {
       ...{ place: folder, checkOnly: false, signal: new AbortController().signal },
       ...{ tell: () => undefined, notice: () => undefined },

@@ -17,7 +17,10 @@ export const look = task({ id: "look", execution: "shared", run: () => Date.now(
 
 const TICKS_A_SECOND = 100;
 
-/** Milliseconds of processor of PostgreSQL, with those of its processes that have ended, but for the session `without`. */
+/**
+ * Milliseconds of processor of PostgreSQL. With those of its processes that have ended, unless a session is left out, which
+ * may end meanwhile.
+ */
 function postgresMs(site: Site, without: number | null): number {
   const postmaster = site.postgres.pid;
   let ticks = 0;
@@ -34,7 +37,8 @@ function postgresMs(site: Site, without: number | null): number {
       .map(Number);
     if (fields[1] === postmaster && Number(pid) !== without)
       ticks += (fields[11] as number) + (fields[12] as number);
-    if (Number(pid) === postmaster) ticks += fields.slice(11, 15).reduce((sum, value) => sum + value, 0);
+    if (Number(pid) === postmaster)
+      ticks += fields.slice(11, without === null ? 15 : 13).reduce((sum, value) => sum + value, 0);
   }
   return (ticks * 1_000) / TICKS_A_SECOND;
 }
