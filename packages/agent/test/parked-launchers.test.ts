@@ -45,6 +45,7 @@ test("a launcher says that it is ready at the end of its file, and without a wor
   const [program, ...args] = launcherShell(3, 4) as [string, ...string[]];
   const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit", file, "pipe"] });
   closeSync(file);
+  const exited = once(child, "exit");
   const word = child.stdio[4] as Duplex;
   // The end of the file comes when this is written and closed.
   const written = writeFile(path, "echo first >&4\necho second >&4\n");
@@ -56,7 +57,7 @@ test("a launcher says that it is ready at the end of its file, and without a wor
   await written;
   assert.equal(said, "first\nsecond\nready\n");
   // Leaving the loop has closed the pipe.
-  const [code] = await once(child, "exit");
+  const [code] = await exited;
   assert.notEqual(code, 0);
 });
 
