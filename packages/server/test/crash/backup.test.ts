@@ -353,6 +353,7 @@ describe("a backup that is taken under load", () => {
     const archive = path.join(dir, "with-keys.tar");
     await backUp(archive, true);
     await assert.rejects(backUp(archive, true), /is there already/);
+    await assert.rejects(backUp(path.join(dir, "absent", "a.tar"), true), /no folder .*absent\. Create it/);
     await site.db.query(rawSql("CREATE DATABASE restored"));
     const url = site.postgres.url.replace(/\/keelson\?/, "/restored?");
     const dataDir = await emptyFolder("external", false);

@@ -20,11 +20,14 @@ export type ArchiveWriter = {
 const compress = promisify(zstdCompress);
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
-/** @throws BackupError when a file of that name is there. */
+/** @throws BackupError when a file of that name is there, or the folder is not. */
 export async function createArchive(file: string, now: number): Promise<ArchiveWriter> {
   if (await isThere(file)) throw new BackupError(`${file} is there already; name another file.`);
   const temporary = `${file}.${process.pid}.partial`;
-  const handle = await open(temporary, "wx", 0o600);
+  const handle = await open(temporary, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    throw new BackupError(`There is no folder ${path.dirname(file)}. Create it, or name another one.`);
+  });
   const parts: BackupPart[] = [];
   const archive = pack();
   let written = 0;
