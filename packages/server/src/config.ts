@@ -45,6 +45,8 @@ export type Config = {
   retention: RetentionPolicy;
   /** null: they stay in the database. */
   packLogsAfterMs: number | null;
+  /** null: they stay rows of their own. */
+  packRecordsAfterMs: number | null;
   /** null: blobs are in the data folder. */
   s3: S3Options | null;
   /** null: mails are shown on the terminal, or kept in the data folder. */
@@ -300,6 +302,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     trustedProxies: networks(env, SETTINGS.trustedProxies),
     retention: retention(env),
     packLogsAfterMs: kept(env, SETTINGS.packLogsAfter),
+    packRecordsAfterMs: kept(env, SETTINGS.packRecordsAfter),
     s3: s3(env),
     smtpUrl: url(env, SETTINGS.smtpUrl, /^smtps?:$/, "smtp://user:password@mail.example.com:587"),
     mailFrom: read(env, SETTINGS.mailFrom) ?? "",

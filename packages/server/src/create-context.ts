@@ -100,6 +100,7 @@ export async function createContext(
     turns: createFairTurns(clock),
     retention: config.retention,
     packLogsAfterMs: config.packLogsAfterMs,
+    packRecordsAfterMs: config.packRecordsAfterMs,
     ...notesOf(counted, clock, log),
     readiness: await createReadiness(db),
     storage: createStorageSpace(db, bundles),

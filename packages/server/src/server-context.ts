@@ -72,6 +72,8 @@ export type ServerContext = {
   retention: RetentionPolicy;
   /** How long after its end a run's logs stay rows; null: for ever. */
   packLogsAfterMs: number | null;
+  /** How old records of output are when they are packed; null: never. */
+  packRecordsAfterMs: number | null;
   /** Told what was dropped because it was kept long enough. */
   countDropped: (kind: DroppedKind, count: number) => void;
   /** Told of a round of retention that went through everything. */

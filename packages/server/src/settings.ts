@@ -145,6 +145,12 @@ export const SETTINGS = {
     description:
       "How long after a run's end its logs, if they are large, are moved from the database into a compressed blob, or `never`.",
   },
+  packRecordsAfter: {
+    name: "KEELSON_PACK_RECORDS_AFTER",
+    byDefault: "1h",
+    description:
+      "How old records of output streams are when they are compressed, a thousand together. Readers see no difference. Or `never`.",
+  },
   keepSessions: {
     name: "KEELSON_KEEP_SESSIONS",
     byDefault: "90d",

@@ -11,6 +11,7 @@ import { restoreRows } from "../../src/core/backups/restore-backup.ts";
 import { writeBackup } from "../../src/core/backups/write-backup.ts";
 import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import { packLogs, type PackContext } from "../../src/core/run-logs/pack-logs.ts";
+import { packRecords, type PackRecordsContext } from "../../src/core/streams/pack-records.ts";
 import { indexRuns } from "../../src/core/run-search/index-runs.ts";
 import { openCopySession, type CopySession } from "../../src/db/copy-tables.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
@@ -62,15 +63,25 @@ async function end(text = "said"): Promise<string> {
   return lease.runId;
 }
 
+/** Enough for a pack. */
+async function emitMany(session: { id: string }): Promise<void> {
+  for (let n = 0; n < 3; n += 1) {
+    const body = { records: Array.from({ length: 40 }, (_, index) => ({ data: n * 40 + index })) };
+    const path = `/api/sessions/${session.id}/outputs/output`;
+    assert.equal((await scene.call("POST", path, { body })).status, 201);
+  }
+}
+
 const counted = (): Promise<void> => countEnded(scene.server.db, scene.clock.now);
 
-const packing = (): PackContext => ({
+const packing = (): PackContext & PackRecordsContext => ({
   db: scene.server.db,
   clock: () => scene.clock.now() + 2 * HOUR_MS,
   newUuid: createUuidGenerator(scene.clock.now),
   workspaceBlobs: (id) => createDiskBlobs(path.join(scene.server.dataDir, "workspaces", id)),
   noteLoopFailure: () => undefined,
   packLogsAfterMs: HOUR_MS,
+  packRecordsAfterMs: HOUR_MS,
 });
 
 /** Of each table, its rows as texts. */
@@ -150,8 +161,15 @@ describe("a backup", () => {
     await packLogs(packing());
     for (let n = 0; n < 10; n += 1) await end();
     const live = await scene.leased();
-    const [chat, silent] = [await startSession(scene), await startSession(scene)];
-    await scene.worker.take(2);
+    const [chat, silent, long] = [
+      await startSession(scene),
+      await startSession(scene),
+      await startSession(scene),
+    ];
+    await scene.worker.take(3);
+    await emitMany(long);
+    await packRecords(packing());
+    await emitMany(long);
     for (let n = 0; n < 10; n += 1) assert.equal((await emit(scene, chat, n)).status, 201);
     for (const data of ["kept", "withdrawn"]) assert.equal((await send(scene, chat, data)).status, 201);
     await counted();
@@ -173,6 +191,7 @@ describe("a backup", () => {
         assert.equal(withdrawn.status, 200, withdrawn.text);
         // What is due to be packed or dropped waits.
         await packLogs(packing());
+        await packRecords(packing());
         await dropEnded({
           ...{ db: scene.server.db, clock: () => scene.clock.now() + 100 * HOUR_MS },
           retention: loadConfig({ KEELSON_KEEP_RUNS: "1h" }).retention,
@@ -187,7 +206,8 @@ describe("a backup", () => {
     // After the moment, nothing of it is in the backup any more.
     await scene.worker.finish(await scene.worker.takeOne());
 
-    assert.equal(seen.get("stream_records")?.length, 14);
+    assert.equal(seen.get("stream_records")?.length, 14 + 1 + 120);
+    assert.equal(seen.get("record_packs")?.length, 1, "no records were packed while the backup was written");
     for (const table of RUN_TABLES) assert.ok((seen.get(table) ?? []).length > 0, `${table} has no rows`);
     assert.equal(seen.get("run_log_packs")?.length, 1, "nothing was packed while the backup was written");
     assert.equal(seen.get("run_results")?.length, 13, "nothing was dropped while the backup was written");
@@ -209,7 +229,12 @@ describe("a backup", () => {
   test("holds its snapshot for what may still change alone", async () => {
     await counted();
     let isInMoment = false;
-    const copied = { runs: { before: 0, within: 0 }, stream_records: { before: 0, within: 0 } };
+    const copied = {
+      runs: { before: 0, within: 0 },
+      stream_records: { before: 0, within: 0 },
+      record_packs: { before: 0, within: 0 },
+    };
+    await packRecords(packing());
     const session = await openCopySession(database.url);
     const counting: CopySession = {
       ...session,
@@ -221,7 +246,7 @@ describe("a backup", () => {
       copyOut: (table, rows) => {
         const out = session.copyOut(table, rows);
         const { name } = table;
-        if (name === "runs" || name === "stream_records")
+        if (name === "runs" || name === "stream_records" || name === "record_packs")
           out.on("end", () => (copied[name][isInMoment ? "within" : "before"] += out.rowCount));
         return out;
       },
@@ -239,15 +264,17 @@ describe("a backup", () => {
       signal: new AbortController().signal,
       tell: () => undefined,
     });
-    const [row] = await session.query<{ ended: number; live: number; output: number; input: number }>(sql`
+    const [row] = await session.query<Record<"ended" | "live" | "output" | "input" | "packs", number>>(sql`
       SELECT (SELECT count(*) FROM run_results) AS ended, (SELECT count(*) FROM executions) AS live,
-        (SELECT sum(last_sequence) FROM streams WHERE direction = 'output') AS output,
+        (SELECT sum(last_sequence - packed_sequence) FROM streams WHERE direction = 'output') AS output,
+        (SELECT count(*) FROM record_packs) AS packs,
         (SELECT sum(last_sequence) FROM streams WHERE direction = 'input') AS input`);
     await session.close();
     assert.ok(row !== undefined && Object.values(row).every((count) => count > 0));
     assert.deepEqual(copied, {
       runs: { before: row.ended, within: row.live },
       stream_records: { before: row.output, within: row.input },
+      record_packs: { before: row.packs, within: 0 },
     });
   });
 

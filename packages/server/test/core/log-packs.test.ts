@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { decodeId, type Uuid } from "@keelson/contract";
+import { decodeId } from "@keelson/contract";
 import { createDiskBlobs } from "../../src/adapters/disk-blobs.ts";
-import type { BlobStore } from "../../src/core/blobs/blob.ts";
 import { BLOB_GRACE_MS, collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
 import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import { packLogs, type PackContext } from "../../src/core/run-logs/pack-logs.ts";
 import { preventRemovals } from "../../src/core/blobs/removal-lock-reads.ts";
 import { openCopySession } from "../../src/db/copy-tables.ts";
-import type { Database } from "../../src/db/pool.ts";
-import type { Queryable } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator } from "../../src/uuid.ts";
 import { loadConfig } from "../../src/config.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { Killed, killedAt } from "../support/killed-at.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -116,7 +114,7 @@ describe("logs of ended runs", () => {
       // Little, in packs that are smaller still: each crash has a run of its own.
       const id = await talk(60, 400);
       const before = await readAll(id);
-      const killed = await packLogs(killedAt(context, at), 12_000).then(
+      const isKilled = await packLogs(dying(context, at), 12_000).then(
         () => false,
         (error: unknown) => {
           if (!(error instanceof Killed)) throw error;
@@ -129,7 +127,7 @@ describe("logs of ended runs", () => {
       await packLogs(context, 12_000);
       assert.deepEqual(await readAll(id), before, `packed after a crash at ${at}`);
       assert.equal((await rows(id)).chunks, 0);
-      if (!killed) break;
+      if (!isKilled) break;
       kills += 1;
     }
     console.log(`${kills} crashes`);
@@ -212,27 +210,15 @@ describe("logs of ended runs", () => {
   });
 });
 
-class Killed extends Error {}
-
-/** The server dies before its n-th doing, or after it and before it knows. */
-function killedAt(context: PackContext, at: number): PackContext {
-  let left = at;
-  const step = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (left-- <= 0) throw new Killed();
-    const result = await work();
-    if (left-- <= 0) throw new Killed();
-    return result;
+/** Its writes of blobs are doings too. */
+function dying(context: PackContext, at: number): PackContext {
+  const { db, step } = killedAt(context.db, at);
+  return {
+    ...context,
+    db,
+    workspaceBlobs: (id) => {
+      const store = context.workspaceBlobs(id);
+      return { ...store, put: (...put) => step(() => store.put(...put)) };
+    },
   };
-  const watched = (db: Queryable): Queryable => ({ query: (statement) => step(() => db.query(statement)) });
-  const db: Database = {
-    ...context.db,
-    ...watched(context.db),
-    transaction: (work, options) =>
-      step(() => context.db.transaction((tx) => work({ ...tx, ...watched(tx) }), options)),
-  };
-  const workspaceBlobs = (id: Uuid<"env">): BlobStore => {
-    const store = context.workspaceBlobs(id);
-    return { ...store, put: (...put) => step(() => store.put(...put)) };
-  };
-  return { ...context, db, workspaceBlobs };
 }

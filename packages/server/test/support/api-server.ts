@@ -78,6 +78,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     addressConnections: 256,
     retention: loadConfig({}).retention,
     packLogsAfterMs: null,
+    packRecordsAfterMs: null,
     s3: null,
     smtpUrl: null,
     github: null,

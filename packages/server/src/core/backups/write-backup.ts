@@ -20,6 +20,7 @@ import { preventRemovals } from "../blobs/removal-lock-reads.ts";
 import { markBlobsLost } from "./backup-writes.ts";
 import { hasTables, listBundleDigests, listStoredBlobs, readOrigin } from "./backup-reads.ts";
 import { copyOutputRecords } from "./copy-output-records.ts";
+import { copyRecordPacks } from "./copy-record-packs.ts";
 import { copyEndedRuns } from "./copy-ended-runs.ts";
 import { rowsOfOthers } from "./run-history-reads.ts";
 import { openTableParts, type TableParts } from "./table-parts.ts";
@@ -40,6 +41,7 @@ export type BackupOptions = {
 };
 
 const RECORDS = "stream_records";
+const RECORD_PACKS = "record_packs";
 
 const MIGRATED = "The tables were migrated while they were backed up. Start the backup again.";
 
@@ -89,15 +91,20 @@ async function copyTables(options: BackupOptions, archive: ArchiveWriter) {
   const { session, page } = options;
   const begun = new Map<string, TableParts>();
   for (const table of await session.listTables())
-    if (isRunTable(table.name) || table.name === RECORDS)
+    if (isRunTable(table.name) || [RECORDS, RECORD_PACKS].includes(table.name))
       begun.set(table.name, openTableParts(options, archive, table));
   const ofRuns = new Map([...begun].flatMap(([name, parts]) => (isRunTable(name) ? [[name, parts]] : [])));
-  const { copied, records } = await session.byIndex(async () => ({
+  const { copied, packs, records } = await session.byIndex(async () => ({
+    packs: await copyRecordPacks(options, begun.get(RECORD_PACKS), page),
     records: await copyOutputRecords(options, begun.get(RECORDS), page),
     copied: await copyEndedRuns(options, ofRuns, page),
   }));
+  const rests = new Map([
+    [RECORDS, records],
+    [RECORD_PACKS, packs],
+  ]);
   const restOf = (name: string): Sql | undefined =>
-    name === RECORDS ? records : isRunTable(name) ? rowsOfOthers(name, copied) : undefined;
+    isRunTable(name) ? rowsOfOthers(name, copied) : rests.get(name);
   return session.inSnapshot(async () => {
     const origin = await readOrigin(session);
     const tables: BackupTable[] = [];

@@ -3,8 +3,8 @@ import { sql } from "../../db/sql.ts";
 import { REMOVAL_LOCK, RETENTION_LOCK } from "../advisory-locks.ts";
 
 /**
- * While a backup copies, nothing goes: no blob, nothing that was kept long enough, and no logs from their rows into a
- * blob. Waits for decisions that are being made, and for another backup. Lasts as long as the connection, which must be the
+ * While a backup copies, nothing goes: no blob, nothing that was kept long enough, and no logs or records from their rows into
+ * packs. Waits for decisions that are being made, and for another backup. Lasts as long as the connection, which must be the
  * caller's own.
  */
 export async function preventRemovals(connection: Queryable): Promise<void> {

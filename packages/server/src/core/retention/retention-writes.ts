@@ -206,21 +206,31 @@ export async function dropRecords(
     WITH due AS (
       ${keysOf(sessions)}
     ), pieces AS (
-      SELECT t.environment_id, t.id, t.last_sequence, least(t.last_sequence, t.kept_after + ${pieceRecords}) AS up_to
+      -- A pack goes as a whole.
+      SELECT t.environment_id, t.id, t.last_sequence, least(t.last_sequence, greatest(t.kept_after + ${pieceRecords}, (
+        SELECT k.last_sequence FROM record_packs k
+        WHERE k.environment_id = t.environment_id AND k.stream_id = t.id AND k.first_sequence <= t.kept_after + ${pieceRecords}
+        ORDER BY k.first_sequence DESC LIMIT 1))) AS up_to
       FROM due d JOIN streams t ON t.environment_id = d.environment_id AND t.session_id = d.id
       WHERE t.kept_after < t.last_sequence
       ORDER BY t.environment_id, t.id LIMIT ${streams} FOR NO KEY UPDATE OF t
     ), gone AS (
       DELETE FROM stream_records r USING pieces p
       WHERE r.environment_id = p.environment_id AND r.stream_id = p.id AND r.sequence <= p.up_to
-      RETURNING r.environment_id, length(r.data) AS bytes
+      RETURNING r.environment_id, 1 AS records, length(r.data) AS bytes
+    ), unpacked AS (
+      DELETE FROM record_packs k USING pieces p
+      WHERE k.environment_id = p.environment_id AND k.stream_id = p.id AND k.last_sequence <= p.up_to
+      RETURNING k.environment_id, k.last_sequence - k.first_sequence + 1 AS records, k.counted_bytes AS bytes
+    ), dropped AS (
+      SELECT * FROM gone UNION ALL SELECT * FROM unpacked
     ), told AS (
       DELETE FROM messages m USING pieces p
       WHERE m.environment_id = p.environment_id AND m.stream_id = p.id AND p.up_to = p.last_sequence
     ), counted AS (
       -- Rows are taken in one order by all who add to them.
       SELECT s.environment_id, g.bytes FROM stored_bytes s
-      JOIN (SELECT environment_id, sum(bytes)::bigint AS bytes FROM gone GROUP BY environment_id) g
+      JOIN (SELECT environment_id, sum(bytes)::bigint AS bytes FROM dropped GROUP BY environment_id) g
         ON g.environment_id = s.environment_id
       ORDER BY s.environment_id FOR NO KEY UPDATE OF s
     ), freed AS (
@@ -234,7 +244,7 @@ export async function dropRecords(
         SELECT 1 FROM streams t
         WHERE t.environment_id = d.environment_id AND t.session_id = d.id AND t.kept_after < t.last_sequence)
     )
-    SELECT count(*) AS dropped FROM gone`),
+    SELECT coalesce(sum(records), 0)::bigint AS dropped FROM dropped`),
   );
 }
 
@@ -260,6 +270,10 @@ export async function deleteSessions(tx: Tx, sessions: readonly EndedSession[]):
       ${keysOf(sessions)}
     ), streams AS (
       DELETE FROM streams t USING due d WHERE t.environment_id = d.environment_id AND t.session_id = d.id
+      RETURNING t.environment_id, t.id
+    ), packs AS (
+      -- Those that were made while the last records were dropped.
+      DELETE FROM record_packs k USING streams t WHERE k.environment_id = t.environment_id AND k.stream_id = t.id
     ), gone AS (
       DELETE FROM sessions s USING due d WHERE s.environment_id = d.environment_id AND s.id = d.id
       RETURNING s.environment_id, s.id, s.tags

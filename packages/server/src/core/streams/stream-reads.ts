@@ -156,8 +156,8 @@ export async function findRecord(
   return row ?? null;
 }
 
-/** Oldest first, within the range's limits. */
-export const listRecords = (db: Queryable, range: RecordRange): Promise<RecordRow[]> =>
+/** Those that are rows, oldest first, within the range's limits. */
+export const listRecordRows = (db: Queryable, range: RecordRange): Promise<RecordRow[]> =>
   db.query<RecordRow & { found: number }>(sizedPage(range));
 
 export type RecordPage = {
@@ -169,16 +169,28 @@ export type RecordPage = {
   isOver: boolean;
 };
 
-/** Records with the state of their session, both of one moment. Null when there is no such session. */
-export async function readRecords(
+type PageRow = RecordRow & {
+  sessionStatus: SessionStatus;
+  isLive: boolean;
+  isPacked: boolean;
+  found: number;
+};
+
+/**
+ * Records that are rows, with the state of their session, both of one moment; `isPacked`: after the range's beginning there
+ * were records in packs. Null when there is no such session.
+ */
+export async function readRecordRows(
   db: Queryable,
   sessionId: Uuid<"sess">,
   range: RecordRange,
-): Promise<RecordPage | null> {
-  const rows = await db.query<
-    RecordRow & { sessionStatus: SessionStatus; isLive: boolean; found: number }
-  >(sql`
-    SELECT s.status AS session_status, e.run_id IS NOT NULL OR a.run_id IS NOT NULL AS is_live, r.*
+): Promise<(RecordPage & { isPacked: boolean }) | null> {
+  const rows = await db.query<PageRow>(sql`
+    SELECT s.status AS session_status, e.run_id IS NOT NULL OR a.run_id IS NOT NULL AS is_live,
+      EXISTS (
+        SELECT FROM streams t
+        WHERE t.environment_id = ${range.environmentId} AND t.id = ${range.streamId} AND t.packed_sequence > ${range.after}) AS is_packed,
+      r.*
     FROM sessions s
     LEFT JOIN executions e ON e.environment_id = s.environment_id AND e.run_id = s.current_run_id
     LEFT JOIN awaited_endings a ON a.environment_id = s.environment_id AND a.run_id = s.current_run_id
@@ -191,6 +203,7 @@ export async function readRecords(
     // Without a record the joined columns are null.
     records: (first.sequence as number | null) === null ? [] : rows,
     isCut: first.found > rows.length,
+    isPacked: first.isPacked,
     sessionStatus: first.sessionStatus,
     isOver: first.sessionStatus !== "open" && !first.isLive,
   };

@@ -14,7 +14,8 @@ import {
   type RecordRow,
   type RecordSource,
 } from "../../../core/streams/stream.ts";
-import { findStreams, listRecords, type StreamRow } from "../../../core/streams/stream-reads.ts";
+import { listRecords } from "../../../core/streams/read-records.ts";
+import { findStreams, type StreamRow } from "../../../core/streams/stream-reads.ts";
 import type { AppendOptions } from "../../../core/sessions/record-appender.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
