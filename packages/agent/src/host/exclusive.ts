@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import type { BundleModule } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
 import { describeThrown } from "./load-bundle.ts";
@@ -53,7 +53,7 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
     pipe.send(["end", n, result]);
     pipe.flush();
     // Whatever the run did to it, the next one begins where this one did.
-    mkdirSync(home, { recursive: true });
+    if (!existsSync(home)) mkdirSync(home, { recursive: true });
     process.chdir(home);
   };
 }

@@ -29,7 +29,10 @@ export function readAvailable(stream: Socket, emit: (bytes: Buffer) => void, isH
 /** Null when there is nothing now; the end of a pipe is seen by its stream. */
 function readPiece(fd: number): Buffer | null {
   if (fd < 0) return null;
+  const { stackTraceLimit } = Error;
   try {
+    // Nearly every run ends with two empty pipes, which Node says by an error: most of its cost is the stack.
+    Error.stackTraceLimit = 0;
     const length = readSync(fd, chunk);
     return length === 0 ? null : Buffer.from(chunk.subarray(0, length));
   } catch (error) {
@@ -37,5 +40,7 @@ function readPiece(fd: number): Buffer | null {
     // A pipe whose other end was killed says so in its stream too.
     if (code === "EAGAIN" || code === "ECONNRESET") return null;
     throw error;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
