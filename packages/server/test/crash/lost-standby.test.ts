@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
+import pg from "pg";
+import { checkSessions } from "../../src/db/check-sessions.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { until } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
@@ -58,6 +60,29 @@ async function countHanging(): Promise<number> {
   );
   return row?.count ?? 0;
 }
+
+test("a standby that no commit waits for is told of at the start", async () => {
+  const { url: databaseUrl } = site.postgres;
+  const warnings = async (): Promise<string[]> => {
+    const said: string[] = [];
+    const checked = { url: databaseUrl, directUrl: databaseUrl, statementNames: true, poolSize: POOL_SIZE };
+    await checkSessions(checked, (text) => said.push(text));
+    return said.filter((text) => text.startsWith("PostgreSQL has a standby"));
+  };
+  assert.deepEqual(await warnings(), []);
+  // What follows the log asks for it in this way, before the first byte of it.
+  const standby = new pg.Client({ connectionString: databaseUrl, replication: "true" } as pg.ClientConfig);
+  await standby.connect();
+  try {
+    const [warning, ...others] = await warnings();
+    assert.match(warning ?? "", /Set synchronous_standby_names, for example to 'ANY 1 \(a, b\)'/);
+    assert.deepEqual(others, []);
+    const { body } = await site.call(url, "GET", "/admin/api/v1/system", { as: site.credentials.user_token });
+    assert.deepEqual([body.database.synchronous_standby_names, body.database.standbys], ["", 1]);
+  } finally {
+    await standby.end();
+  }
+});
 
 test("without the standby that commits wait for, writes are refused, reads go on, and nothing is lost or doubled", async () => {
   assert.equal((await write(randomUUID())).status, 201);
