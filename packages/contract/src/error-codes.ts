@@ -130,7 +130,7 @@ export const ERROR_CODES = {
   session_busy: {
     status: 409,
     summary: "A turn of the session is live, and no run waits for input on the stream.",
-    action: "Send the input when the turn has ended, or without `while_busy`.",
+    action: "Send the input when the turn has ended, or with `while_busy` `enqueue`.",
   },
   session_closed: {
     status: 409,

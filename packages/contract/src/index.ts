@@ -28,7 +28,7 @@ export * from "./schemas/schedule.ts";
 export * from "./schemas/secret.ts";
 export * from "./schemas/task-folder.ts";
 export * from "./schemas/deployment.ts";
-export * from "./session-on-failure.ts";
+export * from "./actor-declaration.ts";
 export * from "./schemas/task.ts";
 export * from "./schemas/worker.ts";
 export * from "./schemas/deployment-check.ts";

@@ -15,11 +15,11 @@ export const STREAM_DIRECTIONS = ["input", "output"] as const;
 export type StreamDirection = (typeof STREAM_DIRECTIONS)[number];
 
 /** What an input did when it was appended. */
-export const INPUT_DISPOSITIONS = ["started", "delivered", "queued"] as const;
+export const INPUT_DISPOSITIONS = ["started", "delivered", "queued", "steered"] as const;
 export type InputDisposition = (typeof INPUT_DISPOSITIONS)[number];
 
-/** What an input does when a turn is live and no run waits for it. */
-export const WHILE_BUSY = ["enqueue", "interrupt", "reject"] as const;
+/** What an input does when a turn is live and no run waits for it: its sender says it, or the actor declares it. */
+export const WHILE_BUSY = ["enqueue", "interrupt", "steer", "reject"] as const;
 export type WhileBusy = (typeof WHILE_BUSY)[number];
 
 /** Names of the streams that are meant when none is named. */

@@ -1,5 +1,11 @@
 import type { StandardTypedV1 } from "@standard-schema/spec";
-import { DECLARED_ID_PATTERN, SESSION_ON_FAILURE, type SessionOnFailure } from "@keelson/contract/plain";
+import {
+  DECLARED_ID_PATTERN,
+  SESSION_ON_FAILURE,
+  WHILE_BUSY,
+  type SessionOnFailure,
+  type WhileBusy,
+} from "@keelson/contract/plain";
 import { checkIsolation } from "./check-isolation.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
@@ -22,7 +28,23 @@ export type ActorOptions = Omit<TaskOptions, "mcp"> & {
    * `failed` and takes no more input.
    */
   sessionOnFailure?: SessionOnFailure;
+  /**
+   * What input does that comes while a turn is live and does not wait for input. `"enqueue"` (the default): the input waits until the turn, or
+   * the next one, receives it. `"interrupt"`: it also stops the messages that the turn is writing. `"steer"`: it waits too, and is
+   * marked as meant for this turn: `session.input.pending()` shows it with `steer`. `"reject"`: it is refused with `session_busy`, and
+   * nothing is appended. A sender can say otherwise for one input.
+   */
+  whileBusy?: WhileBusy;
 };
+
+/** Throws a UsageError when the value of an option differs from all of these words. */
+function checkChoice<T extends string>(id: string, option: string, value: T, choices: readonly T[]): void {
+  if (choices.includes(value)) return;
+  const [last, ...others] = choices.map((one) => `"${one}"`).reverse();
+  throw new UsageError(
+    `actor(): "${id}": ${option} is ${JSON.stringify(value)}; it must be ${others.reverse().join(", ")} or ${last ?? ""}`,
+  );
+}
 
 /**
  * A declared actor: the code of a conversation. `Input` is the type of the records in its stream `input`, `Output` the
@@ -157,11 +179,9 @@ export function actor(
   checkSecretNames("actor", options.id, options.secrets);
   checkPermissions("actor", options.id, options.permissions);
   checkIsolation("actor", options.id, options);
-  const { sessionOnFailure = "keep_open" } = options;
-  if (!SESSION_ON_FAILURE.includes(sessionOnFailure))
-    throw new UsageError(
-      `actor(): "${options.id}": sessionOnFailure is ${JSON.stringify(sessionOnFailure)}; it must be ${SESSION_ON_FAILURE.map((one) => `"${one}"`).join(" or ")}`,
-    );
+  const { sessionOnFailure = "keep_open", whileBusy = "enqueue" } = options;
+  checkChoice(options.id, "sessionOnFailure", sessionOnFailure, SESSION_ON_FAILURE);
+  checkChoice(options.id, "whileBusy", whileBusy, WHILE_BUSY);
   if (typeof run !== "function") throw new UsageError(`actor(): "${options.id}" has no run function`);
   const { actors } = registry();
   if (actors.has(options.id))

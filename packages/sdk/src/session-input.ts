@@ -8,7 +8,7 @@ import type { JsonOf } from "./json-type.ts";
 import { checkPayload, type PayloadSchema } from "./payload-schema.ts";
 import type { DurableRun } from "./runtime/durable/durable-run.ts";
 import { createRunClient } from "./runtime/run-client.ts";
-import { createStep, type Step } from "./step.ts";
+import { createStep } from "./step.ts";
 import { toTimeout } from "./tokens.ts";
 import { UsageError } from "./keelson-error.ts";
 
@@ -28,6 +28,8 @@ export type InputRecord<T = unknown> = {
   source: { kind: StreamRecord["source"]["kind"]; id: string | null };
   /** When it was appended. */
   createdAt: Date;
+  /** It came to steer the turn that was live: its sender said so, or the actor declares it. */
+  steer: boolean;
 };
 
 /** Options of `receive()`. */
@@ -52,8 +54,9 @@ export type InputChannel<T = unknown> = AsyncIterable<InputRecord<T>> & {
    */
   receive(options?: ReceiveOptions): Promise<InputRecord<T> | null>;
   /**
-   * The records that no run has received, the oldest first, at most 200 and 512 KiB: what came while the code was at work. They stay
-   * where they are, and `receive()` gets them in their order. Nobody has checked their data. A step of the run: a replay sees the same.
+   * The records that no run has received, the oldest first, at most 200 and 512 KiB: what came while the code was at work. Those that
+   * are to change what it does have `steer`. They stay where they are, and `receive()` gets them in their order. Nobody has checked their data. A step of the run: a replay sees the same.
+   * Inside a step each call reads again, so that code which is at work there sees what came since, for example between two calls of a model.
    */
   pending(): Promise<InputRecord[]>;
 };
@@ -75,22 +78,37 @@ export function checkStreamName(name: string): string {
 
 const MAX_PENDING = 200;
 
-async function listPending(run: DurableRun, step: Step, stream: string): Promise<InputRecord[]> {
-  const session = requireSession(run);
-  const read = async () => {
-    const unreceived = { direction: "input", stream, received: false, limit: MAX_PENDING } as const;
-    const { records } = await createRunClient(run).sessions.read(session.id, unreceived);
-    let bytes = 0;
-    const fits = (record: object): boolean =>
-      (bytes += new TextEncoder().encode(JSON.stringify(record)).length + 1) < LIMITS.journalValueBytes;
-    return records
-      .map(({ id, sequence, data, contentType, correlationId, source, createdAt }) => ({
-        ...{ id, sequence, data, contentType, correlationId, source, createdAt },
-      }))
-      .filter(fits);
-  };
-  const records = await step("pending input", read, { retry: { maxAttempts: 3 } });
-  return records.map((record) => ({ ...record, createdAt: new Date(record.createdAt) }));
+type Pending = Omit<InputRecord, "createdAt" | "steer"> & { createdAt: string; steer?: true };
+
+/** As much as a step's outcome may hold. */
+async function readPending(run: DurableRun, stream: string): Promise<Pending[]> {
+  const unreceived = { direction: "input", stream, received: false, limit: MAX_PENDING } as const;
+  const { records } = await createRunClient(run).sessions.read(requireSession(run).id, unreceived);
+  let bytes = 0;
+  const fits = (record: object): boolean =>
+    (bytes += new TextEncoder().encode(JSON.stringify(record)).length + 1) < LIMITS.journalValueBytes;
+  return records
+    .map(({ id, sequence, data, contentType, correlationId, source, createdAt, steer }) => ({
+      ...{ id, sequence, data, contentType, correlationId, source, createdAt },
+      ...(steer === true && { steer }),
+    }))
+    .filter(fits);
+}
+
+/** Inside a step it is read each time, because what the step makes of it is in the step's outcome. */
+async function listPending(locate: LocateRun, stream: string): Promise<InputRecord[]> {
+  const { run, step } = locate(`session.input("${stream}").pending()`);
+  requireSession(run);
+  const read = (): Promise<Pending[]> => readPending(run, stream);
+  const records =
+    step === null
+      ? await createStep(locate)("pending input", read, { retry: { maxAttempts: 3 } })
+      : await read();
+  return (records as Pending[]).map((record) => ({
+    ...record,
+    createdAt: new Date(record.createdAt),
+    steer: record.steer === true,
+  }));
 }
 
 function requireSession({ input: { session } }: DurableRun): LeasedSession {
@@ -115,6 +133,7 @@ async function readRecord(record: StreamRecord, schema: PayloadSchema | null): P
     correlationId: record.correlation_id,
     source: record.source,
     createdAt: new Date(record.created_at),
+    steer: record.steer === true,
   };
 }
 
@@ -136,8 +155,7 @@ function createChannel(locate: LocateRun, name: string, defaults: InputDefaults)
     if (state.status === "timed_out" || state.value === null) return null;
     return readRecord(state.value as StreamRecord, defaults.schema);
   };
-  const pending = (): Promise<InputRecord[]> =>
-    listPending(locateOutsideStep(locate, `session.input("${name}").pending()`), createStep(locate), name);
+  const pending = (): Promise<InputRecord[]> => listPending(locate, name);
   return {
     name,
     receive,

@@ -14,8 +14,9 @@ export type SendOptions = AppendOptions & {
 /** Other sessions of the environment, as the code of a run reaches them. */
 export type Sessions = {
   /**
-   * Sends input to a session of this environment once, by its id or external id: up to 256 KiB of JSON. Rejects with
-   * `RefusedError` when the session does not exist or takes no more input. `send<typeof chat>(session, data)` has the
+   * Sends input to a session of this environment once, by its id or external id: up to 256 KiB of JSON. While a turn of it is live, the
+   * input does what its actor declares by `whileBusy`. Rejects with `RefusedError` when the session does not exist or takes no more
+   * input, or is busy and its actor declares `"reject"`. `send<typeof chat>(session, data)` has the
    * types of the actor `chat`.
    */
   send<A extends ActorLike = ActorLike, const S extends string = "input">(

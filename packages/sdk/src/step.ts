@@ -37,7 +37,7 @@ export type StepContext = {
  * The result is JSON of up to 512 KiB. It is the output of `JSON.stringify`, also the first time: a `Date` is a string,
  * in the type too. The step fails when the result has NaN, Infinity, an invalid Date, a BigInt, a Map, a Set, NUL or
  * half of a surrogate pair. `name` has 1 to 256 characters and may be used more than once. Inside a step, only outputs,
- * metadata and logging may be used.
+ * metadata, logging and `session.input.pending()` may be used.
  *
  * Rejects with `StepError` after the last try has failed. In the step, throw `NonRetryableError` to stop the retries, or
  * `RetryAfterError` to say when the next try begins.

@@ -9,6 +9,7 @@ import {
   sessions,
   UsageError,
   wait,
+  type InputRecord,
 } from "@keelson/sdk";
 import { keelson } from "@keelson/sdk/runtime";
 import { z } from "zod";
@@ -89,6 +90,44 @@ test("pending input is seen and stays where it is, and a replay sees what it saw
     [1, 2, 3, 4],
   );
   assert.deepEqual([received, left?.[0], others], ["one", [2, "two", true], []]);
+});
+
+test("input that is to steer is seen as such, by a step while it is at work and by whoever receives it", async () => {
+  const atWork = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
+  const { run, start } = declareActor(
+    async ({ input }, { step }) => {
+      const marks = (records: readonly (InputRecord | null)[]) =>
+        records.map((record) => [record?.data, record?.steer]);
+      const during = await step("work", async () => {
+        const before = (await input.pending()).length;
+        atWork.resolve();
+        await sent.promise;
+        return { before, after: marks(await input.pending()) };
+      });
+      const after = marks(await input.pending());
+      return { during, after, received: marks([await input.receive(), await input.receive()]) };
+    },
+    { whileBusy: "steer" },
+    { session: {} },
+  );
+  const { session } = await run.started();
+  const execution = start();
+  await atWork.promise;
+  const send = async (body: object): Promise<unknown> =>
+    (await run.call("POST", `/api/sessions/${session.id}/inputs/input`, body)).disposition;
+  assert.equal(await send({ data: "left" }), "steered");
+  assert.equal(await send({ data: "later", while_busy: "enqueue" }), "queued");
+  sent.resolve();
+  const marks = [
+    ["left", true],
+    ["later", false],
+  ];
+  assert.deepEqual(outputOf(await execution.ended), {
+    during: { before: 0, after: marks },
+    after: marks,
+    received: marks,
+  });
 });
 
 test("receive passes over input that was withdrawn, also while it waits", async () => {
@@ -289,6 +328,12 @@ test("actors are in the manifest, and a declaration that cannot be used is refus
   });
   actor({ id: "ends", sessionOnFailure: "end", run: () => undefined });
   assert.equal(keelson.manifest().actors?.find(({ id }) => id === "ends")?.session_on_failure, "end");
+  actor({ id: "refuses", whileBusy: "reject", run: () => undefined });
+  assert.equal(keelson.manifest().actors?.find(({ id }) => id === "refuses")?.while_busy, "reject");
+  assert.throws(
+    () => actor({ id: "neither", whileBusy: "queue" as never, run: () => 1 }),
+    /"neither": whileBusy is "queue"; it must be "enqueue", "interrupt", "steer" or "reject"/,
+  );
   assert.throws(
     () => actor({ id: "neither", sessionOnFailure: "close" as never, run: () => 1 }),
     /"neither": sessionOnFailure is "close"; it must be "keep_open" or "end"/,

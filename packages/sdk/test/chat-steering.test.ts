@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { AnswerOptions } from "@keelson/sdk/ai";
+import type { ChatActorOptions } from "@keelson/sdk/ai";
 import { followOthers, KeelsonChatTransport } from "@keelson/sdk/ai/client";
 import { tool, type UIMessage } from "ai";
 import { z } from "zod";
@@ -33,11 +33,11 @@ function looking() {
     const said = asked.at(-1)?.findLast((line) => line.startsWith("user: "));
     return said === "user: Look at all" ? { text: "Next.", calls: { look: {} } } : { text: `Heard: ${said}` };
   });
-  const options: AnswerOptions = { model, tools: { look } };
+  const options: Omit<ChatActorOptions, "id"> = { model, tools: { look } };
   return { options, asked, looks: () => looks, goOn: () => goOn.shift()?.() };
 }
 
-async function open(options: AnswerOptions) {
+async function open(options: Omit<ChatActorOptions, "id">) {
   const { connect, end } = await startConversation(options);
   const transport = new KeelsonChatTransport({ connect });
   return { page: new ChatPage(transport, await transport.load()), transport, end };
@@ -107,6 +107,21 @@ describe("a message that steers", () => {
     goOn();
     await isSaid(6);
     assert.equal(messages.map(textOf)[5], "step-start|Heard: user: And how are you?");
+    await end();
+  });
+
+  test("is each message of an actor that declares it, and one that is to wait does", async () => {
+    const { options, asked, looks, goOn } = looking();
+    const { page, transport, end } = await open({ ...options, whileBusy: "steer" });
+    void page.sendMessage({ text: "Look at all" });
+    await eventually("it looks", () => looks() === 1);
+    const other = new ChatPage(transport, []);
+    void other.sendMessage({ text: "Enough" });
+    await eventually("the other waits", () => other.status === "submitted");
+    goOn();
+    await eventually("the other is answered", () => other.status === "ready");
+    assert.deepEqual(asked.at(-1)?.at(-1), "user: Enough");
+    assert.equal(looks(), 1);
     await end();
   });
 });

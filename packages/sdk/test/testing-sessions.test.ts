@@ -102,6 +102,57 @@ describe("a session in process", () => {
     await assert.rejects(session.interrupt("msg_1"), UsageError);
   });
 
+  test("does with input during a turn what its sender says, and otherwise what the actor declares", async () => {
+    const busy = (whileBusy: "steer" | "reject" | "interrupt") =>
+      openSession(
+        actor({
+          id: id(),
+          whileBusy,
+          run: async ({ input, output, turn }, { wait }) => {
+            if (turn > 1) return (await input.receive())?.data;
+            const piped = await output.pipe(async function* ({ signal }) {
+              yield "a";
+              await new Promise<void>((resolve) => {
+                signal.addEventListener("abort", () => resolve());
+              });
+            });
+            await wait.for("1s");
+            const pending = (await input.pending()).map(({ data, steer }) => [data, steer]);
+            return [piped.interrupted, pending, (await input.receive())?.data ?? null];
+          },
+        }),
+      );
+    const steered = busy("steer");
+    const { messageId } = await steered.next();
+    assert.equal((await steered.send("left")).disposition, "steered");
+    assert.equal((await steered.send("later", { whileBusy: "enqueue" })).disposition, "queued");
+    await assert.rejects(steered.send("no", { whileBusy: "reject" }), /Turn 1 of the session is live/);
+    await steered.interrupt(messageId ?? "");
+    await steered.rest();
+    const pending = [
+      ["left", true],
+      ["later", false],
+    ];
+    assert.deepEqual(
+      steered.turns.map(({ ending }) => ending?.output),
+      [[true, pending, "left"], "later"],
+    );
+
+    const refusing = busy("reject");
+    await refusing.next();
+    await assert.rejects(refusing.send("no"), UsageError);
+    assert.equal((await refusing.send("stop", { whileBusy: "interrupt" })).disposition, "queued");
+    await refusing.rest();
+    assert.deepEqual(refusing.turns[0]?.ending?.output, [true, [["stop", false]], "stop"]);
+    assert.equal((await refusing.send("next")).disposition, "started");
+
+    const interrupted = busy("interrupt");
+    await interrupted.next();
+    assert.equal((await interrupted.send("stop")).disposition, "queued");
+    await interrupted.rest();
+    assert.deepEqual(interrupted.turns[0]?.ending?.output, [true, [["stop", false]], "stop"]);
+  });
+
   test("keeps open when a turn fails, and says why there is no record", async () => {
     const failing = actor({
       id: id(),

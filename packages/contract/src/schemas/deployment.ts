@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { RUN_PERMISSIONS } from "../permissions.ts";
 import { EXECUTION_MODES } from "../runs.ts";
-import { SESSION_ON_FAILURE } from "../sessions.ts";
+import { SESSION_ON_FAILURE, WHILE_BUSY } from "../sessions.ts";
 import { PlatformObject } from "./platform.ts";
 import {
   anyOf,
@@ -64,6 +64,12 @@ export const EntrypointDeclaration = Type.Object(
         description:
           "Of an actor: what happens to an open session when a run of it fails. `keep_open`: the next input starts the next run. " +
           "`end`: the session ends as `failed`. Without it: `end`.",
+      }),
+    ),
+    while_busy: Type.Optional(
+      Type.Enum([...WHILE_BUSY], {
+        description:
+          "Of an actor: what an input that does not say `while_busy` does while a turn is live and no run waits for it. Without it: `enqueue`.",
       }),
     ),
     memory_mb: Type.Optional(Nullable(Type.Integer({ minimum: 32, maximum: 1_048_576 }))),

@@ -56,6 +56,12 @@ export const StreamRecord = Type.Object(
         description: "Only of an input that was withdrawn before a run received it: its `data` is null.",
       }),
     ),
+    steer: Type.Optional(
+      Type.Literal(true, {
+        description:
+          "Only of an input that is to steer the turn that was live when it came: it is meant for that turn, and not for the next one.",
+      }),
+    ),
   },
   { $id: "StreamRecord" },
 );
@@ -69,7 +75,8 @@ export const SentRecord = Type.Object(
       Type.Enum([...INPUT_DISPOSITIONS], {
         description:
           "`started`: it began a turn. `delivered`: a run that waited for it received it. `queued`: a turn is live, and no run has received it. " +
-          "A repeat with the same idempotency key says `started` when the first answer did, and otherwise `delivered` or `queued`, as it is now. It leaves it out once the record is withdrawn.",
+          "`steered`: the same, of an input that is to steer that turn. A repeat with the same idempotency key says `started` when the first answer did, " +
+          "and otherwise `delivered`, `queued` or `steered`, as it is now. It leaves it out once the record is withdrawn.",
       }),
     ),
   },
@@ -107,8 +114,9 @@ export const SendRecords = Type.Object(
     while_busy: Type.Optional(
       Type.Enum([...WHILE_BUSY], {
         description:
-          "While a turn is live and no run waits for input on the stream: `enqueue` (the default) appends, `interrupt` appends and interrupts the " +
-          "messages that the turn is writing, and `reject` appends nothing and answers 409 `session_busy`.",
+          "While a turn is live and no run waits for input on the stream: `enqueue` appends, `interrupt` appends and interrupts the " +
+          "messages that the turn is writing, `steer` appends and marks the record as meant for this turn, and `reject` appends nothing and " +
+          "answers 409 `session_busy`. Default: what the session's actor declares, else `enqueue`.",
       }),
     ),
   },

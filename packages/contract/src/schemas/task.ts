@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { EXECUTION_MODES } from "../runs.ts";
-import { SESSION_ON_FAILURE } from "../sessions.ts";
+import { SESSION_ON_FAILURE, WHILE_BUSY } from "../sessions.ts";
 import { DurationText, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 import { RetryPolicy } from "./retry-policy.ts";
 import { TaskFolders, TaskIsolation } from "./task-folder.ts";
@@ -35,6 +35,10 @@ export const Actor = Type.Object(
     ...declaredFields,
     session_on_failure: Type.Enum([...SESSION_ON_FAILURE], {
       description: "What happens to an open session when a run of it fails.",
+    }),
+    while_busy: Type.Enum([...WHILE_BUSY], {
+      description:
+        "What an input that does not say `while_busy` does while a turn is live and no run waits for it.",
     }),
   },
   { $id: "Actor" },

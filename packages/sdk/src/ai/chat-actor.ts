@@ -24,7 +24,9 @@ export type ChatActorOptions<Id extends string = string> = ActorOptions &
 /**
  * Declares an actor that people chat with by the AI SDK: `KeelsonChatTransport` of `@keelson/sdk/ai/client` is the other end. It
  * answers one message after the other, as `streamAnswer()` does. What is said is in the stream `output`, and nowhere else. A turn ends
- * after `idleTimeout` without a message, by default 10 min, and the next message begins another.
+ * after `idleTimeout` without a message, by default 10 min, and the next message begins another. `whileBusy` says what a message does that
+ * comes while an answer is written: `"enqueue"` (the default) waits for the end of the answer, `"interrupt"` stops it, and `"steer"` is answered
+ * when the tools have given what they were called for.
  *
  * Throws a UsageError as `actor()` does.
  */

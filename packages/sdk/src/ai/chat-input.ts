@@ -4,7 +4,8 @@ import type { InputRecord } from "../session-input.ts";
 /**
  * A record of the stream `input` of a chat. A message whose id the conversation has already replaces that message and
  * what came after it: so an edit and another try are asked for. A text stands for a message of its own. One that is to `steer` does not
- * wait until the answer is whole that is being written: that ends before the next call of the model.
+ * wait until the answer is whole that is being written: that ends before the next call of the model. Sending it with `whileBusy: "steer"`
+ * does the same, and so does every message of an actor that declares that.
  */
 export type ChatInput<M extends UIMessage = UIMessage> = { message: M; steer?: true } | string;
 
@@ -44,5 +45,6 @@ const toMessage = (id: string, parts: UIMessage["parts"], metadata?: unknown): U
   ...(metadata !== undefined && { metadata }),
 });
 
-/** Whether it is to be answered as soon as the answer that is being written can end. It comes from a browser and may be any JSON. */
-export const isSteering = (data: unknown): boolean => isObject(data) && data["steer"] === true;
+/** Whether it is to be answered as soon as the answer that is being written can end. Its data comes from a browser and may be any JSON. */
+export const isSteering = ({ data, steer }: Pick<InputRecord, "data" | "steer">): boolean =>
+  steer || (isObject(data) && data["steer"] === true);

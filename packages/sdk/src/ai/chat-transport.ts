@@ -19,7 +19,10 @@ export type KeelsonChatOptions = {
    * when the token has expired.
    */
   connect: () => Promise<ChatConnection>;
-  /** What a message does that comes while an answer is written: it waits (`"enqueue"`, the default), or stops that (`"interrupt"`). */
+  /**
+   * What a message does that comes while an answer is written: it waits (`"enqueue"`), stops that (`"interrupt"`), or is answered as soon as
+   * that can end (`"steer"`). Default: what `chatActor()` declares, else `"enqueue"`.
+   */
   whileBusy?: Exclude<WhileBusy, "reject">;
   /** Told when an answer could not be stopped. Default: the rejection is left unhandled. */
   onError?: (error: unknown) => void;
@@ -133,7 +136,9 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
       typeof message === "string"
         ? { id: generateId(), role: "user", parts: [{ type: "text", text: message }] }
         : message;
-    await session.send("input", { message: said, steer: true }, { correlationId: generateId() });
+    // The data says it too: an actor that was deployed with an earlier SDK looks there.
+    const sent = { correlationId: generateId(), whileBusy: "steer" } as const;
+    await session.send("input", { message: said, steer: true }, sent);
   }
 
   /** Stops an answer: that one, or whichever is being written. It may be asked for by anybody. Safe to repeat, and late. */

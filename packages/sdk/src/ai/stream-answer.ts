@@ -46,7 +46,7 @@ export async function streamAnswer(
       // What nobody has done here, such as a tool of the page, ends the answer too.
       if (!parts.some(isOwnCall) || told.some((chunks) => chunks.length === 0)) break;
       // It stays where it is: the next `receive()` gets it in its order.
-      if ((await session.input.pending()).some(({ data }) => isSteering(data))) break;
+      if ((await session.input.pending()).some(isSteering)) break;
     }
   } catch (error) {
     if (!(error instanceof StepError)) throw error;

@@ -44,8 +44,9 @@ export type AppendCallOptions = AppendBatchCallOptions & Omit<NewRecord, "data">
 /** What an input does when a turn is live and no run waits for it. */
 export type BusyOptions = {
   /**
-   * `"enqueue"` (the default) appends the input, which the run or the next turn receives. `"interrupt"` also stops the
-   * messages that the turn is writing. `"reject"` appends nothing: the call rejects with a ConflictError `session_busy`.
+   * `"enqueue"` appends the input, which the run or the next turn receives. `"interrupt"` also stops the messages that the turn is writing.
+   * `"steer"` appends it and marks it as meant for this turn. `"reject"` appends nothing: the call rejects with a ConflictError
+   * `session_busy`. Default: what the session's actor declares, else `"enqueue"`.
    */
   whileBusy?: WhileBusy;
 };

@@ -47,9 +47,13 @@ function declareTask(task: AnyTask): EntrypointDeclaration {
 
 function declareActor(actor: AnyActor): EntrypointDeclaration {
   if (actor.options.idleTimeout !== undefined) toWireDuration(actor.options.idleTimeout, "idleTimeout");
-  const { sessionOnFailure = "keep_open" } = actor.options;
-  // Always: a deployment without it was made by an SDK whose failed turns end sessions.
-  return { ...declareEntrypoint(actor.id, actor.options), session_on_failure: sessionOnFailure };
+  const { sessionOnFailure = "keep_open", whileBusy } = actor.options;
+  return {
+    ...declareEntrypoint(actor.id, actor.options),
+    // Always: a deployment without it was made by an SDK whose failed turns end sessions.
+    session_on_failure: sessionOnFailure,
+    ...(whileBusy !== undefined && { while_busy: whileBusy }),
+  };
 }
 
 function declareQueue(queue: Queue): QueueDeclaration {

@@ -7,7 +7,7 @@ import {
 } from "@keelson/contract/plain";
 import type { AnyActor, EmittedOf } from "../actor.ts";
 import { fromWire } from "../client/camel-cased.ts";
-import type { RecordOf } from "../client/record-appends.ts";
+import type { BusyOptions, RecordOf } from "../client/record-appends.ts";
 import type { Message, MessageInterrupted, SentRecord } from "../client/resources.ts";
 import type { SentTo } from "../client/session-options.ts";
 import type { StateOf } from "../client/session-state.ts";
@@ -35,6 +35,9 @@ export type OpenSessionOptions<A extends AnyActor = AnyActor> = TestOptions & {
   state?: StateOf<A>;
 };
 
+/** How a record is sent. */
+type SendOptions = AppendOptions & BusyOptions;
+
 /** Data of a stream: that of `output` has the type that the actor declares. */
 type DataOf<A, S> = S extends "output" ? EmittedOf<A> : unknown;
 
@@ -53,11 +56,11 @@ export type TestSession<A extends AnyActor = AnyActor> = TestControls & {
   readonly ended: Promise<EndedRun<OutputOf<A>>>;
   /**
    * Sends a record to a stream, `input` by default, and starts the next turn when none is live. Rejects with a UsageError when the session
-   * takes no more input.
+   * takes no more input, or is busy and the record is not to be queued.
    */
   send<const S extends string = "input">(
     data: SentTo<A, S>,
-    options?: AppendOptions & { stream?: S },
+    options?: SendOptions & { stream?: S },
   ): Promise<SentRecord>;
   /**
    * Resolves with the next record of an output stream, `output` by default. Each record is returned once. Records that only say that a message
@@ -131,6 +134,7 @@ function openStore(actor: AnyActor, harness: Harness, options: OpenSessionOption
       ...{ externalId, metadata: { ...metadata }, tags },
       state: state === undefined ? undefined : toJsonValue(state, "The state", LIMITS.sessionStateBytes),
       endsOnFailure: actor.options.sessionOnFailure === "end",
+      whileBusy: actor.options.whileBusy ?? "enqueue",
     },
     (turn) => harness.start({ ...newRun(harness, entrypoint, actor.options), tags, session: store, turn }),
   );
@@ -201,15 +205,12 @@ export function openSession<A extends AnyActor>(
     },
     send: async (
       data,
-      { stream = DEFAULT_INPUT_STREAM, ...rest }: AppendOptions & { stream?: string } = {},
+      { stream = DEFAULT_INPUT_STREAM, whileBusy, ...rest }: SendOptions & { stream?: string } = {},
     ) => {
       const source = { kind: "api", id: null } as const;
-      const { record, disposition } = store.send(
-        checkStreamName(stream),
-        [toRecord(data, rest)],
-        source,
-        null,
-      );
+      const { record, disposition } = store.send(checkStreamName(stream), [toRecord(data, rest)], {
+        ...{ source, run: null, whileBusy },
+      });
       return fromWire(sentRecordShape, { ...structuredClone(record), disposition });
     },
     next: (stream: string = DEFAULT_OUTPUT_STREAM) => reading.next(stream) as Promise<RecordOf<never>>,

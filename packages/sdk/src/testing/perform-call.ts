@@ -79,11 +79,13 @@ function performInput(harness: Harness, run: KeptRun, call: Of<"inputs">): Effec
     const message = `The session has ended as ${session.status} and takes no more records. Start another session.`;
     return enter(run, call, "input", stream, null, refused("session_closed", message));
   }
+  const busy = isOwn ? session.busyReason(stream) : null;
+  if (busy !== null) return enter(run, call, "input", stream, null, refused("session_busy", busy));
   const target = session_id ?? external_id ?? "";
   run.sent.push({ session: target, stream, data, correlationId: correlation_id ?? null });
   const result = enter(run, call, "input", stream, null);
   const record = { data, ...(correlation_id && { correlation_id }), ...(content_type && { content_type }) };
-  if (isOwn) session.send(stream, [record], { kind: "run", id: run.id }, run);
+  if (isOwn) session.send(stream, [record], { source: { kind: "run", id: run.id }, run });
   return result;
 }
 

@@ -88,7 +88,8 @@ function write(writing: Writing, said: Said, records: Outputs["records"]): void 
     message.parts.push({ call: part, first: stream.records.length + 1, isVoid: false });
   if (message !== undefined && spans === true) session.tellOf(message, { event: "started", message_id: id });
   if (message !== undefined && voids !== undefined) voidParts(writing, message, voids);
-  if (records.length > 0) session.append(stream, records, { kind: "run", id: run.id }, run, id);
+  if (records.length > 0)
+    session.append(stream, records, { kind: "run", id: run.id }, run, { messageId: id });
   if (message !== undefined && ends !== undefined) session.endMessage(message, ends, said.data);
 }
 

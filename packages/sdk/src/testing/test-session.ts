@@ -4,6 +4,7 @@ import type {
   SessionStatus,
   StreamDirection,
   StreamRecord,
+  WhileBusy,
 } from "@keelson/contract";
 import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
 import { UsageError } from "../keelson-error.ts";
@@ -39,6 +40,8 @@ export type KeptStream = {
 
 export type NewRecord = { data: unknown; content_type?: string; correlation_id?: string };
 type Source = StreamRecord["source"];
+/** Who sends input, and what it does while a turn is live: by default what the actor declares. */
+type Sending = { source: Source; run: KeptRun | null; whileBusy?: WhileBusy | undefined };
 
 export type SessionOptions = {
   externalId: string | null;
@@ -47,6 +50,8 @@ export type SessionOptions = {
   /** Undefined: it was never set. */
   state: unknown;
   endsOnFailure: boolean;
+  /** As the actor declares it. */
+  whileBusy: WhileBusy;
 };
 
 function newStream(name: string, direction: StreamDirection): KeptStream {
@@ -72,6 +77,7 @@ export class SessionStore {
   readonly listeners = new Set<() => void>();
   readonly #harness: Harness;
   readonly #endsOnFailure: boolean;
+  readonly #whileBusy: WhileBusy;
   readonly #startTurn: (turn: number) => KeptRun;
 
   constructor(harness: Harness, options: SessionOptions, startTurn: (turn: number) => KeptRun) {
@@ -82,6 +88,7 @@ export class SessionStore {
     this.state =
       options.state === undefined ? { state: null, version: 0 } : { state: options.state, version: 1 };
     this.#endsOnFailure = options.endsOnFailure;
+    this.#whileBusy = options.whileBusy;
     this.#startTurn = startTurn;
   }
 
@@ -112,7 +119,7 @@ export class SessionStore {
     records: readonly NewRecord[],
     source: Source,
     run: KeptRun | null,
-    messageId: string | null = null,
+    { messageId = null, steer = false }: { messageId?: string | null; steer?: boolean } = {},
   ): StreamRecord[] {
     const appended = records.map(
       ({ data, content_type = null, correlation_id = null }, index): StreamRecord => ({
@@ -120,6 +127,7 @@ export class SessionStore {
         ...{ sequence: stream.records.length + index + 1, data, content_type, correlation_id },
         ...{ message_id: messageId, source, run_id: run?.id ?? null, attempt_number: run?.attempt ?? null },
         created_at: this.#harness.clock.timestamp(),
+        ...(steer && { steer }),
       }),
     );
     stream.records.push(...appended);
@@ -127,26 +135,50 @@ export class SessionStore {
     return appended;
   }
 
+  /** Why input is refused; null when it is not. */
+  busyReason(name: string, whileBusy = this.#whileBusy): string | null {
+    const { current } = this;
+    if (whileBusy !== "reject" || current === null || current.ending !== null) return null;
+    const stream = this.stream(name, "input");
+    const isAwaited = current.waits.pending.some(
+      (wait) => wait.stream === stream && wait.sequence > stream.records.length,
+    );
+    return isAwaited
+      ? null
+      : `Turn ${this.turns.length} of the session is live, and no run waits for input on this stream. The input was not appended: send it when the turn has ended, or with while_busy enqueue.`;
+  }
+
   /** Appends input, which starts the next turn when none is live. Throws a UsageError when it takes none. */
   send(
     name: string,
     records: readonly NewRecord[],
-    source: Source,
-    run: KeptRun | null,
+    { source, run, whileBusy = this.#whileBusy }: Sending,
   ): { record: StreamRecord; disposition: InputDisposition } {
     if (this.status !== "open")
       throw new UsageError(
         `The session has ended as ${this.status} and takes no more records. Open another session.`,
       );
+    const busy = this.busyReason(name, whileBusy);
+    if (busy !== null) throw new Refusal("session_busy", busy);
     const stream = this.stream(name, "input");
-    const appended = this.append(stream, records, source, run);
+    const isIdle = this.current?.ending !== null;
+    const steer = whileBusy === "steer" && !isIdle;
+    const appended = this.append(stream, records, source, run, { steer });
     const record = appended[0] as StreamRecord;
-    if (this.current?.ending !== null) {
+    if (isIdle) {
       this.beginTurn();
       return { record, disposition: "started" };
     }
     const received = this.current.waits.receive(stream, false);
-    return { record, disposition: received.includes(record.sequence) ? "delivered" : "queued" };
+    if (whileBusy === "interrupt") this.#interruptAll();
+    if (received.includes(record.sequence)) return { record, disposition: "delivered" };
+    return { record, disposition: steer ? "steered" : "queued" };
+  }
+
+  /** Asks for the end of all that the turn is writing. */
+  #interruptAll(): void {
+    for (const { run, wire } of this.messages)
+      if (run === this.current && wire.status === "open") this.interrupt(wire.id);
   }
 
   /** Starts the next turn. What its streams hold is of this turn. */
@@ -197,7 +229,8 @@ export class SessionStore {
       ...{ data, content_type: MESSAGE_CONTENT_TYPE },
       ...(wire.correlation_id !== null && { correlation_id: wire.correlation_id }),
     };
-    this.append(this.stream(wire.stream, "output"), [record], { kind: "run", id: run.id }, run, wire.id);
+    const source = { kind: "run", id: run.id } as const;
+    this.append(this.stream(wire.stream, "output"), [record], source, run, { messageId: wire.id });
   }
 
   /** Asks for the end of a message. Throws a UsageError when it has none of this id. */

@@ -1,4 +1,4 @@
-import { chatActor, type AnswerOptions } from "@keelson/sdk/ai";
+import { chatActor, type ChatActorOptions } from "@keelson/sdk/ai";
 import { openChat, type ChatConnection } from "@keelson/sdk/ai/server";
 import { Client } from "@keelson/sdk/client";
 import { outputOf, runOf } from "./declare.ts";
@@ -7,7 +7,7 @@ import { testWorker } from "./test-worker.ts";
 let chats = 0;
 
 /** A conversation on the real server, whose first turn is executed here. */
-export async function startConversation(options: AnswerOptions) {
+export async function startConversation(options: Omit<ChatActorOptions, "id">) {
   const { id: actor } = chatActor({ idleTimeout: "1d", ...options, id: `page-${(chats += 1)}` });
   const externalId = `conversation-${chats}`;
   const { run, start } = runOf({ kind: "actor", id: actor }, { session: { external_id: externalId } });

@@ -67,6 +67,13 @@ const describeFolders = (folders: Entrypoint["folders"]): string =>
 const describeOnFailure = ({ session_on_failure: onFailure }: Actor): string =>
   onFailure === "keep_open" ? "the session stays open" : "the session ends";
 
+const INPUT_DURING_TURN: Record<Actor["while_busy"], string> = {
+  enqueue: "waits",
+  interrupt: "interrupts what the turn writes",
+  steer: "steers the turn",
+  reject: "is rejected",
+};
+
 function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNode][] {
   const { retry, sandbox } = entrypoint;
   return [
@@ -76,7 +83,10 @@ function factsOf(kind: EntrypointKind, entrypoint: Entrypoint): [string, ReactNo
     ["Time to live", entrypoint.ttl ?? "none"],
     ["Execution", entrypoint.execution],
     ...("session_on_failure" in entrypoint
-      ? ([["When a turn fails", describeOnFailure(entrypoint)]] satisfies [string, ReactNode][])
+      ? ([
+          ["When a turn fails", describeOnFailure(entrypoint)],
+          ["Input during a turn", INPUT_DURING_TURN[entrypoint.while_busy]],
+        ] satisfies [string, ReactNode][])
       : []),
     ["Minimum isolation", entrypoint.isolation],
     ["Worker folders", describeFolders(entrypoint.folders)],

@@ -117,7 +117,7 @@ function InputState({
   if (!isQueued) return null;
   return (
     <>
-      <Badge>queued</Badge>
+      <Badge>{first.steer === true ? "steers" : "queued"}</Badge>
       <button type="button" className="text-accent hover:underline" onClick={() => onWithdraw(first)}>
         Withdraw
       </button>

@@ -4,7 +4,7 @@ import {
   DEFAULT_SANDBOX,
   isBundleFormatVersion,
   listIsolationProblems,
-  sessionOnFailureProblem,
+  actorOnlyProblems,
   MCP_OPERATION_PREFIX,
   WORKER_PROTOCOL_VERSION,
   type CreateDeployment,
@@ -64,11 +64,7 @@ async function declarationIssues(manifest: DeploymentManifest): Promise<ErrorIss
       const path = `manifest.${kind}.${index}`;
       issues.push(...toolIssues(kind, entrypoint, `${path}.mcp`));
       issues.push(...durationIssues(entrypoint, path));
-      const ofSessions = sessionOnFailureProblem(kind, entrypoint);
-      for (const problem of [
-        ...listIsolationProblems(entrypoint),
-        ...(ofSessions === null ? [] : [ofSessions]),
-      ])
+      for (const problem of [...listIsolationProblems(entrypoint), ...actorOnlyProblems(kind, entrypoint)])
         issues.push({ path: `${path}.${problem.path}`, message: problem.message });
       if (!entrypoint.payload_schema) continue;
       issues.push(...payloadSchemaIssues(entrypoint.payload_schema, `${path}.payload_schema`));

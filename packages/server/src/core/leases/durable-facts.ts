@@ -130,10 +130,23 @@ export async function lockSources(
   const wanted = wantedStreams(operations, runs, targets);
   if (wanted.length === 0) return { runs, targets, tokens, streams: new Map() };
   const ensured = await ensureStreams(tx, newUuid, wanted, now);
+  const interrupted = await listInterruptible(tx, targets);
   // Their counters are read again under the locks.
-  await lockStreams(tx, [...ensured.values()]);
+  await lockStreams(tx, [...ensured.values(), ...interrupted]);
   const streams = new Map((await findStreams(tx, wanted)).map((stream) => [keyOfStream(stream), stream]));
   return { runs, targets, tokens, streams };
+}
+
+/** Streams of messages that the input interrupts, as the actors of its sessions declare it. */
+async function listInterruptible(
+  tx: Tx,
+  targets: ReadonlyMap<string, StoredSession>,
+): Promise<{ environmentId: Uuid<"env">; id: Uuid<"strm"> }[]> {
+  const runs = [...targets.values()]
+    .filter(({ whileBusy }) => whileBusy === "interrupt")
+    .map(({ environmentId, id: sessionId, currentRunId: runId }) => ({ environmentId, sessionId, runId }));
+  const open = await listOpenMessages(tx, runs);
+  return open.map(({ environmentId, streamId: id }) => ({ environmentId, id }));
 }
 
 /** Operations for which it matters what the run belongs to. */

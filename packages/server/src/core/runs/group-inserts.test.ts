@@ -28,6 +28,7 @@ const RUN: NewRun = {
   startAt: null,
   expiresAt: null,
   requiredIsolation: null,
+  whileBusy: "enqueue",
   limited: false,
   clientVersion: null,
   cliVersion: null,

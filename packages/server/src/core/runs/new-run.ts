@@ -1,4 +1,4 @@
-import type { Uuid } from "@keelson/contract";
+import type { Uuid, WhileBusy } from "@keelson/contract";
 import type { ResolvedRetry } from "./retry-policy.ts";
 import type { RunLinks } from "./run.ts";
 
@@ -47,6 +47,8 @@ export type NewRun = {
   expiresAt: number | null;
   /** What only some workers can give; null: any worker may run it. What the deployment declares of the entrypoint. */
   requiredIsolation: "namespace" | null;
+  /** What input to its session does while it is live, as the deployment declares it. */
+  whileBusy: WhileBusy;
   /** Its queue has a limit or it has a concurrency key: it needs a slot before a worker may take it. */
   limited: boolean;
   clientVersion: string | null;

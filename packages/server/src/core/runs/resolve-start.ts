@@ -1,4 +1,4 @@
-import { decodeId, LIMITS, parseDuration, type StartTask, type Uuid } from "@keelson/contract";
+import { decodeId, LIMITS, parseDuration, whileBusyOf, type StartTask, type Uuid } from "@keelson/contract";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type {
@@ -101,6 +101,7 @@ export async function resolveStart(
     startAt,
     expiresAt,
     requiredIsolation: declaration.isolation === "namespace" ? "namespace" : null,
+    whileBusy: whileBusyOf(declaration),
     limited: concurrencyKey !== null || (deployment.queues.get(queue)?.concurrency_limit ?? null) !== null,
     clientVersion: request.clientVersion,
     cliVersion: request.cliVersion,

@@ -9,8 +9,9 @@ import { ensureStream } from "../streams/ensure-streams.ts";
 import { interruptMessage } from "../streams/interrupt-message.ts";
 import type { OpenMessage } from "../streams/message.ts";
 import { listOpenMessages } from "../streams/message-reads.ts";
-import type { Append, Sent } from "../streams/stream.ts";
+import type { Append, Appended, Sent } from "../streams/stream.ts";
 import { lockSessionStreams, lockStreams } from "../streams/stream-reads.ts";
+import { takeBack } from "../streams/take-back.ts";
 import { beginTurn } from "../streams/begin-turn.ts";
 
 export const sessionClosed = (status: string): DomainError =>
@@ -22,9 +23,9 @@ export const sessionClosed = (status: string): DomainError =>
 
 /** What input does while a turn is live. */
 export type BusyOptions = {
-  /** Default `enqueue`. */
+  /** Default: what the session's actor declares, else `enqueue`. */
   whileBusy?: WhileBusy | undefined;
-  /** Which messages it may interrupt. Default: all of the session. */
+  /** Which messages it may interrupt when it says so itself; by the actor's declaration all of the session. Default: all of the session. */
   mayInterrupt?: ((message: OpenMessage) => boolean) | undefined;
 };
 
@@ -39,13 +40,14 @@ export async function appendUnderSession(
   tx: Tx,
   context: TurnContext,
   append: Append,
-  { whileBusy = "enqueue", mayInterrupt = () => true }: BusyOptions = {},
+  { whileBusy: said, mayInterrupt = () => true }: BusyOptions = {},
 ): Promise<Sent> {
   const { environmentId, sessionId, direction } = append;
   const now = context.clock();
   const session = await lockSession(tx, environmentId, sessionId);
   if (session === null) throw notFound();
   if (session.status !== "open") throw sessionClosed(session.status);
+  const whileBusy = direction === "input" ? (said ?? session.whileBusy) : null;
   const stream = await ensureStream(tx, context.newUuid, append, now);
   const written = whileBusy === "interrupt" ? await lockWritten(tx, session, stream) : [];
   const beginsTurn = session.idle && direction === "input";
@@ -55,18 +57,20 @@ export async function appendUnderSession(
     // Opens the gate; where the turn begins is known when the record is there.
     await beginTurn(tx, environmentId, sessionId);
   }
-  const [appended] = await appendRecords(tx, [append], "caller");
+  const steer = whileBusy === "steer" && !beginsTurn;
+  const [appended] = await appendRecords(tx, [{ ...append, steer }], "session");
   if (appended === undefined || appended === null)
     throw new Error("A stream of a locked, open session did not take a record.");
   if (beginsTurn) await beginTurn(tx, environmentId, sessionId);
   if (direction === "output") return { ...appended, arrival: null };
   const received = await tellInputWaits(tx, environmentId, [appended.streamId], now);
   const delivered = received.get(appended.streamId) ?? new Set();
-  if (whileBusy === "reject" && !beginsTurn && delivered.size === 0) await requireNotBusy(tx, session);
+  if (whileBusy === "reject" && !beginsTurn && delivered.size === 0)
+    await requireNotBusy(tx, session, appended);
   const { newUuid } = context;
-  for (const { id } of written.filter(mayInterrupt))
+  for (const { id } of said === undefined ? written : written.filter(mayInterrupt))
     await interruptMessage(tx, { newUuid, now }, { environmentId, sessionId, id });
-  return { ...appended, arrival: { startsTurn: beginsTurn, delivered } };
+  return { ...appended, arrival: { startsTurn: beginsTurn, delivered, steer } };
 }
 
 /**
@@ -90,15 +94,21 @@ async function lockWritten(
 }
 
 /**
- * Refuses input that nobody has received, after it was appended: its transaction is undone, and no wait can end between a look
- * at it and the append. When the run has ended and the session is about to be told, the input starts the next turn then.
+ * Refuses input that nobody has received, after it was appended: so no wait can end between a look at it and the append. It is
+ * taken back, because the transaction of a run that sends it goes on. When the run of the session has ended and the session is
+ * about to be told, the input starts the next turn then.
  */
-async function requireNotBusy(tx: Tx, { environmentId, id, turn }: StoredSession): Promise<void> {
+async function requireNotBusy(
+  tx: Tx,
+  { environmentId, id, turn }: StoredSession,
+  { streamId, firstSequence }: Appended,
+): Promise<void> {
   const session = await findSession(tx, environmentId, id);
   if (session === null || session.runStatus === null) return;
+  await takeBack(tx, environmentId, streamId, firstSequence);
   throw new DomainError(
     "session_busy",
-    `Turn ${turn} of the session is live, and no run waits for input on this stream. The input was not appended: send it when the turn has ended, or without while_busy.`,
+    `Turn ${turn} of the session is live, and no run waits for input on this stream. The input was not appended: send it when the turn has ended, or with while_busy enqueue.`,
     { turn },
   );
 }

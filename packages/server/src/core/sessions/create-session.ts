@@ -183,7 +183,7 @@ async function insertFirstInput(
 ): Promise<void> {
   const stream = { environmentId, sessionId, name: "input", direction: "input" } as const;
   await ensureStream(tx, context.newUuid, stream, at);
-  await appendRecords(tx, [{ ...stream, records: [record], source, at }], "caller");
+  await appendRecords(tx, [{ ...stream, records: [record], source, at, steer: false }], "session");
   await beginTurn(tx, environmentId, sessionId);
 }
 
@@ -203,6 +203,7 @@ function newSession(
     currentRunId: run.id,
     turn: 1,
     idle: false,
+    whileBusy: run.whileBusy,
     startOptions: JSON.stringify(startOptionsOf(request.body)),
     metadata: request.metadata === undefined ? null : metadataText(request.metadata),
     tags: request.tags.length === 0 ? null : request.tags,

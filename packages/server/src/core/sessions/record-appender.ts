@@ -61,10 +61,10 @@ export function createRecordAppender(context: AppendContext): RecordAppender {
     groupOf: ({ append }) => append.environmentId,
     run: (batch) => runParts(batch, (part) => appendOthers(context, part)),
   });
-  const appendFast = async (item: KeyedAppend): Promise<BatchResult> => {
+  const appendFast = async (item: KeyedAppend, options: AppendOptions): Promise<BatchResult> => {
     const batcher = item.append.direction === "output" && item.key === null ? outputs : others;
     const result = await batcher.submit(item);
-    return result.kind === "left" ? appendAlone(context, item) : result;
+    return result.kind === "left" ? appendAlone(context, item, options) : result;
   };
   const appendOnce = async (
     { append, key }: KeyedAppend,
@@ -80,11 +80,14 @@ export function createRecordAppender(context: AppendContext): RecordAppender {
   };
   return {
     append: (append, key, options = {}) => {
-      const { first, whileBusy = "enqueue" } = options;
-      const item = { append, key };
+      const { first, whileBusy } = options;
+      const steer = whileBusy === undefined ? undefined : whileBusy === "steer";
+      const item = { append: { ...append, steer }, key };
       // What may be refused once it is there, or comes with something else, has a transaction of its own.
-      const isAlone = first !== undefined || whileBusy !== "enqueue";
-      return appendOnce(item, () => (isAlone ? appendAlone(context, item, options) : appendFast(item)));
+      const isAlone = first !== undefined || whileBusy === "interrupt" || whileBusy === "reject";
+      return appendOnce(item, () =>
+        isAlone ? appendAlone(context, item, options) : appendFast(item, options),
+      );
     },
     pending: () => outputs.pending() + others.pending(),
   };

@@ -1,4 +1,4 @@
-import type { LiveRunStatus, SessionStatus, Uuid } from "@keelson/contract";
+import type { LiveRunStatus, SessionStatus, Uuid, WhileBusy } from "@keelson/contract";
 import {
   conditionsOfMatches,
   matchOf,
@@ -26,6 +26,8 @@ export type StoredSession = {
   currentRunId: Uuid<"run">;
   turn: number;
   idle: boolean;
+  /** What input that does not say it does while the newest turn is live, as its deployment declares it. Null: it waits. */
+  whileBusy: WhileBusy | null;
   startOptions: string;
   metadata: string | null;
   tags: string[] | null;
@@ -47,7 +49,7 @@ export type SessionRow = StoredSession & { runStatus: LiveRunStatus | null };
 
 const COLUMNS = rawSql(`
   s.id, s.environment_id, s.project_id, s.external_id,
-  s.entrypoint_kind, s.entrypoint, s.status, s.current_run_id, s.turn, s.idle,
+  s.entrypoint_kind, s.entrypoint, s.status, s.current_run_id, s.turn, s.idle, s.while_busy,
   s.start_options, s.metadata, s.tags, s.workspace_id, s.expires_at,
   s.closed_at, s.close_reason, s.failed_run_id, s.failure_code, s.failure_message, s.failed_at, s.created_at, s.updated_at`);
 

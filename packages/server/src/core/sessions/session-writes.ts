@@ -1,4 +1,4 @@
-import type { SessionStatus, Uuid } from "@keelson/contract";
+import type { SessionStatus, Uuid, WhileBusy } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -8,9 +8,10 @@ import type { StoredSession } from "./session-reads.ts";
 export async function insertSession(tx: Tx, session: StoredSession): Promise<boolean> {
   const rows = await tx.query(sql`
     WITH inserted AS (INSERT INTO sessions (environment_id, id, project_id, external_id, entrypoint_kind, entrypoint, status, current_run_id,
-      turn, start_options, metadata, tags, workspace_id, expires_at, created_at, updated_at)
+      turn, while_busy, start_options, metadata, tags, workspace_id, expires_at, created_at, updated_at)
     VALUES (${session.environmentId}, ${session.id}, ${session.projectId}, ${session.externalId}, ${session.entrypointKind},
-      ${session.entrypoint}, ${session.status}, ${session.currentRunId}, ${session.turn}, ${session.startOptions},
+      ${session.entrypoint}, ${session.status}, ${session.currentRunId}, ${session.turn},
+      nullif(${session.whileBusy}::text, 'enqueue'), ${session.startOptions},
       ${session.metadata}, ${session.tags}::text[], ${session.workspaceId}, ${timestamp(session.expiresAt)},
       ${timestamp(session.createdAt)}, ${timestamp(session.updatedAt)})
     ON CONFLICT (environment_id, external_id) WHERE external_id IS NOT NULL AND status = 'open' DO NOTHING
@@ -41,12 +42,12 @@ export async function markEnded(
 export async function markTurn(
   tx: Tx,
   { environmentId, id }: Key,
-  turn: { runId: Uuid<"run">; turn: number },
+  turn: { runId: Uuid<"run">; turn: number; whileBusy: WhileBusy },
   now: number,
 ): Promise<void> {
   await tx.query(sql`
     UPDATE sessions SET current_run_id = ${turn.runId}, turn = ${turn.turn}, idle = false,
-      updated_at = ${timestamp(now)}
+      while_busy = nullif(${turn.whileBusy}::text, 'enqueue'), updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
 

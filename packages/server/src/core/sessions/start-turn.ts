@@ -44,7 +44,8 @@ export async function startTurn(
   now: number,
 ): Promise<void> {
   const run = await insertTurn(tx, context, session, now);
-  await markTurn(tx, session, { runId: run.id, turn: session.turn + 1 }, now);
+  const { id: runId, whileBusy } = run;
+  await markTurn(tx, session, { runId, turn: session.turn + 1, whileBusy }, now);
   tx.wake(wakeKeys.work(run.workerGroupId));
 }
 

@@ -6,7 +6,7 @@ import type { Answer } from "../idempotency/with-idempotency.ts";
 import { keyIdOf, withKeys, type ManyKeys } from "../idempotency/with-keys.ts";
 import { tellInputWaits } from "./tell-input-waits.ts";
 import { appendRecords } from "./append-records.ts";
-import type { Append, Appended, Sent } from "./stream.ts";
+import type { Append, Appended, Inserted, Sent } from "./stream.ts";
 import { insertRecords } from "./stream-writes.ts";
 
 /** The idempotency key of an append. */
@@ -98,7 +98,7 @@ function resultOf(went: boolean, sent: Sent | null): BatchResult {
 /** Lets waits for the input go on. An append to a stream whose gate is open starts no turn. */
 async function followUp(
   tx: Tx,
-  placed: readonly { item: KeyedAppend; appended: Appended }[],
+  placed: readonly { item: KeyedAppend; appended: Inserted }[],
   now: number,
 ): Promise<Map<KeyedAppend, Sent>> {
   const sent = new Map<KeyedAppend, Sent>(
@@ -113,7 +113,8 @@ async function followUp(
     const received = await tellInputWaits(tx, environmentId, ids, now);
     for (const { item, appended } of appends) {
       const delivered = received.get(appended.streamId) ?? new Set();
-      sent.set(item, { ...appended, arrival: { startsTurn: false, delivered } });
+      const { steer } = appended;
+      sent.set(item, { ...appended, arrival: { startsTurn: false, delivered, steer } });
     }
   }
   return sent;
@@ -127,7 +128,7 @@ export async function appendOutputs(
   const inserted = await insertRecords(
     db,
     batch.map(({ append }) => append),
-    false,
+    "caller",
   );
   for (const [streamId, upTo] of lastSequences(batch, inserted)) wakes.wake(wakeKeys.stream(streamId), upTo);
   return inserted.map((appended) =>

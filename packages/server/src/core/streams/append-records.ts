@@ -1,7 +1,7 @@
 import type { Tx } from "../../db/queryable.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
-import type { Append, Appended } from "./stream.ts";
-import { insertRecords } from "./stream-writes.ts";
+import type { Append, Inserted } from "./stream.ts";
+import { insertRecords, type Appender } from "./stream-writes.ts";
 
 /**
  * Appends to streams that have been made (`ensureStreams`, before live runs are locked), in one statement for all of them.
@@ -12,9 +12,9 @@ import { insertRecords } from "./stream-writes.ts";
 export async function appendRecords(
   tx: Tx,
   appends: readonly Append[],
-  by: "live_run" | "caller" = "live_run",
-): Promise<(Appended | null)[]> {
-  const inserted = await insertRecords(tx, appends, by === "live_run");
+  by: Appender = "live_run",
+): Promise<(Inserted | null)[]> {
+  const inserted = await insertRecords(tx, appends, by);
   for (const appended of inserted) if (appended !== null) tx.wake(wakeKeys.stream(appended.streamId));
   return inserted;
 }

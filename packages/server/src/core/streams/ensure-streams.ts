@@ -30,7 +30,9 @@ export async function ensureStreams(
     const session = sessions.get(`${environmentId} ${sessionId}`);
     if (session === undefined) return [];
     const gate = gateOf({ isOpen: session.status === "open", idle: session.idle }, direction);
-    return [{ id: newUuid<"strm">(), environmentId, sessionId, name, direction, gate, createdAt: now }];
+    const whileBusy = direction === "input" ? session.whileBusy : null;
+    const id = newUuid<"strm">();
+    return [{ id, environmentId, sessionId, name, direction, gate, whileBusy, createdAt: now }];
   });
   if (made.length === 0) return streams;
   await insertStreams(tx, made);

@@ -1,4 +1,4 @@
-import type { SessionStatus, StreamDirection, Uuid } from "@keelson/contract";
+import type { SessionStatus, StreamDirection, Uuid, WhileBusy } from "@keelson/contract";
 import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { joinSql, rawSql, sql, type Sql } from "../../db/sql.ts";
@@ -103,7 +103,7 @@ export async function lockStream(
 
 const RECORD_COLUMNS = rawSql(`
   id, sequence, data, content_type, correlation_id, source_kind,
-  source_id, run_id, attempt_number, message_id, created_at, withdrawn_at`);
+  source_id, run_id, attempt_number, message_id, created_at, withdrawn_at, steer`);
 
 export type RecordRange = {
   environmentId: Uuid<"env">;
@@ -219,12 +219,13 @@ export async function countStreams(
   return row?.count ?? 0;
 }
 
-/** What the gate of a new stream is made from. */
+/** What a new stream takes over from its session. */
 export type SessionState = {
   environmentId: Uuid<"env">;
   id: Uuid<"sess">;
   status: SessionStatus;
   idle: boolean;
+  whileBusy: WhileBusy | null;
 };
 
 /** Holds sessions in their state until the end of the transaction, in key order. */
@@ -233,7 +234,7 @@ export function holdSessions(
   keys: readonly { environmentId: Uuid<"env">; sessionId: Uuid<"sess"> }[],
 ): Promise<SessionState[]> {
   return tx.query<SessionState>(sql`
-    SELECT s.environment_id, s.id, s.status, s.idle
+    SELECT s.environment_id, s.id, s.status, s.idle, s.while_busy
     FROM sessions s
     JOIN (SELECT DISTINCT * FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.sessionId)}::uuid[])
       AS u (environment_id, id)) k ON k.environment_id = s.environment_id AND k.id = s.id

@@ -1,11 +1,11 @@
-import type { StreamDirection, Uuid } from "@keelson/contract";
+import type { StreamDirection, Uuid, WhileBusy } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { binaryTextArray } from "../../db/binary-text-array.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import {
   keyOfStream,
   type Append,
-  type Appended,
+  type Inserted,
   type NewRecord,
   type RecordSource,
   type StreamGate,
@@ -16,20 +16,21 @@ export type NewStream = StreamKey & {
   id: Uuid<"strm">;
   direction: StreamDirection;
   gate: StreamGate;
+  whileBusy: WhileBusy | null;
   createdAt: number;
 };
 
 /** Waits for whoever is inserting a stream of the same name and leaves theirs as it is. */
 export async function insertStreams(tx: Tx, streams: readonly NewStream[]): Promise<void> {
   await tx.query(sql`
-    INSERT INTO streams (environment_id, id, session_id, name, direction, gate, created_at)
-    SELECT environment_id, id, session_id, name, direction, gate, to_timestamp(created_at / 1000)
+    INSERT INTO streams (environment_id, id, session_id, name, direction, gate, while_busy, created_at)
+    SELECT environment_id, id, session_id, name, direction, gate, while_busy, to_timestamp(created_at / 1000)
     FROM unnest(
       ${streams.map((stream) => stream.environmentId)}::uuid[], ${streams.map((stream) => stream.id)}::uuid[],
       ${streams.map((stream) => stream.sessionId)}::uuid[], ${streams.map((stream) => stream.name)}::text[],
       ${streams.map((stream) => stream.direction)}::text[], ${streams.map((stream) => stream.gate)}::text[],
-      ${streams.map((stream) => stream.createdAt)}::float8[]
-    ) AS n (environment_id, id, session_id, name, direction, gate, created_at)
+      ${streams.map((stream) => stream.whileBusy)}::text[], ${streams.map((stream) => stream.createdAt)}::float8[]
+    ) AS n (environment_id, id, session_id, name, direction, gate, while_busy, created_at)
     ORDER BY environment_id, session_id, name
     ON CONFLICT (environment_id, session_id, name) DO NOTHING`);
 }
@@ -39,6 +40,7 @@ type Span = {
   group: number;
   offset: number;
   source: RecordSource;
+  steer: boolean | null;
   records: { record: NewRecord; at: number }[];
 };
 /** Appends for one stream, counted together: its row is advanced once, and each knows how far from there it begins. */
@@ -58,8 +60,9 @@ function placeAppends(appends: readonly Append[]): { groups: Group[]; placed: Pl
     const group = groups[at] as Group;
     const offset = group.count;
     let span = group.spans.at(-1);
-    if (span === undefined || !isSame(span.source, append.source))
-      group.spans.push((span = { group: at, offset, source: append.source, records: [] }));
+    const { source, steer = null } = append;
+    if (span === undefined || span.steer !== steer || !isSame(span.source, source))
+      group.spans.push((span = { group: at, offset, source, steer, records: [] }));
     for (const record of append.records) span.records.push({ record, at: append.at });
     group.count += append.records.length;
     return { group: at, offset };
@@ -78,7 +81,7 @@ const isSame = (a: RecordSource, b: RecordSource): boolean =>
  * The records of the spans, each a slice of arrays that hold the records of all of them. An array that is unnested in the
  * list of columns is read as it goes; in FROM it would first be written into a store of its own.
  */
-function recordsOf(spans: readonly Span[]): Sql {
+function recordsOf(spans: readonly Span[], hasInput: boolean): Sql {
   const records = spans.flatMap((span) => span.records);
   let last = 0;
   const lasts = spans.map((span) => (last += span.records.length));
@@ -96,35 +99,47 @@ function recordsOf(spans: readonly Span[]): Sql {
       unnest((${records.map(({ record }) => record.correlationId)}::text[])[s.first:s.last]) AS correlation_id`
       },
       s.source_kind, s.source_id, s.run_id, s.attempt_number, s.message_id,
+      ${hasInput ? STEER : NO_STEER} AS steer,
       unnest((${records.map(({ at }) => at)}::float8[])[s.first:s.last]) AS created_at
     FROM places p, unnest(
       ${spans.map(({ group }) => group + 1)}::integer[], ${spans.map(({ offset }) => offset)}::integer[],
       ${firsts}::integer[], ${lasts}::integer[],
       ${spans.map(({ source }) => source.kind)}::text[], ${spans.map(({ source }) => source.id)}::text[],
       ${spans.map(({ source }) => source.runId)}::uuid[], ${spans.map(({ source }) => source.attemptNumber)}::integer[],
-      ${spans.map(({ source }) => source.messageId)}::uuid[]
-    ) AS s (n, position, first, last, source_kind, source_id, run_id, attempt_number, message_id)
+      ${spans.map(({ source }) => source.messageId)}::uuid[]${hasInput ? sql`, ${spans.map(({ steer }) => steer)}::boolean[]` : sql``}
+    ) AS s (n, position, first, last, source_kind, source_id, run_id, attempt_number, message_id${hasInput ? sql`, steer` : sql``})
     WHERE p.stream_ids[s.n] IS NOT NULL`;
 }
 
 /** Most batches have no record with either, and pay nothing for those that do. */
 const NO_RARE_COLUMNS = sql`NULL::text AS content_type, NULL::text AS correlation_id`;
 
+/** As its sender says, else as the actor declares. */
+const STEER = sql`nullif(coalesce(s.steer, p.steers[s.n]), false)`;
+const NO_STEER = sql`NULL::boolean`;
+
+/**
+ * Who appends. `live_run`: a live run of each session, which may go on when its session has ended. `session`: whoever has locked the
+ * session, and has decided what the input does. `caller`: anybody else.
+ */
+export type Appender = "live_run" | "session" | "caller";
+
 /**
  * Appends for many callers and streams in one statement. The streams' rows are locked in key order and advanced by the
  * number of records, so that records are numbered without gaps in the order of the commits. An append whose stream is
- * not there, has the other direction or whose gate is not open is left out: its result is null. `byLiveRun` says that a
- * live run of each session appends, which may go on when its session has ended.
+ * not there, has the other direction or whose gate is not open is left out: its result is null. So is one of a caller to a stream
+ * whose actor declares more than that input is appended.
  */
 export async function insertRecords(
   db: Queryable,
   appends: readonly Append[],
-  byLiveRun: boolean,
-): Promise<(Appended | null)[]> {
+  by: Appender,
+): Promise<(Inserted | null)[]> {
   if (appends.length === 0) return [];
   const { groups, placed } = placeAppends(appends);
   const of = <T>(pick: (append: Append) => T): T[] => groups.map(({ append }) => pick(append));
-  const rows = await db.query<{ n: number; streamId: Uuid<"strm">; before: number }>(sql`
+  const hasInput = appends.some(({ direction }) => direction === "input");
+  const rows = await db.query<{ n: number; streamId: Uuid<"strm">; before: number; steers: boolean }>(sql`
     WITH wanted AS (
       SELECT * FROM unnest(
         ${groups.map((_, index) => index + 1)}::integer[], ${of((append) => append.environmentId)}::uuid[],
@@ -136,41 +151,52 @@ export async function insertRecords(
       SELECT w.n, w.count, t.environment_id, t.id
       FROM wanted w
       JOIN streams t ON t.environment_id = w.environment_id AND t.session_id = w.session_id AND t.name = w.name
-        AND t.direction = w.direction AND (t.gate = 'open' OR ${byLiveRun})
+        AND t.direction = w.direction AND (${by === "live_run"} OR t.gate = 'open'
+          AND (${by === "session"} OR t.while_busy IS NULL OR t.while_busy = 'steer'))
       ORDER BY t.environment_id, t.id
       FOR NO KEY UPDATE OF t
     ), advanced AS (
       UPDATE streams t SET last_sequence = t.last_sequence + l.count
       FROM locked l WHERE t.environment_id = l.environment_id AND t.id = l.id
-      RETURNING l.n, t.environment_id, t.id, t.last_sequence - l.count AS before
+      RETURNING l.n, t.environment_id, t.id, t.last_sequence - l.count AS before,
+        t.while_busy IS NOT DISTINCT FROM 'steer' AS steers
     ), places AS (
       -- By group: a span finds its stream by subscript, where a join of all spans with all groups would be a product.
       SELECT array_agg(a.environment_id ORDER BY w.n) AS environment_ids, array_agg(a.id ORDER BY w.n) AS stream_ids,
-        array_agg(a.before ORDER BY w.n) AS befores
+        array_agg(a.before ORDER BY w.n) AS befores, array_agg(a.steers ORDER BY w.n) AS steers
       FROM wanted w LEFT JOIN advanced a ON a.n = w.n
     ), appended AS (
       INSERT INTO stream_records (environment_id, stream_id, sequence, id, data, content_type, correlation_id, source_kind,
-        source_id, run_id, attempt_number, message_id, created_at)
+        source_id, run_id, attempt_number, message_id, steer, created_at)
       SELECT environment_id, stream_id, sequence, id, data, content_type, correlation_id, source_kind,
-        source_id, run_id, attempt_number, message_id, to_timestamp(created_at / 1000)
-      FROM (${recordsOf(groups.flatMap(({ spans }) => spans))}) r
+        source_id, run_id, attempt_number, message_id, steer, to_timestamp(created_at / 1000)
+      FROM (${recordsOf(
+        groups.flatMap(({ spans }) => spans),
+        hasInput,
+      )}) r
     )
-    SELECT n, id AS stream_id, before FROM advanced`);
+    SELECT n, id AS stream_id, before, steers FROM advanced`);
   const begun = new Map(rows.map((row) => [row.n, row]));
-  return placed.map(({ group, offset }) => {
+  return placed.map(({ group, offset }, index) => {
     const row = begun.get(group + 1);
-    return row === undefined ? null : { streamId: row.streamId, firstSequence: row.before + offset + 1 };
+    if (row === undefined) return null;
+    const { streamId, before, steers } = row;
+    return { streamId, firstSequence: before + offset + 1, steer: appends[index]?.steer ?? steers };
   });
 }
 
-/** What a new turn of the session is told from: the input that came after this moment is not yet any turn's. */
+/**
+ * What a new turn of the session is told from: the input that came after this moment is not yet any turn's. What that does is as the
+ * turn's deployment declares it, which the session's row has.
+ */
 export async function markTurnBegun(
   tx: Tx,
   environmentId: Uuid<"env">,
   sessionId: Uuid<"sess">,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE streams SET turn_sequence = last_sequence, gate = 'open'
+    UPDATE streams SET turn_sequence = last_sequence, gate = 'open', while_busy = (
+      SELECT s.while_busy FROM sessions s WHERE s.environment_id = ${environmentId} AND s.id = ${sessionId})
     WHERE environment_id = ${environmentId} AND session_id = ${sessionId} AND direction = 'input'`);
 }
 
@@ -191,4 +217,19 @@ export async function setGates(
     )
     UPDATE streams t SET gate = ${gate} FROM locked l WHERE t.environment_id = l.environment_id AND t.id = l.id
     RETURNING t.id AS stream_id, t.session_id, t.direction`);
+}
+
+/** Removes the records of a locked stream from that sequence on, which are numbered again. */
+export async function removeNewest(
+  tx: Tx,
+  environmentId: Uuid<"env">,
+  streamId: Uuid<"strm">,
+  firstSequence: number,
+): Promise<void> {
+  await tx.query(sql`
+    WITH removed AS (
+      DELETE FROM stream_records
+      WHERE environment_id = ${environmentId} AND stream_id = ${streamId} AND sequence >= ${firstSequence}
+    )
+    UPDATE streams SET last_sequence = ${firstSequence - 1} WHERE environment_id = ${environmentId} AND id = ${streamId}`);
 }

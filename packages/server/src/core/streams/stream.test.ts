@@ -45,9 +45,11 @@ describe("a withdrawal", () => {
   });
 });
 
-test("an input has begun a turn, or was delivered, or is queued", () => {
+test("an input has begun a turn, or was delivered, or is queued or steers", () => {
   const delivered = new Set([4]);
-  assert.equal(dispositionOf({ startsTurn: true, delivered }, 4), "started");
-  assert.equal(dispositionOf({ startsTurn: false, delivered }, 4), "delivered");
-  assert.equal(dispositionOf({ startsTurn: false, delivered }, 5), "queued");
+  for (const steer of [false, true]) {
+    assert.equal(dispositionOf({ startsTurn: true, delivered, steer }, 4), "started");
+    assert.equal(dispositionOf({ startsTurn: false, delivered, steer }, 4), "delivered");
+    assert.equal(dispositionOf({ startsTurn: false, delivered, steer }, 5), steer ? "steered" : "queued");
+  }
 });

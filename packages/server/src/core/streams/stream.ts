@@ -34,26 +34,34 @@ export type RecordSource = {
   messageId: Uuid<"msg"> | null;
 };
 
-/** Records for one stream, all or none of them. `at` is milliseconds since the epoch. */
+/**
+ * Records for one stream, all or none of them. `at` is milliseconds since the epoch. `steer`, of input: whether it is to steer the
+ * turn that is live; undefined where that is as the actor declares.
+ */
 export type Append = StreamKey & {
   direction: StreamDirection;
   records: readonly NewRecord[];
   source: RecordSource;
   at: number;
+  steer?: boolean | undefined;
 };
 
 /** Where the records of an append stand: the first one's sequence, and the others after it. */
 export type Appended = { streamId: Uuid<"strm">; firstSequence: number };
 
+/** As it was stored: `steer` is what the sender says or the actor declares. */
+export type Inserted = Appended & { steer: boolean };
+
 /** What an append of input has done. `delivered`: the records of its stream that waiting runs have received with it. */
-export type Arrival = { startsTurn: boolean; delivered: ReadonlySet<number> };
+export type Arrival = { startsTurn: boolean; delivered: ReadonlySet<number>; steer: boolean };
 
 /** `arrival` is null for output. */
 export type Sent = Appended & { arrival: Arrival | null };
 
-export function dispositionOf({ startsTurn, delivered }: Arrival, sequence: number): InputDisposition {
+export function dispositionOf({ startsTurn, delivered, steer }: Arrival, sequence: number): InputDisposition {
   if (startsTurn) return "started";
-  return delivered.has(sequence) ? "delivered" : "queued";
+  if (delivered.has(sequence)) return "delivered";
+  return steer ? "steered" : "queued";
 }
 
 /** What the session's state means for appends to a stream of it. */
@@ -80,6 +88,8 @@ export type RecordRow = {
   createdAt: number;
   /** Nobody has received it, and nobody will; `data` is null. */
   withdrawnAt: number | null;
+  /** True of an input that is to steer the turn that was live when it came. */
+  steer: boolean | null;
 };
 
 /** What a stream says of its input that no run has received. */

@@ -42,7 +42,7 @@ const COLUMNS = rawSql(`
   s.name AS record_stream, r.sequence AS record_sequence, r.data AS record_data, r.content_type AS record_content_type,
   r.correlation_id AS record_correlation_id, r.source_kind AS record_source_kind, r.source_id AS record_source_id,
   r.run_id AS record_run_id, r.attempt_number AS record_attempt_number, r.message_id AS record_message_id,
-  r.created_at AS record_created_at`);
+  r.created_at AS record_created_at, r.steer AS record_steer`);
 
 /** Each join finds a row by its key, and only for a wait of its kind that has resolved. */
 const JOINED = rawSql(`
@@ -64,6 +64,7 @@ function toWaitRow(flat: FlatRow): WaitRow {
     recordAttemptNumber: attemptNumber,
     recordMessageId: messageId,
     recordCreatedAt,
+    recordSteer: steer,
     ...wait
   } = rest;
   if (recordId === null) return { ...wait, record: null };
@@ -83,6 +84,7 @@ function toWaitRow(flat: FlatRow): WaitRow {
     createdAt: recordCreatedAt as number,
     // No run receives what was withdrawn.
     withdrawnAt: null,
+    steer,
   };
   return { ...wait, record };
 }

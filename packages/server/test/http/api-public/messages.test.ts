@@ -16,7 +16,10 @@ type Json = any;
 
 let scene: RunScene;
 before(async () => {
-  scene = await startRunScene({ tasks: [], actors: [{ id: "chat" }] });
+  scene = await startRunScene({
+    tasks: [],
+    actors: [{ id: "chat" }, { id: "impatient", while_busy: "interrupt" }],
+  });
 });
 after(() => scene.stop());
 afterEach(() => cancelSessions(scene));
@@ -67,8 +70,8 @@ const readFrom = (as: string, session: Json, stream: string): Promise<Answer> =>
   scene.call("GET", `/api/v1/sessions/${session.id}/outputs/${stream}/read?wait=0s`, { as, headers: ORIGIN });
 
 /** A session whose run is writing a message to each of these streams. */
-async function writing(streams: readonly string[], correlationId: string | null = null) {
-  const session = await startSession(scene, { input: "hi" });
+async function writing(streams: readonly string[], correlationId: string | null = null, actor = "chat") {
+  const session = await startSession(scene, { actor, input: "hi" });
   const lease: HeldLease = await scene.worker.takeOne();
   const written = streams.map((stream) => ({ stream, id: newMessageId() }));
   const operations = written.map(({ stream, id }) =>
@@ -163,6 +166,15 @@ describe("a token for a conversation", () => {
       assert.equal(codeOf(await sendTo(as, session, "input", { while_busy: "interrupt" })), "201");
       assert.deepEqual(await told(lease), [idOf("output")]);
     }
+  });
+
+  test("stops all that is written by sending where the actor declares that, also without the permission to interrupt", async () => {
+    const { session, lease, idOf } = await writing(["output", "secrets"], null, "impatient");
+    const sendOnly = await mint(session, { type: "session.input.send", stream: "input" });
+    const queued = await sendTo(sendOnly, session, "input", { while_busy: "enqueue" });
+    assert.deepEqual([codeOf(queued), queued.body.disposition, await told(lease)], ["201", "queued", []]);
+    assert.equal(codeOf(await sendTo(sendOnly, session, "input")), "201");
+    assert.deepEqual((await told(lease)).toSorted(), [idOf("output"), idOf("secrets")].toSorted());
   });
 
   test("counts its uses: a refused request is none", async () => {

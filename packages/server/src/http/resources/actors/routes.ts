@@ -28,6 +28,7 @@ const EXAMPLE_ACTOR = {
   isolation: "process",
   folders: [],
   session_on_failure: "keep_open",
+  while_busy: "enqueue",
   created_at: "2026-11-20T09:15:00.123Z",
 };
 

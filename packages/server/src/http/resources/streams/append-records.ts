@@ -54,7 +54,9 @@ export async function appendRecords(
   const bytes = append.records.reduce((sum, { data }) => sum + data.length, 0);
   storageQuota.noteAppended(target.environmentId, bytes);
   const { streamId, firstSequence, arrival } = outcome;
-  const rows = append.records.map((record, index) => toRow(append, record, firstSequence + index));
+  const rows = append.records.map((record, index) =>
+    toRow(append, record, firstSequence + index, arrival?.steer === true),
+  );
   offerRecords(server, target, streamId, rows);
   return appendReply(target, body, rows, (row) =>
     arrival === null ? null : dispositionOf(arrival, row.sequence),
@@ -104,13 +106,14 @@ async function repeatedReply(
 
 /** Of a record that an earlier request appended: what began a turn has begun it, and the rest is as it stands now. */
 function dispositionNow(
-  { sequence, withdrawnAt }: RecordRow,
+  { sequence, withdrawnAt, steer }: RecordRow,
   { receivedSequence }: StreamRow,
   startedTurn: boolean,
 ): InputDisposition | null {
   if (withdrawnAt !== null) return null;
   if (startedTurn) return "started";
-  return sequence <= receivedSequence ? "delivered" : "queued";
+  if (sequence <= receivedSequence) return "delivered";
+  return steer === true ? "steered" : "queued";
 }
 
 /** The answer to an append that is known to be a repeat, without any chance to append again; null when it is none. */
@@ -149,6 +152,7 @@ const toRow = (
   { source, at }: Append,
   { id, data, contentType, correlationId }: Append["records"][number],
   sequence: number,
+  steer: boolean,
 ): RecordRow => ({
   id,
   sequence,
@@ -162,6 +166,7 @@ const toRow = (
   messageId: source.messageId,
   createdAt: at,
   withdrawnAt: null,
+  steer,
 });
 
 /** Followers at the tip need not read what is in memory here; more than one read would give is left to be read. */

@@ -156,8 +156,9 @@ const appendRoute = (naming: Form, side: Side) =>
     description:
       (side.direction === "input"
         ? "Appends to an input stream. Input to an open session whose newest run has ended starts the next run, of the current deployment, in the same step. " +
-          "`disposition` says whether it did. With `while_busy` `interrupt`, the messages that the turn is writing are interrupted in the same step. With " +
-          "`reject`, input that no run would receive now is 409 `session_busy`, and nothing is appended. "
+          "`disposition` says whether it did. `while_busy` says what input does that comes while a turn is live; without it, the declaration of the " +
+          "session's actor does. With `interrupt`, the messages that the turn is writing are interrupted in the same step. With `steer`, the record is " +
+          "marked as meant for this turn. With `reject`, input that no run would receive now is 409 `session_busy`, and nothing is appended. "
         : "Appends to an output stream, as the session's runs do. ") +
       "The body is one record, or `records`, which are appended all or none; the answer is in the same form. A stream is made at its first " +
       "use and keeps its direction: 409 `stream_direction_mismatch`. An ended session is 409 `session_closed`." +

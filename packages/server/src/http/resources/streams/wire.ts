@@ -36,7 +36,8 @@ export const recordJson = (sessionId: Uuid<"sess">, stream: string, record: Reco
   `,"source":{"kind":"${record.sourceKind}","id":${textOrNull(record.sourceId)}}` +
   `,"run_id":${record.runId === null ? "null" : `"${encodeId("run", record.runId)}"`}` +
   `,"attempt_number":${record.attemptNumber ?? "null"},"created_at":"${toTimestamp(record.createdAt)}"` +
-  // Few records have it, and pieces of messages are many: the others do without.
+  // Few records have them, and pieces of messages are many: the others do without.
+  (record.steer === true ? `,"steer":true` : "") +
   `${record.withdrawnAt === null ? "" : `,"withdrawn_at":"${toTimestamp(record.withdrawnAt)}"`}}`;
 
 /** A record as the answer to whoever sent it; `disposition` is null where there is none to tell. */

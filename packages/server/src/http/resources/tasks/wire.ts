@@ -1,4 +1,4 @@
-import { encodeId, sessionOnFailureOf, type Actor, type Task } from "@keelson/contract";
+import { encodeId, sessionOnFailureOf, whileBusyOf, type Actor, type Task } from "@keelson/contract";
 import type { CachedDeployment, CachedEntrypoint } from "../../../core/entrypoints/deployment-cache.ts";
 import type { EntrypointRow } from "../../../core/entrypoints/entrypoint-reads.ts";
 import { toTimestamp } from "../../edge/time.ts";
@@ -18,6 +18,7 @@ export const toActor = (
   id: encodeId("actor", row.id),
   ...declared(row, deployment, entrypoint),
   session_on_failure: sessionOnFailureOf(entrypoint.declaration),
+  while_busy: whileBusyOf(entrypoint.declaration),
 });
 
 const declared = (
