@@ -218,7 +218,7 @@ export type SessionsApi = {
     options?: SetStateCallOptions,
   ): Promise<StateOfSession<A>>;
   /**
-   * What the calls of models of its runs used, as their code has said so by `ctx.usage.add()`.
+   * What the calls of models used, as code has said so by `ctx.usage.add()`: of its runs, and of the runs that those started.
    *
    * @example
    * ```ts

@@ -12,7 +12,7 @@ import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { until } from "../support/until.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
-import { emit, sessionKnows, startSession } from "../support/session-scene.ts";
+import { emit, send, sessionKnows, startSession } from "../support/session-scene.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -204,6 +204,50 @@ describe("what was kept long enough", () => {
     assert.equal(await status(`/v1/runs/${runs[0].id}`), 404);
     assert.equal((await scene.call("GET", `/api/sessions/${open.id}/outputs/output`)).body.records.length, 1);
     await checkInvariants(scene.server.db, "after the session went");
+  });
+
+  test("of runs that a session's runs had started goes, and the sum of the session keeps what they used", async () => {
+    const session = await startSession(scene);
+    const policy = { runsMs: DAY_MS, sessionsMs: 20 * DAY_MS };
+    const usage = async (): Promise<Json> =>
+      (await scene.call("GET", `/v1/sessions/${session.id}/usage`)).body;
+    for (const [turn, cost_usd] of [
+      [1, 0.5],
+      [2, undefined],
+      [3, 0.25],
+    ] as const) {
+      if (turn > 1) await send(scene, session, turn);
+      const lease = await scene.worker.takeOne();
+      const [, started] = await scene.worker.results(
+        lease.operation("start"),
+        lease.operation("child-runs", { position: 1, task: "work", payload: null }),
+        lease.operation("usage", { used: [{ model: "large", input_tokens: 1 }] }),
+      );
+      const child = await scene.worker.takeOne();
+      assert.equal(child.runId, started.result.value.id);
+      const amount = { model: "large", input_tokens: 10, ...(cost_usd !== undefined && { cost_usd }) };
+      await scene.worker.report(child.operation("start"), child.operation("usage", { used: [amount] }));
+      for (const one of [child, lease])
+        assert.deepEqual(
+          await scene.worker.report(one.operation("release", { outcome: "succeeded" })),
+          [200],
+        );
+      await sessionKnows(scene, lease.runId);
+      const before = await usage();
+      assert.deepEqual([before.calls, before.input_tokens], [2 * turn, 11 * turn]);
+      await dropIn(2, policy);
+      assert.deepEqual([await status(`/v1/runs/${child.runId}`), await rowsOf(child.runId)], [404, 0]);
+      assert.equal(await status(`/v1/runs/${lease.runId}`), 200);
+      assert.deepEqual(await usage(), before);
+    }
+    assert.equal((await usage()).cost_usd, 0.75);
+    await scene.call("POST", `/api/sessions/${session.id}/close`);
+    await dropIn(21, policy);
+    assert.equal(await status(`/api/sessions/${session.id}`), 404);
+    const left = await scene.server.db.query(sql`
+      SELECT FROM session_usage WHERE session_id = ${decodeId("sess", session.id)}
+      UNION ALL SELECT FROM run_usage WHERE session_id = ${decodeId("sess", session.id)}`);
+    assert.deepEqual(left, []);
   });
 
   test("of ended tokens goes, of pending ones and of those of a living run nothing", async () => {

@@ -38,6 +38,20 @@ export async function deleteRuns(
       DELETE FROM secret_pins WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), used AS (
       DELETE FROM run_usage WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+      RETURNING session_id, model, calls, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens, cost_nanos
+    ), summed AS (
+      -- The sum of a session has what runs used that its runs had started, also when those are gone before it.
+      INSERT INTO session_usage AS u (environment_id, session_id, model, calls, input_tokens, output_tokens, cached_input_tokens,
+        reasoning_tokens, cost_nanos)
+      SELECT s.environment_id, s.id, d.model, sum(d.calls)::bigint, sum(d.input_tokens)::bigint, sum(d.output_tokens)::bigint,
+        sum(d.cached_input_tokens)::bigint, sum(d.reasoning_tokens)::bigint, sum(d.cost_nanos)::bigint
+      FROM used d JOIN sessions s ON s.environment_id = ${environmentId} AND s.id = d.session_id
+      GROUP BY s.environment_id, s.id, d.model ORDER BY s.id, d.model
+      ON CONFLICT (environment_id, session_id, model) DO UPDATE SET calls = u.calls + excluded.calls,
+        input_tokens = u.input_tokens + excluded.input_tokens, output_tokens = u.output_tokens + excluded.output_tokens,
+        cached_input_tokens = u.cached_input_tokens + excluded.cached_input_tokens,
+        reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+        cost_nanos = coalesce(u.cost_nanos + excluded.cost_nanos, u.cost_nanos, excluded.cost_nanos)
     ), words AS (
       DELETE FROM run_search WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), living AS (

@@ -126,4 +126,37 @@ describe("the usage of a session", () => {
     const path = `/v1/sessions/by-external-id/usage?external_id=${session.external_id}`;
     assert.deepEqual((await scene.call("GET", path)).body, usage);
   });
+
+  /** A run that the run of the lease has started, at work. */
+  async function childOf(parent: HeldLease): Promise<HeldLease> {
+    const start = parent.operation("child-runs", { position: 1, task: "plain", payload: null });
+    const [started] = await scene.worker.results(start);
+    assert.equal(started.status, 200, JSON.stringify(started));
+    const child = await scene.worker.takeOne();
+    assert.equal(child.runId, started.result.value.id);
+    assert.deepEqual(await scene.worker.report(child.operation("start")), [200]);
+    return child;
+  }
+
+  test("has what runs used that its runs started, and that those started", async () => {
+    const { session, lease } = await begun();
+    const child = await childOf(lease);
+    const grandchild = await childOf(child);
+    const other = await begun();
+    const alone = await scene.leased();
+    await scene.worker.report(alone.operation("start"));
+    const amounts = [lease, child, grandchild, other.lease, alone, await childOf(alone)].map((one, at) =>
+      used(one, { model: at % 2 === 0 ? "large" : "small", input_tokens: 10 ** at, cost_usd: 10 ** -at }),
+    );
+    assert.deepEqual(await scene.worker.report(...amounts), [200, 200, 200, 200, 200, 200]);
+    assert.deepEqual(await scene.worker.report(used(child, { model: "small", input_tokens: 1000 })), [200]);
+    const sums = async (path: string): Promise<unknown[]> => {
+      const { calls, input_tokens: input, cost_usd: cost, models } = await usageOf(path);
+      return [calls, input, cost, models.map(({ model }: Json) => model).toSorted()];
+    };
+    assert.deepEqual(await sums(`/v1/sessions/${session.id}`), [4, 1111, 1.11, ["large", "small"]]);
+    assert.deepEqual(await sums(`/v1/sessions/${other.session.id}`), [1, 1000, 0.001, ["small"]]);
+    assert.deepEqual(await sums(`/v1/runs/${lease.runId}`), [1, 1, 1, ["large"]]);
+    assert.deepEqual(await sums(`/v1/runs/${child.runId}`), [2, 1010, 0.1, ["small"]]);
+  });
 });

@@ -15,7 +15,7 @@ const usageRoute = (naming: Naming): RouteDefinition =>
     path: `${naming.item}/usage`,
     name: naming.name("getSessionUsage"),
     summary: "Get what a session's calls of models used",
-    description: `Tokens and cost of the runs of all its turns, in all and by model.${naming.note}`,
+    description: `Tokens and cost of the runs of all its turns and of the runs that those have started, in all and by model.${naming.note}`,
     tag: "Sessions",
     access: { kind: "environment", permission: "sessions.read" },
     params: naming.params,
