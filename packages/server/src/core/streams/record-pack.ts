@@ -8,6 +8,9 @@ const COLUMNS = [
   ...(["runId", "attemptNumber", "messageId", "createdAt"] as const),
 ];
 
+/** What only input has. */
+const OF_INPUT = { withdrawnAt: null, steer: null };
+
 const FORMAT = 1;
 
 type Packed = { format: number; first: number; columns: unknown[][] };
@@ -34,7 +37,7 @@ export async function readRecordPack(bytes: Buffer): Promise<RecordRow[]> {
   const { format, first, columns } = JSON.parse((await decompress(bytes)).toString()) as Packed;
   if (format !== FORMAT) throw new Error(`The pack of records has the format ${format}, which is not known.`);
   return (columns[0] ?? []).map((_, index) => {
-    const record: Record<string, unknown> = { sequence: first + index, withdrawnAt: null };
+    const record: Record<string, unknown> = { sequence: first + index, ...OF_INPUT };
     for (const [at, name] of COLUMNS.entries()) record[name] = columns[at]?.[index];
     return record as RecordRow;
   });
