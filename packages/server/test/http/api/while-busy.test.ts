@@ -6,6 +6,7 @@ import { WHILE_BUSY, type WhileBusy } from "@keelson/contract";
 import { newMessageId } from "../../../../sdk/src/client/random.ts";
 import type { Answer } from "../../support/api-server.ts";
 import type { HeldLease } from "../../support/raw-worker.ts";
+import { recordQueries } from "../../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 import {
   cancelSessions,
@@ -328,6 +329,25 @@ describe("what an actor declares", () => {
     assert.deepEqual(await toldTo(interrupting), []);
     assert.equal(outcomeOf(await send(scene, interrupting.session, "two")), "queued");
     assert.deepEqual(await toldTo(interrupting), [later]);
+  });
+
+  test("locks no session where input is only appended: the append reads it with its stream", async () => {
+    for (const declared of [undefined, "enqueue", "steer"] as const) {
+      const { session } = await live(declared);
+      await send(scene, session, "makes the stream");
+      for (const said of [undefined, "enqueue", "steer"] as const) {
+        const queries = await recordQueries(async () => {
+          assert.equal((await send(scene, session, "more", saying(said))).status, 201);
+        });
+        // Loops of the server are heard as well: they lock sessions that nobody else has locked.
+        const locks = queries.filter(({ text }) =>
+          /FROM sessions s WHERE[^;]*FOR NO KEY UPDATE\s*$/.test(text),
+        );
+        assert.deepEqual(locks, [], `declares ${declared}, says ${said}`);
+        const appends = queries.filter(({ text }) => text.includes("INSERT INTO stream_records"));
+        assert.equal(appends.length, 1);
+      }
+    }
   });
 
   test("is not asked of a session of a task", async () => {
