@@ -16,7 +16,6 @@ import {
   findEntry,
   nameOf,
   readContent,
-  type FileEntry as TreeFile,
   type Tree,
 } from "@keelson/workspace-tree";
 import { blobSource } from "../../../core/blobs/store-blob.ts";
@@ -36,7 +35,8 @@ import type { ServerContext } from "../../../server-context.ts";
 import { decodeTextCursor, encodeTextCursor, pageLimit } from "../../edge/page.ts";
 import { bytesOf } from "../../edge/raw-body.ts";
 import type { Reply, RequestFacts } from "../../edge/route.ts";
-import { namesTag, parseRange } from "./file-range.ts";
+import { contentReply, tagOf } from "./content-reply.ts";
+import { namesTag } from "./file-range.ts";
 import { rootEntry, toDiffEntry, toFileEntry } from "./wire.ts";
 
 /** Files of a workspace. They read versions, never a machine: no agent is needed. */
@@ -101,8 +101,6 @@ export async function statFile(
   return { status: 200, body: toFileEntry(entry) };
 }
 
-const tagOf = (file: TreeFile): string => `"${file.digest}"`;
-
 export async function readFile(
   server: ServerContext,
   place: WorkspacePlace,
@@ -112,29 +110,16 @@ export async function readFile(
   checkPath(query.path);
   const version = await readVersion(server.db, place, sourceOf(query));
   const file = requireFile(await loadTree(server, version), query.path);
-  const tag = tagOf(file);
-  const fixed = {
-    etag: tag,
-    "accept-ranges": "bytes",
-    "last-modified": new Date(file.modifiedAt).toUTCString(),
-  };
-  const none = request.header("if-none-match");
-  if (none !== null && namesTag(none.replaceAll("W/", ""), tag))
-    return { status: 304, body: undefined, headers: fixed };
-  const ifRange = request.header("if-range");
-  const range = ifRange === null || ifRange === tag ? parseRange(request.header("range"), file.size) : null;
-  const { start, end } = range ?? { start: 0, end: file.size };
-  return {
-    status: range === null ? 200 : 206,
-    bytes: await begun(readContent(file, blobSource(server, place.environmentId), start, end)),
+  const content = {
+    digest: file.digest,
+    sizeBytes: file.size,
+    name: nameOf(file.path),
+    modifiedAt: file.modifiedAt,
     contentType: "application/octet-stream",
-    headers: {
-      ...fixed,
-      "content-length": String(end - start),
-      "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(nameOf(file.path)).replaceAll("'", "%27")}`,
-      ...(range === null ? {} : { "content-range": `bytes ${start}-${end - 1}/${file.size}` }),
-    },
+    read: (start: number, end: number) =>
+      begun(readContent(file, blobSource(server, place.environmentId), start, end)),
   };
+  return contentReply(content, request);
 }
 
 /** The first bytes are read before the answer begins, so that what is damaged is an error and not a broken file. */
