@@ -1,7 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type { Server } from "node:http";
 import { API_VERSION, HEADERS, LIMITS } from "@keelson/contract";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RouteOptions,
+} from "fastify";
 import type { Logger } from "pino";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import { mayHoldOddText } from "../../core/executions/find-odd-value.ts";
@@ -27,7 +32,7 @@ import {
   checkRepeated,
   requestIdOf,
 } from "./control-headers.ts";
-import { readAnyBody, takesAnyBody } from "./any-body.ts";
+import { readAnyBody, streamAnyBody, takesAnyBody, takesAnyStream } from "./any-body.ts";
 import { checkIJson, checkItems, type OddItems } from "./check-i-json.ts";
 import { shownPath } from "./shown-path.ts";
 import { createDispatcher } from "./dispatch.ts";
@@ -138,16 +143,30 @@ export function createApp(options: AppOptions): FastifyInstance {
     endConnections(app.server);
   });
   const dispatch = createDispatcher({ ...options, connections }, waits, eventStreams);
-  for (const route of options.routes) if (!takesAnyBody(route)) app.route(dispatch(route));
-  app.register((scope, _options, done) => {
-    readAnyBody(scope);
-    for (const route of options.routes) if (takesAnyBody(route)) scope.route(dispatch(route));
-    done();
-  });
+  addRoutes(app, options.routes, dispatch);
   options.addPages(app);
   options.context.innerCalls.attach(app, options.routes);
   answerPreflights(app, options.routes);
   return app;
+}
+
+/** Routes that take a body of any type have parsers of their own. */
+function addRoutes(
+  app: FastifyInstance,
+  routes: readonly Route[],
+  dispatch: (route: Route) => RouteOptions,
+): void {
+  const kinds = [
+    { takes: takesAnyBody, prepare: readAnyBody },
+    { takes: takesAnyStream, prepare: streamAnyBody },
+  ];
+  for (const route of routes) if (!kinds.some(({ takes }) => takes(route))) app.route(dispatch(route));
+  for (const { takes, prepare } of kinds)
+    app.register((scope, _options, done) => {
+      prepare(scope);
+      for (const route of routes) if (takes(route)) scope.route(dispatch(route));
+      done();
+    });
 }
 
 /** What every request goes through before anything else, one that is of no route or cannot be decoded among them. */

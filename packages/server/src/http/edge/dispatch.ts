@@ -154,8 +154,8 @@ function bytesCheck({
 }: NonNullable<Route["rawBody"]>): (request: FastifyRequest) => unknown {
   const check = orJson === undefined ? null : bodyValidator(orJson);
   return ({ body, bodyBytes }) => {
-    if (mediaType === ANY_MEDIA_TYPE) return body;
     if (body instanceof Readable) return unbroken(body);
+    if (mediaType === ANY_MEDIA_TYPE) return body;
     if (check === null || bodyBytes === null)
       throw new DomainError("unsupported_media_type", `Send the bytes with Content-Type: ${mediaType}.`);
     check(body, bodyBytes);

@@ -142,7 +142,7 @@ function describeFastify(error: FastifyError): Described | null {
     case "FST_ERR_ROUTE_MISSING_CONTENT_TYPE":
       return {
         code: "unsupported_media_type",
-        message: "Send the body with Content-Type: application/json.",
+        message: "Send the body with a Content-Type that the route takes, such as application/json.",
         details: null,
       };
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":

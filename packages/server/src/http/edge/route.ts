@@ -209,11 +209,12 @@ export type Definition<
   body?: B;
   /**
    * The body is bytes and stays out of validation: a stream of the media type, or of any type (see
-   * `any-body.ts`) a Buffer, which is undefined when there is no body.
+   * `any-body.ts`) a Buffer, which is undefined when there is no body, or with `isStream` a stream too.
    */
   rawBody?: {
     bodyLimitBytes: number;
     mediaType: string;
+    isStream?: true;
     /** What a JSON body may be instead; the handler is then given the object. */
     orJson?: TSchema;
   };

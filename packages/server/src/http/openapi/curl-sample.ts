@@ -29,9 +29,13 @@ function jsonText(json: unknown): string {
   return short.length <= LINE ? short : JSON.stringify(json, null, 2);
 }
 
+/** What stands for any type: of a callback JSON, and of a file a picture. */
+const anyType = (rawBody: Route["rawBody"]): string =>
+  rawBody?.isStream === true ? "image/png" : "application/json";
+
 /** A command that calls the route, as one copies it into a shell. */
 export function curlSample(
-  { method, access }: Pick<Route, "method" | "access">,
+  { method, access, rawBody }: Pick<Route, "method" | "access" | "rawBody">,
   path: string,
   body: CurlBody,
 ): string {
@@ -45,7 +49,7 @@ export function curlSample(
     parts.push("-H 'Content-Type: application/json'", `-d ${quoted(jsonText(body.json))}`);
   else if (body !== null)
     parts.push(
-      `-H ${quoted(`Content-Type: ${body.mediaType === "*/*" ? "application/json" : body.mediaType}`)}`,
+      `-H ${quoted(`Content-Type: ${body.mediaType === "*/*" ? anyType(rawBody) : body.mediaType}`)}`,
       "--data-binary @body",
     );
   return parts.join(" \\\n  ");
