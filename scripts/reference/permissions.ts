@@ -85,7 +85,7 @@ export function permissionsPage(): string {
     "A person's alone; no API key has them. Only owners make and unmake owners.",
     permissionTable(ORGANIZATION_PERMISSIONS),
     "## Of public access tokens",
-    "Each token has one of these, on one stream of one session, and may be bound to one correlation id. `run.read` is for one run, and `session.chat` is all of the others, on the streams of a conversation.",
+    "Each token has one of these, on one stream of one session, and may be bound to one correlation id. `session.files.read` and `session.files.write` are for all files of one session. `run.read` is for one run, and `session.chat` is all of the others, on the streams and files of a conversation.",
     table([
       ["permission", "routes"],
       ...PUBLIC_PERMISSIONS.map((permission) => [code(permission), routesOf(permission)]),

@@ -13,6 +13,7 @@ export const EXAMPLE_IDS: Readonly<Record<IdPrefix, string>> = {
   actor: "actor_01kahvq3rtexwt6a4e3p9c0z5h",
   sbx: "sbx_01kahvq3rsfp29yqs8vqge3t2f",
   sess: "sess_01kahvq3rvew2bq7m0tk5c9n4h",
+  file: "file_01kahvq3rvew2bq7m0tk5c9n4j",
   strm: "strm_01kahvq3rxf4z8k2v5c7m1n0qa",
   rec: "rec_01kahvq3ryejg9w5s3t1b7x2md",
   msg: "msg_01kahvq3ryejg9w5s3t1b7x2me",

@@ -19,6 +19,8 @@ export const ID_PREFIXES = {
   actor: "actor",
   sandbox: "sbx",
   session: "sess",
+  /** Bytes that were uploaded to a session. */
+  sessionFile: "file",
   stream: "strm",
   record: "rec",
   /** What one `pipe()` writes to a stream, in pieces. */

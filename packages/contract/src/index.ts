@@ -20,6 +20,7 @@ export * from "./schemas/run-event-attributes.ts";
 export * from "./schemas/start.ts";
 export * from "./schemas/session.ts";
 export * from "./schemas/session-state.ts";
+export * from "./schemas/session-file.ts";
 export * from "./schemas/stream.ts";
 export * from "./schemas/token.ts";
 export * from "./schemas/public-access-token.ts";

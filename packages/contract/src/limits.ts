@@ -37,6 +37,10 @@ export const LIMITS = {
   chatStreams: 10,
   recordBytes: 256 * 1024,
   sessionStateBytes: 256 * 1024,
+  /** One file of a session, its name, and its media type. */
+  sessionFileBytes: 64 * 1024 * 1024,
+  fileNameCharacters: 255,
+  mediaTypeCharacters: 127,
   externalIdBytes: 256,
   correlationIdBytes: 256,
   /** Of one run: durable calls, and the JSON of their outcomes. */
@@ -105,6 +109,13 @@ export const QUEUE_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$";
 /** Text a person may have typed as an external id or concurrency key: no control characters. */
 export const PRINTABLE_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
+/** A file's name without its folder: no control characters and no separators, so that no folder can come of it. */
+export const FILE_NAME_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f/\\\\]+$";
+
+/** `type/subtype` without parameters (RFC 6838, section 4.2). */
+export const MEDIA_TYPE_PATTERN =
+  "^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,62}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,62}$";
+
 export const STREAM_NAME_WORDS =
   "must be 1 to 256 letters, digits, dots, hyphens or underscores, the first a letter or digit";
 
@@ -117,4 +128,5 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [STREAM_NAME_PATTERN]: STREAM_NAME_WORDS,
   [SECRET_NAME_PATTERN]: "must be 1 to 128 letters, digits or underscores, the first no digit",
   [PRINTABLE_PATTERN]: "must be text without control characters",
+  [FILE_NAME_PATTERN]: "must be the name of a file, without control characters, slashes and backslashes",
 };

@@ -29,15 +29,24 @@ const chatStreams = (fallback: string) =>
     }),
   );
 
-/** One permission on one stream, or all on the streams of a conversation, on request for one correlation id alone. */
+/**
+ * One permission on one stream, one on the files of a session, or all of them in a conversation, on request for one correlation id
+ * alone.
+ */
 const PublicSessionScope = Type.Object(
   {
     type: Type.Enum([...PUBLIC_SESSION_PERMISSIONS, "session.chat"]),
     session: SessionReference,
-    stream: Type.Optional({ ...StreamName, description: "Required, except for `session.chat`." }),
+    stream: Type.Optional({
+      ...StreamName,
+      description: "Required, except for `session.chat` and the files of a session.",
+    }),
     inputs: chatStreams(DEFAULT_INPUT_STREAM),
     outputs: chatStreams(DEFAULT_OUTPUT_STREAM),
-    correlation_id: Type.Optional(CorrelationId),
+    correlation_id: Type.Optional({
+      ...CorrelationId,
+      description: "Not for files. A `session.chat` token for one correlation id has no access to files.",
+    }),
   },
   { additionalProperties: false },
 );

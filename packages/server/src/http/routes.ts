@@ -23,6 +23,7 @@ import { runActivityRoutes } from "./resources/runs/activity-routes.ts";
 import { runMetricsRoutes } from "./resources/runs/metrics-routes.ts";
 import { publicAccessTokenRoutes } from "./resources/public-access-tokens/routes.ts";
 import { publicRunRoutes } from "./resources/runs/public-routes.ts";
+import { publicFileRoutes } from "./resources/streams/public-file-routes.ts";
 import { publicMessageRoutes } from "./resources/streams/public-message-routes.ts";
 import { publicSessionRoutes } from "./resources/streams/public-routes.ts";
 import { publicTokenRoutes } from "./resources/tokens/public-routes.ts";
@@ -44,6 +45,7 @@ import { scheduleRoutes } from "./resources/schedules/routes.ts";
 import { secretRoutes } from "./resources/secrets/routes.ts";
 import { messageRoutes } from "./resources/sessions/message-routes.ts";
 import { stateRoutes } from "./resources/sessions/state-routes.ts";
+import { sessionFileRoutes } from "./resources/sessions/file-routes.ts";
 import { sessionUsageRoutes } from "./resources/sessions/usage-routes.ts";
 import { sessionRoutes } from "./resources/sessions/routes.ts";
 import { taskRoutes } from "./resources/tasks/routes.ts";
@@ -70,6 +72,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...messageRoutes,
   ...stateRoutes,
   ...sessionUsageRoutes,
+  ...sessionFileRoutes,
   ...streamRoutes,
   ...runRoutes,
   ...runCallRoutes,
@@ -84,6 +87,7 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...publicTokenRoutes,
   ...publicSessionRoutes,
   ...publicMessageRoutes,
+  ...publicFileRoutes,
   ...publicRunRoutes,
   ...scheduleRoutes,
   ...secretRoutes,

@@ -7,7 +7,7 @@ import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
 import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
 import { savedViews } from "./support/saved-view-rows.ts";
-import { sessionItems } from "./support/session-rows.ts";
+import { publicFiles, sessionItems } from "./support/session-rows.ts";
 import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
 
 /** Whose an object is, of which a route is told the id. `malformed` is no id at all. */
@@ -41,6 +41,7 @@ export type Ids = {
   externalId: string;
   /** Of the session. */
   message: string;
+  file: string;
   project: string;
   user: string;
   key: string;
@@ -369,6 +370,7 @@ export const ROWS: Record<string, Row> = {
   publicWatchRun: { object: (ids) => ids.run, refusal: 403 },
   publicListMessages: { object: (ids) => ids.session, refusal: 403 },
   publicListMessagesByExternalId: { query: byName, refusal: 403 },
+  ...publicFiles,
   publicInterruptMessage: { ...publicInterrupt, object: (ids) => ids.session },
   publicInterruptMessageByExternalId: { ...publicInterrupt, query: byName },
   publicReadOutputByExternalId: { ...publicRead, query: (ids) => ({ wait: "0s", ...byName(ids) }) },

@@ -77,6 +77,8 @@ async function mintAccessTokens(
     ["session.output.read", "output"],
     ["session.messages.read", "output"],
     ["session.interrupt", "output"],
+    ["session.files.read", undefined],
+    ["session.files.write", undefined],
     ["session.chat", undefined],
     ["run.read", undefined],
   ] as const) {
@@ -133,6 +135,7 @@ async function fill(
     session: session.body.id,
     externalId,
     message: await insertMessage(view, session.body.id),
+    file: await uploadFile(view, session.body.id),
     secret: secret.body.id,
     secretName: name,
     schedule: schedule.body.id,
@@ -146,6 +149,13 @@ async function fill(
     lease: ABSENT.lease,
     token: token.body.id,
   };
+}
+
+async function uploadFile(view: ApiServer, session: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`of ${session}`);
+  const answer = await view.call("PUT", `/v1/sessions/${session}/files/${digestOf(bytes)}`, { bytes });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body.id;
 }
 
 /** Bytes that no other worker group has. */

@@ -8,6 +8,7 @@ import { runBackup } from "../../src/run-backup.ts";
 import { runRestore } from "../../src/run-restore.ts";
 import { digestOf, startApiServer, TEST_MASTER_KEY, type ApiServer } from "../support/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createReadyDeployment, promote, startWorker } from "../support/deploy.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
 import { workspaceCalls, type WorkspaceCalls } from "../support/workspaces.ts";
 
@@ -84,7 +85,50 @@ test("a backup names a blob that is missing and has the rest; the next commit of
     ...common,
   });
   assert.deepEqual(restored.affected, [
-    { ...missing[0], workspaces: [decodeId("ws", workspace.id)], deployments: [], runs: [] },
+    { ...missing[0], workspaces: [decodeId("ws", workspace.id)], deployments: [], runs: [], sessions: [] },
   ]);
+  await rm(dataDir, { recursive: true });
+});
+
+test("a restore names the session whose file is missing; uploading the file again stores it", async () => {
+  const deployment = await createReadyDeployment(server, await startWorker(server), {
+    tasks: [],
+    actors: [{ id: "chat" }],
+  });
+  await promote(server, deployment.id);
+  const session = (await server.call("POST", "/api/sessions", { body: { actor: "chat" } })).body;
+  const bytes = Buffer.from("an attachment that is lost");
+  const place = `/api/sessions/${session.id}/files/`;
+  const upload = () => server.call("PUT", place + digestOf(bytes), { bytes });
+  const { id } = (await upload()).body;
+  await removeBlobWith(bytes.toString());
+
+  const lost = await backup("lost.tar");
+  assert.deepEqual(
+    lost.manifest.missing_blobs?.map(({ digest }) => digest),
+    [digestOf(bytes)],
+  );
+  const again = await upload();
+  assert.deepEqual([again.status, again.body.id], [200, id]);
+  assert.equal((await server.call("GET", `${place}${id}/content`)).text, bytes.toString());
+  const whole = await backup("whole.tar");
+  assert.equal(whole.manifest.missing_blobs, undefined);
+  assert.equal(whole.manifest.tables.find(({ name }) => name === "session_files")?.rows, 1);
+
+  const another = await createTestDatabase({ migrated: false });
+  const dataDir = await makeTestFolder();
+  const restored = await runRestore(configOf(another.url, dataDir), {
+    place: lost.file,
+    checkOnly: false,
+    ...common,
+  });
+  const environment = decodeId("env", server.credentials.environment_id);
+  assert.deepEqual(restored.affected, [
+    {
+      ...{ environment_id: environment, digest: digestOf(bytes), problem: "missing" },
+      ...{ workspaces: [], deployments: [], runs: [], sessions: [decodeId("sess", session.id)] },
+    },
+  ]);
+  await another.drop();
   await rm(dataDir, { recursive: true });
 });

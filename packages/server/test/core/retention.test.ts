@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
+import path from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { decodeId } from "@keelson/contract";
+import { createDiskBlobs } from "../../src/adapters/disk-blobs.ts";
 import { loadConfig } from "../../src/config.ts";
+import { collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
 import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import type { RetentionPolicy } from "../../src/core/retention/retention.ts";
 import { takeRetentionLock } from "../../src/core/retention/retention-reads.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
+import { digestOf } from "../support/api-server.ts";
 import { countEnded } from "../support/count-runs.ts";
 import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { until } from "../support/until.ts";
@@ -248,6 +252,47 @@ describe("what was kept long enough", () => {
       SELECT FROM session_usage WHERE session_id = ${decodeId("sess", session.id)}
       UNION ALL SELECT FROM run_usage WHERE session_id = ${decodeId("sess", session.id)}`);
     assert.deepEqual(left, []);
+  });
+
+  test("of ended sessions are files: their bytes go when no session, workspace and log needs them", async () => {
+    const [ended, open] = [await startSession(scene), await startSession(scene)];
+    const [mine, shared] = [Buffer.from("mine alone"), Buffer.from("of both")];
+    const upload = async ({ id }: Json, bytes: Buffer): Promise<string> => {
+      const answer = await scene.call("PUT", `/api/sessions/${id}/files/${digestOf(bytes)}`, { bytes });
+      assert.equal(answer.status, 201, answer.text);
+      return answer.body.id;
+    };
+    await upload(ended, mine);
+    await upload(ended, shared);
+    const kept = await upload(open, shared);
+    await scene.call("POST", `/api/sessions/${ended.id}/cancel`);
+    await sessionKnows(scene, ended.current_run_id);
+    const store = createDiskBlobs(
+      path.join(scene.server.dataDir, "workspaces", decodeId("env", ended.environment_id) as string),
+    );
+    const isStored = (): Promise<boolean[]> =>
+      Promise.all([mine, shared].map((bytes) => store.has(digestOf(bytes))));
+    const collectIn = (days: number) =>
+      collectBlobs({
+        db: scene.server.db,
+        clock: () => scene.clock.now() + days * DAY_MS,
+        workspaceBlobs: () => store,
+        noteLoopFailure: () => undefined,
+      });
+
+    await dropIn(19, { sessionsMs: 20 * DAY_MS });
+    await collectIn(19);
+    assert.deepEqual(await isStored(), [true, true], "an ended session has its files as long as it is kept");
+    await dropIn(21, { sessionsMs: 20 * DAY_MS });
+    assert.equal(await status(`/api/sessions/${ended.id}`), 404);
+    await collectIn(21);
+    assert.deepEqual(await isStored(), [true, true], "until the grace is over");
+    await collectIn(23);
+    assert.deepEqual(await isStored(), [false, true]);
+    const content = await scene.call("GET", `/api/sessions/${open.id}/files/${kept}/content`);
+    assert.equal(content.text, "of both");
+    await collectIn(60);
+    assert.deepEqual(await isStored(), [false, true]);
   });
 
   test("of ended tokens goes, of pending ones and of those of a living run nothing", async () => {

@@ -45,6 +45,9 @@ type Ledger = { runs: string[]; tokens: string[]; records: number; workspaceFile
 
 let site: Site;
 let sessionId: string;
+/** Of the session. */
+const FILE = Buffer.from("an attachment");
+let fileId: string;
 let workspaceId: string;
 let dir: string;
 const seed = newSeed();
@@ -80,12 +83,21 @@ before(async () => {
   sessionId = (await make("/api/sessions", { task: "talk" })).id as string;
   const state = { body: { state: { kept: "é" } } };
   assert.equal((await site.call(server().url, "PUT", `/api/sessions/${sessionId}/state`, state)).status, 200);
+  const file = `/api/sessions/${sessionId}/files/${digestOf(FILE)}`;
+  const uploaded = await site.call(server().url, "PUT", file, { bytes: FILE });
+  assert.equal(uploaded.status, 201);
+  fileId = uploaded.body.id as string;
   workspaceId = (await make("/api/workspaces", {})).id as string;
 });
 after(async () => {
   await site?.stop();
   await rm(dir, { recursive: true, force: true });
 });
+
+async function readFileOf(url: string): Promise<string> {
+  const headers = { authorization: `Bearer ${site.credentials.api_key}` };
+  return (await fetch(`${url}/v1/sessions/${sessionId}/files/${fileId}/content`, { headers })).text();
+}
 
 const server = (): ServerProcess => site.servers[0] as ServerProcess;
 
@@ -280,7 +292,7 @@ describe("a backup that is taken under load", () => {
       await sumsHold(db);
       // What is in workspaces is what a version names, and is read by its digest.
       const files = await call(restored.url, "GET", `/api/workspaces/${workspaceId}/files`, {});
-      assert.equal(files.body.files.length, 10);
+      assert.deepEqual([files.body.files.length, await readFileOf(restored.url)], [10, String(FILE)]);
       const session = await call(restored.url, "POST", `/api/sessions/${sessionId}/inputs/input`, {
         body: { data: "again" },
       });

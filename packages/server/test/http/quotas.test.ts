@@ -256,6 +256,8 @@ describe("stored bytes", () => {
       { as: scene.worker.token, bytes: BUNDLE },
     );
     assert.deepEqual(refusal(blob).slice(0, 3), FULL);
+    const ofFile = `/api/sessions/${session.id}/files/${digestOf(BUNDLE)}`;
+    assert.deepEqual(refusal(await scene.call("PUT", ofFile, { bytes: BUNDLE })).slice(0, 3), FULL);
     assert.deepEqual(await write(), [200], "what a live run writes is taken");
     const repeated = await send(scene, session, "x".repeat(1_000), key);
     assert.deepEqual(
@@ -266,5 +268,10 @@ describe("stored bytes", () => {
 
     await setStored(null);
     assert.equal((await send(scene, session, "more")).status, 201);
+    assert.equal((await scene.call("PUT", ofFile, { bytes: BUNDLE })).status, 201);
+    await setStored(500);
+    const last = await scene.call("PUT", ofFile, { bytes: BUNDLE });
+    assert.deepEqual(refusal(last).slice(0, 3), FULL, "a file counts with its bytes");
+    await setStored(null);
   });
 });

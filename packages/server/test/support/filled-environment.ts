@@ -276,6 +276,12 @@ async function fillConversations({
     SELECT ${own}, ${ids}, ${ofN(String(middle))}, ${ofN("2")}, ${ids}, 1, 1, CASE WHEN ${rare(others)} THEN 'open' ELSE 'complete' END,
       n, CASE WHEN ${rare(others)} THEN NULL ELSE n END, ${time}, CASE WHEN ${rare(others)} THEN NULL ELSE ${time} END
     FROM ${series(others)}`);
+  await run(`
+    INSERT INTO blobs (environment_id, digest, size_bytes, touched_at, candidate)
+    SELECT ${own}, sha256(int8send(-n)), 1, now(), false FROM ${series(others)}`);
+  await run(`
+    INSERT INTO session_files (environment_id, session_id, id, digest, size_bytes, media_type, created_at)
+    SELECT ${own}, ${ofN(String(middle))}, ${ids}, sha256(int8send(-n)), 1, 'image/png', ${time} FROM ${series(others)}`);
 }
 
 async function fillWorkspaces({

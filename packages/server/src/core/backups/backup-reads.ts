@@ -52,7 +52,7 @@ export const listStoredBlobs = (db: Queryable): Promise<{ environmentId: Uuid<"e
     SELECT environment_id, encode(digest, 'hex') AS digest FROM blobs
     WHERE size_bytes IS NOT NULL AND removing_since IS NULL ORDER BY environment_id, digest`);
 
-/** What needs a missing blob: workspaces by any of their versions, deployments by their bundle, runs by their logs. */
+/** What needs a missing blob: workspaces by any of their versions, deployments by their bundle, runs by their logs, sessions by their files. */
 export async function findAffected(db: Queryable, blob: MissingBlob): Promise<Affected> {
   const digest = Buffer.from(blob.digest, "hex");
   const { environment_id: environmentId } = blob;
@@ -62,7 +62,7 @@ export async function findAffected(db: Queryable, blob: MissingBlob): Promise<Af
     const deployments = await idsOf(
       sql`SELECT id FROM deployments WHERE bundle_digest = ${digest} ORDER BY id`,
     );
-    return { ...blob, workspaces: [], runs: [], deployments };
+    return { ...blob, workspaces: [], runs: [], sessions: [], deployments };
   }
   const workspaces = await idsOf(sql`
     SELECT workspace_id AS id FROM workspace_blobs
@@ -70,5 +70,8 @@ export async function findAffected(db: Queryable, blob: MissingBlob): Promise<Af
   const runs = await idsOf(sql`
     SELECT DISTINCT run_id AS id FROM run_log_packs
     WHERE environment_id = ${environmentId} AND digest = ${digest} ORDER BY run_id`);
-  return { ...blob, workspaces, runs, deployments: [] };
+  const sessions = await idsOf(sql`
+    SELECT DISTINCT session_id AS id FROM session_files
+    WHERE environment_id = ${environmentId} AND digest = ${digest} ORDER BY session_id`);
+  return { ...blob, workspaces, runs, sessions, deployments: [] };
 }

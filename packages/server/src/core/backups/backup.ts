@@ -70,9 +70,15 @@ export type MissingBlob = {
 };
 
 /** What of a restored installation lacks a missing blob, as ids. */
-export type Affected = MissingBlob & { workspaces: string[]; deployments: string[]; runs: string[] };
+export type Affected = MissingBlob & {
+  workspaces: string[];
+  deployments: string[];
+  runs: string[];
+  /** Those with a file. */
+  sessions: string[];
+};
 
-/** Whose blobs: bundles of all environments, or the workspaces and logs of one. */
+/** Whose blobs: bundles of all environments, or the workspaces, logs and files of sessions of one. */
 export type BlobHome = { kind: "bundles" } | { kind: "environment"; environmentId: Uuid<"env"> };
 
 const BUNDLE_PART = /^bundles\/([0-9a-f]{64})\.zst$/;

@@ -124,8 +124,8 @@ export function lockCandidates(
 }
 
 /**
- * Of locked candidates, marks those to be removed that no workspace and no log needs, and clears the others. A statement of its
- * own after the locking one, so that it sees the needs that were committed while the lock was waited for.
+ * Of locked candidates, marks those to be removed that no workspace, log and file of a session needs, and clears the others. A
+ * statement of its own after the locking one, so that it sees the needs that were committed while the lock was waited for.
  */
 export function markCandidates(tx: Tx, locked: readonly BlobKey[], now: number): Promise<BlobKey[]> {
   return tx.query<BlobKey>(sql`
@@ -134,6 +134,8 @@ export function markCandidates(tx: Tx, locked: readonly BlobKey[], now: number):
         SELECT 1 FROM workspace_blobs w WHERE w.environment_id = c.environment_id AND w.digest = c.digest
       ) OR EXISTS (
         SELECT 1 FROM run_log_packs p WHERE p.environment_id = c.environment_id AND p.digest = c.digest
+      ) OR EXISTS (
+        SELECT 1 FROM session_files f WHERE f.environment_id = c.environment_id AND f.digest = c.digest
       ) AS is_needed
       FROM unnest(${locked.map((b) => b.environmentId)}::uuid[], ${locked.map((b) => b.digest)}::bytea[]) AS c (environment_id, digest)
     ), marked AS (

@@ -18,7 +18,7 @@ export const BLOB_GRACE_MS = 24 * 3_600_000;
 const COLLECTOR_LOCK = 7_233_101_883;
 
 /**
- * Removes blobs that no workspace needs and nobody touched within the grace. The decision is made under the row's lock.
+ * Removes blobs that nothing needs and nobody touched within the grace. The decision is made under the row's lock.
  */
 export function collectBlobs(
   context: BlobContext & ItemContext,

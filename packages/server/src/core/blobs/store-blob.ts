@@ -10,7 +10,7 @@ import { announceBlob, markBlobStored } from "./blob-writes.ts";
 export type BlobContext = {
   db: Database;
   clock: Clock;
-  /** The store of an environment's workspaces. */
+  /** The store of an environment's blobs: of its workspaces, logs and files of sessions. */
   workspaceBlobs: (environmentId: Uuid<"env">) => BlobStore;
 };
 
@@ -20,7 +20,7 @@ const REMOVAL_PAUSE_MS = 50;
 
 /**
  * Stores bytes for an environment: announced first, so that they are not removed as unneeded, then stored, then known.
- * Until a version names them they are kept for the grace of the collection.
+ * Until something names them, such as a version or a file of a session, they are kept for the grace of the collection.
  *
  * @param bytes of an upload, whose memory nobody else uses: it is given back.
  * @throws DomainError `invalid_request` when they have another digest, `payload_too_large`, `unavailable`.
@@ -30,17 +30,19 @@ export const storeBlob = (
   environmentId: Uuid<"env">,
   digest: string,
   bytes: AsyncIterable<Uint8Array>,
-): Promise<{ sizeBytes: number }> => store(context, environmentId, digest, passing(bytes));
+  maxBytes: number = LIMITS.blobBytes,
+): Promise<{ sizeBytes: number }> => store(context, environmentId, digest, passing(bytes), maxBytes);
 
 async function store(
   { db, clock, workspaceBlobs }: BlobContext,
   environmentId: Uuid<"env">,
   digest: string,
   bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
 ): Promise<{ sizeBytes: number }> {
   const key = Buffer.from(digest, "hex");
   await announce(db, clock, environmentId, key);
-  const sizeBytes = await workspaceBlobs(environmentId).put(digest, bytes, LIMITS.blobBytes);
+  const sizeBytes = await workspaceBlobs(environmentId).put(digest, bytes, maxBytes);
   if (!(await markBlobStored(db, environmentId, key, sizeBytes, clock()))) throw beingRemoved();
   return { sizeBytes };
 }
@@ -72,7 +74,7 @@ export function blobSink(context: BlobContext, environmentId: Uuid<"env">): Blob
         environmentId,
         Buffer.from(digest, "hex"),
       );
-      if (!isStored) await store(context, environmentId, digest, chunksOf(bytes));
+      if (!isStored) await store(context, environmentId, digest, chunksOf(bytes), LIMITS.blobBytes);
     },
   };
 }

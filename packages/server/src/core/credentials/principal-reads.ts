@@ -75,12 +75,12 @@ export async function findPublicAccess(db: Queryable, digest: Buffer): Promise<F
     maxUses: number | null;
     expiresAt: number;
   }>(sql`
-    SELECT id, environment_id, permission, run_id, session_id, coalesce(stream_ids, ARRAY[stream_id]) AS stream_ids,
+    SELECT id, environment_id, permission, run_id, session_id, coalesce(stream_ids, array_remove(ARRAY[stream_id], NULL)) AS stream_ids,
       correlation_id, max_uses, expires_at
     FROM public_access_tokens WHERE digest = ${digest}`);
   if (row === undefined) return null;
   const { expiresAt, permission, runId, sessionId, streamIds, correlationId, ...held } = row;
-  // The table holds that a token is for a run or for streams of a session, as its permission says.
+  // The table holds that a token is for a run, or for streams or files of a session, as its permission says.
   const access =
     permission === PUBLIC_RUN_PERMISSION
       ? { ...held, permission, runId: runId as Uuid<"run"> }

@@ -13,6 +13,7 @@ import { credentialDigest } from "../credentials/digest.ts";
 import { deriveCredential, type MasterKey } from "../credentials/master-key.ts";
 import { findRunStatus } from "../runs/run-reads.ts";
 import { ensureStream } from "../streams/ensure-streams.ts";
+import { hasSession } from "./public-access-reads.ts";
 import { insertPublicAccess } from "./public-access-writes.ts";
 
 /** Follows from the id, so that a repeated creation is answered with it although only its digest is stored. */
@@ -45,7 +46,7 @@ export type PublicAccessCreation = {
 type StreamTarget = {
   permission: PublicSessionScope;
   sessionId: Uuid<"sess">;
-  /** By their names. */
+  /** By their names; none for files. */
   streams: readonly { name: string; direction: StreamDirection }[];
   correlationId: string | null;
 };
@@ -53,7 +54,8 @@ type StreamTarget = {
 type RunTarget = { permission: PublicRunPermission; runId: Uuid<"run"> };
 
 /**
- * Creates a public access token for a run, or for streams of a session, which are made with their direction if they are not there yet.
+ * Creates a public access token for a run, for files of a session, or for streams of it, which are made with their direction if they
+ * are not there yet.
  *
  * @throws DomainError `not_found` when there is no such session or run, `stream_direction_mismatch`.
  */
@@ -70,6 +72,7 @@ export async function createPublicAccess(
     return insertPublicAccess(tx, { ...held, ...target });
   }
   const { streams, ...of } = target;
+  if (streams.length === 0 && !(await hasSession(tx, environmentId, target.sessionId))) throw notFound();
   const streamIds: Uuid<"strm">[] = [];
   for (const wanted of streams) {
     const { sessionId } = target;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PUBLIC_SESSION_PERMISSIONS, type Uuid } from "@keelson/contract";
-import { decideUse, directionOf, type StreamAccess, type WantedUse } from "./public-access.ts";
+import { PUBLIC_FILE_PERMISSIONS, PUBLIC_STREAM_PERMISSIONS, type Uuid } from "@keelson/contract";
+import { decideFileUse, decideUse, directionOf, type StreamAccess, type WantedUse } from "./public-access.ts";
 
-for (const permission of PUBLIC_SESSION_PERMISSIONS) {
+for (const permission of PUBLIC_STREAM_PERMISSIONS) {
   const access: StreamAccess = {
     id: "pat" as Uuid<"pat">,
     environmentId: "env" as Uuid<"env">,
@@ -20,7 +20,7 @@ for (const permission of PUBLIC_SESSION_PERMISSIONS) {
   };
   const wanted: WantedUse = { permission, stream, correlationIds: [null] };
   const bound = { ...access, correlationId: "one" };
-  const other = PUBLIC_SESSION_PERMISSIONS.find((name) => name !== permission) ?? permission;
+  const other = PUBLIC_STREAM_PERMISSIONS.find((name) => name !== permission) ?? permission;
 
   describe(`a token for ${permission}`, () => {
     for (const [what, token, use, outcome] of [
@@ -47,6 +47,41 @@ for (const permission of PUBLIC_SESSION_PERMISSIONS) {
       ["no correlation id", bound, { ...wanted, correlationIds: [null] }, "refuse"],
     ] as const) {
       test(`${outcome}s ${what}`, () => assert.equal(decideUse(token, use).kind, outcome));
+    }
+  });
+}
+
+for (const permission of PUBLIC_FILE_PERMISSIONS) {
+  const access: StreamAccess = {
+    id: "pat" as Uuid<"pat">,
+    environmentId: "env" as Uuid<"env">,
+    permission,
+    sessionId: "session" as Uuid<"sess">,
+    streamIds: [],
+    correlationId: null,
+    maxUses: 1,
+  };
+  const own = access.sessionId;
+  const other = PUBLIC_FILE_PERMISSIONS.find((name) => name !== permission) ?? permission;
+  const chat: StreamAccess = { ...access, permission: "session.chat" };
+
+  describe(`a token for ${permission}`, () => {
+    for (const [what, token, wanted, sessionId, outcome] of [
+      ["the files of its session", access, permission, own, "allow"],
+      ["them in a conversation", chat, permission, own, "allow"],
+      ["them in one exchange", { ...chat, correlationId: "one" }, permission, own, "refuse"],
+      ["the other permission", access, other, own, "refuse"],
+      ["another session", access, permission, "other" as Uuid<"sess">, "refuse"],
+      ["no session", access, permission, null, "refuse"],
+      [
+        "files by a token for a stream",
+        { ...access, permission: "session.output.read" },
+        permission,
+        own,
+        "refuse",
+      ],
+    ] as const) {
+      test(`${outcome}s ${what}`, () => assert.equal(decideFileUse(token, wanted, sessionId).kind, outcome));
     }
   });
 }

@@ -1,8 +1,9 @@
 import {
   coversPermission,
+  type PublicFilePermission,
   type PublicRunPermission,
-  type PublicSessionPermission,
   type PublicSessionScope,
+  type PublicStreamPermission,
   type StreamDirection,
   type Uuid,
 } from "@keelson/contract";
@@ -16,14 +17,14 @@ type Held = {
 };
 
 /**
- * Whoever holds it does one thing to one stream, such as to send input or to read output, or takes part in a conversation, which is
- * all of that to a few streams; on request only in one exchange. It is bound to the rows that its scope named when it was created, not
+ * Whoever holds it does one thing to one stream, such as to send input or to read output, or to the files of a session, or takes part
+ * in a conversation, which is all of that to a few streams and to the files; on request only in one exchange. It is bound to the rows that its scope named when it was created, not
  * to the names: an external id that has passed on to another session does not take the token along.
  */
 export type StreamAccess = Held & {
   permission: PublicSessionScope;
   sessionId: Uuid<"sess">;
-  /** One, except in a conversation. */
+  /** One, except in a conversation; none for files. */
   streamIds: readonly Uuid<"strm">[];
   /** Null: every exchange. */
   correlationId: string | null;
@@ -35,7 +36,7 @@ export type RunAccess = Held & { permission: PublicRunPermission; runId: Uuid<"r
 export type PublicAccess = StreamAccess | RunAccess;
 
 /** The direction of the stream that a permission is for. */
-export function directionOf(permission: PublicSessionPermission): StreamDirection {
+export function directionOf(permission: PublicStreamPermission): StreamDirection {
   switch (permission) {
     case "session.input.send":
       return "input";
@@ -48,7 +49,7 @@ export function directionOf(permission: PublicSessionPermission): StreamDirectio
 
 /** What a request wants to do, looked up. */
 export type WantedUse = {
-  permission: PublicSessionPermission;
+  permission: PublicStreamPermission;
   /** Null when there is no such session or stream. */
   stream: { id: Uuid<"strm">; sessionId: Uuid<"sess">; direction: StreamDirection } | null;
   /** Of each record that is sent, or the one that is asked for; null for none. */
@@ -72,5 +73,24 @@ export function decideUse(access: StreamAccess, wanted: WantedUse): UseDecision 
   if (!isBound) return refuse("This public access token is for another stream or session.");
   if (access.correlationId !== null && wanted.correlationIds.some((id) => id !== access.correlationId))
     return refuse("This public access token is for one correlation_id; send it with every record.");
+  return { kind: "allow" };
+}
+
+/**
+ * Whether the scope covers files of a session, which is null when there is none. Files belong to no exchange: a token for one has no
+ * access to them, or it would show those of the others.
+ */
+export function decideFileUse(
+  access: StreamAccess,
+  permission: PublicFilePermission,
+  sessionId: Uuid<"sess"> | null,
+): UseDecision {
+  if (!coversPermission(access.permission, permission))
+    return refuse(`This public access token is for ${access.permission} alone.`);
+  if (access.correlationId !== null)
+    return refuse(
+      "This public access token is for one correlation_id, and files have none. Ask the application for one without.",
+    );
+  if (sessionId !== access.sessionId) return refuse("This public access token is for another session.");
   return { kind: "allow" };
 }

@@ -217,6 +217,6 @@ function dropEndedSessions(context: Round, keptMs: number): Promise<void> {
       const rows = await lockEmptySessions(tx, before, now, limit);
       return { rows, more: rows.length === limit };
     },
-    drop: deleteSessions,
+    drop: (tx, sessions, now) => deleteSessions(tx, sessions, now),
   });
 }

@@ -276,8 +276,15 @@ export const lockEmptySessions = (
       AND ${isNotSetAside("drop-sessions", sql`s.environment_id`, sql`s.id`, now)}
     ORDER BY s.closed_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`);
 
-/** Drops locked sessions. Their runs are dropped as others are. */
-export async function deleteSessions(tx: Tx, sessions: readonly EndedSession[]): Promise<number> {
+/**
+ * Drops locked sessions with their files. Their runs are dropped as others are. A blob that no file and nothing else needs any more is
+ * collected after the grace.
+ */
+export async function deleteSessions(
+  tx: Tx,
+  sessions: readonly EndedSession[],
+  now: number,
+): Promise<number> {
   return countOf(
     await tx.query<Count>(sql`
     WITH due AS (
@@ -288,6 +295,16 @@ export async function deleteSessions(tx: Tx, sessions: readonly EndedSession[]):
     ), packs AS (
       -- Those that were made while the last records were dropped.
       DELETE FROM record_packs k USING streams t WHERE k.environment_id = t.environment_id AND k.stream_id = t.id
+    ), files AS (
+      DELETE FROM session_files f USING due d WHERE f.environment_id = d.environment_id AND f.session_id = d.id
+      RETURNING f.environment_id, f.digest
+    ), locked AS (
+      SELECT b.environment_id, b.digest FROM blobs b
+      WHERE (b.environment_id, b.digest) IN (SELECT environment_id, digest FROM files)
+      ORDER BY b.environment_id, b.digest FOR NO KEY UPDATE OF b
+    ), released AS (
+      UPDATE blobs b SET candidate = true, touched_at = greatest(b.touched_at, ${timestamp(now)})
+      FROM locked l WHERE b.environment_id = l.environment_id AND b.digest = l.digest
     ), gone AS (
       DELETE FROM sessions s USING due d WHERE s.environment_id = d.environment_id AND s.id = d.id
       RETURNING s.environment_id, s.id, s.tags

@@ -12,7 +12,7 @@ export function stateText(state: unknown): string {
   if (Buffer.byteLength(text) <= LIMITS.sessionStateBytes) return text;
   throw new DomainError(
     "payload_too_large",
-    `The state of a session may be ${LIMITS.sessionStateBytes} bytes of JSON; store larger data elsewhere and keep a reference to it.`,
+    `The state of a session may be ${LIMITS.sessionStateBytes} bytes of JSON. Upload larger data as a file of the session (PUT …/files/{sha256}) and keep the id of the file.`,
     { field: "state" },
   );
 }

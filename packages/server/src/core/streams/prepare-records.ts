@@ -50,7 +50,7 @@ function checkBytes(path: string, text: string, limit: number): void {
   if (text.length <= limit && Buffer.byteLength(text) <= limit) return;
   throw new DomainError(
     "payload_too_large",
-    `${path} may be ${limit} bytes of JSON; store larger data elsewhere and pass a reference.`,
+    `${path} may be ${limit} bytes of JSON. Upload larger data as a file of the session (PUT …/files/{sha256}) and send the id of the file.`,
     { field: path, limit_bytes: limit },
   );
 }

@@ -18,6 +18,7 @@ const BY_COLLECTION: Record<string, string> = {
   environments: EXAMPLE_IDS.env,
   exec: EXAMPLE_IDS.exec,
   execs: EXAMPLE_IDS.exec,
+  files: EXAMPLE_IDS.file,
   inputs: "input",
   invitations: EXAMPLE_IDS.inv,
   members: EXAMPLE_IDS.user,

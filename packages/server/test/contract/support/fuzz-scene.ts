@@ -136,7 +136,14 @@ function selectionOf(
   };
 }
 
-type FuzzedSessions = { openId: string; endedId: string; openName: string; endedName: string };
+type FuzzedSessions = {
+  openId: string;
+  endedId: string;
+  openName: string;
+  endedName: string;
+  /** Of the open one. */
+  file: string;
+};
 
 /** A session to append to, and one that has ended: reading that waits for nothing. */
 async function makeSessions(server: ApiServer): Promise<FuzzedSessions> {
@@ -149,7 +156,10 @@ async function makeSessions(server: ApiServer): Promise<FuzzedSessions> {
   };
   const [openId, endedId] = [await create(openName), await create(endedName)];
   assert.equal((await server.call("POST", `/v1/sessions/${endedId}/cancel`)).status, 200);
-  return { openId, endedId, openName, endedName };
+  const path = `/v1/sessions/${openId}/files/${digestOf(BUNDLE)}`;
+  const uploaded = await server.call("PUT", path, { bytes: BUNDLE });
+  assert.equal(uploaded.status, 201, uploaded.text);
+  return { openId, endedId, openName, endedName, file: uploaded.body.id };
 }
 
 /** For what may be sent to the open session, and read of the ended one. */
@@ -169,11 +179,13 @@ async function createAccessTokens(server: ApiServer, sessions: FuzzedSessions): 
 function sessionFields(path: string, sessions: FuzzedSessions): Record<string, unknown[]> {
   const { openId, endedId, openName, endedName } = sessions;
   if (path.endsWith("/start-and-wait")) return { task: ["missing"], actor: ["missing"] };
+  const file = sessions.file;
   const stays = path.endsWith("/read") || path.endsWith("/close") || path.endsWith("/cancel");
   return {
     actor: [ACTOR],
     wait: ["0s"],
     stream: ["input", "output", "new"],
+    file: [file, digestOf(BUNDLE), digestOf(Buffer.alloc(0)), encodeId("file", MISSING)],
     external_id: stays ? [endedName, "nobody"] : [openName, endedName, "nobody"],
     ...(path.includes("/sessions/")
       ? { id: stays ? [endedId, encodeId("sess", MISSING)] : [openId, endedId, encodeId("sess", MISSING)] }

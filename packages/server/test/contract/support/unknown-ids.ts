@@ -34,6 +34,7 @@ export const ABSENT: Ids = {
   key: encodeId("key", MISSING),
   savedView: encodeId("view", MISSING),
   message: encodeId("msg", MISSING),
+  file: encodeId("file", MISSING),
   invitation: encodeId("inv", MISSING),
   organization: encodeId("org", MISSING),
   workerGroup: encodeId("wgrp", MISSING),
@@ -53,6 +54,7 @@ export const MALFORMED: Ids = {
   savedView: "view_1",
   // Stands in the body, where it would be refused as such.
   message: encodeId("msg", MISSING),
+  file: "file_1",
   secret: "s",
   secretName: "not a name",
   workspace: "ws_1",

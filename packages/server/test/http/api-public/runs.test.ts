@@ -188,7 +188,7 @@ describe("creating a token for a run", () => {
       [{ type: "run.read" }, "scope.run: is required"],
       [
         { type: "run.write", run: run.id },
-        "scope.type: must be one of session.input.send, session.output.read, session.messages.read, session.interrupt, session.chat, run.read",
+        "scope.type: must be one of session.input.send, session.output.read, session.messages.read, session.interrupt, session.files.read, session.files.write, session.chat, run.read",
       ],
       [{ type: "run.read", run: run.id, stream: "output" }, "scope.stream: is not a known field; remove it"],
       [

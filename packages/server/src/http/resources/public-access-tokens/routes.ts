@@ -4,6 +4,7 @@ import {
   decodeId,
   encodeId,
   type EnvironmentPermission,
+  isFilePermission,
   DEFAULT_INPUT_STREAM,
   DEFAULT_OUTPUT_STREAM,
   PUBLIC_RUN_PERMISSION,
@@ -43,12 +44,20 @@ const GIVEN: Readonly<Record<PublicScope, readonly EnvironmentPermission[]>> = {
   "session.output.read": ["sessions.read"],
   "session.messages.read": ["sessions.read"],
   "session.interrupt": ["sessions.write"],
+  "session.files.read": ["sessions.read"],
+  "session.files.write": ["sessions.write"],
   "session.chat": ["sessions.read", "sessions.write"],
   "run.read": ["runs.read"],
 };
 
 /** @throws DomainError `invalid_request` for a scope that names its streams in another way than its type does. */
-function streamsOf({ type, stream, inputs, outputs }: SessionScope): StreamOfScope[] {
+function streamsOf({ type, stream, inputs, outputs, correlation_id }: SessionScope): StreamOfScope[] {
+  if (isFilePermission(type)) {
+    const named = [stream, inputs, outputs, correlation_id].some((field) => field !== undefined);
+    if (!named) return [];
+    const message = `${type} is for all files of the session; send neither streams nor a correlation_id`;
+    throw invalidRequest([{ path: "scope", message }]);
+  }
   if (type !== "session.chat") {
     if (stream === undefined) throw invalidRequest([{ path: "scope.stream", message: "required" }]);
     if (inputs !== undefined || outputs !== undefined)
@@ -143,8 +152,9 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
     summary: "Create a public access token",
     description:
       "Gives a browser one permission on one stream: `session.input.send`, `session.output.read`, `session.messages.read` or " +
-      "`session.interrupt`; or `session.chat`, which is all four on the streams of a conversation; or `run.read`, to watch one run. `correlation_id` restricts it to records with " +
-      "that id. The caller needs the same permissions: `sessions.write` to send and interrupt, `sessions.read` to read, `runs.read` to watch a run. The session has an id, or an external id " +
+      "`session.interrupt`; or one on the files of a session: `session.files.read` or `session.files.write`; or `session.chat`, which is all " +
+      "six in a conversation; or `run.read`, to watch one run. `correlation_id` restricts it to records with " +
+      "that id, and to no files. The caller needs the same permissions: `sessions.write` to send, interrupt and upload, `sessions.read` to read, `runs.read` to watch a run. The session has an id, or an external id " +
       "(the open session with it, or else the newest); the token belongs to that session. The stream is created if it does not exist; a stream of " +
       "the other direction is 409 `stream_direction_mismatch`. Each request is one use, and each connection of an event stream is one. A refused " +
       "request is not a use, and neither is an append that is repeated with its idempotency key.",

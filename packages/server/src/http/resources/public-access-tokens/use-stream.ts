@@ -2,7 +2,7 @@ import {
   coversPermission,
   decodeId,
   encodeId,
-  type PublicSessionPermission,
+  type PublicStreamPermission,
   type SendRecords,
   type Uuid,
 } from "@keelson/contract";
@@ -33,7 +33,7 @@ import type { StreamTarget } from "../streams/stream-target.ts";
 async function coveredStream(
   server: ServerContext,
   access: StreamAccess,
-  permission: PublicSessionPermission,
+  permission: PublicStreamPermission,
   address: SessionAddress,
   name: string,
   correlationIds: readonly (string | null)[],
@@ -48,7 +48,7 @@ async function coveredStream(
 }
 
 /** Null when there is no such session. */
-const namedSession = (
+export const namedSession = (
   db: Queryable,
   access: StreamAccess,
   address: SessionAddress,
