@@ -54,7 +54,7 @@ const uploadRoute = (naming: Naming): RouteDefinition =>
       "The body is the file, at most 64 MiB, and the path has its SHA-256 in 64 lower-case hexadecimal digits. `Content-Type` is its media type, " +
       "`application/octet-stream` when it is absent. The digest is verified: other bytes are 400 `invalid_request`, and nothing of them is kept. The same " +
       "bytes with the same name and media type are the same file, and answered with 200. Files are kept as long as the session. A session that has " +
-      `ended takes no more: 409 \`session_closed\`.${naming.note}`,
+      `ended takes no more, except from its own run that still finishes: 409 \`session_closed\`.${naming.note}`,
     tag,
     access: { kind: "environment", permission: "sessions.write" },
     params: { ...naming.params, file: Text() },
@@ -63,13 +63,14 @@ const uploadRoute = (naming: Naming): RouteDefinition =>
     responses: UPLOAD_RESPONSES,
     examples: { request: EXAMPLE_BYTES },
     refusals: [404],
-    handle: async ({ server, scope: { environmentId }, params, query, body, request }) => {
+    handle: async ({ server, scope: { environmentId, caller }, params, query, body, request }) => {
       const { file: digest } = params as { file: string };
       const { name = null } = query as UploadSessionFile;
       const mediaType = mediaTypeOf(request.contentType);
       const sessionId = await naming.idOf(server.db, { environmentId }, { params, query });
       await server.storageQuota.admit(environmentId);
-      const upload = { digest, name, mediaType, bytes: bytesOf(body) };
+      const runId = caller.kind === "run" ? caller.id : null;
+      const upload = { digest, name, mediaType, bytes: bytesOf(body), runId };
       const { file, created } = await storeFile(server, { environmentId, sessionId }, upload);
       server.storageQuota.noteStored(environmentId, file.sizeBytes);
       return { status: created ? 201 : 200, body: toSessionFile(file) };

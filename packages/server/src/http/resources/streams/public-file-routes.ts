@@ -48,7 +48,7 @@ const uploadRoute = ({ item, suffix, params, query }: PublicNaming): RouteDefini
     handle: async ({ server, scope, body, request, ...named }) => {
       const { name = null } = named.query;
       const facts = { digest: fileText(named), name, mediaType: mediaTypeOf(request.contentType) };
-      const upload = { ...facts, bytes: bytesOf(body) };
+      const upload = { ...facts, bytes: bytesOf(body), runId: null };
       const { file, created } = await uploadPublicly(server, scope, addressOf(named), upload);
       return { status: created ? 201 : 200, body: toSessionFile(file) };
     },
