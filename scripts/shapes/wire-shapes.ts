@@ -44,6 +44,7 @@ const NAMES = [
   "Secret",
   "SentRecord",
   "Session",
+  "SessionFile",
   "SessionState",
   "StartBatchResult",
   "StartedActor",

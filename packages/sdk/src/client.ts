@@ -58,6 +58,12 @@ export type { ScheduleQuery, SchedulesApi } from "./client/schedules.ts";
 export type { SecretsApi } from "./client/secrets.ts";
 export type { MessageQuery } from "./client/messages.ts";
 export type { SessionQuery, SessionsApi } from "./client/sessions.ts";
+export type {
+  FileUploadOptions,
+  HandleFiles,
+  SessionFilesApi,
+  UploadContent,
+} from "./client/session-files.ts";
 export type { SessionHandle } from "./client/session-handle.ts";
 export type { ActorLike, NewSession, SessionChanges, StartActorOptions } from "./client/session-options.ts";
 export type { SetStateCallOptions, StateOf, StateOfSession } from "./client/session-state.ts";
@@ -139,6 +145,7 @@ export type {
   ErrorGroup,
   Secret,
   Session,
+  SessionFile,
   SessionState,
   StartedActor,
   StartedAndWaited,

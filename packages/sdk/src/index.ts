@@ -45,6 +45,7 @@ export type { EndOptions, OutputMessage } from "./output-message.ts";
 export type { Piped, PipedMessage, PiecesOf } from "./pipe-message.ts";
 export type { AppendOptions, OutputChannel, SessionOutput } from "./session-output.ts";
 export type { SessionStateStore, SetStateOptions, UpdateState, Versioned } from "./session-state.ts";
+export type { RunSessionFile } from "./session-files.ts";
 export type { SendOptions, Sessions } from "./sessions.ts";
 export type { Step, StepContext, StepOptions } from "./step.ts";
 export type { NewToken, RunToken, Tokens, TokenSchema, TokenWaitOptions } from "./tokens.ts";

@@ -1,5 +1,6 @@
 import type { LeasedSession } from "@keelson/contract";
 import type { LocateRun } from "./current-run.ts";
+import { openRunFile, type RunSessionFile } from "./session-files.ts";
 import { createSessionInput, type SessionDefaults, type SessionInput } from "./session-input.ts";
 import { createSessionOutput, type SessionOutput } from "./session-output.ts";
 import { createSessionState, type SessionStateStore } from "./session-state.ts";
@@ -22,6 +23,11 @@ export type RunSession<Input = unknown, Written = unknown, Stored = unknown, Sta
   readonly input: SessionInput<Input>;
   /** The stream `output`; `output(name)` is another one. */
   readonly output: SessionOutput<Written>;
+  /**
+   * A file that was uploaded to the session, with the run's own credential. It is no durable call and may be used inside a step. Rejects
+   * with a NotFoundError when the session has no such file.
+   */
+  file(id: string): Promise<RunSessionFile>;
   /** What the session remembers between its turns. */
   readonly state: SessionStateStore<Stored, State>;
 };
@@ -41,6 +47,7 @@ export function createSession(
     closed: session.closed,
     input: createSessionInput(locate, defaults),
     output: createSessionOutput(locate, defaults.output),
+    file: (id) => openRunFile(locate, session.id, id),
     state: createSessionState(locate, defaults.state),
   };
 }

@@ -94,6 +94,9 @@ const ANSWERS: Answers = {
   "sessions.messages": (c) => all(c.sessions.messages("s")),
   "sessions.interrupt": (c) => c.sessions.interrupt("s", "m"),
   "sessions.state": (c) => c.sessions.state("s"),
+  "sessions.files.upload": (c) => c.sessions.files.upload("s", "text"),
+  "sessions.files.list": (c) => all(c.sessions.files.list("s")),
+  "sessions.files.get": (c) => c.sessions.files.get("s", "f"),
   "sessions.usage": (c) => c.sessions.usage("s"),
   "sessions.setState": (c) => c.sessions.setState("s", POISON),
   "sessions.send": (c) => c.sessions.send("s", POISON),
@@ -192,6 +195,7 @@ const WITHOUT = [
     "secrets.delete",
   ],
   ...["workspaces.files.read", "workspaces.files.readText", "auditEvents.export"],
+  ...["sessions.files.read", "sessions.files.stream"],
   ...["sessions.open", "workspaces.open", "workspaces.execs.open", "workspaces.ptys.open"],
   // They ask again until something is so, by calls that are above.
   ...[

@@ -75,7 +75,7 @@ function encodeBody(request: ApiRequest, headers: Record<string, string>): HttpR
   const { body, idempotencyKey } = request;
   if (idempotencyKey !== undefined) headers[HEADERS.idempotencyKey] = idempotencyKey;
   if (body === undefined) return null;
-  headers["content-type"] = "bytes" in body ? "application/octet-stream" : "application/json";
+  headers["content-type"] ??= "bytes" in body ? "application/octet-stream" : "application/json";
   return "json" in body ? toRequestText(body.json) : "text" in body ? body.text : body.bytes;
 }
 

@@ -1,6 +1,7 @@
 import type { CreatePublicAccessToken } from "@keelson/contract";
 import type { CreatedPublicAccessToken } from "./resources.ts";
 import {
+  isFilePermission,
   PUBLIC_RUN_PERMISSION,
   type PublicRunPermission,
   type PublicSessionScope,
@@ -12,22 +13,25 @@ import type { SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
 import { createdPublicAccessTokenShape } from "./wire-shapes.ts";
 
-/** A permission for a browser on one stream of one session, or `session.chat`: all of them on the streams of a conversation. */
+/**
+ * A permission for a browser on one stream of one session, or on its files, or `session.chat`: all of them on the streams and files of a
+ * conversation.
+ */
 export type NewSessionAccess = {
   /**
-   * The permission: `session.input.send`, `session.output.read`, `session.messages.read` or `session.interrupt`; or
-   * `session.chat`.
+   * The permission: `session.input.send`, `session.output.read`, `session.messages.read`, `session.interrupt`,
+   * `session.files.read` or `session.files.write`; or `session.chat`.
    */
   type: PublicSessionScope;
   /** Of which session: by id or external id. */
   session: SessionTarget;
-  /** Default `input` for sending, `output` for the others. Not for `session.chat`. */
+  /** Default `input` for sending, `output` for the others. Not for `session.chat` and files. */
   stream?: string;
   /** Of `session.chat`: the input streams. Default `input` alone. */
   inputs?: readonly string[];
   /** Of `session.chat`: the output streams. Default `output` alone. */
   outputs?: readonly string[];
-  /** Only records with this correlation id. */
+  /** Only records with this correlation id, and no files. */
   correlationId?: string;
 };
 
@@ -80,7 +84,8 @@ function toWireReference(session: SessionTarget): WireSessionScope["session"] {
 }
 
 function toWireStreams({ type, stream, inputs, outputs }: NewSessionAccess): Partial<WireSessionScope> {
-  if (type === "session.chat")
+  // What is not for them, the server refuses.
+  if (type === "session.chat" || isFilePermission(type))
     return {
       ...(stream !== undefined && { stream }),
       ...(inputs !== undefined && { inputs: [...inputs] }),

@@ -46,6 +46,8 @@ export type Schedule = CamelCased<Wire.Schedule>;
 export type ScheduleOccurrence = CamelCased<Wire.ScheduleOccurrence>;
 export type Secret = CamelCased<Wire.Secret>;
 export type Session = CamelCased<Wire.Session>;
+/** A picture or document that was uploaded to a session. */
+export type SessionFile = CamelCased<Wire.SessionFile>;
 export type SessionState = CamelCased<Wire.SessionState>;
 export type StartBatchResult = CamelCased<Wire.StartBatchResult>;
 export type StartedActor = CamelCased<Wire.StartedActor>;

@@ -24,6 +24,7 @@ import type { ReadOptions, RecordsOptions } from "./record-reads.ts";
 import type { ActorLike, SentTo, SessionChanges, WithdrawOptions } from "./session-options.ts";
 import type { SessionTarget } from "./session-path.ts";
 import type { SetStateCallOptions, StateOf, StateOfSession } from "./session-state.ts";
+import type { HandleFiles } from "./session-files.ts";
 import type { MessageQuery } from "./messages.ts";
 import type { SessionsApi } from "./sessions.ts";
 
@@ -54,6 +55,8 @@ export type SessionHandle<A extends ActorLike = ActorLike> = {
   state(options?: RequestOptions): Promise<StateOfSession<A>>;
   /** Replaces what it remembers, as `client.sessions.setState`. */
   setState(state: StateOf<A>, options?: SetStateCallOptions): Promise<StateOfSession<A>>;
+  /** Pictures and documents that its messages refer to. */
+  readonly files: HandleFiles;
   /** What the calls of models of its runs used. */
   usage(options?: RequestOptions): Promise<Usage>;
   /** Its streams. */
@@ -133,6 +136,13 @@ export function createSessionHandle<A extends ActorLike>(
     streams: (query = {}, options = {}) => listLater((one) => api.streams(one, query, options), options),
     state: (options = {}) => staying(api.state<A>(target(), options)),
     setState: (value, options = {}) => staying(api.setState<A>(target(), value, options)),
+    files: {
+      upload: (content, options = {}) => staying(api.files.upload(target(), content, options)),
+      list: (query = {}, options = {}) => listLater((one) => api.files.list(one, query, options), options),
+      get: (fileId, options = {}) => staying(api.files.get(target(), fileId, options)),
+      read: async (fileId, options = {}) => api.files.read(await id(options), fileId, options),
+      stream: async (fileId, options = {}) => api.files.stream(await id(options), fileId, options),
+    },
     usage: (options = {}) => api.usage(target(), options),
     send: (data, options = {}) => staying(api.send(target(), data, options)),
     async sendBatch(batch, options = {}) {

@@ -49,6 +49,7 @@ import {
   type StateOf,
   type StateOfSession,
 } from "./session-state.ts";
+import { createSessionFilesApi, type SessionFilesApi } from "./session-files.ts";
 import { sessionPath, streamPath, type SessionTarget } from "./session-path.ts";
 import type { Transport } from "./transport.ts";
 import { runShape, sessionShape, streamRecordShape, streamShape } from "./wire-shapes.ts";
@@ -217,6 +218,8 @@ export type SessionsApi = {
     state: StateOf<A>,
     options?: SetStateCallOptions,
   ): Promise<StateOfSession<A>>;
+  /** Pictures and documents that its messages refer to. */
+  files: SessionFilesApi;
   /**
    * What the calls of models used, as code has said so by `ctx.usage.add()`: of its runs, and of the runs that those started.
    *
@@ -364,6 +367,7 @@ export function createSessionsApi(transport: Transport): SessionsApi {
     state: (target, options = {}) => readState(transport, target, options) as Promise<StateOfSession<never>>,
     setState: (target, state, options = {}) =>
       writeState(transport, target, state, options) as Promise<StateOfSession<never>>,
+    files: createSessionFilesApi(transport, "/api"),
     usage: (target, options = {}) =>
       readUsage(transport, { path: sessionPath("/api", target, "/usage") }, options),
     send: (target, data, options = {}) =>

@@ -44,6 +44,7 @@ export const scheduleOccurrenceShape: Shape<Wire.ScheduleOccurrence> = { reason:
 export const secretShape: Shape<Wire.Secret> = {};
 export const sentRecordShape: Shape<Wire.SentRecord> = { source: {} };
 export const sessionShape: Shape<Wire.Session> = { last_failure: {}, status_reason: { details: {} } };
+export const sessionFileShape: Shape<Wire.SessionFile> = {};
 export const sessionStateShape: Shape<Wire.SessionState> = { source: {} };
 export const startBatchResultShape: Shape<Wire.StartBatchResult> = { results: { error: { details: {} }, run: { failure: {}, pending_wait: {}, retry: {}, status_reason: { details: {} } } } };
 export const startedActorShape: Shape<Wire.StartedActor> = { run: { failure: {}, pending_wait: {}, retry: {}, status_reason: { details: {} } }, session: { last_failure: {}, status_reason: { details: {} } } };

@@ -8,7 +8,8 @@ import {
 import type { AnyActor, EmittedOf } from "../actor.ts";
 import { fromWire } from "../client/camel-cased.ts";
 import type { BusyOptions, RecordOf } from "../client/record-appends.ts";
-import type { Message, MessageInterrupted, SentRecord } from "../client/resources.ts";
+import type { UploadContent, FileUploadOptions } from "../client/session-files.ts";
+import type { Message, MessageInterrupted, SentRecord, SessionFile } from "../client/resources.ts";
 import type { SentTo } from "../client/session-options.ts";
 import type { StateOf } from "../client/session-state.ts";
 import { messageShape, sentRecordShape, streamRecordShape } from "../client/wire-shapes.ts";
@@ -21,6 +22,7 @@ import type { OutputOf } from "../task.ts";
 import { Harness, type TestOptions } from "./harness.ts";
 import { controlsOf, newRun, replayAll, type TestControls } from "./run-task.ts";
 import { endedOf, viewOf, type EndedRun, type RunView } from "./run-view.ts";
+import { ownSession } from "./test-client.ts";
 import { SessionStore } from "./test-session.ts";
 
 /** Options of `openSession()`. */
@@ -71,6 +73,8 @@ export type TestSession<A extends AnyActor = AnyActor> = TestControls & {
   records<const S extends string = "output">(stream?: S): RecordOf<DataOf<A, S>>[];
   /** What `pipe()` and `message()` wrote so far, in the order in which they began. */
   messages(): Message[];
+  /** Uploads a file to the session, as a page or a caller does. */
+  upload(content: UploadContent, options?: FileUploadOptions): Promise<SessionFile>;
   /** The state of the session and its version. */
   state(): Versioned<StateOf<A> | null>;
   /** Interrupts a message. Rejects with a UsageError for a message that the session does not have. */
@@ -216,6 +220,7 @@ export function openSession<A extends AnyActor>(
     next: (stream: string = DEFAULT_OUTPUT_STREAM) => reading.next(stream) as Promise<RecordOf<never>>,
     records: (stream: string = DEFAULT_OUTPUT_STREAM) => reading.all(stream) as RecordOf<never>[],
     messages: () => store.messages.map(({ wire }) => fromWire(messageShape, structuredClone(wire))),
+    upload: (content, options) => ownSession(harness, true).files.upload(store.id, content, options),
     state: () => structuredClone(store.state) as Versioned<StateOf<A> | null>,
     interrupt: async (messageId) => ({ messageId, status: store.interrupt(messageId) }),
     close: async () => store.end("closed"),

@@ -2,6 +2,7 @@ import { Client } from "../client/client.ts";
 import type { SessionsApi } from "../client/sessions.ts";
 import { UsageError } from "../keelson-error.ts";
 import type { Harness } from "./harness.ts";
+import { answerForFiles } from "./session-files.ts";
 import { readSession } from "./read-session.ts";
 
 /** What a call of a client answers that nobody takes: it rejects, also where it is a list. */
@@ -45,17 +46,41 @@ const orRefuse = (name: string, given: object | undefined): Api =>
     },
   });
 
+type IsOwn = (session: unknown) => boolean;
+
+/** A method that takes the session first: of the session of the test, or of the others. */
+const byOwner =
+  (isOwn: IsOwn, own: object, others: object, key: string) =>
+  (session: unknown, ...rest: unknown[]): unknown => {
+    const api = (isOwn(session) ? own : others) as Record<string, (...args: unknown[]) => unknown>;
+    return api[key]?.(session, ...rest);
+  };
+
+/** Each method of an API that takes the session first. */
+const chosen = (isOwn: IsOwn, own: object, others: object): object =>
+  new Proxy(own, {
+    get: (_, key) => (isKept(key) ? undefined : byOwner(isOwn, own, others, String(key))),
+  });
+
+/** The client's way to the session of the test, which answers from memory. `isOfTest`: the test itself uses it. */
+export function ownSession(harness: Harness, isOfTest: boolean): SessionsApi {
+  const fetch = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const asked = new URL(url instanceof Request ? url.url : url);
+    const { session } = harness;
+    if (session === null || !FILES.test(asked.pathname)) return readSession(harness, asked);
+    return answerForFiles(session, asked, init, { now: () => harness.clock.timestamp(), isOfTest });
+  };
+  return new Client({ url: "http://keelson.test", apiKey: "none", fetch, maxRetries: 0 }).sessions;
+}
+const FILES = /^\/api\/sessions\/[^/]+\/files(\/|$)/;
+
 /**
- * What `ctx.client` is: what the test gives, and the records and messages of its own session. Everything else says that there is no
+ * What `ctx.client` is: what the test gives, and the records, messages and files of its own session. Everything else says that there is no
  * server.
  */
 export function createTestClient(harness: Harness): Client {
   const given = (harness.options.client ?? {}) as Api;
-  const fetch = (url: string | URL | Request): Promise<Response> =>
-    Promise.resolve(readSession(harness, new URL(url instanceof Request ? url.url : url)));
-  const { sessions: own } = new Client({
-    ...{ url: "http://keelson.test", apiKey: "none", fetch, maxRetries: 0 },
-  });
+  const own = ownSession(harness, false);
   const isOwn = (target: unknown): boolean => {
     const { session } = harness;
     if (session === null) return false;
@@ -69,14 +94,9 @@ export function createTestClient(harness: Harness): Client {
   const sessions = new Proxy(others, {
     get: (target, key) => {
       const other: unknown = Reflect.get(target, key, target);
+      if (key === "files") return chosen(isOwn, own.files, other as object);
       if (key !== "messages" && key !== "read" && key !== "records") return other;
-      return (session: unknown, ...rest: unknown[]): unknown => {
-        const api = (isOwn(session) ? own : others) as unknown as Record<
-          string,
-          (...args: unknown[]) => unknown
-        >;
-        return api[key]?.(session, ...rest);
-      };
+      return byOwner(isOwn, own, others, key);
     },
   });
   return new Proxy(given, {

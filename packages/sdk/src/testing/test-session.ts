@@ -10,6 +10,7 @@ import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
 import { UsageError } from "../keelson-error.ts";
 import type { Harness } from "./harness.ts";
 import type { KeptRun } from "./kept-run.ts";
+import type { KeptFile } from "./session-files.ts";
 import { newId } from "./new-id.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -72,6 +73,7 @@ export class SessionStore {
   state: { state: unknown; version: number };
   readonly streams = new Map<string, KeptStream>();
   readonly messages: KeptMessage[] = [];
+  readonly files: KeptFile[] = [];
   readonly turns: KeptRun[] = [];
   /** Told of each record, and of each turn that ends. */
   readonly listeners = new Set<() => void>();

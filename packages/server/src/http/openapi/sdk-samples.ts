@@ -44,6 +44,11 @@ const SAMPLES: Record<string, string> = {
   interruptSessionMessage: `const { status } = await client.sessions.interrupt("${sess}", "${msg}");`,
   getSessionState: `const { state, version } = await client.sessions.state("${sess}");`,
   getSessionUsage: `const { calls, costUsd } = await client.sessions.usage("${sess}");`,
+  uploadSessionFile: `const picture = await readFile("receipt.png");
+const file = await client.sessions.files.upload("${sess}", picture, { name: "receipt.png", mediaType: "image/png" });`,
+  listSessionFiles: `for await (const file of client.sessions.files.list("${sess}")) console.log(file.name, file.sizeBytes);`,
+  getSessionFile: `const file = await client.sessions.files.get("${sess}", "${EXAMPLE_IDS.file}");`,
+  readSessionFile: `const content = await client.sessions.files.read("${sess}", "${EXAMPLE_IDS.file}");`,
   setSessionState: `const { version } = await client.sessions.setState("${sess}", { topic: "delivery" }, { ifVersion: 1 });`,
   closeSession: `const session = await client.sessions.close("${sess}", { reason: "The customer left." });`,
   cancelSession: `const session = await client.sessions.cancel("${sess}");`,
