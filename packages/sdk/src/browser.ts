@@ -4,11 +4,9 @@
  */
 import type { StandardTypedV1 } from "@standard-schema/spec";
 import type { TokenCompletion } from "./client/resources.ts";
-import { toMilliseconds, type DurationInput } from "./duration-input.ts";
-import { toServerUrl } from "./client/server-url.ts";
-import type { ClientConfig } from "./client/config.ts";
 import type { ApiRequest, CallOptions } from "./client/exchange.ts";
 import { followStream, type FollowOptions } from "./client/follow-stream.ts";
+import { toPageConfig, type ConnectionOptions } from "./client/page-connection.ts";
 import { createInputWriter, type InputWriter } from "./client/process-input.ts";
 import type { StreamEvent } from "./client/read-events.ts";
 import { createPublicSession, type SessionClient, type TokenSource } from "./client/public-session.ts";
@@ -21,6 +19,7 @@ import type { AnyTask } from "./task.ts";
 
 export type { ApiRequest, CallOptions } from "./client/exchange.ts";
 export type { FollowOptions } from "./client/follow-stream.ts";
+export type { ConnectionOptions } from "./client/page-connection.ts";
 export type { InputWriter } from "./client/process-input.ts";
 export type { StreamEvent } from "./client/read-events.ts";
 export { DataInvalidError } from "./data-invalid-error.ts";
@@ -62,18 +61,6 @@ export type {
   TokenCompletion,
 } from "./client/resources.ts";
 
-/** The server and how it is called. */
-export type ConnectionOptions = {
-  /** The server, e.g. `https://keelson.example.com`. */
-  url: string;
-  /** Used instead of the browser's own. */
-  fetch?: typeof globalThis.fetch;
-  /** Repeats of a request that may be repeated. Default 4. */
-  maxRetries?: number;
-  /** For one request, its retries not counted. Default `"30s"`. */
-  requestTimeout?: DurationInput;
-};
-
 /** Which session of which server, and by which tokens. */
 export type SessionClientOptions = ConnectionOptions & {
   /** A public access token, one token for each direction, or a function that returns a token. */
@@ -81,22 +68,6 @@ export type SessionClientOptions = ConnectionOptions & {
   /** By the id or by the external id, as the token's scope names it. */
   session: { id: string } | { externalId: string };
 };
-
-function toConfig({
-  url,
-  fetch,
-  maxRetries = 4,
-  requestTimeout = "30s",
-}: ConnectionOptions): ClientConfig & { url: string } {
-  return {
-    url: toServerUrl(url),
-    fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    send: null,
-    maxRetries,
-    timeoutMs: toMilliseconds(requestTimeout, "requestTimeout"),
-    headers: {},
-  };
-}
 
 /**
  * A session as a page sees it. `createSessionClient<typeof chat>()` has the types of the actor `chat`, of which the page
@@ -110,7 +81,8 @@ export const createSessionClient = <A extends ActorLike = ActorLike>({
   token,
   session,
   ...connection
-}: SessionClientOptions): SessionClient<A> => createPublicSession<A>(toConfig(connection), session, token);
+}: SessionClientOptions): SessionClient<A> =>
+  createPublicSession<A>(toPageConfig(connection), session, token);
 
 /**
  * Completes a token with its own public access token. The same data again returns `already_completed`. Other data
@@ -132,7 +104,7 @@ export async function completeToken<S extends StandardTypedV1 = StandardTypedV1>
     /** Any JSON that fits the `schema`. Default null. */
     data?: SentBy<S>;
   }): Promise<TokenCompletion> {
-  const { url, ...config } = toConfig(connection);
+  const { url, ...config } = toPageConfig(connection);
   const transport = createTransport(config, {
     renewable: false,
     get: () => ({ url, apiKey: publicAccessToken }),
@@ -175,7 +147,7 @@ export function watchRun<T extends AnyTask = AnyTask>({
   token,
   ...options
 }: WatchRunOptions): AsyncGenerator<WatchedRun<T>> {
-  const { url, ...config } = toConfig(options);
+  const { url, ...config } = toPageConfig(options);
   const transport = createTransport(config, {
     renewable: typeof token === "function",
     get: async (renew) => ({ url, apiKey: typeof token === "function" ? await token({ renew }) : token }),
@@ -208,7 +180,7 @@ export function createPageClient(
   options: ConnectionOptions & { headers: Record<string, string> },
 ): PageClient {
   const { headers, ...connection } = options;
-  const { url, ...settings } = toConfig(connection);
+  const { url, ...settings } = toPageConfig(connection);
   const transport = createTransport(
     { ...settings, headers },
     { renewable: false, get: () => ({ url, apiKey: null }) },
