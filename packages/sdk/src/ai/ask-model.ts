@@ -9,6 +9,7 @@ import {
 import type { RunContext } from "../context.ts";
 import type { OutputMessage } from "../output-message.ts";
 import { applyChunks } from "./apply-chunks.ts";
+import { loadFiles } from "./chat-files.ts";
 import { toConversation } from "./chat-history.ts";
 import { modelOf, type AnswerOptions } from "./chat-options.ts";
 import { countUsage, type ModelCall } from "./model-usage.ts";
@@ -44,7 +45,8 @@ const withoutExecute = (tools: ToolSet): ToolSet =>
  */
 export async function askModel(asking: Asking): Promise<UIMessage["parts"]> {
   const { message, answer, tools, options, ctx } = asking;
-  const said = [...(await readHistory(asking)), answer];
+  const history = await readHistory(asking);
+  const said = [...(await loadFiles(ctx.client.sessions.files, asking.sessionId, history)), answer];
   const messages = await convertToModelMessages(said, { tools, ignoreIncompleteToolCalls: true });
   async function* chunks(signal: AbortSignal): AsyncGenerator<UIMessageChunk> {
     const failed: { error?: unknown } = {};

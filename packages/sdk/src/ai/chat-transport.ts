@@ -1,12 +1,21 @@
 import type { WhileBusy } from "@keelson/contract";
-import { generateId, type ChatTransport, type UIMessage, type UIMessageChunk } from "ai";
+import { generateId, type ChatTransport, type FileUIPart, type UIMessage, type UIMessageChunk } from "ai";
 import { completeToken, createSessionClient, messageEndOf, type SessionClient } from "../browser.ts";
 import { AuthenticationError, ConflictError } from "../client/errors.ts";
 import type { RecordOf } from "../client/record-appends.ts";
+import { toPageConfig } from "../client/page-connection.ts";
+import {
+  createSessionFilesApi,
+  type FileUploadOptions,
+  type SessionFilesApi,
+  type UploadContent,
+} from "../client/session-files.ts";
+import { createTransport } from "../client/transport.ts";
 import type { Message } from "../client/resources.ts";
 import { UsageError } from "../keelson-error.ts";
 import { answerChunks, beginsAnswer } from "./answer-chunks.ts";
 import { ChatFeed, type OpenStream } from "./chat-feed.ts";
+import { fileIdOf, toBlob, urlOfFile } from "./chat-files.ts";
 import { toConversation } from "./chat-history.ts";
 import type { ApprovalDescriptor } from "./run-tool-call.ts";
 import type { ChatConnection } from "./server.ts";
@@ -34,7 +43,9 @@ type Approval = { id: string; descriptor?: unknown };
 
 type Connected = {
   url: string;
+  sessionId: string;
   session: SessionClient;
+  files: SessionFilesApi;
   /** By one connection for all tabs. */
   read: OpenStream;
 };
@@ -141,6 +152,27 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
     await session.send("input", { message: said, steer: true }, sent);
   }
 
+  /**
+   * Uploads a file of up to 64 MiB to the conversation, and gives the part of a message that names it: send it with the text, as
+   * `sendMessage({ text, files: [part] })`. Rejects with a ConflictError `session_closed` when the conversation has ended.
+   */
+  async attach(content: UploadContent, options: FileUploadOptions = {}): Promise<FileUIPart> {
+    const { files, sessionId } = await this.#connect();
+    const { id, mediaType, name } = await files.upload({ id: sessionId }, content, options);
+    return { type: "file", url: urlOfFile(id), mediaType, ...(name !== null && { filename: name }) };
+  }
+
+  /**
+   * The content of a file part that `attach()` has made, of any page of the conversation. Show it with `URL.createObjectURL()`. What is no
+   * picture, sound or film has the type `application/octet-stream`, so that a browser does not run it in the origin of the page.
+   */
+  async openFile({ url, mediaType }: Pick<FileUIPart, "url" | "mediaType">): Promise<Blob> {
+    const id = fileIdOf(url);
+    if (id === null) throw new UsageError("The part names no file of the conversation: use its url as it is");
+    const { files, sessionId } = await this.#connect();
+    return toBlob(await files.read({ id: sessionId }, id), mediaType);
+  }
+
   /** Stops an answer: that one, or whichever is being written. It may be asked for by anybody. Safe to repeat, and late. */
   async interrupt(messageId?: string): Promise<void> {
     const { session } = await this.#connect();
@@ -183,15 +215,19 @@ export class KeelsonChatTransport<M extends UIMessage = UIMessage> implements Ch
   async #open(): Promise<Connected> {
     const { fetch } = this.#options;
     const { url, sessionId } = await this.#ask(false);
+    const connection = { url, ...(fetch !== undefined && { fetch }) };
+    const tokenOf = async (renew: boolean): Promise<string> => (await this.#ask(renew)).token;
     const session = createSessionClient({
-      url,
+      ...connection,
       session: { id: sessionId },
-      token: async ({ renew }) => (await this.#ask(renew)).token,
-      ...(fetch !== undefined && { fetch }),
+      token: ({ renew }) => tokenOf(renew),
     });
+    const { url: server, ...config } = toPageConfig(connection);
+    const get = async (renew: boolean) => ({ url: server, apiKey: await tokenOf(renew) });
+    const files = createSessionFilesApi(createTransport(config, { renewable: true, get }), "/api/v1");
     const read: OpenStream = (cursor, signal) =>
       session.output("output", { cursor, messageEnds: true, signal });
-    return { url, session, read: sharedStream(`keelson ${url} ${sessionId}`, read) };
+    return { url, sessionId, session, files, read: sharedStream(`keelson ${url} ${sessionId}`, read) };
   }
 
   /** Those that are refused at the same time ask once. */

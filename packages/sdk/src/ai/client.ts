@@ -3,4 +3,5 @@ export { KeelsonChatTransport, type KeelsonChatOptions } from "./chat-transport.
 export { followOthers } from "./follow-others.ts";
 export type { AnswerMetadata } from "./chat-history.ts";
 export type { ChatInput } from "./chat-input.ts";
+export type { FileUploadOptions, UploadContent } from "../client/session-files.ts";
 export type { ChatConnection } from "./server.ts";

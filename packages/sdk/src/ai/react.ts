@@ -19,6 +19,10 @@ export type KeelsonChat<M extends UIMessage> = UseChatHelpers<M> & {
   approve: KeelsonChatTransport<M>["approve"];
   /** As `steer()` of the transport. */
   steer: KeelsonChatTransport<M>["steer"];
+  /** As `attach()` of the transport. */
+  attach: KeelsonChatTransport<M>["attach"];
+  /** As `openFile()` of the transport. */
+  openFile: KeelsonChatTransport<M>["openFile"];
 };
 
 /**
@@ -52,5 +56,7 @@ export function useKeelsonChat<M extends UIMessage = UIMessage>({
     [transport],
   );
   const steer = useCallback<KeelsonChat<M>["steer"]>((message) => transport.steer(message), [transport]);
-  return { ...helpers, stop, approve, steer };
+  const attach = useCallback<KeelsonChat<M>["attach"]>((...given) => transport.attach(...given), [transport]);
+  const openFile = useCallback<KeelsonChat<M>["openFile"]>((part) => transport.openFile(part), [transport]);
+  return { ...helpers, stop, approve, steer, attach, openFile };
 }

@@ -22,7 +22,7 @@ export type ChatConnection = {
   url: string;
   /** The conversation. */
   sessionId: string;
-  /** Sends, reads, and interrupts in this one session. */
+  /** Sends, reads, interrupts and uploads in this one session. */
   token: string;
 };
 
