@@ -10,12 +10,12 @@ export async function deleteBulkItems(
   limit: number,
 ): Promise<number> {
   const [row] = await tx.query<{ dropped: number }>(sql`
-    WITH due AS (
-      SELECT run_id FROM bulk_action_items
-      WHERE environment_id = ${environmentId} AND bulk_action_id = ${id} ORDER BY run_id LIMIT ${limit}
-    ), gone AS (
-      DELETE FROM bulk_action_items i USING due d
-      WHERE i.environment_id = ${environmentId} AND i.bulk_action_id = ${id} AND i.run_id = d.run_id
+    WITH gone AS (
+      -- By an array: of a table without statistics, the planner joins each item with each of the piece.
+      DELETE FROM bulk_action_items
+      WHERE environment_id = ${environmentId} AND bulk_action_id = ${id} AND run_id = ANY(ARRAY(
+        SELECT run_id FROM bulk_action_items
+        WHERE environment_id = ${environmentId} AND bulk_action_id = ${id} ORDER BY run_id LIMIT ${limit}))
       RETURNING 1
     )
     SELECT count(*) AS dropped FROM gone`);
