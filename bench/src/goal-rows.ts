@@ -91,11 +91,28 @@ function defaultTaskRows(capacity: number, isDefault: boolean): GoalRow[] {
     endToEnd("warm", "end to end, warm", 2),
     endToEnd("cold", "end to end, agent just started", 1.2),
     ...(isDefault
-      ? [drain("pgBossDrain", "pg-boss", 0.6), drain("P5", "shared, capacity 100", 0.8)]
+      ? [drain("pgBossDrain", "pg-boss", 0.6), drain("shared.16.drain", "shared", 0.8)]
       : [drain("default.16.drain", "capacity 16", 1)]),
     ...cpuRows(`default task, capacity ${capacity}: drain`, figure("drain"), isDefault ? 300 : undefined),
   ];
 }
+
+/** The same task with `execution: "shared"`, at the default capacity. */
+const SHARED_TASK_ROWS: readonly GoalRow[] = [
+  ...(["warm", "cold"] as const).map((name): GoalRow => ({
+    id: "P4",
+    what: `shared task: end to end, ${name === "warm" ? "warm" : "agent just started"}`,
+    ...{ figure: `shared.16.${name}`, unit: "/s" },
+    compare: ratio(`shared.16.${name}`, "pgBossEndToEnd", "pg-boss"),
+    ...(name === "warm" ? { bound: { atLeast: 4 } } : {}),
+  })),
+  {
+    ...{ id: "P5", what: "shared task: drain", figure: "shared.16.drain", unit: "/s" },
+    compare: ratio("shared.16.drain", "pgBossDrain", "pg-boss"),
+    bound: { atLeast: 1.2 },
+  },
+  ...cpuRows("shared task: drain", "shared.16.drain", 140),
+];
 
 export const FLOOR_ROWS: readonly GoalRow[] = [
   { id: "F1", what: "single-row durable inserts, 16 callers", figure: "F1", unit: "/s" },
@@ -158,7 +175,7 @@ export const GOAL_ROWS: readonly GoalRow[] = [
   },
   {
     id: "P4",
-    what: "end to end, 100 callers, one worker",
+    what: "bundle by hand: end to end, 100 callers, one worker",
     figure: "P4",
     unit: "/s",
     compare: ratio("P4", "pgBossEndToEnd", "pg-boss"),
@@ -166,7 +183,7 @@ export const GOAL_ROWS: readonly GoalRow[] = [
   },
   {
     id: "P5",
-    what: "drain of a backlog",
+    what: "bundle by hand: drain of a backlog",
     figure: "P5",
     unit: "/s",
     compare: ratio("P5", "F3", "F3"),
@@ -174,22 +191,23 @@ export const GOAL_ROWS: readonly GoalRow[] = [
   },
   {
     id: "P5",
-    what: "drain of a backlog",
+    what: "bundle by hand: drain of a backlog",
     figure: "P5",
     unit: "/s",
     compare: ratio("P5", "graphileDrain", "graphile-worker"),
   },
   {
     id: "P5",
-    what: "drain of a backlog",
+    what: "bundle by hand: drain of a backlog",
     figure: "P5",
     unit: "/s",
     compare: ratio("P5", "pgBossDrain", "pg-boss"),
     bound: { atLeast: 1.2 },
   },
-  ...cpuRows("drain of a backlog", "P5", 140),
+  ...cpuRows("bundle by hand: drain of a backlog", "P5", 140),
   ...defaultTaskRows(16, true),
   ...defaultTaskRows(100, false),
+  ...SHARED_TASK_ROWS,
   {
     id: "P6",
     what: "idle: start → handler running, p50",

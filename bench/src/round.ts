@@ -8,7 +8,7 @@ import { measureIdleStart } from "./goals/p6-idle-start.ts";
 import { measureBareFanOut, measureFanOut } from "./goals/p10-fan-out.ts";
 import { measureFairShare } from "./goals/p16-fair-share.ts";
 import { measureStreamFollow } from "./goals/p7-stream-follow.ts";
-import { DEFAULT_CAPACITIES, measureDefaultTask } from "./goals/p4-default-task.ts";
+import { MEASURED_TASKS, measureDeployedTask, type MeasuredTask } from "./goals/p4-deployed-task.ts";
 import { measureStreamAppends } from "./goals/p8-stream-appends.ts";
 import { measureLogFollower, measureLogLines } from "./goals/p9-run-logs.ts";
 import type { Isolation } from "@keelson/contract";
@@ -68,10 +68,10 @@ export function listSteps(postgres: BenchPostgres, sizes: Sizes): Step[] {
       part: "ours",
       measure: (round) => measureExecution(postgres, sizes, round),
     },
-    ...DEFAULT_CAPACITIES.map((capacity): Step => ({
-      name: `P5 P4 of a task as it is by default, capacity ${capacity}`,
+    ...MEASURED_TASKS.map((measured): Step => ({
+      name: `P5 P4 of a deployed task, ${measured.mode}, capacity ${measured.capacity}`,
       part: "ours",
-      measure: (round) => measureDefault(postgres, sizes, capacity, round),
+      measure: (round) => measureDeployed(postgres, sizes, measured, round),
     })),
     floor("F5", () => measureInsertLatency(floors, samples * 2)),
     { name: "P13", part: "workspaces", measure: (round) => measureFiles(postgres, sizes, round) },
@@ -173,18 +173,18 @@ function noteDrain(round: Round, name: string, { perSecond, cpu }: DrainFigures)
 }
 
 /** A project deployed by the command, and agents with that many slots. */
-function measureDefault(
+function measureDeployed(
   postgres: BenchPostgres,
   { tasks }: Sizes,
-  capacity: number,
+  { mode, task, capacity }: MeasuredTask,
   round: Round,
 ): Promise<void> {
   return withKeelson(postgres, async (keelson) => {
     const project = keelson.as(await readKey(postgres, "project"));
-    const sizes = { tasks, callers: CALLERS, capacity };
-    const { drain, ...figures } = await measureDefaultTask(project, postgres.pid, sizes);
-    for (const [name, figure] of Object.entries(figures)) round[`default.${capacity}.${name}`] = figure;
-    noteDrain(round, `default.${capacity}.drain`, drain);
+    const sizes = { task, tasks, callers: CALLERS, capacity };
+    const { drain, ...figures } = await measureDeployedTask(project, postgres.pid, sizes);
+    for (const [name, figure] of Object.entries(figures)) round[`${mode}.${capacity}.${name}`] = figure;
+    noteDrain(round, `${mode}.${capacity}.drain`, drain);
   });
 }
 

@@ -6,11 +6,17 @@ import type { SendCommand } from "./p4-sender-process.ts";
  * P4: tasks a second from the first `start()` of concurrent SDK callers in one process until all have succeeded, run by
  * one agent, which is already there.
  */
-export async function measureEndToEnd(keelson: Keelson, tasks: number, callers: number): Promise<number> {
+export async function measureEndToEnd(
+  keelson: Keelson,
+  tasks: number,
+  callers: number,
+  task = "noop",
+): Promise<number> {
   const sender = startChild(new URL("./p4-sender-process.ts", import.meta.url));
   try {
     const before = (await keelson.api.counts()).succeeded;
-    const command: SendCommand = { url: keelson.url, apiKey: keelson.apiKey, tasks, callers, before };
+    const { url, apiKey } = keelson;
+    const command: SendCommand = { url, apiKey, task, tasks, callers, before };
     const { seconds } = await sender.ask<{ seconds: number }>(command, 90_000);
     return tasks / seconds;
   } finally {

@@ -4,10 +4,17 @@ import { PAYLOAD } from "../floors/insert-table.ts";
 import { waitFor } from "../ours/api.ts";
 
 /** `before`: how many runs had succeeded already. */
-export type SendCommand = { url: string; apiKey: string; tasks: number; callers: number; before: number };
+export type SendCommand = {
+  url: string;
+  apiKey: string;
+  task: string;
+  tasks: number;
+  callers: number;
+  before: number;
+};
 
 /** The caller's process of P4: what a user's program does. */
-answerMessages<SendCommand>(async ({ url, apiKey, tasks, callers, before }) => {
+answerMessages<SendCommand>(async ({ url, apiKey, task, tasks, callers, before }) => {
   const client = new Client({ url, apiKey });
   const payload = JSON.parse(PAYLOAD) as unknown;
   await client.runs.counts(); // Opens the connection, as the peer's is open.
@@ -17,7 +24,7 @@ answerMessages<SendCommand>(async ({ url, apiKey, tasks, callers, before }) => {
     Array.from({ length: callers }, async () => {
       while (next < tasks) {
         next += 1;
-        await client.tasks.start("noop", payload);
+        await client.tasks.start(task, payload);
       }
     }),
   );

@@ -21,10 +21,10 @@ export async function measureDrain(
   keelson: Keelson,
   postgres: number,
   runs: number,
-  capacity = 100,
+  { capacity = 100, task = "noop" } = {},
 ): Promise<DrainFigures> {
   const before = (await keelson.api.counts()).succeeded;
-  const ids = new Set(await startMany(keelson.api, "noop", JSON.parse(PAYLOAD), runs));
+  const ids = new Set(await startMany(keelson.api, task, JSON.parse(PAYLOAD), runs));
   const agent = await keelson.startAgent(capacity);
   // The start of the agent is not the runs'.
   let seen = 0;
