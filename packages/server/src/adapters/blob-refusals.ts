@@ -10,7 +10,7 @@ export const overLimit = (maxBytes: number): DomainError =>
 export const wrongDigest = (found: string, digest: string): DomainError =>
   invalidRequest([
     {
-      path: "digest",
+      path: "body",
       message: `the content has the digest ${found}, not ${digest}; send it again, or correct the digest`,
     },
   ]);

@@ -7,7 +7,7 @@ import type { RetentionPolicy } from "../../src/core/retention/retention.ts";
 import { takeRetentionLock } from "../../src/core/retention/retention-reads.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
-import { countEnded } from "../support/count-runs.ts";
+import { openDrops, type Drops } from "../support/drop-in.ts";
 import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { until } from "../support/until.ts";
 import { readEvents } from "../support/read-events.ts";
@@ -40,31 +40,17 @@ async function finishOne(scene: RunScene): Promise<Json> {
 
 describe("what was kept long enough", () => {
   let scene: RunScene;
-  let dropped: Record<string, number>;
-  /** When rounds began that went through everything. */
-  let swept: number[];
+  let drops: Drops;
   before(async () => {
     scene = await startRunScene({ tasks: [{ id: "work" }], actors: [{ id: "chat" }] });
   });
   after(() => scene.stop());
   beforeEach(async () => {
     await scene.cancelAll();
-    dropped = {};
-    swept = [];
+    drops = openDrops(scene);
   });
 
-  /** Drops as it will be dropped in so many days. */
-  const dropIn = async (days: number, policy: Partial<RetentionPolicy>): Promise<void> => {
-    await countEnded(scene.server.db, scene.clock.now);
-    await dropEnded({
-      db: scene.server.db,
-      clock: () => scene.clock.now() + days * DAY_MS,
-      retention: { ...NEVER_DROPPED, ...policy },
-      countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
-      noteSwept: (begunAt) => void swept.push(begunAt),
-      noteLoopFailure: () => undefined,
-    });
-  };
+  const dropIn: Drops["dropIn"] = (days, policy) => drops.dropIn(days, policy);
   const status = async (path: string): Promise<number> => (await scene.call("GET", path)).status;
   const finished = (): Promise<Json> => finishOne(scene);
   const counts = async (): Promise<Json> => (await scene.call("GET", "/api/runs/counts")).body.counts;
@@ -85,10 +71,10 @@ describe("what was kept long enough", () => {
     const live = await scene.start("work");
     const before = await counts();
     await dropIn(29, { runsMs: 30 * DAY_MS });
-    assert.deepEqual(dropped["runs"], 0);
+    assert.deepEqual(drops.dropped["runs"], 0);
     assert.equal(await status(`/v1/runs/${run.id}`), 200);
     await dropIn(31, { runsMs: 30 * DAY_MS });
-    assert.equal(dropped["runs"], before.succeeded + (before.cancelled ?? 0));
+    assert.equal(drops.dropped["runs"], before.succeeded + (before.cancelled ?? 0));
     for (const path of ["", "/events", "/logs"])
       assert.equal(await status(`/v1/runs/${run.id}${path}`), 404, path);
     assert.equal(await rowsOf(run.id), 0);
@@ -102,10 +88,10 @@ describe("what was kept long enough", () => {
     await scene.server.db.transaction(async (tx) => {
       assert.equal(await takeRetentionLock(tx), true);
       await dropIn(1, { runsMs: 30 * DAY_MS });
-      assert.deepEqual(swept, []);
+      assert.deepEqual(drops.swept, []);
     });
     await dropIn(1, { runsMs: 30 * DAY_MS });
-    assert.deepEqual(swept, [scene.clock.now() + DAY_MS]);
+    assert.deepEqual(drops.swept, [scene.clock.now() + DAY_MS]);
   });
 
   test("a repeated start whose run is gone is told so, and starts nothing", async () => {
@@ -136,7 +122,7 @@ describe("what was kept long enough", () => {
   test("a reader of dropped events or logs is told where they go on", async () => {
     const run = await finished();
     await dropIn(8, { eventsMs: 7 * DAY_MS, logsMs: 7 * DAY_MS });
-    assert.equal(dropped["run_logs"], 2);
+    assert.equal(drops.dropped["run_logs"], 2);
     assert.equal((await scene.get(run.id)).status, "succeeded");
     const totals = { events: 0, logs: 2 };
     const [row] = await scene.server.db.query<{ count: number }>(sql`
@@ -213,7 +199,7 @@ describe("what was kept long enough", () => {
     await dropIn(29, { runsMs: 30 * DAY_MS });
     assert.equal(await status(`/v1/runs/bulk-actions/${ended}`), 200);
     await dropIn(31, { runsMs: 30 * DAY_MS });
-    assert.equal(dropped["bulk_actions"], 1);
+    assert.equal(drops.dropped["bulk_actions"], 1);
     assert.equal(await status(`/v1/runs/bulk-actions/${ended}`), 404);
     assert.equal(await status(`/v1/runs/bulk-actions/${running}`), 200);
     const [left] = await scene.server.db.query<{ count: number }>(
@@ -236,7 +222,7 @@ describe("what was kept long enough", () => {
     const [left] = await scene.server.db.query<{ count: number }>(
       sql`SELECT count(*) AS count FROM schedule_occurrences`,
     );
-    assert.deepEqual([left?.count, dropped["occurrences"]], [100, 1100]);
+    assert.deepEqual([left?.count, drops.dropped["occurrences"]], [100, 1100]);
   });
 
   test("is dropped by one server at a time, in pages that pass over what is to stay", async () => {
@@ -258,9 +244,9 @@ describe("what was kept long enough", () => {
       assert.ok(await takeRetentionLock(tx));
       await dropIn(0, { runsMs: 8 * DAY_MS });
     });
-    assert.equal(dropped["runs"], 0);
+    assert.equal(drops.dropped["runs"], 0);
     await dropIn(0, { runsMs: 8 * DAY_MS });
-    assert.equal(dropped["runs"], 700);
+    assert.equal(drops.dropped["runs"], 700);
     const [left] = await scene.server.db.query<{ runs: number; results: number }>(sql`
       SELECT (SELECT count(*) FROM runs WHERE id < '00000000-0000-7000-9000-000000000000') AS runs,
         (SELECT count(*) FROM run_results WHERE status = 'failed') AS results`);

@@ -4,13 +4,10 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { createDiskBlobs } from "../../src/adapters/disk-blobs.ts";
 import { collectBlobs } from "../../src/core/blobs/collect-blobs.ts";
-import { dropEnded } from "../../src/core/retention/drop-ended.ts";
-import type { RetentionPolicy } from "../../src/core/retention/retention.ts";
 import { sql } from "../../src/db/sql.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
 import { digestOf } from "../support/api-server.ts";
-import { countEnded } from "../support/count-runs.ts";
-import { NEVER_DROPPED } from "../support/never-dropped.ts";
+import { openDrops, type Drops } from "../support/drop-in.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { emit, send, sessionKnows, startSession } from "../support/session-scene.ts";
@@ -22,28 +19,17 @@ type Json = any;
 
 describe("what was kept long enough with its session", () => {
   let scene: RunScene;
-  let dropped: Record<string, number>;
+  let drops: Drops;
   before(async () => {
     scene = await startRunScene({ tasks: [{ id: "work" }], actors: [{ id: "chat" }] });
   });
   after(() => scene.stop());
   beforeEach(async () => {
     await scene.cancelAll();
-    dropped = {};
+    drops = openDrops(scene);
   });
 
-  /** Drops as it will be dropped in so many days. */
-  const dropIn = async (days: number, policy: Partial<RetentionPolicy>): Promise<void> => {
-    await countEnded(scene.server.db, scene.clock.now);
-    await dropEnded({
-      db: scene.server.db,
-      clock: () => scene.clock.now() + days * DAY_MS,
-      retention: { ...NEVER_DROPPED, ...policy },
-      countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
-      noteSwept: () => undefined,
-      noteLoopFailure: () => undefined,
-    });
-  };
+  const dropIn: Drops["dropIn"] = (days, policy) => drops.dropIn(days, policy);
   const status = async (path: string): Promise<number> => (await scene.call("GET", path)).status;
   const rowsOf = async (runId: string): Promise<number> => {
     const id = decodeId("run", runId);
@@ -67,7 +53,7 @@ describe("what was kept long enough with its session", () => {
     await dropIn(9, policy);
     assert.equal((await scene.call("GET", output)).body.records.length, 3);
     await dropIn(11, policy);
-    assert.equal(dropped["records"], 3);
+    assert.equal(drops.dropped["records"], 3);
     const page = await scene.call("GET", output);
     assert.deepEqual([page.body.records, page.body.ended], [[], true]);
     const expired = await scene.call("GET", `${output}?cursor=2`);

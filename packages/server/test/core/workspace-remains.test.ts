@@ -3,13 +3,11 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { decodeId, type Uuid } from "@keelson/contract";
-import { dropEnded } from "../../src/core/retention/drop-ended.ts";
-import type { RetentionPolicy } from "../../src/core/retention/retention.ts";
 import { lockDeletedWorkspaces } from "../../src/core/retention/workspace-retention-writes.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { createUuidGenerator } from "../../src/uuid.ts";
 import { checkInvariants } from "../crash/support/invariants.ts";
-import { NEVER_DROPPED } from "../support/never-dropped.ts";
+import { openDrops, type Drops } from "../support/drop-in.ts";
 import { readPlan } from "../support/read-plan.ts";
 import { recordOwnQueries } from "../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -22,7 +20,7 @@ const DAY_MS = 86_400_000;
 type Json = any;
 
 let scene: RunScene;
-let dropped: Record<string, number>;
+let drops: Drops;
 let newUuid: () => string;
 before(async () => {
   scene = await startRunScene({ tasks: [{ id: "plain" }], actors: [{ id: "chat" }] });
@@ -30,23 +28,14 @@ before(async () => {
 });
 after(() => scene.stop());
 beforeEach(() => {
-  dropped = {};
+  drops = openDrops(scene);
 });
 
 const query = (statement: ReturnType<typeof sql>): Promise<Json[]> => scene.server.db.query(statement);
 const environmentId = (): Uuid<"env"> =>
   decodeId("env", scene.server.credentials.environment_id) as Uuid<"env">;
 
-async function dropIn(days: number, policy: Partial<RetentionPolicy> = {}): Promise<void> {
-  await dropEnded({
-    db: scene.server.db,
-    clock: () => scene.clock.now() + days * DAY_MS,
-    retention: { ...NEVER_DROPPED, ...policy },
-    countDropped: (kind, count) => void (dropped[kind] = (dropped[kind] ?? 0) + count),
-    noteSwept: () => undefined,
-    noteLoopFailure: () => undefined,
-  });
-}
+const dropIn: Drops["dropIn"] = (days, policy) => drops.dropIn(days, policy);
 
 const create = async (): Promise<{ id: string; uuid: Uuid<"ws"> }> => {
   const { id } = await workspaceCalls(scene.server).create();
@@ -89,6 +78,64 @@ async function stopped(workspace: Uuid<"ws">, changes = "status = 'stopped'"): P
 const has = async (table: string, id: string): Promise<boolean> =>
   (await query(sql`SELECT FROM ${rawSql(table)} WHERE id = ${id}`)).length === 1;
 
+/** Refuses to let one row go while `work` runs. */
+async function refusing(table: string, id: string, work: () => Promise<void>): Promise<void> {
+  await query(
+    rawSql(`
+      CREATE FUNCTION refuse_drop() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF OLD.id = '${id}' THEN RAISE 'this row is unprocessable'; END IF; RETURN OLD; END $$;
+      CREATE TRIGGER refuse_drop BEFORE DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse_drop()`),
+  );
+  await work();
+  await query(rawSql(`DROP TRIGGER refuse_drop ON ${table}; DROP FUNCTION refuse_drop`));
+}
+
+/** As a call deletes it. */
+async function deleted(): Promise<{ id: string; uuid: Uuid<"ws"> }> {
+  const made = await create();
+  await scene.call("PATCH", `/api/workspaces/${made.id}`, { body: { tags: ["gone"] } });
+  await stopped(made.uuid);
+  await stopped(made.uuid);
+  await scene.call("DELETE", `/api/workspaces/${made.id}`);
+  return made;
+}
+
+const MAKERS: { table: string; kind: string; make: () => Promise<string> }[] = [
+  { table: "processes", kind: "processes", make: async () => ended((await create()).uuid) },
+  {
+    ...{ table: "materializations", kind: "materializations" },
+    make: async () => {
+      const { uuid } = await create();
+      const old = await stopped(uuid);
+      await stopped(uuid);
+      return old;
+    },
+  },
+  { table: "workspaces", kind: "deleted_workspaces", make: async () => (await deleted()).uuid },
+];
+
+for (const { table, kind, make } of MAKERS)
+  test(`one of the ${kind} that cannot be dropped stops no other, and is shown`, async () => {
+    const ids = [await make(), await make(), await make()];
+    const [, bad] = ids as [string, string];
+    const left = async (): Promise<string[]> => {
+      const there = await Promise.all(ids.map((id) => has(table, id)));
+      return ids.filter((_, index) => there[index]);
+    };
+    await refusing(table, bad, async () => {
+      await dropIn(100, { processesMs: 90 * DAY_MS });
+      assert.deepEqual(await left(), [bad]);
+      const failures = await query(sql`SELECT loop, cause FROM loop_failures WHERE item_id = ${bad}`);
+      assert.deepEqual(
+        failures.map(({ loop }) => loop),
+        [`drop-${kind}`],
+      );
+      assert.match(failures[0].cause, /unprocessable/);
+    });
+    await dropIn(102, { processesMs: 90 * DAY_MS });
+    assert.deepEqual(await left(), []);
+  });
+
 describe("ended commands and terminals", () => {
   test("go 90 days after their end with all that was said; active ones stay", async () => {
     const { id, uuid } = await create();
@@ -96,9 +143,9 @@ describe("ended commands and terminals", () => {
     await query(sql`UPDATE processes SET status = 'running', finished_at = NULL WHERE id = ${active}`);
     await dropIn(89, { processesMs: 90 * DAY_MS });
     await dropIn(400);
-    assert.deepEqual([await rowsOf(first), dropped["processes"]], [4, 0]);
+    assert.deepEqual([await rowsOf(first), drops.dropped["processes"]], [4, 0]);
     await dropIn(91, { processesMs: 90 * DAY_MS });
-    assert.deepEqual([await rowsOf(first), await rowsOf(active), dropped["processes"]], [0, 4, 1]);
+    assert.deepEqual([await rowsOf(first), await rowsOf(active), drops.dropped["processes"]], [0, 4, 1]);
     const { execs } = (await scene.call("GET", `/api/workspaces/${id}/execs`)).body;
     assert.equal(execs.length, 1);
     await query(sql`UPDATE processes SET status = 'exited', finished_at = now() WHERE id = ${active}`);
@@ -131,7 +178,7 @@ describe("ended materializations", () => {
     await dropIn(400);
     assert.equal(await has("materializations", old), true);
     await dropIn(91, { processesMs: 90 * DAY_MS });
-    assert.equal(dropped["materializations"], 1);
+    assert.equal(drops.dropped["materializations"], 1);
     assert.equal(await has("materializations", old), false);
     for (const kept of [discarded, lost, live, newest])
       assert.equal(await has("materializations", kept), true);
@@ -142,15 +189,6 @@ describe("ended materializations", () => {
 });
 
 describe("a deleted workspace", () => {
-  /** As a call deletes it. */
-  const deleted = async (): Promise<{ id: string; uuid: Uuid<"ws"> }> => {
-    const made = await create();
-    await scene.call("PATCH", `/api/workspaces/${made.id}`, { body: { tags: ["gone"] } });
-    await stopped(made.uuid);
-    await stopped(made.uuid);
-    await scene.call("DELETE", `/api/workspaces/${made.id}`);
-    return made;
-  };
   const isThere = async ({ id }: { id: string }): Promise<boolean> =>
     (await scene.call("GET", `/api/workspaces/${id}`)).status === 200;
 
@@ -160,7 +198,7 @@ describe("a deleted workspace", () => {
     assert.equal(await isThere(one), true);
     await dropIn(31);
     assert.deepEqual(
-      [await isThere(one), await isThere(active), dropped["deleted_workspaces"]],
+      [await isThere(one), await isThere(active), drops.dropped["deleted_workspaces"]],
       [false, true, 1],
     );
     const [left] = await query(sql`
@@ -195,32 +233,11 @@ describe("a deleted workspace", () => {
     assert.deepEqual([await isThere(ofRun), await isThere(ofSession)], [false, false]);
   });
 
-  test("that cannot be dropped stops no other, and is shown", async () => {
-    const [bad, good] = [await deleted(), await deleted()];
-    await query(
-      rawSql(`
-      CREATE FUNCTION refuse_drop() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN IF OLD.id = '${bad.uuid}' THEN RAISE 'this row is unprocessable'; END IF; RETURN OLD; END $$`),
-    );
-    await query(
-      rawSql(
-        `CREATE TRIGGER refuse_drop BEFORE DELETE ON workspaces FOR EACH ROW EXECUTE FUNCTION refuse_drop()`,
-      ),
-    );
-    await dropIn(31);
-    assert.deepEqual([await isThere(bad), await isThere(good)], [true, false]);
-    const [failure] = await query(sql`SELECT loop FROM loop_failures WHERE item_id = ${bad.uuid}`);
-    assert.equal(failure.loop, "drop-deleted_workspaces");
-    await query(rawSql(`DROP TRIGGER refuse_drop ON workspaces`));
-    await dropIn(33);
-    assert.equal(await isThere(bad), false);
-  });
-
   test("is dropped once by two servers", async () => {
     for (let n = 0; n < 5; n += 1) await deleted();
     await Promise.all([dropIn(31), dropIn(31)]);
     await dropIn(31);
-    assert.equal(dropped["deleted_workspaces"], 5);
+    assert.equal(drops.dropped["deleted_workspaces"], 5);
   });
 
   test("is found without a look at those that are active, or were deleted lately", async () => {

@@ -77,19 +77,24 @@ const listFilesRoute = ({ item, suffix, params, query }: PublicNaming): RouteDef
     toWire: toSessionFile,
   });
 
-const getRoute = ({ item, suffix, params, query }: PublicNaming): RouteDefinition =>
+/** What reading one file and reading its bytes have alike. */
+const ofFile = ({ item, params, query }: PublicNaming, below: "" | "/content") => ({
+  in: ["api-public"] as const,
+  method: "GET" as const,
+  path: `/sessions/${item}/files/:file${below}` as const,
+  tag,
+  access: read,
+  cors: ANY_ORIGIN as typeof ANY_ORIGIN,
+  params: { ...params, file: Text() },
+  query: Type.Object(query, strict),
+});
+
+const getRoute = (naming: PublicNaming): RouteDefinition =>
   route({
-    in: ["api-public"],
-    method: "GET",
-    path: `/sessions/${item}/files/:file`,
-    name: `publicGetFile${suffix}`,
+    ...ofFile(naming, ""),
+    name: `publicGetFile${naming.suffix}`,
     summary: "Get a file from a browser",
     description: `As getting a file of a session, ${BY_TOKEN}${REFUSALS}`,
-    tag,
-    access: read,
-    cors: ANY_ORIGIN,
-    params: { ...params, file: Text() },
-    query: Type.Object(query, strict),
     responses: { 200: { description: "The file.", schema: SessionFile } },
     handle: async ({ server, scope, ...named }) => {
       const file = await filePublicly(server, scope, addressOf(named), fileOf(named));
@@ -97,19 +102,12 @@ const getRoute = ({ item, suffix, params, query }: PublicNaming): RouteDefinitio
     },
   });
 
-const contentRoute = ({ item, suffix, params, query }: PublicNaming): RouteDefinition =>
+const contentRoute = (naming: PublicNaming): RouteDefinition =>
   route({
-    in: ["api-public"],
-    method: "GET",
-    path: `/sessions/${item}/files/:file/content`,
-    name: `publicReadFile${suffix}`,
+    ...ofFile(naming, "/content"),
+    name: `publicReadFile${naming.suffix}`,
     summary: "Download a file from a browser",
     description: `As downloading a file of a session, ${BY_TOKEN}${REFUSALS}`,
-    tag,
-    access: read,
-    cors: ANY_ORIGIN,
-    params: { ...params, file: Text() },
-    query: Type.Object(query, strict),
     responses: CONTENT_RESPONSES,
     examples: { response: EXAMPLE_BYTES },
     refusals: [416],
