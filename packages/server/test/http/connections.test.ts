@@ -12,6 +12,7 @@ import { createTestDatabase } from "../support/database.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
 import { bareEnvironment } from "../support/bare-environment.ts";
 import { programArguments } from "../support/programs.ts";
+import { openRaw, readToEnd } from "../support/raw-http.ts";
 
 const ONE_BYTE = "G";
 /** After that a request will not be answered any more. */
@@ -204,4 +205,17 @@ describe("behind a trusted proxy", { timeout: 4 * PATIENCE_MS }, () => {
     crowd.close();
     other.close();
   });
+});
+
+test("a server that stops waits for requests, and not for connections on which nothing was sent", async () => {
+  const server = await startApiServer();
+  const unused = await openRaw(server.url, "");
+  const begun = await openRaw(server.url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n");
+  // Both are known to the server.
+  assert.equal((await server.call("GET", "/healthz", { as: null })).status, 200);
+  const stopped = server.stop();
+  await readToEnd(unused);
+  begun.write("\r\n");
+  assert.match(await readToEnd(begun), /^HTTP\/1\.1 200 /);
+  await stopped;
 });

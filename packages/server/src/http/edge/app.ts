@@ -106,6 +106,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // Requests under way are answered; what waits is told to end, and what is idle is cut.
     forceCloseConnections: "idle",
+    // So is a request that comes on an open connection meanwhile: its caller cannot know that the server stops.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 512 },
     // A URL that cannot be decoded reaches no hook.
     frameworkErrors: (error, request, reply) =>
@@ -140,7 +142,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addHook("preClose", async () => {
     waits.abortAll();
     eventStreams.close();
-    endConnections(app.server);
+    endConnections(app.server, connections);
   });
   const dispatch = createDispatcher({ ...options, connections }, waits, eventStreams);
   addRoutes(app, options.routes, dispatch);
@@ -302,8 +304,11 @@ function keepForAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** Cuts connections as they become idle, and after a while those that do not. */
-function endConnections(server: Server): void {
-  const idle = setInterval(() => server.closeIdleConnections(), 20);
+function endConnections(server: Server, { endUnused }: Connections): void {
+  const idle = setInterval(() => {
+    server.closeIdleConnections();
+    endUnused();
+  }, 20);
   const all = setTimeout(() => server.closeAllConnections(), MAX_CLOSE_MS);
   server.once("close", () => {
     clearInterval(idle);

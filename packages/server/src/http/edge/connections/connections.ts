@@ -19,6 +19,8 @@ export type Connections = {
   /** The request's body is a bundle, a blob or a file. */
   noteUpload(message: IncomingMessage): void;
   count(): number;
+  /** Ends those that have sent nothing, such as those that browsers open in advance: nobody waits for an answer on them. */
+  endUnused(): void;
 };
 
 export type ConnectionOptions = {
@@ -102,6 +104,9 @@ export function createConnections(server: Server, options: ConnectionOptions): C
       if (connection !== undefined) connection.isUpload = true;
     },
     count: () => open.size,
+    endUnused: () => {
+      for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy();
+    },
   };
 }
 
