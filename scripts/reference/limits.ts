@@ -26,6 +26,7 @@ const MEANINGS: Record<keyof typeof LIMITS, string> = {
   bulkReasonCharacters: "the reason of a bulk action",
   batchRecords: "records of one append",
   chatStreams: "streams of each direction that a public access token for `session.chat` is for",
+  followedStreams: "streams of a session that one connection follows",
   recordBytes: "the data of a record",
   sessionStateBytes: "the state of a session",
   sessionFileBytes: "a file of a session",

@@ -35,6 +35,8 @@ export const LIMITS = {
   batchRecords: 500,
   /** Streams of each direction that one public access token is for. */
   chatStreams: 10,
+  /** Streams that one connection follows. */
+  followedStreams: 10,
   recordBytes: 256 * 1024,
   sessionStateBytes: 256 * 1024,
   /** One file of a session, its name, and its media type. */

@@ -75,7 +75,7 @@ export type {
   RecordOf,
 } from "./client/record-appends.ts";
 export { joinMessages, messageEndOf, type StreamMessage } from "./client/join-messages.ts";
-export type { ReadOptions, RecordsOptions } from "./client/record-reads.ts";
+export type { ReadOptions, RecordsCursor, RecordsOptions } from "./client/record-reads.ts";
 export type { SandboxesApi } from "./client/sandboxes.ts";
 export type {
   NewWorkspace,

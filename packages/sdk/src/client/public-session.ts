@@ -14,7 +14,7 @@ import {
   type SendBatchCallOptions,
   type SendCallOptions,
 } from "./record-appends.ts";
-import { followRecords, type EndOptions } from "./record-reads.ts";
+import { followRecords, type EndOptions, type RecordsCursor } from "./record-reads.ts";
 import type { EmittedOf } from "../actor.ts";
 import type { ActorLike, SentTo } from "./session-options.ts";
 import { streamPath, type SessionTarget } from "./session-path.ts";
@@ -25,7 +25,7 @@ import { UsageError } from "../keelson-error.ts";
 export type TokenNeed = {
   /** The permission that the token needs. */
   permission: PublicSessionPermission;
-  /** On which stream. */
+  /** On which stream; several that one connection follows have commas in between. */
   stream: string;
   /** For which exchange; null for all of the stream. */
   correlationId: string | null;
@@ -46,8 +46,8 @@ export type TokenSource =
 /** Options of reading an output stream. */
 export type OutputOptions = Omit<FollowOptions, "cursor"> &
   EndOptions & {
-    /** The sequence of a record: reading starts after it. By default at the beginning. */
-    cursor?: string | number;
+    /** The sequence of a record: reading starts after it. Of several streams one for each, by name. By default at the beginning. */
+    cursor?: RecordsCursor;
     /** Only the records with this correlation id; a token bound to one needs it. */
     correlationId?: string;
   };
@@ -74,8 +74,11 @@ export type SessionClient<A extends ActorLike = ActorLike> = {
    * or `maxReconnects` times. Leave the loop or abort `signal` to stop.
    */
   output(stream: "output", options?: OutputOptions): AsyncGenerator<RecordOf<EmittedOf<A>>>;
-  /** The records of another output stream. Nobody checks that they are `Data`. */
-  output<Data = unknown>(stream: string, options?: OutputOptions): AsyncGenerator<RecordOf<Data>>;
+  /** The records of another output stream, or of up to 10 over one connection. Nobody checks that they are `Data`. */
+  output<Data = unknown>(
+    stream: string | readonly string[],
+    options?: OutputOptions,
+  ): AsyncGenerator<RecordOf<Data>>;
   /** What the session's runs wrote by `pipe()`, newest first: the history, and what is being written. */
   messages(query?: MessageQuery, options?: RequestOptions): PagedList<Message>;
   /** Asks the code that writes a message to stop. Safe to repeat, and to send late. `stream`: the message's; default `output`. */
@@ -124,7 +127,8 @@ export function createPublicSession<A extends ActorLike>(
       listMessages(named("session.messages.read", query.stream), "/api/v1", session, query, options),
     interrupt: (messageId, { stream, ...options } = {}) =>
       interruptMessage(named("session.interrupt", stream), "/api/v1", session, messageId, options),
-    output: (stream: string, { correlationId, ...options }: OutputOptions = {}) => {
+    output: (streams: string | readonly string[], { correlationId, ...options }: OutputOptions = {}) => {
+      const stream = String(streams);
       const need = {
         permission: "session.output.read",
         stream,

@@ -1,5 +1,6 @@
 import { MESSAGE_CONTENT_TYPE } from "@keelson/contract/plain";
 import type { RecordPage, StreamRecord } from "./resources.ts";
+import { UsageError } from "../keelson-error.ts";
 import { toMilliseconds, toWireDuration, type DurationInput } from "../duration-input.ts";
 import { callOptions, type CallOptions } from "./exchange.ts";
 import { followStream, type FollowOptions } from "./follow-stream.ts";
@@ -41,12 +42,20 @@ export type ReadOptions = CallOptions &
     wait?: DurationInput;
   };
 
+/** Where reading starts: after a record, by its sequence; of several streams by the sequence of one in each. */
+export type RecordsCursor = string | number | Readonly<Record<string, number>>;
+
 /** Options of following a stream. */
 export type RecordsOptions = Omit<FollowOptions, "cursor"> &
-  Selection &
+  Omit<Selection, "stream"> &
   EndOptions & {
-    /** The sequence of a record: reading starts after it. By default at the beginning. */
-    cursor?: string | number;
+    /**
+     * Default: the stream that the direction is named after. Several are followed over one connection, at most 10, with `follow`;
+     * each record says which stream it is of.
+     */
+    stream?: string | readonly string[];
+    /** The sequence of a record: reading starts after it. Of several streams one for each, by name. By default at the beginning. */
+    cursor?: RecordsCursor;
     /** Follow the stream until the session has ended, and do not stop at the last record. Default false. */
     follow?: boolean;
   };
@@ -108,13 +117,17 @@ async function* readAllRecords(
 export function readOrFollow<Data>(
   transport: Transport,
   id: string,
-  { follow = false, ...options }: RecordsOptions,
+  { follow = false, cursor, ...options }: RecordsOptions,
 ): AsyncGenerator<RecordOf<Data>> {
-  if (!follow) return readAllRecords(transport, id, options) as AsyncGenerator<RecordOf<Data>>;
   const { direction = "output", stream = direction, correlationId, ...rest } = options;
+  const after = cursor === undefined ? {} : { cursor: cursorText(cursor) };
+  if (!follow) {
+    if (typeof stream !== "string") throw new UsageError("Several streams are read with follow: true");
+    return readAllRecords(transport, id, { ...options, ...after, stream }) as AsyncGenerator<RecordOf<Data>>;
+  }
   const query = { follow: 1, correlation_id: correlationId };
-  const path = streamPath("/api", id, direction, stream, query, "/read");
-  return followRecords(transport, path, rest);
+  const path = streamPath("/api", id, direction, String(stream), query, "/read");
+  return followRecords(transport, path, { ...rest, ...after });
 }
 
 /** The records at a path that streams them, across disconnects, each once and in order, until the session has ended. */
@@ -125,15 +138,23 @@ export async function* followRecords<Data>(
     cursor,
     messageEnds = false,
     ...options
-  }: Omit<FollowOptions, "cursor"> & EndOptions & { cursor?: string | number },
+  }: Omit<FollowOptions, "cursor"> & EndOptions & { cursor?: RecordsCursor },
 ): AsyncGenerator<RecordOf<Data>> {
-  const after = cursor === undefined ? {} : { cursor: String(cursor) };
+  const after = cursor === undefined ? {} : { cursor: cursorText(cursor) };
   for await (const event of followStream(transport, path, { ...options, ...after })) {
     if (event.event !== "record") continue;
     const record = transport.read(streamRecordShape, event.data) as RecordOf<Data>;
     if (messageEnds || !isEnd(record)) yield record;
   }
 }
+
+/** As the ids of events have it. */
+const cursorText = (cursor: RecordsCursor): string =>
+  typeof cursor === "object"
+    ? Object.entries(cursor)
+        .map((place) => place.join(":"))
+        .join()
+    : String(cursor);
 
 const isEnd = ({ contentType }: Pick<StreamRecord, "contentType">): boolean =>
   contentType === MESSAGE_CONTENT_TYPE;

@@ -82,8 +82,11 @@ export type SessionHandle<A extends ActorLike = ActorLike> = {
    * there are.
    */
   output(stream?: "output", options?: StreamOptions): AsyncGenerator<RecordOf<EmittedOf<A>>>;
-  /** The records of another output stream. Nobody checks that they are `Data`. */
-  output<Data = unknown>(stream?: string, options?: StreamOptions): AsyncGenerator<RecordOf<Data>>;
+  /** The records of another output stream, or of up to 10 over one connection. Nobody checks that they are `Data`. */
+  output<Data = unknown>(
+    stream?: string | readonly string[],
+    options?: StreamOptions,
+  ): AsyncGenerator<RecordOf<Data>>;
   /** As `output`, of an input stream. */
   input(stream?: "input", options?: StreamOptions): AsyncGenerator<RecordOf<InputOf<A>>>;
   /** The records of another input stream. Nobody checks that they are `Data`. */
@@ -153,7 +156,7 @@ export function createSessionHandle<A extends ActorLike>(
     withdraw: (sequence, options = {}) => staying(api.withdraw(target(), sequence, options)),
     append: async (data, options = {}) => api.append(await id(), data, options),
     read: async (options = {}) => api.read(await id(), options),
-    output: (stream: string = "output", options: StreamOptions = {}) =>
+    output: (stream: string | readonly string[] = "output", options: StreamOptions = {}) =>
       records<never>({ follow: true, ...options, stream, direction: "output" }),
     input: (stream: string = "input", options: StreamOptions = {}) =>
       records<never>({ follow: true, ...options, stream, direction: "input" }),

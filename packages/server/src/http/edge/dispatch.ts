@@ -74,7 +74,7 @@ export function createDispatcher(
       if (facts.refusal !== null) throw facts.refusal;
       if (!("events" in answer)) return sendReply(answer, reply);
       const leave = await context.eventStreamQuota.enter(environmentId);
-      const stream = { ...answer.events, environmentId };
+      const stream = { followed: answer.events, environmentId };
       return sendEvents(options, eventStreams, stream, facts, request, reply).finally(leave);
     };
 

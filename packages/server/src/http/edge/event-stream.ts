@@ -13,6 +13,7 @@ import type { Feed, Sink } from "../../core/feeds/feed.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import { toErrorReply } from "./error-reply.ts";
 import { refusalOf } from "./open-waits.ts";
+import { followSeveral, type SeveralFeeds } from "./several-feeds.ts";
 
 /**
  * Server-sent events. Frames go straight to the socket, and the feed is asked for more only when the socket has taken what
@@ -30,11 +31,12 @@ export type EventStreams = {
 /** One or more frames as they go out: text, or bytes that readers of the same place share. */
 export type Frames = string | Uint8Array;
 
+/** A feed and where its reader is, or several over one connection. Their batches are encoded already. */
+export type Followed = { feed: Feed<Frames>; after: number } | SeveralFeeds;
+
 export type EventStream = {
   response: ServerResponse;
-  /** Its batches are encoded already. */
-  feed: Feed<Frames>;
-  after: number;
+  followed: Followed;
   /** Whose it is; null: of no environment. */
   environmentId: Uuid<"env"> | null;
   signal: AbortSignal;
@@ -77,7 +79,7 @@ export function createEventStreams(feeds: FeedHub<Frames>, turns: FairTurns): Ev
 async function write(
   feeds: FeedHub<Frames>,
   turns: FairTurns,
-  { response, feed, after, environmentId, signal, requestId, onError }: EventStream,
+  { response, followed, environmentId, signal, requestId, onError }: EventStream,
   state: State,
 ): Promise<void> {
   response.writeHead(200, SSE_HEADERS);
@@ -94,7 +96,11 @@ async function write(
     drained: () => drained(response, signal),
   };
   try {
-    const end = await feeds.follow(inTurn(feed, turns, environmentId), after, sink, signal);
+    const charged = (feed: Feed<Frames>): Feed<Frames> => inTurn(feed, turns, environmentId);
+    const end =
+      "feeds" in followed
+        ? await followSeveral(feeds, eachFeed(followed, charged), sink, signal)
+        : await feeds.follow(charged(followed.feed), followed.after, sink, signal);
     if (end !== null) response.write(sseFrame("end", String(end.cursor), JSON.stringify(end.state)));
   } catch (error) {
     if (!signal.aborted) {
@@ -111,6 +117,11 @@ async function write(
 /** Without an id, so that the reader goes on from the last event it has. */
 const errorFrame = (error: unknown, requestId: string): string =>
   `event: error\ndata: ${JSON.stringify(toErrorReply(error, requestId).body.error)}\n\n`;
+
+const eachFeed = (several: SeveralFeeds, change: (feed: Feed<Frames>) => Feed<Frames>): SeveralFeeds => ({
+  ...several,
+  feeds: several.feeds.map((named) => ({ ...named, feed: change(named.feed) })),
+});
 
 /** Each read of an environment's feed waits for its turn, and is charged by what it found. */
 function inTurn(feed: Feed<Frames>, turns: FairTurns, environmentId: Uuid<"env"> | null): Feed<Frames> {

@@ -8,11 +8,10 @@ import type {
   Uuid,
 } from "@keelson/contract";
 import type { Static, TSchema } from "typebox";
-import type { Feed } from "../../core/feeds/feed.ts";
 import type { OddItems } from "./check-i-json.ts";
 import type { Tx } from "../../db/queryable.ts";
 import type { AuditDeclaration, AuditTarget, WriteAudit } from "./audit.ts";
-import type { Frames } from "./event-stream.ts";
+import type { Followed } from "./event-stream.ts";
 import type { Params, ParamsOf } from "./params.ts";
 import type { Place } from "./places.ts";
 import type { RunAccess, StreamAccess } from "../../core/public-access/public-access.ts";
@@ -173,11 +172,11 @@ export type KeptReply = { status: number; json: string; headers: ReplyHeaders; r
 /** Text that is already JSON. */
 export type JsonReply = { status: number; json: string; headers?: ReplyHeaders };
 
-/** `json` is text that is already JSON, for hot answers; `events` is a feed of SSE frames; `bytes` is a raw body. */
+/** `json` is text that is already JSON, for hot answers; `events` are feeds of SSE frames; `bytes` is a raw body. */
 export type Reply =
   | { status: number; body: unknown; headers?: ReplyHeaders }
   | JsonReply
-  | { status: 200; events: { feed: Feed<Frames>; after: number } }
+  | { status: 200; events: Followed }
   | {
       status: number;
       bytes: Uint8Array | AsyncIterable<Uint8Array>;

@@ -30,7 +30,7 @@ export function sendReply(answer: Exclude<Reply, EventsReply>, reply: FastifyRep
 export async function sendEvents(
   { log }: AppOptions,
   eventStreams: EventStreams,
-  stream: Pick<EventStream, "feed" | "after" | "environmentId">,
+  stream: Pick<EventStream, "followed" | "environmentId">,
   { requestId, signal }: RequestFacts,
   request: FastifyRequest,
   reply: FastifyReply,

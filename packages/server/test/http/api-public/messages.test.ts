@@ -7,6 +7,7 @@ import { newMessageId } from "../../../../sdk/src/client/random.ts";
 import { sql } from "../../../src/db/sql.ts";
 import type { Answer } from "../../support/api-server.ts";
 import type { HeldLease } from "../../support/raw-worker.ts";
+import { readEvents } from "../../support/read-events.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { cancelSessions, startSession } from "../../support/session-scene.ts";
 import { addApiKey } from "../../support/tenancy.ts";
@@ -121,6 +122,14 @@ describe("a token for a conversation", () => {
         "scope_mismatch",
       ],
     );
+    const both = `/api/v1/sessions/${session.id}/outputs/output,answer/read?follow=1`;
+    const followed = await readEvents(scene.server, both, {
+      as,
+      until: ({ id }) => id === "output:1,answer:1",
+    });
+    assert.deepEqual(new Set(followed.map(({ data }) => data.stream)), new Set(["answer", "output"]));
+    assert.equal(codeOf(await readFrom(as, session, "output,secrets")), "scope_mismatch");
+    assert.equal(codeOf(await readFrom(as, session, "output,output")), "invalid_request");
     const listed = await messages(as, session);
     assert.deepEqual(seen(listed), ["answer", "output"]);
     assert.equal(listed.headers.get("access-control-allow-origin"), "*");

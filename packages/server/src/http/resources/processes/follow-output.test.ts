@@ -22,7 +22,7 @@ async function startFollower() {
   });
   const server = { feeds } as unknown as ServerContext;
   const reply = followOutput(server, key, "stdout", 0);
-  assert.ok("events" in reply);
+  assert.ok("events" in reply && "feed" in reply.events);
   const reads: number[] = [];
   const second = Promise.withResolvers<void>();
   const feed = {

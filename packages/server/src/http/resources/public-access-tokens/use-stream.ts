@@ -2,6 +2,7 @@ import {
   coversPermission,
   decodeId,
   encodeId,
+  LIMITS,
   type PublicStreamPermission,
   type SendRecords,
   type Uuid,
@@ -21,7 +22,7 @@ import type { Reply, RequestFacts } from "../../edge/route.ts";
 import { sessionIdOf, type SessionAddress } from "../sessions/naming.ts";
 import { appendRecords, repeatedAppend } from "../streams/append-records.ts";
 import { readRecordsReply, type ReadQuery } from "../streams/read-stream.ts";
-import type { StreamTarget } from "../streams/stream-target.ts";
+import { checkStreamNames, type StreamTarget, type StreamTargets } from "../streams/stream-target.ts";
 
 /** What browsers do with public access tokens: each token does one thing to one stream. */
 
@@ -105,19 +106,25 @@ const isCovered = (
 ): boolean =>
   streamIds.includes(message.streamId) && (correlationId === null || correlationId === message.correlationId);
 
-/** Reads output with a public access token: a page, or a stream of which the opening is the use. */
+/** Reads output with a public access token: a page, or streams of which the opening is the use. */
 export async function readPublicly(
   server: ServerContext,
   access: StreamAccess,
   address: SessionAddress,
-  name: string,
+  stream: string,
   query: ReadQuery,
   request: RequestFacts,
 ): Promise<Reply> {
   const wanted = query.correlation_id ?? access.correlationId;
-  const target = await coveredStream(server, access, "session.output.read", address, name, [wanted]);
+  const targets: StreamTarget[] = [];
+  for (const name of stream.split(",").slice(0, LIMITS.followedStreams))
+    targets.push(await coveredStream(server, access, "session.output.read", address, name, [wanted]));
+  // After the scope, which says nothing of what is there.
+  checkStreamNames(stream);
   const narrowed = wanted === null ? query : { ...query, correlation_id: wanted };
-  return usePublicAccess(server.db, access, () => readRecordsReply(server, target, narrowed, request));
+  return usePublicAccess(server.db, access, () =>
+    readRecordsReply(server, targets as unknown as StreamTargets, narrowed, request),
+  );
 }
 
 /**

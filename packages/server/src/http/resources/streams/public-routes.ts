@@ -21,6 +21,7 @@ import {
   type PublicNaming,
 } from "./public-naming.ts";
 import type { ReadQuery } from "./read-stream.ts";
+import { SEVERAL_STREAMS } from "./stream-target.ts";
 
 /** Streams for browsers: each route takes a public access token for exactly it, and answers pages of any origin. */
 
@@ -80,7 +81,8 @@ const readRoute = ({ item, suffix, params, query }: PublicNaming) =>
     summary: "Read output from a browser",
     description:
       "As reading an output stream, with a public access token for `session.output.read` or `session.chat`. A token for one correlation id reads only its " +
-      "records. A page is a use of the token, and so is the opening of an event stream; reconnecting with `Last-Event-ID` is another." +
+      "records. A page is a use of the token, and so is the opening of an event stream; reconnecting with `Last-Event-ID` is another. " +
+      SEVERAL_STREAMS +
       SCOPE_REFUSALS,
     tag,
     access: { kind: "public_access", permission: "session.output.read" },

@@ -1,5 +1,5 @@
 import { encodeId, parseWait, type Uuid } from "@keelson/contract";
-import type { FeedPage } from "../../../core/feeds/feed.ts";
+import type { Feed, FeedPage } from "../../../core/feeds/feed.ts";
 import { waitUntil } from "../../../core/feeds/wait-until.ts";
 import { wakeKeys } from "../../../core/feeds/wake-keys.ts";
 import { findSession } from "../../../core/sessions/session-reads.ts";
@@ -12,11 +12,12 @@ import { invalidRequest, notFound } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { FIRST_UUID } from "../../../uuid.ts";
 import type { Frames } from "../../edge/event-stream.ts";
-import { followCursor, gapFrame, wantsEventStream } from "../../edge/follow.ts";
+import { followCursor, wantsEventStream } from "../../edge/follow.ts";
 import { cursorExpired, pageLimit, sequenceCursor } from "../../edge/page.ts";
 import type { Reply, RequestFacts } from "../../edge/route.ts";
-import { BYTES_PER_READ, RECORDS_PER_READ, recordsKey, toFrames } from "./record-frames.ts";
-import type { StreamTarget } from "./stream-target.ts";
+import { placesOf, type NamedFeed } from "../../edge/several-feeds.ts";
+import { BYTES_PER_READ, RECORDS_PER_READ, recordGapFrame, recordsKey, toFrames } from "./record-frames.ts";
+import type { StreamTarget, StreamTargets } from "./stream-target.ts";
 import { recordJson } from "./wire.ts";
 
 /** The data that a page holds at most, whatever its limit. */
@@ -96,17 +97,21 @@ export async function recordPage(
 
 export type ReadQuery = RecordQuery & { wait?: string; follow?: "0" | "1" };
 
-/** Waits for the first record after the cursor, or streams them all as server-sent events. */
+/** Waits for the first record after the cursor, or streams them all as server-sent events; of several streams only that. */
 export async function readRecordsReply(
   server: ServerContext,
-  target: StreamTarget,
+  [target, ...others]: StreamTargets,
   query: ReadQuery,
   request: RequestFacts,
 ): Promise<Reply> {
+  if (others.length > 0) return followStreams(server, [target, ...others], query, request);
   if (wantsEventStream(request, query.follow)) {
     const after = followCursor(request, query.cursor);
     const place = await openPlace(server, target);
-    return followRecords(server, place, after, query.correlation_id ?? null);
+    return {
+      status: 200,
+      events: { feed: recordFeed(server, place, query.correlation_id ?? null), after },
+    };
   }
   const after = sequenceCursor(query.cursor);
   const longestMs = waitMs(query.wait ?? DEFAULT_WAIT);
@@ -144,35 +149,36 @@ async function openPlace(server: ServerContext, target: StreamTarget): Promise<P
  * Followers at the same place of a stream share one read and its encoded frames. The end is told after a read that found
  * no record, when by the same read nothing can be appended any more.
  */
-function followRecords(
+function recordFeed(
   server: ServerContext,
   { target, streamId: known, keptAfter }: Place,
-  after: number,
   correlationId: string | null,
-): Reply {
+): Feed<Frames> {
   const { environmentId, sessionId, name } = target;
   const streamId = known ?? NO_STREAM;
   const readFrames = async (range: RecordRange): Promise<FeedPage<Frames>> => {
     const page = await readRecords(server.db, sessionId, range);
     if (page === null) throw notFound();
     const isEmpty = page.records.length === 0;
-    const state = { session_id: encodeId("sess", sessionId), stream: name, status: page.sessionStatus };
+    const state: EndState = {
+      ...{ session_id: encodeId("sess", sessionId), stream: name, status: page.sessionStatus },
+    };
     return {
       batch: isEmpty ? null : toFrames(sessionId, name, page.records),
       cursor: page.records.at(-1)?.sequence ?? range.after,
       end: page.isOver && isEmpty ? state : undefined,
     };
   };
-  const feed = {
+  return {
     key: recordsKey(streamId, sessionId, correlationId),
     source:
       known === null
-        ? ({ kind: "session", environmentId, id: sessionId } as const)
-        : ({ kind: "stream", environmentId, id: known } as const),
+        ? { kind: "session", environmentId, id: sessionId }
+        : { kind: "stream", environmentId, id: known },
     wakeKey: wakeKeys.stream(streamId),
-    read: async (cursor: number): Promise<FeedPage<Frames>> =>
+    read: async (cursor) =>
       cursor < keptAfter
-        ? { batch: gapFrame(keptAfter), cursor: keptAfter, end: undefined }
+        ? { batch: recordGapFrame(name, keptAfter), cursor: keptAfter, end: undefined }
         : readFrames({
             environmentId,
             streamId,
@@ -183,5 +189,34 @@ function followRecords(
             maxBytes: BYTES_PER_READ,
           }),
   };
-  return { status: 200, events: { feed, after } };
+}
+
+type EndState = { session_id: string; stream: string; status: string };
+
+/** What is told when all of several streams have ended, which they do with their session. */
+function endOf(states: unknown[]): unknown {
+  const [{ session_id, status }] = states as [EndState];
+  return { session_id, streams: states.map((state) => (state as EndState).stream), status };
+}
+
+/** The streams over one connection, each from the place that the cursor names. */
+async function followStreams(
+  server: ServerContext,
+  targets: readonly StreamTarget[],
+  query: ReadQuery,
+  request: RequestFacts,
+): Promise<Reply> {
+  if (!wantsEventStream(request, query.follow))
+    throw invalidRequest([{ path: "stream", message: "several streams are read with follow=1" }]);
+  const after = placesOf(
+    request.lastEventId ?? query.cursor,
+    targets.map(({ name }) => name),
+  );
+  const correlationId = query.correlation_id ?? null;
+  const feeds: NamedFeed[] = [];
+  for (const [index, target] of targets.entries()) {
+    const feed = recordFeed(server, await openPlace(server, target), correlationId);
+    feeds.push({ name: target.name, feed, after: after[index] as number });
+  }
+  return { status: 200, events: { feeds, endOf } };
 }

@@ -13,6 +13,10 @@ export const recordsKey = (
   correlationId: string | null,
 ): string => `records ${streamId} ${sessionId} ${correlationId ?? ""}`;
 
+/** As a gap of any feed, with the name of the stream, of which there can be several. */
+export const recordGapFrame = (stream: string, earliest: number): string =>
+  sseFrame("gap", String(earliest), JSON.stringify({ stream, earliest_cursor: String(earliest) }));
+
 export const toFrames = (sessionId: Uuid<"sess">, name: string, records: readonly RecordRow[]): Buffer =>
   Buffer.from(
     records

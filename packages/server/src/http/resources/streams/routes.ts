@@ -31,7 +31,13 @@ import {
 import { NAMINGS, queryOf, type Naming } from "../sessions/naming.ts";
 import { appendRecords } from "./append-records.ts";
 import { readRecordsReply, recordPage, type ReadQuery, type RecordQuery } from "./read-stream.ts";
-import { checkStreamName, type StreamTarget } from "./stream-target.ts";
+import {
+  checkStreamName,
+  checkStreamNames,
+  SEVERAL_STREAMS,
+  type StreamTarget,
+  type StreamTargets,
+} from "./stream-target.ts";
 import { recordJson } from "./wire.ts";
 
 /**
@@ -92,6 +98,19 @@ const pathOf = (naming: Form, { direction }: Side): string =>
 const paramsOf = (naming: Form): Params =>
   inPath(naming) ? { ...naming.params, stream: Text() } : naming.params;
 
+/** As one stream is named, or several that are followed at once. */
+const streamsField = (naming: Form, { fallback }: Side): TProperties =>
+  inPath(naming)
+    ? {}
+    : {
+        stream: Type.Optional(
+          Type.String({
+            examples: [fallback],
+            description: `Default \`${fallback}\`. With \`follow=1\` up to ${LIMITS.followedStreams}, with commas in between.`,
+          }),
+        ),
+      };
+
 const streamField = (naming: Form, { fallback }: Side): TProperties =>
   inPath(naming)
     ? {}
@@ -110,13 +129,32 @@ async function targetOf(
   call: Named,
   inBody?: string,
 ): Promise<StreamTarget> {
-  const { stream: inParams } = call.params as { stream?: string };
   const { stream: inQuery } = call.query as { stream?: string };
   if (inBody !== undefined && inQuery !== undefined && inBody !== inQuery)
     throw invalidRequest([{ path: "stream", message: "differs in query and body; send one of them" }]);
   const sessionId = await naming.idOf(server.db, scope, call);
-  const name = checkStreamName(inParams ?? inBody ?? inQuery ?? fallback);
+  const name = checkStreamName(inBody ?? namedStream(call) ?? fallback);
   return { environmentId: scope.environmentId, sessionId, name, direction };
+}
+
+/** In the path, or in the query. */
+const namedStream = ({ params, query }: Named): string | undefined =>
+  (params as { stream?: string }).stream ?? (query as { stream?: string }).stream;
+
+/** As `targetOf`, of all streams that the call names. */
+async function targetsOf(
+  server: { db: Queryable },
+  scope: EnvironmentScope,
+  naming: Form,
+  { direction, fallback }: Side,
+  call: Named,
+): Promise<StreamTargets> {
+  const { environmentId } = scope;
+  const sessionId = await naming.idOf(server.db, scope, call);
+  const targets = checkStreamNames(namedStream(call) ?? fallback).map((name) => ({
+    ...{ environmentId, sessionId, name, direction },
+  }));
+  return targets as [StreamTarget, ...StreamTarget[]];
 }
 
 /** What remains of a query that also names the session and the stream. */
@@ -228,18 +266,19 @@ const readRoute = (naming: Form, side: Side) =>
     description:
       "As the list, but waits up to `wait` for the first record after `cursor`. With `follow=1` or `Accept: text/event-stream` a stream of " +
       "`record`, whose ids are the sequences. Continue with `Last-Event-ID` or `cursor`; the stream ends with `end` when the session has ended " +
-      "and no run of it is live." +
+      "and no run of it is live. " +
+      SEVERAL_STREAMS +
       naming.note,
     tag,
     access: read,
     params: paramsOf(naming),
-    query: queryOf(naming, { ...streamField(naming, side), ...readFields }),
+    query: queryOf(naming, { ...streamsField(naming, side), ...readFields }),
     responses: { 200: { description: "A page of records, or a stream.", schema: RecordPage } },
     refusals: [409, 410],
     examples: { response: exampleRecords(side.direction) },
     handle: async ({ server, scope, params, query, request }) => {
-      const target = await targetOf(server, scope, naming, side, { params, query });
-      return readRecordsReply(server, target, recordQuery(query), request);
+      const targets = await targetsOf(server, scope, naming, side, { params, query });
+      return readRecordsReply(server, targets, recordQuery(query), request);
     },
   });
 
