@@ -127,7 +127,8 @@ const printer = (dataDir: string, clock: Clock, log: Logger): MailOptions["print
     ? (text) => void process.stderr.write(text)
     : keepMails(join(dataDir, "mail"), clock, log);
 
-const loopWorks = (
+/** What a server does by itself. */
+export const loopWorks = (
   context: ServerContext,
   credentialUse: CredentialUse,
   rateLimits: RateLimits,

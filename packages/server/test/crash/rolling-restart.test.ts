@@ -1,10 +1,16 @@
-// Servers behind a load balancer are restarted one after the other while they are called: no request is cut or refused.
+// Servers behind a load balancer are upgraded while they are called, first the tables, then one server after the other: no request is
+// cut or refused.
 
 import assert from "node:assert/strict";
 import { Agent, createServer, request, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { after, before, test } from "node:test";
+import { migrate } from "../../src/db/migrate.ts";
+import { readMigrations } from "../../src/db/migration-files.ts";
 import { isLong } from "../support/seeded-random.ts";
+import { makeTestFolder, removeTestFolder } from "../support/test-folder.ts";
 import { until } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
@@ -92,7 +98,24 @@ before(async () => {
 });
 after(() => site?.stop());
 
-test("no request is lost, and each server says that its connections end", async () => {
+/** As a later release changes tables that every start writes. */
+const NEWER = {
+  "9001_columns.sql":
+    "ALTER TABLE runs ADD COLUMN newer integer NOT NULL DEFAULT 0;\nALTER TABLE executions ADD COLUMN newer text;\n",
+};
+
+async function migrateToNewer(): Promise<void> {
+  const directory = await makeTestFolder();
+  try {
+    for (const { name, text } of await readMigrations()) await writeFile(path.join(directory, name), text);
+    for (const [name, text] of Object.entries(NEWER)) await writeFile(path.join(directory, name), text);
+    assert.deepEqual(await migrate(site.postgres.url, { directory }), Object.keys(NEWER));
+  } finally {
+    await removeTestFolder(directory);
+  }
+}
+
+test("no request is lost in an upgrade, and each server says that its connections end", async () => {
   const balancer = new Balancer(site.servers);
   const url = await balancer.open();
   const agent = new Agent({ keepAlive: true });
@@ -108,6 +131,8 @@ test("no request is lost, and each server says that its connections end", async 
   };
   const callers = Array.from({ length: CALLERS }, call);
   try {
+    await until("starts are accepted", 20_000, async () => accepted > CALLERS);
+    await migrateToNewer();
     for (let restart = 0; restart < RESTARTS; restart += 1) {
       const server = site.servers[restart % 2] as ServerProcess;
       const other = site.servers[(restart + 1) % 2] as ServerProcess;
@@ -131,7 +156,7 @@ test("no request is lost, and each server says that its connections end", async 
   }
   assert.deepEqual(failed, []);
   assert.ok(accepted > RESTARTS * CALLERS);
-  console.log(`${accepted} starts in ${RESTARTS} restarts, none of them lost`);
+  console.log(`${accepted} starts in a migration and ${RESTARTS} restarts, none of them lost`);
 });
 
 async function start(url: string, agent: Agent, apiKey: string): Promise<{ status: number; text: string }> {

@@ -5,6 +5,8 @@ import { Agent, request } from "node:http";
 export interface Answer {
   readonly status: number;
   readonly replayed: boolean;
+  /** Whether it says when to ask again. */
+  readonly retryAfter: boolean;
   // What a route answered is looked into freely by a test.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any;
@@ -55,6 +57,7 @@ export function createCaller(credential: string): Caller {
             resolve({
               status: incoming.statusCode ?? 0,
               replayed,
+              retryAfter: incoming.headers["retry-after"] !== undefined,
               body: text === "" ? null : JSON.parse(text),
             });
           });

@@ -21,7 +21,7 @@ const TICKS_A_SECOND = 100;
  * Milliseconds of processor of PostgreSQL. With those of its processes that have ended, unless a session is left out, which
  * may end meanwhile.
  */
-function postgresMs(site: Site, without: number | null): number {
+export function postgresMs(site: Site, without: number | null): number {
   const postmaster = site.postgres.pid;
   let ticks = 0;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
