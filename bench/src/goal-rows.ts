@@ -295,11 +295,13 @@ export const GOAL_ROWS: readonly GoalRow[] = [
   },
   {
     id: "P11",
-    what: "server and PostgreSQL idle, of a core",
+    what: "server, PostgreSQL and agent idle for a minute, of a core",
     figure: "P11.cpu",
     unit: "%",
     bound: { atMost: 1 },
   },
+  { id: "P11", what: "of that, server and PostgreSQL", figure: "P11.cpu.server", unit: "%" },
+  { id: "P11", what: "of that, the agent", figure: "P11.cpu.agent", unit: "%" },
   {
     id: "P12",
     what: "single starts with history",

@@ -110,15 +110,18 @@ async function measureAll(postgres: BenchPostgres): Promise<void> {
     }
     if (index === 0 && parts.includes("footprint")) {
       await attempt("P11", async () => {
-        const { firstStartMs, restartMs, idleMib, idleCpuPercent } = await measureFootprint(
-          postgres.dir,
-          options.quick ? 3_000 : 10_000,
-        );
+        const { firstStartMs, restartMs, idleMib, idleCpuPercent, idleAgentCpuPercent } =
+          await measureFootprint(
+            postgres.dir,
+            options.quick ? { settleMs: 3_000, watchMs: 3_000 } : { settleMs: 60_000, watchMs: 30_000 },
+          );
         Object.assign(round, {
           "P11.firstStart": firstStartMs,
           "P11.restart": restartMs,
           "P11.memory": idleMib,
-          "P11.cpu": idleCpuPercent,
+          "P11.cpu.server": idleCpuPercent,
+          "P11.cpu.agent": idleAgentCpuPercent,
+          "P11.cpu": idleCpuPercent + idleAgentCpuPercent,
         });
       });
     }
