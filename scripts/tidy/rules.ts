@@ -196,7 +196,7 @@ export const SLICES: readonly (readonly string[])[] = [
   ["public-access", "sessions"],
   ["streams", "tokens"],
   ["bulk-actions", "deployments", "materializations", "waits"],
-  ["executions", "run-search", "schedules"],
+  ["executions", "oauth", "run-search", "schedules"],
   ["logins", "processes", "retention", "runs"],
   ["identity", "workspaces"],
   ["backups", "bundles", "run-logs", "secrets", "versions", "workers"],

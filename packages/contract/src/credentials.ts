@@ -17,6 +17,9 @@ export const CREDENTIAL_KINDS = {
   invitation: "inv",
   magicLink: "lnk",
   device: "dev",
+  authorizationCode: "cod",
+  accessToken: "oat",
+  refreshToken: "ort",
   run: "run",
 } as const;
 
@@ -24,7 +27,7 @@ export type CredentialKind = (typeof CREDENTIAL_KINDS)[keyof typeof CREDENTIAL_K
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const PATTERN =
-  /^kl_(?:(key|usr|wkr|pub|tkn|adm|cap|enr|inv|lnk|dev)_[0-9A-Za-z]{32}|(run)_[0-9A-Za-z]{78})[0-9A-Za-z]{6}$/;
+  /^kl_(?:(key|usr|wkr|pub|tkn|adm|cap|enr|inv|lnk|dev|cod|oat|ort)_[0-9A-Za-z]{32}|(run)_[0-9A-Za-z]{78})[0-9A-Za-z]{6}$/;
 
 const DIGITS_PER_WORD = 6;
 const PAIRS = 62 ** 2;

@@ -38,5 +38,7 @@ export const EXAMPLE_IDS: Readonly<Record<IdPrefix, string>> = {
   enr: "enr_01kahvn0a5e2b8r4t6v0m3k9wc",
   aud: "aud_01kahvn0a6f7c1s5w9n2q8t4kx",
   usess: "usess_01kahvn0a7e3d6t0x4m8r2v5bk",
+  ocl: "ocl_01kahvn0a8f2e7v1y5n9s3w6cm",
+  ogr: "ogr_01kahvn0a9g3f8w2z6p0t4x7dn",
   skey: "skey_01kahvn0a8f8e2v7b1k5s9n3qt",
 };

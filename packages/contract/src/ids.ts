@@ -48,6 +48,10 @@ export const ID_PREFIXES = {
   auditEvent: "aud",
   /** A person's signed-in session; `session` is a conversation. */
   userSession: "usess",
+  /** A client of OAuth that registered itself. */
+  oauthClient: "ocl",
+  /** What a person lets such a client do. */
+  oauthGrant: "ogr",
   /** An admin or a capacity key. */
   serviceKey: "skey",
 } as const;

@@ -41,6 +41,7 @@ export * from "./schemas/materialization.ts";
 export * from "./schemas/process.ts";
 export * from "./schemas/identity.ts";
 export * from "./schemas/login.ts";
+export * from "./schemas/oauth.ts";
 export * from "./schemas/audit.ts";
 export * from "./schemas/admin.ts";
 export * from "./schemas/capacity.ts";

@@ -5,7 +5,14 @@ import { Digest, Id, JsonObject, Nullable, Timestamp } from "./primitives.ts";
 /** Who did what to which resource, when, from where and by which credential. */
 
 export const AUDIT_ACTORS = ["user", "api_key", "admin_key", "capacity_key", "run", "visitor"] as const;
-export const AUDIT_CREDENTIALS = ["session", "api_key", "admin_key", "capacity_key", "run_token"] as const;
+export const AUDIT_CREDENTIALS = [
+  "session",
+  "api_key",
+  "admin_key",
+  "capacity_key",
+  "run_token",
+  "oauth_grant",
+] as const;
 
 export const AuditEvent = Type.Object(
   {

@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { SessionForm, User } from "./identity.ts";
+import { ChosenGrant, OauthAccess, OauthClient } from "./oauth.ts";
 import { EmailAddress, Nullable, Timestamp } from "./primitives.ts";
 
 /** Signing in: magic links, devices (RFC 8628) and GitHub. */
@@ -8,7 +9,7 @@ const Secret = Type.String({ minLength: 1, maxLength: 128 });
 
 /** A path of this server to go on with; never another origin. */
 const ReturnPath = Type.String({
-  pattern: "^/(?:[!-.0-[\\]-~][!-~]{0,510})?$",
+  pattern: "^/(?:[!-.0-[\\]-~][!-~]{0,2046})?$",
   description: "a path of this server, such as /device",
 });
 
@@ -102,11 +103,26 @@ export const AnswerDevice = Type.Object(
 );
 export type AnswerDevice = Static<typeof AnswerDevice>;
 
+export const ApproveDevice = Type.Object(
+  {
+    user_code: UserCode,
+    grant: Type.Optional(ChosenGrant),
+  },
+  { additionalProperties: false, $id: "ApproveDevice" },
+);
+export type ApproveDevice = Static<typeof ApproveDevice>;
+
 /** A device authorization as the person sees it who is to answer. */
 export const DeviceAuthorization = Type.Object(
   {
     user_code: Type.String(),
     client_id: Nullable(Type.String()),
+    client: Nullable(
+      Type.Object(
+        { ...OauthClient.properties, access: OauthAccess },
+        { description: "A client that asks for a grant by OAuth, and the most that it asks for." },
+      ),
+    ),
     status: Type.Enum([...DEVICE_STATUSES]),
     created_at: Timestamp,
     expires_at: Timestamp,

@@ -29,6 +29,12 @@ import { publicSessionRoutes } from "./resources/streams/public-routes.ts";
 import { publicTokenRoutes } from "./resources/tokens/public-routes.ts";
 import { capacityGroupRoutes } from "./families/capacity/worker-groups.ts";
 import { capacityWorkerRoutes } from "./resources/workers/capacity-routes.ts";
+import { oauthAuthorizationRoutes } from "./families/oauth/authorizations.ts";
+import { oauthClientRoutes } from "./families/oauth/clients.ts";
+import { oauthDeviceRoutes } from "./families/oauth/devices.ts";
+import { oauthGrantRoutes } from "./families/oauth/grants.ts";
+import { oauthMetadataRoutes } from "./families/oauth/metadata.ts";
+import { oauthTokenRoutes } from "./families/oauth/tokens.ts";
 import { placed } from "./edge/places.ts";
 import type { Route, RouteDefinition } from "./edge/route.ts";
 import { deploymentRoutes } from "./resources/deployments/routes.ts";
@@ -92,6 +98,10 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...scheduleRoutes,
   ...secretRoutes,
   ...mcpRoutes,
+  ...oauthMetadataRoutes,
+  ...oauthClientRoutes,
+  ...oauthTokenRoutes,
+  ...oauthDeviceRoutes,
   ...meRoutes,
   ...projectRoutes,
   ...environmentRoutes,
@@ -104,6 +114,8 @@ const DEFINITIONS: readonly RouteDefinition[] = [
   ...deviceRoutes,
   ...githubRoutes,
   ...logoutRoutes,
+  ...oauthAuthorizationRoutes,
+  ...oauthGrantRoutes,
   ...browserSessionRoutes,
   ...workerRoutes,
   ...executionRoutes,

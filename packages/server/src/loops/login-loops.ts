@@ -3,6 +3,7 @@ import type { CredentialUse } from "../core/credentials/credential-use.ts";
 import { recordUse } from "../core/credentials/record-use.ts";
 import { USER_SESSION_MS } from "../core/logins/login.ts";
 import { purgeLogins } from "../core/logins/purge-logins.ts";
+import { purgeOauth } from "../core/oauth/purge-oauth.ts";
 import type { Database } from "../db/pool.ts";
 import type { LoopWork } from "./loop.ts";
 
@@ -18,5 +19,11 @@ export const loginLoops = ({ db, clock }: { db: Database; clock: Clock }, use: C
     intervalMs: 60_000,
     needs: "settled-time",
     run: () => purgeLogins(db, clock()),
+  },
+  {
+    name: "purge-oauth",
+    intervalMs: 60_000,
+    needs: "settled-time",
+    run: () => purgeOauth(db, clock()),
   },
 ];

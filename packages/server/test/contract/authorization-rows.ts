@@ -6,6 +6,7 @@ import type { Route } from "../../src/http/edge/route.ts";
 import { digestOf } from "../support/api-server.ts";
 import { BUNDLE, createBody } from "../support/deploy.ts";
 import { ofInstallation, type InstallationIds } from "./support/installation-rows.ts";
+import { oauth } from "./support/oauth-rows.ts";
 import { savedViews } from "./support/saved-view-rows.ts";
 import { publicFiles, sessionItems } from "./support/session-rows.ts";
 import { workspaces, workspacesOfWorker } from "./support/workspace-rows.ts";
@@ -281,6 +282,7 @@ const mcp: Record<string, Row> = {
 export const ROWS: Record<string, Row> = {
   ...entrypoints,
   ...mcp,
+  ...oauth,
   ...onApi(entrypoints),
   ...bulkActions,
   ...onApi(bulkActions),

@@ -358,4 +358,4 @@ describe("lists on a long history", () => {
 const describeReads = ({ read, returned, scans }: PlanReads): string =>
   `reads ${read} rows for ${returned}: ${scans.slice(0, 3).join(", ")}`;
 
-const OF_PEOPLE = /^\/api\/(organizations|projects|members|invitations|audit-events)\b/;
+const OF_PEOPLE = /^\/api\/(organizations|projects|members|invitations|audit-events|oauth-grants)\b/;

@@ -375,6 +375,12 @@ async function fillPeople({
     INSERT INTO api_keys (digest, id, environment_id, name, permissions)
     SELECT sha256(int8send(n)), ${ids}, ${own}, 'key', '{runs.read}' FROM ${series(others)}`);
   await run(`
+    INSERT INTO oauth_clients (id, redirect_uris, created_at, kept_until) SELECT ${ids}, '{}', now(), now() FROM ${series(others)}`);
+  await run(`
+    INSERT INTO oauth_grants (id, client_id, user_id, environment_id, access, generation, generation_began_at, created_at, expires_at, revoked_at)
+    SELECT ${ids}, ${ids}, '${userId}', ${own}, 'read', 1, now(), now(), now() + interval '1 day', CASE WHEN n % 50 > 0 THEN now() END
+    FROM ${series(others)}`);
+  await run(`
     INSERT INTO audit_events (chain_id, sequence, id, action, actor_id, resource_id, content, digest)
     SELECT ${organization}, n + 1000, ${ids}, CASE WHEN ${rare(others)} THEN 'member.remove' ELSE 'api_key.create' END,
       CASE WHEN ${rare(others)} THEN 'user_rare' ELSE 'user_common' END, CASE WHEN ${rare(others)} THEN 'key_rare' ELSE 'key_common' END,

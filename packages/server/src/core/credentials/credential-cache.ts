@@ -5,8 +5,8 @@ import { notifyAtCommit } from "./credential-writes.ts";
 import type { Principal } from "./principal.ts";
 import type { FoundPrincipal } from "./principal-reads.ts";
 
-/** Whose credentials are looked up again from now on: a key's, a session's, or all sessions of a user. */
-export type Holder = { kind: "api_key" | "session" | "user"; id: string };
+/** Whose credentials are looked up again from now on: a key's, a session's, a grant's, or all sessions and grants of a user. */
+export type Holder = { kind: "api_key" | "session" | "oauth_grant" | "user"; id: string };
 
 /**
  * Credentials that were looked up lately, so that a request costs no query. A revocation drops them: at once on the
@@ -104,7 +104,12 @@ function isOf(principal: Principal, { kind, id }: Holder): boolean {
     case "session":
       return principal.kind === "user" && principal.sessionId === id;
     case "user":
-      return principal.kind === "user" && principal.id === id;
+      return (
+        (principal.kind === "user" && principal.id === id) ||
+        (principal.kind === "oauth_grant" && principal.userId === id)
+      );
+    case "oauth_grant":
+      return principal.kind === "oauth_grant" && principal.id === id;
     default:
       return false;
   }

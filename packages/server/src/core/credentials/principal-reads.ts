@@ -1,7 +1,13 @@
-import { PUBLIC_RUN_PERMISSION, type PublicScope, type Role, type Uuid } from "@keelson/contract";
+import {
+  PUBLIC_RUN_PERMISSION,
+  type OauthAccess,
+  type PublicScope,
+  type Role,
+  type Uuid,
+} from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
-import type { Principal } from "./principal.ts";
+import { grantedPermissions, type Principal } from "./principal.ts";
 import type { RunLease } from "./run-token.ts";
 
 /** A principal and until when its credential is good; null for ever. Revoked credentials are not found. */
@@ -41,6 +47,38 @@ export async function findUserSession(db: Queryable, digest: Buffer): Promise<Fo
   if (row === undefined) return null;
   const { expiresAt, ...rest } = row;
   return { principal: { kind: "user", ...rest }, expiresAt };
+}
+
+/** While its person is a member of the environment's organization. */
+export async function findOauthAccess(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
+  const [row] = await db.query<{
+    id: Uuid<"ogr">;
+    userId: Uuid<"user">;
+    clientId: Uuid<"ocl">;
+    clientName: string | null;
+    generation: number;
+    organizationId: Uuid<"org">;
+    projectId: Uuid<"proj">;
+    environmentId: Uuid<"env">;
+    workerGroupId: Uuid<"wgrp">;
+    access: OauthAccess;
+    role: Role;
+    expiresAt: number;
+  }>(sql`
+    SELECT g.id, g.user_id, g.client_id, c.name AS client_name, t.generation, p.organization_id, p.id AS project_id,
+      v.id AS environment_id, v.worker_group_id, g.access, m.role, t.expires_at
+    FROM oauth_tokens t
+    JOIN oauth_grants g ON g.id = t.grant_id
+    JOIN oauth_clients c ON c.id = g.client_id
+    JOIN users u ON u.id = g.user_id
+    JOIN environments v ON v.id = g.environment_id
+    JOIN projects p ON p.id = v.project_id
+    JOIN members m ON m.organization_id = p.organization_id AND m.user_id = g.user_id
+    WHERE t.digest = ${digest} AND t.kind = 'access' AND g.revoked_at IS NULL AND u.suspended_at IS NULL`);
+  if (row === undefined) return null;
+  const { expiresAt, role, ...rest } = row;
+  const principal = { kind: "oauth_grant" as const, ...rest, ...grantedPermissions(role, row.access) };
+  return { principal, expiresAt };
 }
 
 export async function findWorkerToken(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {

@@ -1,7 +1,9 @@
 import {
+  ENVIRONMENT_PERMISSIONS,
   ORGANIZATION_PERMISSIONS,
   PERMISSIONS,
   ROLES,
+  type OauthAccess,
   type Permission,
   type Role,
   type Uuid,
@@ -31,6 +33,24 @@ export type Principal =
       permissions: ReadonlySet<string>;
     }
   | { kind: "user"; id: Uuid<"user">; isAdmin: boolean; sessionId: Uuid<"usess"> }
+  /** A client that a person has connected: it does no more than they may do now, and by some routes alone. */
+  | {
+      kind: "oauth_grant";
+      id: Uuid<"ogr">;
+      userId: Uuid<"user">;
+      clientId: Uuid<"ocl">;
+      clientName: string | null;
+      /** Of the tokens that it showed. */
+      generation: number;
+      organizationId: Uuid<"org">;
+      projectId: Uuid<"proj">;
+      environmentId: Uuid<"env">;
+      workerGroupId: Uuid<"wgrp">;
+      access: OauthAccess;
+      permissions: ReadonlySet<string>;
+      /** What it could be given as well by the same person. */
+      withheld: ReadonlySet<string>;
+    }
   | { kind: "worker"; workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp"> }
   /** Whoever was given the public token of the completion token `id`. */
   | { kind: "completion_token"; id: Uuid<"tok">; environmentId: Uuid<"env"> }
@@ -70,3 +90,20 @@ const HELD: ReadonlyMap<Role, ReadonlySet<Permission>> = new Map(
 
 /** The same as a set, which is made once for each role. */
 export const permissionSetOf = (role: Role): ReadonlySet<Permission> => HELD.get(role) ?? new Set();
+
+const granted = (role: Role, access: OauthAccess): ReadonlySet<string> =>
+  new Set(
+    ENVIRONMENT_PERMISSIONS.filter(
+      (permission) => roleHolds(role, permission) && (access === "write" || isOpen(permission)),
+    ),
+  );
+
+/** What a client may do for a person of the role, and what the person keeps from it. */
+export function grantedPermissions(
+  role: Role,
+  access: OauthAccess,
+): { permissions: ReadonlySet<string>; withheld: ReadonlySet<string> } {
+  const permissions = granted(role, access);
+  const withheld = [...granted(role, "write")].filter((permission) => !permissions.has(permission));
+  return { permissions, withheld: new Set(withheld) };
+}

@@ -1,3 +1,4 @@
+import type { Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { Actor } from "../identity/identity.ts";
@@ -18,8 +19,13 @@ export async function findDevice(tx: Tx, actor: Actor, text: string, now: number
   return { kind: "unknown" };
 }
 
+/** `grantFor` makes the grant of a device that asks for one; null for one that asks for a session. */
+export type DeviceReply =
+  | { to: "approved"; grantFor: (device: DeviceRow) => Promise<Uuid<"ogr"> | null> }
+  | { to: "denied" };
+
 /**
- * A signed-in person approves a device, which gets a session of theirs, or denies it.
+ * A signed-in person approves a device, which gets a session of theirs or a grant, or denies it.
  *
  * @throws DomainError `invalid_state` when it was answered before
  */
@@ -27,14 +33,15 @@ export async function answerDevice(
   tx: Tx,
   actor: Actor,
   text: string,
-  answer: "approved" | "denied",
+  answer: DeviceReply,
   now: number,
 ): Promise<FoundDevice> {
   const found = await findDevice(tx, actor, text, now);
   if (found.kind !== "found") return found;
   const { device } = found;
-  const decision = decideAnswer(device.status, answer);
+  const decision = decideAnswer(device.status, answer.to);
   if (decision.kind === "refuse") throw new DomainError(decision.code, decision.message);
-  await markDevice(tx, device.digest, decision.to, actor.userId);
-  return { kind: "found", device: { ...device, status: decision.to, userId: actor.userId } };
+  const oauthGrantId = answer.to === "approved" ? await answer.grantFor(device) : null;
+  await markDevice(tx, device.digest, decision.to, actor.userId, oauthGrantId);
+  return { kind: "found", device: { ...device, status: decision.to, userId: actor.userId, oauthGrantId } };
 }

@@ -1,4 +1,4 @@
-import type { DeviceStatus, Uuid } from "@keelson/contract";
+import type { DeviceStatus, OauthAccess, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -13,11 +13,16 @@ export type DeviceRow = {
   lastPolledAt: number | null;
   createdAt: number;
   expiresAt: number;
+  /** A client that asks for a grant; null of a device that asks for a session. */
+  oauthClientId: Uuid<"ocl"> | null;
+  oauthAccess: OauthAccess | null;
+  /** Of an approved one that asked for it. */
+  oauthGrantId: Uuid<"ogr"> | null;
 };
 
 const COLUMNS = rawSql(
   `digest, user_code, client_id, status, user_id, interval_seconds,
-   last_polled_at, created_at, expires_at`,
+   last_polled_at, created_at, expires_at, oauth_client_id, oauth_access, oauth_grant_id`,
 );
 
 /** By the device's code. Of two that ask at once, one gets the session. */

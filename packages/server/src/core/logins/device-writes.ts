@@ -1,4 +1,4 @@
-import type { DeviceStatus, Uuid } from "@keelson/contract";
+import type { DeviceStatus, OauthAccess, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
@@ -10,14 +10,19 @@ export type NewDevice = {
   intervalSeconds: number;
   expiresAt: number;
   now: number;
+  oauth: AskedGrant | null;
 };
+
+/** A client that asks by a device for a grant, and the most that it asks for. */
+export type AskedGrant = { clientId: Uuid<"ocl">; access: OauthAccess };
 
 /** False when the user code is another's. */
 export async function insertDevice(tx: Tx, device: NewDevice): Promise<boolean> {
   const rows = await tx.query(sql`
-    INSERT INTO device_authorizations (digest, user_code, client_id, interval_seconds, created_at, expires_at)
+    INSERT INTO device_authorizations (digest, user_code, client_id, interval_seconds, created_at, expires_at, oauth_client_id,
+      oauth_access)
     VALUES (${device.digest}, ${device.userCode}, ${device.clientId}, ${device.intervalSeconds},
-      ${timestamp(device.now)}, ${timestamp(device.expiresAt)})
+      ${timestamp(device.now)}, ${timestamp(device.expiresAt)}, ${device.oauth?.clientId ?? null}, ${device.oauth?.access ?? null})
     ON CONFLICT (user_code) DO NOTHING RETURNING digest`);
   return rows.length > 0;
 }
@@ -27,9 +32,15 @@ export async function markDevice(
   digest: Buffer,
   status: DeviceStatus,
   userId: Uuid<"user">,
+  oauthGrantId: Uuid<"ogr"> | null,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE device_authorizations SET status = ${status}, user_id = ${userId} WHERE digest = ${digest}`);
+    UPDATE device_authorizations SET status = ${status}, user_id = ${userId}, oauth_grant_id = ${oauthGrantId}
+    WHERE digest = ${digest}`);
+}
+
+export async function deleteDevice(tx: Tx, digest: Buffer): Promise<void> {
+  await tx.query(sql`DELETE FROM device_authorizations WHERE digest = ${digest}`);
 }
 
 /** The device asked; `intervalSeconds` is what it waits from now on. */

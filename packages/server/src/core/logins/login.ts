@@ -32,18 +32,21 @@ export const DEVICE_EDGES = [
   { from: "approved", on: "ask", to: "consumed" },
 ] as const satisfies readonly { from: DeviceStatus; on: string; to: DeviceStatus }[];
 
-export type DeviceDecision =
-  | { kind: "move"; to: DeviceStatus }
-  | { kind: "refuse"; code: ErrorCode; message: string };
+type Refusal<Code> = { kind: "refuse"; code: Code; message: string };
+type Move = { kind: "move"; to: DeviceStatus };
+export type DeviceDecision = Move | Refusal<ErrorCode>;
 
-const EXPIRED: DeviceDecision = {
+/** RFC 8628, section 3.5. */
+export type AskRefusal = Refusal<"authorization_pending" | "slow_down" | "access_denied" | "expired_token">;
+
+const EXPIRED: AskRefusal = {
   kind: "refuse",
   code: "expired_token",
   message: "The device code is unknown, used or expired. Start the sign-in again.",
 };
 
 /** The device asks for its session. `isEarly`: sooner than it was told to. */
-export function decideAsk(status: DeviceStatus, isExpired: boolean, isEarly: boolean): DeviceDecision {
+export function decideAsk(status: DeviceStatus, isExpired: boolean, isEarly: boolean): Move | AskRefusal {
   if (isExpired) return EXPIRED;
   switch (status) {
     case "pending":

@@ -2,7 +2,7 @@ import { CREDENTIAL_KINDS } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import type { MakeCredential } from "../credentials/make-credential.ts";
 import { DEVICE_CODE_MS, DEVICE_INTERVAL_SECONDS, userCodeOf } from "./login.ts";
-import { insertDevice } from "./device-writes.ts";
+import { insertDevice, type AskedGrant } from "./device-writes.ts";
 
 export type StartedDevice = { deviceCode: string; userCode: string };
 
@@ -12,7 +12,7 @@ const MAX_ATTEMPTS = 5;
 /** Begins the sign-in of a device, which shows the user code and asks with the device code. */
 export async function startDevice(
   tx: Tx,
-  clientId: string | null,
+  { clientId, oauth }: { clientId: string | null; oauth: AskedGrant | null },
   context: { makeCredential: MakeCredential; randomBytes: (count: number) => Uint8Array; now: number },
 ): Promise<StartedDevice> {
   const { makeCredential, randomBytes, now } = context;
@@ -23,6 +23,7 @@ export async function startDevice(
       digest,
       userCode,
       clientId,
+      oauth,
       intervalSeconds: DEVICE_INTERVAL_SECONDS,
       expiresAt: now + DEVICE_CODE_MS,
       now,

@@ -14,7 +14,9 @@ import type { Principal } from "../../core/credentials/principal.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { ServerContext } from "../../server-context.ts";
 import type { Authenticator } from "./authenticate/authenticator.ts";
-import { toErrorReply } from "./error-reply.ts";
+import { toErrorReply, type ErrorReply } from "./error-reply.ts";
+import { FORM_MEDIA_TYPE, parseForm } from "./form-body.ts";
+import { challengeOf, toOauthError } from "./oauth-refusal.ts";
 import { createConnections, type Connections } from "./connections/connections.ts";
 import { answerBrokenRequest, HEADERS_LOOK_MS, HEADERS_TIMEOUT_MS } from "./connections/refuse-slow.ts";
 import { createEventStreams } from "./event-stream.ts";
@@ -84,6 +86,9 @@ declare module "fastify" {
     isOfWorker?: true;
     /** See `separateItems` of the route. */
     itemsOf?: string;
+    /** See these of the route. */
+    oauth?: Route["oauth"];
+    connects?: Route["connects"];
     /** What an answer depends on besides its URL; null: it is the same for everybody. */
     varies?: string | null;
   }
@@ -111,7 +116,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 512 },
     // A URL that cannot be decoded reaches no hook.
     frameworkErrors: (error, request, reply) =>
-      void sendError(logFailure, begin(request, reply) ?? error, request, reply),
+      void sendError(logFailure, begin(request, reply) ?? error, request, reply, options.context.publicUrl),
     clientErrorHandler: answerBrokenRequest,
   });
   app.decorateRequest("keelsonRequestId", "");
@@ -131,7 +136,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     done(begin(request, reply) ?? (request.is404 ? refuseUnknown(request) : undefined)),
   );
   app.setErrorHandler((error, request, reply) => {
-    const answered = sendError(logFailure, error, request, reply);
+    const answered = sendError(logFailure, error, request, reply, options.context.publicUrl);
     if (reply.statusCode === 507) options.context.storage.isFull(storeOf(error));
     return answered;
   });
@@ -226,6 +231,15 @@ function addBodyParsers(app: FastifyInstance): void {
       done(error as Error);
     }
   });
+  app.addContentTypeParser(FORM_MEDIA_TYPE, { parseAs: "buffer" }, (request, bytes, done) => {
+    try {
+      const fields = parseForm(bytes as Buffer, request.routeOptions.config.oauth !== undefined);
+      request.bodyBytes = bytes.length;
+      done(null, fields);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
   // Raw uploads are streams for their handler; every other route refuses the type in its dispatcher.
   app.addContentTypeParser("application/octet-stream", (_request, payload, done) => done(null, payload));
 }
@@ -273,6 +287,7 @@ function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
+  publicUrl: () => string,
 ): FastifyReply {
   const requestId = request.keelsonRequestId;
   const answer = toErrorReply(error, requestId);
@@ -282,10 +297,22 @@ function sendError(
     logFailure(answer.status, error, { requestId, method: request.method, path: pathOf(request) });
   return reply
     .code(answer.status)
-    .headers(answer.headers)
+    .headers({ ...answer.headers, ...challenge(answer, request, publicUrl) })
     .type("application/json; charset=utf-8")
-    .send(JSON.stringify(answer.body));
+    .send(JSON.stringify(bodyOf(answer, request)));
 }
+
+const bodyOf = (answer: ErrorReply, { routeOptions }: FastifyRequest): object =>
+  routeOptions.config?.oauth === undefined ? answer.body : toOauthError(answer, routeOptions.config.oauth);
+
+const challenge = (
+  answer: ErrorReply,
+  { routeOptions, headers }: FastifyRequest,
+  publicUrl: () => string,
+): Record<string, string> =>
+  routeOptions.config?.connects === true
+    ? challengeOf(answer, publicUrl(), headers.authorization !== undefined)
+    : {};
 
 /**
  * Lets the caller of a refused upload read the answer: closing a connection on unread data resets it, and the answer is

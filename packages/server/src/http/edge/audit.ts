@@ -95,7 +95,7 @@ export const createAuditWriter =
       ...placeOf(scope, of),
       address: ip,
       request_id: keelsonRequestId,
-      details: { ...of.details },
+      details: { ...of.details, ...clientOf(principal) },
     };
     await appendAuditEvent(tx, facts, { newUuid, now: clock() });
   };
@@ -130,6 +130,11 @@ function callerOf(
         actor: { kind: "user", id: encodeId("user", principal.id) },
         credential: { kind: "session", id: encodeId("usess", principal.sessionId) },
       };
+    case "oauth_grant":
+      return {
+        actor: { kind: "user", id: encodeId("user", principal.userId) },
+        credential: { kind: "oauth_grant", id: encodeId("ogr", principal.id) },
+      };
     case "api_key":
       return keyOf("api_key", encodeId("key", principal.id));
     case "run": {
@@ -146,6 +151,12 @@ function callerOf(
       throw new Error(`A ${principal.kind} does nothing that is audited.`);
   }
 }
+
+/** The client that acts for a person: its id, and what it calls itself. */
+const clientOf = (principal: Principal | null): AuditTarget["details"] =>
+  principal?.kind === "oauth_grant"
+    ? { oauth_client: encodeId("ocl", principal.clientId), oauth_client_name: principal.clientName }
+    : {};
 
 /** A key acts for itself: nobody else is known. */
 const keyOf = (

@@ -25,17 +25,18 @@ export const forbidden = (permission: Permission): DomainError =>
  * @throws DomainError `unauthenticated`, `forbidden`, `scope_mismatch`
  */
 export function checkCaller(
-  { access, family }: Route,
+  route: Route,
   principal: Principal | null,
   credential: ShownCredential | null,
 ): Principal | null {
+  const { access } = route;
   if (access.kind === "public") return null;
   if (access.kind === "visitor" && principal === null && credential?.isCookie !== false) return null;
-  if (principal === null || !fits(access.kind, family, principal))
+  if (principal === null || !fits(access.kind, route, principal, credential))
     throw unauthenticated(credential?.text ?? null);
   if (
     access.kind === "environment" &&
-    (principal.kind === "api_key" || principal.kind === "run") &&
+    "permissions" in principal &&
     !principal.permissions.has(access.permission)
   ) {
     throw forbidden(access.permission);
@@ -56,11 +57,14 @@ const isOfEnvironment = ({ kind }: Principal): boolean => kind === "api_key" || 
 
 function fits(
   kind: Exclude<Route["access"]["kind"], "public">,
-  family: Route["family"],
+  { family, connects }: Route,
   principal: Principal,
+  credential: ShownCredential | null,
 ): boolean {
   switch (kind) {
     case "environment":
+      // A token of OAuth is for one route, and for what that route calls.
+      if (principal.kind === "oauth_grant") return connects === true || credential?.isInner === true;
       return isOfEnvironment(principal) || (principal.kind === "user" && family === "api");
     case "caller":
       return isOfEnvironment(principal) || principal.kind === "user";

@@ -11,6 +11,7 @@ const ALLOWED_HEADERS = [
   "content-type",
   "idempotency-key",
   "last-event-id",
+  "mcp-protocol-version",
   "service-api-version",
   "service-cli-version",
   "service-client-version",
@@ -18,7 +19,7 @@ const ALLOWED_HEADERS = [
   "x-request-id",
 ].join(", ");
 const EXPOSED_HEADERS =
-  "service-api-version, x-request-id, retry-after, idempotency-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset";
+  "service-api-version, x-request-id, retry-after, idempotency-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset, www-authenticate";
 const PREFLIGHT_SECONDS = "600";
 
 /** Lets any page read the answer, refusals included. */

@@ -68,7 +68,7 @@ export function createDispatcher(
       const facts = requestFacts(request, reply, waits, idempotencyKey, watch);
       const decoded = decodeParams(route.params, params);
       const call = { server: context, scope, params: decoded, query, body, request: facts };
-      const isAudited = audit !== null && (audit.by !== "people" || request.principal?.kind === "user");
+      const isAudited = audit !== null && (audit.by !== "people" || isPerson(request.principal));
       const writeAudit = isAudited ? createAuditWriter(context, audit, scope, request) : null;
       const answer = await runRoute(route, call, writeAudit);
       if (facts.refusal !== null) throw facts.refusal;
@@ -86,12 +86,18 @@ export function createDispatcher(
         varies: varyOf(route),
         ...(route.access.kind === "worker" ? { isOfWorker: true } : {}),
         ...(route.separateItems === undefined ? {} : { itemsOf: route.separateItems }),
+        ...(route.oauth === undefined ? {} : { oauth: route.oauth }),
+        ...(route.connects === undefined ? {} : { connects: route.connects }),
       },
       onRequest: authenticate(options, route),
       handler: run,
     };
   };
 }
+
+/** A client that a person has connected does it for them. */
+const isPerson = (principal: Principal | null): boolean =>
+  principal?.kind === "user" || principal?.kind === "oauth_grant";
 
 /** How what is open for a request ends when its caller loses the right to it; undefined where nothing stays open. */
 const createWatch =

@@ -10,6 +10,7 @@ export type Place =
   | "worker"
   | "api/worker"
   | "mcp"
+  | "oauth"
   | "system";
 
 /** `operation`: how the operations of a route that is in several places are told apart. */
@@ -22,6 +23,7 @@ const PLACES: Readonly<Record<Place, { family: Family; path: string; operation: 
   worker: { family: "worker", path: "/worker/v1", operation: "", tag: "" },
   "api/worker": { family: "api", path: "/api/worker", operation: "apiWorker", tag: "worker " },
   mcp: { family: "v1", path: "", operation: "", tag: "" },
+  oauth: { family: "v1", path: "", operation: "", tag: "" },
   system: { family: "system", path: "", operation: "", tag: "" },
 };
 

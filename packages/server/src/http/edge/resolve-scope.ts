@@ -23,6 +23,7 @@ export function createScopeResolver(db: Database) {
     switch (principal.kind) {
       case "api_key":
       case "run":
+      case "oauth_grant":
         return boundScope(principal, where.selection);
       case "user":
         switch (access.kind) {
@@ -58,11 +59,21 @@ function requirePermission(role: Role, permission: Permission): void {
 const isElsewhere = (prefix: IdPrefix, selected: string | null | undefined, bound: string): boolean =>
   selected !== null && selected !== undefined && decodeId(prefix, selected) !== bound;
 
+type Bound = Extract<Principal, { kind: "api_key" | "run" | "oauth_grant" }>;
+
+function callerOf(principal: Bound): EnvironmentScope["caller"] {
+  switch (principal.kind) {
+    case "api_key":
+      return { kind: "api_key", id: principal.id };
+    case "run":
+      return { kind: "run", id: principal.id, attemptNumber: principal.attemptNumber };
+    case "oauth_grant":
+      return { kind: "user", id: principal.userId };
+  }
+}
+
 /** Of a credential that is bound to one environment. */
-function boundScope(
-  principal: Extract<Principal, { kind: "api_key" | "run" }>,
-  selection: Selection | null,
-): EnvironmentScope {
+function boundScope(principal: Bound, selection: Selection | null): EnvironmentScope {
   const { organizationId, projectId, environmentId, workerGroupId } = principal;
   if (
     isElsewhere("proj", selection?.projectId, projectId) ||
@@ -78,11 +89,11 @@ function boundScope(
     projectId,
     environmentId,
     workerGroupId,
-    caller:
-      principal.kind === "api_key"
-        ? { kind: "api_key", id: principal.id }
-        : { kind: "run", id: principal.id, attemptNumber: principal.attemptNumber },
+    caller: callerOf(principal),
     permissions: principal.permissions,
+    ...(principal.kind === "oauth_grant" && {
+      grant: { access: principal.access, withheld: principal.withheld },
+    }),
   };
 }
 

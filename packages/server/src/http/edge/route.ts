@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type {
   EnvironmentPermission,
   OrganizationPermission,
+  OauthAccess,
   PublicRunPermission,
   PublicSessionPermission,
   Role,
@@ -39,6 +40,8 @@ export type EnvironmentScope = {
     | { kind: "run"; id: Uuid<"run">; attemptNumber: number };
   /** What the caller may do here. A route that hands out a right checks that the caller has the right. */
   permissions: ReadonlySet<string>;
+  /** Of a client that acts for its user: what they gave it, and what they could give it as well. */
+  grant?: { access: OauthAccess; withheld: ReadonlySet<string> };
 };
 
 export type WorkerScope = { workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp"> };
@@ -57,7 +60,7 @@ export type ProjectScope = OrganizationScope & { projectId: Uuid<"proj">; enviro
 
 /**
  * Who may call.
- * - `environment`: an API key, a run and, on /api, a user with `project_id` and `environment_id`
+ * - `environment`: an API key, a run, where it `connects` a client of a person, and, on /api, a user with `project_id` and `environment_id`
  * - `organization`: a user with `organization_id`, which may be left out by a member of one alone
  * - `project`: a user; the path names the project as `:project_id`, and maybe an environment as `:environment_id`
  * - `user`: any user; `caller`: any user, API key or run; `visitor`: anybody, known as a user if a session comes along
@@ -231,6 +234,13 @@ export type Definition<
    * `poll` and `mint` more often, because devices ask again and again and fleets of workers start at once.
    */
   signIn?: "login" | "poll" | "mint";
+  /**
+   * It speaks as OAuth does (RFC 6749): its body may be a form, fields that it does not know are ignored, and its refusals
+   * have OAuth's form. Says what a body of the wrong shape is called.
+   */
+  oauth?: "invalid_request" | "invalid_client_metadata";
+  /** Clients that a person has connected may call it, and its refusals say how one is connected. */
+  connects?: true;
   /** Pages of any origin may call it; absent: only the console's own. */
   cors?: "any-origin";
   /**

@@ -43,6 +43,9 @@ const SECURITY_SCHEMES = {
     description:
       "The same session in a browser (`__Host-keelson_session` on https). Unsafe requests also need an Origin of the server and the header X-CSRF-Token with the csrf_token of `GET /api/me`.",
   },
+  accessToken: bearer(
+    "An access token, `kl_oat_…`, of a client that a person has connected (`POST /oauth/token`), for one environment.",
+  ),
   workerToken: bearer("A worker's token, `kl_wkr_…`, of `POST auth/token`."),
   completionToken: bearer(
     "The `public_access_token`, `kl_tkn_…`, of one completion token. It completes that token and nothing else.",

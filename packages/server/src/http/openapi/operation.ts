@@ -8,6 +8,7 @@ import { exampleOf } from "./example-of.ts";
 import { pathParameterExample, queryParameterExample } from "./parameter-example.ts";
 import { rawExample } from "./raw-example.ts";
 import { ANSWER_HEADERS, hasJsonBody, refusals } from "./refusals.ts";
+import { FORM_MEDIA_TYPE } from "../edge/form-body.ts";
 import { isSelecting, selectionFields, withSelection } from "../edge/selection.ts";
 
 /** One route as an operation of the document. */
@@ -23,7 +24,7 @@ export function toOperation(route: Route, components: Components): JsonSchema {
     ...("permission" in route.access ? { "x-permission": route.access.permission } : {}),
     parameters: declared,
     ...(body === null ? {} : { requestBody: body }),
-    responses: { ...successes(route, components), ...refusals(route) },
+    responses: { ...successes(route, components), ...refusals(route, components) },
     "x-codeSamples": codeSamples(route, openApiPath(route.path), declared, body),
   };
 }
@@ -46,6 +47,7 @@ function security(route: Route): JsonSchema[] {
     case "public":
       return [];
     case "environment":
+      if (route.connects === true) return [{ apiKey: [] }, { accessToken: [] }];
       return isSelecting(route) ? [{ apiKey: [] }, ...USER] : [{ apiKey: [] }];
     case "caller":
       return [{ apiKey: [] }, ...USER];
@@ -141,7 +143,10 @@ function requestBody(route: Route, components: Components): JsonSchema | null {
   const schema = components.refer(withSelection(declared, selectionFields(route)));
   const required = (declared.required?.length ?? 0) > 0;
   const example = route.examples?.request ?? exampleOf(schema, resolver(components));
-  return { required, content: { "application/json": { schema, example } } };
+  const media = { schema, example };
+  // As RFC 6749 has it; JSON is taken as well.
+  const asForm = route.oauth === "invalid_request" ? { [FORM_MEDIA_TYPE]: media } : {};
+  return { required, content: { ...asForm, "application/json": media } };
 }
 
 const resolver =

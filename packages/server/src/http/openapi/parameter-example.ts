@@ -22,6 +22,7 @@ const BY_COLLECTION: Record<string, string> = {
   inputs: "input",
   invitations: EXAMPLE_IDS.inv,
   members: EXAMPLE_IDS.user,
+  "oauth-grants": EXAMPLE_IDS.ogr,
   organizations: EXAMPLE_IDS.org,
   outputs: "output",
   projects: EXAMPLE_IDS.proj,

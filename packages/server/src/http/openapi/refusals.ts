@@ -1,7 +1,7 @@
-import { ERROR_CODES, LIMITS, type ErrorCode } from "@keelson/contract";
+import { ERROR_CODES, LIMITS, OauthError, type ErrorCode } from "@keelson/contract";
 import type { Route } from "../edge/route.ts";
 import { isSelecting } from "../edge/selection.ts";
-import type { JsonSchema } from "./components.ts";
+import type { Components, JsonSchema } from "./components.ts";
 
 export const ANSWER_HEADERS = {
   "X-Request-Id": { $ref: "#/components/headers/RequestId" },
@@ -26,8 +26,8 @@ const COOKIE_ACCESS: ReadonlySet<string> = new Set([
  * The refusals of a route by status. Each is one shared response of the document that lists its codes. A route declares
  * in `refusals` only those that its shape does not tell.
  */
-export function refusals(route: Route): JsonSchema {
-  const { access, path } = route;
+export function refusals(route: Route, components: Components): JsonSchema {
+  const { access, path, oauth } = route;
   const changes = route.method !== "GET" && route.method !== "HEAD";
   const hasBody = hasJsonBody(route) || route.rawBody !== undefined;
   const statuses = new Set<number>([400, 500, 503, ...(route.refusals ?? [])]);
@@ -43,9 +43,23 @@ export function refusals(route: Route): JsonSchema {
   return Object.fromEntries(
     [...statuses]
       .sort((a, b) => a - b)
-      .map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
+      .map((status) => [
+        status,
+        oauth === undefined ? { $ref: `#/components/responses/Error${status}` } : oauthRefusal(components),
+      ]),
   );
 }
+
+const oauthRefusal = (components: Components): JsonSchema => ({
+  description: "Refused, in the form of RFC 6749; what is no request of HTTP, in the form of all routes.",
+  headers: ANSWER_HEADERS,
+  content: {
+    "application/json": {
+      schema: { anyOf: [components.refer(OauthError), { $ref: "#/components/schemas/Error" }] },
+      example: { error: "invalid_grant", error_description: "This code is unknown, used or expired." },
+    },
+  },
+});
 
 const integer = (description: string): JsonSchema => ({ schema: { type: "integer" }, description });
 

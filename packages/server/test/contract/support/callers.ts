@@ -10,6 +10,7 @@ import {
 } from "@keelson/contract";
 import { routes } from "../../../src/http/routes.ts";
 import type { ApiServer } from "../../support/api-server.ts";
+import { connectClient } from "../../support/oauth.ts";
 import {
   addApiKey,
   addServiceKey,
@@ -31,6 +32,7 @@ export type Caller = {
     | "api_key"
     | "run"
     | "user"
+    | "oauth_grant"
     | "worker"
     | "completion_token"
     | "public_access"
@@ -160,6 +162,16 @@ const runCallers = ({ own, foreign, narrow, ended }: RunTokens): Caller[] => [
   nobody("a run that has ended", ended),
 ];
 
+/** A client that a person has connected, by the token that is for calls, and by others. */
+async function clientCallers(server: ApiServer): Promise<Caller[]> {
+  const { access, refresh } = await connectClient(server);
+  return [
+    { name: "a connected client", credential: access, is: "oauth_grant", at: null },
+    nobody("a refresh token", refresh),
+    nobody("an unknown access token", newCredential("oat").text),
+  ];
+}
+
 export type Cast = {
   server: ApiServer;
   /** The credentials of runs. */
@@ -235,7 +247,7 @@ export async function makeCallers({
     },
     { name: "a worker", credential: worker, is: "worker", at: null },
     { name: "a worker of another group", credential: foreignWorker, is: "worker", isForeign: true, at: null },
-    ...[...secretHolders(secrets), ...runCallers(runs)],
+    ...[...secretHolders(secrets), ...runCallers(runs), ...(await clientCallers(server))],
     nobody("an unknown public token", newCredential("tkn").text),
     nobody("an unknown public access token", newCredential("pub").text),
     { name: "the admin key", credential: admin_key, is: "admin", at: null },

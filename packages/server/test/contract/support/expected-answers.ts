@@ -20,6 +20,7 @@ export function expected(route: Route, caller: Caller, whose: Whose): number | "
     case "environment": {
       if (caller.is === "api_key" || caller.is === "run")
         return caller.permissions?.includes(access.permission) === true ? "through" : 403;
+      if (caller.is === "oauth_grant") return route.connects === true ? "through" : 401;
       if (caller.is !== "user" || family !== "api") return 401;
       if (caller.at === null) return 400;
       if (caller.isForeign === true) return 404;

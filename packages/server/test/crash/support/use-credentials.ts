@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import type { Mailbox } from "../../support/mailbox.ts";
 import type { Answer } from "./caller.ts";
 import type { ServerProcess, Site } from "./site.ts";
@@ -55,6 +56,41 @@ async function signIn(expect: Expect, site: Site, mailbox: Mailbox): Promise<Rec
   };
 }
 
+/** A client is connected with a code, comes again with its refresh token, and calls a tool. */
+async function connectClient(expect: Expect, site: Site): Promise<Record<string, string>> {
+  const { user_token: as, project_id, environment_id } = site.credentials;
+  const redirect_uri = "https://app.example.com/back";
+  const registration = { client_name: "Raw client", redirect_uris: [redirect_uri] };
+  const { client_id } = await expect(201, "POST", "/oauth/register", { as: "", body: registration });
+  const code_verifier = "v".repeat(43);
+  const request = {
+    ...{ client_id, redirect_uri, response_type: "code", code_challenge_method: "S256" },
+    code_challenge: hash("sha256", code_verifier, "base64url"),
+  };
+  const grant = { project_id, environment_id, access: "write" };
+  const body = { ...request, grant };
+  const approved = await expect(200, "POST", "/api/oauth-authorization", { as, body });
+  const code = new URL(approved.redirect_to).searchParams.get("code") as string;
+  const ask = (status: number, fields: object) =>
+    expect(status, "POST", "/oauth/token", { as: "", body: { client_id, ...fields } });
+  const exchange = { grant_type: "authorization_code", code, redirect_uri, code_verifier };
+  await ask(400, { ...exchange, code_verifier: "w".repeat(43) });
+  const first = await ask(200, exchange);
+  const renewal = { grant_type: "refresh_token", refresh_token: first.refresh_token };
+  const second = await ask(200, renewal);
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  await expect(200, "POST", "/mcp", { as: second.access_token, body: call });
+  await expect(401, "GET", "/v1/tasks", { as: second.access_token });
+  return {
+    code_verifier,
+    authorization_code: code,
+    access_token: first.access_token,
+    refresh_token: first.refresh_token,
+    renewed_access_token: second.access_token,
+    renewed_refresh_token: second.refresh_token,
+  };
+}
+
 /** Both credentials of tokens and one of a public access token, used well and badly. */
 async function completeTokens(expect: Expect): Promise<Record<string, string>> {
   const [mine, other] = [
@@ -106,5 +142,6 @@ export async function useCredentials(
     worker_token: worker.token,
     ...(await signIn(expect, site, mailbox)),
     ...(await completeTokens(expect)),
+    ...(await connectClient(expect, site)),
   };
 }

@@ -6,6 +6,7 @@ import type { Principal } from "../../../core/credentials/principal.ts";
 import {
   findApiKey,
   findCompletionToken,
+  findOauthAccess,
   findPublicAccess,
   findServiceKey,
   findUserSession,
@@ -21,6 +22,7 @@ type Lookup = (db: Database, digest: Buffer) => Promise<FoundPrincipal | null>;
 const LOOKUPS: Partial<Record<CredentialKind, Lookup>> = {
   [CREDENTIAL_KINDS.apiKey]: findApiKey,
   [CREDENTIAL_KINDS.userSession]: findUserSession,
+  [CREDENTIAL_KINDS.accessToken]: findOauthAccess,
   [CREDENTIAL_KINDS.worker]: findWorkerToken,
   [CREDENTIAL_KINDS.completionToken]: findCompletionToken,
   [CREDENTIAL_KINDS.publicAccess]: findPublicAccess,

@@ -1,10 +1,13 @@
-import type { IncomingMessage } from "node:http";
+import { IncomingMessage } from "node:http";
 import { bearerOf } from "../control-headers.ts";
 import { cookieOf, SESSION_COOKIE } from "../cookies.ts";
 import type { Route } from "../route.ts";
 
-/** What a caller shows, and whether it is the browser's cookie. */
-export type ShownCredential = { text: string; isCookie: boolean };
+/** What a caller shows: whether it is the browser's cookie, and whether a route of this server calls in its name. */
+export type ShownCredential = { text: string; isCookie: boolean; isInner: boolean };
+
+/** What comes by a connection is a message of Node.js; what a handler injects (see `InnerCalls`) is none. */
+const isInjected = (message: IncomingMessage): boolean => !(message instanceof IncomingMessage);
 
 /** Pages of ours call these families, and show their session by its cookie. */
 export const takesCookie = (family: Route["family"]): boolean => family === "api" || family === "admin";
@@ -19,9 +22,9 @@ export function findCredential(
   // One that cannot be read is no bearer, but neither a reason to look at the cookie.
   if (message.headers.authorization !== undefined) {
     const bearer = bearerOf(message);
-    return bearer === null ? null : { text: bearer, isCookie: false };
+    return bearer === null ? null : { text: bearer, isCookie: false, isInner: isInjected(message) };
   }
   if (message.headers.cookie === undefined || !takesCookie(family)) return null;
   const cookie = cookieOf(message, SESSION_COOKIE, isSecure);
-  return cookie === null ? null : { text: cookie, isCookie: true };
+  return cookie === null ? null : { text: cookie, isCookie: true, isInner: false };
 }

@@ -1,5 +1,6 @@
 import {
   AnswerDevice,
+  ApproveDevice,
   AskDeviceToken,
   DeviceAuthorization,
   DeviceToken,
@@ -7,20 +8,19 @@ import {
   StartedDevice,
 } from "@keelson/contract";
 import { answerDevice, findDevice, type FoundDevice } from "../../../core/logins/answer-device.ts";
+import type { DeviceRow } from "../../../core/logins/device-reads.ts";
 import { askDeviceToken } from "../../../core/logins/ask-device-token.ts";
-import {
-  CODE_FAILURE_WINDOW_MS,
-  DEVICE_CODE_MS,
-  DEVICE_INTERVAL_SECONDS,
-  USER_SESSION_MS,
-} from "../../../core/logins/login.ts";
+import { CODE_FAILURE_WINDOW_MS, USER_SESSION_MS } from "../../../core/logins/login.ts";
 import { startDevice } from "../../../core/logins/start-device.ts";
+import { approveDevice } from "../../../core/oauth/approve-device.ts";
+import type { MadeGrant } from "../../../core/oauth/make-grant.ts";
 import { DomainError } from "../../../domain-error.ts";
-import { UNAUDITED } from "../../edge/audit.ts";
-import { route, type ChangeCall, type Refusal, type Reply, type RouteDefinition } from "../../edge/route.ts";
+import { UNAUDITED, type AuditTarget } from "../../edge/audit.ts";
+import { route, type Refusal, type Reply, type RouteDefinition } from "../../edge/route.ts";
+import { fromChosen, grantMade } from "../oauth/wire.ts";
 import { signIn, SIGN_IN } from "./sign-in.ts";
 import { toUser } from "../account/wire.ts";
-import { toDeviceAuthorization } from "./wire.ts";
+import { toDeviceAuthorization, toStartedDevice } from "./wire.ts";
 
 const tag = "Signing in";
 
@@ -45,13 +45,12 @@ const refused = (...refusal: ConstructorParameters<typeof DomainError>): Refusal
   refusal: new DomainError(...refusal),
 });
 
-async function answer(
-  { tx, server, scope, body, audit }: ChangeCall<{ kind: "user" }> & { body: AnswerDevice },
-  to: "approved" | "denied",
-): Promise<Reply | Refusal> {
-  const found = await answerDevice(tx, scope, body.user_code, to, server.clock());
-  if (found.kind === "found") audit({ id: null, details: { client_id: found.device.clientId } });
-  return deviceReply(found);
+/** What an answer leaves in the audit log: of a client it is the grant, where it is for. */
+function answered(device: DeviceRow, grant: MadeGrant | null): AuditTarget {
+  const { oauthClientId, clientId } = device;
+  if (grant !== null && oauthClientId !== null)
+    return grantMade(grant, { id: oauthClientId, name: clientId }, null, "device");
+  return { id: null, details: { client_id: clientId } };
 }
 
 export const deviceRoutes: RouteDefinition[] = [
@@ -73,17 +72,8 @@ export const deviceRoutes: RouteDefinition[] = [
     handle: async ({ tx, server, body }) => {
       const { makeCredential, randomBytes } = server;
       const context = { makeCredential, randomBytes, now: server.clock() };
-      const { deviceCode, userCode } = await startDevice(tx, body.client_id ?? null, context);
-      const uri = `${server.publicUrl()}/device`;
-      const started: StartedDevice = {
-        device_code: deviceCode,
-        user_code: userCode,
-        verification_uri: uri,
-        verification_uri_complete: `${uri}#user_code=${userCode}`,
-        expires_in: DEVICE_CODE_MS / 1_000,
-        interval: DEVICE_INTERVAL_SECONDS,
-      };
-      return { status: 200, body: started };
+      const started = await startDevice(tx, { clientId: body.client_id ?? null, oauth: null }, context);
+      return { status: 200, body: toStartedDevice(started, server.publicUrl()) };
     },
   }),
   route({
@@ -140,16 +130,22 @@ export const deviceRoutes: RouteDefinition[] = [
     name: "approveDevice",
     summary: "Approve a device",
     description:
-      "Approves the sign-in: the device gets a session of the caller. A sign-in that was answered before is 409 `invalid_state`.",
+      "Approves the sign-in: the device gets a session of the caller. A client that asks for a grant (`client`) gets one as `grant` says, and no session. A sign-in that was answered before is 409 `invalid_state`.",
     tag,
     access: { kind: "user" },
     signIn: "login",
-    body: AnswerDevice,
+    body: ApproveDevice,
     responses: { 200: { description: "The device, approved.", schema: DeviceAuthorization } },
     refusals: [404],
     transaction: "required",
     audit: { action: "devices.approve", resource: "device" },
-    handle: (call) => answer(call, "approved"),
+    handle: async ({ tx, server, scope, body, audit }) => {
+      const chosen = body.grant === undefined ? null : fromChosen(body.grant);
+      const context = { newUuid: server.newUuid, now: server.clock() };
+      const { found, grant } = await approveDevice(tx, scope, body.user_code, chosen, context);
+      if (found.kind === "found") audit(answered(found.device, grant));
+      return deviceReply(found);
+    },
   }),
   route({
     in: ["api"],
@@ -167,6 +163,10 @@ export const deviceRoutes: RouteDefinition[] = [
     refusals: [404],
     transaction: "required",
     audit: { action: "devices.deny", resource: "device" },
-    handle: (call) => answer(call, "denied"),
+    handle: async ({ tx, server, scope, body, audit }) => {
+      const found = await answerDevice(tx, scope, body.user_code, { to: "denied" }, server.clock());
+      if (found.kind === "found") audit(answered(found.device, null));
+      return deviceReply(found);
+    },
   }),
 ];

@@ -1,12 +1,14 @@
-import { MCP_OPERATION_PREFIX } from "@keelson/contract";
+import { MCP_OPERATION_PREFIX, OAUTH_SCOPES } from "@keelson/contract";
+import { DomainError } from "../../../domain-error.ts";
 import { SERVER_VERSION } from "../../../version.ts";
 import type { McpCaller } from "./caller.ts";
-import { callOperation, listOperations } from "./operations.ts";
+import { callOperation, isWithheldOperation, listOperations } from "./operations.ts";
 import { fieldsOf, PROTOCOL_VERSIONS, RPC_ERRORS, RpcError, textOf, type Fields } from "./protocol.ts";
 import {
   cancelTask,
   getTask,
   getTaskResult,
+  isWithheldTask,
   listTaskTools,
   startTool,
   toTask,
@@ -46,6 +48,7 @@ async function callTool(caller: McpCaller, params: Fields): Promise<Fields> {
   const name = textOf(params, "name");
   const given = fieldsOf(params, "arguments");
   const isTask = params["task"] !== undefined;
+  if (await isWithheld(caller, name)) throw insufficientScope(name);
   if (name.startsWith(MCP_OPERATION_PREFIX)) {
     if (isTask)
       throw new RpcError(RPC_ERRORS.methodNotFound, `${name} answers at once: call it without a task.`);
@@ -55,6 +58,18 @@ async function callTool(caller: McpCaller, params: Fields): Promise<Fields> {
   if ("refused" in started) return started.refused;
   return isTask ? { task: toTask(started.run) } : waitForTool(caller, started.run);
 }
+
+/** Whether its person could let the client use the tool, and has not. */
+const isWithheld = async (caller: McpCaller, name: string): Promise<boolean> =>
+  (caller.scope.grant?.withheld.size ?? 0) > 0 &&
+  (name.startsWith(MCP_OPERATION_PREFIX) ? isWithheldOperation(caller, name) : isWithheldTask(caller, name));
+
+const insufficientScope = (name: string): DomainError =>
+  new DomainError(
+    "forbidden",
+    `This client may look and not act, and ${name} acts. Connect it again, and let it look and act.`,
+    { scope: OAUTH_SCOPES.join(" ") },
+  );
 
 function unknownTool(name: string): never {
   throw new RpcError(

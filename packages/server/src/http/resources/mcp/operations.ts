@@ -153,6 +153,14 @@ function inputSchema({ params = {}, query, body }: Route): Fields {
   };
 }
 
+/** Whether it is a tool that the caller's person keeps from them. */
+export function isWithheldOperation({ server, scope }: McpCaller, name: string): boolean {
+  const operation = OPERATIONS.find((one) => `${MCP_OPERATION_PREFIX}${one.name}` === name);
+  if (operation?.writes !== true) return false;
+  const { access } = server.innerCalls.find(operation.route);
+  return access.kind === "environment" && scope.grant?.withheld.has(access.permission) === true;
+}
+
 /** @returns null for a tool that is not there, or not for this caller. */
 export async function callOperation(
   caller: McpCaller,

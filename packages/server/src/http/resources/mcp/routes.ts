@@ -1,7 +1,7 @@
 import { JsonObject } from "@keelson/contract";
-import { Type } from "typebox";
+import { Type, type Static } from "typebox";
 import { invalidRequest } from "../../../domain-error.ts";
-import { route, type RouteDefinition } from "../../edge/route.ts";
+import { route, type EnvironmentScope, type RouteDefinition } from "../../edge/route.ts";
 import { METHODS } from "./methods.ts";
 import { PROTOCOL_VERSIONS, RPC_ERRORS, RpcError } from "./protocol.ts";
 
@@ -36,6 +36,9 @@ const Query = Type.Object(
   { additionalProperties: false },
 );
 
+const isReadonly = ({ readonly }: Static<typeof Query>, { grant }: EnvironmentScope): boolean =>
+  readonly === "1" || grant?.access === "read";
+
 export const mcpRoutes: RouteDefinition[] = [
   route({
     in: ["mcp"],
@@ -46,9 +49,11 @@ export const mcpRoutes: RouteDefinition[] = [
     description:
       "One JSON-RPC request by the streamable HTTP transport, answered as JSON: `initialize`, `ping`, `tools/list`, `tools/call`, `tasks/get`, `tasks/result` and " +
       "`tasks/cancel`. Each task that declares `mcp` is a tool, and so are operations of the API. A tool does what its caller may do by the API itself. " +
-      "No state is kept between requests.",
+      "No state is kept between requests. A caller is an API key, or a client that a person has connected by OAuth (RFC 9728).",
     tag: "MCP",
     access: { kind: "environment", permission: "tasks.read" },
+    connects: true,
+    cors: "any-origin",
     query: Query,
     body: RpcRequest,
     responses: {
@@ -83,7 +88,7 @@ export const mcpRoutes: RouteDefinition[] = [
         });
       try {
         return answer({
-          result: await run({ server, scope, request, readonly: query.readonly === "1" }, params),
+          result: await run({ server, scope, request, readonly: isReadonly(query, scope) }, params),
         });
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;

@@ -8,6 +8,8 @@ import type { Fields, McpTask, Tool, ToolResult } from "./protocol.ts";
 /** A call that is no task is answered within this: clients give a request 60 seconds. */
 const CALL_WAIT_MS = 45_000;
 const POLL_INTERVAL_MS = 1_000;
+/** What a caller must be permitted to have tasks as tools. */
+const STARTS = "tasks.start";
 
 type TaskTool = EntrypointDeclaration & { mcp: { description: string } };
 
@@ -15,11 +17,19 @@ const isTool = (declaration: EntrypointDeclaration): declaration is TaskTool =>
   declaration.mcp !== undefined && declaration.mcp !== null;
 
 /** The tasks of the current deployment that declare to be tools. */
-async function declaredTools({ server, scope, readonly }: McpCaller): Promise<TaskTool[]> {
-  if (readonly || !scope.permissions.has("tasks.start")) return [];
+async function declaredTools(caller: McpCaller): Promise<TaskTool[]> {
+  const { scope, readonly } = caller;
+  return readonly || !scope.permissions.has(STARTS) ? [] : allTools(caller);
+}
+
+async function allTools({ server, scope }: McpCaller): Promise<TaskTool[]> {
   const deployment = await server.deployments.current(scope.environmentId);
   return [...(deployment?.tasks.values() ?? [])].map(({ declaration }) => declaration).filter(isTool);
 }
+
+/** Whether it is a task that the caller's person keeps from them. */
+export const isWithheldTask = async (caller: McpCaller, name: string): Promise<boolean> =>
+  caller.scope.grant?.withheld.has(STARTS) === true && (await allTools(caller)).some(({ id }) => id === name);
 
 export const listTaskTools = async (caller: McpCaller): Promise<Tool[]> =>
   (await declaredTools(caller)).map((declaration) => ({

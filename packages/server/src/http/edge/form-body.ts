@@ -1,0 +1,24 @@
+import { isUtf8 } from "node:buffer";
+import { DomainError, invalidRequest } from "../../domain-error.ts";
+
+export const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
+
+/**
+ * A form as the object that its names and values make.
+ *
+ * @param isTaken whether the route takes forms
+ * @throws DomainError `unsupported_media_type`; `invalid_request` for a name that comes twice (RFC 6749, section 3.2)
+ */
+export function parseForm(bytes: Buffer, isTaken: boolean): Record<string, string> {
+  if (!isTaken)
+    throw new DomainError("unsupported_media_type", "Send the body with Content-Type: application/json.");
+  if (!isUtf8(bytes)) throw invalidRequest([{ path: "body", message: "encode it as UTF-8" }]);
+  // Names are the caller's.
+  const fields = Object.create(null) as Record<string, string>;
+  for (const [name, value] of new URLSearchParams(bytes.toString())) {
+    if (name in fields) throw invalidRequest([{ path: "body", message: "has a parameter twice" }]);
+    // A parameter without a value is as one that was left out (section 3.2).
+    if (value !== "") fields[name] = value;
+  }
+  return fields;
+}
