@@ -56,6 +56,8 @@ const PAGES: readonly [
   ["alone", "login", /Mail address/],
   ["alone", "device", /Code shown on the device/],
   ["alone", "invitation", /Open the link/],
+  ["alone", "oauth/authorize", /does not say which client asks/],
+  ["alone", "connected-clients", /No connected clients yet/],
 ];
 
 /** Looked at where there is one of it: `errors.test.ts`, `conversations.test.ts` and `starting.test.ts`. */

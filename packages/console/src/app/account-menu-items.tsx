@@ -1,4 +1,5 @@
-import { BookOpen, LogOut, Monitor, Moon, Sun } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { BookOpen, LogOut, Monitor, Moon, Plug, Sun } from "lucide-react";
 import type { ReactNode } from "react";
 import { Menu } from "../ui/menu.tsx";
 import { showToast } from "../ui/toast-store.ts";
@@ -14,6 +15,7 @@ const THEME_ICONS: Record<Theme, ReactNode> = {
 /** Opens at once: whoever asked for its code asked for it. */
 export function AccountMenuItems({ trigger }: { trigger: ReactNode }): ReactNode {
   const theme = useTheme();
+  const navigate = useNavigate();
   return (
     <Menu
       trigger={trigger}
@@ -24,6 +26,11 @@ export function AccountMenuItems({ trigger }: { trigger: ReactNode }): ReactNode
           icon: THEME_ICONS[name],
           onSelect: () => chooseTheme(name),
         })),
+        {
+          label: "Connected clients",
+          icon: <Plug size={15} aria-hidden />,
+          onSelect: () => void navigate({ to: "/connected-clients" }),
+        },
         {
           label: "API reference",
           icon: <BookOpen size={15} aria-hidden />,

@@ -6,6 +6,7 @@ import { entrypointRoutes } from "../features/entrypoints/entrypoint-routes.ts";
 import { errorRoute, errorsRoute } from "../features/errors/error-routes.ts";
 import { invitationRoute } from "../features/invitation/invitation-route.ts";
 import { loginRoute } from "../features/login/login-route.ts";
+import { authorizeRoute, connectedClientsRoute } from "../features/oauth/oauth-routes.ts";
 import { organizationRoutes } from "../features/organization/organization-routes.ts";
 import { overviewRoute } from "../features/overview/overview-route.ts";
 import { runRoute, runsRoute } from "../features/runs/run-routes.ts";
@@ -29,8 +30,10 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   deviceRoute,
   invitationRoute,
+  authorizeRoute,
   signedInRoute.addChildren([
     homeRoute,
+    connectedClientsRoute,
     environmentRoute.addChildren([
       overviewRoute,
       runsRoute,

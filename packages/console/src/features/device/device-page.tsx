@@ -1,4 +1,4 @@
-import type { DeviceAuthorization } from "@keelson/contract";
+import type { ChosenGrant, DeviceAuthorization } from "@keelson/contract";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useState, type ReactNode } from "react";
 import { get, send } from "../../api/client.ts";
@@ -8,6 +8,8 @@ import { ErrorPanel } from "../../ui/error-panel.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { formValues } from "../../ui/form-values.ts";
 import { LonePage } from "../../ui/lone-page.tsx";
+import { ChooseGrant } from "../oauth/choose-grant.tsx";
+import { WhoAsks } from "../oauth/who-asks.tsx";
 import { SignedInOnly } from "../login/signed-in-only.tsx";
 
 const codeOfAddress = (): string => new URLSearchParams(location.hash.slice(1)).get("user_code") ?? "";
@@ -32,7 +34,8 @@ function Authorization(): ReactNode {
     if (codeOfAddress() !== "") find.mutate(codeOfAddress());
   });
   useEffect(() => findByAddress(), []);
-  if (find.data?.status === "pending") return <Answer device={find.data} />;
+  if (find.data?.status === "pending")
+    return find.data.client === null ? <Answer device={find.data} /> : <AnswerClient device={find.data} />;
   if (find.data !== undefined)
     return <p role="status">This sign-in was {find.data.status} before. Start a new one on the device.</p>;
   return (
@@ -84,6 +87,35 @@ function Answer({ device }: { device: DeviceAuthorization }): ReactNode {
           Deny
         </Button>
       </div>
+    </div>
+  );
+}
+
+const TOLD_OF_CLIENT = {
+  approve: "Approved. The client continues automatically; you can close this page.",
+  deny: "Denied. The client is not connected.",
+};
+
+/** A client asks by a code for what it would ask in a browser otherwise. */
+function AnswerClient({ device }: { device: DeviceAuthorization }): ReactNode {
+  const { user_code, client } = device;
+  const answer = useMutation({
+    mutationFn: async (grant: ChosenGrant | null) => {
+      if (grant === null) await send(denyDevice, { body: { user_code } });
+      else await send(approveDevice, { body: { user_code, grant } });
+      return TOLD_OF_CLIENT[grant === null ? "deny" : "approve"];
+    },
+  });
+  if (answer.data !== undefined) return <p role="status">{answer.data}</p>;
+  if (client === null) return null;
+  return (
+    <div className="flex flex-col gap-4">
+      <WhoAsks client={client}>It shows the code</WhoAsks>
+      <p className="text-center font-mono text-2xl tracking-widest">{user_code}</p>
+      <ChooseGrant
+        asked={client.access}
+        answer={{ isBusy: answer.isPending, error: answer.error, give: (grant) => answer.mutate(grant) }}
+      />
     </div>
   );
 }

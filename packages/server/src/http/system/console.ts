@@ -23,6 +23,8 @@ const PAGES = [
   "/login",
   "/device",
   "/invitation",
+  "/oauth/authorize",
+  "/connected-clients",
   "/e/*",
   "/organizations/*",
   "/system",
