@@ -73,6 +73,11 @@ export function createConnections(server: Server, options: ConnectionOptions): C
     return connection;
   };
 
+  const note = (socket: Socket, what: "isProven" | "isUpload"): void => {
+    const connection = open.get(socket);
+    if (connection !== undefined) connection[what] = true;
+  };
+
   const timer = setInterval(() => {
     const at = now();
     for (const connection of open.values()) if (isLate(connection, at)) refuseSlowBody(connection);
@@ -95,14 +100,8 @@ export function createConnections(server: Server, options: ConnectionOptions): C
       connection.isProven = false;
       connection.address = callerAddress(caller.ip);
     },
-    prove: ({ socket }) => {
-      const connection = open.get(socket);
-      if (connection !== undefined) connection.isProven = true;
-    },
-    noteUpload: ({ socket }) => {
-      const connection = open.get(socket);
-      if (connection !== undefined) connection.isUpload = true;
-    },
+    prove: ({ socket }) => note(socket, "isProven"),
+    noteUpload: ({ socket }) => note(socket, "isUpload"),
     count: () => open.size,
     endUnused: () => {
       for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy();
