@@ -57,6 +57,7 @@ describe("connected clients in the console", { skip: WITHOUT_CHROMIUM, timeout: 
     await page.getByText("Editor <b>of the</b> day").waitFor();
     await page.getByText("127.0.0.1", { exact: true }).waitFor();
     await isClean();
+    await console.screenshot("client-authorize");
     assert.equal(await page.getByLabel("What it may do").inputValue(), "read");
     await page.getByLabel("What it may do").selectOption("write");
     await page.getByRole("button", { name: "Approve" }).click();
@@ -85,6 +86,7 @@ describe("connected clients in the console", { skip: WITHOUT_CHROMIUM, timeout: 
     assert.ok(page.url().startsWith(server.url));
     assert.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
     await isClean();
+    await console.screenshot("client-refused");
   });
 
   test("who is not signed in does so first", async () => {
@@ -104,6 +106,7 @@ describe("connected clients in the console", { skip: WITHOUT_CHROMIUM, timeout: 
     await page.goto(`${server.url}/device#user_code=${started.body.user_code}`);
     await page.getByText("Editor <b>of the</b> day").waitFor();
     await isClean();
+    await console.screenshot("client-code");
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByText("Approved.").waitFor();
     const tokens = await askToken(server, {
@@ -122,8 +125,12 @@ describe("connected clients in the console", { skip: WITHOUT_CHROMIUM, timeout: 
     const row = page.getByRole("row", { name: /look and act/ });
     await row.waitFor();
     await isClean();
+    await console.screenshot("client-list");
     await row.getByRole("button", { name: "Disconnect" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Disconnect" }).click();
+    // What is behind a dialog has no role.
+    await dialog.waitFor({ state: "detached" });
     await row.waitFor({ state: "detached" });
     assert.equal((await ping(server, access)).status, 401);
   });

@@ -73,11 +73,6 @@ export function createConnections(server: Server, options: ConnectionOptions): C
     return connection;
   };
 
-  const note = (socket: Socket, what: "isProven" | "isUpload"): void => {
-    const connection = open.get(socket);
-    if (connection !== undefined) connection[what] = true;
-  };
-
   const timer = setInterval(() => {
     const at = now();
     for (const connection of open.values()) if (isLate(connection, at)) refuseSlowBody(connection);
@@ -100,13 +95,17 @@ export function createConnections(server: Server, options: ConnectionOptions): C
       connection.isProven = false;
       connection.address = callerAddress(caller.ip);
     },
-    prove: ({ socket }) => note(socket, "isProven"),
-    noteUpload: ({ socket }) => note(socket, "isUpload"),
+    prove: ({ socket }) => note(open.get(socket), "isProven"),
+    noteUpload: ({ socket }) => note(open.get(socket), "isUpload"),
     count: () => open.size,
     endUnused: () => {
       for (const { socket } of open.values()) if (socket.bytesRead === 0) socket.destroy();
     },
   };
+}
+
+function note(connection: Connection | undefined, what: "isProven" | "isUpload"): void {
+  if (connection !== undefined) connection[what] = true;
 }
 
 type Unproven = Counted & { connection: Connection };
