@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { createContext, runInContext } from "node:vm";
 import type { PublicSessionScope } from "@keelson/contract";
-import { Client } from "@keelson/sdk";
+import { Client, UsageError } from "@keelson/sdk";
 import {
   AuthenticationError,
   createSessionClient,
@@ -97,6 +97,38 @@ test("what is sent is there once, however often its answer was lost", async () =
     "once",
     "once",
   ]);
+});
+
+test("several streams come over one connection, each record once, over disconnects", async () => {
+  const id = await openSession();
+  const names = ["answer", "notes"];
+  const { publicAccessToken: chat } = await client.publicAccessTokens.create({
+    ...{ type: "session.chat", session: id, outputs: names },
+  });
+  await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>
+    index < 3 ? { events: 7 } : "pass",
+  );
+  const page = createSessionClient({ url: proxy.url, token: { chat }, session: { id } });
+  const following = collect(page.output<number>(names));
+  for (const stream of names)
+    await client.sessions.appendBatch(
+      id,
+      numbers(20).map((data) => ({ data })),
+      { stream },
+    );
+  await client.sessions.cancel(id);
+  const records = await following;
+  for (const name of names)
+    assert.deepEqual(dataOf(records.filter(({ stream }) => stream === name)), numbers(20), name);
+  assert.equal(records.length, 40);
+  const opened = client.sessions.open(id);
+  const rest = await collect(opened.output<number>(names, { cursor: { answer: 18, notes: 19 } }));
+  assert.deepEqual(rest.map(({ stream, data }) => `${stream} ${data}`).toSorted(), [
+    "answer 19",
+    "answer 20",
+    "notes 20",
+  ]);
+  await assert.rejects(collect(opened.output(names, { follow: false })), UsageError);
 });
 
 test("an output goes on over disconnects and says that it does", async () => {
