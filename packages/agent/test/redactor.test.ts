@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { LogStream } from "@keelson/contract";
-import { createRedactor } from "../src/executions/redactor.ts";
+import { formatRunToken, type LogStream } from "@keelson/contract";
+import { createGivenSecrets, createRedactor } from "../src/executions/redactor.ts";
 
 const SECRETS = { A: "swordfish", B: "line one\nline two", C: "swordfish-2", SHORT: "abc" };
 
@@ -56,5 +56,13 @@ describe("redaction", () => {
       "[redacted]": { b: "[redacted]" },
     });
     assert.equal(text("no swordfish"), "no [redacted]");
+  });
+
+  it("takes out the token of any run, with and without the tag of a cell", () => {
+    const given = createGivenSecrets();
+    for (const cell of [null, "eu1", "useast12"]) {
+      const token = formatRunToken(Buffer.alloc(52, 7), cell);
+      assert.equal(given.redact(`by ${token}, and "${token}"`), 'by [redacted], and "[redacted]"');
+    }
   });
 });

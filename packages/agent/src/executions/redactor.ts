@@ -1,4 +1,4 @@
-import type { LogStream } from "@keelson/contract";
+import { CREDENTIAL_KINDS, credentialsWithin, type LogStream } from "@keelson/contract";
 
 /** What stands in the output in place of a secret's value. */
 const REDACTED = "[redacted]";
@@ -51,7 +51,7 @@ export function createRedactor(
 }
 
 /** Each run has a token of its own, so the tokens of a process's earlier runs are known by their form. */
-const RUN_TOKEN = /kl_run_[0-9A-Za-z]+/g;
+const RUN_TOKEN = credentialsWithin(CREDENTIAL_KINDS.run);
 
 /** Values that runs of one process were given over time: it may still say them when no run is there to say it for. */
 export function createGivenSecrets(): {

@@ -130,9 +130,3 @@ export function idempotencyKeyOf(message: IncomingMessage, body: unknown): strin
   }
   return inBody;
 }
-
-export function bearerOf(message: IncomingMessage): string | null {
-  const value = message.headers.authorization;
-  if (value === undefined) return null;
-  return /^Bearer +([^\s]+) *$/i.exec(value)?.[1] ?? null;
-}

@@ -1,4 +1,6 @@
-const CREDENTIAL = /kl_[a-z]{3}_[0-9A-Za-z]+/g;
+import { credentialsWithin } from "@keelson/contract";
+
+const CREDENTIAL = credentialsWithin();
 
 /**
  * The path of a request as it may be logged and shown. Where a route has a secret in its path only the route is named;

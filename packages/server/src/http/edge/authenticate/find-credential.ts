@@ -1,5 +1,5 @@
 import { IncomingMessage } from "node:http";
-import { bearerOf } from "../control-headers.ts";
+import { bearerOf } from "@keelson/contract";
 import { cookieOf, SESSION_COOKIE } from "../cookies.ts";
 import type { Route } from "../route.ts";
 
@@ -21,7 +21,7 @@ export function findCredential(
   if (access.kind === "public") return null;
   // One that cannot be read is no bearer, but neither a reason to look at the cookie.
   if (message.headers.authorization !== undefined) {
-    const bearer = bearerOf(message);
+    const bearer = bearerOf(message.headers.authorization);
     return bearer === null ? null : { text: bearer, isCookie: false, isInner: isInjected(message) };
   }
   if (message.headers.cookie === undefined || !takesCookie(family)) return null;
