@@ -1,4 +1,4 @@
-import { parseDuration, type Duration } from "@keelson/contract/plain";
+import { isCellTag, parseDuration, type Duration } from "@keelson/contract/plain";
 import { InvalidArgumentError } from "commander";
 
 /** Parsers of option values; what they throw is written as a usage error that names the option. */
@@ -23,6 +23,15 @@ export const parseIntegerOption =
       throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
     return value;
   };
+
+/** The tag of a cell. */
+export function parseCellOption(text: string): string {
+  if (!isCellTag(text))
+    throw new InvalidArgumentError(
+      "It must be 2 to 8 lower-case letters and digits that begin with a letter, such as eu1.",
+    );
+  return text;
+}
 
 export function parseJsonOption(text: string): unknown {
   try {

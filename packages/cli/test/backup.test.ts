@@ -12,7 +12,7 @@ test(
   async () => {
     const folder = await makeTestFolder();
     try {
-      const env = { KEELSON_DATA_DIR: join(folder, "data"), PORT: "0" };
+      const env = { KEELSON_DATA_DIR: join(folder, "data"), PORT: "0", KEELSON_CELL: "eu1" };
       const nothing = await keelson(["backup", folder], { env });
       assert.equal(nothing.code, 1);
       assert.match(nothing.stderr, /data holds no database\. Set KEELSON_DATA_DIR/);
@@ -49,6 +49,7 @@ test(
         "master.key",
         "postgres",
       ]);
+      await keepsItsCell(target.KEELSON_DATA_DIR);
       const again = await keelson(["restore", file], { env: target });
       assert.equal(again.code, 5);
       assert.match(again.stderr, /is not empty/);
@@ -61,3 +62,15 @@ test(
     }
   },
 );
+
+/** What is restored is the cell that was backed up, and cannot become another one. */
+async function keepsItsCell(dataDir: string): Promise<void> {
+  const postgres = await startEmbeddedServer({ dataDir: join(dataDir, "postgres") });
+  try {
+    const config = loadConfig({ KEELSON_DATA_DIR: dataDir, PORT: "0", KEELSON_CELL: "us1" });
+    const other = startServer({ ...config, databaseUrl: postgres.url, logLevel: "error" });
+    await assert.rejects(other, /this installation is the cell "eu1"/);
+  } finally {
+    await postgres.stop();
+  }
+}

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { readCredential } from "@keelson/contract";
 import { loadConfig } from "@keelson/server";
 import { startApiServer } from "../../server/test/support/api-server.ts";
 import { createTestDatabase } from "../../server/test/support/database.ts";
@@ -76,4 +77,18 @@ test("credentials are never written over, and others than those are refused by n
   const wrong = { ...(JSON.parse(before) as object), admin_key: "kl_adm_1" };
   assert.throws(() => loadConfig({ KEELSON_CREDENTIALS: JSON.stringify(wrong) }), /because of admin_key/);
   assert.throws(() => loadConfig({ KEELSON_CREDENTIALS: "kl_adm_1" }), /because of its JSON/);
+});
+
+test("credentials of a cell carry its tag", async () => {
+  await using folder = await createFolder();
+  const made = await keelson(["credentials", "a", "--cell", "eu1"], { cwd: folder.path });
+  assert.equal(made.code, 0, made.stderr);
+  const texts = JSON.parse(await readFile(join(folder.path, "a/credentials"), "utf8")) as Record<
+    string,
+    string
+  >;
+  for (const [name, text] of Object.entries(texts)) assert.equal(readCredential(text)?.cell, "eu1", name);
+  const refused = await keelson(["credentials", "b", "--cell", "EU"], { cwd: folder.path });
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /2 to 8 lower-case letters and digits/);
 });

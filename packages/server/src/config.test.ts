@@ -33,6 +33,22 @@ describe("the configuration of limits", () => {
   });
 });
 
+describe("the tag of a cell", () => {
+  test("is short, or is that of the database", () => {
+    for (const [set, cell] of [
+      ["eu1", "eu1"],
+      ["", null],
+      [undefined, null],
+    ] as const)
+      assert.equal(loadConfig({ KEELSON_CELL: set }).cell, cell);
+    for (const KEELSON_CELL of ["e", "EU1", "1eu", "eu-1", "toolong12"])
+      assert.throws(
+        () => loadConfig({ KEELSON_CELL }),
+        /KEELSON_CELL is ".*"; set 2 to 8 lower-case letters/,
+      );
+  });
+});
+
 describe("the URL of a database", () => {
   const urlOf = (DATABASE_URL: string): string | null => loadConfig({ DATABASE_URL }).databaseUrl;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
-import { parseDuration } from "@keelson/contract";
+import { isCellTag, parseDuration } from "@keelson/contract";
 import type { S3Options } from "./adapters/s3-blobs.ts";
 import { parseMasterKey, type MasterKey } from "./core/credentials/master-key.ts";
 import type { Quotas } from "./core/quotas/quota.ts";
@@ -28,6 +28,8 @@ export type Config = {
   publicUrl: string | null;
   /** null: `master.key` in the data folder. */
   masterKey: MasterKey | null;
+  /** null: the tag that the database has, if it has one. */
+  cell: string | null;
   /** null: `credentials.json` in the data folder, made at the first start. */
   credentials: BootstrapCredentials | null;
   leaseDurationMs: number;
@@ -186,6 +188,14 @@ function masterKey(env: Environment): MasterKey | null {
   return key;
 }
 
+function cell(env: Environment): string | null {
+  const text = read(env, SETTINGS.cell);
+  if (text === null || isCellTag(text)) return text;
+  throw new ConfigError(
+    `${SETTINGS.cell.name} is "${text}"; set 2 to 8 lower-case letters and digits that begin with a letter, such as eu1.`,
+  );
+}
+
 function s3(env: Environment): Config["s3"] {
   const bucket = read(env, SETTINGS.s3Bucket);
   const endpoint = url(env, SETTINGS.s3Endpoint, /^https?:$/, "https://s3.example.com");
@@ -274,6 +284,7 @@ export function loadConfig(env: Environment, cwd: string = process.cwd()): Confi
     publicUrl:
       url(env, SETTINGS.publicUrl, /^https?:$/, "https://keelson.example.com")?.replace(/\/+$/, "") ?? null,
     masterKey: masterKey(env),
+    cell: cell(env),
     credentials: credentials(env),
     leaseDurationMs: duration(env, SETTINGS.leaseDuration, {
       minimumMs: 6_000,

@@ -5,7 +5,8 @@ import { createMailSender, type MailOptions } from "./adapters/mail.ts";
 import type { Clock } from "./clock.ts";
 import { ConfigError, type Config } from "./config.ts";
 import { createCredentialCache } from "./core/credentials/credential-cache.ts";
-import { makeCredential } from "./core/credentials/make-credential.ts";
+import { ensureCell } from "./core/credentials/ensure-cell.ts";
+import { createMakeCredential } from "./core/credentials/make-credential.ts";
 import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/credentials/master-key.ts";
 import { createRunTokens } from "./core/credentials/run-token.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
@@ -61,7 +62,7 @@ export async function createContext(
   const quotas = createQuotas({ db, clock, wakes, serverId: newUuid() }, config.quotas);
   let openApiJson: string | undefined;
   const { bundles, ofEnvironment: workspaceBlobs } = await openBlobs(config);
-  const masterKey = await requireMasterKey(config, db);
+  const credentials = await openCredentials(config, db);
   const context: ServerContext = {
     db,
     clock,
@@ -69,8 +70,6 @@ export async function createContext(
     newUuid,
     random: systemRandom,
     randomBytes,
-    makeCredential,
-    credentialCache: createCredentialCache(),
     github: config.github === null ? null : createGithub(config.github),
     isSecure: config.publicUrl?.startsWith("https:") ?? false,
     mail: createMailSender({ smtpUrl: config.smtpUrl, from: config.mailFrom, print, log }),
@@ -81,8 +80,7 @@ export async function createContext(
     workspacePolls: createWorkspacePolls(),
     leaseDurationMs,
     parkAfterMs,
-    masterKey,
-    runTokens: createRunTokens(masterKey),
+    ...credentials,
     publicUrl: () => {
       if (publicUrl === null) throw new Error("The address is not known before the server listens.");
       return publicUrl;
@@ -161,11 +159,36 @@ function showGauges({
   );
 }
 
+/** What this installation has that its credentials are made and known by. */
+async function openCredentials(
+  config: Config,
+  db: Database,
+): Promise<Pick<ServerContext, "masterKey" | "cell" | "makeCredential" | "credentialCache" | "runTokens">> {
+  const masterKey = await requireMasterKey(config, db);
+  const cell = await requireCell(config, db);
+  return {
+    masterKey,
+    cell,
+    makeCredential: createMakeCredential(cell),
+    credentialCache: createCredentialCache(),
+    runTokens: createRunTokens(masterKey, cell),
+  };
+}
+
 async function requireMasterKey(config: Config, db: Database): Promise<MasterKey> {
   const key = config.masterKey ?? (await ensureMasterKey(config.dataDir));
   if (await isInstallationKey(db, key)) return key;
   throw new ConfigError(
     "This database was set up with another master key. Set KEELSON_MASTER_KEY to that key, or restore master.key of its data folder.",
+  );
+}
+
+async function requireCell({ cell: wanted }: Config, db: Database): Promise<string | null> {
+  const cell = await ensureCell(db, wanted);
+  if (wanted === null || cell === wanted) return cell;
+  throw new ConfigError(
+    `KEELSON_CELL is "${wanted}", and this installation is the cell "${cell}". A cell keeps its tag, because credentials with it are in use. ` +
+      `Set KEELSON_CELL to "${cell}" or unset it. If this is to be another cell, set DATABASE_URL to the database of that cell.`,
   );
 }
 

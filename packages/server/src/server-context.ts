@@ -88,6 +88,8 @@ export type ServerContext = {
   /** How long a waiting run keeps its process. */
   parkAfterMs: number;
   masterKey: MasterKey;
+  /** The tag of this installation, which new credentials carry when it is one of several cells; null when it has none. */
+  cell: string | null;
   /** Where callers reach the server: `PUBLIC_URL`, or where it listens. Known once it listens. */
   publicUrl: () => string;
   /** Callers reach it by https: cookies are for that alone. */

@@ -268,12 +268,13 @@ function reachableHost(host: string): string {
 /** Those of the configuration, or those made at the first start, which are in the data folder. */
 function firstCredentials(
   { credentials, dataDir }: Config,
-  { db, newUuid, clock }: ServerContext,
+  { db, newUuid, makeCredential, clock }: ServerContext,
   publicUrl: string,
   name: string | undefined,
 ): ReturnType<typeof ensureCredentials> {
   const project = name === undefined ? DEFAULT_PROJECT : { name, slug: slugOf(name) ?? DEFAULT_PROJECT.slug };
-  return credentials === null
-    ? ensureCredentials(db, join(dataDir, "credentials.json"), publicUrl, project, newUuid, clock())
-    : ensureGivenCredentials(db, credentials, publicUrl, project, newUuid, clock());
+  if (credentials !== null)
+    return ensureGivenCredentials(db, credentials, publicUrl, project, newUuid, clock());
+  const context = { newUuid, makeCredential, now: clock() };
+  return ensureCredentials(db, join(dataDir, "credentials.json"), publicUrl, project, context);
 }

@@ -100,6 +100,12 @@ export const SETTINGS = {
       "32 bytes in base64, the same on all servers of one database. Default: `master.key` in the data folder, made at the first start. Keep a copy: without it, secrets cannot be read.",
     secret: true,
   },
+  cell: {
+    name: "KEELSON_CELL",
+    byDefault: null,
+    description:
+      "The tag of this installation when it is one of several cells behind `keelson router`: 2 to 8 lower-case letters and digits, the first one a letter, such as `eu1`. New credentials carry it. It is kept in the database from the first start with it and cannot be changed. Default: the tag in the database, if there is one.",
+  },
   credentials: {
     name: "KEELSON_CREDENTIALS",
     byDefault: null,

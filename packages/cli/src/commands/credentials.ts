@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { EXIT, ExitError } from "../exit-codes.ts";
+import { parseCellOption } from "../parse-arguments.ts";
 
 const EXPLANATION = `
 Writes one file for each setting that servers and workers are given as <NAME>_FILE:
@@ -32,14 +33,15 @@ export function addCredentials(parent: Command, cli: Cli): void {
   parent
     .command("credentials")
     .argument("<folder>", "the folder to make")
+    .option("--cell <tag>", "the KEELSON_CELL that the servers will have, such as eu1", parseCellOption)
     .description("Create the keys and first credentials of an installation as files")
     .addHelpText("after", EXPLANATION)
-    .action(async (name: string) => {
+    .action(async (name: string, { cell }: { cell?: string }) => {
       const folder = resolve(cli.host.cwd, name);
       if (await exists(folder))
         throw new ExitError(EXIT.conflict, `${folder} is there already; name a folder that is not`);
       const { makeCredentials } = await import("@keelson/server");
-      const credentials = makeCredentials();
+      const credentials = makeCredentials(cell ?? null);
       const files = {
         credentials: JSON.stringify(credentials, null, 2),
         master_key: randomBytes(32).toString("base64"),

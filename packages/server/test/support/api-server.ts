@@ -66,6 +66,7 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
     dataDir,
     publicUrl: null,
     masterKey: TEST_MASTER_KEY,
+    cell: null,
     credentials: null,
     // Where no test moves the clock, no machine is so busy that a lease lapses.
     leaseDurationMs: options.clock === undefined ? 300_000 : 15_000,

@@ -7,6 +7,16 @@ export async function rememberFingerprint(db: Queryable, fingerprint: Buffer): P
     INSERT INTO installation (master_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT (singleton) DO NOTHING`);
 }
 
+/** Gives the installation its tag, unless it has one. Of two servers with different tags the second one finds it taken. */
+export async function rememberCell(db: Queryable, cell: string): Promise<void> {
+  await db.query(sql`UPDATE installation SET cell = ${cell} WHERE cell IS NULL`);
+}
+
+export async function findCell(db: Queryable): Promise<string | null> {
+  const [row] = await db.query<{ cell: string | null }>(sql`SELECT cell FROM installation`);
+  return row?.cell ?? null;
+}
+
 export async function findFingerprint(db: Queryable): Promise<Buffer | null> {
   const [row] = await db.query<{ fingerprint: Buffer }>(
     sql`SELECT master_key_fingerprint AS fingerprint FROM installation`,

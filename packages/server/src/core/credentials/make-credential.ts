@@ -6,7 +6,10 @@ export type MakeCredential = (kind: CredentialKind) => { text: string; digest: B
 
 const RANDOM_BYTES = 64;
 
-export const makeCredential: MakeCredential = (kind) => {
-  const text = formatCredential(kind, randomBytes(RANDOM_BYTES));
-  return { text, digest: hash("sha256", text, "buffer") };
-};
+/** @param cell the tag of the installation's cell; null when it has none */
+export const createMakeCredential =
+  (cell: string | null): MakeCredential =>
+  (kind) => {
+    const text = formatCredential(kind, randomBytes(RANDOM_BYTES), cell);
+    return { text, digest: hash("sha256", text, "buffer") };
+  };

@@ -81,15 +81,20 @@ async function readKeyFile(path: string): Promise<MasterKey | null> {
 export const fingerprintOf = (key: MasterKey): Buffer =>
   createHmac("sha256", key).update("fingerprint").digest();
 
+/** What a credential is derived for. `cell`: the tag that the installation had then; null when it had none. */
+export type Derivation = { kind: CredentialKind; purpose: string; id: string; cell: string | null };
+
 /**
- * The credential of an id. It is derived and not drawn, so that an answer that was lost can be given again although
- * only the digest is stored: the credential is a function of the master key, its kind, its purpose and the id.
+ * The credential of an id. It is derived and not drawn, so that an answer that was lost can be given again although only the
+ * digest is stored: the credential is a function of the master key, its kind, its purpose, the id and the tag of the cell.
+ *
+ * An installation can get its tag later. So whatever remembers the id for a repeat remembers the tag with it.
  */
-export function deriveCredential(key: MasterKey, kind: CredentialKind, purpose: string, id: string): string {
+export function deriveCredential(key: MasterKey, { kind, purpose, id, cell }: Derivation): string {
   const blocks = [0, 1].map((block) =>
     createHmac("sha512", key).update(`credential ${kind} ${purpose} ${id} ${block}`).digest(),
   );
-  return formatCredential(kind, Buffer.concat(blocks));
+  return formatCredential(kind, Buffer.concat(blocks), cell);
 }
 
 /** Remembers the first replica's key, and says whether this one is the same. */

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
-import { formatRunToken, readRunToken, type Uuid } from "@keelson/contract";
+import { formatRunToken, readCredential, readRunToken, type Uuid } from "@keelson/contract";
 import { uuidOfBytes } from "../../uuid.ts";
 import type { MasterKey } from "./master-key.ts";
 
@@ -21,7 +21,8 @@ const EPOCH_AT = 2 * UUID_BYTES;
 const LEASE_BYTES = EPOCH_AT + 4;
 const MAC_BYTES = 16;
 
-export function createRunTokens(masterKey: MasterKey): RunTokens {
+/** @param cell the tag that new tokens carry. A token without a tag is read too: a server without one made it. */
+export function createRunTokens(masterKey: MasterKey, cell: string | null = null): RunTokens {
   const key = createSecretKey(createHmac("sha256", masterKey).update("run tokens").digest());
   return {
     make: ({ environmentId, runId, epoch }) => {
@@ -29,16 +30,16 @@ export function createRunTokens(masterKey: MasterKey): RunTokens {
       bytes.write(environmentId.replaceAll("-", ""), 0, "hex");
       bytes.write(runId.replaceAll("-", ""), UUID_BYTES, "hex");
       bytes.writeUInt32BE(epoch, EPOCH_AT);
-      macOf(key, bytes.subarray(0, LEASE_BYTES)).copy(bytes, LEASE_BYTES, 0, MAC_BYTES);
-      return formatRunToken(bytes);
+      macOf(key, bytes.subarray(0, LEASE_BYTES), cell).copy(bytes, LEASE_BYTES, 0, MAC_BYTES);
+      return formatRunToken(bytes, cell);
     },
     read: (token) => {
       const read = readRunToken(token);
       if (read === null) return null;
       const bytes = Buffer.from(read.buffer);
       const lease = bytes.subarray(0, LEASE_BYTES);
-      if (!timingSafeEqual(macOf(key, lease).subarray(0, MAC_BYTES), bytes.subarray(LEASE_BYTES)))
-        return null;
+      const mac = macOf(key, lease, readCredential(token)?.cell ?? null);
+      if (!timingSafeEqual(mac.subarray(0, MAC_BYTES), bytes.subarray(LEASE_BYTES))) return null;
       return {
         environmentId: uuidOfBytes(lease.subarray(0, UUID_BYTES)),
         runId: uuidOfBytes(lease.subarray(UUID_BYTES, EPOCH_AT)),
@@ -48,4 +49,9 @@ export function createRunTokens(masterKey: MasterKey): RunTokens {
   };
 }
 
-const macOf = (key: KeyObject, lease: Buffer): Buffer => createHmac("sha256", key).update(lease).digest();
+/** The lease has a fixed length, so the tag after it cannot be taken for a part of it. */
+const macOf = (key: KeyObject, lease: Buffer, cell: string | null): Buffer =>
+  createHmac("sha256", key)
+    .update(lease)
+    .update(cell ?? "")
+    .digest();

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { encodeId } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import type { NewUuid } from "../../uuid.ts";
-import { makeCredential } from "../credentials/make-credential.ts";
+import type { MakeCredential } from "../credentials/make-credential.ts";
 import {
   makeBootstrapCredentials,
   toBootstrapFields,
@@ -55,8 +55,7 @@ export async function ensureCredentials(
   path: string,
   url: string,
   firstProject: FirstProject,
-  newUuid: NewUuid,
-  now: number,
+  { newUuid, makeCredential, now }: { newUuid: NewUuid; makeCredential: MakeCredential; now: number },
 ): Promise<Credentials> {
   const present = await readCredentials(path);
   const credentials = await db.transaction(async (tx) => {

@@ -69,7 +69,7 @@ export function performChildRun(
   return entered;
 }
 
-/** The token's secrets follow from its id, so the journal has the id alone. */
+/** The token's secrets follow from its id and the cell, so the journal has these and no secret. */
 export function performToken(batch: Batch, change: Change, operation: Of<"tokens">): OperationOutcome {
   const { environmentId, runId } = change.execution;
   const projectId = batch.facts.runs.get(runId)?.projectId;
@@ -86,7 +86,11 @@ export function performToken(batch: Batch, change: Change, operation: Of<"tokens
   } catch (error) {
     return enter(batch, change, { ...effect, value: null, error: JSON.stringify(toDurableError(error)) });
   }
-  const value = { id: encodeId("tok", token.id), timeout_at: new Date(token.timeoutAt).toISOString() };
+  const value = {
+    id: encodeId("tok", token.id),
+    timeout_at: new Date(token.timeoutAt).toISOString(),
+    ...(batch.cell !== null && { cell: batch.cell }),
+  };
   const entered = enter(batch, change, { ...effect, value: JSON.stringify(value), error: null });
   if (entered.ok) batch.tokens.push(token);
   return entered;

@@ -60,6 +60,8 @@ export type Batch = {
   sentAt: number;
   random: () => number;
   newUuid: NewUuid;
+  /** The tag of the installation's cell. */
+  cell: string | null;
   changes: Map<string, Change>;
   ended: Map<string, EndedLease>;
   policies: Map<string, RunPolicy>;

@@ -69,6 +69,8 @@ export type ReportContext = TurnContext & {
   sentAt?: number | null;
   random: () => number;
   masterKey: MasterKey;
+  /** The tag of the installation's cell. */
+  cell: string | null;
 };
 /** What a report is applied with, in a transaction of its own. */
 export type LeasesContext = Omit<ReportContext, "now" | "sentAt"> & { db: Database };
@@ -100,6 +102,7 @@ export async function reportOperations(
     now: context.now,
     random: context.random,
     newUuid: context.newUuid,
+    cell: context.cell,
     workerId,
     newestAt,
     sentAt: Math.max(newestAt, context.sentAt ?? 0),
@@ -153,10 +156,10 @@ const isRepeatIn =
   };
 
 /** Children and tokens before the waits for them, waits before the entries that accept them. */
-async function writeBatch(tx: Tx, { masterKey }: ReportContext, batch: Batch): Promise<void> {
+async function writeBatch(tx: Tx, context: ReportContext, batch: Batch): Promise<void> {
   const { children, tokens, waits, accepted, appends, logs } = batch;
   if (children.length > 0) await insertChildren(tx, children);
-  await createTokens(tx, masterKey, tokens);
+  await createTokens(tx, context, tokens);
   await recordWaits(tx, { waits, accepted, settled: batch.settledWaits, now: batch.now });
   if (appends.length > 0)
     await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);

@@ -16,9 +16,14 @@ import { ensureStream } from "../streams/ensure-streams.ts";
 import { hasSession } from "./public-access-reads.ts";
 import { insertPublicAccess } from "./public-access-writes.ts";
 
-/** Follows from the id, so that a repeated creation is answered with it although only its digest is stored. */
-export const derivePublicAccessToken = (masterKey: MasterKey, id: Uuid<"pat">): string =>
-  deriveCredential(masterKey, "pub", "access", id);
+/**
+ * Follows from the id and the tag that the cell had when the token was created, so that a repeated creation is answered with it
+ * although only its digest is stored.
+ */
+export const derivePublicAccessToken = (
+  masterKey: MasterKey,
+  { id, cell }: { id: Uuid<"pat">; cell: string | null },
+): string => deriveCredential(masterKey, { kind: "pub", purpose: "access", id, cell });
 
 const DEFAULT_LIFE_MS = 15 * 60_000;
 const MAX_LIFE_MS = 24 * 3_600_000;
@@ -36,6 +41,8 @@ export function publicAccessLifeMs(expiresIn: string | undefined): number {
 
 export type PublicAccessCreation = {
   id: Uuid<"pat">;
+  /** The tag of the installation's cell. The caller stores it where a repeat of the creation finds it. */
+  cell: string | null;
   environmentId: Uuid<"env">;
   target: StreamTarget | RunTarget;
   maxUses: number | null;
@@ -63,9 +70,9 @@ export async function createPublicAccess(
   tx: Tx,
   newUuid: NewUuid,
   masterKey: MasterKey,
-  { id, environmentId, target, maxUses, expiresAt, now }: PublicAccessCreation,
+  { id, cell, environmentId, target, maxUses, expiresAt, now }: PublicAccessCreation,
 ): Promise<void> {
-  const digest = credentialDigest(derivePublicAccessToken(masterKey, id));
+  const digest = credentialDigest(derivePublicAccessToken(masterKey, { id, cell }));
   const held = { digest, environmentId, id, maxUses, expiresAt, createdAt: now };
   if (target.permission === PUBLIC_RUN_PERMISSION) {
     if ((await findRunStatus(tx, environmentId, target.runId)) === null) throw notFound();

@@ -58,19 +58,19 @@ function metadataText(metadata: Record<string, unknown>): string {
 }
 
 /**
- * Creates pending tokens under the ids that the caller gives, which are not taken yet. Their secrets follow from the ids,
- * see `deriveTokenSecrets`.
+ * Creates pending tokens under the ids that the caller gives, which are not taken yet. Their secrets follow from the ids and
+ * the cell, see `deriveTokenSecrets`. The caller stores both where a repeat of the creation finds them.
  */
 export async function createTokens(
   tx: Tx,
-  masterKey: MasterKey,
+  { masterKey, cell }: { masterKey: MasterKey; cell: string | null },
   tokens: readonly NewToken[],
 ): Promise<TokenRow[]> {
   if (tokens.length === 0) return [];
   await insertTokens(
     tx,
     tokens.map((token) => {
-      const secrets = deriveTokenSecrets(masterKey, token.id);
+      const secrets = deriveTokenSecrets(masterKey, { id: token.id, cell });
       return {
         ...token,
         publicDigest: credentialDigest(secrets.publicAccessToken),

@@ -1,14 +1,9 @@
-import {
-  CREDENTIAL_KINDS,
-  decodeId,
-  formatCredential,
-  type MintWorkerToken,
-  type Uuid,
-} from "@keelson/contract";
+import { CREDENTIAL_KINDS, decodeId, type MintWorkerToken, type Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import { credentialDigest } from "../credentials/digest.ts";
+import type { MakeCredential } from "../credentials/make-credential.ts";
 import { checkProtocol } from "./check-protocol.ts";
 import type { Watch } from "./silence-reads.ts";
 import { findEnrollment, findWorker, isTokenOfGroup, isWorkerToken, type WorkerRow } from "./worker-reads.ts";
@@ -18,8 +13,7 @@ export const WORKER_TOKEN_MS = 3_600_000;
 
 export type MintContext = Watch & {
   newUuid: NewUuid;
-  /** At least 48 bytes from a cryptographic source. */
-  random: Uint8Array;
+  makeCredential: MakeCredential;
 };
 
 export type MintedToken = { token: string; expiresAt: number; worker: WorkerRow };
@@ -41,9 +35,9 @@ export async function mintWorkerToken(
   const { now } = context;
   const workerId = await identifyWorker(tx, request, context);
   await touchWorker(tx, workerId, null, context);
-  const token = formatCredential(CREDENTIAL_KINDS.worker, context.random);
+  const { text: token, digest } = context.makeCredential(CREDENTIAL_KINDS.worker);
   const expiresAt = now + WORKER_TOKEN_MS;
-  await insertWorkerToken(tx, { digest: credentialDigest(token), workerId, createdAt: now, expiresAt });
+  await insertWorkerToken(tx, { digest, workerId, createdAt: now, expiresAt });
   if (request.token !== undefined)
     await deleteSupersededTokens(tx, workerId, credentialDigest(request.token), now);
   const worker = await findWorker(tx, workerId);

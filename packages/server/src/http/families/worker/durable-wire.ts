@@ -19,12 +19,15 @@ export const waitJson = (wait: WaitRow): string =>
 /** What a token's secrets are made from. */
 export type TokenSource = { masterKey: MasterKey; publicUrl: () => string };
 
-/** The journal has a token's id; its secrets follow from that, and the run that made it is told them each time. */
+/**
+ * The journal has a token's id, and the cell's tag if there was one. The secrets follow from these, and the run that created the
+ * token is told them each time.
+ */
 function tokenValueJson(value: string, { masterKey, publicUrl }: TokenSource): string {
-  const token = JSON.parse(value) as { id: string; timeout_at: string };
+  const { cell = null, ...token } = JSON.parse(value) as { id: string; timeout_at: string; cell?: string };
   const id = decodeId("tok", token.id);
   if (id === null) throw new Error(`A journal has ${token.id} for a token.`);
-  const { publicAccessToken, callbackSecret } = deriveTokenSecrets(masterKey, id);
+  const { publicAccessToken, callbackSecret } = deriveTokenSecrets(masterKey, { id, cell });
   return text({
     ...token,
     public_access_token: publicAccessToken,

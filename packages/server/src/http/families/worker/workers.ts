@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   decodeId,
   DEPLOYMENT_STATUSES,
@@ -64,7 +63,6 @@ const EXAMPLE_HELD = { environment_id: EXAMPLE_IDS.env, id: EXAMPLE_IDS.sec, ver
 const EXAMPLE_ACTIVE = { ...EXAMPLE_WORKER, status: "active" };
 
 /** Random bytes of a credential; more than its 32 digits need, because some are skipped. */
-const CREDENTIAL_BYTES = 96;
 
 type WorkerCall = Pick<ChangeCall<typeof worker>, "tx" | "server" | "scope">;
 
@@ -177,7 +175,8 @@ export const workerRoutes: RouteDefinition[] = [
     transaction: "required",
     handle: async ({ tx, server, body }) => {
       const watch = watchOf(server);
-      const context = { newUuid: server.newUuid, random: randomBytes(CREDENTIAL_BYTES), ...watch };
+      const { newUuid, makeCredential } = server;
+      const context = { newUuid, makeCredential, ...watch };
       const minted = await mintWorkerToken(tx, body, context);
       return {
         status: 200,

@@ -82,6 +82,8 @@ type SessionScope = Exclude<PublicAccessScope, { type: PublicRunPermission }>;
 type StreamOfScope = { name: string; direction: StreamDirection };
 
 type Shown = Omit<CreatedPublicAccessToken, "public_access_token">;
+/** What is kept of a creation for its repeats. `cell`: the tag that the token carries, if it carries one. */
+type Kept = Shown & { cell?: string };
 
 const EXAMPLE_REQUEST = {
   scope: {
@@ -133,12 +135,12 @@ const toShown = (
   created_at: toTimestamp(now),
 });
 
-/** The token follows from its id, and is not stored with the reply. */
+/** The token follows from its id and the cell, and is not stored with the reply. */
 function withToken(masterKey: MasterKey, kept: KeptReply): Reply {
-  const { id: shownId, ...rest } = fieldsOf<Shown>(kept);
+  const { id: shownId, cell = null, ...rest } = fieldsOf<Kept>(kept);
   const id = decodeId("pat", shownId);
   if (id === null) throw new Error("The stored answer of a creation names no public access token.");
-  const token = derivePublicAccessToken(masterKey, id);
+  const token = derivePublicAccessToken(masterKey, { id, cell });
   const body: CreatedPublicAccessToken = { id: shownId, public_access_token: token, ...rest };
   return { status: kept.status, body, headers: kept.headers };
 }
@@ -183,6 +185,7 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
       const now = server.clock();
       const creation = {
         id: server.newUuid<"pat">(),
+        cell: server.cell,
         environmentId: scope.environmentId,
         target: await targetOf(server, scope, body.scope),
         maxUses: body.max_uses ?? null,
@@ -191,7 +194,9 @@ export const publicAccessTokenRoutes: RouteDefinition[] = [
       };
       const kept = await keepReply(call, { operation: "public_access_tokens.create" }, async (tx) => {
         await createPublicAccess(tx, server.newUuid, server.masterKey, creation);
-        return { status: 201, body: toShown(body.scope, creation) };
+        const shown = toShown(body.scope, creation);
+        const reply: Kept = server.cell === null ? shown : { ...shown, cell: server.cell };
+        return { status: 201, body: reply };
       });
       return withToken(server.masterKey, kept);
     },

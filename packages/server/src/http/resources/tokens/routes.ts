@@ -27,7 +27,14 @@ import {
   EXAMPLE_TOKEN,
   exampleCompleted,
 } from "./examples.ts";
-import { cancelReply, completionReply, createdTokenJson, tokenJson } from "./wire.ts";
+import {
+  cancelReply,
+  completionReply,
+  createdTokenJson,
+  keptTokenJson,
+  tokenJson,
+  withoutCell,
+} from "./wire.ts";
 
 /** Token routes: on /api a user chooses the environment. Who has no credential of it completes by `public-routes.ts`. */
 
@@ -52,20 +59,21 @@ export const tokenRoutes: RouteDefinition[] = [
     examples: { request: EXAMPLE_CREATE_TOKEN, response: EXAMPLE_CREATED_TOKEN },
     handle: async ({ tx, server, scope: { environmentId, projectId }, body }) => {
       const owner = { environmentId, projectId, id: server.newUuid<"tok">(), runId: null };
-      const [token] = await createTokens(tx, server.masterKey, [toNewToken(owner, body, server.clock())]);
+      const [token] = await createTokens(tx, server, [toNewToken(owner, body, server.clock())]);
       if (token === undefined) throw new Error("A token was not created.");
-      return { status: 201, json: tokenJson(token) };
+      return { status: 201, json: keptTokenJson(token, server.cell) };
     },
-    // What is stored under the key has no secret; those follow from the id, now and when the creation is repeated.
+    // What is stored under the key has no secret; those follow from the id and the cell, now and when the creation is repeated.
     afterCommit: async ({ server }, kept) => {
-      const id = decodeId("tok", fieldsOf<{ id: string }>(kept).id);
+      const { id: shownId, cell = null } = fieldsOf<{ id: string; cell?: string }>(kept);
+      const id = decodeId("tok", shownId);
       if (id === null) throw new Error("The stored answer of a creation names no token.");
-      const { publicAccessToken, callbackSecret } = deriveTokenSecrets(server.masterKey, id);
+      const { publicAccessToken, callbackSecret } = deriveTokenSecrets(server.masterKey, { id, cell });
       const secrets = {
         publicAccessToken,
         callbackUrl: callbackUrl(server.publicUrl(), id, callbackSecret),
       };
-      return { ...kept, json: createdTokenJson(kept.json, secrets) };
+      return { ...kept, json: createdTokenJson(withoutCell(kept.json, cell), secrets) };
     },
   }),
   listRoute({

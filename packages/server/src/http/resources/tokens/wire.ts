@@ -12,6 +12,16 @@ const text = JSON.stringify;
 /** A token as JSON text: its data and metadata are stored as JSON text and go out as they are. */
 export const tokenJson = (token: TokenRow): string => `{${fields(token)}}`;
 
+/** What is kept of a creation for its repeats: the token, and the cell's tag that its secrets carry. */
+export const keptTokenJson = (token: TokenRow, cell: string | null): string =>
+  `{${keptCell(cell)}${fields(token)}}`;
+
+/** The token of what is kept. */
+export const withoutCell = (kept: string, cell: string | null): string =>
+  `{${kept.slice(1 + keptCell(cell).length)}`;
+
+const keptCell = (cell: string | null): string => (cell === null ? "" : `"cell":"${cell}",`);
+
 /** The same with what only the answer to its creation has. */
 export const createdTokenJson = (
   tokenText: string,
