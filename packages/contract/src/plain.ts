@@ -12,6 +12,7 @@ export * from "./error-codes.ts";
 export * from "./permissions.ts";
 export * from "./public-access.ts";
 export * from "./credentials.ts";
+export * from "./routed-cell.ts";
 export * from "./sse.ts";
 export * from "./runs.ts";
 export * from "./default-retry.ts";

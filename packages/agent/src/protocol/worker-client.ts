@@ -56,11 +56,11 @@ export async function openWorkerClient(options: WorkerClientOptions): Promise<Wo
   const exchange = async (
     method: HttpRequest["method"],
     path: string,
-    bearer: string | null,
+    bearer: string,
     body: HttpRequest["body"],
     call: CallOptions,
   ): Promise<Buffer> => {
-    const headers = bearer === null ? fixed : { ...fixed, authorization: `Bearer ${bearer}` };
+    const headers = { ...fixed, authorization: `Bearer ${bearer}` };
     const timeoutMs = call.timeoutMs ?? CALL_TIMEOUT_MS;
     const reply = await connection.send({
       method,
@@ -74,7 +74,7 @@ export async function openWorkerClient(options: WorkerClientOptions): Promise<Wo
     throw toServiceError(reply.status, reply.body.toString(), reply.headers["retry-after"]);
   };
 
-  const plainCall = async (path: string, body: unknown, bearer: string | null): Promise<unknown> =>
+  const plainCall = async (path: string, body: unknown, bearer: string): Promise<unknown> =>
     JSON.parse(
       (await exchange("POST", path, bearer, JSON.stringify(body), { signal: options.signal })).toString(),
     );

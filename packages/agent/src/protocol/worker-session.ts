@@ -2,6 +2,7 @@ import {
   parseDuration,
   WORKER_PROTOCOL_VERSION,
   type MintedWorkerToken,
+  type MintWorkerToken,
   type RegisterWorker,
   type Worker,
 } from "@keelson/contract";
@@ -10,8 +11,8 @@ import type { Logger } from "../log.ts";
 import { ServiceError } from "./service-error.ts";
 import type { IdentityStore, WorkerIdentity } from "./worker-identity.ts";
 
-/** What a session needs of the wire; the bearer is null for the call that mints it. */
-export type PlainCall = (path: string, body: unknown, bearer: string | null) => Promise<unknown>;
+/** What a session needs of the wire. */
+export type PlainCall = (path: string, body: unknown, bearer: string) => Promise<unknown>;
 
 export type WorkerSession = {
   workerId(): string;
@@ -33,6 +34,8 @@ type SessionOptions = {
   /** Null: nothing outlives the process. */
   identity: IdentityStore | null;
 };
+
+type MintBody = Omit<MintWorkerToken, "worker_protocol_version">;
 
 /** The share of a token's life after which it is replaced. */
 const REFRESH_AT = 0.8;
@@ -59,9 +62,11 @@ export async function openWorkerSession(options: SessionOptions): Promise<Worker
     });
   };
 
-  const mint = async (body: object): Promise<void> => {
+  /** Shows one credential of the body as the bearer too: a router of several cells reads no body, and the server no bearer. */
+  const mint = async (body: MintBody): Promise<void> => {
     const request = { ...body, worker_protocol_version: WORKER_PROTOCOL_VERSION };
-    await accept((await options.call("/api/worker/auth/token", request, null)) as MintedWorkerToken);
+    const shown = body.enrollment_token ?? body.token ?? "";
+    await accept((await options.call("/api/worker/auth/token", request, shown)) as MintedWorkerToken);
   };
 
   const begin = async (): Promise<string> => {

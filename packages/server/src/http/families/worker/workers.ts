@@ -156,7 +156,8 @@ export const workerRoutes: RouteDefinition[] = [
     description:
       "With an enrollment token: makes a worker of the token's group. With a worker's id and its present token: renews; the present token " +
       "stays valid for its own hour. With all three: renews also after that hour, for 30 days, if the enrollment token is of the worker's " +
-      "group, so that a machine that slept stays the same worker. The token is shown only here and is valid for one hour.",
+      "group, so that a machine that slept stays the same worker. The token is shown only here and is valid for one hour. Behind a router of " +
+      "several cells, send the enrollment token, or else the worker's token, as the bearer credential too: the router reads no body.",
     access: { kind: "public" },
     audit: UNAUDITED.enrollment,
     signIn: "mint",
