@@ -71,6 +71,7 @@ import { addSecretRevoke } from "./commands/secret/revoke.ts";
 import { addSecretRewrap } from "./commands/secret/rewrap.ts";
 import { addSecretRotate } from "./commands/secret/rotate.ts";
 import { addSecretSet } from "./commands/secret/set.ts";
+import { addRouter } from "./commands/router.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSessionCancel } from "./commands/session/cancel.ts";
 import { addSessionClose } from "./commands/session/close.ts";
@@ -321,7 +322,7 @@ export async function createProgram(
     for (const verb of noun.commands) verb.aliases(VERB_ALIASES[verb.name()] ?? []);
   }
   for (const add of [
-    ...[addLogin, addLogout, addWhoami, addServe, addAgent, addMigrate],
+    ...[addLogin, addLogout, addWhoami, addServe, addAgent, addRouter, addMigrate],
     ...[addCredentials, addBackup, addRestore, addVersion],
   ])
     add(program, cli);
