@@ -41,7 +41,12 @@ export async function startRouter(options: RouterOptions): Promise<RunningRouter
     const path = request.url?.split("?", 1)[0];
     if (path === "/healthz") return replyHealth(request, response, { isReady: true });
     if (path === "/readyz") return replyHealth(request, response, { isReady: !isDraining });
-    forwarder.forward(request, response, targetsOf(request));
+    try {
+      forwarder.forward(request, response, targetsOf(request));
+    } catch {
+      // A request that Node reads and does not send. Thrown from here, it would end the router for all cells.
+      response.destroy();
+    }
   };
 
   const server = createServer({
