@@ -15,7 +15,12 @@ import {
 } from "./oauth.ts";
 import { revokeGrant } from "./revoke-grant.ts";
 
-export type TokenContext = { masterKey: MasterKey; now: number };
+export type TokenContext = {
+  masterKey: MasterKey;
+  /** The tag of the installation's cell, which tokens carry. */
+  cell: string | null;
+  now: number;
+};
 
 /** Tokens, a refusal, or the end of a grant whose code or token somebody else has as well. */
 export type TokenOutcome =
@@ -31,7 +36,7 @@ export const notGranted = (): OauthRefusal =>
 
 /**
  * Does what was decided of a locked grant. The tokens of a generation are derived from it: who asks again for an answer that
- * was lost gets the same one.
+ * was lost gets the same one, but for the moment in which an installation is given the tag of its cell: then the last one counts.
  */
 export async function giveTokens(
   tx: Tx,
@@ -61,10 +66,12 @@ async function makeTokens(
   tx: Tx,
   { id, access, expiresAt }: GrantRow,
   generation: number,
-  { masterKey, now }: TokenContext,
+  { masterKey, cell, now }: TokenContext,
 ): Promise<TokenOutcome> {
   const make = (kind: "accessToken" | "refreshToken"): string =>
-    deriveCredential(masterKey, CREDENTIAL_KINDS[kind], "oauth", `${id} ${generation}`);
+    deriveCredential(masterKey, {
+      ...{ kind: CREDENTIAL_KINDS[kind], purpose: "oauth", id: `${id} ${generation}`, cell },
+    });
   const [accessToken, refreshToken] = [make("accessToken"), make("refreshToken")];
   await putTokens(tx, id, generation, [
     { kind: "access", digest: credentialDigest(accessToken), expiresAt: now + ACCESS_TOKEN_MS },
