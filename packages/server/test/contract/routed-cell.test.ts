@@ -20,6 +20,8 @@ const ARGUMENTS: Record<string, "path" | "query" | "body of people" | "body and 
   openMagicLink: "query",
   finishMagicLink: "body of people",
   askDeviceToken: "body of people",
+  askOauthToken: "body of people",
+  revokeOauthToken: "body of people",
   mintWorkerToken: "body and bearer of workers",
   apiWorkerMintWorkerToken: "body and bearer of workers",
 };
