@@ -21,6 +21,7 @@ import { newMessageId } from "../../../sdk/src/client/random.ts";
 import { TEST_MASTER_KEY } from "../support/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { logChunk } from "../support/raw-worker.ts";
+import { connectClient, refresh, register } from "../support/oauth.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { emit, send, sessionKnows, startSession } from "../support/session-scene.ts";
 import { addPerson } from "../support/tenancy.ts";
@@ -180,6 +181,14 @@ async function useTheRest(): Promise<void> {
   const finish = { as: null, body: { token: link, nonce: started.body.nonce } };
   assert.equal((await scene.server.call("POST", "/api/auth/magic-link/finish", finish)).status, 200);
   await scene.server.call("POST", "/api/auth/device/start", { as: null, body: {} });
+  await register(scene.server);
+  await refresh(scene.server, ...(await connected()));
+}
+
+/** A client that a person approved, and its refresh token. */
+async function connected(): Promise<[clientId: string, refreshToken: string]> {
+  const client = await connectClient(scene.server);
+  return [client.clientId, client.refresh];
 }
 
 /** What servers do by themselves, long after. */
