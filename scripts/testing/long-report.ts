@@ -6,7 +6,7 @@ import { ROOT } from "./select-files.ts";
 import type { FileResult } from "./run-file.ts";
 import type { Outcome } from "./summary.ts";
 
-const MAX_FIGURES = 12;
+const MAX_FIGURES = 40;
 const MAX_LINE = 400;
 
 const HEADER = [
