@@ -3,7 +3,9 @@ import { before, test } from "node:test";
 import { hasEnded, isAlive } from "./support/alive.ts";
 import { bundleOf } from "./support/bundles.ts";
 import { bundleSource } from "./support/sdk-bundle.ts";
+import type { RunRecord } from "./support/run-record.ts";
 import { sharedAgent, startTestAgent } from "./support/start-test-agent.ts";
+import { clock } from "./support/test-place.ts";
 
 let source = "";
 
@@ -21,6 +23,14 @@ before(async () => {
       },
     });
     task({ id: "waits", async run() { console.log("pid", process.pid); await (await tokens.create()).wait(); return "awake"; } });
+    task({
+      id: "loop",
+      async run(pids, ctx) {
+        const more = [...pids, process.pid];
+        await ctx.step("work", () => more.length);
+        return more.length < 3 ? ctx.continueAs(more) : more;
+      },
+    });
     task({ id: "plain", run: () => process.pid });
     task({
       id: "busy",
@@ -52,6 +62,26 @@ test("a run that waits is parked, suspended with its process gone, and goes on w
   assert.deepEqual(release.output, { ok: true, cents: 995 });
   assert.notEqual(pidOf(run.output("stdout")), pid);
   assert.doesNotMatch(run.output("stdout").toString(), /charging/);
+});
+
+const hasContinued = ({ operations }: RunRecord): boolean => {
+  const last = operations.at(-1);
+  return last?.kind === "release" && last.outcome === "continued";
+};
+
+test("a run that continues goes on in a warm process, with an empty journal", async () => {
+  const { server } = await sharedAgent();
+  const run = server.enqueue({ digest: server.putBundle(source), task: "loop", payload: [] });
+  for (const continuations of [0, 1]) {
+    await run.until(() => run.execution.run.continuations === continuations && hasContinued(run));
+    clock.advance(1_000);
+  }
+  const { outcome, output } = await run.released;
+  assert.equal(outcome, "succeeded");
+  const pids = output as number[];
+  assert.deepEqual([pids.length, new Set(pids).size], [3, 1]);
+  const { journal, run: leased } = run.execution;
+  assert.deepEqual([journal, leased.continuations, leased.attempt_number], [[], 2, 1]);
 });
 
 test("a parked run keeps its process for a while, and its slot is free for another", async (t) => {

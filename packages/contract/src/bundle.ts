@@ -37,6 +37,8 @@ export type ExecuteInput = {
   access?: { url: string; credential: string };
   /** Aborted when the run is cancelled or its max_duration is over; `reason` is an Error that says which. */
   signal: AbortSignal;
+  /** The worker and the server know continuations: `execute` may resolve as `continued`. */
+  mayContinue?: boolean;
   host: RuntimeHost;
 };
 
@@ -160,4 +162,11 @@ export type ExecuteResult =
     }
   | { outcome: "cancelled" }
   /** The run waits, and its journal has everything that happened: it goes on elsewhere. */
-  | { outcome: "suspended" };
+  | { outcome: "suspended" }
+  /** The run goes on with an empty journal. `payload` is JSON text, null for none. */
+  | {
+      outcome: "continued";
+      payload: string | null;
+      /** The code goes on although it has said so: what is left of it may still be at work in the process. */
+      codeLeft?: true;
+    };

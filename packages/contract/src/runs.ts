@@ -63,6 +63,7 @@ export const RUN_EVENT_KINDS = [
   "run.waiting",
   "run.resumed",
   "run.suspended",
+  "run.continued",
   "run.retry_delayed",
   "run.cancel_requested",
   "run.succeeded",

@@ -13,8 +13,13 @@ export type ReleaseFailure = {
   retry_after?: string;
 };
 
-/** `output` is JSON text, or null for none. */
-export type Release = { outcome: ReleaseOutcome; output: string | null; failure: ReleaseFailure | null };
+/** `output` and `payload` are JSON text. `payload` is what a run goes on with that continues; absent for none. */
+export type Release = {
+  outcome: ReleaseOutcome;
+  output: string | null;
+  failure: ReleaseFailure | null;
+  payload?: string;
+};
 
 /** Why the agent asked the run to stop; null when it did not. */
 export type Stop = "cancelled" | "timed_out" | "drained" | "workspace_gone" | null;
@@ -109,6 +114,8 @@ function decideResult(result: Extract<RunEnding, { kind: "result" }>["result"], 
       return checkOutput(result.output);
     case "suspended":
       return SUSPENDED;
+    case "continued":
+      return checkPayload(result.payload);
     case "failed": {
       if (stop === "drained") return REJECTED;
       const { kind, message, stack, retryable, retryAfterMs } = result.failure;
@@ -144,25 +151,49 @@ function checkOutput(output: string | null): Release {
       false,
     );
   }
-  try {
-    // The text goes into the report as it is: one that is no JSON would break the reports of other runs.
-    JSON.parse(output);
-  } catch {
+  return isJson(output) ? { outcome: "succeeded", output, failure: null } : notJson("an output");
+}
+
+/** What the server checks besides, and by the schema of the task, fails the run there. */
+function checkPayload(payload: string | null): Release {
+  const continued: Release = { outcome: "continued", output: null, failure: null };
+  if (payload === null || payload === undefined) return continued;
+  const bytes = Buffer.byteLength(payload);
+  if (bytes > LIMITS.payloadBytes) {
     return failed(
-      "bundle_error",
-      "The bundle gave an output that is no JSON; build it with a current SDK.",
+      "application_error",
+      `The payload of ctx.continueAs() has ${bytes} bytes; the limit is ${LIMITS.payloadBytes}. Store large data elsewhere and pass a reference.`,
       null,
       false,
     );
   }
-  return { outcome: "succeeded", output, failure: null };
+  return isJson(payload) ? { ...continued, payload } : notJson("a payload");
 }
+
+/** The text goes into the report as it is: one that is no JSON would break the reports of other runs. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const notJson = (what: string): Release =>
+  failed(
+    "bundle_error",
+    `The bundle gave ${what} that is no JSON; build it with a current SDK.`,
+    null,
+    false,
+  );
 
 /** Code of the run may still be at work in its process. */
 export function leavesCode(ending: RunEnding): boolean {
   if (ending.kind !== "result") return false;
   const { result } = ending;
-  return result?.outcome === "suspended" || (result?.outcome === "failed" && result.codeLeft === true);
+  if (result?.outcome === "suspended") return true;
+  return (result?.outcome === "failed" || result?.outcome === "continued") && result.codeLeft === true;
 }
 
 /** Nothing was started: the worker lacks something for it. */

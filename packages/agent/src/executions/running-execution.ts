@@ -210,6 +210,8 @@ export class RunningExecution {
       ...{ run, secrets, journal, waits, session, workspace: this.#workspace.place },
       entrypoint: { kind: entrypoint.kind, declaredId: entrypoint.declared_id },
       access: { url: this.#context.serverUrl, credential: this.execution.run_token },
+      // A server of before says nothing of continuations, and would refuse one.
+      mayContinue: run.continuations !== undefined,
     };
     this.#run = host.run(input, sink);
     void this.#workspace.gone.then(() => this.#halt("workspace_gone", DEADLINE_GRACE_MS));

@@ -9,6 +9,7 @@ export const ATTEMPT_OUTCOMES = [
   "cancelled",
   "rejected",
   "suspended",
+  "continued",
   "lost",
 ] as const satisfies readonly AttemptOutcome[];
 
@@ -20,7 +21,7 @@ export type AgentCounts = {
 };
 
 export const createAgentCounts = (): AgentCounts => ({
-  attemptsEnded: { succeeded: 0, failed: 0, cancelled: 0, rejected: 0, suspended: 0, lost: 0 },
+  attemptsEnded: { succeeded: 0, failed: 0, cancelled: 0, rejected: 0, suspended: 0, continued: 0, lost: 0 },
   leasePolls: { answered: 0, failed: 0 },
   commitsFailed: 0,
 });

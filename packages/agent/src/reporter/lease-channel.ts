@@ -117,8 +117,9 @@ export class LeaseChannel {
   release(release: Release, at: string): void {
     const failure = release.failure === null ? "" : `,"failure":${JSON.stringify(release.failure)}`;
     const output = release.output === null ? "" : `,"output":${release.output}`;
+    const payload = release.payload === undefined ? "" : `,"payload":${release.payload}`;
     this.#outcome = release.outcome;
-    this.#push("release", at, `,"outcome":"${release.outcome}"${output}${failure}`, "now", 0);
+    this.#push("release", at, `,"outcome":"${release.outcome}"${output}${failure}${payload}`, "now", 0);
     this.released = true;
   }
 

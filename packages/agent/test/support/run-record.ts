@@ -52,7 +52,7 @@ export class RunRecord {
     this.operations.push(operation);
     this.results.push(result);
     if (operation.kind === "release" && operation.outcome === "suspended") this.isSuspended = true;
-    else if (operation.kind === "release") {
+    else if (operation.kind === "release" && operation.outcome !== "continued") {
       this.release = operation;
       this.#released.resolve(operation);
     }

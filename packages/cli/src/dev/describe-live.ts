@@ -24,6 +24,8 @@ export function describeLive(event: RunEvent, startedAt: string): Said | null {
       return say("waiting", "dim");
     case "run.resumed":
       return say("resumed", "dim");
+    case "run.continued":
+      return say("continues with an empty journal", "dim");
     case "step.completed":
     case "step.failed":
       return say(event.message, event.kind === "step.failed" ? "yellow" : "dim");

@@ -1,12 +1,6 @@
 import { Type, type Static } from "typebox";
 import { LIMITS } from "../limits.ts";
-import {
-  EVENT_SEVERITIES,
-  EXECUTION_MODES,
-  FAILURE_KINDS,
-  LOG_STREAMS,
-  WORKER_EVENT_KINDS,
-} from "../runs.ts";
+import { EXECUTION_MODES } from "../runs.ts";
 import { Digest, DurationText, Id, JsonObject, JsonValue, Nullable, Tags, Timestamp } from "./primitives.ts";
 import {
   checkpointFailedFields,
@@ -24,6 +18,7 @@ import {
   WaitState,
 } from "./durable.ts";
 import { DeploymentCheck } from "./deployment-check.ts";
+import { FailureInput, LogChunkInput, RunEventInput } from "./execution-inputs.ts";
 import { ErrorBody } from "./error-body.ts";
 import { MetadataChange } from "./metadata-change.ts";
 import { TaskFolders, TaskIsolation } from "./task-folder.ts";
@@ -68,9 +63,17 @@ export const LeasedRun = Type.Object({
   environment_id: Id("env"),
   task: Nullable(Type.String()),
   actor: Nullable(Type.String()),
-  attempt_number: Type.Integer(),
+  attempt_number: Type.Integer({
+    description: "Of the attempts since the run's last continuation, which `max_attempts` is about.",
+  }),
   max_attempts: Type.Integer(),
-  payload: JsonValue,
+  continuations: Type.Optional(
+    Type.Integer({
+      description:
+        "How often the run has continued with an empty journal. Absent: the server does not know continuations.",
+    }),
+  ),
+  payload: { ...JsonValue, description: "The payload that the run goes on with." },
   metadata: JsonObject,
   tags: Tags,
   queue: Type.String(),
@@ -176,38 +179,14 @@ const operationFields = {
   at: Timestamp,
 };
 
-const LogChunkInput = Type.Object(
-  {
-    stream: Type.Enum([...LOG_STREAMS]),
-    data: Type.String({ description: "base64, up to 64 KiB of bytes" }),
-    at: Timestamp,
-  },
-  { additionalProperties: false },
-);
-
-const RunEventInput = Type.Object(
-  {
-    kind: Type.Enum([...WORKER_EVENT_KINDS]),
-    severity: Type.Optional(Type.Enum([...EVENT_SEVERITIES])),
-    message: Type.String({ maxLength: 4096 }),
-    attributes: Type.Optional(JsonObject),
-    at: Timestamp,
-  },
-  { additionalProperties: false },
-);
-
-const FailureInput = Type.Object(
-  {
-    kind: Type.Enum([...FAILURE_KINDS]),
-    message: Type.String({ maxLength: 65_536 }),
-    stack: Type.Optional(Nullable(Type.String({ maxLength: 65_536 }))),
-    retryable: Type.Boolean(),
-    retry_after: Type.Optional(Nullable(DurationText)),
-  },
-  { additionalProperties: false },
-);
-
-export const RELEASE_OUTCOMES = ["succeeded", "failed", "cancelled", "rejected", "suspended"] as const;
+export const RELEASE_OUTCOMES = [
+  "succeeded",
+  "failed",
+  "cancelled",
+  "rejected",
+  "suspended",
+  "continued",
+] as const;
 export type ReleaseOutcome = (typeof RELEASE_OUTCOMES)[number];
 
 const strict = { additionalProperties: false } as const;
@@ -236,10 +215,15 @@ export const ReleaseOperation = Type.Object(
     ...operationFields,
     outcome: Type.Enum([...RELEASE_OUTCOMES], {
       description:
-        "`rejected` hands the run back. With a `failure` of the kind `lease_lost` it says that infrastructure failed: before `start` that costs no attempt and delays the next try, after it the attempt counts.",
+        "`rejected` hands the run back. With a `failure` of the kind `lease_lost` it says that infrastructure failed: before `start` that costs no attempt and delays the next try, after it the attempt counts. `continued` queues the run again, with an empty journal and the `payload`.",
     }),
     output: Type.Optional(JsonValue),
     failure: Type.Optional(Nullable(FailureInput)),
+    payload: Type.Optional({
+      ...JsonValue,
+      description:
+        "With `continued`: what the task goes on with, checked as at a start. A payload that does not fit fails the run. A turn of an actor has none.",
+    }),
   },
   { ...strict, $id: "ReleaseOperation" },
 );

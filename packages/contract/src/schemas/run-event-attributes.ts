@@ -41,6 +41,15 @@ export const RUN_EVENT_ATTRIBUTES = {
   "run.suspended": none(
     "The attempt has left its worker. It continues with its journal when it is queued again.",
   ),
+  "run.continued": Type.Object(
+    {
+      continuation: Type.Integer({ description: "Which continuation of the run it is, from 1." }),
+    },
+    {
+      description:
+        "The code called `ctx.continueAs()`. The run continues in a second, with an empty journal and a new payload.",
+    },
+  ),
   "run.retry_delayed": Type.Object(
     {
       ...failureFields,

@@ -21,7 +21,7 @@ import { createUuidGenerator } from "../../src/uuid.ts";
 import { loadConfig } from "../../src/config.ts";
 import { countEnded } from "../support/count-runs.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { logChunk, REPORTED_AT } from "../support/raw-worker.ts";
+import { logChunk, REPORTED_AT, type HeldLease } from "../support/raw-worker.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { emit, send, startSession } from "../support/session-scene.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
@@ -45,9 +45,21 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** It goes on with an empty journal, in another lease. */
+async function continued(lease: HeldLease): Promise<HeldLease> {
+  const operations = [
+    lease.operation("start"),
+    lease.operation("release", { outcome: "continued", payload: "more" }),
+  ];
+  assert.deepEqual(await scene.worker.report(...operations), [200, 200]);
+  scene.clock.advance(1_000);
+  return scene.worker.takeOne();
+}
+
 /** A run with rows in every table of runs, but for a packed log. */
 async function end(text = "said"): Promise<string> {
-  const lease = await scene.leased({ payload: { text }, tags: ["one", "two"] });
+  let lease = await scene.leased({ payload: { text }, tags: ["one", "two"] });
+  if (text !== "said") lease = await continued(lease);
   const timer = { position: 2, name: "timer", kind: "timer", timeout: "3m" };
   const event = { kind: "step.completed", message: "Read.", attributes: { name: "read" }, at: REPORTED_AT };
   const statuses = await scene.worker.report(

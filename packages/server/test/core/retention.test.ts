@@ -59,7 +59,8 @@ describe("what was kept long enough", () => {
     const [row] = await scene.server.db.query<{ count: number }>(sql`
       SELECT (SELECT count(*) FROM runs WHERE id = ${id}) + (SELECT count(*) FROM run_results WHERE run_id = ${id})
         + (SELECT count(*) FROM run_events WHERE run_id = ${id}) + (SELECT count(*) FROM run_logs WHERE run_id = ${id})
-        + (SELECT count(*) FROM run_usage WHERE run_id = ${id}) AS count`);
+        + (SELECT count(*) FROM run_usage WHERE run_id = ${id})
+        + (SELECT count(*) FROM run_continuations WHERE run_id = ${id}) AS count`);
     return row?.count ?? 0;
   };
 
@@ -68,6 +69,9 @@ describe("what was kept long enough", () => {
     await scene.server.db.query(sql`
       INSERT INTO run_usage (environment_id, run_id, model, calls, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens)
       SELECT environment_id, id, 'large', 1, 0, 0, 0, 0 FROM runs WHERE id = ${decodeId("run", run.id)}`);
+    await scene.server.db.query(sql`
+      INSERT INTO run_continuations (environment_id, run_id, number, payload, continued_at)
+      SELECT environment_id, id, 1, '2', created_at FROM runs WHERE id = ${decodeId("run", run.id)}`);
     const live = await scene.start("work");
     const before = await counts();
     await dropIn(29, { runsMs: 30 * DAY_MS });

@@ -28,6 +28,7 @@ export type BackupTable = { name: string; columns: string[]; rows: number; parts
  */
 export const RUN_TABLES = [
   ...(["runs", "run_results", "run_tags", "run_journal", "run_waits"] as const),
+  ...(["run_continuations"] as const),
   ...(["run_events", "run_logs", "run_log_packs", "run_usage"] as const),
 ] as const;
 

@@ -190,7 +190,7 @@ export const takePicked = (claim: Claim): Sql => sql`
         event_sequence = e.event_sequence + 1, updated_at = now()
       WHERE e.environment_id = ANY((SELECT environment_ids FROM picks)::uuid[])
         AND e.run_id = ANY((SELECT run_ids FROM picks)::uuid[])
-      RETURNING e.environment_id, e.run_id, e.lease_id, e.epoch, e.lease_expires_at, e.attempt_number, e.max_duration_ms,
+      RETURNING e.environment_id, e.run_id, e.lease_id, e.epoch, e.lease_expires_at, e.attempt_number, e.continuations, e.attempts_before, e.max_duration_ms,
         e.metadata, e.event_sequence, e.journal_sequence, e.wait_count, e.limited, e.active_ms,
         array_position((SELECT run_ids FROM picks), e.run_id) AS place
     ), events AS (

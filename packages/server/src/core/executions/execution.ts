@@ -24,6 +24,10 @@ export type Execution = {
   availableAt: number | null;
   expiresAt: number | null;
   attemptNumber: number;
+  /** How often it has continued with an empty journal. */
+  continuations: number;
+  /** Its attempts before the last continuation. */
+  attemptsBefore: number;
   /** When it was leased first, if its row says so. */
   firstLeasedAt: number | null;
   attemptStartedAt: number | null;
@@ -70,8 +74,11 @@ export type LeasedExecution = {
   entrypointKind: "task" | "actor";
   entrypoint: string;
   attemptNumber: number;
+  continuations: number;
+  attemptsBefore: number;
   retry: string;
   maxDurationMs: number | null;
+  /** What it was started with. */
   payload: string | null;
   metadata: string | null;
   tags: string[] | null;
@@ -142,7 +149,8 @@ export const changeOf = (execution: Execution): Change => ({
 /** What the decisions look at. */
 export const liveRun = ({ execution }: Pick<Change, "execution">): LiveRun => ({
   status: execution.status,
-  attemptNumber: execution.attemptNumber,
+  attemptNumber: execution.attemptNumber - execution.attemptsBefore,
+  continuations: execution.continuations,
   attemptStarted: execution.attemptStartedAt !== null,
   held: execution.workerId !== null,
   resumed: execution.activeMs > 0,
@@ -174,6 +182,7 @@ export function applyDecision(
     case "queued":
       leaveWorker(execution);
       if (decision.setback === true) noteSetback(change);
+      if (decision.continued === true) beginAnew(change, now);
       execution.availableAt = decision.retryDelayMs === undefined ? null : now + decision.retryDelayMs;
       // Whoever waits for a time holds no slot of a queue meanwhile.
       if (execution.availableAt !== null) execution.admitted = false;
@@ -212,6 +221,23 @@ function noteLoss(change: Change, events: readonly DecidedEvent[], cause: LeaseL
 function noteSetback(change: Change): void {
   change.execution.setbacks += 1;
   change.execution.recovering = true;
+  change.durable = true;
+}
+
+/** The next attempt is the first one of a new journal, with all of its time. */
+function beginAnew(change: Change, now: number): void {
+  const { execution } = change;
+  execution.continuations += 1;
+  execution.attemptsBefore = execution.attemptNumber;
+  // The attempt is used up, also when its worker has not said that it began.
+  execution.attemptStartedAt ??= now;
+  execution.expiresAt = null;
+  execution.journalSequence = 0;
+  execution.journalBytes = 0;
+  execution.waitCount = 0;
+  execution.activeMs = 0;
+  execution.resumedAt = null;
+  execution.setbacks = 0;
   change.durable = true;
 }
 
@@ -262,6 +288,15 @@ export type NewLogChunk = {
   stream: LogStream;
   data: Buffer;
   at: number;
+};
+
+/** A run that continues with an empty journal. */
+export type Continuation = {
+  /** As it is from now on. */
+  execution: Execution;
+  workspaceId: Uuid<"ws"> | null;
+  /** JSON; null for none. */
+  payload: string | null;
 };
 
 /** Rows that operations add besides what they change. */

@@ -7,7 +7,7 @@ import type { LeasedExecution } from "./execution.ts";
 export const LEASED_COLUMNS = rawSql(`
   c.lease_id, c.epoch, c.lease_expires_at, c.environment_id,
   r.project_id, c.run_id, r.entrypoint_kind, r.entrypoint,
-  c.attempt_number, r.retry, c.max_duration_ms, r.payload,
+  c.attempt_number, c.continuations, c.attempts_before, r.retry, c.max_duration_ms, r.payload,
   coalesce(c.metadata, r.metadata) AS metadata, r.tags, r.queue, r.created_at, r.start_at,
   r.deployment_id, r.deployment_version, c.journal_sequence,
   c.wait_count, c.limited, c.active_ms, r.session_id, r.turn, r.workspace_id,

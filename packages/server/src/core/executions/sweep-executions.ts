@@ -73,14 +73,15 @@ async function settleOverdue(
       return decideUnheardLost(NOT_RENEWED);
     }
     if (execution.deadlineAt !== null && execution.deadlineAt <= now) {
-      const delayMs = policy === undefined ? 0 : retryDelayMs(policy, execution.attemptNumber, random());
+      const run = liveRun({ execution });
+      const delayMs = policy === undefined ? 0 : retryDelayMs(policy, run.attemptNumber, random());
       const failure = {
         kind: "timed_out",
         message: "The attempt ran longer than its max_duration.",
         stack: null,
         retryable: true,
       } as const;
-      return decideRelease(liveRun({ execution }), { outcome: "failed", failure }, maxAttempts, delayMs);
+      return decideRelease(run, { outcome: "failed", failure }, maxAttempts, delayMs);
     }
     return decideLeaseLost(
       liveRun({ execution }),

@@ -1,12 +1,13 @@
 import type { Uuid } from "@keelson/contract";
 import type { StorageQuota } from "../quotas/storage-quota.ts";
+import { prepareContinuations } from "./prepare-continuations.ts";
 import { prepareChildRuns } from "./prepare-child-runs.ts";
 import type { LeasedOperation } from "./report-batch.ts";
 import { reportOperations, type LeasesContext, type ReportResult } from "./report-operations.ts";
 
 /**
  * Applies what a worker reports in one transaction. The transaction is opened here, because the runs that leased runs call
- * for are resolved before it.
+ * for, and what they continue with, are resolved before it.
  */
 export async function applyReport(
   context: LeasesContext & { storageQuota: StorageQuota },
@@ -14,7 +15,10 @@ export async function applyReport(
   operations: readonly LeasedOperation[],
   sentAt: number | null,
 ): Promise<ReportResult> {
-  const prepared = await prepareChildRuns(context, operations, context.clock());
+  const prepared = await prepareContinuations(
+    context,
+    await prepareChildRuns(context, operations, context.clock()),
+  );
   // Flushed even when it is logs alone: the answer lets the worker forget them, and a lease whose applied operations were
   // undone by a crash of PostgreSQL could not go on, because the worker's next sequence would leave a gap.
   const result = await context.db.transaction((tx) =>

@@ -22,6 +22,7 @@ import {
   type OpenWait,
   type RunPlace,
 } from "../waits/wait-source-reads.ts";
+import { listAwaitedStreams } from "../executions/continuation-reads.ts";
 import type { LeasedContent, LeasedOperation } from "./report-batch.ts";
 import { keyOfState, readStates, sessionsToSet } from "./state-facts.ts";
 
@@ -112,14 +113,14 @@ export type Sources = Pick<DurableFacts, "runs" | "targets" | "tokens" | "stream
 
 /**
  * Before the live rows are locked, in the order that every transaction keeps: the tokens that new waits are for, the
- * sessions that input goes to or whose state is set, and the streams that are received or appended to. Whoever completes a token, appends or
+ * sessions that input goes to or whose state is set, and the streams that are received or appended to, or that runs give input back
+ * to which continue. Whoever completes a token, appends or
  * ends a session locks these too, so what they do comes wholly before or wholly after this report.
  */
 export async function lockSources(
   tx: Tx,
-  newUuid: NewUuid,
-  operations: readonly LeasedOperation[],
-  now: number,
+  { newUuid, now }: { newUuid: NewUuid; now: number },
+  { operations, continuing }: { operations: readonly LeasedOperation[]; continuing: readonly ExecutionKey[] },
 ): Promise<Sources> {
   const placed = operations.filter(({ operation }) => PLACED_KINDS.has(operation.kind));
   const runs = new Map(
@@ -128,11 +129,12 @@ export async function lockSources(
   const tokens = await lockTokens(tx, operations);
   const targets = await lockTargets(tx, operations, sessionsToSet(operations, runs));
   const wanted = wantedStreams(operations, runs, targets);
-  if (wanted.length === 0) return { runs, targets, tokens, streams: new Map() };
+  const awaited = continuing.length === 0 ? [] : await listAwaitedStreams(tx, distinctRuns(continuing));
+  if (wanted.length + awaited.length === 0) return { runs, targets, tokens, streams: new Map() };
   const ensured = await ensureStreams(tx, newUuid, wanted, now);
   const interrupted = await listInterruptible(tx, targets);
   // Their counters are read again under the locks.
-  await lockStreams(tx, [...ensured.values(), ...interrupted]);
+  await lockStreams(tx, [...ensured.values(), ...interrupted, ...awaited]);
   const streams = new Map((await findStreams(tx, wanted)).map((stream) => [keyOfStream(stream), stream]));
   return { runs, targets, tokens, streams };
 }

@@ -38,13 +38,13 @@ function journalRefusal({ execution }: Change, entries: readonly Entry[]): Opera
   if (execution.journalSequence + entries.length > LIMITS.journalEntries) {
     return refuse(
       "payload_too_large",
-      `The run has made ${LIMITS.journalEntries} durable calls, the most that one run may make; do the rest in child runs or in another turn of the session.`,
+      `The run has made ${LIMITS.journalEntries} durable calls, the most that its journal holds. Call ctx.continueAs() before that: the run then continues with an empty journal. Or do the rest in child runs.`,
     );
   }
   if (bytes <= LIMITS.journalBytes) return null;
   return refuse(
     "payload_too_large",
-    `The outcomes of the run's durable calls would be over ${LIMITS.journalBytes} bytes; return references to large data, or do the rest in child runs.`,
+    `The outcomes of the run's durable calls would be over ${LIMITS.journalBytes} bytes, the most that its journal holds. Return references to large data, or call ctx.continueAs() before that: the run then continues with an empty journal.`,
   );
 }
 

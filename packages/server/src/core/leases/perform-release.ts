@@ -3,28 +3,42 @@ import { MAX_DELAY_MS, retryDelayMs, type ResolvedRetry } from "../runs/retry-po
 import { decideRelease, type Release } from "../runs/run.ts";
 import { goOn } from "./durable-operations.ts";
 import { applyDecision, liveRun, type Change } from "../executions/execution.ts";
-import { type LeasedContent, OK, refuse, type Batch, type OperationOutcome } from "./report-batch.ts";
+import {
+  type LeasedContent,
+  type PreparedContinuation,
+  OK,
+  refuse,
+  type Batch,
+  type OperationOutcome,
+} from "./report-batch.ts";
 
 /** The end of an attempt, as its worker says it. */
 export function performRelease(
   batch: Batch,
   change: Change,
   operation: Extract<LeasedContent, { kind: "release" }>,
+  continuation: PreparedContinuation | undefined,
 ): OperationOutcome {
-  const release = toRelease(operation);
+  const release = toRelease(operation, continuation);
   if (!("outcome" in release)) return release;
   // Code that ends did not only wait: a timer of its own may have been what it went on by.
   if (release.outcome !== "suspended") goOn(batch, change);
+  const run = liveRun(change);
   const policyText = batch.policies.get(change.execution.runId)?.retry;
   const policy = policyText === undefined ? null : (JSON.parse(policyText) as ResolvedRetry);
-  const delayMs = policy === null ? 0 : retryDelayMs(policy, change.execution.attemptNumber, batch.random());
-  const decision = decideRelease(liveRun(change), release, policy?.maxAttempts ?? 1, delayMs);
+  const delayMs = policy === null ? 0 : retryDelayMs(policy, run.attemptNumber, batch.random());
+  const decision = decideRelease(run, release, policy?.maxAttempts ?? 1, delayMs);
   if (decision.kind === "refuse") return refuse("invalid_state", decision.message);
   applyDecision(change, decision, batch.now);
+  if (decision.kind === "move" && decision.continued === true && continuation && "payload" in continuation)
+    batch.continuations.push({ execution: change.execution, ...continuation });
   return OK;
 }
 
-function toRelease(operation: Extract<LeasedContent, { kind: "release" }>): Release | OperationOutcome {
+function toRelease(
+  operation: Extract<LeasedContent, { kind: "release" }>,
+  continuation: PreparedContinuation | undefined,
+): Release | OperationOutcome {
   switch (operation.outcome) {
     case "succeeded": {
       const output = operation.output === undefined ? null : JSON.stringify(operation.output);
@@ -55,5 +69,14 @@ function toRelease(operation: Extract<LeasedContent, { kind: "release" }>): Rele
       return { outcome: "rejected", ...(operation.failure && { reason: operation.failure.message }) };
     case "suspended":
       return { outcome: "suspended" };
+    case "continued": {
+      if (continuation === undefined) throw new Error("A continuation was not prepared.");
+      if (!("refusal" in continuation)) return { outcome: "continued" };
+      const { refusal: message } = continuation;
+      return {
+        outcome: "failed",
+        failure: { kind: "payload_invalid", message, stack: null, retryable: false },
+      };
+    }
   }
 }

@@ -10,7 +10,7 @@ import type { NewToken } from "../tokens/create-tokens.ts";
 import type { NewWait, SettledWait, WaitKey } from "../waits/wait.ts";
 import type { WaitRow } from "../waits/wait-reads.ts";
 import type { DurableFacts } from "./durable-facts.ts";
-import type { Change, NewJournalEntry, NewLogChunk } from "../executions/execution.ts";
+import type { Change, Continuation, NewJournalEntry, NewLogChunk } from "../executions/execution.ts";
 import type { EndedLease, RunPolicy } from "../executions/execution-reads.ts";
 
 /** An operation with its ids decoded and its times parsed by the edge. */
@@ -29,6 +29,8 @@ export type LeasedOperation = {
   operation: LeasedContent;
   /** Of a `child-runs` operation: the run to insert, or why there can be none. */
   child?: PreparedChild;
+  /** Of a release as `continued`: what the run goes on with, or why it cannot. */
+  continuation?: PreparedContinuation;
   /** Of a `usage` operation. */
   used?: readonly ModelUsage[];
   /** The path of a value that cannot be stored. */
@@ -36,6 +38,11 @@ export type LeasedOperation = {
 };
 
 export type PreparedChild = { run: NewRun } | { refusal: DurableError };
+
+/** `payload` is JSON text. */
+export type PreparedContinuation =
+  | { payload: string | null; workspaceId: Uuid<"ws"> | null }
+  | { refusal: string };
 
 /** What an operation answers besides that it was applied. JSON is text. */
 export type OperationValue =
@@ -84,6 +91,8 @@ export type Batch = {
   /** What states were set to last, by session. */
   states: Map<string, NewState>;
   usage: RunUsage[];
+  /** Runs that go on with an empty journal. */
+  continuations: Continuation[];
 };
 
 /** Of what a run used by one model, about. */

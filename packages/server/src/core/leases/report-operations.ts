@@ -44,6 +44,8 @@ import {
 import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
 import { repeatedMessage } from "./message-operations.ts";
 import { performMetadata } from "./metadata-operations.ts";
+import { continueRuns } from "../executions/continue-runs.ts";
+import { isContinuation } from "./prepare-continuations.ts";
 import { performRelease } from "./perform-release.ts";
 import { performState } from "./state-operations.ts";
 import { performUsage } from "./usage-operations.ts";
@@ -90,8 +92,11 @@ export async function reportOperations(
   context: ReportContext,
 ): Promise<ReportResult> {
   const durable = operations.filter(isDurable);
+  const continuing = operations.filter(isContinuation);
   const sources =
-    durable.length === 0 ? NO_FACTS : await lockSources(tx, context.newUuid, durable, context.now);
+    durable.length + continuing.length === 0
+      ? NO_FACTS
+      : await lockSources(tx, context, { operations: durable, continuing });
   const keys = distinctRuns([...operations, ...childrenOf(durable), ...receiversOf(sources)]);
   const locked = await lockExecutions(tx, keys);
   const newestAt = operations.reduce(
@@ -124,6 +129,7 @@ export async function reportOperations(
     execs: [],
     states: new Map(),
     usage: [],
+    continuations: [],
   };
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
@@ -145,6 +151,7 @@ export async function reportOperations(
   await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
   await startExecs(tx, context.newUuid, batch, outcomes);
+  await continueRuns(tx, batch.continuations, batch.now);
   return { outcomes, storedBytes: storedBytesOf(batch) };
 }
 
@@ -294,7 +301,7 @@ function perform(batch: Batch, change: Change, leased: LeasedOperation, index: n
     case "usage":
       return performUsage(batch, change, leased);
     case "release":
-      return performRelease(batch, change, operation);
+      return performRelease(batch, change, operation, leased.continuation);
     case "steps":
       return performSteps(batch, change, operation);
     case "waits":

@@ -34,6 +34,8 @@ export async function deleteRuns(
       WHERE g.environment_id = ${environmentId} AND g.error_group_id = e.error_group_id AND g.run_id = e.run_id
     ), waits AS (
       DELETE FROM run_waits WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
+    ), continued AS (
+      DELETE FROM run_continuations WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), pins AS (
       DELETE FROM secret_pins WHERE environment_id = ${environmentId} AND run_id = ANY(${runIds}::uuid[])
     ), used AS (

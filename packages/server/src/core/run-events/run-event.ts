@@ -29,6 +29,7 @@ export const EVENT_MESSAGES: Record<RunEventKind, string> = {
   "run.waiting": "The run is waiting.",
   "run.resumed": "The run goes on.",
   "run.suspended": "The run was suspended.",
+  "run.continued": "The run continues with an empty journal.",
   "run.retry_delayed": "The attempt failed and will be tried again.",
   "run.cancel_requested": "Cancellation was requested.",
   "run.succeeded": "The run succeeded.",

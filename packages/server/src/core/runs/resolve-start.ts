@@ -149,7 +149,12 @@ function unknownEntrypoint({ kind, entrypoint }: ResolvableStart, deployment: Ca
   );
 }
 
-function checkPayload(entrypoint: CachedEntrypoint, payload: unknown): string | null {
+/**
+ * What a task is given, as JSON text; null for none.
+ *
+ * @throws DomainError `invalid_payload`, `payload_too_large`.
+ */
+export function checkPayload(entrypoint: CachedEntrypoint, payload: unknown): string | null {
   // The size first: the schema is not run over more than is taken.
   const text = payload === undefined ? null : sized("payload", JSON.stringify(payload), LIMITS.payloadBytes);
   const issues = entrypoint.validate?.(payload ?? null) ?? [];

@@ -12,6 +12,8 @@ export type RunRow = {
   deploymentId: Uuid<"dep">;
   deploymentVersion: string;
   payload: string | null;
+  continuations: number;
+  continuedPayload: string | null;
   metadata: string | null;
   tags: string[] | null;
   queue: string;
@@ -58,6 +60,7 @@ const columnsWith = (metadata: string): Sql =>
   rawSql(`
   r.id, r.environment_id, r.project_id, r.entrypoint_kind, r.entrypoint,
   r.deployment_id, r.deployment_version, r.payload,
+  coalesce(n.number, 0) AS continuations, n.payload AS continued_payload,
   ${metadata} AS metadata, r.tags, r.queue, r.concurrency_key, r.priority,
   r.retry, r.max_duration_ms, r.start_at, r.expires_at,
   r.session_id, r.turn, r.workspace_id, r.schedule_id,
@@ -79,10 +82,11 @@ export const RUN_COLUMNS = columnsWith("coalesce(x.metadata, e.metadata, r.metad
 /** The metadata that the run was started with, whatever it has become. */
 const CREATED_COLUMNS = columnsWith("r.metadata");
 
-/** Whether a run lives, and how it ended. */
+/** Whether a run lives, how it ended, and what it has continued with. */
 export const RUN_STATES = rawSql(`
   LEFT JOIN executions e ON e.environment_id = r.environment_id AND e.run_id = r.id
-  LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id`);
+  LEFT JOIN run_results x ON x.environment_id = r.environment_id AND x.run_id = r.id
+  LEFT JOIN run_continuations n ON n.environment_id = r.environment_id AND n.run_id = r.id`);
 
 export const RUN_TABLES = sql`runs r ${RUN_STATES}`;
 

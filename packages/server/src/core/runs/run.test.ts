@@ -28,6 +28,7 @@ const LIVE = RUN_STATUSES.filter((status): status is LiveRunStatus => !isTermina
 const run = (status: LiveRunStatus, attemptNumber = 1, attemptStarted = true, held = true): LiveRun => ({
   status,
   attemptNumber,
+  continuations: 0,
   attemptStarted,
   held,
   resumed: false,
@@ -94,6 +95,7 @@ describe("a release", () => {
     ["cancelled", { outcome: "cancelled" }],
     ["rejected", { outcome: "rejected" }],
     ["suspended", { outcome: "suspended" }],
+    ["continued", { outcome: "continued" }],
   ];
   for (const status of LIVE) {
     for (const [name, release] of releases) {
@@ -104,6 +106,7 @@ describe("a release", () => {
           cancelled: "queued",
           rejected: "queued",
           suspended: "queued",
+          continued: "queued",
         };
         const waiting = name === "suspended" ? "waiting" : "refuse";
         const others = status === "waiting" ? waiting : "refuse";
@@ -141,6 +144,17 @@ describe("a release", () => {
   it("of a run that is suspended already is refused", () => {
     const suspended = { ...run("waiting"), held: false };
     assert.equal(outcome(decideRelease(suspended, { outcome: "suspended" }, 3, 0)), "refuse");
+  });
+  it("continued in the last attempt queues the run a second later, and says which continuation it is", () => {
+    const decision = decideRelease(
+      { ...run("running", 3), continuations: 4 },
+      { outcome: "continued" },
+      3,
+      7,
+    );
+    assert.ok(decision.kind === "move" && decision.continued === true);
+    assert.equal(decision.retryDelayMs, 1_000);
+    assert.deepEqual(decision.events, [{ kind: "run.continued", attributes: { continuation: 5 } }]);
   });
   it("handed back before it began costs no attempt", () =>
     assert.equal(outcome(decideRelease(run("running", 3, false), { outcome: "rejected" }, 3, 0)), "queued"));
@@ -301,6 +315,7 @@ describe("the declared edges", () => {
             { outcome: "cancelled" },
             { outcome: "rejected" },
             { outcome: "suspended" },
+            { outcome: "continued" },
           ] as const) {
             note(status, decideRelease(run(status, attempt, started), release, 3, 0));
           }

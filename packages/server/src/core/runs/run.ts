@@ -21,6 +21,8 @@ import { decideLostAttempt, decideSetback } from "../losses/losses.ts";
  * A run whose code only waits is waiting. At first its worker keeps it in memory ("parked"); later, or when the worker
  * goes, it is suspended: nobody holds it, and its journal says how to go on. Waiting costs no attempt.
  *
+ * Code can continue its run with an empty journal. It is the same run, queued again, and its attempts are counted anew.
+ *
  * Every change is decided here, by one pure function a command; what a decision writes is in executions.
  */
 export const RUN_EDGES = [
@@ -34,6 +36,7 @@ export const RUN_EDGES = [
   { from: "running", on: "lease lost, attempts left", to: "queued" },
   { from: "running", on: "killed from outside, attempts left", to: "retry_delayed" },
   { from: "running", on: "lease lost or killed from outside, no extra attempt left", to: "system_failed" },
+  { from: "running", on: "continued with an empty journal", to: "queued" },
   { from: "running", on: "cancel", to: "cancel_requested" },
   { from: "running", on: "waits", to: "waiting" },
   { from: "running", on: "suspended just as its wait settled", to: "queued" },
@@ -59,7 +62,10 @@ export type RunLinks = {
 /** What the decisions look at. */
 export type LiveRun = {
   status: LiveRunStatus;
+  /** Of the attempts since its last continuation. */
   attemptNumber: number;
+  /** How often it has continued with an empty journal. */
+  continuations: number;
   /** The present attempt has begun to run user code: from here on losing it costs an attempt. */
   attemptStarted: boolean;
   /** A worker has the lease. */
@@ -94,6 +100,8 @@ export type Decision =
       suspended?: true;
       /** Infrastructure kept the code from beginning. */
       setback?: true;
+      /** It goes on with an empty journal. */
+      continued?: true;
       events: DecidedEvent[];
     }
   | { kind: "end"; ending: Ending; events: DecidedEvent[] };
@@ -172,7 +180,14 @@ export type Release =
   | { outcome: "cancelled" }
   /** `reason`: infrastructure failed; without one the worker just does not want it now. */
   | { outcome: "rejected"; reason?: string }
-  | { outcome: "suspended" };
+  | { outcome: "suspended" }
+  | { outcome: "continued" };
+
+/**
+ * How long a run that continues is not ready. Others of its queue and of its environment get its slot, although they were
+ * started later, and code that does nothing else uses up no worker.
+ */
+export const CONTINUE_DELAY_MS = 1_000;
 
 /** Failures after which another attempt would meet the same wall. */
 const NEVER_RETRIED: readonly FailureKind[] = [
@@ -232,6 +247,14 @@ function decideReleaseOfRunning(
     case "suspended":
       // What it waited for came while its worker was suspending it.
       return { kind: "move", to: "queued", suspended: true, events: [SUSPENDED, { kind: "run.queued" }] };
+    case "continued":
+      return {
+        kind: "move",
+        to: "queued",
+        continued: true,
+        retryDelayMs: CONTINUE_DELAY_MS,
+        events: [{ kind: "run.continued", attributes: { continuation: run.continuations + 1 } }],
+      };
   }
 }
 

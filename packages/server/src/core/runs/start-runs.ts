@@ -154,6 +154,8 @@ function toLeasedExecution({ run, lease }: RunInsert): LeasedExecution {
     entrypointKind: run.entrypointKind,
     entrypoint: run.entrypoint,
     attemptNumber: 1,
+    continuations: 0,
+    attemptsBefore: 0,
     retry: run.retryText,
     maxDurationMs: run.maxDurationMs,
     payload: run.payload,

@@ -72,8 +72,7 @@ const settledEvent = ({ to, kind, name, position }: Settlement & { kind: WaitKin
     attributes: { kind, name, position },
   }) as const;
 
-const nameOf = ({ environmentId, runId, position }: PendingWait): string =>
-  `${environmentId} ${runId} ${position}`;
+const nameOf = ({ environmentId, id }: PendingWait): string => `${environmentId} ${id}`;
 
 const resolved = (wait: PendingWait): Settlement => ({ ...wait, to: "resolved", withoutRecord: false });
 

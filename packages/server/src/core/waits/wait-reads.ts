@@ -155,9 +155,14 @@ export async function listResumptions(db: Queryable, workerId: Uuid<"wkr">): Pro
 }
 
 /** A pending wait that somebody means to settle; locked through its run, so it is read again under that lock. */
-export type PendingWait = WaitKey & { kind: DurableWaitKind; name: string; createdAt: number };
+export type PendingWait = WaitKey & {
+  id: Uuid<"wait">;
+  kind: DurableWaitKind;
+  name: string;
+  createdAt: number;
+};
 
-const PENDING = rawSql(`w.environment_id, w.run_id, w.position, w.kind, w.name, w.created_at`);
+const PENDING = rawSql(`w.environment_id, w.run_id, w.position, w.id, w.kind, w.name, w.created_at`);
 
 export const SETTLE_LIMIT = 500;
 
@@ -226,12 +231,16 @@ export function listInputWaits(
       AND (w.record_sequence <= s.last_sequence OR s.gate = 'ended')`);
 }
 
-/** Which of these are pending still. Under the locks of their runs the answer holds. */
-export function listStillPending(db: Queryable, waits: readonly WaitKey[]): Promise<PendingWait[]> {
+/**
+ * Which of these are pending still. Under the locks of their runs the answer holds. At the position of one there is another wait
+ * when its run has continued with an empty journal meanwhile.
+ */
+export function listStillPending(db: Queryable, waits: readonly PendingWait[]): Promise<PendingWait[]> {
   return db.query<PendingWait>(sql`
     SELECT ${PENDING}
-    FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[])
-      AS k (environment_id, run_id, position)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position AND w.status = 'pending'
+    FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[],
+      ${waits.map((w) => w.id)}::uuid[]) AS k (environment_id, run_id, position, id)
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.position = k.position AND w.id = k.id
+      AND w.status = 'pending'
     ORDER BY w.environment_id, w.run_id, w.position`);
 }

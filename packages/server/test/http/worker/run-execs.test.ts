@@ -119,6 +119,28 @@ describe("a command of a run", () => {
     );
   });
 
+  test("that still runs when the run continues with an empty journal is ended, and the workspace stays", async () => {
+    const { workspace, lease, leased } = await site.begun();
+    const [{ result }] = await site.worker.runs.results(
+      lease.operation("execs", { position: 1, ...command }),
+    );
+    const { id } = result.value;
+    await say("started", leased, id);
+    const statuses = await site.worker.runs.report(
+      lease.operation("release", { outcome: "continued", payload: 2 }),
+    );
+    assert.deepEqual(statuses, [200]);
+    const process = { process_id: id, input_offset: 0, input_closed: true, control_sequence: 0 };
+    const [control] = await given("controls", leased, [process]);
+    assert.deepEqual([control.process_id, control.signal], [id, "SIGKILL"]);
+    site.scene.clock.advance(1_000);
+    const { execution } = await site.worker.runs.takeOne();
+    assert.deepEqual(
+      [execution.run.id, execution.run.payload, execution.run.workspace_id, execution.journal],
+      [lease.runId, 2, workspace.id, []],
+    );
+  });
+
   const execOf = async (workspace: Json, id: string): Promise<Json> =>
     (await site.scene.call("GET", `/api/workspaces/${workspace.id}/execs/${id}`)).body;
   const output = (text: string, offset = 0): object => ({

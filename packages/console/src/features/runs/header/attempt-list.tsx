@@ -10,6 +10,7 @@ const MAX_SHOWN = 5;
 const TONES: Record<AttemptOutcome, Tone> = {
   running: "info",
   succeeded: "good",
+  continued: "good",
   failed: "bad",
   lost: "warn",
   cancelled: "neutral",

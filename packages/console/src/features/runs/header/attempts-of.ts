@@ -1,6 +1,6 @@
 import type { RunEvent } from "@keelson/contract";
 
-export type AttemptOutcome = "running" | "succeeded" | "failed" | "lost" | "cancelled";
+export type AttemptOutcome = "running" | "succeeded" | "continued" | "failed" | "lost" | "cancelled";
 
 /** An attempt of a run, as its events tell. Times are milliseconds; `fromMs` is null when its code never began. */
 export type Attempt = {
@@ -15,6 +15,7 @@ export type Attempt = {
 
 const ENDS: Partial<Record<RunEvent["kind"], AttemptOutcome>> = {
   "run.succeeded": "succeeded",
+  "run.continued": "continued",
   "run.failed": "failed",
   "run.system_failed": "failed",
   "run.cancelled": "cancelled",
@@ -46,7 +47,7 @@ export function attemptsOf(events: readonly RunEvent[]): Attempt[] {
       fromMs: known?.fromMs ?? null,
       toMs: atMs,
       outcome,
-      message: outcome === "succeeded" ? null : event.message,
+      message: outcome === "succeeded" || outcome === "continued" ? null : event.message,
       stack: typeof stack === "string" ? stack : null,
     });
   }

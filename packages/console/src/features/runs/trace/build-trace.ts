@@ -102,6 +102,10 @@ function readState(draft: Draft, event: RunEvent): void {
       leave(draft, event, "neutral");
       enter(draft, event, "suspended", "Suspended", "neutral");
       break;
+    case "run.continued":
+      leave(draft, event, "good");
+      enter(draft, event, "delayed", "Continues with an empty journal", "neutral");
+      break;
     case "run.retry_delayed":
       leave(draft, event, "bad");
       enter(draft, event, "delayed", "Delay before the next attempt", "warn");

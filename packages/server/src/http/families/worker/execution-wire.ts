@@ -51,8 +51,9 @@ export const executionJson = (
   `,"memory_mb":${facts.memoryMb ?? "null"},"max_duration":${leased.maxDurationMs === null ? "null" : `"${formatDuration(leased.maxDurationMs)}"`}${isolationJson(facts)}}` +
   `,"run":{"id":"${encodeId("run", leased.runId)}","project_id":"${encodeId("proj", leased.projectId)}"` +
   `,"environment_id":"${encodeId("env", leased.environmentId)}","task":${leased.entrypointKind === "task" ? text(leased.entrypoint) : "null"}` +
-  `,"actor":${leased.entrypointKind === "actor" ? text(leased.entrypoint) : "null"},"attempt_number":${leased.attemptNumber}` +
-  `,"max_attempts":${wireRetry(leased.retry).maxAttempts},"payload":${leased.payload ?? "null"}` +
+  `,"actor":${leased.entrypointKind === "actor" ? text(leased.entrypoint) : "null"},"attempt_number":${leased.attemptNumber - leased.attemptsBefore}` +
+  `,"max_attempts":${wireRetry(leased.retry).maxAttempts},"continuations":${leased.continuations}` +
+  `,"payload":${(replay.continued ?? leased).payload ?? "null"}` +
   `,"metadata":${leased.metadata ?? "{}"},"tags":${leased.tags === null ? "[]" : text(leased.tags)},"queue":${text(leased.queue)}` +
   `,"created_at":"${toTimestamp(leased.createdAt)}","deployment_id":"${encodeId("dep", leased.deploymentId)}"` +
   `,"deployment_version":${text(leased.deploymentVersion)},"session_id":${idOrNull("sess", leased.sessionId)},"turn":${leased.turn ?? "null"}` +

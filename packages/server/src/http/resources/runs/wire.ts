@@ -42,7 +42,7 @@ function askedJson(run: RunRow, statusReason: StatusReason | null): string {
 /** What comes after its payload, up to the times that every run has. */
 function becameJson(run: RunRow): string {
   return (
-    `,"output":${run.output ?? "null"}` +
+    `,"continuations":${run.continuations},"continued_payload":${run.continuedPayload ?? "null"},"output":${run.output ?? "null"}` +
     `,"failure":${run.failure ?? "null"},"error_group_id":${idOrNull("err", run.errorGroupId)},"pending_wait":${pendingWaitJson(run.pendingWait)},"queue":${text(run.queue)},"concurrency_key":${textOrNull(run.concurrencyKey)}` +
     `,"priority":${run.priority},"max_duration":${run.maxDurationMs === null ? "null" : `"${formatDuration(run.maxDurationMs)}"`}` +
     `,"metadata":${run.metadata ?? "{}"},"tags":${run.tags === null ? "[]" : text(run.tags)}` +
@@ -69,6 +69,8 @@ export const createdRunJson = (run: RunRow): string =>
   runJson(
     {
       ...run,
+      continuations: 0,
+      continuedPayload: null,
       status: "queued",
       attemptNumber: null,
       output: null,
@@ -92,6 +94,8 @@ const toCreatedRow = (run: NewRun): RunRow => ({
   deploymentId: run.deploymentId,
   deploymentVersion: run.deploymentVersion,
   payload: run.payload,
+  continuations: 0,
+  continuedPayload: null,
   metadata: run.metadata,
   tags: run.tags,
   queue: run.queue,

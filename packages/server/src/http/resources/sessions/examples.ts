@@ -59,6 +59,8 @@ export const EXAMPLE_RUN = {
   deployment_version: "20261120.1",
   workspace_id: null,
   payload: null,
+  continuations: 0,
+  continued_payload: null,
   output: null,
   failure: null,
   error_group_id: null,
