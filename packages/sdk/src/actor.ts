@@ -10,6 +10,7 @@ import { checkIsolation } from "./check-isolation.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
 import type { RunContext } from "./context.ts";
+import type { ActorContext } from "./continue-as.ts";
 import type { DurationInput } from "./duration-input.ts";
 import type { JsonInput, JsonOf } from "./json-type.ts";
 import type { PayloadSchema, SentBy } from "./payload-schema.ts";
@@ -70,7 +71,7 @@ export type Actor<
   /** The schema of the state of its sessions; null without one. */
   readonly state: StandardTypedV1 | null;
   /** The code of a turn. */
-  readonly run: (session: RunSession<never, never, never, never>, ctx: RunContext) => unknown;
+  readonly run: (session: RunSession<never, never, never, never>, ctx: ActorContext) => unknown;
   /** Called when a turn fails; null without one. */
   readonly onFailure:
     | ((failure: ActorFailure<never, never, never, never>, ctx: RunContext) => unknown)
@@ -102,7 +103,7 @@ export type ActorFailure<Input = unknown, Written = unknown, Stored = unknown, S
 
 type ActorBody<Input, Written, Output, Stored, State> = {
   /** The code of a turn. */
-  run: (session: RunSession<Input, Written, Stored, State>, ctx: RunContext) => Output | Promise<Output>;
+  run: (session: RunSession<Input, Written, Stored, State>, ctx: ActorContext) => Output | Promise<Output>;
   /** As a task's `onFailure`, for each turn: called when its code has failed and no attempts are left. */
   onFailure?: (
     failure: ActorFailure<NoInfer<Input>, NoInfer<Written>, NoInfer<Stored>, NoInfer<State>>,

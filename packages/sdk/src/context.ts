@@ -6,7 +6,7 @@ import type { RunUsage } from "./runtime/run-usage.ts";
 import type { RunSession } from "./session.ts";
 import type { RunWorkspace } from "./workspace.ts";
 
-/** The second argument of `run`: the context of a task's or actor's run. */
+/** What the contexts of a task's and of an actor's run have in common: the second argument of `run`. */
 export type RunContext = DurableCalls & {
   /** The run and its attempt. */
   run: {
@@ -27,8 +27,10 @@ export type RunContext = DurableCalls & {
     scheduleId: string | null;
     /** Null for a run that works in no workspace. */
     workspaceId: string | null;
+    /** How often the run has continued by `continueAs()`. */
+    continuations: number;
   };
-  /** `number` is 1 for the first attempt; `max` is how many there may be. */
+  /** `number` is 1 for the first attempt, also after each `continueAs()`; `max` is how many there may be. */
   attempt: { number: number; max: number };
   /** Aborted when the run is cancelled or its `maxDuration` is over. Pass it to fetch, timers and child processes. */
   signal: AbortSignal;

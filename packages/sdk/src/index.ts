@@ -56,6 +56,7 @@ export type { ScheduleDefinition, ScheduledRunOptions } from "./schedule-definit
 export { sandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
 export { NonRetryableError, RetryAfterError } from "./task-errors.ts";
 export type { RunContext } from "./context.ts";
+export type { ActorContext, TaskContext } from "./continue-as.ts";
 export type { Logger } from "./runtime/logger.ts";
 export type { RunMetadata } from "./runtime/run-metadata.ts";
 export type { RunUsage, UsedModel } from "./runtime/run-usage.ts";

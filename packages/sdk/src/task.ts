@@ -18,6 +18,7 @@ import { checkIsolation, type TaskFolderOption } from "./check-isolation.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkSecretNames } from "./check-secret-names.ts";
 import type { RunContext } from "./context.ts";
+import type { TaskContext } from "./continue-as.ts";
 import type { DurationInput } from "./duration-input.ts";
 import type { JsonInput, JsonOf } from "./json-type.ts";
 import type { JsonSchema, PayloadSchema } from "./payload-schema.ts";
@@ -88,7 +89,7 @@ export type Task<Id extends string = string, Input = unknown, Output = unknown> 
   /** The schema of its payload; null without one. */
   readonly payload: PayloadSchema | null;
   /** The code. */
-  readonly run: (payload: never, ctx: RunContext) => unknown;
+  readonly run: (payload: never, ctx: TaskContext) => unknown;
   /** Called when a run fails; null without one. */
   readonly onFailure: ((failure: TaskFailure<never>, ctx: RunContext) => unknown) | null;
   /**
@@ -133,9 +134,9 @@ export type TaskFailure<Payload = unknown> = {
   error: unknown;
 };
 
-type TaskBody<Payload, Output> = {
+type TaskBody<Payload, Output, Input> = {
   /** The code. */
-  run: (payload: Payload, ctx: RunContext) => Output | Promise<Output>;
+  run: (payload: Payload, ctx: TaskContext<NoInfer<Input>>) => Output | Promise<Output>;
   /**
    * Called after the last attempt has failed, before the run is `failed`. It is code of the run: its steps and waits are
    * in the run's journal. An error that it throws is logged and has no other effect. It is not called when the run is
@@ -151,12 +152,18 @@ type TaskBody<Payload, Output> = {
  * Throws a UsageError for an invalid id, and for an id that is declared twice.
  */
 export function task<const Id extends string, Schema extends StandardTypedV1, Output>(
-  options: TaskOptions & { id: Id; payload: Schema } & TaskBody<StandardTypedV1.InferOutput<Schema>, Output>,
+  options: TaskOptions & { id: Id; payload: Schema } & TaskBody<
+      StandardTypedV1.InferOutput<Schema>,
+      Output,
+      JsonInput<StandardTypedV1.InferInput<Schema>>
+    >,
 ): Task<Id, JsonInput<StandardTypedV1.InferInput<Schema>>, JsonOf<Awaited<Output>>>;
 export function task<const Id extends string, Payload = unknown, Output = unknown>(
-  options: TaskOptions & { id: Id; payload?: JsonSchema } & TaskBody<Payload, Output>,
+  options: TaskOptions & { id: Id; payload?: JsonSchema } & TaskBody<Payload, Output, JsonInput<Payload>>,
 ): Task<Id, JsonInput<Payload>, JsonOf<Awaited<Output>>>;
-export function task(options: TaskOptions & { payload?: PayloadSchema } & TaskBody<never, unknown>): AnyTask {
+export function task(
+  options: TaskOptions & { payload?: PayloadSchema } & TaskBody<never, unknown, unknown>,
+): AnyTask {
   const { payload = null, run, onFailure = null, ...rest } = options;
   if (typeof options.id !== "string" || !new RegExp(DECLARED_ID_PATTERN).test(options.id)) {
     throw new UsageError(

@@ -73,6 +73,41 @@ describe("a program that runs on a server and in process", () => {
     assert.equal(calls.length, 2);
   });
 
+  test("continues with an empty journal, and keeps its metadata and usage", async () => {
+    const { ended, calls } = await assertSame(
+      task({
+        id: id(),
+        retry: { ...NOW, maxAttempts: 2 },
+        run: async (payload: { n: number } | null, { step, attempt, metadata, usage, continueAs, run }) => {
+          const n = payload?.n ?? 0;
+          metadata.append("seen", n);
+          await step(`count ${n}`, () => n);
+          usage.add({ model: "large", inputTokens: 10 });
+          if (attempt.number === 1) throw new RetryAfterError("again", "1m");
+          if (n < 2) return continueAs({ n: n + 1 });
+          return [n, run.continuations];
+        },
+      }),
+    );
+    assert.deepEqual([ended.output, calls.length], [[2, 2], 1]);
+  });
+
+  test("continues its turn, which has received what it has received", async () => {
+    const { ended, state } = await assertSame(
+      actor({
+        id: id(),
+        run: async (session, ctx) => {
+          if (ctx.run.continuations === 1) return (await session.state.get()).state;
+          const record = await session.input.receive();
+          await session.state.set([record?.data]);
+          return ctx.continueAs();
+        },
+      }),
+      ({ send }) => send("one"),
+    );
+    assert.deepEqual([ended.output, state], [["one"], ["one"]]);
+  });
+
   test("fails with the same failure", async () => {
     const { ended } = await assertSame(
       task({

@@ -40,6 +40,37 @@ describe("a task in process", () => {
     assert.equal(run.usage.inputTokens, 3);
   });
 
+  test("continues with an empty journal, and is replayed on each", async () => {
+    const replayed: number[] = [];
+    const loop = task({
+      id: id(),
+      run: async ({ n }: { n: number }, { step, continueAs, wait }) => {
+        replayed.push(n);
+        await step("count", () => n);
+        await wait.for("1d");
+        return n < 2 ? continueAs({ n: n + 1 }) : n;
+      },
+    });
+    const run = runTask(loop, { n: 0 });
+    const { output, attemptNumber } = (await run.ended) as { output: unknown; attemptNumber: number };
+    assert.deepEqual([output, attemptNumber, run.continuations, run.payload], [2, 3, 2, { n: 0 }]);
+    assert.deepEqual(replayed, [0, 1, 2, 0, 1, 2]);
+    assert.equal(run.calls.length, 2);
+  });
+
+  test("does not pass when the replay of an earlier journal goes another way", async () => {
+    let runs = 0;
+    const odd = task({
+      id: id(),
+      run: async ({ n }: { n: number }, { step, continueAs }) => {
+        runs += 1;
+        await step(n === 0 ? `step ${runs}` : "last", () => n);
+        return n === 0 ? continueAs({ n: 1 }) : n;
+      },
+    });
+    await assert.rejects(runTask(odd, { n: 0 }).ended, NondeterministicReplayError);
+  });
+
   test("tries steps and runs again, without a pause", async () => {
     let tries = 0;
     let attempts = 0;

@@ -3,6 +3,7 @@ import type { ExecuteInput, ExecuteResult } from "@keelson/contract/plain";
 import type { AnyActor } from "../actor.ts";
 import type { Client } from "../client/client.ts";
 import type { RunContext } from "../context.ts";
+import { createContinueAs, type TaskContext } from "../continue-as.ts";
 import { findCurrentRun, provideRunStorage, runInside, type LocateRun } from "../current-run.ts";
 import { createDurableCalls } from "../durable.ts";
 import { checkPayload } from "../payload-schema.ts";
@@ -11,6 +12,7 @@ import { createSession } from "../session.ts";
 import type { SessionDefaults } from "../session-input.ts";
 import type { AnyTask } from "../task.ts";
 import { DurableRun } from "./durable/durable-run.ts";
+import { ContinueSignal } from "./durable/continue-signal.ts";
 import type { RunInput } from "./durable/run-input.ts";
 import { fail, failureOf } from "./failure.ts";
 import { createRunClient } from "./run-client.ts";
@@ -23,7 +25,7 @@ import { UsageError } from "../keelson-error.ts";
 
 provideRunStorage(() => new AsyncLocalStorage());
 
-function createContext(durable: DurableRun, defaults: SessionDefaults): RunContext {
+function createContext(durable: DurableRun, defaults: SessionDefaults): TaskContext {
   const { run, host, signal, session } = durable.input;
   // The context is of its run wherever it is used; whether that is inside a step, only the place of the call tells.
   const locate: LocateRun = () => {
@@ -33,7 +35,7 @@ function createContext(durable: DurableRun, defaults: SessionDefaults): RunConte
   const isRepeated = (): boolean => locate("").step === null && durable.replaying;
   const { workspace } = durable.input;
   const inWorkspace = workspace ? createRunWorkspace(workspace, host, locate) : null;
-  const context: Omit<RunContext, "workspace" | "client"> = {
+  const context: Omit<TaskContext, "workspace" | "client"> = {
     run: {
       id: run.id,
       task: run.task,
@@ -49,6 +51,7 @@ function createContext(durable: DurableRun, defaults: SessionDefaults): RunConte
       parentRunId: run.parent_run_id,
       scheduleId: run.schedule_id,
       workspaceId: run.workspace_id,
+      continuations: run.continuations ?? 0,
     },
     attempt: { number: run.attempt_number, max: run.max_attempts },
     signal,
@@ -58,10 +61,11 @@ function createContext(durable: DurableRun, defaults: SessionDefaults): RunConte
     usage: createUsage(durable, isRepeated),
     session: session === null ? null : createSession(session, run.turn ?? 1, locate, defaults),
     ...createDurableCalls(locate),
+    continueAs: createContinueAs(locate, run.actor === null),
   };
   let client: Client | undefined;
   // Made when they are asked for, and the workspace not enumerable: a context may be spread where there is none.
-  return Object.defineProperties(context as RunContext, {
+  return Object.defineProperties(context as TaskContext, {
     workspace: { get: () => inWorkspace ?? missingWorkspace(run.workspace_id) },
     client: { enumerable: true, get: () => (client ??= createRunClient(durable)) },
   });
@@ -149,12 +153,26 @@ async function runPrepared(code: Prepared, durable: DurableRun): Promise<Ended> 
     signal.throwIfAborted();
     const value: unknown = await code.run();
     if (signal.aborted) return { ending: endingOfAbort(signal), error: null };
+    const { ending: continued } = durable.continuing;
+    if (continued !== null) return { ending: continued, error: tellCaught(code) };
     const output = encodeOutput(entrypoint.declaredId, value);
     if ("text" in output) return { ending: { outcome: "succeeded", output: output.text }, error: null };
     return { ending: output, error: new UsageError(output.failure.message) };
   } catch (thrown) {
-    return { ending: signal.aborted ? endingOfAbort(signal) : failureOf(thrown), error: thrown };
+    if (signal.aborted) return { ending: endingOfAbort(signal), error: thrown };
+    const { ending: continued } = durable.continuing;
+    if (continued === null) return { ending: failureOf(thrown), error: thrown };
+    return { ending: continued, error: thrown instanceof ContinueSignal ? null : tellCaught(code, thrown) };
   }
+}
+
+/** What the code makes of its continuation counts no more. */
+function tellCaught({ context }: Prepared, thrown?: unknown): null {
+  context.logger.warn(
+    "The code caught what ctx.continueAs() throws. The run continues, and what the code did after that is dropped.",
+    ...(thrown === undefined ? [] : [{ error: thrown }]),
+  );
+  return null;
 }
 
 /** No attempt follows: the server decides alike by the same numbers. */
@@ -178,6 +196,7 @@ async function runCode(entrypoint: Entrypoint, durable: DurableRun): Promise<Exe
   if ("outcome" in prepared) return prepared;
   const { ending, error } = await runPrepared(prepared, durable);
   if (prepared.onFailure === null || !isFinalFailure(ending, durable)) return ending;
+  durable.continuing.refuse("ctx.continueAs() was called in onFailure: the run has failed by then.");
   try {
     await prepared.onFailure(error);
   } catch (thrown) {

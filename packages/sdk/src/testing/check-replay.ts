@@ -28,13 +28,15 @@ const DEAF_HOST: RuntimeHost = {
 const MAY_BE_LEFT: readonly JournalKind[] = ["step", "wait"];
 
 /**
- * Runs the code of a run that has succeeded once more, on its journal alone, as a worker does that takes a run up. No step, wait or
+ * Runs the code of a run that has succeeded once more, on each of its journals alone, as a worker does that takes a run up. No step, wait or
  * other call happens again. Rejects with a `NondeterministicReplayError` when the code goes another way.
  */
 export async function checkReplay(harness: Harness, run: KeptRun): Promise<void> {
-  const { lastInput, ending } = run;
-  if (ending?.status !== "succeeded" || run.start.stub !== null) return;
-  if (lastInput === null || run.journal.length === 0) return;
+  if (run.ending?.status !== "succeeded" || run.start.stub !== null) return;
+  for (const input of run.replays) if (input.journal.length > 0) await replay(harness, run, input);
+}
+
+async function replay(harness: Harness, run: KeptRun, lastInput: KeptRun["replays"][number]): Promise<void> {
   const calls: string[] = [];
   const { promise: stuck, resolve } = Promise.withResolvers<"stuck">();
   let ticksLeft = LIMIT_TICKS;

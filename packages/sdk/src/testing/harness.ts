@@ -132,6 +132,7 @@ export class Harness {
     const { session } = run;
     return {
       ...{ entrypoint: run.start.entrypoint, run: run.leased(), journal, waits, signal },
+      mayContinue: true,
       secrets: { ...run.start.secrets },
       session: session && {
         ...{ id: session.id, external_id: session.externalId, tags: [...session.tags] },

@@ -51,6 +51,9 @@ type Failure = Extract<ExecuteResult, { outcome: "failed" }>["failure"];
 
 const NEVER_RETRIED: readonly string[] = ["payload_invalid", "bundle_error", "nondeterministic_replay"];
 
+/** As on a server: until a run goes on that continues. */
+const CONTINUE_DELAY_MS = 1_000;
+
 /** One run, as a server keeps it. */
 export class KeptRun {
   readonly id = newId("run");
@@ -64,12 +67,17 @@ export class KeptRun {
   metadata: Record<string, unknown>;
   status: RunView["status"] = "queued";
   attempt = 0;
+  /** Attempts before the last continuation. */
+  attemptsBefore = 0;
+  continuations = 0;
+  /** What its code is given: the payload of the start, or of the last continuation. */
+  payload: unknown;
   ending: Ending | null = null;
   /** Its code does nothing but wait. */
   isParked = false;
   readonly ended: Promise<Ending>;
-  /** What its code knew when it ended, for a check. */
-  lastInput: Omit<ExecuteInput, "host"> | null = null;
+  /** What its code knew each time it came to an end of a journal, for a check. */
+  readonly replays: Omit<ExecuteInput, "host">[] = [];
   readonly #harness: Harness;
   readonly #end: (ending: Ending) => void;
   #abort = new AbortController();
@@ -81,6 +89,7 @@ export class KeptRun {
     this.#harness = harness;
     this.start = start;
     this.metadata = start.metadata;
+    this.payload = start.payload;
     this.waits = new TestWaits(harness, this);
     this.#createdAt = harness.clock.timestamp();
     const { promise, resolve } = Promise.withResolvers<Ending>();
@@ -159,14 +168,15 @@ export class KeptRun {
   }
 
   leased(): LeasedRun {
-    const { entrypoint, payload, tags, queue, session, turn, parentRunId } = this.start;
+    const { entrypoint, tags, queue, session, turn, parentRunId } = this.start;
     const { kind, declaredId } = entrypoint;
     return {
       ...{ id: this.id, ...this.#harness.place },
       task: kind === "task" ? declaredId : null,
       actor: kind === "actor" ? declaredId : null,
-      ...{ attempt_number: this.attempt, max_attempts: this.maxAttempts },
-      payload: structuredClone(payload),
+      ...{ attempt_number: this.attempt - this.attemptsBefore, max_attempts: this.maxAttempts },
+      continuations: this.continuations,
+      payload: structuredClone(this.payload),
       metadata: structuredClone(this.metadata),
       ...{ tags: [...tags], queue, created_at: this.#createdAt, deployment_version: "test" },
       ...{ session_id: session?.id ?? null, turn, parent_run_id: parentRunId },
@@ -203,15 +213,38 @@ export class KeptRun {
       return this.#settle({ status: "succeeded", output, failure: null });
     }
     if (result.outcome === "failed") return this.#fail(result.failure);
+    if (result.outcome === "continued") return this.#continue(result.payload);
     throw new Error(`An execution in process ended as ${result.outcome}.`);
   }
 
   /** As the server decides. */
   #fail({ retryAfterMs, ...failure }: Failure): void {
     const isRetried =
-      failure.retryable && !NEVER_RETRIED.includes(failure.kind) && this.attempt < this.maxAttempts;
+      failure.retryable &&
+      !NEVER_RETRIED.includes(failure.kind) &&
+      this.attempt - this.attemptsBefore < this.maxAttempts;
     if (!isRetried) return this.#settle({ status: "failed", output: null, failure });
     this.#delay(retryAfterMs ?? this.#retryDelayMs(), "retry_delayed");
+  }
+
+  /** As the server does: the run is the same, and has an empty journal. */
+  #continue(payload: string | null): void {
+    this.#keepForReplay();
+    this.continuations += 1;
+    this.attemptsBefore = this.attempt;
+    this.payload = payload === null ? null : (JSON.parse(payload) as unknown);
+    this.journal.length = 0;
+    this.waits.drop();
+    this.#delay(CONTINUE_DELAY_MS, "queued");
+  }
+
+  #keepForReplay(): void {
+    this.replays.push(
+      this.#harness.inputOf(this, new AbortController().signal, {
+        journal: structuredClone(this.journal),
+        waits: structuredClone(this.waits.open.map(({ state }) => state)),
+      }),
+    );
   }
 
   #retryDelayMs(): number {
@@ -219,7 +252,7 @@ export class KeptRun {
     const [first = 0, most = 0] = [parseDuration(initial_delay), parseDuration(max_delay)].map(
       (ms) => ms ?? 0,
     );
-    const full = Math.min(most, first * factor ** (this.attempt - 1));
+    const full = Math.min(most, first * factor ** (this.attempt - this.attemptsBefore - 1));
     return Math.round(jitter ? full * (0.5 + randomFraction() / 2) : full);
   }
 
@@ -235,10 +268,7 @@ export class KeptRun {
     this.#listeners = null;
     this.status = ending.status;
     this.ending = ending;
-    this.lastInput = this.#harness.inputOf(this, new AbortController().signal, {
-      journal: structuredClone(this.journal),
-      waits: structuredClone(this.waits.open.map(({ state }) => state)),
-    });
+    this.#keepForReplay();
     this.waits.end();
     this.#harness.runEnded(this);
     this.#end(ending);

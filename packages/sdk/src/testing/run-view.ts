@@ -47,15 +47,17 @@ export type RunView<Output = unknown> = {
   readonly id: string;
   /** The id of the task; null for a run of an actor. */
   readonly task: string | null;
-  /** The payload, as JSON. */
+  /** The payload that the run was started with, as JSON. */
   readonly payload: unknown;
+  /** How often the run has continued by `ctx.continueAs()`. */
+  readonly continuations: number;
   /** The status, as in the API. */
   readonly status: Run["status"];
   /** How the run ended; null until then. */
   readonly ending: EndedRun<Output> | null;
   /** The steps that ended so far, in the order of their ends. */
   readonly steps: readonly TestStep[];
-  /** The durable calls, in the order in which the code saw their outcomes, as `client.runs.calls()` returns them. */
+  /** The durable calls since the last `ctx.continueAs()`, in the order in which the code saw their outcomes, as `client.runs.calls()` returns them. */
   readonly calls: readonly RunCall[];
   /** The lines of the log, such as `INFO Sent {"to":"ada"}`. */
   readonly logs: readonly string[];
@@ -98,6 +100,9 @@ export function viewOf<Output>(run: KeptRun, childrenOf: (run: KeptRun) => KeptR
   const { kind, declaredId } = run.start.entrypoint;
   return {
     ...{ id: run.id, task: kind === "task" ? declaredId : null, payload: run.start.payload },
+    get continuations() {
+      return run.continuations;
+    },
     get status() {
       return run.status;
     },

@@ -36,6 +36,9 @@ export type Outside = {
   cancel(): Promise<void>;
 };
 
+/** Until a run goes on that continues. */
+const CONTINUE_DELAY_MS = 1_000;
+
 /** The attempt runs until it has ended, and the next one then, until none follows. */
 async function runToItsEnd(run: KeptRun, isFirst: (execution: Execution) => void): Promise<void> {
   for (;;) {
@@ -43,7 +46,8 @@ async function runToItsEnd(run: KeptRun, isFirst: (execution: Execution) => void
     isFirst(execution);
     await execution.ended;
     const { status } = await run.get();
-    if (status !== "retry_delayed") return;
+    if (status === "queued") await (await testWorker()).pass(CONTINUE_DELAY_MS);
+    else if (status !== "retry_delayed") return;
   }
 }
 

@@ -49,6 +49,8 @@ export type ExecutionOptions = {
   dieAt?: { call: number; applied: boolean } | "end";
   /** The machine dies with the process: nobody tells the server. Default: the worker hands the run back. */
   isMachineLost?: boolean;
+  /** The worker knows continuations. Default: as the server says. */
+  mayContinue?: boolean;
   /** Timers of its code are those of the test's clock. Default: the machine's. */
   isTimeVirtual?: boolean;
   /** How many turns of the event loop each answer takes. Default 1. */
@@ -329,6 +331,7 @@ export class Execution {
       waits: leased.waits,
       session: leased.session,
       signal: this.#abort.signal,
+      mayContinue: this.#options.mayContinue ?? leased.run.continuations !== undefined,
       host,
     };
   }

@@ -6,6 +6,9 @@ import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
 import { Calls } from "./calls.ts";
 import { Outbox, type EffectCall, type LooseCall } from "./outbox.ts";
+import { CallPromises, type Settle } from "./call-promises.ts";
+import { ContinueSignal } from "./continue-signal.ts";
+import { Continuing } from "./continuing.ts";
 import { NondeterministicReplayError, type Claim, type Known } from "./replay.ts";
 import { RunMessages } from "./run-messages.ts";
 import { MACHINE_CLOCK, type RunClock, type RunInput } from "./run-input.ts";
@@ -14,8 +17,6 @@ import { RunWaits, type Hearer, type WaitFields, type Waiting } from "./run-wait
 import { stepKey } from "./step-key.ts";
 import { toError, type Refused } from "./to-error.ts";
 import { UsageError } from "../../keelson-error.ts";
-
-type Settle<T> = { promise: Promise<T>; resolve(value: T): void; reject(error: Error): void };
 
 /** As fields of what is sent: a call of a journal without places goes on without one. */
 const placed = (place: number | null): { place?: number } => (place === null ? {} : { place });
@@ -41,8 +42,9 @@ export class DurableRun {
   readonly #working = new Set<number>();
   readonly waits: RunWaits;
   readonly messages = new RunMessages();
-  /** How to end each call that the code waits for. */
-  readonly #rejects = new Set<(error: Error) => void>();
+  readonly continuing: Continuing;
+  #finishing: Promise<ExecuteResult> | null = null;
+  readonly #promises = new CallPromises();
 
   constructor(input: RunInput) {
     this.input = input;
@@ -50,6 +52,9 @@ export class DurableRun {
     const { promise, resolve } = Promise.withResolvers<ExecuteResult>();
     this.interrupted = promise;
     this.#interrupt = resolve;
+    this.continuing = new Continuing(input.mayContinue === true, (ending) => {
+      void this.finish(ending).then(this.#interrupt);
+    });
     const { journal, waits } = input;
     this.#calls = new Calls({ journal, waits, onStalled: (error) => this.#interruptBy(error) });
     this.#outbox = new Outbox({
@@ -91,6 +96,7 @@ export class DurableRun {
   value<T>(name: string, draw: () => T): T {
     // Left-over code of a run that has ended draws for nobody.
     if (this.#state !== "running" || this.signal.aborted) return draw();
+    if (this.continuing.leaveCode()) throw new ContinueSignal();
     this.#checkCall("value", name);
     const { position, place, known } = this.#orInterrupt(() => this.#calls.makeNow("value", name));
     if (known !== null && "entry" in known) return known.entry.value as T;
@@ -154,7 +160,7 @@ export class DurableRun {
           });
         };
         // Only a journal without places has a call without one, and that call is known.
-        const key = (): string => stepKey(this.input.run.id, name, place ?? position);
+        const key = (): string => stepKey(this.input.run, name, place ?? position);
         void this.#outbox.durable().then(async () => {
           if (!this.signal.aborted && this.#state === "running") finished(await work({ position, key }));
         });
@@ -207,7 +213,7 @@ export class DurableRun {
    * the server says of it; null for most.
    */
   async unjournaled<C extends LooseCall>(call: C): Promise<DurableResult<C> | null> {
-    if (this.#state === "suspended") return never;
+    if (this.#state === "suspended" || this.continuing.leaveCode()) return never;
     this.#checkUsable(call.kind);
     try {
       return await this.input.host.call(call);
@@ -217,10 +223,28 @@ export class DurableRun {
     }
   }
 
+  /** The run is to go on with an empty journal: throws what ends the code. */
+  continueAs(payload: string | null): never {
+    this.signal.throwIfAborted();
+    this.#checkUsable("ctx.continueAs()");
+    if (this.messages.isAnyOpen)
+      throw new UsageError(
+        "ctx.continueAs() was called while the code writes a message: await `message.end()` before it.",
+      );
+    return this.continuing.decide(payload);
+  }
+
   /** The code has ended: everything that it did is sent, and the run's ending may turn out to be another. */
-  async finish(ending: ExecuteResult): Promise<ExecuteResult> {
+  finish(ending: ExecuteResult): Promise<ExecuteResult> {
+    this.#finishing ??= this.#finish(ending);
+    return this.#finishing;
+  }
+
+  async #finish(ending: ExecuteResult): Promise<ExecuteResult> {
+    this.continuing.end();
     if (this.#state === "suspended" || this.#fatal !== null) return this.interrupted;
-    if (ending.outcome === "succeeded") {
+    const isWhole = ending.outcome === "succeeded" || ending.outcome === "continued";
+    if (isWhole) {
       try {
         await Promise.race([this.#calls.allAsked(this.signal), this.interrupted]);
       } catch (error) {
@@ -231,7 +255,7 @@ export class DurableRun {
     }
     this.#state = "ended";
     this.#calls.close();
-    await Promise.race([this.#outbox.finish(ending.outcome === "succeeded"), this.interrupted]);
+    await Promise.race([this.#outbox.finish(isWhole), this.interrupted]);
     return this.#fatal === null ? ending : this.interrupted;
   }
 
@@ -279,8 +303,8 @@ export class DurableRun {
     start: (claim: Claim, deliver: (outcome: EffectResult) => void, settle: Settle<T>) => void,
     onMade?: (position: number, settle: Settle<T>) => void,
   ): Promise<T> {
-    if (this.#state === "suspended") return never;
-    const settle = this.#open<T>();
+    if (this.#state === "suspended" || this.continuing.leaveCode()) return never;
+    const settle = this.#promises.open<T>();
     try {
       this.signal.throwIfAborted();
       this.#checkCall(kind, name);
@@ -302,27 +326,8 @@ export class DurableRun {
     return settle.promise;
   }
 
-  /** A promise for the code, which an abort or the run's failure rejects. */
-  #open<T>(): Settle<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // Code that does not look at an outcome does not end the process by it.
-    promise.catch(() => undefined);
-    const settle: Settle<T> = {
-      promise,
-      resolve: (value) => {
-        this.#rejects.delete(settle.reject);
-        resolve(value);
-      },
-      reject: (error) => {
-        this.#rejects.delete(settle.reject);
-        reject(error);
-      },
-    };
-    this.#rejects.add(settle.reject);
-    return settle;
-  }
-
   #isIdle(): boolean {
+    if (this.continuing.ending !== null) return false;
     return this.waits.any && this.#working.size === 0 && this.#state === "running" && !this.#calls.replaying;
   }
 
@@ -388,6 +393,6 @@ export class DurableRun {
 
   #rejectAll(error: Error): void {
     this.waits.clear();
-    for (const reject of [...this.#rejects]) reject(error);
+    this.#promises.rejectAll(error);
   }
 }

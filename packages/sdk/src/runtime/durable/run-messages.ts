@@ -48,6 +48,11 @@ export class RunMessages {
     this.#open.delete(message);
   }
 
+  /** The code has begun a message over steps, and not ended it. */
+  get isAnyOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** The code writes a message that somebody has interrupted: it is to come to an end, and not to wait. */
   get interrupted(): boolean {
     return [...this.#open].some(({ interrupted }) => interrupted);

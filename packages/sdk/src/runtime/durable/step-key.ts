@@ -12,11 +12,17 @@ function digest(text: string): string {
 }
 
 /**
- * A key that a step has in every try, execution and attempt of its run, and that no other step has. A step that an outcome
+ * A key that a step has in every try, execution and attempt of its run, and that no other step has, also of another journal of the run. A step that an outcome
  * leads to is known by its place. A step that I/O of the code's own leads to is known by its name and number, because the
  * I/O may finish at another place in a replay.
  */
-export function stepKey(runId: string, name: string, place: number): string {
-  if (isOwn(place)) return `${runId}-${digest(name)}-${occurrenceOf(place)}`;
-  return `${runId}-${seenAt(place)}-${numberInTurn(place)}`;
+export function stepKey(
+  { id, continuations = 0 }: { id: string; continuations?: number },
+  name: string,
+  place: number,
+): string {
+  // The places of each journal begin anew.
+  const journal = continuations === 0 ? id : `${id}-c${continuations}`;
+  if (isOwn(place)) return `${journal}-${digest(name)}-${occurrenceOf(place)}`;
+  return `${journal}-${seenAt(place)}-${numberInTurn(place)}`;
 }
