@@ -43,6 +43,7 @@ async function report(db: Database, lease: HeldLease, operations: readonly Json[
     runQuota: ADMITTED,
     storageQuota: { noteAppended: () => undefined } as never,
     masterKey: null as never,
+    cell: null,
   };
   const leased = operations.map((operation): LeasedOperation => ({
     ...key,
