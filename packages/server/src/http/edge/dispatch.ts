@@ -102,8 +102,8 @@ const isPerson = (principal: Principal | null): boolean =>
 /** How what is open for a request ends when its caller loses the right to it; undefined where nothing stays open. */
 const createWatch =
   (route: Route, callers: OpenCallers, isSecure: boolean) =>
-  ({ principal, raw }: FastifyRequest, where: Whereabouts): WatchCaller | undefined => {
-    if (principal === null || !isWatched(route)) return undefined;
+  ({ principal, raw, body }: FastifyRequest, where: Whereabouts): WatchCaller | undefined => {
+    if (principal === null || !(isWatched(route) || route.isWatchedFor?.(body) === true)) return undefined;
     return (refuse) => {
       const credential = findCredential(raw, route, isSecure);
       return credential === null

@@ -6,6 +6,7 @@ import {
   SSE_KEEPALIVE_FRAME,
   SSE_KEEPALIVE_INTERVAL_MS,
   SSE_RETRY_FRAME,
+  type ErrorBody,
   type Uuid,
 } from "@keelson/contract";
 import type { FeedHub } from "../../core/feeds/feed-hub.ts";
@@ -32,7 +33,15 @@ export type EventStreams = {
 export type Frames = string | Uint8Array;
 
 /** A feed and where its reader is, or several over one connection. Their batches are encoded already. */
-export type Followed = { feed: Feed<Frames>; after: number } | SeveralFeeds;
+export type Followed = { feed: Feed<Frames>; after: number; last?: LastFrames } | SeveralFeeds;
+
+/** What is written last, where that is not an event `end` or `error`. Null: nothing. */
+type LastFrames = {
+  end(end: { state: unknown; cursor: number | string }): Frames | null;
+  error(error: ErrorBody["error"]): Frames;
+  /** The server stops. */
+  stop(): Frames | null;
+};
 
 export type EventStream = {
   response: ServerResponse;
@@ -82,6 +91,7 @@ async function write(
   { response, followed, environmentId, signal, requestId, onError }: EventStream,
   state: State,
 ): Promise<void> {
+  const last = ("feed" in followed ? followed.last : undefined) ?? LAST_FRAMES;
   response.writeHead(200, SSE_HEADERS);
   response.write(SSE_RETRY_FRAME);
   const sink: Sink<Frames> = {
@@ -101,22 +111,31 @@ async function write(
       "feeds" in followed
         ? await followSeveral(feeds, eachFeed(followed, charged), sink, signal)
         : await feeds.follow(charged(followed.feed), followed.after, sink, signal);
-    if (end !== null) response.write(sseFrame("end", String(end.cursor), JSON.stringify(end.state)));
+    if (end !== null) writeIfAny(response, last.end(end));
+    else if (signal.aborted && refusalOf(signal) === null && !response.destroyed)
+      writeIfAny(response, last.stop());
   } catch (error) {
     if (!signal.aborted) {
       onError(error);
-      response.write(errorFrame(error, requestId));
+      response.write(last.error(toErrorReply(error, requestId).body.error));
     }
   }
   const refusal = refusalOf(signal);
-  if (refusal !== null) response.write(errorFrame(refusal, requestId));
+  if (refusal !== null) response.write(last.error(toErrorReply(refusal, requestId).body.error));
   // Ended, never destroyed: what was written last is still on its way.
   response.end();
 }
 
-/** Without an id, so that the reader goes on from the last event it has. */
-const errorFrame = (error: unknown, requestId: string): string =>
-  `event: error\ndata: ${JSON.stringify(toErrorReply(error, requestId).body.error)}\n\n`;
+const LAST_FRAMES: LastFrames = {
+  end: ({ cursor, state }) => sseFrame("end", String(cursor), JSON.stringify(state)),
+  // Without an id, so that the reader goes on from the last event it has.
+  error: (error) => `event: error\ndata: ${JSON.stringify(error)}\n\n`,
+  stop: () => null,
+};
+
+function writeIfAny(response: ServerResponse, frames: Frames | null): void {
+  if (frames !== null) response.write(frames);
+}
 
 const eachFeed = (several: SeveralFeeds, change: (feed: Feed<Frames>) => Feed<Frames>): SeveralFeeds => ({
   ...several,

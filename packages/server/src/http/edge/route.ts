@@ -241,6 +241,8 @@ export type Definition<
   oauth?: "invalid_request" | "invalid_client_metadata";
   /** Clients that a person has connected may call it, and its refusals say how one is connected. */
   connects?: true;
+  /** Requests that stay open, where not all of them do: they end when their caller loses the right to them. */
+  isWatchedFor?(body: Part<B>): boolean;
   /** Pages of any origin may call it; absent: only the console's own. */
   cors?: "any-origin";
   /**
