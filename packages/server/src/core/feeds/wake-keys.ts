@@ -9,6 +9,8 @@ export const wakeKeys = {
   /** Records of a stream, and the end of its session. */
   stream: (streamId: Uuid<"strm">): string => `s:${streamId}`,
   deployment: (deploymentId: Uuid<"dep">): string => `d:${deploymentId}`,
+  /** An answer to the token's question did not fit: whoever asked asks again. */
+  question: (tokenId: Uuid<"tok">): string => `q:${tokenId}`,
   /** A workspace, its materialization or its current version changed. */
   workspace: (workspaceId: Uuid<"ws">): string => `ws:${workspaceId}`,
   /** Work for the workers of a group: ready executions or deployments to check. */

@@ -49,6 +49,20 @@ export async function findToken(
   return row ?? null;
 }
 
+/** The open token that the run waits for; the first of them, if there are several. */
+export async function findAwaitedToken(
+  db: Queryable,
+  environmentId: Uuid<"env">,
+  runId: Uuid<"run">,
+): Promise<TokenRow | null> {
+  const [row] = await db.query<TokenRow>(sql`
+    SELECT ${TOKEN_COLUMNS} FROM run_waits w
+    JOIN tokens t ON t.environment_id = w.environment_id AND t.id = w.token_id AND t.status = 'pending'
+    WHERE w.environment_id = ${environmentId} AND w.run_id = ${runId} AND w.status = 'pending'
+    ORDER BY w.position LIMIT 1`);
+  return row ?? null;
+}
+
 /** The token, and whether its stored completion has this digest. */
 export async function findTokenWithSameness(
   db: Queryable,

@@ -1,5 +1,6 @@
 /**
- * The Model Context Protocol as far as this server speaks it: tools, and calls of tools as tasks. Source: the specification
+ * The Model Context Protocol as far as this server speaks it: tools, calls of tools as tasks, and questions of tasks to the
+ * client's user. Source: the specification
  * 2025-11-25 (modelcontextprotocol.io), transport "streamable HTTP" without sessions.
  */
 
@@ -7,7 +8,10 @@
 export const PROTOCOL_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
 
 /** JSON-RPC 2.0, section 5.1. */
-export const RPC_ERRORS = { methodNotFound: -32601, invalidParams: -32602 } as const;
+export const RPC_ERRORS = { methodNotFound: -32601, invalidParams: -32602, internalError: -32603 } as const;
+
+/** In `_meta`: which task a message belongs to. */
+export const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
 /** A request that cannot be carried out as it is. What goes wrong in a tool is a result of the tool instead. */
 export class RpcError extends Error {
@@ -39,7 +43,7 @@ export type ToolResult = {
 /** A call of a tool that goes on by itself. Here it is a run, and its id is the run's. */
 export type McpTask = {
   taskId: string;
-  status: "working" | "completed" | "failed" | "cancelled";
+  status: "working" | "input_required" | "completed" | "failed" | "cancelled";
   statusMessage?: string;
   createdAt: string;
   lastUpdatedAt: string;

@@ -2,7 +2,9 @@ import { decodeId, isTerminalRunStatus, type EntrypointDeclaration, type Run } f
 import { DomainError } from "../../../domain-error.ts";
 import { waitForRunEnd } from "../../../core/runs/wait-for-run-end.ts";
 import { askRoute, type Answered, type McpCaller } from "./caller.ts";
-import { isFields, RPC_ERRORS, RpcError, textResult } from "./protocol.ts";
+import type { Followed } from "../../edge/event-stream.ts";
+import { followTask, withQuestion } from "./questions.ts";
+import { isFields, RELATED_TASK, RPC_ERRORS, RpcError, textResult } from "./protocol.ts";
 import type { Fields, McpTask, Tool, ToolResult } from "./protocol.ts";
 
 /** A call that is no task is answered within this: clients give a request 60 seconds. */
@@ -74,7 +76,7 @@ export async function waitForTool(caller: McpCaller, run: Run): Promise<ToolResu
 }
 
 export async function getTask(caller: McpCaller, taskId: string): Promise<McpTask> {
-  return toTask(await requireRun(caller, taskId));
+  return withQuestion(caller, toTask(await requireRun(caller, taskId)));
 }
 
 /** What the tool's call would have answered, when it is known. */
@@ -90,7 +92,29 @@ export async function getTaskResult(
   // The server stops. What is not known yet is no result.
   if (!isTerminalRunStatus(run.status))
     throw new DomainError("unavailable", `Run ${taskId} is still ${run.status}; ask for its result again.`);
-  return { ...resultOf(run), _meta: { "io.modelcontextprotocol/related-task": { taskId } } };
+  return taskResult(run);
+}
+
+const taskResult = (run: Run): ToolResult & { _meta: Fields } => ({
+  ...resultOf(run),
+  _meta: { [RELATED_TASK]: { taskId: run.id } },
+});
+
+/** The same as a stream, on which the run asks the client's user while it waits for one. */
+export async function followTaskResult(
+  caller: McpCaller,
+  rpcId: string | number,
+  taskId: string,
+): Promise<Followed> {
+  const run = await requireRun(caller, taskId);
+  return followTask(caller, rpcId, run, async () => {
+    try {
+      return { result: taskResult(await requireRun(caller, taskId)) };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return { error: { code: error.code, message: error.message } };
+    }
+  });
 }
 
 export async function cancelTask(caller: McpCaller, taskId: string): Promise<McpTask> {
