@@ -1,8 +1,9 @@
 // A way to PostgreSQL that is long, and that tells what went over it: which statements waited for which.
 
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSplitter, createStatementReader, isReady, placeOf } from "./postgres-messages.ts";
+import { startSocketRelay } from "./socket-relay.ts";
 
 /** What one connection sent before it was answered: one round trip, however many statements it is. */
 export interface Flight {
@@ -29,7 +30,7 @@ type NotedFlight = { texts: string[]; sent: number; answered: number };
 type Way = { distanceMs: number; place: number; noted: NotedFlight[]; prepared: Map<string, string> };
 
 /** Passes messages on between a client and PostgreSQL, those of the client late, and notes the flights. */
-function relay(client: Socket, backend: Socket, way: Way): void {
+function passMessages(client: Socket, backend: Socket, way: Way): void {
   // One after the other, also when the distance changes.
   let last = Promise.resolve();
   const send = (bytes: Buffer): void => {
@@ -75,26 +76,13 @@ function relay(client: Socket, backend: Socket, way: Way): void {
 /** For one server or for several. */
 export async function startDistantPostgres(databaseUrl: string): Promise<DistantPostgres> {
   const { socketPath, urlAt } = placeOf(databaseUrl);
-  const sockets = new Set<Socket>();
   const way: Way = { distanceMs: 0, place: 0, noted: [], prepared: new Map() };
-  const server = createServer({ noDelay: true }, (client) => {
-    const backend = connect(socketPath);
-    for (const [socket, other] of [
-      [client, backend],
-      [backend, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("error", () => socket.destroy());
-      socket.on("close", () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
-    relay(client, backend, way);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const relay = await startSocketRelay(
+    () => socketPath,
+    (client, backend) => passMessages(client, backend, way),
+  );
   return {
-    url: urlAt((server.address() as AddressInfo).port),
+    url: urlAt(relay.port),
     setDistance: (ms) => {
       way.distanceMs = ms;
     },
@@ -103,10 +91,7 @@ export async function startDistantPostgres(databaseUrl: string): Promise<Distant
       await work();
       return way.noted.map((flight) => ({ ...flight }));
     },
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: relay.close,
   };
 }
 

@@ -1,6 +1,6 @@
 // A network between two programs that can fall silent: no byte arrives, nobody is told, and no connection is reset.
 
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { passBytes, startSocketRelay } from "./socket-relay.ts";
 
 export interface Network {
   /** The way to the target. */
@@ -14,38 +14,26 @@ export interface Network {
 
 export async function startNetwork(target: string): Promise<Network> {
   const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
   let isSilent = false;
-  const server = createServer({ noDelay: true }, (near) => {
-    const far = connect({ host: hostname, port: Number(port), noDelay: true });
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("data", (bytes) => other.write(bytes));
-      socket.on("error", () => socket.destroy());
-      socket.on("close", () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-      if (isSilent) socket.pause();
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const relay = await startSocketRelay(
+    () => ({ host: hostname, port: Number(port) }),
+    (near, far) => {
+      passBytes(near, far);
+      if (!isSilent) return;
+      near.pause();
+      far.pause();
+    },
+  );
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${relay.port}`,
     silence: () => {
       isSilent = true;
-      for (const socket of sockets) socket.pause();
+      for (const socket of relay.sockets) socket.pause();
     },
     heal: () => {
       isSilent = false;
-      for (const socket of sockets) socket.resume();
+      for (const socket of relay.sockets) socket.resume();
     },
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: relay.close,
   };
 }

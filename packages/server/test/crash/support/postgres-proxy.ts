@@ -1,7 +1,7 @@
 // A way to PostgreSQL that knows where a statement ends: it can stop the world before one is sent, or after it was carried
 // out and before anybody learned of it.
 
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import {
   createSplitter,
   createStatementReader,
@@ -9,6 +9,7 @@ import {
   placeOf,
   type SentStatement,
 } from "./postgres-messages.ts";
+import { startSocketRelay } from "./socket-relay.ts";
 
 export interface Breakpoint {
   readonly side: "before" | "after";
@@ -45,7 +46,7 @@ type Gate = {
 };
 
 /** Passes messages on between a client and PostgreSQL until the gate stops everything. */
-function relay(client: Socket, backend: Socket, gate: Gate, prepared: Map<string, string>): void {
+function passMessages(client: Socket, backend: Socket, gate: Gate, prepared: Map<string, string>): void {
   const read = createStatementReader(prepared, (bytes) => backend.write(bytes));
   const splitClient = createSplitter(true);
   const splitBackend = createSplitter(false);
@@ -83,7 +84,6 @@ function relay(client: Socket, backend: Socket, gate: Gate, prepared: Map<string
 
 export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
   const { socketPath, urlAt } = placeOf(databaseUrl);
-  const sockets = new Set<Socket>();
   const prepared = new Map<string, string>();
   let armed: { breakpoint: Breakpoint; hit: (statement: SentStatement) => void } | null = null;
   const gate: Gate = {
@@ -99,29 +99,16 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       return true;
     },
   };
-  // Each message is a write of its own: held together they would wait for each other's acknowledgements.
-  const server = createServer({ noDelay: true }, (client) => {
-    const backend = connect(socketPath);
-    for (const [socket, other] of [
-      [client, backend],
-      [backend, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("error", () => socket.destroy());
-      socket.on("close", () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
-    relay(client, backend, gate, prepared);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const relay = await startSocketRelay(
+    () => socketPath,
+    (client, backend) => passMessages(client, backend, gate, prepared),
+  );
   const cut = (): void => {
-    for (const socket of sockets) socket.destroy();
+    relay.cut();
     gate.isStopped = false;
   };
   return {
-    url: urlAt((server.address() as AddressInfo).port),
+    url: urlAt(relay.port),
     arm: (breakpoint) =>
       new Promise((hit) => {
         armed = breakpoint === null ? null : { breakpoint, hit };
@@ -133,9 +120,9 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       gate.network = { isSilent: false };
     },
     cut,
-    close: async () => {
+    close: () => {
       cut();
-      await new Promise((resolve) => server.close(resolve));
+      return relay.close();
     },
   };
 }

@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chown, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -19,6 +18,7 @@ import { layCluster } from "../../support/lay-cluster.ts";
 import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
 import { until } from "../../support/until.ts";
 import { placeOf } from "./postgres-messages.ts";
+import { startSocketRelay } from "./socket-relay.ts";
 
 /**
  * How the one that is written to goes: killed; silent, with its connections open; made one that only reads, while the address still
@@ -190,34 +190,6 @@ async function livingOf(pids: readonly number[]): Promise<number[]> {
   return living;
 }
 
-/** Connections go to where it points when they are made, and stay there. */
-async function openAddress(target: () => string): Promise<{ port: number; close(): void }> {
-  const sockets = new Set<Socket>();
-  const server = createServer({ noDelay: true }, (near) => {
-    const far = connect(target());
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("data", (bytes) => other.write(bytes));
-      socket.on("error", () => socket.destroy());
-      socket.on("close", () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
 export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   const dir = await makeTestFolder();
   const runAs = await findRunAs();
@@ -234,7 +206,8 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   let [primary, other] = nodes as [Node, Node];
   await primary.start();
   let pointed = primary;
-  const address = await openAddress(() => placeOf(pointed.url).socketPath);
+  // Connections go to where it points when they are made, and stay there.
+  const address = await startSocketRelay(() => placeOf(pointed.url).socketPath);
 
   const replace = async (): Promise<void> => {
     await other.end("SIGKILL");
@@ -273,7 +246,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     },
     replace,
     stop: async () => {
-      address.close();
+      await address.close();
       await Promise.all(nodes.map((node) => node.end("SIGKILL")));
       for (const node of nodes) await rm(node.socketDir, { recursive: true, force: true });
       await removeTestFolder(dir);
