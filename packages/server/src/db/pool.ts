@@ -34,8 +34,11 @@ export interface DatabaseOptions {
   readonly limits?: SessionLimits;
   /** Whether a transaction that asks for a second connection fails instead of waiting for it. For tests. */
   readonly refuseSecondConnection?: boolean;
-  /** Told of each key that a transaction woke, once it is durable. It must not throw. Default: nobody listens. */
-  readonly wake?: (key: string) => void;
+  /**
+   * Told of each key that a transaction woke, and up to which cursor there is something new, once it is durable. It must not throw.
+   * Default: nobody listens.
+   */
+  readonly wake?: (key: string, upTo: number) => void;
   /** Told of each fact that a transaction noted, once this is durable. It must not throw. Default: nobody listens. */
   readonly note?: (fact: NotedFact) => void;
   /** Told how long a caller waited for a connection, in milliseconds. Default: nobody listens. */

@@ -14,8 +14,11 @@ export interface Queryable {
 /** A transaction that is open. It ends with the function that received it. */
 export interface Tx extends Queryable {
   readonly isTransaction: true;
-  /** Wakes whoever waits for the key, here and on other servers, once this is durable; nobody when it is rolled back. */
-  wake(key: string): void;
+  /**
+   * Wakes whoever waits for the key, here and on other servers, once this is durable; nobody when it is rolled back. `upTo`: the
+   * cursor of what is new, when nothing else is.
+   */
+  wake(key: string, upTo?: number): void;
   /** Tells the metrics of something, once this is durable; nothing when it is rolled back. */
   note(fact: NotedFact): void;
 }

@@ -35,8 +35,8 @@ export interface TransactionContext {
   readonly isPooled: boolean;
   readonly limits: SessionLimits;
   readonly places: TransactionPlaces;
-  /** Told of each key that a transaction woke, after its COMMIT. */
-  readonly wake: (key: string) => void;
+  /** Told of each key that a transaction woke, and up to which cursor, after its COMMIT. */
+  readonly wake: (key: string, upTo: number) => void;
   /** Told of each fact that a transaction noted, after its COMMIT. */
   readonly note: (fact: NotedFact) => void;
 }
@@ -88,11 +88,13 @@ async function runOnce<Result>(
   let open = true;
   let broken: Error | undefined;
   let isCommitting = false;
-  const wakes = new Set<string>();
+  const wakes = new Map<string, number>();
   const facts: NotedFact[] = [];
   const tx: Tx = {
     isTransaction: true,
-    wake: (key) => void wakes.add(key),
+    wake: (key, upTo = Number.POSITIVE_INFINITY) => {
+      wakes.set(key, Math.max(wakes.get(key) ?? 0, upTo));
+    },
     note: (fact) => void facts.push(fact),
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
       if (!open)
@@ -115,7 +117,7 @@ async function runOnce<Result>(
       throw new Error(
         "The transaction was rolled back: a statement in it failed and its error was not passed on.",
       );
-    for (const key of wakes) wake(key);
+    for (const [key, upTo] of wakes) wake(key, upTo);
     for (const fact of facts) note(fact);
     return result;
   } catch (error) {

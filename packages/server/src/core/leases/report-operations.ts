@@ -10,6 +10,7 @@ import type { TurnContext } from "../sessions/start-turn.ts";
 import { appendRecords } from "../streams/append-records.ts";
 import { keepOutPieces } from "../streams/interrupt-message.ts";
 import { recordMessages } from "../streams/record-messages.ts";
+import type { PlacedAppend } from "../streams/stream.ts";
 import { appendUnderSession } from "../sessions/append-under-session.ts";
 import { storeStates } from "../sessions/store-states.ts";
 import { createTokens } from "../tokens/create-tokens.ts";
@@ -57,6 +58,8 @@ export type ReportResult = {
   outcomes: OperationOutcome[];
   /** What it stored, by environment. */
   storedBytes: Map<Uuid<"env">, number>;
+  /** What its runs wrote to streams. */
+  appended: readonly PlacedAppend[];
 };
 
 const LOST: OperationOutcome = {
@@ -147,12 +150,12 @@ export async function reportOperations(
       batch.policies.set(policy.runId, policy);
 
   const outcomes = operations.map((operation, index) => applyOperation(batch, operation, index));
-  await writeBatch(tx, context, batch);
+  const appended = await writeBatch(tx, context, batch);
   await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
   await startExecs(tx, context.newUuid, batch, outcomes);
   await continueRuns(tx, batch.continuations, batch.now);
-  return { outcomes, storedBytes: storedBytesOf(batch) };
+  return { outcomes, storedBytes: storedBytesOf(batch), appended };
 }
 
 const isRepeatIn =
@@ -163,13 +166,13 @@ const isRepeatIn =
   };
 
 /** Children and tokens before the waits for them, waits before the entries that accept them. */
-async function writeBatch(tx: Tx, context: ReportContext, batch: Batch): Promise<void> {
+async function writeBatch(tx: Tx, context: ReportContext, batch: Batch): Promise<PlacedAppend[]> {
   const { children, tokens, waits, accepted, appends, logs } = batch;
   if (children.length > 0) await insertChildren(tx, children);
   await createTokens(tx, context, tokens);
   await recordWaits(tx, { waits, accepted, settled: batch.settledWaits, now: batch.now });
-  if (appends.length > 0)
-    await recordMessages(tx, batch.messages, await appendRecords(tx, appends), batch.now);
+  const appended = await appendRecords(tx, appends);
+  await recordMessages(tx, batch.messages, appended, batch.now);
   await keepOutPieces(tx, batch.fenced);
   await storeStates(tx, [...batch.states.values()]);
   await recordUsage(tx, batch.usage);
@@ -178,6 +181,10 @@ async function writeBatch(tx: Tx, context: ReportContext, batch: Batch): Promise
   await settleChanges(tx, [...batch.changes.values()], { logs, journal });
   const isDueSoon = waits.some(({ timeoutAt }) => timeoutAt !== null && timeoutAt - batch.now < SOON_MS);
   if (isDueSoon) tx.wake(wakeKeys.timers);
+  return appends.flatMap((append, index) => {
+    const at = appended[index];
+    return at === null || at === undefined ? [] : [{ append, ...at }];
+  });
 }
 
 /** Input to other sessions, when all that this report says of their runs is written. */

@@ -15,6 +15,10 @@ export async function appendRecords(
   by: Appender = "live_run",
 ): Promise<(Inserted | null)[]> {
   const inserted = await insertRecords(tx, appends, by);
-  for (const appended of inserted) if (appended !== null) tx.wake(wakeKeys.stream(appended.streamId));
+  for (const [index, appended] of inserted.entries()) {
+    if (appended === null) continue;
+    const { streamId, firstSequence } = appended;
+    tx.wake(wakeKeys.stream(streamId), firstSequence + (appends[index] as Append).records.length - 1);
+  }
   return inserted;
 }

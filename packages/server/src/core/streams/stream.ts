@@ -49,6 +49,9 @@ export type Append = StreamKey & {
 /** Where the records of an append stand: the first one's sequence, and the others after it. */
 export type Appended = { streamId: Uuid<"strm">; firstSequence: number };
 
+/** An append with the place that it got. */
+export type PlacedAppend = Appended & { append: Append };
+
 /** As it was stored: `steer` is what the sender says or the actor declares. */
 export type Inserted = Appended & { steer: boolean };
 

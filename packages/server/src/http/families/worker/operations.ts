@@ -30,6 +30,7 @@ import { applyReport } from "../../../core/leases/apply-report.ts";
 import { DomainError } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import type { RouteDefinition } from "../../edge/route.ts";
+import { offerAppends } from "../../resources/streams/offer-records.ts";
 import { decodeOperation } from "./decode-lease.ts";
 import { takeReportTurn } from "./report-turn.ts";
 import { operationValueJson } from "./durable-wire.ts";
@@ -47,12 +48,13 @@ async function report(
   const decoded = operations.map((operation) => decodeOperation(operation, mayBeOdd));
   const known = decoded.filter((operation): operation is LeasedOperation => operation !== null);
   if (known.length === 0) return operations.map(() => NOT_HELD);
-  const { outcomes, storedBytes } = await applyReport(
+  const { outcomes, storedBytes, appended } = await applyReport(
     server,
     workerId,
     known,
     sentAt === undefined ? null : Date.parse(sentAt),
   );
+  offerAppends(server, appended);
   const turn = takeReportTurn(server.turns, known, storedBytes);
   if (turn !== undefined) await turn;
   let next = 0;

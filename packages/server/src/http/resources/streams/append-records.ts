@@ -1,4 +1,4 @@
-import type { InputDisposition, SendRecords, Uuid } from "@keelson/contract";
+import type { InputDisposition, SendRecords } from "@keelson/contract";
 import { canonicalDigest } from "../../../core/idempotency/canonical-json.ts";
 import { findStoredAnswer } from "../../../core/idempotency/idempotency-reads.ts";
 import { idempotencyExpiry } from "../../../core/idempotency/idempotency-expiry.ts";
@@ -21,7 +21,7 @@ import { DomainError } from "../../../domain-error.ts";
 import type { ServerContext } from "../../../server-context.ts";
 import { replayedHeader } from "../../edge/keep-reply.ts";
 import type { Reply } from "../../edge/route.ts";
-import { BYTES_PER_READ, recordsKey, toFrames } from "./record-frames.ts";
+import { offerRecords, rowsOf } from "./offer-records.ts";
 import type { StreamTarget } from "./stream-target.ts";
 import { sentRecordJson } from "./wire.ts";
 
@@ -54,9 +54,7 @@ export async function appendRecords(
   const bytes = append.records.reduce((sum, { data }) => sum + data.length, 0);
   storageQuota.noteAppended(target.environmentId, bytes);
   const { streamId, firstSequence, arrival } = outcome;
-  const rows = append.records.map((record, index) =>
-    toRow(append, record, firstSequence + index, arrival?.steer === true),
-  );
+  const rows = rowsOf({ append, firstSequence }, arrival?.steer === true);
   offerRecords(server, target, streamId, rows);
   return appendReply(target, body, rows, (row) =>
     arrival === null ? null : dispositionOf(arrival, row.sequence),
@@ -146,40 +144,4 @@ function appendKey(
     digest: canonicalDigest(content),
     expiresAt: idempotencyExpiry(ttl, now),
   };
-}
-
-const toRow = (
-  { source, at }: Append,
-  { id, data, contentType, correlationId }: Append["records"][number],
-  sequence: number,
-  steer: boolean,
-): RecordRow => ({
-  id,
-  sequence,
-  data,
-  contentType,
-  correlationId,
-  sourceKind: source.kind,
-  sourceId: source.id,
-  runId: source.runId,
-  attemptNumber: source.attemptNumber,
-  messageId: source.messageId,
-  createdAt: at,
-  withdrawnAt: null,
-  steer,
-});
-
-/** Followers at the tip need not read what is in memory here; more than one read would give is left to be read. */
-function offerRecords(
-  { feeds }: ServerContext,
-  { sessionId, name }: StreamTarget,
-  streamId: Uuid<"strm">,
-  rows: readonly RecordRow[],
-): void {
-  const [first, last] = [rows[0], rows.at(-1)];
-  if (first === undefined || last === undefined) return;
-  if (rows.reduce((sum, { data }) => sum + data.length, 0) > BYTES_PER_READ) return;
-  feeds.offer(recordsKey(streamId, sessionId, null), first.sequence - 1, last.sequence, () =>
-    toFrames(sessionId, name, rows),
-  );
 }
