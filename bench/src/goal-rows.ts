@@ -1,22 +1,5 @@
-/** Every figure of one round by its name; a measurement that failed or was left out has none. */
-export type Round = Record<string, number>;
-
-/** One line of the printed table: a figure, what it is held against, and how far it must go. */
-export type GoalRow = {
-  id: string;
-  what: string;
-  figure: string;
-  unit: string;
-  /** What is compared with the bound, taken run by run. Absent: the figure itself. */
-  compare?: { label: string; of(round: Round): number };
-  /** Absent: printed for its own sake. */
-  bound?: { atLeast: number } | { atMost: number };
-};
-
-const ratio = (figure: string, base: string, label: string): NonNullable<GoalRow["compare"]> => ({
-  label: `× ${label}`,
-  of: (round) => (round[figure] ?? Number.NaN) / (round[base] ?? Number.NaN),
-});
+import { ratio, type GoalRow, type Round } from "./goal-row.ts";
+import { SCALE_ROWS } from "./scale-rows.ts";
 
 const STAGES = {
   created: "workspace answered",
@@ -237,6 +220,8 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     unit: "ms",
     bound: { atMost: 15 },
   },
+  { id: "P7", what: "piece of a run → SSE reader, 50/s, 1 reader, p50", figure: "P7.run", unit: "ms" },
+  { id: "P7", what: "piece of a run → SSE reader, 50/s, 100 readers, p99", figure: "P7.run.100", unit: "ms" },
   {
     id: "P8",
     what: "stream appends, 64 appenders of 256 B",
@@ -378,4 +363,5 @@ export const GOAL_ROWS: readonly GoalRow[] = [
     compare: ratio("P16.callP99Beside", "P16.callP99Alone", "alone"),
     bound: { atMost: 3 },
   },
+  ...SCALE_ROWS,
 ];

@@ -1,5 +1,5 @@
 import { median } from "./harness/statistics.ts";
-import type { GoalRow, Round } from "./goal-rows.ts";
+import type { GoalRow, Round } from "./goal-row.ts";
 
 /** A row with its numbers: median, least and greatest over the rounds that have it. */
 export type JudgedRow = {

@@ -2,7 +2,8 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { closeInheritedDescriptors } from "@keelson/agent";
-import { FLOOR_ROWS, GOAL_ROWS, type Round } from "./goal-rows.ts";
+import type { Round } from "./goal-row.ts";
+import { FLOOR_ROWS, GOAL_ROWS } from "./goal-rows.ts";
 import { formatTable, judgeRow } from "./goal-table.ts";
 import { measureFootprint } from "./goals/p11-footprint.ts";
 import { prepareHistory } from "./goals/p12-history.ts";
@@ -12,6 +13,7 @@ import { describeMachine } from "./harness/machine.ts";
 import { startBenchPostgres, type BenchPostgres } from "./harness/postgres.ts";
 import { prepareDeployment } from "./ours/deployed.ts";
 import { listSteps, type Sizes, type Step } from "./round.ts";
+import { FULL_SCALE, QUICK_SCALE } from "./scale-steps.ts";
 
 // Agents with workspaces run in this process; what a shell left open would reach them.
 closeInheritedDescriptors();
@@ -21,12 +23,12 @@ const HELP = `npm run bench -- [options]
   --runs <n>       rounds of floors, peers and ours, interleaved (default 5)
   --quick          one short round, to see that everything works; its figures mean little
   --history <n>    finished runs in the tables for P12 (default 200000; 0 leaves P12 out; the goal says 1000000)
-  --only <parts>   of floors,peers,ours,workspaces,history,footprint (default: all)
+  --only <parts>   of floors,peers,ours,workspaces,scale,history,footprint (default: all)
   --minutes <n>    no round begins after so many minutes (default 12)
   --dir <folder>   a folder on a real disk for the databases (default: the temporary folder)
 `;
 
-const PARTS = ["floors", "peers", "ours", "workspaces", "history", "footprint"];
+const PARTS = ["floors", "peers", "ours", "workspaces", "scale", "history", "footprint"];
 
 const { values: options } = parseArgs({
   options: {
@@ -52,8 +54,8 @@ const unknown = parts.filter((part) => !PARTS.includes(part));
 if (unknown.length > 0) stopWithUsage(`--only does not know ${unknown.join(", ")}`);
 if (history === 0) parts.splice(0, parts.length, ...parts.filter((part) => part !== "history"));
 const sizes: Sizes = options.quick
-  ? { loadMs: 1_500, tasks: 2_000, samples: 60, lines: 20_000, files: 1_000 }
-  : { loadMs: 4_000, tasks: 10_000, samples: 300, lines: 200_000, files: 10_000 };
+  ? { loadMs: 1_500, tasks: 2_000, samples: 60, lines: 20_000, files: 1_000, scale: QUICK_SCALE }
+  : { loadMs: 4_000, tasks: 10_000, samples: 300, lines: 200_000, files: 10_000, scale: FULL_SCALE };
 
 const startedAt = performance.now();
 const failures: string[] = [];
@@ -84,7 +86,7 @@ await report(postgres);
 
 async function measureAll(postgres: BenchPostgres): Promise<void> {
   await postgres.createDatabase("floors");
-  const needsOurs = ["ours", "workspaces", "history"].some((part) => parts.includes(part));
+  const needsOurs = ["ours", "workspaces", "scale", "history"].some((part) => parts.includes(part));
   const isDeployed = needsOurs && (await attempt("the deployment", () => prepareDeployment(postgres)));
   const hasHistory =
     isDeployed &&
@@ -92,7 +94,7 @@ async function measureAll(postgres: BenchPostgres): Promise<void> {
     (await attempt(`a history of ${history} runs`, () => prepareHistory(postgres, history)));
   const runnable = (step: Step): boolean =>
     parts.includes(step.part) &&
-    (step.part === "ours" || step.part === "workspaces"
+    (step.part === "ours" || step.part === "workspaces" || step.part === "scale"
       ? isDeployed
       : step.part === "history"
         ? hasHistory

@@ -7,6 +7,7 @@ import { measureEndToEnd } from "./goals/p4-end-to-end.ts";
 import { measureIdleStart } from "./goals/p6-idle-start.ts";
 import { measureBareFanOut, measureFanOut } from "./goals/p10-fan-out.ts";
 import { measureFairShare } from "./goals/p16-fair-share.ts";
+import { measureRunOutput } from "./goals/p7-run-output.ts";
 import { measureStreamFollow } from "./goals/p7-stream-follow.ts";
 import { MEASURED_TASKS, measureDeployedTask, type MeasuredTask } from "./goals/p4-deployed-task.ts";
 import { measureStreamAppends } from "./goals/p8-stream-appends.ts";
@@ -22,17 +23,25 @@ import { waitForIdle } from "./ours/api.ts";
 import type { Keelson } from "./ours/keelson.ts";
 import { readKey, withKeelson } from "./ours/deployed.ts";
 import type { BenchPostgres } from "./harness/postgres.ts";
-import type { Round } from "./goal-rows.ts";
+import type { Round } from "./goal-row.ts";
+import { listScaleSteps, type ScaleSizes } from "./scale-steps.ts";
 
 /** How long and how much; `--quick` makes all of it small. */
-export type Sizes = { loadMs: number; tasks: number; samples: number; lines: number; files: number };
+export type Sizes = {
+  loadMs: number;
+  tasks: number;
+  samples: number;
+  lines: number;
+  files: number;
+  scale: ScaleSizes;
+};
 
 /** Concurrent callers of P4 and of its peer. */
 const CALLERS = 100;
 
 export type Step = {
   name: string;
-  part: "floors" | "peers" | "ours" | "workspaces" | "history";
+  part: "floors" | "peers" | "ours" | "workspaces" | "scale" | "history";
   /** Writes its figures into the round as it has them, so that those before a failure are kept. */
   measure(round: Round): Promise<void>;
 };
@@ -80,12 +89,14 @@ export function listSteps(postgres: BenchPostgres, sizes: Sizes): Step[] {
       part: "workspaces",
       measure: (round) => measureTier(postgres, sizes, tier, round),
     })),
+    { name: "P7 of a run", part: "ours", measure: (round) => measureAnswers(postgres, sizes, round) },
     { name: "P7 P8 P10", part: "ours", measure: (round) => measureStreams(postgres, sizes, round) },
     {
       name: "P12: P5 P6",
       part: "history",
       measure: (round) => measureExecutionWithHistory(postgres, sizes, round),
     },
+    ...listScaleSteps(postgres, sizes.scale),
     { name: "graphile-worker", part: "peers", measure: (round) => measureGraphile(postgres, sizes, round) },
     { name: "pg-boss", part: "peers", measure: (round) => measurePgBoss(postgres, sizes, round) },
   ];
@@ -106,6 +117,16 @@ function measureSharing(postgres: BenchPostgres, { loadMs }: Sizes, round: Round
   return withKeelson(postgres, async (keelson) => {
     const figures = await measureFairShare(keelson, await readKey(postgres, "other"), loadMs);
     for (const [name, figure] of Object.entries(figures)) round[`P16.${name}`] = figure;
+  });
+}
+
+function measureAnswers(postgres: BenchPostgres, { samples }: Sizes, round: Round): Promise<void> {
+  return withKeelson(postgres, async (keelson) => {
+    const project = keelson.as(await readKey(postgres, "project"));
+    await project.startAgent(16);
+    const one = await measureRunOutput(project, 1, samples, 50);
+    const hundred = await measureRunOutput(project, 100, samples, 50);
+    Object.assign(round, { "P7.run": one.p50Ms, "P7.run.100": hundred.p99Ms });
   });
 }
 

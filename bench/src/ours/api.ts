@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deployment, Run, RunCounts, StartBatchResult } from "@keelson/contract";
+import type { Deployment, Run, RunCounts, StartBatch, StartBatchResult } from "@keelson/contract";
 import { BUNDLE, BUNDLE_DIGEST, DEPLOYMENT } from "./bundle.ts";
 
 /** Calls of the API that prepare and check a measurement; never what is measured. */
@@ -50,11 +50,20 @@ export async function deployBundle(api: Api): Promise<void> {
   await api.call("POST", `/v1/deployments/${id}/promote`);
 }
 
-/** Starts so many runs in batches of 500 and returns their ids in order. */
-export async function startMany(api: Api, task: string, payload: unknown, count: number): Promise<string[]> {
+/** Starts so many runs in batches of 500 and returns their ids in order. `fieldsOf` adds to the start of each. */
+export async function startMany(
+  api: Api,
+  task: string,
+  payload: unknown,
+  count: number,
+  fieldsOf: (index: number) => Partial<StartBatch["starts"][number]> = () => ({}),
+): Promise<string[]> {
   const ids: string[] = [];
   while (ids.length < count) {
-    const starts = Array.from({ length: Math.min(500, count - ids.length) }, () => ({ task, payload }));
+    const starts = Array.from({ length: Math.min(500, count - ids.length) }, (_, index) => ({
+      ...{ task, payload },
+      ...fieldsOf(ids.length + index),
+    }));
     const { results } = await api.call<StartBatchResult>("POST", "/v1/tasks/start-batch", { starts });
     for (const { run, error } of results) {
       if (run === null) throw new Error(`a start of a batch was refused: ${JSON.stringify(error)}`);

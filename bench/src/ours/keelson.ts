@@ -14,6 +14,7 @@ export type Keelson = {
   port: number;
   url: string;
   apiKey: string;
+  enrollmentToken: string;
   server: Child;
   api: Api;
   /**
@@ -71,6 +72,7 @@ export async function startKeelson(dataDir: string, databaseUrl?: string): Promi
     port,
     url,
     apiKey: credentials.api_key,
+    enrollmentToken: credentials.enrollment_token,
     server,
     api,
     as: (apiKey) => ({ ...keelson, apiKey, api: openApi(url, apiKey) }),
