@@ -25,37 +25,43 @@ export type AttachedRun = {
   detach(): void;
 };
 
+/** One hold of a workspace, as the workspace knows it. */
+export type Attachment = Pick<AttachedRun, "gone" | "detach">;
+
+type Entry = { runId: string; tellGone: () => void };
+
 /** The runs that work in one workspace, like shells in one folder. */
 export class Attachments {
-  readonly #gone = Promise.withResolvers<void>();
   /** Of processes whose end is waited for. */
   readonly #ends = new Map<string, AbortController>();
-  readonly #runs = new Map<symbol, string>();
+  readonly #runs = new Set<Entry>();
+  #isOver = false;
   #whenNone: (() => void)[] = [];
-
-  /** Resolves when they are to stop, because the workspace is let go of or lost. */
-  get gone(): Promise<void> {
-    return this.#gone.promise;
-  }
 
   get some(): boolean {
     return this.#runs.size > 0;
   }
 
-  /** One more; what is returned takes it away again. */
-  add(runId: string): () => void {
-    const key = Symbol("attachment");
-    this.#runs.set(key, runId);
-    return () => {
-      if (!this.#runs.delete(key)) return;
+  /**
+   * One more. Each has a promise of its own: one of the workspace would keep all that ever waited for it, and a workspace is held
+   * for as long as it is used.
+   */
+  add(runId: string): Attachment {
+    const { promise: gone, resolve: tellGone } = Promise.withResolvers<void>();
+    const entry = { runId, tellGone };
+    this.#runs.add(entry);
+    if (this.#isOver) tellGone();
+    const detach = (): void => {
+      if (!this.#runs.delete(entry)) return;
       if (this.#runs.size === 0) for (const resolve of this.#whenNone.splice(0)) resolve();
     };
+    return { gone, detach };
   }
 
   /** The run that works there; null when there is none, or more than one. */
   only(): string | null {
-    const [first] = this.#runs.values();
-    return this.#runs.size === 1 ? (first ?? null) : null;
+    const [first] = this.#runs;
+    return this.#runs.size === 1 ? (first?.runId ?? null) : null;
   }
 
   /** The server knows that a process of the workspace has ended. */
@@ -72,8 +78,10 @@ export class Attachments {
     if (this.#ends.get(processId) === ended) this.#ends.delete(processId);
   }
 
+  /** All that are there, and all that come, are to stop. */
   end(): void {
-    this.#gone.resolve();
+    this.#isOver = true;
+    for (const { tellGone } of this.#runs) tellGone();
   }
 
   none(): Promise<void> {

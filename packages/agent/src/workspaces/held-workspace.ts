@@ -201,14 +201,14 @@ export class HeldWorkspace {
    * @throws WorkspaceGone when it is let go of or lost before; what went wrong when it cannot be prepared.
    */
   async attach(runId: string): Promise<AttachedRun> {
-    const detach = this.#attachments.add(runId);
+    const { gone, detach } = this.#attachments.add(runId);
     try {
       const { folder, committer } = await this.#ready.promise;
       return {
         path: folder.root,
         user: sandboxUserForTasks(this.#context.probe, this.fields.materialization_id),
         files: new RunFiles({ root: folder.root, owner: this.#owner }, folder.path),
-        gone: this.#attachments.gone,
+        gone,
         untilEnd: (processId, timeoutMs, signal) => this.#attachments.untilEnd(processId, timeoutMs, signal),
         commit: async () => void (await this.#heedLoss(committer.commit({ kind: "run", id: runId }))),
         detach,
