@@ -21,6 +21,8 @@ const MINUTES = 30;
 /** After the first five, which are compared with the last five. */
 const HELD_FROM = 10;
 const HELD_TO = 15;
+/** From the minutes before the snapshot to the last five. */
+const MAX_GROWTH = 1.3;
 
 const CODE = `${MIXED_CODE}
 export const look = task({ id: "look", execution: "shared", run: () => Date.now() });
@@ -155,5 +157,11 @@ test(
     assert.ok(ratio(snapshot, p50) <= 1.5, "p50, snapshot held");
     assert.ok(ratio(last, (minute) => minute.server.descriptors) <= 1.1, "descriptors of the server");
     assert.ok(ratio(last, (minute) => minute.agent.descriptors) <= 1.1, "descriptors of the agent");
+    // A heap grows until it has found its size; what grows by the run goes on.
+    const grown = minutes.slice(HELD_FROM - 5, HELD_FROM);
+    for (const name of ["server", "agent"] as const) {
+      const memory = (part: readonly Minute[]): number => mean(part, (minute) => minute[name].memoryMib);
+      assert.ok(memory(last) <= MAX_GROWTH * memory(grown), `memory of the ${name}, last five minutes`);
+    }
   },
 );
