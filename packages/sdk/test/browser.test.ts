@@ -85,6 +85,27 @@ test("a session is addressed by its external id, as the token's scope may be", a
   }
 });
 
+test("lists of a session that is addressed by its external id are read by pages", async () => {
+  const externalId = "ticket 10/é";
+  const { id } = await client.sessions.create({ actor: "chat", externalId });
+  const session = { externalId };
+  const uploaded: string[] = [];
+  for (const text of ["a", "b", "c"])
+    uploaded.unshift((await client.sessions.files.upload(session, text)).id);
+  const listed = await collect(client.sessions.files.list(session, { limit: 2 }));
+  assert.deepEqual(
+    listed.map((file) => [file.id, file.sessionId]),
+    uploaded.map((file) => [file, id]),
+  );
+  const { publicAccessToken: token } = await client.publicAccessTokens.create({
+    ...{ type: "session.chat", session },
+    outputs: ["output"],
+  });
+  const page = createSessionClient({ url: scene.server.url, token, session });
+  assert.deepEqual((await page.messages({ stream: "output", limit: 1 }).page()).items, []);
+  await client.sessions.cancel(id);
+});
+
 test("what is sent is there once, however often its answer was lost", async () => {
   const id = await openSession();
   await using proxy = await startFaultProxy(scene.server.url, (_seen, index) =>

@@ -29,15 +29,15 @@ export type Transport = {
   fetch: typeof globalThis.fetch;
 };
 
-/** A path with its query; what is undefined is left out. */
+/** A path with its query, which may have one already; what is undefined is left out. */
 export function withQuery(path: string, query: ApiRequest["query"] = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
-    for (const one of typeof value === "object" ? value : [value]) parameters.append(name, String(one));
+    for (const one of [value].flat()) parameters.append(name, String(one));
   }
   const text = parameters.toString();
-  return text === "" ? path : `${path}?${text}`;
+  return text === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${text}`;
 }
 
 /** Asked at each try. One that is renewable is asked once more when the credential that it gave was refused. */
