@@ -74,10 +74,13 @@ import { addSecretSet } from "./commands/secret/set.ts";
 import { addRouter } from "./commands/router.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSessionCancel } from "./commands/session/cancel.ts";
+import { addSessionCat } from "./commands/session/cat.ts";
 import { addSessionClose } from "./commands/session/close.ts";
+import { addSessionFiles } from "./commands/session/files.ts";
 import { addSessionGet } from "./commands/session/get.ts";
 import { addSessionInterrupt } from "./commands/session/interrupt.ts";
 import { addSessionList } from "./commands/session/list.ts";
+import { addSessionPut } from "./commands/session/put.ts";
 import { addSessionRead } from "./commands/session/read.ts";
 import { addSessionSend } from "./commands/session/send.ts";
 import { addSessionState } from "./commands/session/state.ts";
@@ -132,6 +135,9 @@ const NOUNS = [
       addSessionWithdraw,
       addSessionRead,
       addSessionState,
+      addSessionFiles,
+      addSessionCat,
+      addSessionPut,
       addSessionUsage,
       addSessionInterrupt,
       addSessionClose,

@@ -1,9 +1,6 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { usageError } from "../../exit-codes.ts";
+import { readSource } from "../../read-source.ts";
 import { addWorkspaceArgument, openWorkspace, type WorkspaceFlags } from "../../workspace-argument.ts";
 
 type Options = WorkspaceFlags & { mode?: string };
@@ -13,15 +10,6 @@ Examples:
   $ keelson workspace put ws_01k… config/app.json app.json
   $ tar c src | keelson workspace put ws_01k… src.tar -
 `;
-
-async function readSource(cli: Cli, source: string): Promise<Uint8Array> {
-  if (source === "-") return buffer(cli.host.stdin);
-  try {
-    return await readFile(resolve(cli.host.cwd, source));
-  } catch (error) {
-    throw usageError(`Cannot read ${source}: ${(error as Error).message}`);
-  }
-}
 
 function parseMode(text: string): string {
   if (/^0?[0-7]{3}$/.test(text)) return text;
