@@ -1,8 +1,10 @@
 // The list of sessions in the console, and what ends one.
 
 import assert from "node:assert/strict";
+import { buffer } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
+import { digestOf } from "../../server/test/support/api-server.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { startSession } from "../../server/test/support/session-scene.ts";
 import { addUser } from "../../server/test/support/tenancy.ts";
@@ -99,5 +101,43 @@ describe("sessions in the console", options, () => {
     assert.deepEqual(await console.violations(), []);
     await page.getByRole("button", { name: "Hide state" }).click();
     await section.getByText("Version 1").waitFor({ state: "detached" });
+  });
+
+  test("show their files, which a click saves, and nothing where they have none", async () => {
+    const { page } = console;
+    const session = await startSession(scene);
+    const section = page.getByRole("region", { name: "Files", exact: true });
+    await console.goto(`sessions/${session.id}`);
+    await page.getByRole("region", { name: "About", exact: true }).waitFor();
+    assert.equal(await section.count(), 0);
+    const upload = async (content: string, name: string | null, type: string): Promise<void> => {
+      const bytes = Buffer.from(content);
+      const query = name === null ? "" : `?name=${encodeURIComponent(name)}`;
+      const path = `/api/sessions/${session.id}/files/${digestOf(bytes)}${query}`;
+      const answer = await scene.call("PUT", path, { bytes, headers: { "content-type": type } });
+      assert.equal(answer.status, 201, answer.text);
+    };
+    const markup = "<script>alert(1)</script>";
+    await upload(markup, "a <b>\u202egpj.html", "text/html");
+    const link = section.getByRole("link", { name: "a <b>\\u{202e}gpj.html" });
+    await link.waitFor();
+    await section.getByText("text/html, 25 bytes").waitFor();
+    assert.deepEqual(await console.violations(), []);
+    await console.screenshot("session-files");
+    const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+    assert.equal((await buffer(await download.createReadStream())).toString(), markup);
+    assert.match(page.url(), new RegExp(`sessions/${session.id}$`), "the file is saved and not opened");
+    for (let n = 0; n < 21; n += 1) await upload(`file ${n}`, null, "text/plain");
+    await console.goto(`sessions/${session.id}`);
+    await section
+      .getByRole("link", { name: /^file_/ })
+      .first()
+      .waitFor();
+    assert.equal(await section.getByRole("listitem").count(), 20);
+    await section.getByRole("button", { name: "Earlier files" }).click();
+    await link.waitFor();
+    assert.equal(await section.getByRole("listitem").count(), 22);
+    assert.deepEqual(await console.violations(), []);
+    assert.deepEqual(console.problems, []);
   });
 });

@@ -16,6 +16,7 @@ import { Tags } from "../../ui/tags.tsx";
 import { Duration, Time } from "../../ui/time.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { ModelsUsed } from "../usage/models-used.tsx";
+import { SessionFiles } from "./session-files.tsx";
 
 /** A state may be large, so it is read when somebody wants to see it. */
 const SessionState = lazy(async () => ({ default: (await import("./session-state.tsx")).SessionState }));
@@ -27,6 +28,7 @@ export function SessionSide({ session }: { session: Session }): ReactNode {
       <LastFailure session={session} />
       <Turns session={session} />
       <Used session={session} />
+      <SessionFiles sessionId={session.id} />
       <State session={session} />
       <About session={session} />
     </aside>
