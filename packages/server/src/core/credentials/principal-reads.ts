@@ -5,8 +5,8 @@ import {
   type Role,
   type Uuid,
 } from "@keelson/contract";
-import type { Queryable } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import type { Queryable, Tx } from "../../db/queryable.ts";
+import { sql, type Sql } from "../../db/sql.ts";
 import { grantedPermissions, type Principal } from "./principal.ts";
 import type { RunLease } from "./run-token.ts";
 
@@ -144,6 +144,18 @@ export type UserEnvironment = {
   role: Role;
 };
 
+const userEnvironment = (
+  userId: Uuid<"user">,
+  projectId: Uuid<"proj">,
+  environmentId: Uuid<"env">,
+): Sql => sql`
+  SELECT p.organization_id, p.id AS project_id, v.id AS environment_id,
+    v.worker_group_id, m.role
+  FROM members m
+  JOIN projects p ON p.organization_id = m.organization_id
+  JOIN environments v ON v.project_id = p.id
+  WHERE m.user_id = ${userId} AND p.id = ${projectId} AND v.id = ${environmentId}`;
+
 /** An environment that the user is a member for; null when it does not exist, or is not theirs. */
 export async function findUserEnvironment(
   db: Queryable,
@@ -151,13 +163,21 @@ export async function findUserEnvironment(
   projectId: Uuid<"proj">,
   environmentId: Uuid<"env">,
 ): Promise<UserEnvironment | null> {
-  const [row] = await db.query<UserEnvironment>(sql`
-    SELECT p.organization_id, p.id AS project_id, v.id AS environment_id,
-      v.worker_group_id, m.role
-    FROM members m
-    JOIN projects p ON p.organization_id = m.organization_id
-    JOIN environments v ON v.project_id = p.id
-    WHERE m.user_id = ${userId} AND p.id = ${projectId} AND v.id = ${environmentId}`);
+  const [row] = await db.query<UserEnvironment>(userEnvironment(userId, projectId, environmentId));
+  return row ?? null;
+}
+
+/** As `findUserEnvironment`, for a user who stays a member until the transaction has ended. */
+export async function lockUserEnvironment(
+  tx: Tx,
+  userId: Uuid<"user">,
+  projectId: Uuid<"proj">,
+  environmentId: Uuid<"env">,
+): Promise<UserEnvironment | null> {
+  // A removal of the member waits, and then sees what is made for them here. Others who make something do not wait.
+  const [row] = await tx.query<UserEnvironment>(
+    sql`${userEnvironment(userId, projectId, environmentId)} FOR KEY SHARE OF m`,
+  );
   return row ?? null;
 }
 

@@ -30,3 +30,19 @@ export async function updateMemberRole(
 export async function deleteMember(tx: Tx, organizationId: Uuid<"org">, userId: Uuid<"user">): Promise<void> {
   await tx.query(sql`DELETE FROM members WHERE organization_id = ${organizationId} AND user_id = ${userId}`);
 }
+
+/** The clients that the member connected to environments of the organization. @returns the grants that were not revoked before */
+export async function markMemberGrantsRevoked(
+  tx: Tx,
+  organizationId: Uuid<"org">,
+  userId: Uuid<"user">,
+  now: number,
+): Promise<Uuid<"ogr">[]> {
+  const rows = await tx.query<{ id: Uuid<"ogr"> }>(sql`
+    UPDATE oauth_grants g SET revoked_at = ${timestamp(now)}
+    FROM environments v JOIN projects p ON p.id = v.project_id
+    WHERE p.organization_id = ${organizationId} AND v.id = g.environment_id AND g.user_id = ${userId}
+      AND g.revoked_at IS NULL
+    RETURNING g.id`);
+  return rows.map(({ id }) => id);
+}

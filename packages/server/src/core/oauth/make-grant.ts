@@ -2,7 +2,7 @@ import type { OauthAccess, Uuid } from "@keelson/contract";
 import type { Tx } from "../../db/queryable.ts";
 import { DomainError, invalidRequest, notFound } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
-import { findUserEnvironment, type UserEnvironment } from "../credentials/principal-reads.ts";
+import { lockUserEnvironment, type UserEnvironment } from "../credentials/principal-reads.ts";
 import { roleHolds } from "../credentials/principal.ts";
 import type { Actor } from "../identity/identity.ts";
 import { keepOauthClient } from "./client-writes.ts";
@@ -32,7 +32,7 @@ export async function makeGrant(
 ): Promise<MadeGrant> {
   const { newUuid, now, ...facts } = rest;
   const { projectId, environmentId, access } = chosen;
-  const place = await findUserEnvironment(tx, actor.userId, projectId, environmentId);
+  const place = await lockUserEnvironment(tx, actor.userId, projectId, environmentId);
   if (place === null) throw notFound();
   if (access === "write" && asked.access === "read")
     throw invalidRequest([{ path: "grant.access", message: "is more than the client asks for" }]);

@@ -2,11 +2,24 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { decodeId } from "@keelson/contract";
+import { decodeId, encodeId, type Uuid } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
 import { startApiServer, type Answer, type ApiServer } from "../../support/api-server.ts";
-import { callTool, connectClient, ping, refresh, type Connected } from "../../support/oauth.ts";
-import { addPerson, addUser } from "../../support/tenancy.ts";
+import { newestEvent } from "../../support/audit.ts";
+import {
+  approve,
+  askToken,
+  callTool,
+  codeFields,
+  codeIn,
+  connectClient,
+  newVerifier,
+  ping,
+  refresh,
+  register,
+  type Connected,
+} from "../../support/oauth.ts";
+import { addForeignPlace, addPerson, addUser, firstOrganization } from "../../support/tenancy.ts";
 import { createTestClock, type TestClock } from "../../support/test-clock.ts";
 import { until } from "../../support/until.ts";
 
@@ -102,6 +115,97 @@ describe("an access token", () => {
     assert.match(challenge, /resource_metadata="/);
     const unknown = await ping(server, `${access.slice(0, -1)}${access.endsWith("a") ? "b" : "a"}`);
     assert.match(unknown.headers.get("www-authenticate") ?? "", /error="invalid_token"/);
+  });
+});
+
+describe("the clients of a removed member", () => {
+  const memberPath = ({ user_id }: { user_id: string }): string => `/api/members/${user_id}`;
+  type Person = Awaited<ReturnType<typeof addPerson>>;
+
+  /** As an invitation does that they accept. */
+  const comesBack = async ({ userId }: Person): Promise<void> => {
+    await server.db.query(sql`
+      INSERT INTO members (organization_id, user_id, role) VALUES (${await firstOrganization(server)}, ${userId}, 'owner')`);
+  };
+
+  test("stay disconnected when the person comes back, and the audit log names them", async () => {
+    const person = await addPerson(server, "developer");
+    const as = person.token;
+    const [one, two] = [await connectClient(server, { as }), await connectClient(server, { as })];
+    // Approved by now, and not yet exchanged.
+    const verifier = newVerifier();
+    const clientId = await register(server);
+    const code = codeIn(await approve(server, clientId, verifier, { as }));
+    const others = await connectClient(server);
+    assert.equal((await server.call("DELETE", memberPath(person), owner())).status, 204);
+    const event = await newestEvent(server, encodeId("org", await firstOrganization(server)));
+    assert.deepEqual([event.action, event.details["from"]], ["members.remove", "developer"]);
+    const granted = await server.db.query<{ id: Uuid<"ogr"> }>(
+      sql`SELECT id FROM oauth_grants WHERE user_id = ${person.userId}`,
+    );
+    assert.equal(granted.length, 3);
+    assert.deepEqual(
+      (event.details["oauth_grants"] as string[]).toSorted(),
+      granted.map(({ id }) => encodeId("ogr", id)).toSorted(),
+    );
+    await comesBack(person);
+    for (const { access } of [one, two]) await isRefused(access);
+    for (const { clientId: id, refresh: token } of [one, two])
+      assert.deepEqual(errorOf(await refresh(server, id, token)), INVALID_GRANT);
+    assert.deepEqual(
+      errorOf(await askToken(server, codeFields(clientId, code, verifier))),
+      INVALID_GRANT,
+      "a code from before gives nothing",
+    );
+    assert.deepEqual((await server.call("GET", "/api/oauth-grants", { as })).body.oauth_grants, []);
+    assert.equal((await ping(server, others.access)).status, 200, "another person's are as they were");
+    const again = await connectClient(server, { as });
+    assert.equal((await ping(server, again.access)).status, 200);
+  });
+
+  test("of another organization stay connected, and so do those of a member whose role changes", async () => {
+    const person = await addPerson(server, "developer");
+    const foreign = await addForeignPlace(server);
+    await server.db.query(sql`
+      INSERT INTO members (organization_id, user_id, role) VALUES (${foreign.organizationId}, ${person.userId}, 'developer')`);
+    const at = { project_id: foreign.project_id, environment_id: foreign.environment_id };
+    const elsewhere = await connectClient(server, { as: person.token, at });
+    const here = await connectClient(server, { as: person.token });
+    const role = { ...owner(), body: { role: "viewer" } };
+    assert.equal((await server.call("PATCH", memberPath(person), role)).status, 200);
+    assert.equal((await ping(server, here.access)).status, 200);
+    assert.equal((await server.call("DELETE", memberPath(person), owner())).status, 204);
+    await isRefused(here.access);
+    assert.equal((await ping(server, elsewhere.access)).status, 200);
+  });
+
+  test("are disconnected also when one is connected while its person is removed", async () => {
+    const person = await addPerson(server, "developer");
+    const clientId = await register(server);
+    const verifier = newVerifier();
+    let approving: Promise<Answer> | undefined;
+    let removing: Promise<Answer> | undefined;
+    const { db } = server;
+    const waiting = (count: number) => (): Promise<boolean> =>
+      db
+        .query(
+          sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+        .then((rows) => rows.length >= count);
+    await db.transaction(async (tx) => {
+      // The approval has looked the member up, and waits here before it makes the grant.
+      await tx.query(sql`SELECT FROM oauth_clients WHERE id = ${decodeId("ocl", clientId)} FOR UPDATE`);
+      approving = approve(server, clientId, verifier, { as: person.token });
+      await until("the approval waits", 60_000, waiting(1));
+      let isRemoved = false;
+      removing = other.call("DELETE", memberPath(person), owner()).finally(() => (isRemoved = true));
+      const waitsToo = waiting(2);
+      await until("the removal waits", 60_000, async () => isRemoved || (await waitsToo()));
+    });
+    const code = codeIn((await approving) as Answer);
+    assert.equal((await removing)?.status, 204);
+    await comesBack(person);
+    assert.deepEqual(errorOf(await askToken(server, codeFields(clientId, code, verifier))), INVALID_GRANT);
   });
 });
 

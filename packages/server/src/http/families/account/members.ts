@@ -75,7 +75,8 @@ export const memberRoutes: RouteDefinition[] = [
     name: "removeMember",
     summary: "Remove a member",
     description:
-      "The member loses access from the next request on. Only owners can remove owners, and the last owner stays (409 `invalid_state`).",
+      "The member loses access from the next request on, and so do the clients that they connected to environments of the organization. These stay " +
+      "disconnected when the person comes back. Only owners can remove owners, and the last owner stays (409 `invalid_state`).",
     tag,
     access: write,
     params: MemberParams,
@@ -84,8 +85,12 @@ export const memberRoutes: RouteDefinition[] = [
     audit: { action: "members.remove", resource: "member" },
     handle: async ({ tx, server, scope, params: { user_id: userId }, audit, onCommit }) => {
       const target = { organizationId: scope.organizationId, userId };
-      const { from } = await changeMember(tx, scope, target, null, server.clock());
-      audit({ id: encodeId("user", userId), details: { from } });
+      const { from, revokedGrants } = await changeMember(tx, scope, target, null, server.clock());
+      const oauth_grants = revokedGrants.map((id) => encodeId("ogr", id));
+      audit({
+        id: encodeId("user", userId),
+        details: { from, ...(oauth_grants.length > 0 && { oauth_grants }) },
+      });
       onCommit(() => server.credentialCache.forget({ kind: "user", id: userId }));
       return { status: 204, body: undefined };
     },
