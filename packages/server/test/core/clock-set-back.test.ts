@@ -87,22 +87,35 @@ describe("after a clock that was ahead was set back", () => {
     await scene.cancelAll();
   });
 
+  /** Until when the run waits whose row that clock has written: rows are stamped by PostgreSQL itself, whose clock a test does not set. */
+  async function dueAfterAll({ runId }: { runId: string }): Promise<number> {
+    const { db } = scene.server;
+    const id = decodeId("run", runId);
+    await db.query(sql`UPDATE executions SET available_at = now() + interval '40 days 1 hour',
+      updated_at = now() + interval '40 days' WHERE run_id = ${id}`);
+    await putRight();
+    const [row] = await db.query<{ ms: number }>(
+      sql`SELECT available_at AS ms FROM executions WHERE run_id = ${id}`,
+    );
+    assert.ok(row !== undefined);
+    return row.ms - scene.clock.now();
+  }
+
   test("a try that was put off then is made as much later as it was to be", async () => {
     const lease = await scene.leased({ retry: { max_attempts: 2 } });
-    const runId = decodeId("run", lease.runId);
     await scene.worker.finish(lease, "failed", {
       failure: { kind: "application_error", message: "no", retryable: true },
     });
-    const { db } = scene.server;
-    // As that clock would have written it: rows are stamped by PostgreSQL itself, whose clock a test does not set.
-    await db.query(sql`UPDATE executions SET available_at = now() + interval '40 days 1 hour',
-      updated_at = now() + interval '40 days' WHERE run_id = ${runId}`);
-    await putRight();
-    const [row] = await db.query<{ ms: number }>(
-      sql`SELECT available_at AS ms FROM executions WHERE run_id = ${runId}`,
-    );
-    assert.ok(row !== undefined);
-    assert.ok(Math.abs(row.ms - scene.clock.now() - 3_600_000) < 60_000);
+    assert.ok(Math.abs((await dueAfterAll(lease)) - 3_600_000) < 60_000);
+    await scene.cancelAll();
+  });
+
+  test("a run that continued then goes on as much later as it was to, and a start for a date stays one", async () => {
+    const lease = await scene.leased();
+    await scene.worker.finish(lease, "continued", { payload: null });
+    assert.ok(Math.abs((await dueAfterAll(lease)) - 3_600_000) < 60_000);
+    const later = await scene.start("plain", { delay: "1h" });
+    assert.ok((await dueAfterAll({ runId: later.id })) > AHEAD_MS);
     await scene.cancelAll();
   });
 

@@ -293,9 +293,13 @@ export async function shortenLeases(
     WHERE worker_id IS NOT NULL AND lease_expires_at > ${timestamp(now + MAX_LEASE_MS + CLOCK_LEAD_MS)}`);
 }
 
-/** Tries that wait for a time which a clock that was ahead has set, as long after now as after that clock's time. */
+/**
+ * Runs that wait for a time which a clock that was ahead has set, as long after now as after that clock's time: retries, and runs
+ * that have continued. A run that was never leased waits for the time that its caller said.
+ */
 export async function shortenBackoffs(db: Queryable, now: number): Promise<void> {
   await db.query(sql`
     UPDATE executions SET available_at = available_at - (updated_at - ${timestamp(now)}), updated_at = ${timestamp(now)}
-    WHERE status = 'retry_delayed' AND updated_at > ${timestamp(now + CLOCK_LEAD_MS)}`);
+    WHERE (status = 'retry_delayed' OR (status = 'queued' AND available_at IS NOT NULL AND attempt_number > 0))
+      AND updated_at > ${timestamp(now + CLOCK_LEAD_MS)}`);
 }
