@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
+import { CONTINUATION_WRITES } from "./support/continuation-crash-writes.ts";
 import { openStage, type Stage } from "./support/crash-stage.ts";
 import { goesOn, type Write } from "./support/crash-write.ts";
 import { checkInvariants } from "./support/invariants.ts";
@@ -26,7 +27,7 @@ const MAX_TRIES = 4;
 /** Starting a server takes a second of a core: of so many writes one has its server killed, another one with each seed. */
 const KILLED_EVERY = 3;
 const seed = newSeed();
-const WRITES = fewOf([...SESSION_WRITES, ...TOKEN_WRITES, ...RUN_WRITES], 6, seed);
+const WRITES = fewOf([...SESSION_WRITES, ...TOKEN_WRITES, ...RUN_WRITES, ...CONTINUATION_WRITES], 6, seed);
 
 type Failure = "server killed" | "connections cut";
 type Point = { side: Breakpoint["side"]; statement: string; isLast: boolean };

@@ -118,10 +118,17 @@ const ERROR_RULES = sql`
 /** Each rule with the rows that break it. */
 const findViolations = (db: Database): Promise<{ rule: string; of: string }[]> =>
   db.query(sql`
-    WITH tellings AS (
-      SELECT v.run_id, e ->> 'k' AS kind, (e -> 'x' ->> 'position')::integer AS position
-      FROM run_events v, jsonb_array_elements(v.events::jsonb) e
-      WHERE e ->> 'k' IN ('wait.resolved', 'wait.timed_out')
+    WITH continued AS (
+      SELECT v.run_id, max(v.sequence + t.place) AS place
+      FROM run_events v, jsonb_array_elements(v.events::jsonb) WITH ORDINALITY t (e, place)
+      WHERE t.e ->> 'k' = 'run.continued' GROUP BY v.run_id
+    ), tellings AS (
+      SELECT v.run_id, t.e ->> 'k' AS kind, (t.e -> 'x' ->> 'position')::integer AS position
+      FROM run_events v
+      CROSS JOIN jsonb_array_elements(v.events::jsonb) WITH ORDINALITY t (e, place)
+      LEFT JOIN continued c ON c.run_id = v.run_id
+      -- The positions of a run that continues begin again.
+      WHERE t.e ->> 'k' IN ('wait.resolved', 'wait.timed_out') AND v.sequence + t.place > coalesce(c.place, 0)
     ), states AS (
       SELECT environment_id, status FROM executions UNION ALL SELECT environment_id, status FROM run_results
     ), lives AS (

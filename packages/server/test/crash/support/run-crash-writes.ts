@@ -21,12 +21,12 @@ import {
 } from "./crash-write.ts";
 
 /** One report, repeated with the same sequences. What it answers is compared unless others may change that meanwhile. */
-const reports = (stage: Stage, operations: Json[], verify: () => Promise<void>): Act => ({
+export const reports = (stage: Stage, operations: Json[], verify: () => Promise<void>): Act => ({
   send: async () => (await done(stage, ...operations)).map(({ result }) => result),
   verify,
 });
 
-async function journalOf(stage: Stage, { runId }: Held): Promise<string[]> {
+export async function journalOf(stage: Stage, { runId }: Held): Promise<string[]> {
   const rows = await stage.site.db.query<{ kind: string }>(
     sql`SELECT kind FROM run_journal WHERE run_id = ${uuidOf("run", runId)} ORDER BY sequence`,
   );
@@ -37,14 +37,18 @@ const waitsFor = (held: Held, wait: object): Json =>
   held.operation("waits", { waits: [{ position: 1, name: "wait", ...wait }], parked: true });
 
 /** Suspends the run, has what it waits for come, and lets it go on. */
-async function suspendAndResolve(stage: Stage, held: Held, resolve: () => Promise<unknown>): Promise<void> {
+export async function suspendAndResolve(
+  stage: Stage,
+  held: Held,
+  resolve: () => Promise<unknown>,
+): Promise<void> {
   assert.equal(await waitStatus(stage, held.runId), "pending");
   await done(stage, held.operation("release", { outcome: "suspended" }));
   await resolve();
   await resumesWith(stage, held.runId, "resolved");
 }
 
-const passTimeOf = async (stage: Stage, { runId }: Held): Promise<void> => {
+export const passTimeOf = async (stage: Stage, { runId }: Held): Promise<void> => {
   await stage.site.db.query(sql`
     UPDATE run_waits SET timeout_at = now() WHERE run_id = ${uuidOf("run", runId)} AND status = 'pending'`);
 };
