@@ -1,13 +1,7 @@
-import {
-  PUBLIC_RUN_PERMISSION,
-  type OauthAccess,
-  type PublicScope,
-  type Role,
-  type Uuid,
-} from "@keelson/contract";
+import { PUBLIC_RUN_PERMISSION, type PublicScope, type Role, type Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
-import { grantedPermissions, type Principal } from "./principal.ts";
+import { grantedPermissions, type OauthPrincipal, type Principal } from "./principal.ts";
 import type { RunLease } from "./run-token.ts";
 
 /** A principal and until when its credential is good; null for ever. Revoked credentials are not found. */
@@ -49,22 +43,14 @@ export async function findUserSession(db: Queryable, digest: Buffer): Promise<Fo
   return { principal: { kind: "user", ...rest }, expiresAt };
 }
 
+type OauthAccessRow = Omit<OauthPrincipal, "kind" | "permissions" | "withheld"> & {
+  role: Role;
+  expiresAt: number;
+};
+
 /** While its person is a member of the environment's organization. */
 export async function findOauthAccess(db: Queryable, digest: Buffer): Promise<FoundPrincipal | null> {
-  const [row] = await db.query<{
-    id: Uuid<"ogr">;
-    userId: Uuid<"user">;
-    clientId: Uuid<"ocl">;
-    clientName: string | null;
-    generation: number;
-    organizationId: Uuid<"org">;
-    projectId: Uuid<"proj">;
-    environmentId: Uuid<"env">;
-    workerGroupId: Uuid<"wgrp">;
-    access: OauthAccess;
-    role: Role;
-    expiresAt: number;
-  }>(sql`
+  const [row] = await db.query<OauthAccessRow>(sql`
     SELECT g.id, g.user_id, g.client_id, c.name AS client_name, t.generation, p.organization_id, p.id AS project_id,
       v.id AS environment_id, v.worker_group_id, g.access, m.role, t.expires_at
     FROM oauth_tokens t

@@ -10,6 +10,25 @@ import {
 } from "@keelson/contract";
 import type { PublicAccess } from "../public-access/public-access.ts";
 
+/** A client that a person has connected: it does no more than they may do now, and by some routes alone. */
+export type OauthPrincipal = {
+  kind: "oauth_grant";
+  id: Uuid<"ogr">;
+  userId: Uuid<"user">;
+  clientId: Uuid<"ocl">;
+  clientName: string | null;
+  /** Of the tokens that it showed. */
+  generation: number;
+  organizationId: Uuid<"org">;
+  projectId: Uuid<"proj">;
+  environmentId: Uuid<"env">;
+  workerGroupId: Uuid<"wgrp">;
+  access: OauthAccess;
+  permissions: ReadonlySet<string>;
+  /** What it could be given as well by the same person. */
+  withheld: ReadonlySet<string>;
+};
+
 /** Whom a credential stands for. */
 export type Principal =
   | {
@@ -33,24 +52,7 @@ export type Principal =
       permissions: ReadonlySet<string>;
     }
   | { kind: "user"; id: Uuid<"user">; isAdmin: boolean; sessionId: Uuid<"usess"> }
-  /** A client that a person has connected: it does no more than they may do now, and by some routes alone. */
-  | {
-      kind: "oauth_grant";
-      id: Uuid<"ogr">;
-      userId: Uuid<"user">;
-      clientId: Uuid<"ocl">;
-      clientName: string | null;
-      /** Of the tokens that it showed. */
-      generation: number;
-      organizationId: Uuid<"org">;
-      projectId: Uuid<"proj">;
-      environmentId: Uuid<"env">;
-      workerGroupId: Uuid<"wgrp">;
-      access: OauthAccess;
-      permissions: ReadonlySet<string>;
-      /** What it could be given as well by the same person. */
-      withheld: ReadonlySet<string>;
-    }
+  | OauthPrincipal
   | { kind: "worker"; workerId: Uuid<"wkr">; workerGroupId: Uuid<"wgrp"> }
   /** Whoever was given the public token of the completion token `id`. */
   | { kind: "completion_token"; id: Uuid<"tok">; environmentId: Uuid<"env"> }
