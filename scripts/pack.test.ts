@@ -106,6 +106,7 @@ describe("every tarball", () => {
 
 const CALLER = `import { Client, step, task, wait, KeelsonError, type Run, type Token } from "@keelson/sdk";
 import { completeToken, createSessionClient } from "@keelson/sdk/browser";
+import { createSessionFilesClient, type SessionFile } from "@keelson/sdk/browser/files";
 import { Client as SameClient, type RunsApi } from "@keelson/sdk/client";
 
 export const hello = task({
@@ -125,7 +126,8 @@ export const refused = () => client.tasks.start(hello, { name: 1 });
 export const unknown: Run["status"] = "nowhere";
 export const runs: RunsApi = client.runs;
 export type TokenStatus = Token["status"];
-export const all = [KeelsonError, completeToken, createSessionClient];
+export type FileName = SessionFile["name"];
+export const all = [KeelsonError, completeToken, createSessionClient, createSessionFilesClient];
 `;
 
 const compilerOptions = (module: string, moduleResolution: string, skipLibCheck = true): string =>

@@ -9,6 +9,7 @@ import { openStaging, packFolder, readPackage, root, writePackageFile } from "./
 const ENTRIES: Record<string, string> = {
   ".": "index",
   "./browser": "browser",
+  "./browser/files": "browser-files",
   "./client": "client",
   "./ai": "ai/chat",
   "./ai/client": "ai/client",
@@ -21,7 +22,17 @@ const ENTRIES: Record<string, string> = {
 };
 
 /** Entries that must run where there is no Node. */
-const WITHOUT_NODE = ["index", "browser", "client", "ai/client", "ai/react", "ai/server", "react", "server"];
+const WITHOUT_NODE = [
+  "index",
+  "browser",
+  "browser-files",
+  "client",
+  "ai/client",
+  "ai/react",
+  "ai/server",
+  "react",
+  "server",
+];
 
 /** Packages that a user installs who uses the entries that need them. */
 const PEERS = Object.keys(readPackage("packages/sdk").peerDependencies ?? {});

@@ -233,7 +233,7 @@ export const TIME_IN_TESTS: TimeInTests = { pauses: 151, bounds: 5, guessedPorts
 /** Files nothing needs to import. */
 export const ENTRIES: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(index|main)\.ts$/,
-  /^packages\/sdk\/src\/(browser|client|react|server|testing|runtime\/index|ai\/(chat|client|react|server))\.ts$/,
+  /^packages\/sdk\/src\/(browser|browser-files|client|react|server|testing|runtime\/index|ai\/(chat|client|react|server))\.ts$/,
   /^packages\/agent\/src\/(host|supervisor)\/main\.ts$/,
   /^packages\/console\/(src\/main\.tsx|src\/.*-worker\.ts|vite\.config\.ts)$/,
   // Generated: all routes, whether a page calls them or not.

@@ -4,9 +4,10 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-test("the browser entry takes nothing of Node, no schema library and not the rest of the client", async () => {
+/** What a page loads of an entry. Fails where it takes anything of Node, a schema library or the code of tasks. */
+async function bundleOf(entry: string): Promise<Uint8Array> {
   const { metafile, outputFiles } = await build({
-    entryPoints: [resolve(import.meta.dirname, "../src/browser.ts")],
+    entryPoints: [resolve(import.meta.dirname, "../src", entry)],
     bundle: true,
     platform: "browser",
     format: "esm",
@@ -27,9 +28,21 @@ test("the browser entry takes nothing of Node, no schema library and not the res
     [],
   );
   const [output] = outputFiles;
-  assert.ok(output !== undefined && output.contents.length < 24 * 1024, String(output?.contents.length));
+  assert.ok(output !== undefined);
   // Asked of the running process, and absent in a page.
   assert.doesNotMatch(output.text.replaceAll(/"node:https?"/g, ""), /node:|require\(|\bBuffer\.from/);
+  return output.contents;
+}
+
+test("the browser entry takes nothing of Node, no schema library and not the rest of the client", async () => {
+  const { length } = await bundleOf("browser.ts");
+  assert.ok(length < 24 * 1024, String(length));
+});
+
+test("files are an entry of their own, which a page without files does not load", async () => {
+  const { length } = await bundleOf("browser-files.ts");
+  assert.ok(length < 16 * 1024, String(length));
+  assert.doesNotMatch(new TextDecoder().decode(await bundleOf("browser.ts")), /session\.files\./);
 });
 
 test("the hooks of React are 12 kB at most, without React", async () => {

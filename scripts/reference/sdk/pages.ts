@@ -134,8 +134,13 @@ function clientPage(all: readonly Declaration[]): string {
   );
 }
 
-function browserPage(all: readonly Declaration[], known: readonly Declaration[]): string {
-  const shown = all.filter((declaration) => isOwn(declaration) && !isResource(declaration));
+function browserPage(
+  all: readonly Declaration[],
+  files: readonly Declaration[],
+  known: readonly Declaration[],
+): string {
+  const isShown = (declaration: Declaration): boolean => isOwn(declaration) && !isResource(declaration);
+  const shown = all.filter(isShown);
   const isElsewhere = ({ name, from }: Declaration): boolean =>
     known.some((other) => other.name === name && other.from === from);
   const elsewhere = shown.filter(isElsewhere).map((declaration) => {
@@ -144,9 +149,14 @@ function browserPage(all: readonly Declaration[], known: readonly Declaration[])
   });
   return page(
     "The SDK: browser",
-    "What `@keelson/sdk/browser` exports: all that a web page needs, with public access tokens alone.",
+    "What `@keelson/sdk/browser` exports: all that a web page needs, with public access tokens alone. What pages with files need besides is in " +
+      "[an entry of its own](#keelsonsdkbrowserfiles-files-of-a-session).",
     ...shown
       .filter((declaration) => !isElsewhere(declaration))
+      .map((declaration) => section(declaration, new Map())),
+    "## `@keelson/sdk/browser/files`: files of a session",
+    ...files
+      .filter((declaration) => isShown(declaration) && !isElsewhere(declaration))
       .map((declaration) => section(declaration, new Map())),
     "## As in the client",
     `${elsewhere.join(", ")}.`,
@@ -223,7 +233,10 @@ export function sdkPages(): [file: string, text: string][] {
   return [
     ["docs/reference/sdk.md", sdkPage(main)],
     ["docs/reference/sdk-client.md", clientPage(main)],
-    ["docs/reference/sdk-browser.md", browserPage(browser, main)],
+    [
+      "docs/reference/sdk-browser.md",
+      browserPage(browser, exportsOf(path.join(src, "browser-files.ts")), main),
+    ],
     ["docs/reference/sdk-ai.md", aiPage()],
     ["docs/reference/sdk-react.md", reactPage()],
     ["docs/reference/objects.md", objectsPage([...main, ...browser])],

@@ -25,7 +25,7 @@ import { UsageError } from "../keelson-error.ts";
 export type TokenNeed = {
   /** The permission that the token needs. */
   permission: PublicSessionPermission;
-  /** On which stream; several that one connection follows have commas in between. */
+  /** On which stream; several that one connection follows have commas in between. Empty for files, which are of no stream. */
   stream: string;
   /** For which exchange; null for all of the stream. */
   correlationId: string | null;
@@ -85,7 +85,7 @@ export type SessionClient<A extends ActorLike = ActorLike> = {
   interrupt(messageId: string, options?: RequestOptions & { stream?: string }): Promise<MessageInterrupted>;
 };
 
-function tokenOf(source: TokenSource, need: TokenNeed): string | Promise<string> {
+export function tokenOf(source: TokenSource, need: TokenNeed): string | Promise<string> {
   if (typeof source === "string") return source;
   if (typeof source === "function") return source(need);
   const { send, read, chat } = source;
