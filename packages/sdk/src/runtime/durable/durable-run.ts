@@ -2,7 +2,6 @@ import type { DurableResult, EffectResult, ExecuteResult, JournalKind, WaitState
 import { LIMITS } from "@keelson/contract/plain";
 import { StepError } from "../../durable-errors.ts";
 import { checkText } from "../../json-text.ts";
-import { readRetryAdvice, RETRY_ADVICE } from "../../retry-advice.ts";
 import { fail } from "../failure.ts";
 import { Calls } from "./calls.ts";
 import { Outbox, type EffectCall, type LooseCall } from "./outbox.ts";
@@ -15,6 +14,7 @@ import { MACHINE_CLOCK, type RunClock, type RunInput } from "./run-input.ts";
 import type { StepCall, StepOutcome } from "./run-tries.ts";
 import { RunWaits, type Hearer, type WaitFields, type Waiting } from "./run-waits.ts";
 import { stepKey } from "./step-key.ts";
+import { toStepOutcome } from "./step-outcome.ts";
 import { toError, type Refused } from "./to-error.ts";
 import { UsageError } from "../../keelson-error.ts";
 
@@ -133,31 +133,11 @@ export class DurableRun {
           ? resolve(value as T)
           : reject(new StepError(name, toError(error), { retryable: false })),
       ({ position, place }, _deliver, settle) => {
-        const at = { position, ...placed(place) };
-        const done = (): void => this.#done(position);
         const finished = (outcome: StepOutcome): void => {
-          if ("text" in outcome) {
-            const value = JSON.parse(outcome.text) as unknown;
-            return this.#outbox.outcome({
-              entry: { ...at, kind: "step", name, value },
-              bytes: outcome.text.length,
-              deliver: () => settle.resolve(JSON.parse(outcome.text) as T),
-              done,
-              sent: outcome.sent,
-            });
-          }
-          if (this.signal.aborted) return;
-          const { error, thrown } = outcome;
-          const failure = new StepError(name, toError(error), readRetryAdvice(thrown));
-          this.#outbox.outcome({
-            entry: { ...at, kind: "step", name, error },
-            bytes: error.message.length,
-            deliver: () => settle.reject(failure),
-            done,
-            sent: () => {
-              failure[RETRY_ADVICE] = { retryable: false };
-            },
-          });
+          if ("error" in outcome && this.signal.aborted) return;
+          const call = { position, ...placed(place), name };
+          const done = (): void => this.#done(position);
+          this.#outbox.outcome(toStepOutcome(call, outcome, { settle, done }));
         };
         // Only a journal without places has a call without one, and that call is known.
         const key = (): string => stepKey(this.input.run, name, place ?? position);
