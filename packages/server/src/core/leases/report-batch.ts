@@ -95,6 +95,30 @@ export type Batch = {
   continuations: Continuation[];
 };
 
+type Begun = "workerId" | "now" | "newestAt" | "sentAt" | "random" | "newUuid" | "cell" | "changes" | "facts";
+
+/** Before the first operation is decided. */
+export const newBatch = (begun: Pick<Batch, Begun>): Batch => ({
+  ...begun,
+  ended: new Map(),
+  policies: new Map(),
+  logs: [],
+  journal: [],
+  waits: [],
+  accepted: [],
+  children: [],
+  tokens: [],
+  appends: [],
+  settledWaits: [],
+  messages: [],
+  fenced: [],
+  inputs: [],
+  execs: [],
+  states: new Map(),
+  usage: [],
+  continuations: [],
+});
+
 /** Of what a run used by one model, about. */
 const USAGE_BYTES = 150;
 

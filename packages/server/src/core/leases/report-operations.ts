@@ -50,7 +50,7 @@ import { isContinuation } from "./prepare-continuations.ts";
 import { performRelease } from "./perform-release.ts";
 import { performState } from "./state-operations.ts";
 import { performUsage } from "./usage-operations.ts";
-import { OK, refuse, storedBytesOf } from "./report-batch.ts";
+import { newBatch, OK, refuse, storedBytesOf } from "./report-batch.ts";
 import type { LeasedContent, Batch, LeasedOperation, OperationOutcome } from "./report-batch.ts";
 import { settleChanges, settleJournal } from "../executions/settle-changes.ts";
 
@@ -106,7 +106,7 @@ export async function reportOperations(
     (newest, { operation }) => Math.max(newest, Date.parse(operation.at)),
     0,
   );
-  const batch: Batch = {
+  const batch = newBatch({
     now: context.now,
     random: context.random,
     newUuid: context.newUuid,
@@ -115,25 +115,8 @@ export async function reportOperations(
     newestAt,
     sentAt: Math.max(newestAt, context.sentAt ?? 0),
     changes: new Map(locked.map((execution) => [execution.runId, changeOf(execution)])),
-    ended: new Map(),
-    policies: new Map(),
     facts: { ...NO_FACTS, ...sources },
-    logs: [],
-    journal: [],
-    waits: [],
-    accepted: [],
-    children: [],
-    tokens: [],
-    appends: [],
-    settledWaits: [],
-    messages: [],
-    fenced: [],
-    inputs: [],
-    execs: [],
-    states: new Map(),
-    usage: [],
-    continuations: [],
-  };
+  });
   const absent = keys.filter((key) => !batch.changes.has(key.runId));
   if (absent.length > 0)
     for (const lease of await findEndedLeases(tx, absent)) batch.ended.set(lease.runId, lease);
