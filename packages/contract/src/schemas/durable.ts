@@ -130,7 +130,8 @@ export type NewWait = Static<typeof NewWait>;
 
 /**
  * New waits, and whether the code now does nothing but wait: then the run gives its slot up until one settles. `cancels` are positions
- * of waits that it gives up: those that are pending settle as `cancelled`, and those that have settled stay as they are.
+ * of calls that it gives up: a wait that is pending settles as `cancelled`, a child run is cancelled with all that it has started, and a command is
+ * ended. What has settled or ended stays as it is.
  */
 export const waitsFields = {
   waits: Type.Array(NewWait, { maxItems: 100 }),

@@ -137,7 +137,7 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
     if (wait.childRunId !== null) awaitEnd(batch, wait.childRunId);
   }
   batch.facts.openWaits.set(execution.runId, open);
-  cancelWaits(batch, change, operation.cancels ?? []);
+  giveUp(batch, change, operation.cancels ?? []);
   if (created.length > 0) {
     execution.waitCount += created.length;
     change.durable = true;
@@ -152,10 +152,17 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
   return OK;
 }
 
-/** What has settled stays as it is, so that whoever gives up a wait gets its record or nobody does. */
-function cancelWaits(batch: Batch, change: Change, positions: readonly number[]): void {
+/**
+ * What has settled stays as it is, so that whoever gives up a wait gets its record or nobody does. What other calls have started is ended when
+ * the report is written.
+ */
+function giveUp(batch: Batch, change: Change, positions: readonly number[]): void {
   const { environmentId, runId, attemptNumber } = change.execution;
-  for (const wait of batch.facts.openWaits.get(runId) ?? []) {
+  const open = batch.facts.openWaits.get(runId) ?? [];
+  for (const position of positions)
+    if (!open.some((wait) => wait.position === position))
+      batch.givenUp.push({ environmentId, runId, position });
+  for (const wait of open) {
     const { position, kind, name } = wait;
     if (!positions.includes(position) || wait.status !== "pending") continue;
     wait.status = "cancelled";

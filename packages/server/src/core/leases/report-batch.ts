@@ -82,6 +82,8 @@ export type Batch = {
   appends: Append[];
   /** Waits that settle by what their runs say. */
   settledWaits: SettledWait[];
+  /** Calls that code gives up and that are no open waits. */
+  givenUp: WaitKey[];
   /** Messages that begin with one of the appends, or end with one. */
   messages: PendingMessage[];
   /** Streams of messages that are not begun again: from now on pieces are taken only for messages that are open. */
@@ -110,6 +112,7 @@ export const newBatch = (begun: Pick<Batch, Begun>): Batch => ({
   tokens: [],
   appends: [],
   settledWaits: [],
+  givenUp: [],
   messages: [],
   fenced: [],
   inputs: [],

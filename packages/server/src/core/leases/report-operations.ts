@@ -43,6 +43,7 @@ import {
   type Execution,
 } from "../executions/execution.ts";
 import { findEndedLeases, findRunPolicies, lockExecutions } from "../executions/execution-reads.ts";
+import { cancelGivenUpRuns, endGivenUpExecs, listGivenUpRuns } from "./given-up-calls.ts";
 import { repeatedMessage } from "./message-operations.ts";
 import { performMetadata } from "./metadata-operations.ts";
 import { continueRuns } from "../executions/continue-runs.ts";
@@ -101,7 +102,8 @@ export async function reportOperations(
       ? NO_FACTS
       : await lockSources(tx, context, { operations: durable, continuing });
   const keys = distinctRuns([...operations, ...childrenOf(durable), ...receiversOf(sources)]);
-  const locked = await lockExecutions(tx, keys);
+  const givenUp = await listGivenUpRuns(tx, durable);
+  const locked = await lockExecutions(tx, distinctRuns([...keys, ...givenUp]));
   const newestAt = operations.reduce(
     (newest, { operation }) => Math.max(newest, Date.parse(operation.at)),
     0,
@@ -136,7 +138,9 @@ export async function reportOperations(
   const appended = await writeBatch(tx, context, batch);
   await sendInputs(tx, context, batch, outcomes);
   await answerWaits(tx, batch, operations, outcomes);
+  await cancelGivenUpRuns(tx, batch);
   await startExecs(tx, context.newUuid, batch, outcomes);
+  await endGivenUpExecs(tx, batch);
   await continueRuns(tx, batch.continuations, batch.now);
   return { outcomes, storedBytes: storedBytesOf(batch), appended };
 }

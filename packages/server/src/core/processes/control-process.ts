@@ -11,7 +11,7 @@ const ENDING_SIGNALS = new Set(["SIGINT", "SIGTERM", "SIGKILL", "SIGHUP", "SIGQU
 
 /**
  * Sends a signal, a new size or the close to a process. One that has not begun is ended at once by what would end it;
- * closing what has ended, or is to be closed, changes nothing.
+ * closing what has ended, or is to be closed, changes nothing. The close of a command asks it to end, and kills it when it does not.
  *
  * @throws DomainError `not_found`, `invalid_state` when the process has ended, or is to be closed.
  */

@@ -3,6 +3,8 @@ import type { Tx } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import { listExecEntries } from "../journal/journal-reads.ts";
 import { controlProcess } from "./control-process.ts";
+import type { ProcessKey } from "./process-reads.ts";
+import type { NewControl } from "./processes.ts";
 
 export type EndedRun = { environmentId: Uuid<"env">; runId: Uuid<"run">; workspaceId: Uuid<"ws"> };
 
@@ -16,13 +18,25 @@ export async function endRunExecs(tx: Tx, runs: readonly EndedRun[], now: number
     const [id, workspaceId] = [decodeId("exec", text), workspaces.get(runId)];
     return id === null || workspaceId === undefined ? [] : [{ environmentId, workspaceId, id }];
   });
-  const inOrder = started.sort((a, b) => (`${a.workspaceId} ${a.id}` < `${b.workspaceId} ${b.id}` ? -1 : 1));
-  for (const key of inOrder) await end(tx, { ...key, kind: "exec" }, now);
+  await endExecs(tx, started, { kind: "signal", signal: "SIGKILL" }, now);
 }
 
-async function end(tx: Tx, key: Parameters<typeof controlProcess>[1], now: number): Promise<void> {
+/** Ends commands by this control, in the order in which workspaces are locked. Those that have ended stay as they are. */
+export async function endExecs(
+  tx: Tx,
+  execs: readonly Omit<ProcessKey, "kind">[],
+  control: NewControl,
+  now: number,
+): Promise<void> {
+  const inOrder = [...execs].sort((a, b) =>
+    `${a.workspaceId} ${a.id}` < `${b.workspaceId} ${b.id}` ? -1 : 1,
+  );
+  for (const key of inOrder) await end(tx, { ...key, kind: "exec" }, control, now);
+}
+
+async function end(tx: Tx, key: ProcessKey, control: NewControl, now: number): Promise<void> {
   try {
-    await controlProcess(tx, key, { kind: "signal", signal: "SIGKILL" }, now);
+    await controlProcess(tx, key, control, now);
   } catch (error) {
     // It has ended by itself, as most have, or its workspace was deleted.
     if (error instanceof DomainError && ["invalid_state", "not_found"].includes(error.code)) return;

@@ -122,7 +122,7 @@ export async function insertControl(
   const [cols, rows] = control.kind === "resize" ? [control.cols, control.rows] : [null, null];
   await tx.query(sql`
     WITH counted AS (
-      UPDATE processes SET control_sequence = control_sequence + 1, closing = closing OR ${control.kind}::text = 'close', cols = coalesce(${cols}::smallint, cols),
+      UPDATE processes SET control_sequence = control_sequence + 1, closing = closing OR (kind = 'pty' AND ${control.kind}::text = 'close'), cols = coalesce(${cols}::smallint, cols),
         rows = coalesce(${rows}::smallint, rows)
       WHERE environment_id = ${environmentId} AND id = ${processId} RETURNING control_sequence
     )

@@ -17,7 +17,7 @@ export const EXEC_EDGES = [
   { from: "pending", on: "the worker does not know the outcome", to: "lost" },
   { from: "running", on: "exits, or is ended by a signal", to: "exited" },
   { from: "running", on: "cannot be started", to: "failed" },
-  { from: "running", on: "ended with its workspace", to: "cancelled" },
+  { from: "running", on: "ended with its workspace, or given up by its run", to: "cancelled" },
   { from: "running", on: "the machine is lost", to: "lost" },
   { from: "running", on: "the machine is lost, and on_lost is rerun", to: "pending" },
 ] as const satisfies readonly { from: ExecStatus; on: string; to: ExecStatus }[];
