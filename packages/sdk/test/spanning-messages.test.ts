@@ -7,26 +7,13 @@ import { joinMessages, type RecordOf } from "@keelson/sdk/client";
 import { until } from "../../server/test/support/until.ts";
 import { declareActor, failureOf, outputOf } from "./support/declare.ts";
 import type { ExecutionOptions } from "./support/execution.ts";
+import { interrupt, messageOf, messagesOf } from "./support/interrupt.ts";
 import type { KeptRun } from "./support/kept-run.ts";
 import { outlastLease } from "./support/outlast-lease.ts";
-import { testWorker } from "./support/test-worker.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
-
-const messagesOf = async (run: KeptRun): Promise<Json[]> =>
-  (await run.call("GET", `/v1/sessions/${(await run.started()).session.id}/messages`)).messages;
-
-/** The one message of the run, once it fits. */
-async function messageOf(run: KeptRun, fits: (message: Json) => boolean = () => true): Promise<Json> {
-  let found: Json;
-  await until("the message is as it is to be", 60_000, async () => {
-    found = (await messagesOf(run))[0];
-    return found !== undefined && fits(found);
-  });
-  return found;
-}
 
 /** What a reader of the stream makes of it: the text and the status of each message, as last seen. */
 async function readerOf(run: KeptRun): Promise<[string | null, string][]> {
@@ -40,14 +27,6 @@ async function readerOf(run: KeptRun): Promise<[string | null, string][]> {
   }
   for await (const { id, text, status } of joinMessages(all())) seen.set(id, [text, status]);
   return [...seen.values()];
-}
-
-async function interrupt(run: KeptRun): Promise<void> {
-  const { session } = await run.started();
-  const { id } = await messageOf(run, ({ status }) => status === "open");
-  const answer = await run.call("POST", `/v1/sessions/${session.id}/interrupt`, { message_id: id });
-  assert.equal(answer.status, "interrupting");
-  await (await testWorker()).renew();
 }
 
 async function* words(text: string): AsyncGenerator<string> {
