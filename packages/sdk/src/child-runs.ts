@@ -5,6 +5,7 @@ import { findCurrentRun, locateCurrentRun, locateOutsideStep } from "./current-r
 import { ChildRunError, RefusedError, WaitTimeoutError } from "./durable-errors.ts";
 import type { DurationInput } from "./duration-input.ts";
 import type { DurableRun } from "./runtime/durable/durable-run.ts";
+import { untilInterrupted } from "./runtime/durable/until-interrupted.ts";
 import { toJsonValue } from "./runtime/output.ts";
 import { toTimeout } from "./tokens.ts";
 import { UsageError } from "./keelson-error.ts";
@@ -57,12 +58,13 @@ function toChildStart(task: string, payload: unknown, options: ChildStartOptions
   return { task, ...fields, ...(sent !== undefined && { payload: sent }) };
 }
 
-async function begin(run: DurableRun, start: ChildStart): Promise<string> {
-  const started = await run.effect("child_run", start.task, (position) => ({
-    kind: "child-runs",
-    position,
-    ...start,
-  }));
+async function begin(
+  run: DurableRun,
+  start: ChildStart,
+  begun?: (position: number) => void,
+): Promise<string> {
+  const makeCall = (position: number) => ({ kind: "child-runs", position, ...start }) as const;
+  const started = await run.effect("child_run", start.task, makeCall, undefined, begun);
   return (started as Pick<Run, "id">).id;
 }
 
@@ -85,8 +87,16 @@ function readEnding(task: string, runId: string, state: WaitState): unknown {
 
 type Limit = ReturnType<typeof toTimeout>;
 
-const waitFor = async (run: DurableRun, task: string, id: string, limit: Limit): Promise<unknown> =>
-  readEnding(task, id, await run.wait(id, { kind: "run", run_id: id, ...limit }));
+/** Starts a child and waits for its end. An interrupt that ends this wait cancels the child. */
+const untilEnded = (
+  run: DurableRun,
+  start: ChildStart,
+  limit: Limit,
+): Promise<{ id: string; state: WaitState }> =>
+  untilInterrupted(run, async ({ begun, outcome }) => {
+    const id = await outcome(begin(run, start, begun));
+    return { id, state: await run.wait(id, { kind: "run", run_id: id, ...limit }) };
+  });
 
 /** Starts a run of the task as a child of the current run, and waits for its output. */
 export async function callChild(
@@ -96,14 +106,16 @@ export async function callChild(
 ): Promise<unknown> {
   const run = locate(task, "call");
   const limit = toTimeout(timeout);
-  return waitFor(run, task, await begin(run, toChildStart(task, payload, options)), limit);
+  const { id, state } = await untilEnded(run, toChildStart(task, payload, options), limit);
+  return readEnding(task, id, state);
 }
 
 async function settle(run: DurableRun, start: ChildStart, limit: Limit): Promise<BatchCallResult> {
   let runId: string | null = null;
   try {
-    runId = await begin(run, start);
-    return { runId, output: await waitFor(run, start.task, runId, limit), error: null };
+    const { id, state } = await untilEnded(run, start, limit);
+    runId = id;
+    return { runId: id, output: readEnding(start.task, id, state), error: null };
   } catch (error) {
     const isEnding =
       error instanceof ChildRunError || error instanceof WaitTimeoutError || error instanceof RefusedError;

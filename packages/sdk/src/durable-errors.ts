@@ -47,7 +47,7 @@ export class ExecLostError extends KeelsonError {
   }
 }
 
-/** Somebody stopped the message that the code writes: the reason of its signal. */
+/** Somebody stopped the message that the code writes: the reason of its signal, and of the calls that wait for something. */
 export class InterruptedError extends KeelsonError {
   override readonly name: string = "InterruptedError";
 

@@ -56,7 +56,8 @@ export type OutputChannel<T = unknown> = {
   /**
    * Begins a message that goes on over steps, waits and attempts of the run, until `end()`: one answer with the tools that it calls
    * and the approvals that it waits for. When somebody interrupts it, its `signal` is aborted, its pipes resolve, and what the code
-   * waits for since then rejects with `InterruptedError`. A durable call, so not inside a step.
+   * waits for since then rejects with `InterruptedError`: child runs that it waits for are cancelled, and commands are ended. What it only
+   * started goes on. A durable call, so not inside a step.
    */
   message(options?: AppendOptions): Promise<OutputMessage<T>>;
 };

@@ -99,12 +99,13 @@ export type Task<Id extends string = string, Input = unknown, Output = unknown> 
   start(...args: ChildArguments<Input, ChildStartOptions>): Promise<{ id: string }>;
   /**
    * Inside a run: starts a child run and waits for its output; the run may be suspended meanwhile. Rejects with
-   * `ChildRunError` when the child does not succeed, and with `WaitTimeoutError` after `timeout`.
+   * `ChildRunError` when the child does not succeed, and with `WaitTimeoutError` after `timeout`. Rejects with `InterruptedError` when a
+   * message of `output.message()` is interrupted that is open and began before; the child is cancelled then.
    */
   call(...args: ChildArguments<Input, ChildCallOptions>): Promise<Output>;
   /**
    * Inside a run: starts a child run for each item, and waits until all of them have ended. The results have the order
-   * of the items. A child that did not succeed has an `error` instead of an output.
+   * of the items. A child that did not succeed has an `error` instead of an output. An interrupt of a message cancels all of them, as with `call()`.
    */
   batchCall(items: readonly BatchCallItem<Input>[]): Promise<BatchCallResult<Output>[]>;
   /** Types alone; nothing is here at run time. */

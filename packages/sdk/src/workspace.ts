@@ -50,7 +50,8 @@ export type RunWorkspace = {
    * of any exec of the workspace. Do not call it inside a step.
    *
    * Rejects when the command could not be started, and with an ExecLostError when the command was lost and `onLost` is
-   * `reject`.
+   * `reject`. Rejects with an InterruptedError when a message of `output.message()` is interrupted that is open and began before: at once, and
+   * the command gets SIGTERM, and SIGKILL two seconds later.
    */
   exec(command: readonly string[], options?: RunExecOptions): Promise<RunExecOutcome>;
 };

@@ -189,6 +189,28 @@ describe("a program that runs on a server and in process", () => {
     assert.equal(ended.status, "cancelled");
   });
 
+  test("waits no longer for a child when its message is interrupted, and cancels it", async () => {
+    const child = task({ id: id(), run: (n: number) => n });
+    const parent = actor({
+      id: id(),
+      run: async ({ output }) => {
+        const message = await output.message();
+        await message.pipe(["a"]);
+        const cut = await child.call(1).catch((error: Error) => error.name);
+        return [cut, await message.end()];
+      },
+    });
+    const { ended } = await assertSame(
+      parent,
+      async ({ childBegins, interrupt }) => {
+        await childBegins();
+        await interrupt();
+      },
+      child.id,
+    );
+    assert.deepEqual(ended.output, ["InterruptedError", "interrupted"]);
+  });
+
   test("calls children, which succeed or fail", async () => {
     const child = task({ id: id(), retry: { maxAttempts: 1 }, run: (n: number) => n });
     const parent = task({

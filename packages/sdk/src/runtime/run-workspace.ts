@@ -12,6 +12,7 @@ import { createRunFiles } from "./run-files.ts";
 import type { DurableRun } from "./durable/durable-run.ts";
 import { toJsonValue } from "./output.ts";
 import { runTries } from "./durable/run-tries.ts";
+import { untilInterrupted } from "./durable/until-interrupted.ts";
 import { UsageError } from "../keelson-error.ts";
 
 type ExecsCall = Extract<DurableCall, { kind: "execs" }>;
@@ -45,6 +46,24 @@ async function readEnd(run: DurableRun, id: string): Promise<ExecResult> {
   return host.execResult(id);
 }
 
+/** Starts a command and waits for its end. An interrupt ends it. */
+const runCommand = (
+  run: DurableRun,
+  name: string,
+  fields: ExecFields,
+): Promise<{ id: string; ended: ExecResult | null }> =>
+  untilInterrupted(run, async ({ begun, outcome }) => {
+    const makeCall = (position: number) => ({ kind: "execs", position, name, ...fields }) as const;
+    const { id } = (await outcome(run.effect("exec", name, makeCall, undefined, begun))) as { id: string };
+    let ended: ExecResult | null = null;
+    const watch = async (): Promise<unknown> => {
+      ended = await readEnd(run, id);
+      return { id, status: ended.status, exit_code: ended.exit_code, signal: ended.signal };
+    };
+    await outcome(run.step(name, (call) => runTries(run, name, { fn: watch, ...call })));
+    return { id, ended };
+  });
+
 export function createRunWorkspace(
   place: { id: string; path: string },
   host: RuntimeHost,
@@ -57,20 +76,7 @@ export function createRunWorkspace(
     async exec(command, options = {}) {
       const run = locateOutsideStep(locate, "ctx.workspace.exec()");
       const name = nameOf(command);
-      const fields = toFields(command, options);
-      const made = await run.effect("exec", name, (position) => ({
-        kind: "execs",
-        position,
-        name,
-        ...fields,
-      }));
-      const { id } = made as { id: string };
-      let ended: ExecResult | null = null;
-      const watch = async (): Promise<unknown> => {
-        ended = await readEnd(run, id);
-        return { id, status: ended.status, exit_code: ended.exit_code, signal: ended.signal };
-      };
-      await run.step(name, (call) => runTries(run, name, { fn: watch, ...call }));
+      const { id, ended } = await runCommand(run, name, toFields(command, options));
       const result = ended ?? (await readEnd(run, id));
       if (result.status === "failed")
         throw new UsageError(

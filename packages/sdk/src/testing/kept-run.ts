@@ -142,8 +142,9 @@ export class KeptRun {
     for (const child of this.#harness.childrenOf(this)) child.cancel();
     if (this.ending !== null || this.status === "cancel_requested") return;
     const reason = Object.assign(new Error("The run was cancelled."), { name: "CancelledError" });
-    // As on a server, the code of a run that only waits hears of nothing: it does not go on.
-    if (this.isResting) return this.#settle({ status: "cancelled", output: null, failure: null });
+    // As on a server, the code of a run that only waits hears of nothing: it does not go on. A function in its place never hears of anything.
+    if (this.isResting || this.start.stub !== null)
+      return this.#settle({ status: "cancelled", output: null, failure: null });
     this.status = "cancel_requested";
     this.isParked = false;
     this.#abort.abort(reason);

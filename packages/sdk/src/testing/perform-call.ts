@@ -17,6 +17,7 @@ export function performCall(
       return performSteps(run, call);
     case "waits": {
       const result = run.waits.perform(call);
+      cancelChildren(harness, run, call);
       if (run.status === "running" || run.status === "waiting")
         run.status = result.parked ? "waiting" : "running";
       return result;
@@ -66,6 +67,13 @@ function performChild(harness: Harness, run: KeptRun, call: Of<"child-runs">): E
     throw new Refusal("invalid_state", "The run is being cancelled; it starts no more runs.");
   const { id } = harness.startChild(run, call);
   return enter(run, call, "child_run", call.task, { id });
+}
+
+/** Those that the code has started by calls that it gives up. */
+function cancelChildren({ runs }: Harness, { journal }: KeptRun, { cancels = [] }: Of<"waits">): void {
+  const started = journal.filter(({ kind, position }) => kind === "child_run" && cancels.includes(position));
+  const ids = started.map(({ value }) => (value as { id: string }).id);
+  for (const child of runs.filter(({ id }) => ids.includes(id))) child.cancel();
 }
 
 /** What goes to another session than that of the test is taken, and only told. */

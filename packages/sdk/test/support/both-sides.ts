@@ -27,6 +27,8 @@ export type Outside = {
   /** The time of a token is over, which is this long at most. */
   expire(ms: number): Promise<void>;
   endChild(ending: ChildEnding): Promise<void>;
+  /** Resolves when a child has begun, and the run waits for it. */
+  childBegins(): Promise<void>;
   send(data: unknown): Promise<void>;
   close(): Promise<void>;
   /** Stops the message that is being written. */
@@ -93,6 +95,7 @@ function outsideOfReal(run: KeptRun): Outside {
           : { outcome: "failed", failure: { ...failure, message: ending.message } },
       );
     },
+    childBegins: parked,
     async send(data) {
       await parked();
       await run.send(data);
@@ -177,6 +180,7 @@ export async function inProcess(
   const session = declared.kind === "actor" ? openSession(declared, { children }) : null;
   const run = declared.kind === "task" ? runTask(declared, null, { children }) : null;
   const controls = (session ?? run) as TestControls & { ended: Promise<Json> };
+  const childBegins = (): Promise<void> => until("the child runs", 60_000, async () => told.length > 0);
   await act({
     completeToken: async (data) => (await controls.token()).complete(data),
     timer: async () => undefined,
@@ -186,9 +190,10 @@ export async function inProcess(
     expire: () => controls.passTime(),
     async endChild(ending) {
       endings.push(ending);
-      await until("the child runs", 60_000, async () => told.length > 0);
+      await childBegins();
       told.shift()?.();
     },
+    childBegins,
     async send(data) {
       await controls.rest();
       await session?.send(data);

@@ -179,12 +179,24 @@ export class KeptRun {
   /** The run's command ends, once the run has started it. @returns the command's id. */
   async endExec(ending: ExecEnding): Promise<string> {
     const { workspaces } = await testWorker();
+    const id = await this.#execId();
+    await workspaces.end((await this.started()).id, id, ending);
+    return id;
+  }
+
+  /** The run's command begins, once the run has asked for it. @returns the command's id. */
+  async beginExec(): Promise<string> {
+    const { workspaces } = await testWorker();
+    const id = await this.#execId();
+    await workspaces.start((await this.started()).id, id);
+    return id;
+  }
+
+  async #execId(): Promise<string> {
     await until("the run has started a command", 10_000, async () =>
       (await this.journal()).some(({ kind }) => kind === "exec"),
     );
-    const id = await this.effectId("exec");
-    await workspaces.end((await this.started()).id, id, ending);
-    return id;
+    return this.effectId("exec");
   }
 
   /** It has ended: no time means anything to it. */

@@ -10,7 +10,7 @@ type Json = any;
 
 /** How a command ended, as the worker that ran it says. */
 export type ExecEnding = {
-  outcome: "exited" | "failed" | "lost";
+  outcome: "exited" | "failed" | "lost" | "cancelled";
   exit_code?: number;
   error?: { message: string };
   stdout?: string;
@@ -53,10 +53,16 @@ export class TestWorkspaces {
     }
   }
 
+  /** A command of the run begins. */
+  async start(runId: string, id: string): Promise<void> {
+    const fields = { ...fieldsOf(this.#attached.get(runId)), process_id: id };
+    await this.#post("/processes/started", fields);
+  }
+
   /** A command of the run ends. */
   async end(runId: string, id: string, { stdout, ...ending }: ExecEnding): Promise<void> {
     const fields = { ...fieldsOf(this.#attached.get(runId)), process_id: id };
-    if (ending.outcome !== "failed") await this.#post("/processes/started", fields);
+    if (ending.outcome !== "failed") await this.start(runId, id);
     if (stdout !== undefined) {
       const data = Buffer.from(stdout).toString("base64");
       const chunks = [{ stream: "stdout", offset: 0, data, at: "2026-11-20T09:15:00.123Z" }];

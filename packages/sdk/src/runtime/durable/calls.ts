@@ -72,6 +72,11 @@ export class Calls {
     return claim;
   }
 
+  /** Calls that earlier executions made are still to be made again. */
+  get pending(): boolean {
+    return this.#replay.pending;
+  }
+
   /** Resolves when left-over code can do no more of what the journal has. Throws when it ended too early. */
   async allAsked(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

@@ -64,7 +64,7 @@ export class DurableRun {
       onSettled: (waits) => this.settle(waits),
       onRefused: (error) => this.#refused(error),
     });
-    this.waits = new RunWaits(waits);
+    this.waits = new RunWaits(input.onNewCall === undefined ? waits : []);
     input.host.onSettled((waits) => this.settle(waits));
     input.host.onInterrupt?.((id) => this.messages.interrupt(id));
     input.host.onSuspend(() => this.#suspend());
@@ -106,12 +106,13 @@ export class DurableRun {
     return value;
   }
 
-  /** A call that the server carries out. Rejects with what it answered as an error. */
+  /** A call that the server carries out. Rejects with what it answered as an error. `begun` is told its position, also in a replay. */
   effect(
     kind: JournalKind,
     name: string,
     makeCall: (position: number) => EffectCall,
     refusalOf: (refused: Refused) => Error = ({ error }) => toError(error),
+    begun?: (position: number) => void,
   ): Promise<unknown> {
     return this.#begin<unknown>(
       kind,
@@ -120,6 +121,7 @@ export class DurableRun {
         error === null ? resolve(value) : reject(refusalOf({ value, error })),
       ({ position, place }, deliver) =>
         this.#outbox.call({ ...makeCall(position), ...placed(place) }, deliver),
+      begun,
     );
   }
 
@@ -154,10 +156,20 @@ export class DurableRun {
    */
   wait(name: string, fields: WaitFields, signal?: AbortSignal): Promise<WaitState> {
     return this.#wait(name, fields, false, (position, { promise: over, reject }) => {
-      const cancel = (): void => this.#outbox.cancel(position);
-      this.waits.mayGiveUp(position, { isInput: fields.kind === "input", cancel, reject, over, signal });
+      const cancel = (): void => this.giveUp(position);
+      this.waits.mayGiveUp(position, { kind: fields.kind, cancel, reject, over, signal });
       if (this.messages.interrupted) queueMicrotask(() => this.waits.giveUp(position - 1));
     });
+  }
+
+  /** Asks the server to settle the wait of that call, or to end the command that it started. */
+  giveUp(position: number, isDecided = false): void {
+    if (this.input.onNewCall === undefined) this.#outbox.cancel(position, isDecided);
+  }
+
+  /** An interrupt ends what that call has started. An earlier execution that made other calls after the interrupt has asked for it. */
+  giveUpStarted(position: number): void {
+    if (!this.#calls.pending) this.giveUp(position, true);
   }
 
   /** Tells what comes, in the order of the journal. The run neither waits for it nor works at it. */

@@ -25,7 +25,7 @@ type Item =
   | OutcomeItem
   | { kind: "value"; entry: Entry }
   | { kind: "wait"; wait: NewWait }
-  | { kind: "cancel"; position: number }
+  | { kind: "cancel"; position: number; isDecided: boolean }
   | { kind: "call"; call: EffectCall; acknowledged(result: EffectResult): void }
   | { kind: "barrier"; passed(): void };
 
@@ -83,9 +83,12 @@ export class Outbox {
     this.#push({ kind: "wait", wait });
   }
 
-  /** A wait is given up, unless it has settled meanwhile: what comes of it is told like that of all waits. */
-  cancel(position: number): void {
-    this.#push({ kind: "cancel", position });
+  /**
+   * What a call waits for, or has started, is given up, unless it has settled or ended meanwhile: what comes of it is told like that of all waits.
+   * `isDecided`: the journal has what it is given up for, so each attempt gives it up.
+   */
+  cancel(position: number, isDecided: boolean): void {
+    this.#push({ kind: "cancel", position, isDecided });
   }
 
   call(call: EffectCall, acknowledged: (result: EffectResult) => void): void {
@@ -136,6 +139,8 @@ export class Outbox {
       if (item.kind === "outcome") {
         failed ||= hasFailed(item.outcome);
         if (succeeded || !hasFailed(item.outcome)) this.#sendEntries([item.outcome.entry], [item.outcome]);
+      } else if (item.kind === "cancel") {
+        if (item.isDecided) this.#sendWaits([], false, [item.position]);
       } else if (succeeded || !failed) {
         if (item.kind === "value") this.#sendEntries([item.entry], []);
         if (item.kind === "call") this.#send<EffectResult>(item.call, item.acknowledged);

@@ -17,9 +17,12 @@ export type Waiting = {
   resolve(state: WaitState): void;
 };
 
-/** How a wait ends before its time: one for input only when the server says so, as its record may have come. */
+/**
+ * How a wait ends before its time: one for input only when the server says so, as its record may have come. One for a run is of no use any more,
+ * as the call that started the run ends that.
+ */
 type Ends = {
-  isInput: boolean;
+  kind: WaitFields["kind"];
   /** Asks the server, which tells what becomes of it. */
   cancel(): void;
   reject(error: Error): void;
@@ -33,7 +36,7 @@ export class RunWaits {
   readonly #waiting = new Map<number, Waiting>();
   /** Those that the code has not come to yet are among them. */
   readonly #settled = new Map<number, WaitState>();
-  /** How to give up each wait that an interrupt ends, by position. */
+  /** How to give up each call that an interrupt ends, by position. */
   readonly #givesUp = new Map<number, () => void>();
 
   constructor(known: readonly WaitState[]) {
@@ -70,7 +73,7 @@ export class RunWaits {
   }
 
   /** An interrupt, or the signal, ends the wait before its time, until the code has its outcome. */
-  mayGiveUp(position: number, { isInput, cancel, reject, over, signal }: Ends): void {
+  mayGiveUp(position: number, { kind, cancel, reject, over, signal }: Ends): void {
     const askFor = (): void => {
       if (this.#waiting.has(position)) cancel();
     };
@@ -78,18 +81,24 @@ export class RunWaits {
       const waiting = this.#waiting.get(position);
       // Its outcome still comes into the journal, for nobody.
       if (waiting !== undefined) waiting.isHeard = true;
+      if (kind === "run") askFor();
       reject(new InterruptedError());
     };
-    const forget = (): void => void this.#givesUp.delete(position);
-    this.#givesUp.set(position, () => {
-      forget();
-      (isInput ? askFor : leave)();
-    });
-    over.then(forget, forget);
+    this.onGiveUp(position, over, kind === "input" ? askFor : leave);
     whenAborted(signal, askFor, over);
   }
 
-  /** Gives up what the code began to wait for after that call. */
+  /** An interrupt that ends what began at that position calls `act`, until `over` settles. */
+  onGiveUp(position: number, over: Promise<unknown>, act: () => void): void {
+    const forget = (): void => void this.#givesUp.delete(position);
+    this.#givesUp.set(position, () => {
+      forget();
+      act();
+    });
+    over.then(forget, forget);
+  }
+
+  /** Gives up what the code has begun after that call, and waits for. */
   giveUp(after: number): void {
     for (const [position, giveUp] of [...this.#givesUp]) if (position > after) giveUp();
   }
