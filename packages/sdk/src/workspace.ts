@@ -19,6 +19,12 @@ export type RunExecOptions = {
    * command. `reject` rejects the call with an ExecLostError, also in every replay.
    */
   onLost?: OnLost;
+  /**
+   * Ends the command when it is aborted: SIGTERM to the process group, and SIGKILL two seconds later. The call rejects with the reason of the
+   * signal once the command has ended. Already aborted: the command does not start. A replay has the same outcome, whenever the signal is aborted
+   * there; it rejects with an `AbortError` when its signal is not aborted.
+   */
+  signal?: AbortSignal;
 };
 
 /** How a command ended, with its output, as in the client's `exec.result()`. */
@@ -51,7 +57,7 @@ export type RunWorkspace = {
    *
    * Rejects when the command could not be started, and with an ExecLostError when the command was lost and `onLost` is
    * `reject`. Rejects with an InterruptedError when a message of `output.message()` is interrupted that is open and began before: at once, and
-   * the command gets SIGTERM, and SIGKILL two seconds later.
+   * the command is ended as by `signal`.
    */
   exec(command: readonly string[], options?: RunExecOptions): Promise<RunExecOutcome>;
 };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { ExecLostError, step, wait, type RunContext } from "@keelson/sdk";
+import { until } from "../../server/test/support/until.ts";
 import { declare, failureOf, outputOf } from "./support/declare.ts";
 import { testWorker } from "./support/test-worker.ts";
 
@@ -15,7 +16,9 @@ async function declareInWorkspace(code: (ctx: RunContext) => unknown) {
     const { execs } = await declared.run.call("GET", `/api/workspaces/${workspaceId}/execs`);
     return execs.map(({ command }: { command: string[] }) => command);
   };
-  return { ...declared, workspaceId, commands };
+  const statusOf = async (execId: string): Promise<string> =>
+    (await declared.run.call("GET", `/api/workspaces/${workspaceId}/execs/${execId}`)).status;
+  return { ...declared, workspaceId, commands, statusOf };
 }
 
 test("a run has the id and the folder of its workspace", async () => {
@@ -132,4 +135,69 @@ test("a replay that would run another command is refused", async () => {
   command = "second";
   await run.passWait(3);
   assert.equal(failureOf(await start().ended).kind, "nondeterministic_replay");
+});
+
+describe("a command with a signal", () => {
+  const seen: unknown[] = [];
+  let aborting = new AbortController();
+  const code = async ({ workspace }: RunContext): Promise<unknown> => {
+    const { signal } = aborting;
+    const error: unknown = await workspace.exec(["make"], { signal }).catch((thrown: unknown) => thrown);
+    seen.push(error);
+    await wait.for("1m");
+    return (error as Error).name;
+  };
+
+  test("is asked to end when that is aborted, and rejects with the reason once it has ended", async () => {
+    aborting = new AbortController();
+    const { run, start, statusOf } = await declareInWorkspace(code);
+    const first = start();
+    const id = await run.beginExec();
+    aborting.abort(new RangeError("enough"));
+    await until("it was asked to end", 60_000, async () =>
+      run.applied.some((call) => call.kind === "waits" && call.cancels?.includes(2) === true),
+    );
+    assert.equal(await statusOf(id), "running");
+    await run.endExec({ outcome: "cancelled" });
+    await first.parked();
+    assert.equal((seen.at(-1) as Error).message, "enough");
+    assert.equal(first.suspend(), true);
+    await first.ended;
+    // The outcome is in the journal, whatever the signal is now.
+    aborting = new AbortController();
+    await run.passWait(4);
+    assert.equal(outputOf(await start().ended), "AbortError");
+  });
+
+  test("does not start when that is aborted before, also in a replay", async () => {
+    aborting = new AbortController();
+    aborting.abort(new RangeError("never"));
+    const { run, start, commands } = await declareInWorkspace(code);
+    const first = start();
+    await first.parked();
+    assert.equal((seen.at(-1) as Error).message, "never");
+    assert.equal(first.suspend(), true);
+    await first.ended;
+    aborting = new AbortController();
+    await run.passWait(2);
+    assert.equal(outputOf(await start().ended), "AbortError");
+    assert.deepEqual(await commands(), []);
+  });
+
+  test("that is aborted only in a replay has its outcome", async () => {
+    aborting = new AbortController();
+    const { run, start } = await declareInWorkspace(async (ctx) => {
+      const { exitCode } = await ctx.workspace.exec(["make"], { signal: aborting.signal });
+      await wait.for("1m");
+      return exitCode;
+    });
+    const first = start();
+    await run.endExec({ outcome: "exited", exit_code: 2 });
+    await first.parked();
+    assert.equal(first.suspend(), true);
+    await first.ended;
+    aborting.abort();
+    await run.passWait(4);
+    assert.equal(outputOf(await start().ended), 2);
+  });
 });

@@ -13,12 +13,13 @@ import type { DurableRun } from "./durable/durable-run.ts";
 import { toJsonValue } from "./output.ts";
 import { runTries } from "./durable/run-tries.ts";
 import { untilInterrupted } from "./durable/until-interrupted.ts";
+import { whenAborted } from "./durable/when-aborted.ts";
 import { UsageError } from "../keelson-error.ts";
 
 type ExecsCall = Extract<DurableCall, { kind: "execs" }>;
 type ExecFields = Omit<ExecsCall, "kind" | "position" | "name">;
 
-function toFields(command: readonly string[], options: RunExecOptions): ExecFields {
+function toFields(command: readonly string[], options: Omit<RunExecOptions, "signal">): ExecFields {
   if (command.length === 0) throw new UsageError("ctx.workspace.exec() needs a program and its arguments");
   for (const argument of command) checkText(argument, "an argument of ctx.workspace.exec()");
   return {
@@ -46,21 +47,41 @@ async function readEnd(run: DurableRun, id: string): Promise<ExecResult> {
   return host.execResult(id);
 }
 
-/** Starts a command and waits for its end. An interrupt ends it. */
+/** What the journal has of the end of a command. `aborted`: its signal was aborted before. */
+type Ending = { aborted?: boolean };
+
+/** What a call rejects with whose signal was aborted; a replay of it may have a signal that is not. */
+const reasonOf = (signal: AbortSignal | undefined): unknown =>
+  signal?.aborted === true ? signal.reason : new DOMException("The command was aborted.", "AbortError");
+
+/** Starts a command and waits for its end. An interrupt ends it, and so does the signal. */
 const runCommand = (
   run: DurableRun,
   name: string,
   fields: ExecFields,
+  signal: AbortSignal | undefined,
 ): Promise<{ id: string; ended: ExecResult | null }> =>
   untilInterrupted(run, async ({ begun, outcome }) => {
+    // Only the journal tells a replay whether the command was started.
+    if (signal !== undefined && run.value(name, () => signal.aborted)) throw reasonOf(signal);
+    let at = 0;
     const makeCall = (position: number) => ({ kind: "execs", position, name, ...fields }) as const;
-    const { id } = (await outcome(run.effect("exec", name, makeCall, undefined, begun))) as { id: string };
+    const made = run.effect("exec", name, makeCall, undefined, (position) => {
+      at = position;
+      begun(position);
+    });
+    const { id } = (await outcome(made)) as { id: string };
     let ended: ExecResult | null = null;
     const watch = async (): Promise<unknown> => {
-      ended = await readEnd(run, id);
-      return { id, status: ended.status, exit_code: ended.exit_code, signal: ended.signal };
+      const ending = readEnd(run, id);
+      whenAborted(signal, () => run.giveUp(at), ending);
+      ended = await ending;
+      const { status, exit_code, signal: killedBy } = ended;
+      return { id, status, exit_code, signal: killedBy, ...(signal?.aborted === true && { aborted: true }) };
     };
-    await outcome(run.step(name, (call) => runTries(run, name, { fn: watch, ...call })));
+    const step = run.step<Ending>(name, (call) => runTries(run, name, { fn: watch, ...call }));
+    const { aborted = false } = await outcome(step);
+    if (aborted) throw reasonOf(signal);
     return { id, ended };
   });
 
@@ -73,10 +94,10 @@ export function createRunWorkspace(
     id: place.id,
     path: place.path,
     files: createRunFiles(host),
-    async exec(command, options = {}) {
+    async exec(command, { signal, ...options } = {}) {
       const run = locateOutsideStep(locate, "ctx.workspace.exec()");
       const name = nameOf(command);
-      const { id, ended } = await runCommand(run, name, toFields(command, options));
+      const { id, ended } = await runCommand(run, name, toFields(command, options), signal);
       const result = ended ?? (await readEnd(run, id));
       if (result.status === "failed")
         throw new UsageError(

@@ -97,6 +97,19 @@ export const meet = task({
   },
 });
 
+export const enough = task({
+  id: "enough",
+  async run(_payload, ctx) {
+    const { exec, files } = ctx.workspace;
+    const stop = new AbortController();
+    const script = "trap 'echo asked > asked.txt; exit 7' TERM; echo begun > begun.txt; while true; do sleep 0.05; done";
+    const running = exec(["sh", "-c", script], { signal: stop.signal }).catch((error) => error.message);
+    while (!(await files.stat("begun.txt").then(() => true, () => false)));
+    stop.abort(new Error("enough"));
+    return [await running, await files.readText("asked.txt")];
+  },
+});
+
 export const leave = task({
   id: "leave",
   async run(_payload, ctx) {
@@ -228,6 +241,18 @@ test("a command of a run that is cancelled is ended with it", async () => {
   await site.call(site.url, "POST", `/v1/runs/${run.id}/cancel`);
   await until("the command is ended", 120_000, async () => (await execs())[0]?.signal === "SIGKILL");
   assert.equal((await getRun(run)).status, "cancelled");
+});
+
+test("a command is asked to end by its signal, and its call rejects when it has", async () => {
+  await startAgent();
+  const { id: workspace } = await site.create();
+  const { output } = await succeeds(await start("enough", { workspace_id: workspace }));
+  assert.deepEqual(output, ["enough", "asked\n"]);
+  const { body } = await site.call(site.url, "GET", `/api/workspaces/${workspace}/execs`);
+  assert.deepEqual(
+    body.execs.map(({ status, exit_code }: Body) => [status, exit_code]),
+    [["cancelled", 7]],
+  );
 });
 
 test("a run whose workspace is deleted ends, and says so", async () => {
