@@ -96,6 +96,27 @@ test("a child that has ended, before or with the same report, stays as it is", a
   for (const id of ids) assert.equal(await statusOf(id), "succeeded");
 });
 
+test("a child that ends at the same moment ends once", async () => {
+  const parent = await begun();
+  for (let round = 1; round <= 10; round += 1) {
+    await scene.worker.report(call(parent, round));
+    const child = await scene.worker.takeOne();
+    await scene.worker.report(child.operation("start"), call(child, 1));
+    const grandchild = await scene.worker.takeOne();
+    const [ended, grandchildEnded, given] = await Promise.all([
+      scene.worker.report(child.operation("release", { outcome: "succeeded" })),
+      scene.worker.report(
+        grandchild.operation("start"),
+        grandchild.operation("release", { outcome: "succeeded" }),
+      ),
+      scene.worker.report(giveUp(parent, round)),
+    ]);
+    assert.deepEqual([ended, grandchildEnded, given], [[200], [200, 200], [200]]);
+    for (const { runId } of [child, grandchild])
+      assert.match(await statusOf(runId), /^(succeeded|cancelled)$/);
+  }
+});
+
 test("the end of a parent comes after what it gave up in its last report", async () => {
   const parent = await begun();
   const [started] = await scene.worker.results(call(parent, 1));
