@@ -246,43 +246,6 @@ const addCounts = (deltas: readonly CountDelta[]): Sql => sql`
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
   )`;
 
-/**
- * Renews, in one statement, every lease that is still the worker's. Returns those; what is missing is lost. Rows are
- * locked in key order first, as everywhere, so that a renewal and a report never wait for each other.
- * A lease that is renewed after its end was not used meanwhile as far as anybody knows: the worker, the server or PostgreSQL
- * was away. The instant at which the attempt is overruled moves by as much; its time the worker measures itself.
- */
-export function renewLeases(
-  db: Queryable,
-  workerId: Uuid<"wkr">,
-  leases: readonly {
-    environmentId: Uuid<"env">;
-    runId: Uuid<"run">;
-    leaseId: Uuid<"lease">;
-    epoch: number;
-  }[],
-  { now, expiresAt }: { now: number; expiresAt: number },
-): Promise<{ leaseId: Uuid<"lease"> }[]> {
-  return db.query(sql`
-    WITH held AS (
-      SELECT e.environment_id, e.run_id
-      FROM executions e
-      JOIN unnest(
-        ${leases.map((l) => l.environmentId)}::uuid[], ${leases.map((l) => l.runId)}::uuid[],
-        ${leases.map((l) => l.leaseId)}::uuid[], ${leases.map((l) => l.epoch)}::integer[]
-      ) AS l (environment_id, run_id, lease_id, epoch)
-        ON e.environment_id = l.environment_id AND e.run_id = l.run_id AND e.lease_id = l.lease_id AND e.epoch = l.epoch
-      WHERE e.worker_id = ${workerId} AND ${amongRuns(leases)}
-      ORDER BY e.environment_id, e.run_id
-      FOR UPDATE OF e
-    )
-    UPDATE executions e SET lease_expires_at = ${timestamp(expiresAt)},
-      deadline_at = e.deadline_at + greatest(interval '0', ${timestamp(now)} - e.lease_expires_at)
-    FROM held h
-    WHERE e.environment_id = h.environment_id AND e.run_id = h.run_id AND ${amongRuns(leases)}
-    RETURNING e.lease_id`);
-}
-
 /** Leases that end later than any can: who granted or renewed them had a clock that was ahead. */
 export async function shortenLeases(
   db: Queryable,

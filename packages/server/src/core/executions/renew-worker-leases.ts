@@ -1,13 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
-import { renewLeases } from "./execution-writes.ts";
-
-export type RenewedLease = {
-  environmentId: Uuid<"env">;
-  runId: Uuid<"run">;
-  leaseId: Uuid<"lease">;
-  epoch: number;
-};
+import { renewLeases, type HeldLease } from "./renewal-writes.ts";
 
 /**
  * Renews leases of a worker, and returns the ids of those that are its still. It is not flushed: after a crash of PostgreSQL
@@ -16,7 +9,7 @@ export type RenewedLease = {
 export async function renewWorkerLeases(
   db: Database,
   workerId: Uuid<"wkr">,
-  leases: readonly RenewedLease[],
+  leases: readonly HeldLease[],
   times: { now: number; expiresAt: number },
 ): Promise<Set<string>> {
   const renewed = await db.transaction((tx) => renewLeases(tx, workerId, leases, times), {

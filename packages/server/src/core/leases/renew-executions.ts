@@ -1,7 +1,8 @@
 import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
-import { renewWorkerLeases, type RenewedLease } from "../executions/renew-worker-leases.ts";
+import type { HeldLease } from "../executions/renewal-writes.ts";
+import { renewWorkerLeases } from "../executions/renew-worker-leases.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import { listRequestedEnds, type RequestedEnds } from "./requested-end-reads.ts";
 
@@ -20,7 +21,7 @@ export type Renewal = RequestedEnds & {
 export async function renewExecutions(
   context: { db: Database; clock: Clock; leaseDurationMs: number },
   workerId: Uuid<"wkr">,
-  leases: readonly RenewedLease[],
+  leases: readonly HeldLease[],
 ): Promise<Renewal> {
   const now = context.clock();
   const expiresAt = now + context.leaseDurationMs;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { systemClock } from "../../../src/clock.ts";
-import { renewLeases } from "../../../src/core/executions/execution-writes.ts";
+import { renewLeases } from "../../../src/core/executions/renewal-writes.ts";
 import { sql } from "../../../src/db/sql.ts";
 import { timestamp } from "../../../src/db/timestamp.ts";
 import { until } from "../../support/until.ts";
