@@ -11,6 +11,8 @@ let source = "";
 
 before(async () => {
   const bundle = await bundleSource(`
+    import { spawn } from "node:child_process";
+    import { createServer } from "node:net";
     import { step, task, tokens } from "@keelson/sdk";
     task({
       id: "approve",
@@ -33,6 +35,17 @@ before(async () => {
     });
     task({ id: "plain", run: () => process.pid });
     task({
+      id: "at-work",
+      async run(work) {
+        console.log("pid", process.pid);
+        if (work === "timer") setInterval(() => undefined, 60_000);
+        if (work === "child") spawn("sleep", ["600"]);
+        if (work === "server") await new Promise((done) => createServer().listen(0, "127.0.0.1", done));
+        await (await tokens.create()).wait();
+        return process.pid;
+      },
+    });
+    task({
       id: "busy",
       maxDuration: "2s",
       async run() { await (await tokens.create()).wait(); for (const end = performance.now() + 400; performance.now() < end; ); return 1; },
@@ -47,22 +60,46 @@ before(async () => {
 
 const pidOf = (output: Buffer): number => Number(/pid ([0-9]+)/.exec(output.toString())?.[1]);
 
-test("a run that waits is parked, suspended with its process gone, and goes on when its token is completed", async () => {
+test("a run that waits is parked, suspended, and goes on when its token is completed", async () => {
   const { server } = await sharedAgent();
   const run = server.enqueue({ digest: server.putBundle(source), task: "approve", park_after: "0ms" });
   await run.until(() => run.isSuspended);
-  const pid = pidOf(run.output("stdout"));
   assert.deepEqual(
     run.operations.map(({ kind }) => kind).filter((kind) => kind !== "logs" && kind !== "events"),
     ["start", "steps", "tokens", "waits", "checkpoints/ready", "release"],
   );
-  await hasEnded(pid);
   await server.completeToken(run, { ok: true });
   const release = await run.released;
   assert.deepEqual(release.output, { ok: true, cents: 995 });
-  assert.notEqual(pidOf(run.output("stdout")), pid);
   assert.doesNotMatch(run.output("stdout").toString(), /charging/);
 });
+
+test("the process of a suspended run takes the next one", async (t) => {
+  const { server } = await startTestAgent(t, { capacity: 1 });
+  const digest = server.putBundle(source);
+  const run = server.enqueue({ digest, task: "waits", park_after: "0ms" });
+  await run.until(() => run.isSuspended);
+  const pid = pidOf(run.output("stdout"));
+  const next = await server.enqueue({ digest, task: "plain" }).released;
+  assert.deepEqual([next.outcome, next.output], ["succeeded", pid]);
+  await server.completeToken(run);
+  assert.equal((await run.released).output, "awake");
+  assert.equal(pidOf(run.output("stdout")), pid);
+});
+
+for (const work of ["timer", "child", "server"])
+  test(`the process of a suspended run ends in which a ${work} of the run is at work`, async (t) => {
+    const { server } = await startTestAgent(t, { capacity: 1 });
+    const run = server.enqueue({
+      ...{ digest: server.putBundle(source), task: "at-work", payload: work },
+      park_after: "0ms",
+    });
+    await run.until(() => run.isSuspended);
+    const pid = pidOf(run.output("stdout"));
+    await hasEnded(pid);
+    await server.completeToken(run);
+    assert.notEqual((await run.released).output, pid);
+  });
 
 const hasContinued = ({ operations }: RunRecord): boolean => {
   const last = operations.at(-1);

@@ -162,7 +162,11 @@ export type ExecuteResult =
     }
   | { outcome: "cancelled" }
   /** The run waits, and its journal has everything that happened: it goes on elsewhere. */
-  | { outcome: "suspended" }
+  | {
+      outcome: "suspended";
+      /** Nothing of its code is at work in the process any more. The process that runs the bundle says so. */
+      codeLeft?: false;
+    }
   /** The run goes on with an empty journal. `payload` is JSON text, null for none. */
   | {
       outcome: "continued";

@@ -192,7 +192,7 @@ const notJson = (what: string): Release =>
 export function leavesCode(ending: RunEnding): boolean {
   if (ending.kind !== "result") return false;
   const { result } = ending;
-  if (result?.outcome === "suspended") return true;
+  if (result?.outcome === "suspended") return result.codeLeft !== false;
   return (result?.outcome === "failed" || result?.outcome === "continued") && result.codeLeft === true;
 }
 

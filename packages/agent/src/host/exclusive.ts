@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import type { BundleModule } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
+import { watchResources } from "./left-resources.ts";
 import { describeThrown } from "./load-bundle.ts";
 import { runAttempt, type GivenAttempt } from "./run-attempt.ts";
 
@@ -25,6 +26,7 @@ const drained = (stream: NodeJS.WriteStream): Promise<void> =>
 export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
   let current: number | null = null;
   const home = process.cwd();
+  const hasWork = watchResources();
 
   const fail = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin) => {
     const thrown = describeThrown(error);
@@ -45,10 +47,11 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
     const { n } = given;
     current = n;
     const log = (stream: "stdout" | "stderr", text: string) => void process[stream].write(text);
-    const result = await runAttempt(bundle, { ...given, log }, pipe);
+    const ending = await runAttempt(bundle, { ...given, log }, pipe);
     // Its output is in the pipes before its end is, so that the agent finds all of it there.
     await drained(process.stdout);
     await drained(process.stderr);
+    const result = ending.outcome === "suspended" && !hasWork() ? { ...ending, codeLeft: false as const } : ending;
     current = null;
     pipe.send(["end", n, result]);
     pipe.flush();
