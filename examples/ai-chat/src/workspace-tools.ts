@@ -1,5 +1,5 @@
 import type { RunContext } from "@keelson/sdk";
-import { idempotencyKeyOf } from "@keelson/sdk/ai";
+import { runCommand } from "@keelson/sdk/ai";
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 import { BROKEN_PROJECT, TEST_COMMAND } from "./broken-project.ts";
@@ -39,15 +39,10 @@ export const workspaceTools = ({ workspace, client }: RunContext) =>
     run_tests: tool({
       description: "Runs the tests of the project. The exit code is 0 when all of them pass.",
       inputSchema: z.object({}),
-      execute: async (_, options) => {
-        // A tool is a step, and `workspace.exec()` is none of a step's calls. By the key, another try waits for the same command.
-        const idempotencyKey = idempotencyKeyOf(options);
-        const exec = await client.workspaces.exec(workspace.id, TEST_COMMAND, {
-          idempotencyKey,
+      // A tool is a step, in which `workspace.exec()` cannot be called.
+      execute: async (_, call) => {
+        const { exitCode, stdout, stderr } = await runCommand({ client, workspace }, TEST_COMMAND, call, {
           timeout: TEST_TIMEOUT,
-        });
-        const { exitCode, stdout, stderr } = await exec.result({
-          ...(options.abortSignal !== undefined && { signal: options.abortSignal }),
         });
         return { exitCode, output: stdout + stderr };
       },

@@ -3,6 +3,7 @@
  * part is `@keelson/sdk/ai/client`, the backend's `@keelson/sdk/ai/server`.
  */
 export { chatActor, type ChatActorOptions } from "./chat-actor.ts";
+export { runCommand, type ToolCommandOptions } from "./run-command.ts";
 export { idempotencyKeyOf } from "./run-tool-call.ts";
 export { streamAnswer } from "./stream-answer.ts";
 export type { AnswerMetadata } from "./chat-history.ts";
