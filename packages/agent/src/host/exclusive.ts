@@ -51,7 +51,8 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
     // Its output is in the pipes before its end is, so that the agent finds all of it there.
     await drained(process.stdout);
     await drained(process.stderr);
-    const result = ending.outcome === "suspended" && !hasWork() ? { ...ending, codeLeft: false as const } : ending;
+    const result =
+      ending.outcome === "suspended" && !hasWork() ? { ...ending, codeLeft: false as const } : ending;
     current = null;
     pipe.send(["end", n, result]);
     pipe.flush();

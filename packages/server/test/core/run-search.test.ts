@@ -12,6 +12,7 @@ import { ALL_RUNS, type RunFilter } from "../../src/core/runs/run-filter.ts";
 import type { Database } from "../../src/db/pool.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator, nextUuidOf, type NewUuid } from "../../src/uuid.ts";
+import { recordOwnQueries } from "../support/record-queries.ts";
 import { isLong, newSeed, pick, seededRandom, type Random } from "../support/seeded-random.ts";
 import {
   endRun,
@@ -287,5 +288,33 @@ describe("search over runs", () => {
         SELECT FROM run_search w WHERE w.environment_id = b.environment_id AND w.words @@ ('''#' || b.block || '''')::tsquery)) AS empty
       FROM run_search_blocks b WHERE b.environment_id = ${environmentId}`);
     assert.ok((blocks?.empty ?? 0) <= 2);
+  });
+
+  test("nothing is looked at while no run ends, once an end that is late would have been seen", async () => {
+    const environmentId = scene.environments[0];
+    const waiting = { ...drawRun(random), status: "queued" as const, failure: null };
+    await insertRuns(scene.db, environmentId, [waiting]);
+    scene.clock.advance(SETTLE_MS + 1);
+    await index();
+    let now = 0;
+    const ended = createEndedIndexer(scene.context, () => now);
+    const looks = async (): Promise<boolean> => {
+      const queries = await recordOwnQueries(async () => {
+        while (await ended.run());
+      });
+      return queries.some(({ text }) => text.includes("run_search_live"));
+    };
+    const seen: boolean[] = [await looks()];
+    for (now of [LATE_MS, LATE_MS + 1, LATE_MS + 2, LATE_MS + 1_000]) seen.push(await looks());
+    assert.deepEqual(seen, [true, true, true, false, false]);
+    const failed = { ...waiting, status: "failed" as const, failure: failureText("unheard-of") };
+    await endRun(scene.db, environmentId, failed);
+    assert.equal(await looks(), true);
+    const found = await search(environmentId, { terms: termsOf("error:unheard-of") }, 10);
+    assert.equal(found.length, 1);
+    now += LATE_MS + 1;
+    assert.deepEqual([await looks(), await looks()], [true, false]);
+    now += 300_000;
+    assert.deepEqual([await looks(), await looks()], [true, false]);
   });
 });

@@ -2,6 +2,8 @@ import type { Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
 import { renewLeases, type HeldLease } from "./renewal-writes.ts";
 
+export type { HeldLease };
+
 /**
  * Renews leases of a worker, and returns the ids of those that are its still. It is not flushed: after a crash of PostgreSQL
  * a lease merely ends earlier.

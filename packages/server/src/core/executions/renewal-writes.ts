@@ -39,11 +39,7 @@ export async function renewLeases(
 }
 
 /** Each is looked up by its key: a join with the list would hold each row of it against each that is found. */
-function lockHeldLeases(
-  tx: Tx,
-  workerId: Uuid<"wkr">,
-  leases: readonly HeldLease[],
-): Promise<HeldLease[]> {
+function lockHeldLeases(tx: Tx, workerId: Uuid<"wkr">, leases: readonly HeldLease[]): Promise<HeldLease[]> {
   return tx.query<HeldLease>(sql`
     SELECT k.environment_id, k.run_id, k.lease_id, k.epoch
     FROM ${listed(leases)} CROSS JOIN LATERAL (

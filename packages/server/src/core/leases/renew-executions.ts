@@ -1,8 +1,7 @@
 import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import type { Database } from "../../db/pool.ts";
-import type { HeldLease } from "../executions/renewal-writes.ts";
-import { renewWorkerLeases } from "../executions/renew-worker-leases.ts";
+import { renewWorkerLeases, type HeldLease } from "../executions/renew-worker-leases.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
 import { listRequestedEnds, type RequestedEnds } from "./requested-end-reads.ts";
 

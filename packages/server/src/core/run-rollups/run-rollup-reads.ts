@@ -43,8 +43,9 @@ export async function readProgress(db: Queryable): Promise<RollupProgress> {
   return row;
 }
 
-export async function findLastNumber(tx: Tx): Promise<number> {
-  const [row] = await tx.query<{ lastNumber: number }>(
+/** The last number that was given to the end of a run, which may not be committed yet. */
+export async function findLastNumber(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ lastNumber: number }>(
     sql`SELECT CASE WHEN n.is_called THEN n.last_value ELSE 0 END AS last_number FROM run_end_numbers n`,
   );
   return row?.lastNumber ?? 0;
