@@ -118,9 +118,10 @@ describe("a command of a tool", () => {
     await coder.startCommand();
     const [{ id }] = await coder.commands();
     await interrupt(coder.run);
-    await until("it is killed", 60_000, async () => (await signalsTo(id)).length === 2);
-    assert.deepEqual(await signalsTo(id), ["SIGTERM", "SIGKILL"]);
-    await until("the tool is told", 60_000, async () => seen.length === 1);
+    // A second try of the call, if there is one, asks again.
+    await until("it is killed", 60_000, async () => (await signalsTo(id)).includes("SIGKILL"));
+    assert.deepEqual((await signalsTo(id)).slice(0, 2), ["SIGTERM", "SIGKILL"]);
+    await until("the tool is told", 60_000, async () => seen.length > 0);
     assert.ok(seen[0] instanceof InterruptedError);
     await coder.close();
     outputOf(await ended);

@@ -70,7 +70,7 @@ task({ id: "sleeper", async run() { await wait.for("1h"); } });
 task({
   id: "drifter",
   async run() {
-    await step("pid " + process.pid, () => 1);
+    await step("at " + crypto.randomUUID(), () => 1);
     await (await tokens.create()).wait();
   },
 });

@@ -19,13 +19,19 @@ const KILL_AFTER = "2s";
  *
  * @example
  * ```ts
- * const run_tests = tool({
- *   inputSchema: z.object({}),
- *   execute: async (_, call) => {
- *     const { exitCode, stdout, stderr } = await runCommand(ctx, ["npm", "test"], call, { timeout: "5m" });
- *     return { exitCode, stdout, stderr };
- *   },
- * });
+ * import { runCommand } from "@keelson/sdk/ai";
+ * import type { RunContext } from "@keelson/sdk";
+ * import { tool } from "ai";
+ * import { z } from "zod";
+ *
+ * const runTests = (ctx: RunContext) =>
+ *   tool({
+ *     inputSchema: z.object({}),
+ *     execute: async (_, call) => {
+ *       const { exitCode, stdout, stderr } = await runCommand(ctx, ["npm", "test"], call, { timeout: "5m" });
+ *       return { exitCode, stdout, stderr };
+ *     },
+ *   });
  * ```
  */
 export async function runCommand(
