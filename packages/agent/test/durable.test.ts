@@ -13,6 +13,7 @@ before(async () => {
   const bundle = await bundleSource(`
     import { spawn } from "node:child_process";
     import { createServer } from "node:net";
+    import { Worker } from "node:worker_threads";
     import { step, task, tokens } from "@keelson/sdk";
     task({
       id: "approve",
@@ -39,6 +40,7 @@ before(async () => {
       async run(work) {
         console.log("pid", process.pid);
         if (work === "timer") setInterval(() => undefined, 60_000);
+        if (work === "thread") new Worker("setInterval(() => undefined, 60_000)", { eval: true });
         if (work === "child") spawn("sleep", ["600"]);
         if (work === "server") await new Promise((done) => createServer().listen(0, "127.0.0.1", done));
         await (await tokens.create()).wait();
@@ -87,15 +89,15 @@ test("the process of a suspended run takes the next one", async (t) => {
   assert.equal(pidOf(run.output("stdout")), pid);
 });
 
-for (const work of ["timer", "child", "server"])
+for (const work of ["timer", "child", "server", "thread"])
   test(`the process of a suspended run ends in which a ${work} of the run is at work`, async (t) => {
     const { server } = await startTestAgent(t, { capacity: 1 });
-    const run = server.enqueue({
-      ...{ digest: server.putBundle(source), task: "at-work", payload: work },
-      park_after: "0ms",
-    });
+    const digest = server.putBundle(source);
+    const run = server.enqueue({ digest, task: "at-work", payload: work, park_after: "0ms" });
     await run.until(() => run.isSuspended);
     const pid = pidOf(run.output("stdout"));
+    // An idle process ends too, in a while; this one takes no run before.
+    assert.notEqual((await server.enqueue({ digest, task: "plain" }).released).output, pid);
     await hasEnded(pid);
     await server.completeToken(run);
     assert.notEqual((await run.released).output, pid);
