@@ -91,6 +91,7 @@ suite("files of a session on the command line", () => {
     assert.match(nowhere.stderr, /Cannot write absent\/file: ENOENT/);
     const unknown = await run(["cat", id, `${fileId.slice(0, -3)}000`, "--output", "unknown"], { cwd });
     assert.equal(unknown.code, 4);
+    assert.ok(unknown.stderr.includes(`\`keelson session files ${id}\` lists its files`), unknown.stderr);
     assert.deepEqual(await readdir(cwd), ["mine"]);
   });
 

@@ -2,13 +2,10 @@
 // rotated. Each run leaves everything it can, and lists everything that it finds.
 
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { CREDENTIAL_KINDS, formatCredential, PERMISSIONS } from "@keelson/contract";
 import { bundleSource } from "../../../agent/test/support/sdk-bundle.ts";
-import { credentialDigest } from "../../src/core/credentials/digest.ts";
-import { sql } from "../../src/db/sql.ts";
+import { insertKey } from "./support/insert-key.ts";
 import { LEAVE_TRACES } from "./support/leave-traces.ts";
 import {
   createDeployment,
@@ -62,7 +59,7 @@ before(async () => {
   await agents[0]?.start();
   const { code, manifest } = await bundleSource(LEAVE_TRACES);
   const bundle = Buffer.from(code).toString();
-  const keys = { development: site.credentials.api_key, production: await insertKey("production") };
+  const keys = { development: site.credentials.api_key, production: await insertKey(site, "production") };
   const made: Place[] = [];
   for (const [name, key] of Object.entries(keys)) {
     const { body: me } = await site.call(urlOf(0), "GET", "/api/me", { as: key });
@@ -75,15 +72,6 @@ before(async () => {
   places = made as [Place, Place];
 });
 after(() => site?.stop());
-
-async function insertKey(environment: string): Promise<string> {
-  const key = formatCredential(CREDENTIAL_KINDS.apiKey, randomBytes(96));
-  await site.db.query(sql`
-    INSERT INTO api_keys (digest, id, environment_id, name, permissions)
-    SELECT ${credentialDigest(key)}, gen_random_uuid(), id, ${environment}, ${[...PERMISSIONS]}::text[]
-    FROM environments WHERE slug = ${environment}`);
-  return key;
-}
 
 const urlOf = (at: number): string => (site.servers[at % site.servers.length] as ServerProcess).url;
 const secretOf = (place: Place, version = place.version): string =>

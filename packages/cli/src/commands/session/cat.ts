@@ -1,6 +1,8 @@
+import { NotFoundError } from "@keelson/sdk";
 import type { Command } from "commander";
 import { checkIsId } from "../../check-is-id.ts";
 import type { Cli } from "../../cli.ts";
+import { EXIT, ExitError } from "../../exit-codes.ts";
 import { addSessionArgument, openSession, type SessionFlags } from "../../session-argument.ts";
 import { writeBytes } from "../../write-bytes.ts";
 import { checkIsNew, writeNewFile } from "../../write-new-file.ts";
@@ -14,6 +16,13 @@ Examples:
   $ keelson session cat sess_01k… file_01k… --output receipt.png
   $ keelson session cat -x ticket-17 file_01k… | wc -l
 `;
+
+/** The server does not tell which of the two there is not. */
+const noSuchFile = (session: string, file: string, { externalId }: SessionFlags): ExitError =>
+  new ExitError(
+    EXIT.notFound,
+    `The session has no file ${file}, or there is no such session: \`keelson session files ${externalId === true ? "-x " : ""}${session}\` lists its files.`,
+  );
 
 export function addSessionCat(parent: Command, cli: Cli): void {
   addSessionArgument(
@@ -29,7 +38,9 @@ export function addSessionCat(parent: Command, cli: Cli): void {
       if (output !== undefined) checkIsNew(cli, output);
       const { files } = await openSession(cli, id, flags);
       const { signal } = cli.host;
-      const bytes = await files.read(fileId, { signal });
+      const bytes = await files.read(fileId, { signal }).catch((error: unknown) => {
+        throw error instanceof NotFoundError && !cli.isJson() ? noSuchFile(id, fileId, flags) : error;
+      });
       if (output !== undefined) await writeNewFile(cli, output, bytes);
       if (cli.isJson()) {
         const file = await files.get(fileId, { signal });
