@@ -22,12 +22,19 @@ export type Ending = ExecutionKey & {
   finishedAt: number;
 };
 
+/** `OFFSET 0`: each is looked up by its key. What PostgreSQL knows of a table that is empty most of the time makes it read all results. */
 const endings = (ofSessions: boolean, now: number, limit: number): Sql => sql`
   SELECT a.environment_id, a.run_id, r.session_id,
     r.workspace_id, r.deployment_id, x.status, x.failure, x.finished_at
   FROM awaited_endings a
-  JOIN runs r ON r.environment_id = a.environment_id AND r.id = a.run_id
-  JOIN run_results x ON x.environment_id = a.environment_id AND x.run_id = a.run_id
+  CROSS JOIN LATERAL (
+    SELECT session_id, workspace_id, deployment_id FROM runs
+    WHERE environment_id = a.environment_id AND id = a.run_id OFFSET 0
+  ) r
+  CROSS JOIN LATERAL (
+    SELECT status, failure, finished_at FROM run_results
+    WHERE environment_id = a.environment_id AND run_id = a.run_id OFFSET 0
+  ) x
   WHERE (r.session_id IS NOT NULL) = ${ofSessions}::boolean AND ${ofEndingsLoop(now)}
   LIMIT ${limit}`;
 

@@ -2,7 +2,8 @@ import type { DurableError } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
-import type { DeploymentCache } from "../entrypoints/deployment-cache.ts";
+import type { DeploymentCache, DeploymentLookups } from "../entrypoints/deployment-cache.ts";
+import { distinctRuns } from "./durable-facts.ts";
 import type { LeasedOperation, PreparedChild } from "./report-batch.ts";
 import type { RunQuota } from "../quotas/run-quota.ts";
 import { checkStartWorkspace } from "../workspaces/check-start-workspace.ts";
@@ -28,7 +29,9 @@ export async function prepareChildRuns(
 ): Promise<LeasedOperation[]> {
   const calls = operations.filter(({ operation }) => operation.kind === "child-runs");
   if (calls.length === 0) return [...operations];
-  const parents = new Map((await listParents(context.db, calls)).map((parent) => [parent.runId, parent]));
+  // Once each: a run that fans out calls for hundreds at once.
+  const rows = await listParents(context.db, distinctRuns(calls));
+  const parents = new Map(rows.map((parent) => [parent.runId, parent]));
   return Promise.all(
     operations.map(async (leased) =>
       leased.operation.kind === "child-runs"
@@ -60,13 +63,23 @@ async function prepare(
       clientVersion: null,
       cliVersion: null,
     };
-    return { run: await resolveStart({ deployments, admit: runQuota.admit }, request, newUuid, now) };
+    const sources = { deployments: lookupsFrom(parent, deployments), admit: runQuota.admit };
+    return { run: await resolveStart(sources, request, newUuid, now) };
   } catch (error) {
     // A busy server decides nothing about the run: the report is sent again.
     if (!(error instanceof DomainError) || error.code === "unavailable") throw error;
     return { refusal: errorOf(error.code, error.message) };
   }
 }
+
+/** The parent's own deployment is there as long as the parent is, so of many children none asks which one a version is. */
+const lookupsFrom = (parent: Parent, deployments: DeploymentCache): DeploymentLookups => ({
+  ...deployments,
+  byVersion: (environmentId, version) =>
+    version === parent.deploymentVersion
+      ? deployments.byId(environmentId, parent.deploymentId)
+      : deployments.byVersion(environmentId, version),
+});
 
 const errorOf = (code: string, message: string): DurableError => ({
   name: "StartError",

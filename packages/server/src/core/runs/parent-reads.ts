@@ -10,6 +10,7 @@ export type Parent = {
   organizationId: Uuid<"org">;
   projectId: Uuid<"proj">;
   workerGroupId: Uuid<"wgrp">;
+  deploymentId: Uuid<"dep">;
   deploymentVersion: string;
   sdkVersion: string | null;
 };
@@ -17,7 +18,7 @@ export type Parent = {
 export function listParents(db: Queryable, parents: readonly ExecutionKey[]): Promise<Parent[]> {
   return db.query<Parent>(sql`
     SELECT DISTINCT r.environment_id, r.id AS run_id, p.organization_id,
-      r.project_id, v.worker_group_id, r.deployment_version,
+      r.project_id, v.worker_group_id, r.deployment_id, r.deployment_version,
       r.sdk_version
     FROM unnest(${parents.map((parent) => parent.environmentId)}::uuid[], ${parents.map((parent) => parent.runId)}::uuid[]) AS k (environment_id, run_id)
     JOIN runs r ON r.environment_id = k.environment_id AND r.id = k.run_id

@@ -116,7 +116,10 @@ export function listStatusFacts(
     LEFT JOIN materializations m ON m.environment_id = e.environment_id AND m.workspace_id = e.workspace_id
       AND m.status IN ('requested', 'preparing', 'live', 'stopping', 'uncommitted')
     JOIN worker_groups g ON g.id = e.worker_group_id
-    JOIN runs r ON r.environment_id = e.environment_id AND r.id = e.run_id
+    CROSS JOIN LATERAL (
+      -- By the key: where PostgreSQL takes the live runs for few, it reads all runs there ever were to join them.
+      SELECT environment_id, deployment_id FROM runs WHERE environment_id = e.environment_id AND id = e.run_id OFFSET 0
+    ) r
     JOIN deployments d ON d.environment_id = r.environment_id AND d.id = r.deployment_id
     LEFT JOIN queues q ON q.environment_id = e.environment_id AND q.name = e.queue
     WHERE e.environment_id = ${environmentId} AND e.run_id = ANY(${runIds}::uuid[])`);
