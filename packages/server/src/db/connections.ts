@@ -216,8 +216,8 @@ function createPool({ limits, ...options }: ConnectionsOptions): pg.Pool {
     connectionTimeoutMillis: limits.poolWaitMs,
     query_timeout: limits.answerMs,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    // What frames a statement is sent with it, see `pool.ts`.
-    pipeline: options.isPooled,
+    // Statements are sent without waiting for the answers to those before them: see `flight.ts`.
+    pipeline: true,
     Client: class extends CamelCaseClient {
       constructor(config?: pg.ClientConfig) {
         // The pool's own time is for waiting in its queue.

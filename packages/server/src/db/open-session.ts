@@ -67,7 +67,15 @@ export function sever(client: pg.ClientBase): void {
 /** How much was ever heard on it. */
 export const bytesHeard = (client: pg.ClientBase): number => streamOf(client).bytesRead ?? 0;
 
+/** What is sent before the event loop goes on leaves in one piece. */
+export function joinWrites(client: pg.ClientBase): void {
+  const stream = streamOf(client);
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
+type Stream = { destroy(): void; cork(): void; uncork(): void; bytesRead?: number };
+
 /** The driver has the socket, and its pool uses it so; the types leave it out. */
-const streamOf = (client: pg.ClientBase): { destroy(): void; bytesRead?: number } =>
-  (client as unknown as { connection: { stream: { destroy(): void; bytesRead?: number } } }).connection
-    .stream;
+const streamOf = (client: pg.ClientBase): Stream =>
+  (client as unknown as { connection: { stream: Stream } }).connection.stream;

@@ -7,7 +7,7 @@ import { createCommitWatch } from "./commit-watch.ts";
 import { isSilence } from "./connection-error.ts";
 import { createConnections } from "./connections.ts";
 import { runAgain } from "./run-again.ts";
-import { type Queryable, toQuery, type Tx, within } from "./queryable.ts";
+import { isChange, type Queryable, toQuery, type Tx, within } from "./queryable.ts";
 import {
   MAINTENANCE_LIMIT_MS,
   makeTransactionOurs,
@@ -77,10 +77,6 @@ export interface Database extends Queryable {
   /** Waits for running statements and closes all connections. */
   close(): Promise<void>;
 }
-
-/** What may leave something to be flushed, and confirmed. A locking clause in a WITH is taken for a change, too, which costs little. */
-const CHANGES =
-  /^\s*(INSERT|UPDATE|DELETE|MERGE)\b|^\s*WITH\b[^]*\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\b/i;
 
 /** Whether statements of one caller may run on different sessions. */
 export const isBehindPooler = ({
@@ -157,7 +153,7 @@ function createQuery(context: TransactionContext) {
   const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${makeTransactionOurs(limits.statementMs)}`;
   return async <Row extends object>(statement: Sql): Promise<Row[]> => {
     places.refuseInside();
-    const purpose = CHANGES.test(statement.text) ? "write" : "read";
+    const purpose = isChange(statement) ? "write" : "read";
     const { client, giveBack, firstAnswerMs } = await takeFor(purpose, context);
     let failure: Error | undefined;
     try {

@@ -15,6 +15,11 @@ export interface Queryable {
 export interface Tx extends Queryable {
   readonly isTransaction: true;
   /**
+   * Runs a statement whose rows nobody asks for. Resolves when it is sent, and what follows is sent behind it: when it fails, the next
+   * statement rejects with its error, or the transaction does. It costs no round trip of its own.
+   */
+  send(statement: Sql): Promise<void>;
+  /**
    * Wakes whoever waits for the key, here and on other servers, once this is durable; nobody when it is rolled back. `upTo`: the
    * cursor of what is new, when nothing else is.
    */
@@ -22,6 +27,12 @@ export interface Tx extends Queryable {
   /** Tells the metrics of something, once this is durable; nothing when it is rolled back. */
   note(fact: NotedFact): void;
 }
+
+/** What may leave something to be flushed, and confirmed. A locking clause in a WITH is taken for a change, too, which costs little. */
+const CHANGES =
+  /^\s*(INSERT|UPDATE|DELETE|MERGE)\b|^\s*WITH\b[^]*\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\b/i;
+
+export const isChange = (statement: Sql): boolean => CHANGES.test(statement.text);
 
 /** The query `pg` runs for a statement. */
 export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig {

@@ -5,7 +5,8 @@ import type { NotedFact } from "../noted-fact.ts";
 import { isSilence } from "./connection-error.ts";
 import type { CommitWatch } from "./commit-watch.ts";
 import type { Connections, HeldConnection, Purpose } from "./connections.ts";
-import { toQuery, type Tx, within } from "./queryable.ts";
+import { createFlight } from "./flight.ts";
+import { isChange, toQuery, type Tx, within } from "./queryable.ts";
 import { runAgain } from "./run-again.ts";
 import { makeTransactionOurs, type SessionLimits } from "./session-settings.ts";
 import type { Sql } from "./sql.ts";
@@ -83,50 +84,57 @@ async function runOnce<Result>(
 ): Promise<Result> {
   const { commits, statementNames, places, wake, note } = context;
   const connection = await takeFor(purpose, context);
-  const run = <Row extends object>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> =>
-    connection.client.query<Row>(answerMs === undefined ? query : within(query, answerMs));
+  const flight = createFlight(connection.client);
+  const timed = (query: pg.QueryConfig): pg.QueryConfig =>
+    answerMs === undefined ? query : within(query, answerMs);
   let open = true;
   let broken: Error | undefined;
   let isCommitting = false;
+  let begun: Promise<unknown> | null = null;
   const wakes = new Map<string, number>();
   const facts: NotedFact[] = [];
+  /** Once it may be sent. What changes something is not sent before the transaction is sure to have begun: it would be done without one. */
+  const prepare = async (statement: Sql): Promise<pg.QueryConfig> => {
+    if (begun !== null && isChange(statement)) await begun;
+    if (!open)
+      throw new Error(
+        "A statement was run in a transaction that has ended: a promise in it was not awaited.",
+      );
+    return timed(toQuery(statement, statementNames));
+  };
   const tx: Tx = {
     isTransaction: true,
     wake: (key, upTo = Number.POSITIVE_INFINITY) => {
       wakes.set(key, Math.max(wakes.get(key) ?? 0, upTo));
     },
     note: (fact) => void facts.push(fact),
-    async query<Row extends object>(statement: Sql): Promise<Row[]> {
-      if (!open)
-        throw new Error(
-          "A statement was run in a transaction that has ended: a promise in it was not awaited.",
-        );
-      const { rows } = await run<Row>(toQuery(statement, statementNames));
-      return rows;
+    query: async <Row extends object>(statement: Sql) =>
+      (await flight.send<Row>(await prepare(statement))).rows,
+    send: async (statement) => {
+      const query = await prepare(statement);
+      flight.send(query, true).catch(ignore);
     },
   };
   try {
-    await connection.client.query(within({ text: begin }, connection.firstAnswerMs));
+    begun = flight.send(within({ text: begin }, connection.firstAnswerMs), true);
+    begun.then(() => (begun = null), ignore);
     const result = await places.within(() => work(tx));
     open = false;
     isCommitting = true;
-    const { command } = await run({ text: "COMMIT" });
+    // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, and the flight with what has failed.
+    await flight.send(timed({ text: "COMMIT" }));
     isCommitting = false;
-    // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, without an error.
-    if (command !== "COMMIT")
-      throw new Error(
-        "The transaction was rolled back: a statement in it failed and its error was not passed on.",
-      );
     for (const [key, upTo] of wakes) wake(key, upTo);
     for (const fact of facts) note(fact);
     return result;
   } catch (error) {
     open = false;
-    if (isCommitting && purpose === "write" && isSilence(error)) commits.hangs();
+    const isOfCommit = isCommitting && flight.unfulfilled() === 1;
+    if (isOfCommit && purpose === "write" && isSilence(error)) commits.hangs();
     // A connection that cannot roll back is not given to anybody else; one that is silent is not even asked.
     broken = isSilence(error)
       ? (error as Error)
-      : await run({ text: "ROLLBACK" }).then(
+      : await connection.client.query(timed({ text: "ROLLBACK" })).then(
           () => undefined,
           (failure: Error) => failure,
         );
@@ -135,6 +143,9 @@ async function runOnce<Result>(
     connection.giveBack(broken);
   }
 }
+
+/** What has failed is told by the next statement, or by the end. */
+const ignore = (): void => undefined;
 
 /** One message, so that the settings cost no round trip. */
 function beginText({ isPooled, limits }: TransactionContext, options: TransactionOptions): string {

@@ -178,13 +178,78 @@ describe("a transaction", () => {
     assert.equal(await database.transaction(read), "on");
   });
 
-  test("is an error when a failed statement was swallowed, as PostgreSQL then rolls back", async () => {
+  test("rejects with a statement's error that was swallowed, as PostgreSQL then rolls back", async () => {
     const outcome = database.transaction(async (tx) => {
       await tx.query(sql`UPDATE accounts SET balance = 9`);
       await tx.query(sql`SELECT 1 / 0`).catch(() => undefined);
     });
-    await assert.rejects(outcome, /rolled back/);
+    await assert.rejects(outcome, /division by zero/);
     assert.deepEqual(await balances(), [0, 0]);
+  });
+
+  describe("whose statements are sent before the answers", () => {
+    const set = (balance: number) => sql`UPDATE accounts SET balance = ${balance}`;
+    const fail = sql`UPDATE accounts SET balance = 1 / 0`;
+
+    test("does them in their order", async () => {
+      const seen = await database.transaction(async (tx) => {
+        await tx.send(set(1));
+        await tx.send(sql`UPDATE accounts SET balance = balance * 10 + 2`);
+        const [row] = await tx.query<{ balance: number }>(sql`SELECT balance FROM accounts WHERE id = 1`);
+        await tx.send(sql`UPDATE accounts SET balance = balance * 10 + 3`);
+        return row?.balance;
+      });
+      assert.equal(seen, 12);
+      assert.deepEqual(await balances(), [123, 123]);
+    });
+
+    test("tells what failed by the next statement, and keeps nothing", async () => {
+      let next: unknown;
+      const outcome = database.transaction(async (tx) => {
+        await tx.send(set(1));
+        await tx.send(fail);
+        await tx.query(sql`SELECT 1`).catch((error: unknown) => (next = error));
+        throw next;
+      });
+      await assert.rejects(outcome, /division by zero/);
+      assert.match(String(next), /division by zero/);
+      assert.deepEqual(await balances(), [0, 0]);
+    });
+
+    test("tells what failed by its end, wakes nobody, and leaves a connection that can be used", async () => {
+      const woken: string[] = [];
+      onWake = (key) => void woken.push(key);
+      const outcome = database.transaction(async (tx) => {
+        tx.wake("key");
+        await tx.send(fail);
+        await tx.send(set(1));
+      });
+      await assert.rejects(outcome, /division by zero/);
+      assert.deepEqual([await balances(), woken], [[0, 0], []]);
+    });
+
+    test("is run again after a conflict that the last of them met", async () => {
+      let attempts = 0;
+      await database.transaction(async (tx) => {
+        attempts += 1;
+        await tx.send(attempts === 1 ? sql`DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$` : set(4));
+      });
+      assert.deepEqual([attempts, await balances()], [2, [4, 4]]);
+    });
+
+    test("changes nothing when it has not begun", async () => {
+      const options = { isolation: "read nothing" as "read committed" };
+      const works: ((tx: Tx) => Promise<unknown>)[] = [
+        (tx) => tx.query(set(7)),
+        (tx) => tx.send(set(7)),
+        (tx) => tx.query(sql`SELECT 1`).finally(() => tx.query(set(7))),
+        (tx) => Promise.all([tx.query(sql`SELECT 1`), tx.query(set(7))]),
+        (tx) => Promise.all([tx.send(sql`SELECT 1`), tx.send(set(7))]),
+      ];
+      for (const work of works)
+        await assert.rejects(database.transaction(work, options), /syntax error/, String(work));
+      assert.deepEqual(await balances(), [0, 0]);
+    });
   });
 
   test("refuses a statement after its end", async () => {

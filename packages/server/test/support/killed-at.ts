@@ -30,7 +30,12 @@ export function killedAt(database: Database, at: number): Dying {
       ...database,
       ...watched(database),
       transaction: (work, options) =>
-        step(() => database.transaction((tx) => work({ ...tx, ...watched(tx) }), options)),
+        step(() =>
+          database.transaction(
+            (tx) => work({ ...tx, ...watched(tx), send: (statement) => step(() => tx.send(statement)) }),
+            options,
+          ),
+        ),
     },
   };
 }

@@ -13,7 +13,7 @@ export async function writeContinuations(
   now: number,
 ): Promise<void> {
   const runs = continuations.map(({ execution }) => execution);
-  await tx.query(sql`
+  await tx.send(sql`
     WITH continued AS (
       SELECT * FROM unnest(
         ${runs.map((run) => run.environmentId)}::uuid[], ${runs.map((run) => run.runId)}::uuid[],
@@ -39,7 +39,7 @@ export async function writeContinuations(
  * withdrawn stays withdrawn. The streams are locked.
  */
 export async function giveInputBack(tx: Tx, runs: readonly ExecutionKey[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE streams s SET received_sequence = k.sequence - 1, withdrawn_sequences = (
       SELECT array_agg(r.sequence ORDER BY r.sequence) FROM stream_records r
       WHERE r.environment_id = s.environment_id AND r.stream_id = s.id AND r.sequence >= k.sequence AND r.withdrawn_at IS NOT NULL)

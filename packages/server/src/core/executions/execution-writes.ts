@@ -55,7 +55,7 @@ export async function writeChanges(tx: Tx, changes: readonly Change[], added: Ad
     ...(deltas.length > 0 ? [addCounts(deltas)] : []),
     ...(ended.some(({ errorGroup }) => errorGroup !== null) ? sightingParts(ended) : []),
   ];
-  if (parts.length > 0) await tx.query(sql`WITH ${joinSql(parts, ", ")} SELECT 1`);
+  if (parts.length > 0) await tx.send(sql`WITH ${joinSql(parts, ", ")} SELECT 1`);
 }
 
 type EndedChange = Change & { ending: NonNullable<Change["ending"]> };
@@ -176,7 +176,7 @@ function cancelWaits(ended: readonly EndedChange[]): Sql {
 
 /** Entries by themselves: those whose outcomes are known after everything else is written. */
 export async function insertJournal(tx: Tx, journal: readonly NewJournalEntry[]): Promise<void> {
-  if (journal.length > 0) await tx.query(sql`WITH ${journalPart(journal)} SELECT 1`);
+  if (journal.length > 0) await tx.send(sql`WITH ${journalPart(journal)} SELECT 1`);
 }
 
 const journalPart = (journal: readonly NewJournalEntry[]): Sql => sql`

@@ -66,7 +66,7 @@ export async function settleKeys(
   tx: Tx,
   keys: readonly (KeyName & { answer: { status: number; body: string } | null })[],
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH settled AS (
       SELECT * FROM unnest(
         ${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.scope)}::text[], ${keys.map((key) => key.key)}::text[],
@@ -88,7 +88,7 @@ export async function storeAnswer(
   key: string,
   answer: { status: number; body: string },
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE idempotency_keys SET response_status = ${answer.status}, response_body = ${answer.body}
     WHERE environment_id = ${environmentId} AND scope = ${scope} AND key = ${key}`);
 }

@@ -54,7 +54,7 @@ async function insertInput(
   position: number,
   data: Buffer,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO process_inputs (environment_id, process_id, position, data)
     VALUES (${environmentId}, ${processId}, ${position}, ${data})`);
 }
@@ -67,7 +67,7 @@ export async function appendInput(
 ): Promise<void> {
   const { environmentId, id, inputBytes } = process;
   await insertInput(tx, environmentId, id, inputBytes, data);
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE processes SET input_bytes = input_bytes + ${data.length}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
@@ -77,7 +77,7 @@ export async function closeInput(
   environmentId: Uuid<"env">,
   processId: Uuid<"exec" | "pty">,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE processes SET input_closed = true WHERE environment_id = ${environmentId} AND id = ${processId}`);
 }
 
@@ -120,7 +120,7 @@ export async function insertControl(
 ): Promise<void> {
   const signal = control.kind === "signal" ? control.signal : null;
   const [cols, rows] = control.kind === "resize" ? [control.cols, control.rows] : [null, null];
-  await tx.query(sql`
+  await tx.send(sql`
     WITH counted AS (
       UPDATE processes SET control_sequence = control_sequence + 1, closing = closing OR (kind = 'pty' AND ${control.kind}::text = 'close'), cols = coalesce(${cols}::smallint, cols),
         rows = coalesce(${rows}::smallint, rows)
@@ -138,7 +138,7 @@ export async function markRunning(
   materializationId: Uuid<"mat">,
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE processes SET status = 'running', materialization_id = ${materializationId},
       started_at = ${timestamp(now)}, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${processId}`);
@@ -164,7 +164,7 @@ export async function markEnded(
   ending: ProcessEnding,
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH inputs AS (
       DELETE FROM process_inputs WHERE environment_id = ${environmentId} AND process_id = ${processId}
     ), controls AS (
@@ -183,7 +183,7 @@ export async function markRerun(
   processId: Uuid<"exec" | "pty">,
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH outputs AS (
       DELETE FROM process_outputs WHERE environment_id = ${environmentId} AND process_id = ${processId}
     )
@@ -221,7 +221,7 @@ export async function appendOutputs(
   outputs: readonly NewOutput[],
   ends: Record<StoredStream, number>,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH appended AS (
       INSERT INTO process_outputs (environment_id, process_id, stream, position, data, at)
       SELECT ${process.environmentId}::uuid, ${process.id}::uuid, stream, position, data, to_timestamp(at / 1000)
@@ -239,7 +239,7 @@ export async function dropOldOutput(
   stream: StoredStream,
   keptFrom: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH first AS (
       SELECT max(position) AS position FROM process_outputs
       WHERE environment_id = ${process.environmentId} AND process_id = ${process.id} AND stream = ${stream}
@@ -262,7 +262,7 @@ export async function deleteProcesses(
   environmentId: Uuid<"env">,
   workspaceId: Uuid<"ws">,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH gone AS (
       DELETE FROM processes WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId} RETURNING id
     ), inputs AS (

@@ -7,7 +7,7 @@ const DEFAULT_KEY_LIMIT = 1;
 
 /** Those that have no row yet. */
 export async function insertQueues(tx: Tx, queues: readonly Queue[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO queues (environment_id, name)
     SELECT environment_id, name
     FROM unnest(${queues.map(({ environmentId }) => environmentId)}::uuid[], ${queues.map(({ queue }) => queue)}::text[])
@@ -26,7 +26,7 @@ export async function writeLimits(
   const totals = declared.map((queue) => queue.concurrency_limit ?? null);
   const perKey = declared.map((queue) => queue.concurrency_key_limit ?? DEFAULT_KEY_LIMIT);
   // Locks first, in name order, as every transaction that holds several queues does.
-  await tx.query(sql`
+  await tx.send(sql`
     SELECT name FROM queues
     WHERE environment_id = ${environmentId}
       AND (name = ANY(${names}::text[]) OR concurrency_limit IS NOT NULL OR concurrency_key_limit <> ${DEFAULT_KEY_LIMIT}::integer)

@@ -20,7 +20,7 @@ export async function takeSampleLock(tx: Tx): Promise<boolean> {
  * @param minute when it began, in milliseconds. What is there for it already stays.
  */
 export async function sampleRunCounts(tx: Tx, minute: number, keptSince: number): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH totals AS (
       SELECT environment_id, sum(count)::bigint AS created,
         coalesce(sum(count) FILTER (WHERE status = 'succeeded'), 0)::bigint AS succeeded,

@@ -15,7 +15,7 @@ const sessionOf = (run: { environmentId: Sql; sessionId: Sql; parentRunId: Sql }
 
 /** Adds to what locked, live runs have used; one of each run and model. */
 export async function addUsage(tx: Tx, used: readonly RunUsage[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO run_usage AS u (environment_id, run_id, model, session_id, calls, input_tokens, output_tokens, cached_input_tokens,
       reasoning_tokens, cost_nanos)
     SELECT n.environment_id, n.run_id, n.model, s.session_id, n.calls, n.input_tokens, n.output_tokens, n.cached_input_tokens,

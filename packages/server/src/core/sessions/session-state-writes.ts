@@ -5,7 +5,7 @@ import type { NewState } from "./session-state.ts";
 /** Writes states of locked sessions, one of each session. */
 export async function upsertSessionStates(tx: Tx, states: readonly NewState[]): Promise<void> {
   if (states.length === 0) return;
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO session_states (environment_id, session_id, version, value, updated_at, source_kind, source_id, run_id, attempt_number)
     SELECT n.environment_id, n.session_id, n.version, n.value, to_timestamp(n.at / 1000), n.source_kind, n.source_id, n.run_id, n.attempt_number
     FROM unnest(${states.map((state) => state.environmentId)}::uuid[], ${states.map((state) => state.sessionId)}::uuid[],

@@ -33,7 +33,7 @@ export async function markEnded(
   reason: string | null,
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE sessions SET status = ${status}, close_reason = ${reason}, closed_at = ${timestamp(now)},
       updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
@@ -45,14 +45,14 @@ export async function markTurn(
   turn: { runId: Uuid<"run">; turn: number; whileBusy: WhileBusy },
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE sessions SET current_run_id = ${turn.runId}, turn = ${turn.turn}, idle = false,
       while_busy = nullif(${turn.whileBusy}::text, 'enqueue'), updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
 
 export async function markIdle(tx: Tx, { environmentId, id }: Key, now: number): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE sessions SET idle = true, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
 }
@@ -63,7 +63,7 @@ export async function markLastFailure(
   failure: { runId: Uuid<"run">; code: string; message: string; at: number } | null,
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE sessions SET failed_run_id = ${failure?.runId ?? null}, failure_code = ${failure?.code ?? null},
       failure_message = ${failure?.message ?? null}, failed_at = ${timestamp(failure?.at ?? null)}, updated_at = ${timestamp(now)}
     WHERE environment_id = ${environmentId} AND id = ${id}`);
@@ -83,7 +83,7 @@ export async function updateSessionFields(
   now: number,
 ): Promise<void> {
   if (tags !== undefined) await replaceTags(tx, { environmentId, id }, tags);
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE sessions SET
       metadata = CASE WHEN ${metadata !== undefined} THEN ${metadata ?? null} ELSE metadata END,
       tags = CASE WHEN ${tags !== undefined} THEN ${tags ?? null}::text[] ELSE tags END,
@@ -94,7 +94,7 @@ export async function updateSessionFields(
 
 /** Before they are replaced in the locked session itself. */
 async function replaceTags(tx: Tx, { environmentId, id }: Key, tags: readonly string[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH gone AS (
       DELETE FROM session_tags t
       USING (SELECT unnest(tags) AS tag FROM sessions WHERE environment_id = ${environmentId} AND id = ${id}) o

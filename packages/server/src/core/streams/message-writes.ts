@@ -9,7 +9,7 @@ import { partsOf } from "./message-reads.ts";
 export async function insertMessages(tx: Tx, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const of = <T>(pick: (message: NewMessage) => T): T[] => messages.map(pick);
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO messages (environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, status, correlation_id,
       call, spans, first_sequence, created_at)
     SELECT environment_id, id, session_id, stream_id, run_id, attempt_number, epoch, 'open', correlation_id, call, spans, first_sequence,
@@ -29,7 +29,7 @@ export async function insertMessages(tx: Tx, messages: readonly NewMessage[]): P
  */
 export async function endMessages(tx: Tx, ended: readonly EndedMessage[]): Promise<void> {
   if (ended.length === 0) return;
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE messages m SET status = e.status, last_sequence = e.last_sequence, ended_at = to_timestamp(e.at / 1000),
       data = coalesce(e.data, (
         SELECT CASE
@@ -59,7 +59,7 @@ export async function endMessages(tx: Tx, ended: readonly EndedMessage[]): Promi
 /** Of messages that have ended. */
 async function deleteParts(tx: Tx, messages: readonly MessageKey[]): Promise<void> {
   if (messages.length === 0) return;
-  await tx.query(sql`
+  await tx.send(sql`
     DELETE FROM message_parts p
     USING unnest(${messages.map((one) => one.environmentId)}::uuid[], ${messages.map((one) => one.id)}::uuid[]) AS k (environment_id, id)
     WHERE p.environment_id = k.environment_id AND p.message_id = k.id`);
@@ -70,7 +70,7 @@ export async function insertParts(
   parts: readonly (MessageKey & { call: string; firstSequence: number })[],
 ): Promise<void> {
   if (parts.length === 0) return;
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO message_parts (environment_id, message_id, call, first_sequence)
     SELECT * FROM unnest(
       ${parts.map((part) => part.environmentId)}::uuid[], ${parts.map((part) => part.id)}::uuid[],
@@ -82,7 +82,7 @@ export async function voidParts(
   parts: readonly (MessageKey & { firstSequence: number })[],
 ): Promise<void> {
   if (parts.length === 0) return;
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE message_parts p SET void = true
     FROM unnest(
       ${parts.map((part) => part.environmentId)}::uuid[], ${parts.map((part) => part.id)}::uuid[],
@@ -108,7 +108,7 @@ export async function fenceStreams(
   tx: Tx,
   streams: readonly { environmentId: Uuid<"env">; streamId: Uuid<"strm"> }[],
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE streams t SET fenced = true
     FROM unnest(${streams.map((one) => one.environmentId)}::uuid[], ${streams.map((one) => one.streamId)}::uuid[])
       AS k (environment_id, id)

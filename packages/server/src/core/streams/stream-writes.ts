@@ -22,7 +22,7 @@ export type NewStream = StreamKey & {
 
 /** Waits for whoever is inserting a stream of the same name and leaves theirs as it is. */
 export async function insertStreams(tx: Tx, streams: readonly NewStream[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO streams (environment_id, id, session_id, name, direction, gate, while_busy, created_at)
     SELECT environment_id, id, session_id, name, direction, gate, while_busy, to_timestamp(created_at / 1000)
     FROM unnest(
@@ -194,7 +194,7 @@ export async function markTurnBegun(
   environmentId: Uuid<"env">,
   sessionId: Uuid<"sess">,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE streams SET turn_sequence = last_sequence, gate = 'open', while_busy = (
       SELECT s.while_busy FROM sessions s WHERE s.environment_id = ${environmentId} AND s.id = ${sessionId})
     WHERE environment_id = ${environmentId} AND session_id = ${sessionId} AND direction = 'input'`);
@@ -226,7 +226,7 @@ export async function removeNewest(
   streamId: Uuid<"strm">,
   firstSequence: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH removed AS (
       DELETE FROM stream_records
       WHERE environment_id = ${environmentId} AND stream_id = ${streamId} AND sequence >= ${firstSequence}

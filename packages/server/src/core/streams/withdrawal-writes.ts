@@ -11,7 +11,7 @@ export async function markWithdrawn(
   { sequence, withdrawnSequences }: { sequence: number; withdrawnSequences: readonly number[] },
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH noted AS (
       UPDATE streams SET withdrawn_sequences = ${withdrawnSequences}::integer[]
       WHERE environment_id = ${environmentId} AND id = ${streamId}

@@ -30,7 +30,7 @@ const AND_TAGS = sql`RETURNING environment_id, id, tags
 export async function insertTokens(tx: Tx, tokens: readonly TokenInsert[]): Promise<void> {
   const column = <T>(pick: (token: TokenInsert) => T): T[] => tokens.map(pick);
   const isTagged = tokens.some(({ tags }) => tags.length > 0);
-  await tx.query(sql`
+  await tx.send(sql`
     ${isTagged ? sql`WITH inserted AS (` : sql``}
     INSERT INTO tokens (environment_id, id, project_id, status, timeout_at, metadata, tags, run_id, public_digest, callback_digest,
       created_at, updated_at)
@@ -113,7 +113,7 @@ export async function markExpired(
 
 /** Of locked tokens that are pending. */
 export async function markLockedExpired(tx: Tx, tokens: readonly TokenKey[], now: number): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE tokens t SET status = 'expired', updated_at = ${timestamp(now)}
     FROM unnest(${tokens.map((token) => token.environmentId)}::uuid[], ${tokens.map((token) => token.id)}::uuid[]) AS k (environment_id, id)
     WHERE t.environment_id = k.environment_id AND t.id = k.id`);

@@ -5,7 +5,7 @@ import { timestamp } from "../../db/timestamp.ts";
 import type { NewWait, WaitKey } from "./wait.ts";
 
 export async function insertWaits(tx: Tx, waits: readonly NewWait[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO run_waits (environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence,
       child_run_id, message_id, timeout_at, created_at, settled_at)
     SELECT environment_id, run_id, position, place, id, name, kind, status, token_id, stream_id, record_sequence, child_run_id,
@@ -30,7 +30,7 @@ export async function markSettled(
   settlements: readonly WaitSettlement[],
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE run_waits w SET status = k.status, settled_at = ${timestamp(now)},
       record_sequence = CASE WHEN k.without_record THEN NULL ELSE w.record_sequence END
     FROM unnest(${settlements.map((w) => w.environmentId)}::uuid[], ${settlements.map((w) => w.runId)}::uuid[],
@@ -44,7 +44,7 @@ export async function markSettled(
  * after it, and so on: else the record would come for nobody, and be passed over with the next one. `waits` are those that have settled so.
  */
 export async function passSequencesOn(tx: Tx, waits: readonly WaitKey[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     WITH freed AS (
       SELECT w.environment_id, w.run_id, w.stream_id, w.record_sequence
       FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[])
@@ -73,7 +73,7 @@ export async function passSequencesOn(tx: Tx, waits: readonly WaitKey[]): Promis
 
 /** The journals of their runs have these outcomes now. */
 export async function markAccepted(tx: Tx, waits: readonly WaitKey[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE run_waits w SET accepted = true
     FROM unnest(${waits.map((w) => w.environmentId)}::uuid[], ${waits.map((w) => w.runId)}::uuid[], ${waits.map((w) => w.position)}::integer[])
       AS k (environment_id, run_id, position)
@@ -84,7 +84,7 @@ export type ReceivedRecord = { environmentId: Uuid<"env">; streamId: Uuid<"strm"
 
 /** How far the runs of a session have received a stream. */
 export async function moveReceived(tx: Tx, received: readonly ReceivedRecord[]): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE streams s SET received_sequence = greatest(s.received_sequence, k.sequence)
     FROM (
       SELECT environment_id, stream_id, max(sequence) AS sequence

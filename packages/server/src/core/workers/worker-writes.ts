@@ -16,7 +16,7 @@ export type WorkerInsert = {
 };
 
 export async function insertWorker(tx: Tx, worker: WorkerInsert): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO workers (id, worker_group_id, name, protocol_version, last_seen_at, heard_since, created_at, updated_at)
     SELECT ${worker.id}::uuid, ${worker.workerGroupId}::uuid, ${worker.name}::text, ${worker.protocolVersion}::integer, at, at, at, at
     FROM ${timestamp(worker.createdAt)} AS at`);
@@ -25,7 +25,7 @@ export async function insertWorker(tx: Tx, worker: WorkerInsert): Promise<void> 
 export type TokenInsert = { digest: Buffer; workerId: Uuid<"wkr">; createdAt: number; expiresAt: number };
 
 export async function insertWorkerToken(tx: Tx, token: TokenInsert): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     INSERT INTO worker_tokens (digest, worker_id, created_at, expires_at)
     VALUES (${token.digest}, ${token.workerId}, ${timestamp(token.createdAt)},
       ${timestamp(token.expiresAt)})`);
@@ -38,7 +38,7 @@ export async function deleteSupersededTokens(
   presented: Buffer,
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     DELETE FROM worker_tokens
     WHERE worker_id = ${workerId} AND digest <> ${presented} AND expires_at < ${timestamp(now)}`);
 }
@@ -89,7 +89,7 @@ export async function updateRegistration(
     protocolVersion,
   } = registration;
   const { taskIsolation, taskIsolationProblem } = registration;
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE workers SET name = coalesce(${name}::text, name), capacity_executions = ${capacity.executions},
       capacity_workspaces = ${capacity.workspaces}, in_use_executions = 0, in_use_workspaces = 0, labels = ${labels},
       version = ${version}, node_version = ${nodeVersion}, platform = ${platform}, meets = ${meets}::text[],
@@ -105,7 +105,7 @@ export async function markWorker(
   status: StoredWorkerStatus,
   now: number,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE workers SET status = ${status}, updated_at = ${timestamp(now)} WHERE id = ${workerId}`);
 }
 
@@ -116,7 +116,7 @@ export async function touchWorker(
   inUse: { executions: number; workspaces: number } | null,
   { now, leaseDurationMs }: Watch,
 ): Promise<void> {
-  await tx.query(sql`
+  await tx.send(sql`
     UPDATE workers SET in_use_executions = coalesce(${inUse?.executions ?? null}::integer, in_use_executions),
       in_use_workspaces = coalesce(${inUse?.workspaces ?? null}::integer, in_use_workspaces),
       ${heard(now, leaseDurationMs)}

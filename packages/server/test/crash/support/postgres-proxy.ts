@@ -50,7 +50,8 @@ function passMessages(client: Socket, backend: Socket, gate: Gate, prepared: Map
   const read = createStatementReader(prepared, (bytes) => backend.write(bytes));
   const splitClient = createSplitter(true);
   const splitBackend = createSplitter(false);
-  let current: SentStatement | null = null;
+  /** Sent and not answered, in the order in which they will be. */
+  const underWay: SentStatement[] = [];
   let isFirst = true;
   const { network } = gate;
   client.on("data", (bytes: Buffer) => {
@@ -63,8 +64,8 @@ function passMessages(client: Socket, backend: Socket, gate: Gate, prepared: Map
       }
       const sent = read(message);
       if (sent === null) continue;
-      current = sent.statement;
-      if (gate.reaches("before", current)) return;
+      if (gate.reaches("before", sent.statement)) return;
+      underWay.push(sent.statement);
       backend.write(sent.bytes);
     }
   });
@@ -72,11 +73,8 @@ function passMessages(client: Socket, backend: Socket, gate: Gate, prepared: Map
     if (network.isSilent) return;
     for (const message of splitBackend(bytes)) {
       if (gate.isStopped) return;
-      if (isReady(message) && current !== null) {
-        const done = current;
-        current = null;
-        if (gate.reaches("after", done)) return;
-      }
+      const done = isReady(message) ? underWay.shift() : undefined;
+      if (done !== undefined && gate.reaches("after", done)) return;
       client.write(message);
     }
   });

@@ -1,0 +1,37 @@
+import type pg from "pg";
+import { joinWrites } from "./open-session.ts";
+
+/** Statements of one transaction that are under way: each is sent without waiting for the answers to those before it. */
+export interface Flight {
+  /**
+   * Sends a statement behind all others. Rejects with the error of the first that failed: what comes after that fails, or is done
+   * outside of a transaction, only because of it.
+   *
+   * @param isFollowed by another one at once: both leave together.
+   */
+  send<Row extends object>(query: pg.QueryConfig, isFollowed?: boolean): Promise<pg.QueryResult<Row>>;
+  /** How many were not carried out, as far as it is known. */
+  unfulfilled(): number;
+}
+
+export function createFlight(client: pg.ClientBase): Flight {
+  let failure: unknown;
+  let hasFailed = false;
+  let unfulfilled = 0;
+  return {
+    unfulfilled: () => unfulfilled,
+    send: async <Row extends object>(query: pg.QueryConfig, isFollowed = false) => {
+      if (isFollowed) joinWrites(client);
+      unfulfilled += 1;
+      try {
+        const result = await client.query<Row>(query);
+        unfulfilled -= 1;
+        if (!hasFailed) return result;
+      } catch (error) {
+        if (!hasFailed) failure = error;
+        hasFailed = true;
+      }
+      throw failure;
+    },
+  };
+}
