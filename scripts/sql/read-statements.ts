@@ -60,11 +60,11 @@ export function readStatements(
   return { calls, templates, functions, conditions };
 }
 
-/** The statement of one is made by the `sql` tag; the driver's own `query` is called on a client. */
+/** Or of `send`, which gives no rows. The statement is made by the `sql` tag; the driver's own `query` is called on a client. */
 const isQuery = (node: Any): boolean =>
   node.type === "CallExpression" &&
   node.callee.type === "MemberExpression" &&
-  node.callee.property.name === "query" &&
+  ["query", "send"].includes(node.callee.property.name) &&
   ["db", "tx", "connection"].includes(node.callee.object.name ?? node.callee.object.property?.name);
 
 /** The row that the caller names; else the one that its function returns, where it returns the rows as they are. */

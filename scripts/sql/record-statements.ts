@@ -98,6 +98,7 @@ function connectionOf(answer: (statement: Sql, call: string) => unknown[]): obje
     wake: () => undefined,
     note: () => undefined,
     query: async (statement: Sql) => answer(statement, callerOf(new Error("here"))),
+    send: async (statement: Sql) => void answer(statement, callerOf(new Error("here"))),
     transaction: async (work: (tx: unknown) => unknown) => work(connection),
   };
   return connection;

@@ -242,7 +242,7 @@ describe("a transaction", () => {
       const works: ((tx: Tx) => Promise<unknown>)[] = [
         (tx) => tx.query(set(7)),
         (tx) => tx.send(set(7)),
-        (tx) => tx.query(sql`SELECT 1`).finally(() => tx.query(set(7))),
+        (tx) => tx.query(sql`SELECT 1`).catch(() => tx.query(set(7))),
         (tx) => Promise.all([tx.query(sql`SELECT 1`), tx.query(set(7))]),
         (tx) => Promise.all([tx.send(sql`SELECT 1`), tx.send(set(7))]),
       ];
