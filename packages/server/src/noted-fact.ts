@@ -11,6 +11,11 @@ export type NotedRun = {
   readonly execution: {
     readonly environmentId: Uuid<"env">;
     readonly runId: Uuid<"run">;
+    readonly workerGroupId: Uuid<"wgrp">;
+    readonly priority: number;
+    /** It can be leased. */
+    readonly ready: boolean;
+    readonly attemptNumber: number;
     readonly startedAt: number | null;
   };
   /** Its first attempt had begun before this transaction. */

@@ -53,6 +53,8 @@ import { workerLoops } from "./loops/worker-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
 import { openDatabase, type OpenDatabase } from "./open-database.ts";
+import { createResumedRuns, type ResumedRuns } from "./core/executions/resumed-runs.ts";
+import type { NotedFact } from "./noted-fact.ts";
 import { openMetrics, type OpenMetrics } from "./open-metrics.ts";
 import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
 import type { ServerContext } from "./server-context.ts";
@@ -95,7 +97,12 @@ export async function startServer(
   const log = createLog(config.logLevel);
   const { refuseSecondConnection = false } = options;
   const counted = openMetrics(log);
-  const { note, noteWaited } = counted;
+  const { noteWaited } = counted;
+  const resumedRuns = createResumedRuns();
+  const note = (fact: NotedFact): void => {
+    counted.note(fact);
+    if (fact.kind === "runs") resumedRuns.note(fact.runs);
+  };
   const store = openDatabase(config, log, { refuseSecondConnection, note, noteWaited });
   const { db } = store;
   try {
@@ -114,7 +121,7 @@ export async function startServer(
     );
     await migrate(db.directUrl);
     const timekeeper = options.clock === undefined ? await keepTime(db, log) : trustClock(options.clock);
-    return await serve(config, { ...store, counted }, log, options, timekeeper);
+    return await serve(config, { ...store, counted, resumedRuns }, log, options, timekeeper);
   } catch (error) {
     await db.close();
     throw error;
@@ -189,7 +196,13 @@ function listenForOthers(
 
 async function serve(
   config: Config,
-  { db, wakes, notifier, counted }: OpenDatabase & { counted: OpenMetrics },
+  {
+    db,
+    wakes,
+    notifier,
+    counted,
+    resumedRuns,
+  }: OpenDatabase & { counted: OpenMetrics; resumedRuns: ResumedRuns },
   log: Logger,
   options: ServerOptions,
   timekeeper: Timekeeper,
@@ -197,7 +210,7 @@ async function serve(
   const clock = timekeeper.now;
   const { print = printer(config.dataDir, clock, log) } = options;
   const { context, listensAt } = await createContext(config, db, log, {
-    ...{ timekeeper, print, wakes, counted },
+    ...{ timekeeper, print, wakes, counted, resumedRuns },
   });
   const credentialUse = createCredentialUse();
   const rateLimits = createRateLimits(config.rateLimits, context);

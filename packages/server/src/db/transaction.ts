@@ -124,8 +124,9 @@ async function runOnce<Result>(
     // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK, and the flight with what has failed.
     await flight.send(timed({ text: "COMMIT" }));
     isCommitting = false;
-    for (const [key, upTo] of wakes) wake(key, upTo);
+    // Whoever is woken may look at what was noted.
     for (const fact of facts) note(fact);
+    for (const [key, upTo] of wakes) wake(key, upTo);
     return result;
   } catch (error) {
     open = false;

@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 import pg from "pg";
+import type { Uuid } from "@keelson/contract";
 import type { ClaimContext } from "../../src/core/executions/claim-executions.ts";
 import { takeNewShards } from "../../src/core/count-shards.ts";
 import { createVacuum } from "../../src/core/executions/vacuum-executions.ts";
 import { moveCountsBack } from "../../src/core/runs/move-counts.ts";
 import { sql } from "../../src/db/sql.ts";
+import type { NotedRun } from "../../src/noted-fact.ts";
 import { readPlan, type PlanReads } from "../support/read-plan.ts";
 import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -49,8 +51,9 @@ async function holding(work: (release: () => Promise<void>) => Promise<void>): P
 }
 
 /** Runs that came and went; the clock moves on with them. */
-async function endRuns(): Promise<void> {
+async function endRuns(begunBefore = false): Promise<void> {
   await ready.add([environment], ENDED);
+  await scene.server.db.query(sql`UPDATE executions SET attempt_number = ${begunBefore ? 1 : 0}`);
   await scene.server.db.query(sql`UPDATE executions SET ready = false WHERE ready`);
   await scene.server.db.query(sql`DELETE FROM executions`);
   scene.clock.advance(60_000);
@@ -103,6 +106,53 @@ test("a claim where runs are known to begin looks at none that came and went", (
     assert.ok(looking.blocks > 3 * known.blocks, `${looking.blocks} and ${known.blocks} blocks`);
   }));
 
+const resumed = async (): Promise<NotedRun> => {
+  await ready.add([environment], 1);
+  const [row] = await scene.server.db.query<{ runId: Uuid<"run"> }>(
+    sql`UPDATE executions SET attempt_number = 1 WHERE ready RETURNING run_id`,
+  );
+  assert.ok(row);
+  const execution = {
+    ...{ ...row, environmentId: environment as Uuid<"env">, workerGroupId: ready.workerGroupId },
+    ...{ priority: 0, ready: true, attemptNumber: 1, startedAt: null },
+  };
+  return { execution, startedBefore: true, ending: null, retriedAfter: null, leaseLost: null };
+};
+
+test("a claim of a run that was resumed looks at none that came and went, and takes it at once", () =>
+  holding(async () => {
+    await endRuns(true);
+    const context = ready.begin(true);
+    await context.readyFronts.of(ready.workerGroupId);
+    context.resumedRuns.note([await resumed()]);
+    const [claim] = await ready.recordClaim(context, 1);
+    assert.ok(claim !== undefined);
+    const { blocks, scans } = await readPlan(scene.server.db, claim);
+    assert.ok(blocks < 150, `${blocks} blocks: ${scans.join("; ")}`);
+    // The claim was undone: the run is found again.
+    await until("it is claimed again", 60_000, async () => (await ready.claim(context, 1)).length === 1);
+  }));
+
+test("runs that another server resumed are found a little later, and what others have taken is forgotten", () =>
+  holding(async () => {
+    const context = ready.begin(true);
+    assert.deepEqual(await ready.claim(context, 16), []);
+    const stale = await resumed();
+    await scene.server.db.query(sql`DELETE FROM executions`);
+    context.resumedRuns.note([stale]);
+    await ready.add([environment], 3);
+    await scene.server.db.query(sql`UPDATE executions SET attempt_number = 2`);
+    let claimed = 0;
+    await until("all three are claimed", 60_000, async () => {
+      claimed += (await ready.claim(context, 1)).length;
+      return claimed === 3;
+    });
+    await until("none is known", 60_000, async () => {
+      await context.readyFronts.of(ready.workerGroupId);
+      return context.resumedRuns.listOf(ready.workerGroupId).length === 0;
+    });
+  }));
+
 test("runs that are ready before the known front are found all the same, a little later", async () => {
   const context = ready.begin(true);
   await ready.add([environment], 1);
@@ -123,6 +173,23 @@ test("runs of an environment that had none are found a little later, and from th
   await ready.add([other], 3);
   assert.equal((await ready.claim(context, 16)).length, 3);
 });
+
+test("resumed runs of one environment, or that cannot be had, do not stand before another one's", () =>
+  holding(async () => {
+    const context = ready.begin(true);
+    await ready.add([environment], 300);
+    await scene.server.db.query(sql`UPDATE executions SET attempt_number = 1`);
+    const other = randomUUID();
+    await ready.add([other], 1);
+    await scene.server.db.query(sql`UPDATE executions SET attempt_number = 1`);
+    const taken = [...(await ready.claim(context, 1)), ...(await ready.claim(context, 1))];
+    assert.deepEqual(new Set(taken.map(({ environmentId }) => environmentId)), new Set([environment, other]));
+    // Of the 299, all but the last are somebody else's by now.
+    await scene.server.db.query(sql`
+      UPDATE executions SET ready = false
+      WHERE run_id <> (SELECT max(run_id::text)::uuid FROM executions WHERE environment_id = ${environment})`);
+    assert.equal((await ready.claim(context, 1)).length, 1);
+  }));
 
 test("the vacuum of the queue says when dead rows cannot be removed, gives up for a while, and says when they can be", async () => {
   const said: boolean[] = [];

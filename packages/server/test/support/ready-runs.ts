@@ -7,6 +7,7 @@ import { claimExecutions, type ClaimContext } from "../../src/core/executions/cl
 import { createClaimStarts } from "../../src/core/executions/claim-starts.ts";
 import type { LeasedExecution } from "../../src/core/executions/execution.ts";
 import { createReadyFronts } from "../../src/core/executions/ready-fronts.ts";
+import { createResumedRuns, type ResumedRuns } from "../../src/core/executions/resumed-runs.ts";
 import type { Queryable } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator, type NewUuid } from "../../src/uuid.ts";
@@ -19,7 +20,7 @@ export interface ReadyRuns {
   readonly workerGroupId: Uuid<"wgrp">;
   readonly newUuid: NewUuid;
   /** As a server that has just started. @param isHeld whether somebody holds an old snapshot */
-  begin(isHeld: boolean): ClaimContext;
+  begin(isHeld: boolean): ClaimContext & { resumedRuns: ResumedRuns };
   /** Copies of a run, ready, `runs` for each environment. */
   add(environmentIds: readonly string[], runs: number): Promise<void>;
   claim(context: ClaimContext, limit: number, db?: Queryable): Promise<LeasedExecution[]>;
@@ -55,9 +56,13 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
     workerGroupId,
     newUuid,
     begin: (isHeld) => {
-      const readyFronts = createReadyFronts({ db, clock: scene.clock.now, noteHeld: () => undefined });
+      const resumedRuns = createResumedRuns();
+      const readyFronts = createReadyFronts({
+        ...{ db, clock: scene.clock.now, resumedRuns },
+        noteHeld: () => undefined,
+      });
       readyFronts.hold(isHeld);
-      return { db, newUuid, claimStarts: createClaimStarts(), readyFronts };
+      return { db, newUuid, claimStarts: createClaimStarts(), readyFronts, resumedRuns };
     },
     add: async (environmentIds, runs) => {
       const places = environmentIds.flatMap((id) => Array.from({ length: runs }, () => id));

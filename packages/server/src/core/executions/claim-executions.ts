@@ -1,11 +1,13 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
+import { takeFairly } from "../../db/take-fairly.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { ClaimStarts } from "./claim-starts.ts";
-import { claimAnywhere, claimIsolated, type Claim, type Walked } from "./claim-writes.ts";
+import { claimAnywhere, claimIsolated, SURPLUS, type Claim, type Walked } from "./claim-writes.ts";
 import type { LeasedExecution } from "./execution.ts";
-import { claimAtFronts, type ReadyFront } from "./front-claim-writes.ts";
-import type { ReadyFronts } from "./ready-fronts.ts";
+import { claimAtFronts, type FrontClaim } from "./front-claim-writes.ts";
+import type { KnownReady, ReadyFronts } from "./ready-fronts.ts";
+import type { ResumedRun } from "./resumed-runs.ts";
 import { claimInWorkspaces } from "./workspace-claim-writes.ts";
 
 export type ClaimContext = {
@@ -24,6 +26,8 @@ export type ClaimRequest = Omit<Claim, "leaseIds"> & {
 
 /** How many environments a claim looks into after the first ones had nothing for the worker. */
 const MORE_ENVIRONMENTS = 64;
+/** How many runs it would take of those that are known, after the first ones were not to be had. */
+const MORE_RUNS = 64;
 
 /**
  * Claims up to `limit` runs. Where runs wait for a workspace or an isolation too, which kind is looked at first is drawn by
@@ -75,28 +79,27 @@ async function claimByTurns(
 
 const STATEMENTS = { anywhere: claimAnywhere, isolated: claimIsolated } as const;
 
-/** The same, from known fronts. */
+/** The same, from known fronts and from runs that are known to be resumed. */
 async function claimAtKnownFronts(
-  { db, claimStarts }: ClaimContext,
-  fronts: readonly ReadyFront[],
+  context: ClaimContext,
+  { fronts, resumed }: KnownReady,
   claim: Claim,
 ): Promise<LeasedExecution[]> {
+  const { claimStarts } = context;
   const place = `anywhere ${claim.workerGroupId}`;
   const start = claimStarts.of(place);
-  const byEnvironment = Map.groupBy(
-    [
-      ...fronts.filter((front) => front.environmentId > start),
-      ...fronts.filter((front) => front.environmentId <= start),
-    ],
-    (front) => front.environmentId,
-  );
-  const turns = [...byEnvironment.values()];
+  const environments = [...new Set([...fronts, ...resumed].map(({ environmentId }) => environmentId))].sort();
+  const turns = [...environments.filter((id) => id > start), ...environments.filter((id) => id <= start)];
   for (
     let looked = 0, limit = claim.limit;
     looked < turns.length;
     limit = Math.max(limit, MORE_ENVIRONMENTS)
   ) {
-    const executions = await claimAtFronts(db, claim, turns.slice(looked, looked + limit).flat());
+    const places = turns.slice(looked, looked + limit);
+    const isThere = ({ environmentId }: { environmentId: Uuid<"env"> }): boolean =>
+      places.includes(environmentId);
+    const there = { fronts: fronts.filter(isThere), resumed: resumed.filter(isThere), places };
+    const executions = await claimInPlaces(context, claim, there);
     const last = executions.at(-1);
     if (last !== undefined) {
       claimStarts.moveTo(place, last.environmentId);
@@ -105,4 +108,23 @@ async function claimAtKnownFronts(
     looked += limit;
   }
   return [];
+}
+
+/** Of the runs that are known each environment gives as many. Others may have taken them, or they are not for this worker: then the next ones are tried. */
+async function claimInPlaces(
+  { db, readyFronts }: ClaimContext,
+  claim: Claim,
+  { fronts, resumed, places }: FrontClaim,
+): Promise<LeasedExecution[]> {
+  let left: readonly ResumedRun[] = resumed;
+  for (let count = claim.limit; ; count = Math.max(count, MORE_RUNS)) {
+    const next = takeFairly(left, count * SURPLUS, ({ environmentId }) => environmentId);
+    const isFirst = left === resumed;
+    const executions = await claimAtFronts(db, claim, {
+      ...{ fronts: isFirst ? fronts : [], resumed: next.taken, places },
+    });
+    readyFronts.tried(claim.workerGroupId, next.taken, new Set(executions.map(({ runId }) => runId)));
+    left = next.left;
+    if (executions.length > 0 || left.length === 0) return executions;
+  }
 }

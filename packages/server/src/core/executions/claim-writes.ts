@@ -54,7 +54,7 @@ export type Walked = {
  * How many rows a claim locks for each run that it takes. With one alone, a claim would not be full where most environments
  * have a run or two and one environment has the backlog.
  */
-const SURPLUS = 4;
+export const SURPLUS = 4;
 
 /**
  * Claims ready runs for an active worker, in one statement: the runs, their events and counts, and what the worker

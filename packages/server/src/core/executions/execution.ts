@@ -17,6 +17,7 @@ export type Execution = {
   workerGroupId: Uuid<"wgrp">;
   status: LiveRunStatus;
   ready: boolean;
+  priority: number;
   queue: string;
   concurrencyKey: string | null;
   limited: boolean;

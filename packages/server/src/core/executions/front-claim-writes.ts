@@ -1,6 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import {
   ANYWHERE,
@@ -12,6 +12,7 @@ import {
   type Claim,
 } from "./claim-writes.ts";
 import type { LeasedExecution } from "./execution.ts";
+import type { ResumedRun } from "./resumed-runs.ts";
 
 /** The first ready run of an environment and a priority, among those that have begun before or those that have not. */
 export type ReadyFront = {
@@ -22,6 +23,20 @@ export type ReadyFront = {
   /** No run before this one is ready. */
   runId: Uuid<"run">;
 };
+
+/** What a claim looks into. */
+export type FrontClaim = {
+  fronts: readonly ReadyFront[];
+  resumed: readonly ResumedRun[];
+  /** All environments of both, in the order of their turns. */
+  places: readonly Uuid<"env">[];
+};
+
+/** Of a run `e`. */
+const mayBeClaimed = (claim: Claim): Sql => sql`
+  e.worker_group_id = ${claim.workerGroupId} AND e.ready AND ${ANYWHERE.among}
+  AND (e.expires_at IS NULL OR e.expires_at > ${timestamp(claim.now)})
+  AND ${canRun(claim.meets)}`;
 
 /**
  * The fronts of a worker group, by a loose scan of the index. It steps over each dead entry once.
@@ -49,34 +64,65 @@ export function listReadyFronts(db: Queryable, workerGroupId: Uuid<"wgrp">): Pro
     SELECT environment_id, begun, priority, run_id FROM fronts`);
 }
 
+/** Of an environment. */
+const MOST_LISTED = 1_000;
+
+/** Ready runs that have begun before, in these environments. It steps over each dead entry of theirs once. */
+export const listReadyAgain = (
+  db: Queryable,
+  workerGroupId: Uuid<"wgrp">,
+  environmentIds: readonly Uuid<"env">[],
+): Promise<ResumedRun[]> =>
+  db.query<ResumedRun>(sql`
+    SELECT r.environment_id, r.run_id, r.priority
+    FROM unnest(${environmentIds}::uuid[]) AS v (environment_id) CROSS JOIN LATERAL (
+      SELECT e.environment_id, e.run_id, e.priority FROM executions e
+      WHERE e.worker_group_id = ${workerGroupId} AND e.ready AND ${ANYWHERE.among}
+        AND e.environment_id = v.environment_id AND least(e.attempt_number, 1) = 1
+      ORDER BY e.priority DESC, e.run_id LIMIT ${MOST_LISTED}
+    ) r`);
+
 /**
  * Claims ready runs from known fronts. It does what `claimAnywhere` does, in the order of the fronts, and reads nothing that is
- * before them.
+ * before them. Runs that have begun before are looked up by their keys.
  */
 export const claimAtFronts = (
   db: Queryable,
   claim: Claim,
-  fronts: readonly ReadyFront[],
+  { fronts, resumed, places }: FrontClaim,
 ): Promise<LeasedExecution[]> =>
   db.query<LeasedExecution>(sql`
-    WITH fronts AS (
-      SELECT * FROM unnest(
-        ${fronts.map((front) => front.environmentId)}::uuid[], ${fronts.map((front) => front.begun)}::integer[],
+    WITH places AS (
+      SELECT * FROM unnest(${places}::uuid[]) WITH ORDINALITY AS p (environment_id, place)
+      WHERE EXISTS (SELECT FROM workers w WHERE w.id = ${claim.workerId} AND ${ANYWHERE.worker})
+    ), fronts AS (
+      SELECT f.*, p.place FROM unnest(
+        ${fronts.map((front) => front.environmentId)}::uuid[],
         ${fronts.map((front) => front.priority)}::smallint[], ${fronts.map((front) => front.runId)}::uuid[]
-      ) WITH ORDINALITY AS f (environment_id, begun, priority, run_id, place)
-    ), candidates AS (
+      ) AS f (environment_id, priority, run_id) JOIN places p ON p.environment_id = f.environment_id
+    ), fresh AS (
       SELECT c.*, f.place
       FROM fronts f
       CROSS JOIN LATERAL (
-        SELECT e.environment_id, e.run_id, e.priority, f.begun FROM executions e
-        WHERE e.worker_group_id = ${claim.workerGroupId} AND e.ready AND ${ANYWHERE.among}
-          AND e.environment_id = f.environment_id AND least(e.attempt_number, 1) = f.begun AND e.priority = f.priority
-          AND e.run_id >= f.run_id
-          AND (e.expires_at IS NULL OR e.expires_at > ${timestamp(claim.now)})
-          AND ${canRun(claim.meets)}
+        SELECT e.environment_id, e.run_id, e.priority, 0 AS begun FROM executions e
+        WHERE ${mayBeClaimed(claim)} AND e.environment_id = f.environment_id AND least(e.attempt_number, 1) = 0
+          AND e.priority = f.priority AND e.run_id >= f.run_id
         ORDER BY e.run_id
         LIMIT (SELECT ${shareOf(claim, sql`count(*)`)} FROM fronts)
         FOR UPDATE SKIP LOCKED
       ) c
-      WHERE EXISTS (SELECT FROM workers w WHERE w.id = ${claim.workerId} AND ${ANYWHERE.worker})
+    ), resumed AS (
+      SELECT c.*, p.place
+      FROM unnest(
+        ${resumed.map((run) => run.environmentId)}::uuid[], ${resumed.map((run) => run.runId)}::uuid[]
+      ) AS r (environment_id, run_id)
+      JOIN places p ON p.environment_id = r.environment_id
+      CROSS JOIN LATERAL (
+        SELECT e.environment_id, e.run_id, e.priority, 1 AS begun FROM executions e
+        WHERE ${mayBeClaimed(claim)} AND e.environment_id = r.environment_id AND e.run_id = r.run_id AND e.attempt_number > 0
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+      ) c
+    ), candidates AS (
+      SELECT * FROM fresh UNION ALL SELECT * FROM resumed
     ), ${pickCandidates(claim)}, ${takePicked(claim)} ${READ_CLAIMED}`);

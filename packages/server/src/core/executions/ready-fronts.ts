@@ -1,8 +1,9 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import type { Clock } from "../../clock.ts";
-import { FIRST_UUID, firstUuidOf } from "../../uuid.ts";
-import { listReadyFronts, type ReadyFront } from "./front-claim-writes.ts";
+import { firstUuidOf } from "../../uuid.ts";
+import { listReadyAgain, listReadyFronts, type ReadyFront } from "./front-claim-writes.ts";
+import type { ResumedRun, ResumedRuns } from "./resumed-runs.ts";
 
 /**
  * Where the ready runs of each worker group begin, while a transaction holds an old snapshot of the database (a backup, a
@@ -11,11 +12,13 @@ import { listReadyFronts, type ReadyFront } from "./front-claim-writes.ts";
  * Only that look steps over the dead entries.
  *
  * A run that becomes ready with an id before its front (delayed, limited, or committed late) is found by the next look. Runs
- * that are resumed or retried become ready in any order of ids: their fronts stay at the beginning of the index.
+ * that are resumed or retried become ready in any order of ids, so a claim is given the ids themselves.
  */
 export type ReadyFronts = {
   /** In the order of environments. Null while no old snapshot is held: a claim looks for itself. */
-  of(workerGroupId: Uuid<"wgrp">): Promise<ReadyFront[] | null>;
+  of(workerGroupId: Uuid<"wgrp">): Promise<KnownReady | null>;
+  /** What became of the runs that a claim was given by their ids. */
+  tried: ResumedRuns["tried"];
   /**
    * When a claim can find what became ready before its front by `since`. Null when one can already.
    * Both are times of `performance.now()`.
@@ -23,6 +26,14 @@ export type ReadyFronts = {
   nextLookAt(workerGroupId: Uuid<"wgrp">, since: number): number | null;
   /** @param isHeld whether dead rows cannot be removed */
   hold(isHeld: boolean): void;
+};
+
+/** Where a claim finds the ready runs of a worker group. */
+export type KnownReady = {
+  /** Of runs that have not begun. In the order of environments. */
+  fronts: readonly ReadyFront[];
+  /** Runs that have begun before. */
+  resumed: readonly ResumedRun[];
 };
 
 const LOOK_INTERVAL_MS = 1_000;
@@ -42,24 +53,29 @@ type Group = {
 export type ReadyFrontsOptions = {
   db: Queryable;
   clock: Clock;
+  resumedRuns: ResumedRuns;
   /** Told when dead rows cannot be removed any more, and when they can be again. */
   noteHeld: (isHeld: boolean) => void;
 };
 
-export function createReadyFronts({ db, clock, noteHeld }: ReadyFrontsOptions): ReadyFronts {
+export function createReadyFronts({ db, clock, resumedRuns, noteHeld }: ReadyFrontsOptions): ReadyFronts {
   let groups: Map<string, Group> | null = null;
 
   const look = async (workerGroupId: Uuid<"wgrp">, group: Group): Promise<void> => {
     const begun = performance.now();
     const emptyBefore = firstUuidOf(clock() - SLACK_MS);
-    const found = await listReadyFronts(db, workerGroupId);
+    let found: ReadyFront[] = [];
+    await resumedRuns.look(workerGroupId, async () => {
+      found = await listReadyFronts(db, workerGroupId);
+      const places = found.filter(({ begun }) => begun === 1).map(({ environmentId }) => environmentId);
+      return listReadyAgain(db, workerGroupId, [...new Set(places)]);
+    });
     // Where no run is ready now, a run that is ready later has a later id.
-    for (const [key, front] of group.fronts)
-      if (front.begun === 0) group.fronts.set(key, { ...front, runId: emptyBefore });
-    for (const front of found)
-      group.fronts.set(`${front.environmentId} ${front.begun} ${front.priority}`, {
+    for (const [key, front] of group.fronts) group.fronts.set(key, { ...front, runId: emptyBefore });
+    for (const front of found.filter(({ begun }) => begun === 0))
+      group.fronts.set(`${front.environmentId} ${front.priority}`, {
         ...front,
-        runId: front.begun === 0 ? earlier(front.runId, emptyBefore) : FIRST_UUID,
+        runId: earlier(front.runId, emptyBefore),
       });
     const tookMs = performance.now() - begun;
     group.lookedAt = begun;
@@ -79,8 +95,12 @@ export function createReadyFronts({ db, clock, noteHeld }: ReadyFrontsOptions): 
       if (performance.now() >= group.lookAt)
         group.looking ??= look(workerGroupId, group).finally(() => (group.looking = null));
       if (group.looking !== null) await group.looking;
-      return [...group.fronts.values()].toSorted((a, b) => (a.environmentId < b.environmentId ? -1 : 1));
+      return {
+        fronts: [...group.fronts.values()].toSorted((a, b) => (a.environmentId < b.environmentId ? -1 : 1)),
+        resumed: resumedRuns.listOf(workerGroupId),
+      };
     },
+    tried: resumedRuns.tried,
     nextLookAt: (workerGroupId, since) => {
       const group = groups?.get(workerGroupId);
       return group === undefined || group.lookedAt >= since ? null : group.lookAt;
@@ -88,6 +108,7 @@ export function createReadyFronts({ db, clock, noteHeld }: ReadyFrontsOptions): 
     hold: (isHeld) => {
       if (isHeld !== (groups !== null)) noteHeld(isHeld);
       groups = isHeld ? (groups ?? new Map()) : null;
+      resumedRuns.hold(isHeld);
     },
   };
 }
