@@ -2,10 +2,10 @@
 // agents. Each turn reads and sets the state, reads files, says what it used, and tries the same with all that it finds of others.
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { bundleSource } from "../../../agent/test/support/sdk-bundle.ts";
 import { sql } from "../../src/db/sql.ts";
+import { digestOf } from "../support/api-server.ts";
 import { isLong } from "../support/seeded-random.ts";
 import { until } from "../support/until.ts";
 import { insertKey } from "./support/insert-key.ts";
@@ -120,8 +120,6 @@ async function call(
   return answer.body;
 }
 
-const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
-
 /** A session with a file of its own and one whose content and name the other environment has too. */
 async function open(place: Place, mode: string, n: number): Promise<Talk> {
   const mark = `${place.name} ${mode} ${n}`;
@@ -130,7 +128,7 @@ async function open(place: Place, mode: string, n: number): Promise<Talk> {
   });
   const put = async (content: string): Promise<string> => {
     const bytes = Buffer.from(content);
-    const path = `/v1/sessions/${id}/files/${sha256(bytes)}?name=notes.txt`;
+    const path = `/v1/sessions/${id}/files/${digestOf(bytes)}?name=notes.txt`;
     return (await call(place, "PUT", path, { bytes })).id;
   };
   return {
