@@ -12,7 +12,7 @@ import { createRunTokens } from "./core/credentials/run-token.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import { createClaimStarts } from "./core/executions/claim-starts.ts";
 import { createReadyFronts } from "./core/executions/ready-fronts.ts";
-import type { ResumedRuns } from "./core/executions/resumed-runs.ts";
+import type { KnownRuns } from "./core/executions/known-runs.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
 import { createWorkspacePolls } from "./core/processes/workspace-polls.ts";
 import { createFeedHub } from "./core/feeds/feed-hub.ts";
@@ -45,7 +45,7 @@ type ContextParts = {
   print: MailOptions["print"];
   wakes: Wakes;
   counted: OpenMetrics;
-  resumedRuns: ResumedRuns;
+  knownRuns: KnownRuns;
 };
 
 /** Makes what every handler and loop is given, around one database. */
@@ -53,7 +53,7 @@ export async function createContext(
   config: Config,
   db: Database,
   log: Logger,
-  { timekeeper, print, wakes, counted, resumedRuns }: ContextParts,
+  { timekeeper, print, wakes, counted, knownRuns }: ContextParts,
 ): Promise<{ context: ServerContext; listensAt: (url: string) => void }> {
   let publicUrl = config.publicUrl;
   const clock = timekeeper.now;
@@ -78,7 +78,7 @@ export async function createContext(
     wakes,
     leasePolls,
     claimStarts: createClaimStarts(),
-    readyFronts: createReadyFronts({ db, clock, resumedRuns, noteHeld: noteHeldRows(log) }),
+    readyFronts: createReadyFronts({ db, clock, knownRuns, noteHeld: noteHeldRows(log) }),
     workspacePolls: createWorkspacePolls(),
     leaseDurationMs,
     parkAfterMs,
@@ -87,7 +87,7 @@ export async function createContext(
       if (publicUrl === null) throw new Error("The address is not known before the server listens.");
       return publicUrl;
     },
-    runStarter: createRunStarter({ db, clock, newUuid, wakes, leasePolls, leaseDurationMs }),
+    runStarter: createRunStarter({ db, clock, newUuid, wakes, leasePolls, knownRuns, leaseDurationMs }),
     tokenCompleter: createTokenCompleter({ db, clock }),
     recordAppender: createRecordAppender({ db, clock, newUuid, wakes, deployments, ...quotas }),
     deployments,

@@ -1,11 +1,18 @@
-import type { FailureKind, SkipReason, TerminalRunStatus, Uuid, WaitKind } from "@keelson/contract";
+import type {
+  FailureKind,
+  Isolation,
+  SkipReason,
+  TerminalRunStatus,
+  Uuid,
+  WaitKind,
+} from "@keelson/contract";
 
 /**
- * What operations note for the metrics: `tx.note` passes it on when the transaction is durable, so that a report that is
- * repeated, or a transaction that is rolled back, counts nothing. The shapes are parts of what the operations have in memory
+ * What operations note for the metrics, and for what a server knows of ready runs: `tx.note` passes it on when the transaction is
+ * durable, so that a report that is repeated, or a transaction that is rolled back, counts nothing. The shapes are parts of what the operations have in memory
  * already, so a fact costs one object per transaction.
  */
-export type NotedFact = NotedRuns | NotedWaits | NotedOccurrences;
+export type NotedFact = NotedRuns | NotedStarts | NotedWaits | NotedOccurrences;
 
 export type NotedRun = {
   readonly execution: {
@@ -13,6 +20,8 @@ export type NotedRun = {
     readonly runId: Uuid<"run">;
     readonly workerGroupId: Uuid<"wgrp">;
     readonly priority: number;
+    readonly workspaceId: Uuid<"ws"> | null;
+    readonly requiredIsolation: Isolation | null;
     /** It can be leased. */
     readonly ready: boolean;
     readonly attemptNumber: number;
@@ -33,6 +42,18 @@ export type NotedRuns = {
   /** Entries of journals that were added. */
   readonly journal: readonly { readonly kind: string; readonly error: string | null }[];
 };
+
+/** A run that was started and is ready. */
+export type NotedStart = {
+  readonly id: Uuid<"run">;
+  readonly environmentId: Uuid<"env">;
+  readonly workerGroupId: Uuid<"wgrp">;
+  readonly priority: number;
+  readonly links: { readonly workspaceId: Uuid<"ws"> | null };
+  readonly requiredIsolation: Isolation | null;
+};
+
+export type NotedStarts = { readonly kind: "starts"; readonly runs: readonly NotedStart[] };
 
 export type NotedWaits = {
   readonly kind: "waits";

@@ -56,6 +56,9 @@ export function openMetrics(log: Logger): OpenMetrics {
           return runs.noteWaits(fact);
         case "occurrences":
           return noteOccurrences(fact);
+        // Starts are counted when they are leased.
+        case "starts":
+          return undefined;
       }
     },
     noteWaited: (waitedMs) => waited.observe(waitedMs / 1_000),

@@ -53,7 +53,7 @@ import { workerLoops } from "./loops/worker-loops.ts";
 import { workspaceLoops } from "./loops/workspace-loops.ts";
 import { createLog } from "./log.ts";
 import { openDatabase, type OpenDatabase } from "./open-database.ts";
-import { createResumedRuns, type ResumedRuns } from "./core/executions/resumed-runs.ts";
+import { createKnownRuns, type KnownRuns } from "./core/executions/known-runs.ts";
 import type { NotedFact } from "./noted-fact.ts";
 import { openMetrics, type OpenMetrics } from "./open-metrics.ts";
 import { refuseUnfinishedRestore } from "./refuse-unfinished-restore.ts";
@@ -98,10 +98,11 @@ export async function startServer(
   const { refuseSecondConnection = false } = options;
   const counted = openMetrics(log);
   const { noteWaited } = counted;
-  const resumedRuns = createResumedRuns();
+  const knownRuns = createKnownRuns();
   const note = (fact: NotedFact): void => {
     counted.note(fact);
-    if (fact.kind === "runs") resumedRuns.note(fact.runs);
+    if (fact.kind === "runs") knownRuns.note(fact.runs);
+    if (fact.kind === "starts") knownRuns.noteStarts(fact.runs);
   };
   const store = openDatabase(config, log, { refuseSecondConnection, note, noteWaited });
   const { db } = store;
@@ -121,7 +122,7 @@ export async function startServer(
     );
     await migrate(db.directUrl);
     const timekeeper = options.clock === undefined ? await keepTime(db, log) : trustClock(options.clock);
-    return await serve(config, { ...store, counted, resumedRuns }, log, options, timekeeper);
+    return await serve(config, { ...store, counted, knownRuns }, log, options, timekeeper);
   } catch (error) {
     await db.close();
     throw error;
@@ -196,13 +197,7 @@ function listenForOthers(
 
 async function serve(
   config: Config,
-  {
-    db,
-    wakes,
-    notifier,
-    counted,
-    resumedRuns,
-  }: OpenDatabase & { counted: OpenMetrics; resumedRuns: ResumedRuns },
+  { db, wakes, notifier, counted, knownRuns }: OpenDatabase & { counted: OpenMetrics; knownRuns: KnownRuns },
   log: Logger,
   options: ServerOptions,
   timekeeper: Timekeeper,
@@ -210,7 +205,7 @@ async function serve(
   const clock = timekeeper.now;
   const { print = printer(config.dataDir, clock, log) } = options;
   const { context, listensAt } = await createContext(config, db, log, {
-    ...{ timekeeper, print, wakes, counted, resumedRuns },
+    ...{ timekeeper, print, wakes, counted, knownRuns },
   });
   const credentialUse = createCredentialUse();
   const rateLimits = createRateLimits(config.rateLimits, context);

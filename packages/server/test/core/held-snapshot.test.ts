@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
-import pg from "pg";
 import type { Uuid } from "@keelson/contract";
 import type { ClaimContext } from "../../src/core/executions/claim-executions.ts";
 import { takeNewShards } from "../../src/core/count-shards.ts";
@@ -11,6 +10,7 @@ import { createVacuum } from "../../src/core/executions/vacuum-executions.ts";
 import { moveCountsBack } from "../../src/core/runs/move-counts.ts";
 import { sql } from "../../src/db/sql.ts";
 import type { NotedRun } from "../../src/noted-fact.ts";
+import { holding } from "../support/hold-snapshot.ts";
 import { readPlan, type PlanReads } from "../support/read-plan.ts";
 import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -30,25 +30,6 @@ beforeEach(async () => {
   await scene.server.db.query(sql`DELETE FROM executions`);
   await scene.server.db.maintain(sql`VACUUM executions`);
 });
-
-/** Holds a snapshot of now, as a backup does, while the work goes on. */
-async function holding(work: (release: () => Promise<void>) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ connectionString: scene.server.db.directUrl });
-  await client.connect();
-  let isHeld = true;
-  const release = async (): Promise<void> => {
-    if (isHeld) await client.query("COMMIT");
-    isHeld = false;
-  };
-  try {
-    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    await client.query("SELECT FROM executions LIMIT 1");
-    await work(release);
-  } finally {
-    await release();
-    await client.end();
-  }
-}
 
 /** Runs that came and went; the clock moves on with them. */
 async function endRuns(begunBefore = false): Promise<void> {
@@ -98,7 +79,7 @@ test("counts of runs go to new rows while dead ones cannot be removed, and back 
 });
 
 test("a claim where runs are known to begin looks at none that came and went", () =>
-  holding(async () => {
+  holding(scene.server.db, async () => {
     await endRuns();
     const looking = await costOf(ready.begin(false));
     const known = await costOf(ready.begin(true));
@@ -114,17 +95,24 @@ const resumed = async (): Promise<NotedRun> => {
   assert.ok(row);
   const execution = {
     ...{ ...row, environmentId: environment as Uuid<"env">, workerGroupId: ready.workerGroupId },
-    ...{ priority: 0, ready: true, attemptNumber: 1, startedAt: null },
+    ...{
+      workspaceId: null,
+      requiredIsolation: null,
+      priority: 0,
+      ready: true,
+      attemptNumber: 1,
+      startedAt: null,
+    },
   };
   return { execution, startedBefore: true, ending: null, retriedAfter: null, leaseLost: null };
 };
 
 test("a claim of a run that was resumed looks at none that came and went, and takes it at once", () =>
-  holding(async () => {
+  holding(scene.server.db, async () => {
     await endRuns(true);
     const context = ready.begin(true);
     await context.readyFronts.of(ready.workerGroupId);
-    context.resumedRuns.note([await resumed()]);
+    context.knownRuns.note([await resumed()]);
     const [claim] = await ready.recordClaim(context, 1);
     assert.ok(claim !== undefined);
     const { blocks, scans } = await readPlan(scene.server.db, claim);
@@ -134,12 +122,12 @@ test("a claim of a run that was resumed looks at none that came and went, and ta
   }));
 
 test("runs that another server resumed are found a little later, and what others have taken is forgotten", () =>
-  holding(async () => {
+  holding(scene.server.db, async () => {
     const context = ready.begin(true);
     assert.deepEqual(await ready.claim(context, 16), []);
     const stale = await resumed();
     await scene.server.db.query(sql`DELETE FROM executions`);
-    context.resumedRuns.note([stale]);
+    context.knownRuns.note([stale]);
     await ready.add([environment], 3);
     await scene.server.db.query(sql`UPDATE executions SET attempt_number = 2`);
     let claimed = 0;
@@ -149,7 +137,7 @@ test("runs that another server resumed are found a little later, and what others
     });
     await until("none is known", 60_000, async () => {
       await context.readyFronts.of(ready.workerGroupId);
-      return context.resumedRuns.listOf(ready.workerGroupId).length === 0;
+      return context.knownRuns.listOf(ready.workerGroupId, "anywhere").length === 0;
     });
   }));
 
@@ -175,7 +163,7 @@ test("runs of an environment that had none are found a little later, and from th
 });
 
 test("resumed runs of one environment, or that cannot be had, do not stand before another one's", () =>
-  holding(async () => {
+  holding(scene.server.db, async () => {
     const context = ready.begin(true);
     await ready.add([environment], 300);
     await scene.server.db.query(sql`UPDATE executions SET attempt_number = 1`);
@@ -196,7 +184,7 @@ test("the vacuum of the queue says when dead rows cannot be removed, gives up fo
   const { db } = scene.server;
   const vacuum = createVacuum({ db, readyFronts: { hold: (isHeld) => void said.push(isHeld) } });
   assert.equal(await vacuum.run(), false);
-  await holding(async (release) => {
+  await holding(scene.server.db, async (release) => {
     await endRuns();
     // PostgreSQL counts dead rows by and by.
     await until("a vacuum finds that rows are held", 60_000, async () => {

@@ -7,7 +7,7 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { loadConfig } from "../../src/config.ts";
-import { createResumedRuns } from "../../src/core/executions/resumed-runs.ts";
+import { createKnownRuns } from "../../src/core/executions/known-runs.ts";
 import { createContext } from "../../src/create-context.ts";
 import { createCredentialUse } from "../../src/core/credentials/credential-use.ts";
 import { rawSql } from "../../src/db/sql.ts";
@@ -211,7 +211,7 @@ async function pass(ms: number): Promise<void> {
   try {
     const { context } = await createContext(config, store.db, log, {
       ...{ timekeeper: trustClock(clock), print: () => undefined, wakes: store.wakes, counted },
-      resumedRuns: createResumedRuns(),
+      knownRuns: createKnownRuns(),
     });
     const noting = { ...context, noteLoopFailure: (failure: unknown) => void failures.push(failure) };
     const works = loopWorks(noting, createCredentialUse(), createRateLimits(config.rateLimits, context));

@@ -7,7 +7,7 @@ import { claimExecutions, type ClaimContext } from "../../src/core/executions/cl
 import { createClaimStarts } from "../../src/core/executions/claim-starts.ts";
 import type { LeasedExecution } from "../../src/core/executions/execution.ts";
 import { createReadyFronts } from "../../src/core/executions/ready-fronts.ts";
-import { createResumedRuns, type ResumedRuns } from "../../src/core/executions/resumed-runs.ts";
+import { createKnownRuns, type KnownRuns } from "../../src/core/executions/known-runs.ts";
 import type { Queryable } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createUuidGenerator, type NewUuid } from "../../src/uuid.ts";
@@ -20,7 +20,7 @@ export interface ReadyRuns {
   readonly workerGroupId: Uuid<"wgrp">;
   readonly newUuid: NewUuid;
   /** As a server that has just started. @param isHeld whether somebody holds an old snapshot */
-  begin(isHeld: boolean): ClaimContext & { resumedRuns: ResumedRuns };
+  begin(isHeld: boolean): ClaimContext & { knownRuns: KnownRuns };
   /** Copies of a run, ready, `runs` for each environment. */
   add(environmentIds: readonly string[], runs: number): Promise<void>;
   claim(context: ClaimContext, limit: number, db?: Queryable): Promise<LeasedExecution[]>;
@@ -49,20 +49,22 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
         leaseExpiresAt: scene.clock.now() + LEASE_MS,
         calledAt: scene.clock.now(),
         meets: [],
-        ...{ workspaceRunsWait: false, isolatedRunsWait: false },
+        // Where ready runs are known, a call for work does not ask whether there are any of these.
+        workspaceRunsWait: context.readyFronts.areKnown(),
+        isolatedRunsWait: context.readyFronts.areKnown(),
       },
     );
   return {
     workerGroupId,
     newUuid,
     begin: (isHeld) => {
-      const resumedRuns = createResumedRuns();
+      const knownRuns = createKnownRuns();
       const readyFronts = createReadyFronts({
-        ...{ db, clock: scene.clock.now, resumedRuns },
+        ...{ db, clock: scene.clock.now, knownRuns },
         noteHeld: () => undefined,
       });
       readyFronts.hold(isHeld);
-      return { db, newUuid, claimStarts: createClaimStarts(), readyFronts, resumedRuns };
+      return { db, newUuid, claimStarts: createClaimStarts(), readyFronts, knownRuns };
     },
     add: async (environmentIds, runs) => {
       const places = environmentIds.flatMap((id) => Array.from({ length: runs }, () => id));

@@ -7,8 +7,8 @@ import { claimAnywhere, claimIsolated, SURPLUS, type Claim, type Walked } from "
 import type { LeasedExecution } from "./execution.ts";
 import { claimAtFronts, type FrontClaim } from "./front-claim-writes.ts";
 import type { KnownReady, ReadyFronts } from "./ready-fronts.ts";
-import type { ResumedRun } from "./resumed-runs.ts";
-import { claimInWorkspaces } from "./workspace-claim-writes.ts";
+import type { KnownRun, RunKind } from "./known-runs.ts";
+import { claimInKnownWorkspaces, claimInWorkspaces } from "./workspace-claim-writes.ts";
 
 export type ClaimContext = {
   db: Queryable;
@@ -18,9 +18,9 @@ export type ClaimContext = {
 };
 
 export type ClaimRequest = Omit<Claim, "leaseIds"> & {
-  /** Runs of its group wait for a workspace, and the worker takes workspaces. */
+  /** Runs of its group may wait for a workspace, and the worker takes workspaces. */
   workspaceRunsWait: boolean;
-  /** Runs of its group wait for the namespace tier, and the worker has it. */
+  /** Runs of its group may wait for the namespace tier, and the worker has it. */
   isolatedRunsWait: boolean;
 };
 
@@ -37,14 +37,14 @@ export async function claimExecutions(
   context: ClaimContext,
   { workspaceRunsWait, isolatedRunsWait, ...request }: ClaimRequest,
 ): Promise<LeasedExecution[]> {
-  const { db, newUuid } = context;
+  const { newUuid } = context;
   const leaseIds = Array.from({ length: request.limit }, (): Uuid<"lease"> => newUuid<"lease">());
-  const fronts = await context.readyFronts.of(request.workerGroupId);
+  const ready = await context.readyFronts.of(request.workerGroupId);
+  const ofKind = ready === null ? lookingClaims(context) : knownClaims(context, ready);
   const kinds = [
-    (claim: Claim) =>
-      fronts === null ? claimByTurns(context, "anywhere", claim) : claimAtKnownFronts(context, fronts, claim),
-    ...(workspaceRunsWait ? [(claim: Claim) => claimInWorkspaces(db, claim)] : []),
-    ...(isolatedRunsWait ? [(claim: Claim) => claimByTurns(context, "isolated", claim)] : []),
+    ofKind.anywhere,
+    ...(workspaceRunsWait ? [ofKind.inWorkspace] : []),
+    ...(isolatedRunsWait ? [ofKind.isolated] : []),
   ];
   const first = Number.parseInt(leaseIds[0]?.slice(-6) ?? "0", 16) % kinds.length;
   const executions: LeasedExecution[] = [];
@@ -54,6 +54,39 @@ export async function claimExecutions(
     executions.push(...(await claimKind({ ...request, limit: left.length, leaseIds: left })));
   }
   return executions;
+}
+
+type Claims = Record<RunKind, (claim: Claim) => Promise<LeasedExecution[]>>;
+
+const lookingClaims = (context: ClaimContext): Claims => ({
+  anywhere: (claim) => claimByTurns(context, "anywhere", claim),
+  inWorkspace: (claim) => claimInWorkspaces(context.db, claim),
+  isolated: (claim) => claimByTurns(context, "isolated", claim),
+});
+
+/** The same, from known fronts and of known runs. */
+const knownClaims = (context: ClaimContext, { fronts, runsOf }: KnownReady): Claims => ({
+  anywhere: (claim) => claimAtKnownFronts(context, "anywhere", { fronts, known: runsOf("anywhere") }, claim),
+  inWorkspace: async (claim) => {
+    const known = takeOfEach(runsOf("inWorkspace"), claim.limit);
+    if (known.length === 0) return [];
+    const executions = await claimInKnownWorkspaces(context.db, claim, known);
+    context.readyFronts.tried(claim.workerGroupId, known, new Set(executions.map(({ runId }) => runId)));
+    return executions;
+  },
+  isolated: (claim) =>
+    claimAtKnownFronts(context, "isolated", { fronts: [], known: runsOf("isolated") }, claim),
+});
+
+/** The first runs of each workspace. */
+function takeOfEach(runs: readonly KnownRun[], limit: number): KnownRun[] {
+  const counts = new Map<string, number>();
+  return runs.filter(({ workspaceId }) => {
+    const place = workspaceId ?? "";
+    const count = (counts.get(place) ?? 0) + 1;
+    counts.set(place, count);
+    return count <= limit;
+  });
 }
 
 /**
@@ -79,16 +112,17 @@ async function claimByTurns(
 
 const STATEMENTS = { anywhere: claimAnywhere, isolated: claimIsolated } as const;
 
-/** The same, from known fronts and from runs that are known to be resumed. */
+/** The same, from known fronts and of runs that are known. */
 async function claimAtKnownFronts(
   context: ClaimContext,
-  { fronts, resumed }: KnownReady,
+  kind: FrontClaim["kind"],
+  { fronts, known }: Pick<FrontClaim, "fronts" | "known">,
   claim: Claim,
 ): Promise<LeasedExecution[]> {
   const { claimStarts } = context;
-  const place = `anywhere ${claim.workerGroupId}`;
+  const place = `${kind} ${claim.workerGroupId}`;
   const start = claimStarts.of(place);
-  const environments = [...new Set([...fronts, ...resumed].map(({ environmentId }) => environmentId))].sort();
+  const environments = [...new Set([...fronts, ...known].map(({ environmentId }) => environmentId))].sort();
   const turns = [...environments.filter((id) => id > start), ...environments.filter((id) => id <= start)];
   for (
     let looked = 0, limit = claim.limit;
@@ -98,7 +132,7 @@ async function claimAtKnownFronts(
     const places = turns.slice(looked, looked + limit);
     const isThere = ({ environmentId }: { environmentId: Uuid<"env"> }): boolean =>
       places.includes(environmentId);
-    const there = { fronts: fronts.filter(isThere), resumed: resumed.filter(isThere), places };
+    const there = { kind, fronts: fronts.filter(isThere), known: known.filter(isThere), places };
     const executions = await claimInPlaces(context, claim, there);
     const last = executions.at(-1);
     if (last !== undefined) {
@@ -114,14 +148,14 @@ async function claimAtKnownFronts(
 async function claimInPlaces(
   { db, readyFronts }: ClaimContext,
   claim: Claim,
-  { fronts, resumed, places }: FrontClaim,
+  { kind, fronts, known, places }: FrontClaim,
 ): Promise<LeasedExecution[]> {
-  let left: readonly ResumedRun[] = resumed;
+  let left: readonly KnownRun[] = known;
   for (let count = claim.limit; ; count = Math.max(count, MORE_RUNS)) {
     const next = takeFairly(left, count * SURPLUS, ({ environmentId }) => environmentId);
-    const isFirst = left === resumed;
+    const isFirst = left === known;
     const executions = await claimAtFronts(db, claim, {
-      ...{ fronts: isFirst ? fronts : [], resumed: next.taken, places },
+      ...{ kind, fronts: isFirst ? fronts : [], known: next.taken, places },
     });
     readyFronts.tried(claim.workerGroupId, next.taken, new Set(executions.map(({ runId }) => runId)));
     left = next.left;

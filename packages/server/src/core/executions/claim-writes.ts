@@ -139,7 +139,7 @@ export const ANYWHERE = {
   among: sql`workspace_id IS NULL AND required_isolation IS NULL`,
   worker: sql`w.status = 'active'`,
 };
-const ISOLATED = {
+export const ISOLATED = {
   among: sql`workspace_id IS NULL AND required_isolation IS NOT NULL`,
   worker: sql`w.status = 'active' AND ${canIsolate(sql`w.task_isolation`, sql`'namespace'`)}`,
 };

@@ -8,7 +8,7 @@ import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { Execution, ExecutionKey } from "./execution.ts";
 
 const COLUMNS = rawSql(`
-  e.environment_id, e.run_id, e.worker_group_id, e.status, e.ready, e.priority, e.queue,
+  e.environment_id, e.run_id, e.worker_group_id, e.status, e.ready, e.priority, e.workspace_id, e.required_isolation, e.queue,
   e.concurrency_key, e.limited, e.admitted, e.available_at, e.expires_at,
   e.attempt_number, e.continuations, e.attempts_before, e.first_leased_at, e.attempt_started_at, e.started_at,
   e.deadline_at, e.max_duration_ms, e.epoch, e.lease_id,

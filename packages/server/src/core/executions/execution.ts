@@ -1,4 +1,4 @@
-import type { FailureKind, JournalKind, LiveRunStatus, LogStream, Uuid } from "@keelson/contract";
+import type { FailureKind, Isolation, JournalKind, LiveRunStatus, LogStream, Uuid } from "@keelson/contract";
 import type { NewErrorGroup } from "../error-groups/error-group.ts";
 import type { LeaseLoss } from "../losses/losses.ts";
 import type { DecidedEvent, Decision, Ending, LiveRun, RunLinks } from "../runs/run.ts";
@@ -18,6 +18,8 @@ export type Execution = {
   status: LiveRunStatus;
   ready: boolean;
   priority: number;
+  workspaceId: Uuid<"ws"> | null;
+  requiredIsolation: Isolation | null;
   queue: string;
   concurrencyKey: string | null;
   limited: boolean;

@@ -2,8 +2,14 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import type { Clock } from "../../clock.ts";
 import { firstUuidOf } from "../../uuid.ts";
-import { listReadyAgain, listReadyFronts, type ReadyFront } from "./front-claim-writes.ts";
-import type { ResumedRun, ResumedRuns } from "./resumed-runs.ts";
+import type { KnownRun, KnownRuns, RunKind } from "./known-runs.ts";
+import {
+  listReadyAgain,
+  listReadyFronts,
+  listReadyInWorkspaces,
+  listReadyIsolated,
+  type ReadyFront,
+} from "./ready-reads.ts";
 
 /**
  * Where the ready runs of each worker group begin, while a transaction holds an old snapshot of the database (a backup, a
@@ -11,14 +17,17 @@ import type { ResumedRun, ResumedRuns } from "./resumed-runs.ts";
  * run that was claimed before. Ids of runs increase with time, so a claim can begin at the first run that the last look found.
  * Only that look steps over the dead entries.
  *
- * A run that becomes ready with an id before its front (delayed, limited, or committed late) is found by the next look. Runs
- * that are resumed or retried become ready in any order of ids, so a claim is given the ids themselves.
+ * A run that becomes ready with an id before its front (delayed, limited, or committed late) is found by the next look. Of runs
+ * that are resumed or retried, which become ready in any order of ids, and of those that few workers may have, a claim is given
+ * the ids themselves.
  */
 export type ReadyFronts = {
-  /** In the order of environments. Null while no old snapshot is held: a claim looks for itself. */
+  /** Whether an old snapshot is held. A claim looks for itself otherwise. */
+  areKnown(): boolean;
+  /** Null while no old snapshot is held. */
   of(workerGroupId: Uuid<"wgrp">): Promise<KnownReady | null>;
   /** What became of the runs that a claim was given by their ids. */
-  tried: ResumedRuns["tried"];
+  tried: KnownRuns["tried"];
   /**
    * When a claim can find what became ready before its front by `since`. Null when one can already.
    * Both are times of `performance.now()`.
@@ -33,7 +42,8 @@ export type KnownReady = {
   /** Of runs that have not begun. In the order of environments. */
   fronts: readonly ReadyFront[];
   /** Runs that have begun before. */
-  resumed: readonly ResumedRun[];
+  /** The highest priority first, and in each in the order in which they are to be tried. */
+  runsOf(kind: RunKind): readonly KnownRun[];
 };
 
 const LOOK_INTERVAL_MS = 1_000;
@@ -53,22 +63,26 @@ type Group = {
 export type ReadyFrontsOptions = {
   db: Queryable;
   clock: Clock;
-  resumedRuns: ResumedRuns;
+  knownRuns: KnownRuns;
   /** Told when dead rows cannot be removed any more, and when they can be again. */
   noteHeld: (isHeld: boolean) => void;
 };
 
-export function createReadyFronts({ db, clock, resumedRuns, noteHeld }: ReadyFrontsOptions): ReadyFronts {
+export function createReadyFronts({ db, clock, knownRuns, noteHeld }: ReadyFrontsOptions): ReadyFronts {
   let groups: Map<string, Group> | null = null;
 
   const look = async (workerGroupId: Uuid<"wgrp">, group: Group): Promise<void> => {
     const begun = performance.now();
     const emptyBefore = firstUuidOf(clock() - SLACK_MS);
     let found: ReadyFront[] = [];
-    await resumedRuns.look(workerGroupId, async () => {
+    await knownRuns.look(workerGroupId, async () => {
       found = await listReadyFronts(db, workerGroupId);
       const places = found.filter(({ begun }) => begun === 1).map(({ environmentId }) => environmentId);
-      return listReadyAgain(db, workerGroupId, [...new Set(places)]);
+      return [
+        ...(await listReadyAgain(db, workerGroupId, [...new Set(places)])),
+        ...(await listReadyInWorkspaces(db, workerGroupId)),
+        ...(await listReadyIsolated(db, workerGroupId)),
+      ];
     });
     // Where no run is ready now, a run that is ready later has a later id.
     for (const [key, front] of group.fronts) group.fronts.set(key, { ...front, runId: emptyBefore });
@@ -83,6 +97,7 @@ export function createReadyFronts({ db, clock, resumedRuns, noteHeld }: ReadyFro
   };
 
   return {
+    areKnown: () => groups !== null,
     of: async (workerGroupId) => {
       if (groups === null) return null;
       const group: Group = groups.get(workerGroupId) ?? {
@@ -97,10 +112,10 @@ export function createReadyFronts({ db, clock, resumedRuns, noteHeld }: ReadyFro
       if (group.looking !== null) await group.looking;
       return {
         fronts: [...group.fronts.values()].toSorted((a, b) => (a.environmentId < b.environmentId ? -1 : 1)),
-        resumed: resumedRuns.listOf(workerGroupId),
+        runsOf: (kind) => knownRuns.listOf(workerGroupId, kind),
       };
     },
-    tried: resumedRuns.tried,
+    tried: knownRuns.tried,
     nextLookAt: (workerGroupId, since) => {
       const group = groups?.get(workerGroupId);
       return group === undefined || group.lookedAt >= since ? null : group.lookAt;
@@ -108,7 +123,7 @@ export function createReadyFronts({ db, clock, resumedRuns, noteHeld }: ReadyFro
     hold: (isHeld) => {
       if (isHeld !== (groups !== null)) noteHeld(isHeld);
       groups = isHeld ? (groups ?? new Map()) : null;
-      resumedRuns.hold(isHeld);
+      knownRuns.hold(isHeld);
     },
   };
 }

@@ -1,12 +1,24 @@
 import type { Queryable } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
 import { canRun, READ_CLAIMED, takePicked, type Claim } from "./claim-writes.ts";
 import type { LeasedExecution } from "./execution.ts";
+import type { KnownRun } from "./known-runs.ts";
+import { readyPlaces } from "./ready-reads.ts";
 
 /** A condition on a worker `k` and a run `e`. */
 const CAN_RUN = canIsolate(sql`k.task_isolation`, sql`coalesce(e.required_isolation, 'process')`);
+
+/** Where ready runs are found. */
+type Places = {
+  /** CTEs, the last of which is `places` of (environment_id, workspace_id): workspaces for which runs are ready. */
+  ctes: Sql;
+  /** A query that has rows when a run `e` of a place meets the condition. */
+  someOf(place: Sql, condition: Sql): Sql;
+  /** Runs `e` of a place that meet the condition, locked: as many as may be claimed. */
+  lockedOf(place: Sql, condition: Sql): Sql;
+};
 
 /**
  * Claims ready runs that work in workspaces, in one statement, for a worker that takes workspaces. A workspace is on one
@@ -19,21 +31,60 @@ const CAN_RUN = canIsolate(sql`k.task_isolation`, sql`coalesce(e.required_isolat
  * second is told so when it attaches, and hands its run back.
  */
 export function claimInWorkspaces(db: Queryable, claim: Claim): Promise<LeasedExecution[]> {
-  const { workerId, workerGroupId } = claim;
+  const { workerGroupId, limit } = claim;
+  const isOf = (place: Sql): Sql => sql`
+    e.worker_group_id = ${workerGroupId} AND e.ready AND e.environment_id = ${place}.environment_id AND e.workspace_id = ${place}.workspace_id`;
+  return claimAt(db, claim, {
+    ctes: sql`RECURSIVE ${readyPlaces(workerGroupId)}`,
+    someOf: (place, condition) => sql`SELECT FROM executions e WHERE ${isOf(place)} AND ${condition}`,
+    lockedOf: (place, condition) => sql`
+        SELECT e.environment_id, e.run_id, e.priority FROM executions e WHERE ${isOf(place)} AND ${condition}
+        ORDER BY e.priority DESC, e.run_id LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+  });
+}
+
+/** The same of known runs, which are looked up by their keys. @param known no more of each workspace than may be claimed */
+export function claimInKnownWorkspaces(
+  db: Queryable,
+  claim: Claim,
+  known: readonly KnownRun[],
+): Promise<LeasedExecution[]> {
+  // Without its workspace, which does not change: there would be another index for it.
+  const byKey = sql`
+    e.environment_id = n.environment_id AND e.run_id = n.run_id AND e.worker_group_id = ${claim.workerGroupId} AND e.ready`;
+  const isOf = (place: Sql): Sql =>
+    sql`n.environment_id = ${place}.environment_id AND n.workspace_id = ${place}.workspace_id`;
+  return claimAt(db, claim, {
+    ctes: sql`
+    known AS (
+      SELECT * FROM unnest(
+        ${known.map((run) => run.environmentId)}::uuid[], ${known.map((run) => run.workspaceId)}::uuid[],
+        ${known.map((run) => run.runId)}::uuid[]
+      ) AS n (environment_id, workspace_id, run_id)
+    ), places AS (
+      SELECT DISTINCT n.environment_id, n.workspace_id
+      FROM known n CROSS JOIN LATERAL (SELECT FROM executions e WHERE ${byKey} LIMIT 1) r
+    )`,
+    someOf: (place, condition) => sql`
+        SELECT FROM known n CROSS JOIN LATERAL (SELECT FROM executions e WHERE ${byKey} AND ${condition} LIMIT 1) r
+        WHERE ${isOf(place)}`,
+    lockedOf: (place, condition) => sql`
+        SELECT r.* FROM known n CROSS JOIN LATERAL (
+          SELECT e.environment_id, e.run_id, e.priority FROM executions e WHERE ${byKey} AND ${condition}
+          LIMIT 1 FOR UPDATE SKIP LOCKED
+        ) r WHERE ${isOf(place)}`,
+  });
+}
+
+function claimAt(
+  db: Queryable,
+  claim: Claim,
+  { ctes, someOf, lockedOf }: Places,
+): Promise<LeasedExecution[]> {
+  const { workerId } = claim;
+  const mayBeClaimed = sql`${CAN_RUN} AND (e.expires_at IS NULL OR e.expires_at > ${timestamp(claim.now)}) AND ${canRun(claim.meets)}`;
   return db.query<LeasedExecution>(sql`
-    WITH RECURSIVE places AS (
-      (SELECT environment_id, workspace_id FROM executions
-       WHERE worker_group_id = ${workerGroupId} AND ready AND workspace_id IS NOT NULL
-       ORDER BY environment_id, workspace_id LIMIT 1)
-      UNION ALL
-      SELECT n.environment_id, n.workspace_id
-      FROM places p CROSS JOIN LATERAL (
-        SELECT e.environment_id, e.workspace_id FROM executions e
-        WHERE e.worker_group_id = ${workerGroupId} AND e.ready AND e.workspace_id IS NOT NULL
-          AND (e.environment_id, e.workspace_id) > (p.environment_id, p.workspace_id)
-        ORDER BY e.environment_id, e.workspace_id LIMIT 1
-      ) n
-    ), mine AS (
+    WITH ${ctes}, mine AS (
       SELECT m.environment_id, m.workspace_id FROM materializations m
       WHERE m.worker_id = ${workerId} AND m.status IN ('preparing', 'live', 'stopping')
       UNION
@@ -50,11 +101,7 @@ export function claimInWorkspaces(db: Queryable, claim: Claim): Promise<LeasedEx
       LEFT JOIN materializations m ON m.environment_id = p.environment_id AND m.workspace_id = p.workspace_id
         AND m.status IN ('requested', 'preparing', 'live', 'stopping', 'uncommitted')
       CROSS JOIN me k
-      WHERE k.status = 'active' AND (k.task_isolation = 'namespace' OR EXISTS (
-        SELECT FROM executions e
-        WHERE e.worker_group_id = ${workerGroupId} AND e.ready AND e.environment_id = p.environment_id
-          AND e.workspace_id = p.workspace_id AND ${CAN_RUN})
-      ) AND (
+      WHERE k.status = 'active' AND (k.task_isolation = 'namespace' OR EXISTS (${someOf(sql`p`, CAN_RUN)})) AND (
         w.status IS DISTINCT FROM 'active'
         OR (m.worker_id = ${workerId} AND m.status IN ('preparing', 'live'))
         OR ((m.id IS NULL OR m.status = 'requested')
@@ -71,14 +118,7 @@ export function claimInWorkspaces(db: Queryable, claim: Claim): Promise<LeasedEx
       FROM rooms v
       CROSS JOIN me k
       CROSS JOIN LATERAL (
-        SELECT e.environment_id, e.run_id, e.priority FROM executions e
-        WHERE e.worker_group_id = ${workerGroupId} AND e.ready AND e.environment_id = v.environment_id
-          AND e.workspace_id = v.workspace_id AND ${CAN_RUN}
-          AND (e.expires_at IS NULL OR e.expires_at > ${timestamp(claim.now)})
-          AND ${canRun(claim.meets)}
-        ORDER BY e.priority DESC, e.run_id
-        LIMIT ${claim.limit}
-        FOR UPDATE SKIP LOCKED
+        ${lockedOf(sql`v`, mayBeClaimed)}
       ) c
     ), picked AS (
       SELECT environment_id, run_id, row_number() OVER (ORDER BY turn, draw) AS place

@@ -188,10 +188,10 @@ async function listGiven(
 }
 
 async function requireActiveWorker(
-  { db }: LeaseContext,
+  { db, readyFronts }: LeaseContext,
   { workerId, leaseRequestId }: LeaseCall,
 ): Promise<LeaseState> {
-  const worker = await findLeaseState(db, workerId, leaseRequestId);
+  const worker = await findLeaseState(db, workerId, leaseRequestId, readyFronts.areKnown());
   if (worker === null || worker.status === "registered") {
     throw new DomainError("invalid_state", "The worker is not active; call activate first.");
   }

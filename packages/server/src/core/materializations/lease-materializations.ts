@@ -10,7 +10,7 @@ import { joinGiven } from "../processes/given-inputs.ts";
 import { lookForProcesses, type LiveProcess, type ProcessWork } from "../processes/look-for-processes.ts";
 import { listWaitingFor } from "../processes/process-reads.ts";
 import { silentAfterMs } from "../workers/silence-reads.ts";
-import { findLeaseState } from "../workers/lease-state-reads.ts";
+import { findWorkerStatus } from "../workers/lease-state-reads.ts";
 import type { Given, LivePlace, WorkspacePoll, WorkspacePolls } from "../processes/workspace-polls.ts";
 import { noteIsolation } from "../workers/note-isolation.ts";
 import { adoptUncommitted, claimMaterializations } from "./materialization-writes.ts";
@@ -148,8 +148,8 @@ async function pollUntil(
 }
 
 async function requireActiveWorker({ db }: WorkspaceLeaseContext, workerId: Uuid<"wkr">): Promise<void> {
-  const worker = await findLeaseState(db, workerId, null);
-  if (worker === null || worker.status === "registered")
+  const status = await findWorkerStatus(db, workerId);
+  if (status === null || status === "registered")
     throw new DomainError("invalid_state", "The worker is not active; call activate first.");
 }
 

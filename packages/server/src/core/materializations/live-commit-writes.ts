@@ -2,6 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { USED_AGAIN_MS } from "./materialization.ts";
 
 /** Digests are bytes; notes are JSON text. */
 export type LiveCommit = {
@@ -84,6 +85,7 @@ export async function insertLiveCommit(
     ), committed AS (
       UPDATE materializations m SET dirty = false, active_at = greatest(m.active_at, ${timestamp(c.now)})
       FROM whole h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id
+        AND (m.dirty OR m.active_at < ${timestamp(c.now - USED_AGAIN_MS)})
     ), needed AS (
       INSERT INTO workspace_blobs (environment_id, workspace_id, digest)
       SELECT h.environment_id, h.workspace_id, s.digest FROM whole h CROSS JOIN stored s

@@ -1,5 +1,8 @@
 import type { Isolation, MaterializationStatus } from "@keelson/contract";
 
+/** Idle times are 10 s and more. A use a moment after another is not written: each write leaves a dead row that reads step over. */
+export const USED_AGAIN_MS = 1_000;
+
 /**
  * The life of a materialization.
  *

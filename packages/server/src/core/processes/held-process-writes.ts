@@ -1,6 +1,7 @@
 import type { Queryable } from "../../db/queryable.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { USED_AGAIN_MS } from "../materializations/materialization.ts";
 import type { HeldKey } from "./process-reads.ts";
 import type { NewOutput, ProcessEnding } from "./process-writes.ts";
 import type { ProcessKind } from "./processes.ts";
@@ -20,14 +21,10 @@ const held = (key: HeldProcessKey, condition: Sql): Sql => sql`
     AND (p.materialization_id IS NULL OR p.materialization_id = m.id) AND ${condition}
   FOR NO KEY UPDATE OF m, p`;
 
-/** A use a moment after another is not written: nothing is idle while a process runs, and the end of one is written. */
-const USED_AGAIN_MS = 1_000;
-
 /** What is sent to a process, or reported of it, is a use of what it runs in, which is in `held`. */
 export const used = (now: number): Sql => sql`
-  UPDATE materializations m SET active_at = greatest(m.active_at, ${timestamp(now)})
-  FROM held h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id
-    AND m.active_at < ${timestamp(now - USED_AGAIN_MS)}`;
+  UPDATE materializations m SET active_at = ${timestamp(now)}
+  FROM held h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id AND m.active_at < ${timestamp(now - USED_AGAIN_MS)}`;
 
 /** Starts a process that waits in a live workspace; false when there is none of the kind. */
 export async function startHeld(db: Queryable, key: HeldProcessKey, now: number): Promise<boolean> {
@@ -95,10 +92,7 @@ export async function endHeld(
       SELECT FROM workspace_versions v
       WHERE v.environment_id = p.environment_id AND v.id = ${ending.versionId} AND v.workspace_id = p.workspace_id))`;
   const rows = await db.query(sql`
-    WITH held AS (${held(key, isOwn)}), used AS (
-      UPDATE materializations m SET active_at = greatest(m.active_at, ${timestamp(now)})
-      FROM held h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id
-    ), inputs AS (
+    WITH held AS (${held(key, isOwn)}), used AS (${used(now)}), inputs AS (
       DELETE FROM process_inputs i USING held h WHERE i.environment_id = h.environment_id AND i.process_id = h.id
     ), controls AS (
       DELETE FROM process_controls c USING held h WHERE c.environment_id = h.environment_id AND c.process_id = h.id

@@ -2,6 +2,7 @@ import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { USED_AGAIN_MS } from "../materializations/materialization.ts";
 import { PROCESS_COLUMNS, type ProcessRow } from "./process-reads.ts";
 import type { ProcessInsert } from "./process-writes.ts";
 
@@ -33,8 +34,8 @@ export async function insertLiveProcess(
       UPDATE workspaces w SET last_activity_at = greatest(w.last_activity_at, ${timestamp(row.createdAt)})
       FROM held h WHERE w.environment_id = h.environment_id AND w.id = h.workspace_id
     ), used AS (
-      UPDATE materializations m SET active_at = greatest(m.active_at, ${timestamp(row.createdAt)})
-      FROM held h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id
+      UPDATE materializations m SET active_at = ${timestamp(row.createdAt)}
+      FROM held h WHERE m.environment_id = h.environment_id AND m.id = h.materialization_id AND m.active_at < ${timestamp(row.createdAt - USED_AGAIN_MS)}
     ), p AS (
       INSERT INTO processes (environment_id, id, workspace_id, status, given, materialization_id, started_at, kind, command, cwd, env_names, env, timeout_ms, cols, rows,
         input_bytes, input_closed, on_lost, run_id, created_at, updated_at)

@@ -1,5 +1,5 @@
 import type { Tx } from "../../db/queryable.ts";
-import type { NewRun } from "./new-run.ts";
+import { isReadyAtBirth, type NewRun } from "./new-run.ts";
 import { insertRuns } from "./run-writes.ts";
 import { admitQueues } from "../queues/admit-limited-runs.ts";
 
@@ -16,5 +16,6 @@ export async function startRunsWithin(tx: Tx, runs: readonly NewRun[]): Promise<
   );
   const limited = runs.filter((run) => run.limited && inserted.has(run.id));
   if (limited.length > 0) await admitQueues(tx, limited);
+  tx.note({ kind: "starts", runs: runs.filter((run) => inserted.has(run.id) && isReadyAtBirth(run)) });
   return inserted;
 }

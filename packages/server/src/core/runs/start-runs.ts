@@ -5,11 +5,12 @@ import type { Database } from "../../db/pool.ts";
 import { DomainError } from "../../domain-error.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { LeasedExecution } from "../executions/execution.ts";
+import type { KnownRuns } from "../executions/known-runs.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
 import { admitQueues } from "../queues/admit-limited-runs.ts";
-import { mayBeBornLeased, type NewRun } from "./new-run.ts";
+import { isReadyAtBirth, mayBeBornLeased, type NewRun } from "./new-run.ts";
 import type { RunInsert } from "./group-inserts.ts";
 import { findKeyedRuns, insertRuns } from "./run-writes.ts";
 
@@ -19,6 +20,7 @@ export type StartContext = {
   newUuid: NewUuid;
   wakes: Wakes;
   leasePolls: LeasePolls;
+  knownRuns: Pick<KnownRuns, "noteStarts">;
   leaseDurationMs: number;
 };
 
@@ -65,12 +67,12 @@ async function startBatch(context: StartContext, runs: NewRun[]): Promise<BatchO
     throw error;
   }
   lending.deliver(inserted);
-  const queuedGroups = new Set(
-    lending.inserts
-      .filter(({ run, lease }) => lease === null && inserted.has(run.id))
-      .map(({ run }) => run.workerGroupId),
-  );
-  for (const group of queuedGroups) context.wakes.wake(wakeKeys.work(group));
+  const queued = lending.inserts
+    .filter(({ run, lease }) => lease === null && inserted.has(run.id))
+    .map(({ run }) => run);
+  context.knownRuns.noteStarts(queued.filter(isReadyAtBirth));
+  for (const group of new Set(queued.map(({ workerGroupId }) => workerGroupId)))
+    context.wakes.wake(wakeKeys.work(group));
   return settle(context, runs, followers, inserted);
 }
 

@@ -1,6 +1,6 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
-import { sql } from "../../db/sql.ts";
+import { sql, type Sql } from "../../db/sql.ts";
 import { canIsolate } from "./isolation-reads.ts";
 
 /** What a call for work needs to know of its worker. */
@@ -12,31 +12,45 @@ export type LeaseState = {
   givenLeaseIds: Uuid<"lease">[];
   /** The requirements of deployments that it meets. */
   meets: string[];
-  /** It takes workspaces, and runs of its group wait for one. */
+  /** It takes workspaces, and runs of its group wait for one, or may. */
   workspaceRunsWait: boolean;
-  /** It runs tasks in the namespace tier, and runs of its group wait for that. */
+  /** It runs tasks in the namespace tier, and runs of its group wait for that, or may. */
   isolatedRunsWait: boolean;
 };
 
-/** @param leaseRequestId of the call; null when it is not remembered */
+/**
+ * @param leaseRequestId of the call
+ * @param areRunsKnown whether it is known which runs wait: they need not be looked for
+ */
 export async function findLeaseState(
   db: Queryable,
   workerId: Uuid<"wkr">,
-  leaseRequestId: string | null,
+  leaseRequestId: string,
+  areRunsKnown: boolean,
 ): Promise<LeaseState | null> {
+  const wait = (among: Sql): Sql =>
+    areRunsKnown
+      ? sql`true`
+      : sql`EXISTS (SELECT FROM executions e WHERE e.worker_group_id = w.worker_group_id AND e.ready AND ${among})`;
   const [row] = await db.query<LeaseState>(sql`
     SELECT w.status, w.last_seen_at, w.meets,
       coalesce(
         (SELECT l.lease_ids FROM lease_requests l WHERE l.worker_id = w.id AND l.lease_request_id = ${leaseRequestId}),
         -- Servers of the version before remember it here.
         CASE WHEN w.lease_request_id = ${leaseRequestId} THEN w.leased_lease_ids END, '{}') AS given_lease_ids,
-      w.capacity_workspaces > 0 AND EXISTS (
-        SELECT FROM executions e WHERE e.worker_group_id = w.worker_group_id AND e.ready AND e.workspace_id IS NOT NULL
-      ) AS workspace_runs_wait,
-      ${canIsolate(sql`coalesce(w.task_isolation, 'process')`, sql`'namespace'`)} AND EXISTS (
-        SELECT FROM executions e
-        WHERE e.worker_group_id = w.worker_group_id AND e.ready AND e.workspace_id IS NULL AND e.required_isolation IS NOT NULL
-      ) AS isolated_runs_wait
+      w.capacity_workspaces > 0 AND ${wait(sql`e.workspace_id IS NOT NULL`)} AS workspace_runs_wait,
+      ${canIsolate(sql`coalesce(w.task_isolation, 'process')`, sql`'namespace'`)} AND ${wait(sql`e.workspace_id IS NULL AND e.required_isolation IS NOT NULL`)} AS isolated_runs_wait
     FROM workers w WHERE w.id = ${workerId}`);
   return row ?? null;
+}
+
+/** Null for a worker that there is not. */
+export async function findWorkerStatus(
+  db: Queryable,
+  workerId: Uuid<"wkr">,
+): Promise<LeaseState["status"] | null> {
+  const [row] = await db.query<Pick<LeaseState, "status">>(
+    sql`SELECT status FROM workers WHERE id = ${workerId}`,
+  );
+  return row?.status ?? null;
 }

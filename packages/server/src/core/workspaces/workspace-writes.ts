@@ -2,6 +2,7 @@ import type { WorkspaceStatus, Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { USED_AGAIN_MS } from "../materializations/materialization.ts";
 import { WORKSPACE_COLUMNS, type WorkspaceRow } from "./workspace-reads.ts";
 
 export type WorkspaceInsert = {
@@ -165,6 +166,6 @@ export async function touchMaterialization(
   now: number,
 ): Promise<void> {
   await tx.query(sql`
-    UPDATE materializations SET active_at = greatest(active_at, ${timestamp(now)})
-    WHERE environment_id = ${environmentId} AND id = ${materializationId}`);
+    UPDATE materializations m SET active_at = ${timestamp(now)}
+    WHERE environment_id = ${environmentId} AND id = ${materializationId} AND m.active_at < ${timestamp(now - USED_AGAIN_MS)}`);
 }
