@@ -92,6 +92,9 @@ suite("files of a session on the command line", () => {
     const unknown = await run(["cat", id, `${fileId.slice(0, -3)}000`, "--output", "unknown"], { cwd });
     assert.equal(unknown.code, 4);
     assert.ok(unknown.stderr.includes(`\`keelson session files ${id}\` lists its files`), unknown.stderr);
+    const external = await run(["cat", "-x", "no such session", fileId]);
+    assert.equal(external.code, 4);
+    assert.match(external.stderr, /`keelson session files -x EXTERNAL_ID` lists its files/);
     assert.deepEqual(await readdir(cwd), ["mine"]);
   });
 

@@ -17,11 +17,11 @@ Examples:
   $ keelson session cat -x ticket-17 file_01k… | wc -l
 `;
 
-/** The server does not tell which of the two there is not. The hint repeats nothing of the caller: an external id may have spaces. */
-const noSuchFile = (file: string): ExitError =>
+/** The server does not tell which of the two there is not. An external id is not repeated: with a space in it, it would be two words. */
+const noSuchFile = (session: string, file: string, { externalId }: SessionFlags): ExitError =>
   new ExitError(
     EXIT.notFound,
-    `The session has no file ${file}, or there is no such session: \`keelson session files\` lists its files.`,
+    `The session has no file ${file}, or there is no such session: \`keelson session files ${externalId === true ? "-x EXTERNAL_ID" : session}\` lists its files.`,
   );
 
 export function addSessionCat(parent: Command, cli: Cli): void {
@@ -39,7 +39,7 @@ export function addSessionCat(parent: Command, cli: Cli): void {
       const { files } = await openSession(cli, id, flags);
       const { signal } = cli.host;
       const bytes = await files.read(fileId, { signal }).catch((error: unknown) => {
-        throw error instanceof NotFoundError && !cli.isJson() ? noSuchFile(fileId) : error;
+        throw error instanceof NotFoundError && !cli.isJson() ? noSuchFile(id, fileId, flags) : error;
       });
       if (output !== undefined) await writeNewFile(cli, output, bytes);
       if (cli.isJson()) {
