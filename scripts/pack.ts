@@ -8,5 +8,5 @@ import { packSdk } from "./pack/pack-sdk.ts";
 
 buildAll(!process.argv.includes("--no-check"));
 console.log(await packSdk());
-console.log(packKeelson());
+console.log(await packKeelson());
 console.log(await packCreateKeelson());

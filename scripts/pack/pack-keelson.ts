@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { bundlePrograms } from "./bundle-programs.ts";
 import { rewriteImports } from "./rewrite-imports.ts";
 import { openStaging, packFolder, readPackage, root, writePackageFile } from "./staging.ts";
 
@@ -51,11 +52,13 @@ function collect(kind: "dependencies" | "optionalDependencies"): Record<string, 
   return Object.fromEntries(all.filter(([name]) => !isOurs(name)).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The command with server, agent and console. Returns the tarball's path. */
-export function packKeelson(): string {
-  const folder = openStaging("keelson");
+/** Lays out the command with server, agent and console in an empty folder as it is installed, from what is compiled and built. */
+export async function layOutKeelson(folder: string): Promise<void> {
   const packages = path.join(folder, "packages");
   for (const part of PARTS) copyPart(part, packages);
+  const dependencies = collect("dependencies");
+  const optionalDependencies = collect("optionalDependencies");
+  await bundlePrograms(packages, Object.keys({ ...dependencies, ...optionalDependencies }));
   cpSync(path.join(root, "packages/cli/bin"), path.join(packages, "cli/bin"), { recursive: true });
   cpSync(path.join(root, "packages/console/dist"), path.join(packages, "console/dist"), { recursive: true });
   cpSync(path.join(root, "migrations"), path.join(packages, "server/migrations"), { recursive: true });
@@ -69,8 +72,14 @@ export function packKeelson(): string {
     bin: { keelson: "packages/cli/bin/keelson.mjs" },
     exports: { "./package.json": "./package.json" },
     files: ["packages"],
-    dependencies: collect("dependencies"),
-    optionalDependencies: { ...collect("optionalDependencies"), ...nodes },
+    dependencies,
+    optionalDependencies: { ...optionalDependencies, ...nodes },
   });
+}
+
+/** Returns the tarball's path. */
+export async function packKeelson(): Promise<string> {
+  const folder = openStaging("keelson");
+  await layOutKeelson(folder);
   return packFolder(folder);
 }

@@ -33,7 +33,7 @@ const TIME = /^packages\/server\/src\/time\//;
 const DB = /^packages\/server\/src\/db\//;
 /** Small files straight under `src/` (clock, uuid, log): leaves that every layer may use. */
 const LEAF =
-  /^packages\/server\/src\/(?!main\.|server\.|run-[a-z]+\.|open-[a-z]+\.|create-context\.|config\.|index\.)[^/]+\.ts$/;
+  /^packages\/server\/src\/(?!main\.|server\.|run-[a-z]+\.|(?:open|load)-[a-z]+\.|create-context\.|config\.|index\.)[^/]+\.ts$/;
 
 export interface ImportRule {
   /** Named in the finding. */
@@ -181,7 +181,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   { layer: "a leaf of the server", files: LEAF, may: [CONTRACT, LEAF], own: "none" },
   {
     layer: "the server's composition root",
-    files: /^packages\/server\/src\/(main|run-[a-z]+|open-[a-z]+|server|create-context|config|index)\.ts$/,
+    files:
+      /^packages\/server\/src\/(main|run-[a-z]+|open-[a-z]+|load-[a-z]+|server|create-context|config|index)\.ts$/,
     may: [CONTRACT],
     own: "package",
   },

@@ -1,10 +1,19 @@
-import { execFile } from "node:child_process";
 import path from "node:path";
-import { promisify } from "node:util";
+import { buildAll } from "../../../scripts/pack/build-all.ts";
+import { layOutKeelson } from "../../../scripts/pack/pack-keelson.ts";
+import { openStaging } from "../../../scripts/pack/staging.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..", "..");
+const STAGING = "programs";
+/** The packages as an installation has them, once they are built. */
+const PACKAGES = path.join(ROOT, "dist/staging", STAGING, "packages");
 
-/** Compiles all packages, so that what is measured is what a package contains: hosts that load sources boot half as fast. */
+/** The file of a program, as it is installed. */
+export const programOf = (name: "cli" | "server" | "agent"): string =>
+  path.join(PACKAGES, name, "dist/main.js");
+
+/** Builds all programs as they are published, so that what is measured is what a package contains. */
 export async function buildPrograms(): Promise<void> {
-  await promisify(execFile)(path.join(ROOT, "node_modules", ".bin", "tsc"), ["-b"], { cwd: ROOT });
+  buildAll(true);
+  await layOutKeelson(openStaging(STAGING));
 }

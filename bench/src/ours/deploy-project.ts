@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
+import { programOf } from "../harness/build-programs.ts";
 import { watchChild } from "../harness/child.ts";
 import type { Keelson } from "./keelson.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..", "..");
-const COMMAND = path.join(ROOT, "packages", "cli", "dist", "main.js");
 
 /** The project in `bench/project`, whose `noop` is a task as the guides show it. */
 const PROJECT = path.join(ROOT, "bench", "project");
@@ -12,7 +12,7 @@ const PROJECT = path.join(ROOT, "bench", "project");
 /** Deploys a project to an environment as a user does, with `keelson deploy`. Needs an agent. */
 export async function deployProject(keelson: Keelson, apiKey: string): Promise<void> {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [COMMAND, "deploy", "--yes"], {
+  const child = spawn(process.execPath, [programOf("cli"), "deploy", "--yes"], {
     cwd: PROJECT,
     env: { PATH, HOME, KEELSON_URL: keelson.url, KEELSON_API_KEY: apiKey },
     stdio: ["ignore", "pipe", "pipe"],

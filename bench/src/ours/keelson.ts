@@ -4,10 +4,9 @@ import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { once } from "node:events";
 import type { CreatedApiKey, Environment, Isolation } from "@keelson/contract";
+import { programOf } from "../harness/build-programs.ts";
 import { watchChild, type Child } from "../harness/child.ts";
 import { openApi, waitFor, type Api } from "./api.ts";
-
-const ROOT = path.join(import.meta.dirname, "..", "..", "..");
 
 /** A server, each in its own process as it is deployed, and the agents that were asked for. */
 export type Keelson = {
@@ -120,11 +119,7 @@ async function startProgram(
 ): Promise<Child> {
   const log = await open(logFile, "a");
   const { PATH, HOME } = process.env;
-  const [program, ...args] = [
-    ...wrapper,
-    process.execPath,
-    path.join(ROOT, "packages", name, "dist", "main.js"),
-  ];
+  const [program, ...args] = [...wrapper, process.execPath, programOf(name)];
   const child = spawn(program, args, {
     env: { PATH, HOME, ...settings },
     stdio: ["ignore", log.fd, log.fd],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { loadConfig, startEmbeddedServer, startServer } from "@keelson/server";
+import { loadConfig, loadServer, startEmbeddedServer } from "@keelson/server";
 import { makeTestFolder } from "../../server/test/support/test-folder.ts";
 import { keelson } from "./support.ts";
 
@@ -19,6 +19,7 @@ test(
 
       const postgres = await startEmbeddedServer({ dataDir: join(env.KEELSON_DATA_DIR, "postgres") });
       const config = { ...loadConfig(env), databaseUrl: postgres.url, logLevel: "error" };
+      const { startServer } = await loadServer();
       const server = await startServer(config);
       const running = await keelson(["backup", folder, "--json"], { env });
       assert.equal(running.code, 0, running.stderr);
@@ -68,7 +69,11 @@ async function keepsItsCell(dataDir: string): Promise<void> {
   const postgres = await startEmbeddedServer({ dataDir: join(dataDir, "postgres") });
   try {
     const config = loadConfig({ KEELSON_DATA_DIR: dataDir, PORT: "0", KEELSON_CELL: "us1" });
-    const other = startServer({ ...config, databaseUrl: postgres.url, logLevel: "error" });
+    const other = (await loadServer()).startServer({
+      ...config,
+      databaseUrl: postgres.url,
+      logLevel: "error",
+    });
     await assert.rejects(other, /this installation is the cell "eu1"/);
   } finally {
     await postgres.stop();

@@ -14,4 +14,5 @@ export { migrate } from "./db/migrate.ts";
 export { waitForDatabase } from "./db/wait-for-database.ts";
 export { runBackup } from "./run-backup.ts";
 export { runRestore } from "./run-restore.ts";
-export { startServer, type RunningServer } from "./server.ts";
+export { loadServer } from "./load-server.ts";
+export type { RunningServer } from "./server.ts";

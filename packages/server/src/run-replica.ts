@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import { startEmbeddedServer } from "./embedded-postgres/embedded-server.ts";
-import { startServer } from "./server.ts";
+import { loadServer } from "./load-server.ts";
 
 /** Runs one replica from the environment until it is told to end, with the embedded database when no other is named. */
 export async function runReplica(config: Config): Promise<void> {
@@ -11,6 +11,7 @@ export async function runReplica(config: Config): Promise<void> {
     process.on(signal, () => asked.resolve());
   // A terminal that was closed: nobody reads what is written.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  const loading = loadServer();
   const embedded =
     config.databaseUrl === null
       ? await startEmbeddedServer({
@@ -19,14 +20,14 @@ export async function runReplica(config: Config): Promise<void> {
           onStopRequest: () => asked.resolve(),
         })
       : null;
-  const server = await startServer({
-    ...config,
-    databaseUrl: config.databaseUrl ?? (embedded?.url as string),
-  }).catch(async (error: unknown) => {
-    // A process with a database to watch would not end by itself.
-    await embedded?.stop();
-    throw error;
-  });
+  const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
+  const server = await loading
+    .then(({ startServer }) => startServer({ ...config, databaseUrl }))
+    .catch(async (error: unknown) => {
+      // A process with a database to watch would not end by itself.
+      await embedded?.stop();
+      throw error;
+    });
   process.stdout.write(`listening on ${server.url}\n`);
   await asked.promise;
   await server.close();

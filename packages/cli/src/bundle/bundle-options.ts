@@ -4,7 +4,7 @@ import type { ProjectConfig } from "@keelson/sdk";
 import { findConfigFile } from "../project/project-folder.ts";
 import { BundleError } from "./bundle-error.ts";
 import type { Externals } from "./externals.ts";
-import { placesPlugin } from "./places-plugin.ts";
+import { PLACES, PLACES_ROOT, placesPlugin } from "./places-plugin.ts";
 
 const ENTRY = "keelson:entry";
 
@@ -82,7 +82,7 @@ function entryPlugin({ directory, findFiles, findFolders, findAssets }: BundleSo
 const BANNER = [
   `import { createRequire as __keelsonCreateRequire } from "node:module";`,
   `globalThis.require ??= __keelsonCreateRequire(import.meta.url);`,
-  `const __keelsonRoot = new URL("./", import.meta.url);`,
+  PLACES_ROOT,
 ].join("");
 
 /** Run from its sources, this package's neighbours are sources too. */
@@ -107,13 +107,7 @@ export function bundleOptions(source: BundleSource, externals: Externals) {
     sourcemap: "linked",
     sourcesContent: true,
     banner: { js: BANNER },
-    define: {
-      "import.meta.url": "__keelsonPlace.url",
-      "import.meta.dirname": "__keelsonPlace.dirname",
-      "import.meta.filename": "__keelsonPlace.filename",
-      __dirname: "__keelsonPlace.dirname",
-      __filename: "__keelsonPlace.filename",
-    },
+    define: PLACES,
     conditions: FROM_SOURCE ? ["@keelson/source"] : [],
     loader: source.loader,
     logLevel: "silent",

@@ -16,6 +16,18 @@ const LOADERS: Readonly<Record<string, Loader>> = {
 const ASKS_WHERE_IT_IS = /\bimport\.meta\b|\b__(?:dir|file)name\b/;
 const IS_MODULE = /\bimport\.meta\b|^\s*(?:import|export)\b/m;
 
+/** Begins each file of a bundle, all of which are in one folder: places are told from there. */
+export const PLACES_ROOT = `const __keelsonRoot = new URL("./", import.meta.url);`;
+
+/** What is replaced in modules that ask where they are. */
+export const PLACES = {
+  "import.meta.url": "__keelsonPlace.url",
+  "import.meta.dirname": "__keelsonPlace.dirname",
+  "import.meta.filename": "__keelsonPlace.filename",
+  __dirname: "__keelsonPlace.dirname",
+  __filename: "__keelsonPlace.filename",
+};
+
 /** A path as the reference of a URL; `root` is where the project's folder is laid out. */
 const toReference = (directory: string, file: string): string =>
   encodeURI(relative(directory, file).split(sep).join("/")).replace(/[?#]/g, encodeURIComponent);

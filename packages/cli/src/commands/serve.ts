@@ -15,7 +15,7 @@ export function addServe(parent: Command, cli: Cli): void {
     .action(async () => {
       const { env, signal, endInOrder } = cli.host;
       endInOrder();
-      const { loadConfig, startServer } = await import("@keelson/server");
+      const { loadConfig, loadServer } = await import("@keelson/server");
       const config = loadConfig(env);
       const { databaseUrl } = config;
       if (databaseUrl === null)
@@ -23,6 +23,7 @@ export function addServe(parent: Command, cli: Cli): void {
           EXIT.configuration,
           "DATABASE_URL is not set; `keelson up` brings its own PostgreSQL",
         );
+      const { startServer } = await loadServer();
       const server = await startServer({ ...config, databaseUrl }, { signal }).catch((error: unknown) => {
         throw describeStartFailure(error);
       });

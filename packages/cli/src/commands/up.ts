@@ -52,9 +52,10 @@ async function runAll(cli: Cli, started: Started[], ending: AbortController): Pr
   const env = withDataDir(cli.host.env, cwd);
   const { signal } = ending;
   const begun = performance.now();
-  const { loadConfig, startServer } = await import("@keelson/server");
+  const { loadConfig, loadServer } = await import("@keelson/server");
   const config = loadConfig(env);
   const firstProject = await firstProjectOf(cwd, config.dataDir);
+  const loading = loadServer();
   const bundling = bundleExamples(cwd);
   // Awaited below; a failure meanwhile is no unhandled one.
   bundling.catch(() => undefined);
@@ -65,6 +66,7 @@ async function runAll(cli: Cli, started: Started[], ending: AbortController): Pr
   started.push({ name: "PostgreSQL", stop: () => database.stop() });
   signal.throwIfAborted();
   cli.notice("Starting the server");
+  const { startServer } = await loading;
   const server = await startServer(
     {
       ...config,

@@ -84,15 +84,15 @@ async function readPending(
 
 /** Runs the first file that is missing, in a transaction with its record; null when none is. */
 async function runNext(client: pg.Client, migrations: readonly Migration[]): Promise<string | null> {
-  await client.query("BEGIN");
   try {
     // Of the transaction, not the session: it cannot outlive us behind a pooler. What has been applied is read again
     // under it for each file, as another server may have run files in between.
-    await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
-    await client.query(`CREATE TABLE IF NOT EXISTS keelson_migrations (
+    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); CREATE TABLE IF NOT EXISTS keelson_migrations (
       number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(),
       oldest_server integer)`);
-    const next = listPending(migrations, await readApplied(client))[0];
+    const [next, ...others] = listPending(migrations, await readApplied(client));
+    // The last one confirms all: a power cut before it loses the last files, and they run again.
+    if (others.length > 0) await client.query("SET LOCAL synchronous_commit = off");
     if (next !== undefined) await runFile(client, next);
     await client.query("COMMIT");
     return next?.name ?? null;

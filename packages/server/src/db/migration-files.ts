@@ -23,8 +23,9 @@ const OLDEST_SERVER = /^-- oldest server: (\d{4})$/m;
 /** All migrations in order. Throws when two have the same number or a file is named otherwise. */
 export async function readMigrations(directory: string = findDirectory()): Promise<Migration[]> {
   const migrations: Migration[] = [];
-  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql"));
-  for (const name of names.toSorted()) {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).toSorted();
+  const contents = await Promise.all(names.map((name) => readFile(path.join(directory, name), "utf8")));
+  for (const [index, name] of names.entries()) {
     const number = Number(FILE_NAME.exec(name)?.[1]);
     if (!Number.isInteger(number))
       throw new Error(`The migration ${name} must be named like 0001_what_it_does.sql.`);
@@ -34,7 +35,7 @@ export async function readMigrations(directory: string = findDirectory()): Promi
         `The migrations ${previous.name} and ${name} have the same number; give one of them the next free number.`,
       );
     // A checkout may turn line ends; that is no edit.
-    const text = (await readFile(path.join(directory, name), "utf8")).replaceAll("\r\n", "\n");
+    const text = (contents[index] as string).replaceAll("\r\n", "\n");
     const oldestServer = OLDEST_SERVER.exec(text)?.[1];
     migrations.push({
       ...{ number, name, text },
