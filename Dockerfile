@@ -31,5 +31,6 @@ EXPOSE 4400
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Without a shell between: SIGTERM reaches the process that drains.
-ENTRYPOINT ["node", "/app/packages/cli/dist/main.js"]
+# Stack traces name the sources.
+ENTRYPOINT ["node", "--enable-source-maps", "/app/packages/cli/dist/main.js"]
 CMD ["serve"]

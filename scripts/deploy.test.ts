@@ -35,7 +35,7 @@ suite("the Dockerfile", () => {
     const [entry, command] = [of("ENTRYPOINT"), of("CMD")].map(
       ([text]) => JSON.parse(text as string) as string[],
     );
-    const main = path.relative("/app", entry?.[1] as string);
+    const main = path.relative("/app", entry?.at(-1) as string);
     assert.ok(existsSync(path.join(root, main.replace("dist", "src").replace(/\.js$/, ".ts"))), main);
     assert.ok(isCommand(command?.[0] as string));
   });
