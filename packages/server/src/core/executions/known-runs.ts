@@ -39,12 +39,12 @@ const MOST_KNOWN = 10_000;
 
 type Kinds = Record<RunKind, Map<string, KnownRun>>;
 
+const noneKnown = (): Kinds => ({ anywhere: new Map(), inWorkspace: new Map(), isolated: new Map() });
+
 export function createKnownRuns(): KnownRuns {
   let groups: Map<string, Kinds> | null = null;
   const kindsOf = (workerGroupId: string): Kinds => {
-    const kinds = groups?.get(workerGroupId) ?? {
-      ...{ anywhere: new Map(), inWorkspace: new Map(), isolated: new Map() },
-    };
+    const kinds = groups?.get(workerGroupId) ?? noneKnown();
     groups?.set(workerGroupId, kinds);
     return kinds;
   };

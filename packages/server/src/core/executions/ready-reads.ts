@@ -40,6 +40,9 @@ export function listReadyFronts(db: Queryable, workerGroupId: Uuid<"wgrp">): Pro
     SELECT environment_id, begun, priority, run_id FROM fronts`);
 }
 
+/** Of a run `e`. */
+const KNOWN_COLUMNS = sql`e.environment_id, e.run_id, e.priority, e.workspace_id, e.required_isolation`;
+
 /** Of an environment. */
 const MOST_LISTED = 1_000;
 
@@ -50,9 +53,9 @@ export const listReadyAgain = (
   environmentIds: readonly Uuid<"env">[],
 ): Promise<KnownRun[]> =>
   db.query<KnownRun>(sql`
-    SELECT r.environment_id, r.run_id, r.priority, NULL::uuid AS workspace_id, NULL::text AS required_isolation
+    SELECT r.*
     FROM unnest(${environmentIds}::uuid[]) AS v (environment_id) CROSS JOIN LATERAL (
-      SELECT e.environment_id, e.run_id, e.priority FROM executions e
+      SELECT ${KNOWN_COLUMNS} FROM executions e
       WHERE e.worker_group_id = ${workerGroupId} AND e.ready AND ${ANYWHERE.among}
         AND e.environment_id = v.environment_id AND least(e.attempt_number, 1) = 1
       ORDER BY e.priority DESC, e.run_id LIMIT ${MOST_LISTED}
@@ -81,9 +84,9 @@ export const readyPlaces = (workerGroupId: Uuid<"wgrp">): Sql => sql`
 export const listReadyInWorkspaces = (db: Queryable, workerGroupId: Uuid<"wgrp">): Promise<KnownRun[]> =>
   db.query<KnownRun>(sql`
     WITH RECURSIVE ${readyPlaces(workerGroupId)}
-    SELECT r.environment_id, r.run_id, r.priority, r.workspace_id, r.required_isolation
+    SELECT r.*
     FROM places p CROSS JOIN LATERAL (
-      SELECT * FROM executions e
+      SELECT ${KNOWN_COLUMNS} FROM executions e
       WHERE e.worker_group_id = ${workerGroupId} AND e.ready AND e.environment_id = p.environment_id AND e.workspace_id = p.workspace_id
       ORDER BY e.priority DESC, e.run_id LIMIT ${MOST_LISTED_IN_ONE}
     ) r`);
@@ -99,9 +102,9 @@ export const listReadyIsolated = (db: Queryable, workerGroupId: Uuid<"wgrp">): P
         ORDER BY e.environment_id LIMIT 1)
       FROM places p WHERE p.environment_id IS NOT NULL
     )
-    SELECT r.environment_id, r.run_id, r.priority, r.workspace_id, r.required_isolation
+    SELECT r.*
     FROM places p CROSS JOIN (VALUES (0), (1)) AS b (begun) CROSS JOIN LATERAL (
-      SELECT * FROM executions e
+      SELECT ${KNOWN_COLUMNS} FROM executions e
       WHERE ${ready} AND e.environment_id = p.environment_id AND least(e.attempt_number, 1) = b.begun
       ORDER BY e.priority DESC, e.run_id LIMIT ${MOST_LISTED}
     ) r`);

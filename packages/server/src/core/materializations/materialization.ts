@@ -1,8 +1,5 @@
 import type { Isolation, MaterializationStatus } from "@keelson/contract";
 
-/** Idle times are 10 s and more. A use a moment after another is not written: each write leaves a dead row that reads step over. */
-export const USED_AGAIN_MS = 1_000;
-
 /**
  * The life of a materialization.
  *
@@ -271,3 +268,6 @@ export function decideCommit(status: MaterializationStatus): MaterializationDeci
 /** Whether a machine with that isolation is good enough. */
 export const isolates = (has: Isolation, needs: Isolation): boolean =>
   has === "namespace" || needs === "process";
+
+/** Idle times are 10 s and more. A use a moment after another is not written: each write leaves a dead row that reads step over. */
+export const USED_AGAIN_MS = 1_000;
