@@ -11,9 +11,11 @@ import { ensureMasterKey, isInstallationKey, type MasterKey } from "./core/crede
 import { createRunTokens } from "./core/credentials/run-token.ts";
 import { createDeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import { createClaimStarts } from "./core/executions/claim-starts.ts";
-import { createReadyFronts } from "./core/executions/ready-fronts.ts";
+import { listLeases } from "./core/executions/execution-reads.ts";
+import { createReadyFronts, type ReadyFrontsOptions } from "./core/executions/ready-fronts.ts";
 import type { KnownRuns } from "./core/executions/known-runs.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
+import { listActive } from "./core/processes/process-reads.ts";
 import { createWorkspacePolls } from "./core/processes/workspace-polls.ts";
 import { createFeedHub } from "./core/feeds/feed-hub.ts";
 import { createFeedWatch } from "./core/feeds/feed-watch.ts";
@@ -33,6 +35,7 @@ import { openApiDocument } from "./http/openapi/document.ts";
 import { createReadiness } from "./http/edge/readiness.ts";
 import { routes } from "./http/routes.ts";
 import { createStorageSpace } from "./http/edge/storage-space.ts";
+import { createLiveIds } from "./live-ids.ts";
 import { systemRandom } from "./random.ts";
 import { openBlobs } from "./open-blobs.ts";
 import type { OpenMetrics } from "./open-metrics.ts";
@@ -61,7 +64,9 @@ export async function createContext(
   const leasePolls = createLeasePolls();
   const { leaseDurationMs, parkAfterMs } = config;
   const deployments = createDeploymentCache({ db, clock });
-  const quotas = createQuotas({ db, clock, wakes, serverId: newUuid() }, config.quotas);
+  const knownRows = createKnownRows({ db, clock, knownRuns }, log);
+  const isHeld = knownRows.readyFronts.areKnown;
+  const quotas = createQuotas({ db, clock, wakes, serverId: newUuid(), isHeld }, config.quotas);
   let openApiJson: string | undefined;
   const { bundles, ofEnvironment: workspaceBlobs } = await openBlobs(config);
   const credentials = await openCredentials(config, db);
@@ -78,7 +83,7 @@ export async function createContext(
     wakes,
     leasePolls,
     claimStarts: createClaimStarts(),
-    readyFronts: createReadyFronts({ db, clock, knownRuns, noteHeld: noteHeldRows(log) }),
+    ...knownRows,
     workspacePolls: createWorkspacePolls(),
     leaseDurationMs,
     parkAfterMs,
@@ -194,7 +199,23 @@ async function requireCell({ cell: wanted }: Config, db: Database): Promise<stri
   );
 }
 
-const noteHeldRows = (log: Logger) => (isHeld: boolean) =>
+/** What is remembered of live rows while dead ones cannot be removed. */
+function createKnownRows(
+  parts: Pick<ReadyFrontsOptions, "db" | "clock" | "knownRuns">,
+  log: Logger,
+): Pick<ServerContext, "readyFronts" | "liveLeases" | "liveProcesses"> {
+  const { db, clock } = parts;
+  const liveLeases = createLiveIds({ clock, list: (before, live) => listLeases(db, before, live) });
+  const liveProcesses = createLiveIds({ clock, list: (before, live) => listActive(db, before, live) });
+  const noteHeld = (isHeld: boolean): void => {
+    liveLeases.hold(isHeld);
+    liveProcesses.hold(isHeld);
+    logHeldRows(log, isHeld);
+  };
+  return { readyFronts: createReadyFronts({ ...parts, noteHeld }), liveLeases, liveProcesses };
+}
+
+const logHeldRows = (log: Logger, isHeld: boolean): void =>
   isHeld
     ? log.warn(
         "something holds an old snapshot of the database, so PostgreSQL cannot remove dead rows of the queue: a backup, a dump, a long query, an idle transaction or a standby. Find it by backend_xmin in pg_stat_activity and xmin in pg_replication_slots.",

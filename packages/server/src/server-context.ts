@@ -31,6 +31,7 @@ import type { InnerCalls } from "./http/edge/inner-calls.ts";
 import type { Metrics } from "./http/edge/metrics.ts";
 import type { Readiness } from "./http/edge/readiness.ts";
 import type { StorageSpace } from "./http/edge/storage-space.ts";
+import type { LiveIds } from "./live-ids.ts";
 import type { Timekeeper } from "./time/timekeeper.ts";
 import type { NewUuid } from "./uuid.ts";
 
@@ -54,6 +55,10 @@ export type ServerContext = {
   leasePolls: LeasePolls;
   claimStarts: ClaimStarts;
   readyFronts: ReadyFronts;
+  /** Of workers, while an old snapshot is held. */
+  liveLeases: LiveIds;
+  /** Active ones, of environments, while an old snapshot is held. */
+  liveProcesses: LiveIds;
   workspacePolls: WorkspacePolls;
   runStarter: RunStarter;
   recordAppender: RecordAppender;

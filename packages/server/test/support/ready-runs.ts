@@ -5,11 +5,13 @@ import { randomUUID } from "node:crypto";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { claimExecutions, type ClaimContext } from "../../src/core/executions/claim-executions.ts";
 import { createClaimStarts } from "../../src/core/executions/claim-starts.ts";
+import { listLeases } from "../../src/core/executions/execution-reads.ts";
 import type { LeasedExecution } from "../../src/core/executions/execution.ts";
 import { createReadyFronts } from "../../src/core/executions/ready-fronts.ts";
 import { createKnownRuns, type KnownRuns } from "../../src/core/executions/known-runs.ts";
 import type { Queryable } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
+import { createLiveIds, type LiveIds } from "../../src/live-ids.ts";
 import { createUuidGenerator, type NewUuid } from "../../src/uuid.ts";
 import { recordOwnQueries, type RecordedQuery } from "./record-queries.ts";
 import type { RunScene } from "./run-scene.ts";
@@ -20,7 +22,7 @@ export interface ReadyRuns {
   readonly workerGroupId: Uuid<"wgrp">;
   readonly newUuid: NewUuid;
   /** As a server that has just started. @param isHeld whether somebody holds an old snapshot */
-  begin(isHeld: boolean): ClaimContext & { knownRuns: KnownRuns };
+  begin(isHeld: boolean): ClaimContext & { knownRuns: KnownRuns; liveLeases: LiveIds };
   /** Copies of a run, ready, `runs` for each environment. */
   add(environmentIds: readonly string[], runs: number): Promise<void>;
   claim(context: ClaimContext, limit: number, db?: Queryable): Promise<LeasedExecution[]>;
@@ -64,7 +66,12 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
         noteHeld: () => undefined,
       });
       readyFronts.hold(isHeld);
-      return { db, newUuid, claimStarts: createClaimStarts(), readyFronts, knownRuns };
+      const liveLeases = createLiveIds({
+        clock: scene.clock.now,
+        list: (before, live) => listLeases(db, before, live),
+      });
+      liveLeases.hold(isHeld);
+      return { db, newUuid, claimStarts: createClaimStarts(), readyFronts, knownRuns, liveLeases };
     },
     add: async (environmentIds, runs) => {
       const places = environmentIds.flatMap((id) => Array.from({ length: runs }, () => id));

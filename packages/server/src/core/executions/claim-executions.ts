@@ -1,6 +1,7 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
 import { takeFairly } from "../../db/take-fairly.ts";
+import type { LiveIds } from "../../live-ids.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { ClaimStarts } from "./claim-starts.ts";
 import { claimAnywhere, claimIsolated, SURPLUS, type Claim, type Walked } from "./claim-writes.ts";
@@ -15,6 +16,7 @@ export type ClaimContext = {
   newUuid: NewUuid;
   claimStarts: ClaimStarts;
   readyFronts: ReadyFronts;
+  liveLeases: Pick<LiveIds, "of">;
 };
 
 export type ClaimRequest = Omit<Claim, "leaseIds"> & {
@@ -70,7 +72,12 @@ const knownClaims = (context: ClaimContext, { fronts, runsOf }: KnownReady): Cla
   inWorkspace: async (claim) => {
     const known = takeOfEach(runsOf("inWorkspace"), claim.limit);
     if (known.length === 0) return [];
-    const executions = await claimInKnownWorkspaces(context.db, claim, known);
+    const executions = await claimInKnownWorkspaces(
+      context.db,
+      claim,
+      known,
+      context.liveLeases.of(claim.workerId),
+    );
     context.readyFronts.tried(claim.workerGroupId, known, new Set(executions.map(({ runId }) => runId)));
     return executions;
   },

@@ -1,9 +1,11 @@
 import type { Uuid } from "@keelson/contract";
 import type { Queryable, Tx } from "../../db/queryable.ts";
+import { amongLive } from "../../db/among-live.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
 import { isGivenUp, type Watch } from "../workers/silence-reads.ts";
+import type { Among, LiveRow } from "../../live-ids.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { Execution, ExecutionKey } from "./execution.ts";
 
@@ -88,8 +90,12 @@ const expired = (now: number): Sql => sql`
   AND ${ofSweep("sweep-expired", now)}`;
 
 /** Conditions: whether there is anything for the sweep of that name. */
-export const hasOverdue = (overrun: Overrun): Sql =>
-  sql`EXISTS (SELECT FROM executions e WHERE ${overdue(overrun)})`;
+export const hasOverdue = (overrun: Overrun, live: Among | null): Sql => {
+  const find = (isAmong: Sql): Sql => sql`
+    SELECT FROM executions e WHERE ${overdue(overrun)} AND ${isAmong} ORDER BY e.worker_id, e.lease_id`;
+  // EXISTS by itself takes its query to want no order.
+  return sql`EXISTS (SELECT FROM (${amongLive(live, sql`e.lease_id`, find)}) o)`;
+};
 export const hasDue = (now: number): Sql => sql`EXISTS (SELECT FROM executions e WHERE ${due(now)})`;
 export const hasExpired = (now: number): Sql => sql`EXISTS (SELECT FROM executions e WHERE ${expired(now)})`;
 
@@ -140,6 +146,19 @@ export async function hasUnendedRuns(
     WHERE environment_id = ${environmentId} AND workspace_id = ${workspaceId} LIMIT 1`);
   return rows.length === 1;
 }
+
+/** Leases with an id before that one, of each worker. */
+export const listLeases = (db: Queryable, before: string, live: Among | null): Promise<LiveRow[]> =>
+  db.query<LiveRow>(
+    amongLive(
+      live,
+      sql`e.lease_id`,
+      (isAmong) => sql`
+    SELECT e.worker_id AS group, e.lease_id AS id FROM executions e
+    WHERE e.worker_id IS NOT NULL AND e.lease_id < ${before}::uuid AND ${isAmong}
+    ORDER BY e.worker_id, e.lease_id`,
+    ),
+  );
 
 /** How a worker's call names a lease of an execution. */
 export type HeldKey = ExecutionKey & { workerId: Uuid<"wkr">; leaseId: Uuid<"lease">; epoch: number };

@@ -1,6 +1,8 @@
 import type { Queryable } from "../../db/queryable.ts";
+import { amongLive } from "../../db/among-live.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import type { Among } from "../../live-ids.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
 import { canRun, READ_CLAIMED, takePicked, type Claim } from "./claim-writes.ts";
 import type { LeasedExecution } from "./execution.ts";
@@ -34,7 +36,7 @@ export function claimInWorkspaces(db: Queryable, claim: Claim): Promise<LeasedEx
   const { workerGroupId, limit } = claim;
   const isOf = (place: Sql): Sql => sql`
     e.worker_group_id = ${workerGroupId} AND e.ready AND e.environment_id = ${place}.environment_id AND e.workspace_id = ${place}.workspace_id`;
-  return claimAt(db, claim, {
+  return claimAt(db, claim, null, {
     ctes: sql`RECURSIVE ${readyPlaces(workerGroupId)}`,
     someOf: (place, condition) => sql`SELECT FROM executions e WHERE ${isOf(place)} AND ${condition}`,
     lockedOf: (place, condition) => sql`
@@ -43,18 +45,24 @@ export function claimInWorkspaces(db: Queryable, claim: Claim): Promise<LeasedEx
   });
 }
 
-/** The same of known runs, which are looked up by their keys. @param known no more of each workspace than may be claimed */
+/**
+ * The same of known runs, which are looked up by their keys.
+ *
+ * @param known no more of each workspace than may be claimed
+ * @param live which leases of the worker live
+ */
 export function claimInKnownWorkspaces(
   db: Queryable,
   claim: Claim,
   known: readonly KnownRun[],
+  live: Among | null,
 ): Promise<LeasedExecution[]> {
   // Without its workspace, which does not change: there would be another index for it.
   const byKey = sql`
     e.environment_id = n.environment_id AND e.run_id = n.run_id AND e.worker_group_id = ${claim.workerGroupId} AND e.ready`;
   const isOf = (place: Sql): Sql =>
     sql`n.environment_id = ${place}.environment_id AND n.workspace_id = ${place}.workspace_id`;
-  return claimAt(db, claim, {
+  return claimAt(db, claim, live, {
     ctes: sql`
     known AS (
       SELECT * FROM unnest(
@@ -79,6 +87,7 @@ export function claimInKnownWorkspaces(
 function claimAt(
   db: Queryable,
   claim: Claim,
+  live: Among | null,
   { ctes, someOf, lockedOf }: Places,
 ): Promise<LeasedExecution[]> {
   const { workerId } = claim;
@@ -88,8 +97,14 @@ function claimAt(
       SELECT m.environment_id, m.workspace_id FROM materializations m
       WHERE m.worker_id = ${workerId} AND m.status IN ('preparing', 'live', 'stopping')
       UNION
+      ${amongLive(
+        live,
+        sql`e.lease_id`,
+        (isAmong) => sql`
       SELECT e.environment_id, e.workspace_id FROM executions e
-      WHERE e.worker_id = ${workerId} AND e.workspace_id IS NOT NULL
+      WHERE e.worker_id = ${workerId} AND e.workspace_id IS NOT NULL AND ${isAmong}
+      ORDER BY e.lease_id`,
+      )}
     ), me AS (
       SELECT w.id, w.status, w.isolation, w.task_isolation, w.capacity_workspaces FROM workers w WHERE w.id = ${workerId}
     ), open_places AS (

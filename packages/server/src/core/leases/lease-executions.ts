@@ -18,6 +18,7 @@ import type { ReadyFronts } from "../executions/ready-fronts.ts";
 import type { LeasedExecution } from "../executions/execution.ts";
 import { listLeasedExecutions } from "../executions/leased-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
+import type { RenewalContext } from "./renew-executions.ts";
 import { listRequestedEnds, NO_REQUESTED_ENDS, type RequestedEnds } from "./requested-end-reads.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
 
@@ -29,6 +30,7 @@ export type LeaseContext = {
   leasePolls: LeasePolls;
   claimStarts: ClaimStarts;
   readyFronts: ReadyFronts;
+  liveLeases: RenewalContext["liveLeases"];
   leaseDurationMs: number;
   /** Told what a worker was given. */
   noteLeased: (executions: readonly LeasedExecution[]) => void;
@@ -212,8 +214,9 @@ async function look(
   // Told once when they come; a worker that missed it learns of them with its next renewal.
   const { forWorker } = news;
   news.forWorker = false;
-  const ends = forWorker ? await listRequestedEnds(db, call.workerId) : NO_REQUESTED_ENDS;
-  const resumptions = forWorker ? await listResumptions(db, call.workerId) : [];
+  const live = context.liveLeases.of(call.workerId);
+  const ends = forWorker ? await listRequestedEnds(db, call.workerId, live) : NO_REQUESTED_ENDS;
+  const resumptions = forWorker ? await listResumptions(db, call.workerId, live) : [];
   // A full answer is not delayed for a deployment that wants checking.
   const deploymentChecks =
     executions.length > 0 || limit === null

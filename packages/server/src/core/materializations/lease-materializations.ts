@@ -7,7 +7,12 @@ import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
 import type { HeldPlace, HeldWork } from "../processes/held-work.ts";
 import { joinGiven } from "../processes/given-inputs.ts";
-import { lookForProcesses, type LiveProcess, type ProcessWork } from "../processes/look-for-processes.ts";
+import {
+  lookForProcesses,
+  type LiveProcess,
+  type ProcessLookContext,
+  type ProcessWork,
+} from "../processes/look-for-processes.ts";
 import { listWaitingFor } from "../processes/process-reads.ts";
 import { silentAfterMs } from "../workers/silence-reads.ts";
 import { findWorkerStatus } from "../workers/lease-state-reads.ts";
@@ -28,6 +33,7 @@ export type WorkspaceLeaseContext = {
   clock: Clock;
   wakes: Wakes;
   workspacePolls: WorkspacePolls;
+  liveProcesses: ProcessLookContext["liveProcesses"];
   leaseDurationMs: number;
 };
 
@@ -172,7 +178,7 @@ async function look(context: WorkspaceLeaseContext, call: WorkspaceLeaseCall): P
   const [, processes, claimed, rows] = await Promise.all([
     requireActiveWorker(context, workerId),
     // What is said of a process is checked by the epoch when it is begun.
-    lookForProcesses(db, workerId, call.held),
+    lookForProcesses(context, workerId, call.held),
     // One statement, which is a transaction of its own.
     limit > 0 ? claimMaterializations(db, claim) : [],
     listHeldMaterializations(db, workerId),

@@ -1,5 +1,6 @@
 import { decodeId, encodeId, type Uuid } from "@keelson/contract";
 import type { Database } from "../../db/pool.ts";
+import type { Among, LiveIds } from "../../live-ids.ts";
 import type { HeldWork } from "./held-work.ts";
 import { INPUT_BYTES, type LackedInput } from "./given-inputs.ts";
 import {
@@ -19,16 +20,18 @@ export type ProcessWork = {
   controls: { process: Pick<ProcessRow, "kind" | "id">; control: ControlRow }[];
 };
 
+export type ProcessLookContext = { db: Database; liveProcesses: Pick<LiveIds, "all"> };
+
 /** What a worker lacks of the processes in what it has live, given what it says it has. The statements go beside each other. */
 export async function lookForProcesses(
-  db: Database,
+  { db, liveProcesses }: ProcessLookContext,
   workerId: Uuid<"wkr">,
   held: readonly HeldWork[],
 ): Promise<ProcessWork> {
   const known = decodeHeld(held);
   const taken = known.filter((item) => item.input > 0 || item.control > 0);
   const [active, sent] = await Promise.all([
-    listActiveProcesses(db, workerId),
+    listActiveProcesses(db, workerId, unknownOf(liveProcesses.all(), known)),
     known.length === 0 ? [] : listSent(db, workerId, known, INPUT_BYTES),
     taken.length === 0 ? undefined : forgetTaken(db, workerId, taken),
   ]);
@@ -43,6 +46,13 @@ export async function lookForProcesses(
       (JSON.parse(controls) as ControlRow[]).map((control) => ({ process: { kind, id }, control })),
     ),
   };
+}
+
+/** Without those that the worker has: they are not to begin. */
+function unknownOf(live: Among | null, known: readonly KnownProcess[]): Among | null {
+  if (live === null) return null;
+  const ids = new Set<string>(known.map(({ id }) => id));
+  return { since: live.since, older: live.older.filter((id) => !ids.has(id)) };
 }
 
 /** Those of which there can be one. */

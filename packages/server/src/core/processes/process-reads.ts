@@ -1,7 +1,9 @@
 import type { OnLost, ProcessStream, Uuid } from "@keelson/contract";
+import { amongLive } from "../../db/among-live.ts";
 import { isBefore } from "../../db/pages.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
+import type { Among, LiveRow } from "../../live-ids.ts";
 import type { ProcessKind, ProcessStatus } from "./processes.ts";
 
 /** JSON is text, times are milliseconds. */
@@ -124,19 +126,42 @@ export async function lockHeldProcess(
   return row ?? null;
 }
 
-/** The active processes of the live workspaces that a worker has, with where they are. */
+/**
+ * The active processes of the live workspaces that a worker has, with where they are.
+ *
+ * @param live which processes may be active
+ */
 export function listActiveProcesses(
   db: Queryable,
   workerId: Uuid<"wkr">,
+  live: Among | null,
 ): Promise<(ProcessRow & { liveIn: Uuid<"mat"> })[]> {
   return db.query<ProcessRow & { liveIn: Uuid<"mat"> }>(sql`
+    ${amongLive(
+      live,
+      sql`p.id`,
+      (isAmong) => sql`
     SELECT ${PROCESS_COLUMNS}, m.id AS live_in FROM materializations m
     JOIN processes p ON p.environment_id = m.environment_id AND p.workspace_id = m.workspace_id
-    WHERE m.worker_id = ${workerId} AND p.status IN ('pending', 'running') AND NOT p.awaits_run
+    WHERE m.worker_id = ${workerId} AND p.status IN ('pending', 'running') AND NOT p.awaits_run AND ${isAmong}
       AND (m.status = 'live' OR (m.status = 'stopping' AND p.status = 'running'))
-      AND (p.materialization_id IS NULL OR p.materialization_id = m.id)
-    ORDER BY p.id`);
+      AND (p.materialization_id IS NULL OR p.materialization_id = m.id)`,
+    )}
+    ORDER BY id`);
 }
+
+/** Active processes with an id before that one, of each environment. */
+export const listActive = (db: Queryable, before: string, live: Among | null): Promise<LiveRow[]> =>
+  db.query<LiveRow>(
+    amongLive(
+      live,
+      sql`p.id`,
+      (isAmong) => sql`
+    SELECT p.environment_id AS group, p.id FROM processes p
+    WHERE p.status IN ('pending', 'running') AND p.id < ${before}::uuid AND ${isAmong}
+    ORDER BY p.environment_id, p.workspace_id, p.id`,
+    ),
+  );
 
 /** What waits for workspaces that are being prepared, with where it is to begin. */
 export function listWaitingFor(
@@ -253,10 +278,10 @@ export function listSent(
     FROM ${knownColumns(known)}
     JOIN materializations m ON m.environment_id = k.environment_id AND m.id = k.materialization_id AND m.epoch = k.epoch
       AND m.worker_id = ${workerId}
-    JOIN processes p ON p.environment_id = m.environment_id AND p.id = k.id AND p.workspace_id = m.workspace_id
-      AND p.status IN ('pending', 'running') AND NOT p.awaits_run
-      AND (m.status = 'live' OR (m.status = 'stopping' AND p.status = 'running'))
-      AND (p.materialization_id IS NULL OR p.materialization_id = m.id)
+    CROSS JOIN LATERAL (
+      -- By the key alone: to PostgreSQL it may be as good to read all active processes for each.
+      SELECT * FROM processes WHERE environment_id = k.environment_id AND id = k.id OFFSET 0
+    ) p
     CROSS JOIN LATERAL (
       SELECT coalesce(string_agg(substr(data, greatest(k.input - position, 0)::integer + 1), ''::bytea ORDER BY position), ''::bytea) AS data
       FROM (
@@ -272,7 +297,10 @@ export function listSent(
         WHERE environment_id = p.environment_id AND process_id = p.id AND sequence > k.control ORDER BY sequence LIMIT 200
       ) s
     ) c
-    WHERE p.input_bytes > k.input OR (p.input_closed AND NOT k.is_closed) OR p.control_sequence > k.control
+    WHERE p.workspace_id = m.workspace_id AND p.status IN ('pending', 'running') AND NOT p.awaits_run
+      AND (m.status = 'live' OR (m.status = 'stopping' AND p.status = 'running'))
+      AND (p.materialization_id IS NULL OR p.materialization_id = m.id)
+      AND (p.input_bytes > k.input OR (p.input_closed AND NOT k.is_closed) OR p.control_sequence > k.control)
     ORDER BY p.id`);
 }
 

@@ -7,15 +7,22 @@ import type { Quotas } from "./quota.ts";
 import { createRunQuota, type RunQuota } from "./run-quota.ts";
 import { createStorageQuota, type StorageQuota } from "./storage-quota.ts";
 
-export type QuotaContext = { db: Queryable; clock: Clock; wakes: Wakes; serverId: string };
+export type QuotaContext = {
+  db: Queryable;
+  clock: Clock;
+  wakes: Wakes;
+  serverId: string;
+  /** Whether an old snapshot of the database is held. */
+  isHeld: () => boolean;
+};
 
 /** What holds environments to their quotas on one server. */
 export function createQuotas(
-  { db, clock, wakes, serverId }: QuotaContext,
+  { db, clock, wakes, serverId, isHeld }: QuotaContext,
   byDefault: Quotas,
 ): { runQuota: RunQuota; eventStreamQuota: EventStreamQuota; storageQuota: StorageQuota } {
   return {
-    runQuota: createRunQuota(db, clock, byDefault.liveRuns),
+    runQuota: createRunQuota({ db, clock, isHeld }, byDefault.liveRuns),
     storageQuota: createStorageQuota(db, clock, byDefault.storedBytes),
     eventStreamQuota: createEventStreamQuota({
       ...{ db, clock, serverId, limitByDefault: byDefault.eventStreams },

@@ -18,9 +18,16 @@ export type RunQuota = {
 };
 
 const TRUSTED_MS = 1_000;
+/** While dead rows cannot be removed: each read steps over all that the counts have been. */
+const TRUSTED_HELD_MS = 5_000;
 
-export function createRunQuota(db: Queryable, clock: Clock, limitByDefault: number): RunQuota {
-  const uses = createSharedUses({ db, clock, limitByDefault, trustedMs: TRUSTED_MS, list: listRunUses });
+/** @param isHeld whether an old snapshot of the database is held */
+export function createRunQuota(
+  { db, clock, isHeld }: { db: Queryable; clock: Clock; isHeld: () => boolean },
+  limitByDefault: number,
+): RunQuota {
+  const trustedMs = (): number => (isHeld() ? TRUSTED_HELD_MS : TRUSTED_MS);
+  const uses = createSharedUses({ db, clock, limitByDefault, trustedMs, list: listRunUses });
   const check = (environmentId: Uuid<"env">, taken: boolean): void => {
     if (!taken) throw tooManyRuns(uses.known(environmentId).limit);
   };

@@ -32,7 +32,7 @@ export type SharedUsesOptions = {
   clock: Clock;
   limitByDefault: number;
   /** How long a read is good. Then it is made again beside the requests, and a while later before them. */
-  trustedMs: number;
+  trustedMs: () => number;
   list(db: Queryable, environmentIds: readonly Uuid<"env">[], limitByDefault: number): Promise<Use[]>;
 };
 
@@ -53,7 +53,7 @@ const MAX_AGE_READS = 5;
 const REFUSAL_TRUSTED_MS = 100;
 
 export function createSharedUses(options: SharedUsesOptions): SharedUses {
-  const { clock, limitByDefault, trustedMs } = options;
+  const { clock, limitByDefault } = options;
   const entries = new Map<Uuid<"env">, Known>();
 
   const batcher = createBatcher<Uuid<"env">, void>({
@@ -79,6 +79,7 @@ export function createSharedUses(options: SharedUsesOptions): SharedUses {
     const entry = entries.get(environmentId);
     if (entry === undefined) return null;
     const age = clock() - entry.readAt;
+    const trustedMs = options.trustedMs();
     // Also read in a future that a clock set back has taken away.
     if (age < 0 || age > trustedMs * MAX_AGE_READS) return null;
     if (age > trustedMs) refreshBeside(environmentId, entry);

@@ -22,7 +22,13 @@ export type StorageQuota = {
 const TRUSTED_MS = 10_000;
 
 export function createStorageQuota(db: Queryable, clock: Clock, limitByDefault: number): StorageQuota {
-  const uses = createSharedUses({ db, clock, limitByDefault, trustedMs: TRUSTED_MS, list: listStorageUses });
+  const uses = createSharedUses({
+    db,
+    clock,
+    limitByDefault,
+    trustedMs: () => TRUSTED_MS,
+    list: listStorageUses,
+  });
   let appended = new Map<Uuid<"env">, number>();
   return {
     admit: async (environmentId) => {

@@ -1,8 +1,10 @@
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { DurableWaitKind, RunStatus, TokenStatus, WaitStatus, Uuid } from "@keelson/contract";
 import type { Queryable } from "../../db/queryable.ts";
+import { amongLive } from "../../db/among-live.ts";
 import { rawSql, sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import type { Among } from "../../live-ids.ts";
 import { isNotSetAside } from "../loop-failures/loop-failure-reads.ts";
 import type { RecordRow } from "../streams/stream.ts";
 import type { WaitKey } from "./wait.ts";
@@ -135,14 +137,28 @@ export type LeasedWaits = {
   waits: WaitRow[];
 };
 
-/** Settled waits of a worker's runs that their journals do not have: what the worker is told until they do. */
-export async function listResumptions(db: Queryable, workerId: Uuid<"wkr">): Promise<LeasedWaits[]> {
+/**
+ * Settled waits of a worker's runs that their journals do not have: what the worker is told until they do.
+ *
+ * @param live which leases of the worker live
+ */
+export async function listResumptions(
+  db: Queryable,
+  workerId: Uuid<"wkr">,
+  live: Among | null,
+): Promise<LeasedWaits[]> {
   const rows = await db.query<FlatRow & { leaseId: Uuid<"lease">; epoch: number }>(sql`
     SELECT e.lease_id, e.epoch, ${COLUMNS}
-    FROM executions e
+    FROM (${amongLive(
+      live,
+      sql`lease_id`,
+      (isAmong) => sql`
+      SELECT environment_id, run_id, lease_id, epoch FROM executions
+      WHERE worker_id = ${workerId} AND wait_count > 0 AND ${isAmong}
+      ORDER BY lease_id`,
+    )}) e
     JOIN run_waits w ON w.environment_id = e.environment_id AND w.run_id = e.run_id AND NOT w.accepted AND w.status <> 'pending'
     ${JOINED}
-    WHERE e.worker_id = ${workerId} AND e.wait_count > 0
     ORDER BY w.environment_id, w.run_id, w.position`);
   const byLease = new Map<string, LeasedWaits>();
   for (const { leaseId, epoch, ...row } of rows) {
