@@ -99,7 +99,7 @@ function exportedFunctions(file: SourceFile, readType: ReadType): Callable[] {
 }
 
 const isCondition = ({ name, parameters }: Callable): boolean =>
-  name.startsWith("has") && parameters.length > 0 && parameters.every(({ kind }) => kind === "number");
+  name.startsWith("has") && parameters.length > 0 && !parameters.some(hasConnection);
 
 /** The arrow function that a constant is; also `make(…)`, where `make` is `(…) => (…) => …`. */
 function madeBy(file: SourceFile, init: Any): Any {

@@ -43,8 +43,10 @@ export async function recordStatements({ calls, functions, conditions }: Stateme
   }
   for (const { file, name, parameters } of conditions) {
     const make = await load(file, name);
-    const { text } = sql`SELECT ${make(...parameters.map(() => 1))} AS is_due`;
-    recorded.set(`${name} ${text}`, { text, call: `${file.path}:${name}` });
+    for (const given of argumentsOf(parameters, other)) {
+      const { text } = sql`SELECT ${make(...given)} AS is_due`;
+      recorded.set(`${name} ${text}`, { text, call: `${file.path}:${name}` });
+    }
   }
   return [...recorded.values()];
 }

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { decodeId, encodeId, type Uuid } from "@keelson/contract";
-import { hasOverdue, listLeases } from "../../src/core/executions/execution-reads.ts";
+import { hasOverdue } from "../../src/core/executions/execution-reads.ts";
 import { listRequestedEnds } from "../../src/core/leases/requested-end-reads.ts";
 import { lookForProcesses } from "../../src/core/processes/look-for-processes.ts";
 import { listActive } from "../../src/core/processes/process-reads.ts";
@@ -14,7 +14,7 @@ import { sql } from "../../src/db/sql.ts";
 import { createLiveIds, type Among, type LiveIds } from "../../src/live-ids.ts";
 import { holding } from "../support/hold-snapshot.ts";
 import { readPlan, type PlanReads } from "../support/read-plan.ts";
-import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
+import { liveLeasesOf, readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
 import { recordOwnQueries } from "../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../support/workspace-worker.ts";
@@ -62,10 +62,7 @@ describe("leases of a worker", () => {
   beforeEach(async () => {
     await scene.server.db.query(sql`DELETE FROM executions`);
     await scene.server.db.maintain(sql`VACUUM executions`);
-    live = createLiveIds({
-      clock: scene.clock.now,
-      list: (older, among) => listLeases(scene.server.db, older, among),
-    });
+    live = liveLeasesOf(scene);
     live.hold(true);
   });
 
@@ -127,10 +124,7 @@ describe("leases of a worker", () => {
   };
   const costOfNext = (): Promise<PlanReads> => costOfLook(() => live.look());
   async function costOfComplete(): Promise<PlanReads> {
-    const other = createLiveIds({
-      clock: scene.clock.now,
-      list: (older, among) => listLeases(scene.server.db, older, among),
-    });
+    const other = liveLeasesOf(scene);
     other.hold(true);
     return costOfLook(() => other.look());
   }

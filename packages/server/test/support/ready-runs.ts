@@ -66,10 +66,7 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
         noteHeld: () => undefined,
       });
       readyFronts.hold(isHeld);
-      const liveLeases = createLiveIds({
-        clock: scene.clock.now,
-        list: (before, live) => listLeases(db, before, live),
-      });
+      const liveLeases = liveLeasesOf(scene);
       liveLeases.hold(isHeld);
       return { db, newUuid, claimStarts: createClaimStarts(), readyFronts, knownRuns, liveLeases };
     },
@@ -103,3 +100,7 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
     },
   };
 }
+
+/** As a server knows them that has just started, and whether or not an old snapshot is held. */
+export const liveLeasesOf = ({ server, clock }: RunScene): LiveIds =>
+  createLiveIds({ clock: clock.now, list: (before, live) => listLeases(server.db, before, live) });
