@@ -7,10 +7,11 @@ import pg from "pg";
 import { sql } from "../../src/db/sql.ts";
 import { isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import { deployCode } from "./support/deploy-code.ts";
+import { startDurableFloor, type DurableFloor } from "./support/durable-floor.ts";
 import { postgresMs, watchLoad } from "./support/even-load.ts";
 import { MIXED_CODE } from "./support/mixed-code.ts";
 import { keepLoading } from "./support/mixed-load.ts";
-import { processFigures, type ProcessFigures } from "./support/process-figures.ts";
+import { machineFigures, processFigures, type ProcessFigures } from "./support/process-figures.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
@@ -66,6 +67,14 @@ type Minute = {
   runs: number;
   server: ProcessFigures;
   agent: ProcessFigures;
+  machine: {
+    /** The share of its processors that was used, in percent. */
+    busy: number;
+    /** Milliseconds of processor for each run, of all but the three: processes of tasks, commands, and this test. */
+    othersMs: number;
+    /** Milliseconds of a durable insert, p50. */
+    floor: number;
+  };
 };
 
 async function countEnds(): Promise<number> {
@@ -75,12 +84,14 @@ async function countEnds(): Promise<number> {
   return row?.last ?? 0;
 }
 
-async function watchMinute(): Promise<Minute> {
+async function watchMinute(floor: DurableFloor): Promise<Minute> {
   const before = {
     ends: await countEnds(),
     server: processFigures(server.pid),
     agent: processFigures(agent.pid),
+    machine: machineFigures(),
   };
+  floor.p50();
   const postgresBefore = postgresMs(site, null);
   const { p50, p99 } = await watchLoad(site, server, MINUTE_MS);
   const own = { server: processFigures(server.pid), agent: processFigures(agent.pid) };
@@ -90,15 +101,23 @@ async function watchMinute(): Promise<Minute> {
     postgres: (postgresMs(site, null) - postgresBefore) / runs,
     agent: (own.agent.cpuMs - before.agent.cpuMs) / runs,
   };
-  return { p50, p99, cpu: { ...cpu, all: cpu.server + cpu.postgres + cpu.agent }, runs, ...own };
+  const all = cpu.server + cpu.postgres + cpu.agent;
+  const now = machineFigures();
+  const busyMs = now.busyMs - before.machine.busyMs;
+  const machine = {
+    busy: (100 * busyMs) / (now.allMs - before.machine.allMs),
+    othersMs: busyMs / runs - all,
+    floor: floor.p50(),
+  };
+  return { p50, p99, cpu: { ...cpu, all }, runs, ...own, machine };
 }
 
 const ms = (value: number): string => value.toFixed(2);
 const held = ({ memoryMib, descriptors }: ProcessFigures): string =>
   `${memoryMib} MiB, ${descriptors} descriptors`;
-const shown = ({ p50, p99, cpu, runs, ...own }: Minute): string =>
+const shown = ({ p50, p99, cpu, runs, machine, ...own }: Minute): string =>
   `p50 ${p50} ms, p99 ${p99} ms; a run ${ms(cpu.all)} ms of processor (server ${ms(cpu.server)}, PostgreSQL ${ms(cpu.postgres)}, ` +
-  `agent ${ms(cpu.agent)}); ${runs} runs; server ${held(own.server)}; agent ${held(own.agent)}`;
+  `agent ${ms(cpu.agent)}), others ${ms(machine.othersMs)}, ${Math.round(machine.busy)} % of the machine; a durable insert ${ms(machine.floor)} ms; ${runs} runs; server ${held(own.server)}; agent ${held(own.agent)}`;
 
 const mean = (minutes: readonly Minute[], of: (minute: Minute) => number): number =>
   minutes.reduce((sum, minute) => sum + of(minute), 0) / minutes.length;
@@ -116,10 +135,11 @@ test(
   async (t) => {
     const seed = newSeed();
     t.diagnostic(`seed ${seed}`);
+    const floor = await startDurableFloor(site);
     const holder = new pg.Client({ connectionString: site.postgres.url });
     await holder.connect();
     const watchAll = async (): Promise<Minute[]> => {
-      for (let minute = 0; minute < WARM_MINUTES; minute += 1) await watchMinute();
+      for (let minute = 0; minute < WARM_MINUTES; minute += 1) await watchMinute(floor);
       const seen: Minute[] = [];
       for (let minute = 0; minute < MINUTES; minute += 1) {
         if (minute === HELD_FROM) {
@@ -127,7 +147,7 @@ test(
           await holder.query("SELECT FROM executions LIMIT 1");
         }
         if (minute === HELD_TO) await holder.query("COMMIT");
-        seen.push(await watchMinute());
+        seen.push(await watchMinute(floor));
         const note = minute >= HELD_FROM && minute < HELD_TO ? ", snapshot held" : "";
         t.diagnostic(
           `minute ${minute + 1}${note}: ${shown(seen.at(-1) as Minute)}; database ${await databaseSize()}`,
@@ -140,12 +160,14 @@ test(
       minutes = await underLoad(seed, watchAll);
     } finally {
       await holder.end();
+      await floor.stop();
     }
     const [first, last] = [minutes.slice(0, 5), minutes.slice(-5)];
     const snapshot = minutes.slice(HELD_FROM, HELD_TO);
     for (const [name, part] of Object.entries({ first, snapshot, last }))
       t.diagnostic(
-        `${name} five: p50 ${ms(mean(part, ({ p50 }) => p50))} ms, ${ms(mean(part, ({ cpu }) => cpu.all))} ms of processor a run`,
+        `${name} five: p50 ${ms(mean(part, ({ p50 }) => p50))} ms, ${ms(mean(part, ({ cpu }) => cpu.all))} ms of processor a run; ` +
+          `a durable insert ${ms(mean(part, ({ machine }) => machine.floor))} ms`,
       );
     const ratio = (of: readonly Minute[], figure: (minute: Minute) => number): number =>
       mean(of, figure) / mean(first, figure);

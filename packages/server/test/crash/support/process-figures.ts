@@ -18,3 +18,12 @@ export function processFigures(pid: number): ProcessFigures {
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
   };
 }
+
+/** Milliseconds since the start of the machine, of all its processors. */
+export function machineFigures(): { busyMs: number; allMs: number } {
+  const [, ...ticks] = (readFileSync("/proc/stat", "latin1").split("\n")[0] ?? "").trim().split(/\s+/);
+  // User, nice, system, idle, waiting for a disk, interrupts, soft interrupts, taken by the host.
+  const times = ticks.slice(0, 8).map((tick) => (Number(tick) * 1_000) / TICKS_A_SECOND);
+  const allMs = times.reduce((sum, time) => sum + time, 0);
+  return { busyMs: allMs - (times[3] as number) - (times[4] as number), allMs };
+}
