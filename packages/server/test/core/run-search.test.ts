@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseRunSearch, type RunSearchTerm, type Uuid } from "@keelson/contract";
-import { createEndedIndexer } from "../../src/core/run-search/index-ended.ts";
+import { createEndedIndexer, QUIET_MS } from "../../src/core/run-search/index-ended.ts";
 import { indexRuns, LATE_MS, SETTLE_MS } from "../../src/core/run-search/index-runs.ts";
 import { matchesTerms } from "../../src/core/run-search/run-words.ts";
 import { siftRuns } from "../../src/core/run-search/sift-runs.ts";
@@ -305,8 +305,9 @@ describe("search over runs", () => {
       return queries.some(({ text }) => text.includes("run_search_live"));
     };
     const seen: boolean[] = [await looks()];
-    for (now of [LATE_MS, LATE_MS + 1, LATE_MS + 2, LATE_MS + 1_000]) seen.push(await looks());
-    assert.deepEqual(seen, [true, true, true, false, false]);
+    for (now of [QUIET_MS - 1, QUIET_MS, LATE_MS, LATE_MS + QUIET_MS, LATE_MS + 2 * QUIET_MS])
+      seen.push(await looks());
+    assert.deepEqual(seen, [true, false, true, true, true, false]);
     const failed = { ...waiting, status: "failed" as const, failure: failureText("unheard-of") };
     await endRun(scene.db, environmentId, failed);
     assert.equal(await looks(), true);

@@ -12,6 +12,8 @@ import { storeWords } from "./store-words.ts";
 /** Runs that are looked at in a round: by their keys alone, some milliseconds for each thousand. */
 const LOOKED_AT = 20_000;
 const INDEXED = 200;
+/** Between looks after the last end, until no transaction can be late any more. */
+export const QUIET_MS = 10_000;
 /** While no run ends, all runs that lived are looked at once in so long: for what could not be indexed before. */
 const LOOK_AGAIN_MS = 5 * 60_000;
 
@@ -21,8 +23,8 @@ export type EndedIndexer = { run(): Promise<boolean> };
 /**
  * Gives runs their last words: the error that they ended with, and metadata that has changed since they were indexed. It goes
  * over the runs that lived when they were indexed, round and round. With more of them than a round looks at, an end is seen
- * some rounds later. Runs that only wait may be many and for long: while no run ends, nothing is looked at, once all have been
- * looked at that a transaction which was late may have ended.
+ * some rounds later. Runs that only wait may be many and for long: while no run ends, they are looked at now and then, and no more once all
+ * have been looked at that a transaction which was late may have ended.
  *
  * @returns `run` is one round, and gives whether more of them are to be looked at.
  */
@@ -37,6 +39,7 @@ export function createEndedIndexer(
   /** All have been looked at since the last end. */
   const isDone = (now: number): boolean =>
     passBegunAt - lastEndAt > LATE_MS && now - passBegunAt < LOOK_AGAIN_MS;
+  const isQuiet = (now: number): boolean => lastEndAt <= passBegunAt && now - passBegunAt < QUIET_MS;
   return {
     run: async () => {
       const now = monotonic();
@@ -46,7 +49,7 @@ export function createEndedIndexer(
         lastEndAt = now;
       }
       if (after === FIRST_LIVE) {
-        if (isDone(now)) return false;
+        if (isDone(now) || isQuiet(now)) return false;
         passBegunAt = now;
       }
       const to = await findLiveAfter(context.db, after, LOOKED_AT);

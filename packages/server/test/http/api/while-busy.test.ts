@@ -345,7 +345,7 @@ describe("what an actor declares", () => {
         );
         assert.deepEqual(locks, [], `declares ${declared}, says ${said}`);
         const appends = queries.filter(({ text }) => text.includes("INSERT INTO stream_records"));
-        assert.equal(appends.length, 1);
+        assert.equal(appends.length, 1, JSON.stringify(appends));
       }
     }
   });
