@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { startEmbeddedServer } from "../../server/src/embedded-postgres/embedded-server.ts";
+import { migrate } from "../../server/src/db/migrate.ts";
+import { readMigrations } from "../../server/src/db/migration-files.ts";
+import { createTestDatabase } from "../../server/test/support/database.ts";
 import { createFolder, keelson, spawnKeelson } from "./support.ts";
 
 describe("keelson migrate", () => {
@@ -29,6 +32,26 @@ describe("keelson migrate", () => {
       assert.match(stdout, /^Applied \d+\n$/);
     } finally {
       await postgres.stop();
+    }
+  });
+
+  test("names the indexes that it leaves to the servers", async () => {
+    const { url, drop } = await createTestDatabase({ migrated: false });
+    try {
+      const migrations = await readMigrations();
+      const first = migrations.findIndex(({ text }) => text.includes("TABLE index_builds"));
+      await migrate(url, { upTo: migrations[first - 1]?.number ?? 0 });
+      const { code, stdout, stderr } = await keelson(["migrate", "--json"], { env: { DATABASE_URL: url } });
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /The servers build .*\bblobs_sizes\b.* while they work/);
+      const { applied, indexes } = JSON.parse(stdout) as { applied: string[]; indexes: string[] };
+      assert.deepEqual(
+        applied,
+        migrations.slice(first).map(({ name }) => name),
+      );
+      assert.ok(indexes.includes("blobs_sizes"));
+    } finally {
+      await drop();
     }
   });
 

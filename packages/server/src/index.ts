@@ -10,6 +10,7 @@ export { parseMasterKey } from "./core/credentials/master-key.ts";
 export { makeCredentials } from "./core/identity/make-credentials.ts";
 export { changeMasterKey } from "./core/secrets/change-master-key.ts";
 export { startEmbeddedServer } from "./embedded-postgres/embedded-server.ts";
+export { listIndexBuilds } from "./db/index-builds.ts";
 export { migrate } from "./db/migrate.ts";
 export { waitForDatabase } from "./db/wait-for-database.ts";
 export { runBackup } from "./run-backup.ts";

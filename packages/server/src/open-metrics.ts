@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import { listRunLabels } from "./core/runs/run-label-reads.ts";
 import {
+  countIndexBuilds,
   countLiveRuns,
   countOpenTokens,
   countWorkers,
@@ -10,6 +11,7 @@ import {
   findQueueVacuum,
   findReadyRuns,
 } from "./core/system/watch-reads.ts";
+import { findBlobSizes } from "./core/system/system-reads.ts";
 import type { Queryable } from "./db/queryable.ts";
 import { createMetrics, type Metrics } from "./http/edge/metrics.ts";
 import { showDatabase } from "./http/system/database-readings.ts";
@@ -73,6 +75,8 @@ export function openMetrics(log: Logger): OpenMetrics {
         databaseSize: () => findDatabaseSize(db),
         oldestSnapshot: () => findOldestSnapshot(db),
         queueVacuum: () => findQueueVacuum(db),
+        indexBuilds: () => countIndexBuilds(db),
+        blobSizes: () => findBlobSizes(db),
       });
     },
   };

@@ -34,6 +34,7 @@ import { deploymentLoops } from "./loops/deployment-loops.ts";
 import { createContext } from "./create-context.ts";
 import type { Logger } from "pino";
 import { failureLoops } from "./loops/failure-loops.ts";
+import { indexBuildLoops } from "./loops/index-build-loops.ts";
 import { idempotencyLoops } from "./loops/idempotency-loops.ts";
 import { loginLoops } from "./loops/login-loops.ts";
 import { startLoops, type LoopWork } from "./loops/loop.ts";
@@ -162,6 +163,7 @@ export const loopWorks = (
   ...rollupLoops(context),
   ...failureLoops(context),
   ...clockLoops(context),
+  ...indexBuildLoops(context),
 ];
 
 /** Hears what other servers have done: wakes of readers, and credentials that are revoked. */

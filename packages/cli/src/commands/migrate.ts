@@ -12,22 +12,24 @@ export function addMigrate(parent: Command, cli: Cli): void {
       "\nA server does it at its start; this is for doing it before. Like a server, it waits for a database that cannot be reached yet.\n\nExample:\n  $ DATABASE_URL=postgres://… keelson migrate\n",
     )
     .action(async () => {
-      const { loadConfig, migrate, waitForDatabase } = await import("@keelson/server");
+      const { listIndexBuilds, loadConfig, migrate, waitForDatabase } = await import("@keelson/server");
       const config = loadConfig(cli.host.env);
       const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
       if (databaseUrl === null) throw new ExitError(EXIT.configuration, "DATABASE_URL is not set");
-      const run = async (): Promise<string[]> => {
+      const run = async (): Promise<{ applied: string[]; indexes: string[] }> => {
         await waitForDatabase(databaseUrl, {
           forMs: config.databaseWaitMs,
           signal: cli.host.signal,
           onWaiting: ({ address, reason }) => cli.notice(`Waiting for the database at ${address}: ${reason}`),
         });
-        return migrate(databaseUrl, { onApplied: (name) => cli.notice(`Applied ${name}`) });
+        const applied = await migrate(databaseUrl, { onApplied: (name) => cli.notice(`Applied ${name}`) });
+        return { applied, indexes: await listIndexBuilds(databaseUrl) };
       };
-      const applied = await run().catch((error: unknown) => {
+      const { applied, indexes } = await run().catch((error: unknown) => {
         throw describeStartFailure(error);
       });
-      if (cli.isJson()) cli.printJson({ applied });
+      if (indexes.length > 0) cli.notice(`The servers build ${indexes.join(", ")} while they work`);
+      if (cli.isJson()) cli.printJson({ applied, indexes });
       else cli.print(applied.length === 0 ? "The database is up to date" : `Applied ${applied.length}`);
     });
 }

@@ -15,8 +15,8 @@ export interface TableShape {
   readonly columns: readonly string[];
 }
 
-/** Knows which files the tables were made by; it is written by running them. */
-const MIGRATIONS = "keelson_migrations";
+/** They say how the tables and indexes were made, and are written by making them. */
+const OF_THE_SCHEMA = ["keelson_migrations", "index_builds"];
 
 /** Rows that are being copied; `rowCount` is of those that were, once the stream has ended. */
 export type CopiedRows<Stream> = Stream & { readonly rowCount: number };
@@ -112,9 +112,9 @@ async function listTables(client: pg.Client): Promise<TableShape[]> {
        ARRAY(SELECT DISTINCT p.relname::text FROM pg_constraint k JOIN pg_class p ON p.oid = k.confrelid
              WHERE k.conrelid = c.oid AND k.contype = 'f' AND k.confrelid <> c.oid) AS parents
      FROM pg_class c
-     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> $1
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> ALL ($1)
      ORDER BY c.relname`,
-    [MIGRATIONS],
+    [OF_THE_SCHEMA],
   );
   const ordered: TableShape[] = [];
   const waiting = new Map(rows.map((row) => [row.name, row]));

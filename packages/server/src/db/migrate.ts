@@ -2,6 +2,7 @@
 
 import pg from "pg";
 import { checkServer } from "./check-server.ts";
+import { buildOnNewDatabase, endBuilds } from "./index-builds.ts";
 import { canRunAfter, type Migration, readMigrations } from "./migration-files.ts";
 import { nameFailure } from "./name-failure.ts";
 import { openSession } from "./open-session.ts";
@@ -34,6 +35,8 @@ const MIGRATION_LOCK = 7_233_101_876;
  *
  * Throws an error of one line when a file that has run was edited or is missing, when a newer Keelson has taken something
  * away that this one needs, when a file fails (nothing of that file stays), or when the server is refused by `checkServer`.
+ *
+ * Indexes that migrations leave to `index_builds` are made here only on a database that was empty.
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   const { upTo = Infinity } = options;
@@ -43,9 +46,11 @@ export async function migrate(connectionString: string, options: MigrateOptions 
     await checkServer(client);
     const done: string[] = [];
     // Asked without the lock: a server that lacks nothing starts while a newer one migrates for hours.
-    if ((await readPending(client, migrations)).length === 0) return done;
+    const pending = await readPending(client, migrations);
+    if (pending.length === 0) return done;
+    const isNew = pending.length === migrations.length;
     for (;;) {
-      const name = await runNext(client, migrations);
+      const name = await runNext(client, migrations, isNew);
       if (name === null) return done;
       done.push(name);
       options.onApplied?.(name);
@@ -83,7 +88,11 @@ async function readPending(
 }
 
 /** Runs the first file that is missing, in a transaction with its record; null when none is. */
-async function runNext(client: pg.Client, migrations: readonly Migration[]): Promise<string | null> {
+async function runNext(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  isNew: boolean,
+): Promise<string | null> {
   try {
     // Of the transaction, not the session: it cannot outlive us behind a pooler. What has been applied is read again
     // under it for each file, as another server may have run files in between.
@@ -93,7 +102,11 @@ async function runNext(client: pg.Client, migrations: readonly Migration[]): Pro
     const [next, ...others] = listPending(migrations, await readApplied(client));
     // The last one confirms all: a power cut before it loses the last files, and they run again.
     if (others.length > 0) await client.query("SET LOCAL synchronous_commit = off");
-    if (next !== undefined) await runFile(client, next);
+    if (next !== undefined) {
+      await endBuilds(client);
+      await runFile(client, next);
+      if (isNew) await buildOnNewDatabase(client);
+    }
     await client.query("COMMIT");
     return next?.name ?? null;
   } catch (error) {

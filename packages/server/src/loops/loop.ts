@@ -21,10 +21,16 @@ export type LoopWork = {
   needs?: "watched-silence" | "settled-time";
   /** A wake of this key begins the next round at once. */
   wakeKey?: string;
-  /** The share of the time that rounds may take: after a long one the next comes later. Default: all of it. */
+  /** The share of the time that rounds may take: after a long one, also one that failed, the next comes later. Default: all of it. */
   maxShare?: number;
   /** @returns milliseconds until the next round when that is sooner than the interval. */
-  run(): Promise<number | void>;
+  run(round: Round): Promise<number | void>;
+};
+
+export type Round = {
+  /** Aborted when the server stops, which waits for the round: one that may last for long ends then. */
+  stopping: AbortSignal;
+  log: Logger;
 };
 
 export type Loop = {
@@ -111,13 +117,15 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
     if (listener !== null) await listener.next(delayMs);
     else await rest(delayMs);
   };
-  const failed = async (error: unknown): Promise<void> => {
+  const restOf = (tookMs: number): number => tookMs / (work.maxShare ?? 1) - tookMs;
+  const failed = async (error: unknown, tookMs: number): Promise<void> => {
     failures = Math.min(failures + 1, 10);
     log.warn({ err: error, loop: work.name, failures }, "loop round failed");
     const intervalMs = work.due === undefined ? work.intervalMs : LOOK_INTERVAL_MS;
-    const pauseMs = Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures);
+    const backoffMs = Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures);
+    const pauseMs = Math.max(backoffMs, restOf(tookMs));
     // A wake may cut the pause short, as when the database is back, but not to nothing: what fails is woken over and over.
-    const leastMs = Math.min(pauseMs, LOOK_INTERVAL_MS);
+    const leastMs = Math.max(Math.min(pauseMs, LOOK_INTERVAL_MS), restOf(tookMs));
     await rest(leastMs);
     if (!signal.aborted && pauseMs > leastMs) await pause(pauseMs - leastMs);
   };
@@ -127,15 +135,16 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
       const begun = performance.now();
       try {
         const mayRun = mayBegin(work, context);
-        const soonMs = (mayRun ? await work.run() : undefined) ?? Number.POSITIVE_INFINITY;
+        const soonMs =
+          (mayRun ? await work.run({ stopping: signal, log }) : undefined) ?? Number.POSITIVE_INFINITY;
         const tookMs = performance.now() - begun;
         if (mayRun) noteRound(work.name, tookMs, false);
         failures = 0;
-        const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
-        await pause(Math.max(leastMs, Math.min(jittered(work.intervalMs, random), soonMs)));
+        await pause(Math.max(restOf(tookMs), Math.min(jittered(work.intervalMs, random), soonMs)));
       } catch (error) {
-        noteRound(work.name, performance.now() - begun, true);
-        await failed(error);
+        const tookMs = performance.now() - begun;
+        noteRound(work.name, tookMs, true);
+        await failed(error, tookMs);
       }
     }
   };

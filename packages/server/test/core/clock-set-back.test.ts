@@ -10,6 +10,7 @@ import { digestOf } from "../support/api-server.ts";
 import { createBody } from "../support/deploy.ts";
 import { passHeard } from "../support/outlast-leases.ts";
 import { enrollWorker } from "../support/raw-worker.ts";
+import { LOOP_ROUND } from "../support/loop-round.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { startWorkspaceWorker } from "../support/workspace-worker.ts";
 import { workspaceCalls } from "../support/workspaces.ts";
@@ -34,7 +35,7 @@ const works = () =>
 
 /** What the loops do in their round after the clock was set back. */
 const putRight = async (): Promise<void> => {
-  for (const { run } of works()) await run();
+  for (const { run } of works()) await run(LOOP_ROUND);
 };
 
 /** Does something while the clock is ahead, and sets it back. */
@@ -152,11 +153,11 @@ describe("after a clock that was ahead was set back", () => {
 
   test("nothing is looked at again once the time has stood", async () => {
     const looked = works();
-    for (const { run } of looked) await run();
+    for (const { run } of looked) await run(LOOP_ROUND);
     isSettled = true;
     const { db } = scene.server;
     await db.query(sql`UPDATE workers SET last_seen_at = now() + interval '40 days'`);
-    for (const { run } of looked) await run();
+    for (const { run } of looked) await run(LOOP_ROUND);
     const ahead = sql`SELECT FROM workers WHERE last_seen_at > now() + interval '1 day'`;
     assert.notEqual((await db.query(ahead)).length, 0);
     await putRight();

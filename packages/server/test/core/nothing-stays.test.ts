@@ -21,6 +21,7 @@ import { trustClock } from "../../src/time/timekeeper.ts";
 import { newMessageId } from "../../../sdk/src/client/random.ts";
 import { TEST_MASTER_KEY } from "../support/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { LOOP_ROUND } from "../support/loop-round.ts";
 import { logChunk } from "../support/raw-worker.ts";
 import { connectClient, refresh, register } from "../support/oauth.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -215,7 +216,8 @@ async function pass(ms: number): Promise<void> {
     });
     const noting = { ...context, noteLoopFailure: (failure: unknown) => void failures.push(failure) };
     const works = loopWorks(noting, createCredentialUse(), createRateLimits(config.rateLimits, context));
-    for (let round = 0; round < 4; round += 1) for (const work of works.filter(isOfTime)) await work.run();
+    for (let round = 0; round < 4; round += 1)
+      for (const work of works.filter(isOfTime)) await work.run(LOOP_ROUND);
   } finally {
     await store.notifier.stop();
     await store.db.close();

@@ -206,3 +206,21 @@ test("a migration that takes something away from older servers says which ones c
   assert.match("ALTER TABLE a ALTER b TYPE text", BREAKING);
   assert.doesNotMatch("ALTER TABLE a ADD COLUMN b integer", BREAKING);
 });
+
+/** The first that leaves indexes of tables that are there to `index_builds`. */
+const FIRST_BESIDE_WRITES = 199;
+const INDEXED = /\bCREATE\s+(?:UNIQUE\s+)?INDEX\s+(?:\w+\s+)?ON\s+(\w+)/gi;
+
+/** Tables on which a migration makes an index while nobody can write to them, unless it made them itself. */
+const heldUp = (text: string): string[] =>
+  [...text.replaceAll(/--.*$/gm, "").matchAll(INDEXED)]
+    .map(([, table]) => table as string)
+    .filter((table) => !new RegExp(String.raw`\bCREATE\s+TABLE\s+${table}\b`, "i").test(text));
+
+test("a migration makes indexes only on tables of its own, and leaves the others to the servers", async () => {
+  for (const { name, number, text } of await readMigrations())
+    if (number >= FIRST_BESIDE_WRITES)
+      assert.deepEqual(heldUp(text), [], `${name}: insert the index into index_builds`);
+  assert.deepEqual(heldUp("CREATE TABLE a (id int); CREATE INDEX a_id ON a (id)"), []);
+  assert.deepEqual(heldUp("CREATE UNIQUE INDEX b_id\n  ON b (id)"), ["b"]);
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { rawSql } from "../../src/db/sql.ts";
+import { rawSql, sql } from "../../src/db/sql.ts";
 import type { ApiServer } from "../support/api-server.ts";
 import { outlastLeases } from "../support/outlast-leases.ts";
 import type { HeldLease } from "../support/raw-worker.ts";
@@ -221,7 +221,26 @@ describe("what is read for a scrape", () => {
       assert.ok((metrics.valueOf("keelson_workers") ?? 0) >= 1);
       assert.equal(metrics.valueOf("keelson_tokens_open"), 0);
       assert.ok((metrics.valueOf("keelson_database_size_bytes") ?? 0) > 1_000_000);
+      assert.equal(metrics.valueOf("keelson_indexes_to_build"), 0);
       assert.equal(metrics.valueOf("keelson_metrics_read_failures_total"), 0);
+    });
+  });
+
+  test("says how much is in the blob store, by what it is, and adds it up once in five minutes", async () => {
+    const store = (bytes: number) =>
+      scene.server.db.query(sql`
+        INSERT INTO blobs (environment_id, digest, size_bytes, touched_at)
+        VALUES (gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), ${bytes}, now())`);
+    await onReplica(async (replica) => {
+      const pieces = async (): Promise<number | undefined> =>
+        (await metricsOf(replica)).valueOf("keelson_blob_bytes", { kind: "piece" });
+      await store(1_000_000);
+      const first = await pieces();
+      assert.ok((first ?? 0) >= 1_000_000);
+      const bundles = (await metricsOf(replica)).valueOf("keelson_blob_bytes", { kind: "bundle" });
+      assert.ok((bundles ?? 0) > 0);
+      await store(1_000_000);
+      assert.equal(await pieces(), first);
     });
   });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createWakes } from "../../src/core/feeds/wakes.ts";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
-import { rawSql } from "../../src/db/sql.ts";
+import { rawSql, sql } from "../../src/db/sql.ts";
 import { createLog } from "../../src/log.ts";
 import { LOOK_INTERVAL_MS, startLoops, type LoopWork } from "../../src/loops/loop.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -21,11 +21,18 @@ after(async () => {
   await database?.drop();
 });
 
+const LONG_MS = 60;
+
 const always = (): ReturnType<typeof rawSql> => rawSql("true");
 
 test("a loop whose work stays due, and one that fails while it is woken, have a pause before every round", async () => {
   const noted: string[] = [];
-  const rounds: Record<string, number[]> = { due: [], failing: [], "failing and due": [] };
+  const rounds: Record<string, number[]> = {
+    due: [],
+    failing: [],
+    "failing and due": [],
+    "long and failing": [],
+  };
   const work = (name: string, more: Partial<LoopWork>, error?: Error): LoopWork => ({
     name,
     intervalMs: 20,
@@ -42,6 +49,14 @@ test("a loop whose work stays due, and one that fails while it is woken, have a 
       work("due", { intervalMs: 60_000, due: always }),
       work("failing", { wakeKey: "failing" }, refused),
       work("failing and due", { intervalMs: 60_000, due: always }, refused),
+      work("long and failing", {
+        maxShare: 0.1,
+        run: async () => {
+          rounds["long and failing"]?.push(performance.now());
+          await db.query(sql`SELECT pg_sleep(${LONG_MS / 1_000})`);
+          throw refused;
+        },
+      }),
     ],
     {
       ...{ db, wakes, clock: () => 0, random: () => 0.5, log: createLog("silent"), leaseDurationMs: 6_000 },
@@ -53,7 +68,10 @@ test("a loop whose work stays due, and one that fails while it is woken, have a 
     await until("each has had rounds", 60_000, async () => {
       for (let wake = 0; wake < 100; wake += 1) wakes.wake("failing");
       return (
-        rounds["due"]!.length >= 5 && rounds["failing"]!.length >= 7 && rounds["failing and due"]!.length >= 2
+        rounds["due"]!.length >= 5 &&
+        rounds["failing"]!.length >= 7 &&
+        rounds["failing and due"]!.length >= 2 &&
+        rounds["long and failing"]!.length >= 3
       );
     });
   } finally {
@@ -68,6 +86,10 @@ test("a loop whose work stays due, and one that fails while it is woken, have a 
   assert.ok(
     pausesOf("due").every((ms) => ms > LOOK_INTERVAL_MS / 2),
     `due: ${pausesOf("due").join(", ")}`,
+  );
+  assert.ok(
+    pausesOf("long and failing").every((ms) => ms > LONG_MS * 9),
+    `long and failing: ${pausesOf("long and failing").join(", ")}`,
   );
   // Doubled after each failure; a wake leaves half a second of it. Timers are a millisecond early.
   for (const [name, firstMs, mostMs] of [

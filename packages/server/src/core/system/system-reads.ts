@@ -47,9 +47,10 @@ export type BlobSizes = {
 /** Bundles are stored once for all environments, what workspaces hold once for each. */
 export async function findBlobSizes(db: Queryable): Promise<BlobSizes> {
   const [row] = await db.query<BlobSizes>(sql`
-    SELECT count(*) AS bundles, coalesce(sum(size_bytes), 0)::bigint AS bundle_bytes,
-      (SELECT count(*) FROM blobs) AS pieces, (SELECT coalesce(sum(size_bytes), 0)::bigint FROM blobs) AS piece_bytes
-    FROM (SELECT DISTINCT digest, size_bytes FROM bundles) b`);
+    SELECT b.count AS bundles, b.bytes AS bundle_bytes, p.count AS pieces, p.bytes AS piece_bytes
+    FROM (SELECT count(*), coalesce(sum(d.size_bytes), 0)::bigint AS bytes
+        FROM (SELECT DISTINCT digest, size_bytes FROM bundles) d) b,
+      (SELECT count(*), coalesce(sum(size_bytes), 0)::bigint AS bytes FROM blobs) p`);
   if (row === undefined) throw new Error("PostgreSQL did not sum up the blobs.");
   return row;
 }

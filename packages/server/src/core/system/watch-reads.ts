@@ -105,3 +105,12 @@ export async function findQueueVacuum(db: Queryable): Promise<QueueVacuum> {
     FROM pg_stat_user_tables s WHERE s.schemaname = current_schema() AND s.relname = 'executions'`);
   return row ?? { vacuumedAt: null, deadRows: 0 };
 }
+
+/** Indexes that a migration asked for and no server has built yet. */
+export async function countIndexBuilds(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ pending: number }>(
+    sql`SELECT count(*) AS pending FROM index_builds WHERE built_at IS NULL`,
+  );
+  if (row === undefined) throw new Error("A sum without a row.");
+  return row.pending;
+}

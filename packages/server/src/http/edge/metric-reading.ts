@@ -7,6 +7,8 @@ export type Reading = {
   gauges: readonly Described[];
   /** Null: the number is not known, and has no sample. */
   read: () => Promise<readonly Sample[]>;
+  /** How long what was read is shown, in milliseconds. Default: ten seconds. */
+  keptMs?: number;
 };
 
 export type Sample = { name: string; labels?: string; value: number | null };
@@ -17,16 +19,16 @@ const KEPT_MS = 10_000;
 export const PATIENCE_MS = 2_000;
 
 /**
- * What a reading said, as the lines of `/metrics`. It is read when somebody asks, at most every ten seconds, by one question
+ * What a reading said, as the lines of `/metrics`. It is read when somebody asks, at most every ten seconds or `keptMs`, by one question
  * at a time. A reading that fails or takes too long is left out and told to `noteFailure`; the next scrape may have it.
  */
 export function createReading(
-  { gauges, read }: Reading,
+  { gauges, read, keptMs = KEPT_MS }: Reading,
   noteFailure: (error: unknown) => void,
 ): { render(): Promise<string[]> } {
   let kept: { at: number; samples: readonly Sample[] } | null = null;
   let running: Promise<void> | null = null;
-  const isFresh = (): boolean => kept !== null && performance.now() - kept.at < KEPT_MS;
+  const isFresh = (): boolean => kept !== null && performance.now() - kept.at < keptMs;
   const readOnce = async (): Promise<void> => {
     try {
       const samples = await read();

@@ -6,6 +6,7 @@ import type {
   ReadyRuns,
   WorkerCount,
 } from "../../core/system/watch-reads.ts";
+import type { BlobSizes } from "../../core/system/system-reads.ts";
 import type { Metrics } from "../edge/metrics.ts";
 
 /** What the database is asked. Each question is one reading, so that none fails with another. */
@@ -18,12 +19,15 @@ export type DatabaseReads = {
   databaseSize: () => Promise<number>;
   oldestSnapshot: () => Promise<OldestSnapshot>;
   queueVacuum: () => Promise<QueueVacuum>;
+  indexBuilds: () => Promise<number>;
+  blobSizes: () => Promise<BlobSizes>;
 };
 
 /** Shows what all servers together have to do. Each server reads the same numbers: take the maximum, not the sum. */
 export function showDatabase(metrics: Metrics, reads: DatabaseReads): void {
   showRuns(metrics, reads);
   showRest(metrics, reads);
+  showBlobs(metrics, reads);
 }
 
 function showRuns(metrics: Metrics, { now, liveRuns, readyRuns, workers }: DatabaseReads): void {
@@ -74,7 +78,7 @@ function showRuns(metrics: Metrics, { now, liveRuns, readyRuns, workers }: Datab
 
 function showRest(
   metrics: Metrics,
-  { openTokens, databaseSize, oldestSnapshot, queueVacuum }: DatabaseReads,
+  { openTokens, databaseSize, oldestSnapshot, queueVacuum, indexBuilds }: DatabaseReads,
 ): void {
   const one = (reading: string, name: string, help: string, read: () => Promise<number>): void =>
     metrics.reading({
@@ -88,6 +92,12 @@ function showRest(
     openTokens,
   );
   one("database_size", "keelson_database_size_bytes", "Size of the database with its indexes.", databaseSize);
+  one(
+    "index_builds",
+    "keelson_indexes_to_build",
+    "Indexes of an upgrade that the servers have not built yet.",
+    indexBuilds,
+  );
   const [seconds, transactions] = ["keelson_oldest_snapshot_seconds", "keelson_oldest_snapshot_transactions"];
   metrics.reading({
     name: "oldest_snapshot",
@@ -124,6 +134,30 @@ function showRest(
       return [
         { name: vacuumed, value: vacuumedAt === null ? null : vacuumedAt / 1_000 },
         { name: dead, value: deadRows },
+      ];
+    },
+  });
+}
+
+/** Each blob has a row, and all of them are added up. */
+const BLOBS_KEPT_MS = 5 * 60_000;
+
+function showBlobs(metrics: Metrics, { blobSizes }: DatabaseReads): void {
+  const name = "keelson_blob_bytes";
+  metrics.reading({
+    name: "blobs",
+    gauges: [
+      {
+        name,
+        help: "Bytes in the blob store: bundles of deployments, and pieces of workspaces, files and packed logs.",
+      },
+    ],
+    keptMs: BLOBS_KEPT_MS,
+    read: async () => {
+      const { bundleBytes, pieceBytes } = await blobSizes();
+      return [
+        { name, labels: `kind="bundle"`, value: bundleBytes },
+        { name, labels: `kind="piece"`, value: pieceBytes },
       ];
     },
   });
