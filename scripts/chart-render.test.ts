@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { checkTypes, hasType, withoutTypes } from "./deploy/check-kubernetes.ts";
 import { lint, refusal, render, withoutHelm } from "./deploy/render-chart.ts";
 import { KNOWN_VARIABLES, readYaml, type Data } from "./deploy/read-deployment.ts";
 
@@ -116,6 +117,17 @@ suite("a rendered chart", { skip: withoutHelm }, () => {
     const { env } = spec.containers[0];
     assert.ok(env.some(({ name, value }: Data) => name === "S3_BUCKET" && value === "keelson"));
     assert.deepEqual(lint(NEEDED), "");
+  });
+
+  test("has only fields that Kubernetes knows, of the right types", { skip: withoutTypes }, () => {
+    for (const values of [NEEDED, ALL]) {
+      const objects = render(values).filter(hasType);
+      assert.ok(objects.length > 4);
+      assert.equal(checkTypes(objects), "");
+    }
+    const deployment = find(render(NEEDED), "Deployment", "servers");
+    deployment.spec.template.spec.containers[0].redinessProbe = {};
+    assert.match(checkTypes([deployment]), /redinessProbe.* does not exist/);
   });
 
   test("claims a volume that all servers share, or takes one that is there", () => {

@@ -175,6 +175,13 @@ suite("the templates of the chart", () => {
     assert.ok(hasRoute("/metrics") && hasRoute("/readyz"));
   });
 
+  test("let servers answer until those who call them have noticed that they go", () => {
+    const { lifecycle } = kind("Deployment", "servers").spec.template.spec.containers[0];
+    assert.equal(lifecycle, undefined, "a pause before the signal is one in which connections are kept");
+    const drainSeconds = Number(/^(\d+)s$/.exec(values.servers.config.KEELSON_DRAIN_DELAY)?.[1]);
+    assert.ok(drainSeconds >= 5 && values.servers.terminationGracePeriodSeconds > 2 * drainSeconds);
+  });
+
   test("give agents one secret and time to drain", () => {
     const { spec } = kind("Deployment", "agents").spec.template;
     const secret = spec.volumes.find((volume: Data) => volume.secret !== undefined).secret;

@@ -112,6 +112,7 @@ suite("compose.yaml", () => {
       const [, shown, address] = /127\.0\.0\.1:(\d+)(\/\w+)/.exec(server.healthcheck.test.at(-1)) ?? [];
       assert.equal(Number(shown), port);
       assert.equal(address, "/readyz");
+      assert.ok(seconds(server.stop_grace_period) > 2 * seconds(server.environment.KEELSON_DRAIN_DELAY));
       assert.ok(
         server.ports.every((text: string) => text.startsWith("127.0.0.1:") && text.endsWith(`:${port}`)),
       );

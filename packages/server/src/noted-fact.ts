@@ -34,6 +34,8 @@ export type NotedRun = {
   readonly retriedAfter: FailureKind | null;
   /** Null: it kept its lease, or its worker released it. */
   readonly leaseLost: { readonly cause: string; readonly begun: boolean } | null;
+  /** What happened to it, in the short form in which it is stored. */
+  readonly events: readonly { readonly k: string; readonly x?: Readonly<Record<string, unknown>> }[];
 };
 
 export type NotedRuns = {

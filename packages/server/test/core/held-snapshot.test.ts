@@ -104,7 +104,7 @@ const resumed = async (): Promise<NotedRun> => {
       startedAt: null,
     },
   };
-  return { execution, startedBefore: true, ending: null, retriedAfter: null, leaseLost: null };
+  return { execution, startedBefore: true, ending: null, retriedAfter: null, leaseLost: null, events: [] };
 };
 
 test("a claim of a run that was resumed looks at none that came and went, and takes it at once", () =>

@@ -153,10 +153,26 @@ describe("an attempt", () => {
       },
     ];
     const steps = lease.operation("steps", { entries });
+    const at = new Date(scene.clock.now()).toISOString();
+    const tried = (kind: string, duration_ms: unknown) => ({
+      kind,
+      at,
+      message: kind,
+      attributes: { duration_ms },
+    });
+    const events = lease.operation("events", {
+      events: [
+        tried("step.completed", 250),
+        tried("step.failed", 2_000),
+        tried("step.failed", 40),
+        tried("step.completed", "long"),
+        tried("step.completed", -1),
+      ],
+    });
     const timer = { position: 3, name: "timer", kind: "timer", timeout: "5s" };
     const waits = lease.operation("waits", { waits: [timer], parked: true });
     for (let time = 0; time < 2; time += 1)
-      assert.deepEqual(await scene.worker.report(steps, waits), [200, 200]);
+      assert.deepEqual(await scene.worker.report(steps, events, waits), [200, 200, 200]);
     scene.clock.advance(6_000);
     const counted = async () => growth(earlier, await metricsOf(scene.server));
     const name = "keelson_wait_duration_seconds";
@@ -165,6 +181,10 @@ describe("an attempt", () => {
     assert.equal(grown(`${name}_sum`, { kind: "timer" }), 6);
     assert.equal(grown("keelson_steps_total", { outcome: "succeeded" }), 1);
     assert.equal(grown("keelson_steps_total", { outcome: "failed" }), 1);
+    const took = "keelson_step_duration_seconds";
+    assert.equal(grown(`${took}_sum`, { outcome: "succeeded" }), 0.25);
+    assert.equal(grown(`${took}_count`, { outcome: "failed" }), 2);
+    assert.equal(grown(`${took}_sum`, { outcome: "failed" }), 2.04);
   });
 });
 

@@ -35,6 +35,7 @@ const MAX_UNKNOWN = 20_000;
 
 const QUEUE_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const RUN_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400];
+const STEP_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800];
 const WAIT_BOUNDS = [0.1, 1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 604_800];
 
 /** The series of all runs with the same labels. */
@@ -58,7 +59,7 @@ type Unknown = RunKey & {
 export function createRunMetrics(metrics: Metrics): RunMetrics {
   const seriesOf = createSeries(metrics);
   const countLoss = createLossCounts(metrics);
-  const countSteps = createStepCounts(metrics);
+  const steps = createStepMetrics(metrics);
   const waits = metrics.histograms(
     "keelson_wait_duration_seconds",
     "Time from the creation of a wait until it was resolved or timed out.",
@@ -71,6 +72,7 @@ export function createRunMetrics(metrics: Metrics): RunMetrics {
 
   const noteRun = (run: NotedRun): void => {
     countLoss(run);
+    steps.observe(run.events);
     const { execution, startedBefore, ending } = run;
     const firstStartedAt = startedBefore ? null : execution.startedAt;
     if (firstStartedAt === null && ending === null) return;
@@ -105,7 +107,7 @@ export function createRunMetrics(metrics: Metrics): RunMetrics {
     },
     noteRuns: ({ runs, journal }) => {
       for (const run of runs) noteRun(run);
-      countSteps(journal);
+      steps.count(journal);
     },
     noteWaits: ({ waits: settled, settledAt }) => {
       for (const { kind, createdAt } of settled) waited[kind].observe(secondsFrom(createdAt, settledAt));
@@ -166,15 +168,38 @@ function createLossCounts(metrics: Metrics): (run: NotedRun) => void {
   };
 }
 
-function createStepCounts(metrics: Metrics): (journal: NotedRuns["journal"]) => void {
+type StepMetrics = {
+  count(journal: NotedRuns["journal"]): void;
+  observe(events: NotedRun["events"]): void;
+};
+
+function createStepMetrics(metrics: Metrics): StepMetrics {
   const steps: Family<Counter> = metrics.counters("keelson_steps_total", "Steps whose outcome was stored.", [
     "outcome",
   ]);
-  const succeeded = steps.of("succeeded");
-  const failed = steps.of("failed");
-  return (journal) => {
-    for (const { kind, error } of journal)
-      if (kind === "step") (error === null ? succeeded : failed).value += 1;
+  const [succeeded, failed] = [steps.of("succeeded"), steps.of("failed")];
+  const tries = metrics.histograms(
+    "keelson_step_duration_seconds",
+    "How long each try of a step took, by how it ended.",
+    ["outcome"],
+    STEP_BOUNDS,
+  );
+  const took: Readonly<Record<string, Histogram>> = {
+    "step.completed": tries.of("succeeded"),
+    "step.failed": tries.of("failed"),
+  };
+  return {
+    count: (journal) => {
+      for (const { kind, error } of journal)
+        if (kind === "step") (error === null ? succeeded : failed).value += 1;
+    },
+    observe: (events) => {
+      for (const { k, x } of events) {
+        const ms = x?.["duration_ms"];
+        // A worker of another make says what it likes.
+        if (typeof ms === "number" && ms >= 0) took[k]?.observe(ms / 1_000);
+      }
+    },
   };
 }
 
