@@ -1,6 +1,6 @@
 // PgBouncer in front of a test's database, where it is installed.
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chown, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -18,6 +18,8 @@ export const FORGETS: Readonly<Record<string, string>> = /\b1\.(\d|1\d|20)\./.te
 
 export interface PgBouncer {
   readonly url: string;
+  /** Kills it, and starts it again in the same place. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -47,25 +49,38 @@ export async function startPgBouncer(
   ];
   await writeFile(path.join(folder, "users"), `"${user}" ""\n`, { mode: 0o644 });
   await writeFile(path.join(folder, "pgbouncer.ini"), `${ini.join("\n")}\n`, { mode: 0o644 });
-  const child = spawn("pgbouncer", [path.join(folder, "pgbouncer.ini")], {
-    ...account,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const said: string[] = [];
-  const stop = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill("SIGKILL");
-      await once(child, "exit");
-    }
-    await removeTestFolder(folder);
+  const end = async (child: ChildProcess): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
   };
-  for await (const line of createInterface({ input: child.stderr })) {
-    said.push(line);
-    if (/process up/.test(line)) {
-      const url = `postgresql://${user}@/${name}?host=${encodeURIComponent(place)}&port=6432`;
-      return { url, stop };
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn("pgbouncer", [path.join(folder, "pgbouncer.ini")], {
+      ...account,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const said: string[] = [];
+    for await (const line of createInterface({ input: child.stderr })) {
+      said.push(line);
+      if (/process up/.test(line)) {
+        child.stderr.resume();
+        return child;
+      }
     }
-  }
-  await stop();
-  throw new Error(`PgBouncer did not start:\n${said.join("\n")}`);
+    await end(child);
+    await removeTestFolder(folder);
+    throw new Error(`PgBouncer did not start:\n${said.join("\n")}`);
+  };
+  let running = await start();
+  return {
+    url: `postgresql://${user}@/${name}?host=${encodeURIComponent(place)}&port=6432`,
+    restart: async () => {
+      await end(running);
+      running = await start();
+    },
+    stop: async () => {
+      await end(running);
+      await removeTestFolder(folder);
+    },
+  };
 }
