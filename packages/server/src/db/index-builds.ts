@@ -46,6 +46,8 @@ export async function buildIndexes(
   const cut = (): void => sever(client);
   signal.addEventListener("abort", cut);
   try {
+    // While it connected, nobody was told.
+    signal.throwIfAborted();
     const { rows } = await client.query<{ taken: boolean }>("SELECT pg_try_advisory_lock($1) AS taken", [
       BUILD_LOCK,
     ]);

@@ -21,7 +21,7 @@ export type LoopWork = {
   needs?: "watched-silence" | "settled-time";
   /** A wake of this key begins the next round at once. */
   wakeKey?: string;
-  /** The share of the time that rounds may take: after a long one, also one that failed, the next comes later. Default: all of it. */
+  /** The share of the time that rounds may take: after a long one the next comes later. Default: all of it. */
   maxShare?: number;
   /** @returns milliseconds until the next round when that is sooner than the interval. */
   run(round: Round): Promise<number | void>;
@@ -117,15 +117,13 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
     if (listener !== null) await listener.next(delayMs);
     else await rest(delayMs);
   };
-  const restOf = (tookMs: number): number => tookMs / (work.maxShare ?? 1) - tookMs;
-  const failed = async (error: unknown, tookMs: number): Promise<void> => {
+  const failed = async (error: unknown): Promise<void> => {
     failures = Math.min(failures + 1, 10);
     log.warn({ err: error, loop: work.name, failures }, "loop round failed");
     const intervalMs = work.due === undefined ? work.intervalMs : LOOK_INTERVAL_MS;
-    const backoffMs = Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures);
-    const pauseMs = Math.max(backoffMs, restOf(tookMs));
+    const pauseMs = Math.min(MAX_BACKOFF_MS, jittered(intervalMs, random) * 2 ** failures);
     // A wake may cut the pause short, as when the database is back, but not to nothing: what fails is woken over and over.
-    const leastMs = Math.max(Math.min(pauseMs, LOOK_INTERVAL_MS), restOf(tookMs));
+    const leastMs = Math.min(pauseMs, LOOK_INTERVAL_MS);
     await rest(leastMs);
     if (!signal.aborted && pauseMs > leastMs) await pause(pauseMs - leastMs);
   };
@@ -140,11 +138,11 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
         const tookMs = performance.now() - begun;
         if (mayRun) noteRound(work.name, tookMs, false);
         failures = 0;
-        await pause(Math.max(restOf(tookMs), Math.min(jittered(work.intervalMs, random), soonMs)));
+        const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
+        await pause(Math.max(leastMs, Math.min(jittered(work.intervalMs, random), soonMs)));
       } catch (error) {
-        const tookMs = performance.now() - begun;
-        noteRound(work.name, tookMs, true);
-        await failed(error, tookMs);
+        noteRound(work.name, performance.now() - begun, true);
+        await failed(error);
       }
     }
   };

@@ -92,8 +92,24 @@ describe("an index that a migration asks for", () => {
       assert.equal(await outcome, "failed");
     });
     assert.deepEqual(await found(), { [NEW]: false, [OLD]: true });
-    await loop.run(LOOP_ROUND);
+    await indexBuildLoops({ db })[0]?.run(LOOP_ROUND);
     assert.deepEqual(await found(), { [NEW]: true });
+  });
+
+  test("is not begun again at once when it failed", async () => {
+    await db.query(
+      sql`INSERT INTO index_builds (name, definition) VALUES (${NEW}, 'ON blobs (no_such_column)')`,
+    );
+    await assert.rejects(Promise.resolve(loop.run(LOOP_ROUND)), /no_such_column/);
+    await loop.run(LOOP_ROUND);
+    assert.equal(await countIndexBuilds(db), 1);
+  });
+
+  test("is not begun by a server that has stopped meanwhile", async () => {
+    await ask();
+    const tell = { building: () => assert.fail("begun"), built: () => undefined };
+    await buildIndexes(testDatabase.url, AbortSignal.abort(), tell);
+    assert.equal(await begun(), false);
   });
 
   test("is not waited for by a server that stops, and PostgreSQL goes on with it", async () => {
@@ -128,7 +144,7 @@ describe("an index that a migration asks for", () => {
         assert.deepEqual(await migrate(testDatabase.url, { directory }), ["9999_after.sql"]);
         await build;
       });
-      await loop.run(LOOP_ROUND);
+      await indexBuildLoops({ db })[0]?.run(LOOP_ROUND);
       assert.deepEqual(await found(), { [NEW]: true });
     } finally {
       await rm(directory, { recursive: true });
