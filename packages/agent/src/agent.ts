@@ -96,6 +96,7 @@ export class Agent {
     this.#reporter = new Reporter({
       send: (body) => client.post<ReportResponse>("executions/report", body, { signal }),
       timestamp: () => this.#context.timestamp(),
+      monotonic: () => clock.monotonic(),
       random,
       logger,
       signal,

@@ -26,6 +26,9 @@ export type QueuedOperation = {
   answer: ((answer: CallAnswer) => void) | null;
   /** Its number was given again, because the server refused an operation before it. */
   withdrawn: boolean;
+  urgency: Urgency;
+  /** In the reporter's milliseconds: when it leaves alone, at the latest. */
+  dueAt: number;
 };
 
 export type LogChunk = { stream: LogStream; bytes: Buffer; at: string };
@@ -65,11 +68,11 @@ export class LeaseChannel {
   #outcome: Release["outcome"] | null = null;
   unsentLogBytes = 0;
   #sequence = 0;
-  readonly #enqueue: (operation: QueuedOperation, urgency: Urgency) => void;
+  readonly #enqueue: (operation: QueuedOperation) => void;
 
   constructor(
     execution: Execution,
-    enqueue: (operation: QueuedOperation, urgency: Urgency) => void,
+    enqueue: (operation: QueuedOperation) => void,
     listener: ChannelListener,
   ) {
     this.leaseId = execution.lease_id;
@@ -121,6 +124,11 @@ export class LeaseChannel {
     this.#outcome = release.outcome;
     this.#push("release", at, `,"outcome":"${release.outcome}"${output}${failure}${payload}`, "now", 0);
     this.released = true;
+  }
+
+  /** An operation came after this one. */
+  hasGoneOnAfter({ sequence }: QueuedOperation): boolean {
+    return this.#sequence > sequence;
   }
 
   /** How the attempt ended, once the lease is over. */
@@ -182,9 +190,10 @@ export class LeaseChannel {
     this.unsentLogBytes += logBytes;
     // Base64 and ids are ASCII; only texts of users need their bytes counted.
     const bytes = kind === "logs" || kind === "start" ? text.length : Buffer.byteLength(text);
-    this.#enqueue(
-      { channel: this, kind, sequence, at, rest, text, bytes, logBytes, answer, withdrawn: false },
-      urgency,
-    );
+    this.#enqueue({
+      ...{ channel: this, kind, sequence, at, rest, text, bytes, logBytes, answer, urgency },
+      withdrawn: false,
+      dueAt: 0,
+    });
   }
 }

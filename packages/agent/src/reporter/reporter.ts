@@ -4,17 +4,22 @@ import { pause } from "../pause.ts";
 import { retryDelayMs } from "../protocol/retry-calls.ts";
 import { isTransient, ServiceError } from "../protocol/service-error.ts";
 import type { Random } from "../random.ts";
-import { LeaseChannel, type ChannelListener, type QueuedOperation, type Urgency } from "./lease-channel.ts";
+import { LeaseChannel, type ChannelListener, type QueuedOperation } from "./lease-channel.ts";
 
 /** A report stays below the wire's 4 MiB, with room for its frame. */
 const BATCH_BYTES = 3 * 1024 * 1024;
-/** How long a start waits for company: a run that ends at once is then one batch. */
+/**
+ * How long a start waits for company at most: a run that ends at once is then one batch, which the server writes at once. All that
+ * begin in such a time leave together.
+ */
 const SOON_MS = 25;
 
 export type ReporterOptions = {
   send(body: string): Promise<ReportResponse>;
   /** The present, by the clock of the operations' own times. */
   timestamp(): string;
+  /** In milliseconds. */
+  monotonic(): number;
   random: Random;
   logger: Logger;
   /** Ends all sending; what is queued then is lost. */
@@ -25,7 +30,7 @@ export type ReporterOptions = {
 
 /**
  * Sends the operations of all leases in order, one report at a time: a lone operation leaves at once, what comes
- * meanwhile is the next batch. A repeat sends the same operations in the same order, and the server applies each once.
+ * meanwhile is the next batch. A start leaves with the next operation of its lease, or a moment later. A repeat sends the same operations in the same order, and the server applies each once.
  */
 export class Reporter {
   readonly #options: ReporterOptions;
@@ -33,6 +38,8 @@ export class Reporter {
   #batch: QueuedOperation[] = [];
   #flushing = false;
   #scheduled = false;
+  /** When the starts that came last leave without company. */
+  #soonAt = 0;
   #soon: NodeJS.Timeout | null = null;
   #batchLimit: number = LIMITS.reportOperations;
   #whenIdle: (() => void)[] = [];
@@ -42,7 +49,7 @@ export class Reporter {
   }
 
   open(execution: Execution, listener: ChannelListener): LeaseChannel {
-    return new LeaseChannel(execution, (operation, urgency) => this.#enqueue(operation, urgency), listener);
+    return new LeaseChannel(execution, (operation) => this.#enqueue(operation), listener);
   }
 
   /** Operations that are queued or on the way. */
@@ -55,16 +62,23 @@ export class Reporter {
     return this.backlog() === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  #enqueue(operation: QueuedOperation, urgency: Urgency): void {
+  #enqueue(operation: QueuedOperation): void {
     this.#queue.push(operation);
-    if (this.#scheduled || this.#flushing) return;
-    if (urgency === "soon") {
-      this.#soon ??= setTimeout(() => void this.#flush(), SOON_MS);
+    if (operation.urgency === "soon") {
+      const now = this.#options.monotonic();
+      if (this.#soonAt <= now) this.#soonAt = now + SOON_MS;
+      operation.dueAt = this.#soonAt;
+      if (!this.#flushing) this.#flushSoon(this.#soonAt);
       return;
     }
+    if (this.#scheduled || this.#flushing) return;
     // After the present turn: everything that one message of a host or server caused leaves together.
     this.#scheduled = true;
     setImmediate(() => void this.#flush());
+  }
+
+  #flushSoon(at: number): void {
+    this.#soon ??= setTimeout(() => void this.#flush(), Math.max(1, at - this.#options.monotonic()));
   }
 
   async #flush(): Promise<void> {
@@ -73,29 +87,42 @@ export class Reporter {
     this.#soon = null;
     if (this.#flushing) return;
     this.#flushing = true;
-    while (this.#queue.length > 0 && !this.#options.signal.aborted) {
+    const { signal } = this.#options;
+    while (!signal.aborted) {
       this.#batch = this.#takeBatch();
-      if (this.#batch.length > 0) await this.#deliver(this.#batch);
+      if (this.#batch.length === 0) break;
+      await this.#deliver(this.#batch);
       this.#batch = [];
       this.#options.onDelivered();
     }
     this.#flushing = false;
+    const [waiting] = this.#queue;
+    if (waiting !== undefined && !signal.aborted) return this.#flushSoon(waiting.dueAt);
     for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
+  /** What leaves now, in order. Starts that wait for company stay. */
   #takeBatch(): QueuedOperation[] {
+    const now = this.#options.monotonic();
+    const queue = this.#queue;
     const batch: QueuedOperation[] = [];
+    const waiting: QueuedOperation[] = [];
     let bytes = 0;
     let taken = 0;
-    for (const operation of this.#queue) {
+    for (const operation of queue) {
       if (batch.length >= this.#batchLimit || (batch.length > 0 && bytes + operation.bytes > BATCH_BYTES))
         break;
       taken += 1;
-      if (operation.channel.dropped) continue;
+      const { channel, urgency } = operation;
+      if (channel.dropped) continue;
+      if (urgency === "soon" && operation.dueAt > now && !channel.hasGoneOnAfter(operation)) {
+        waiting.push(operation);
+        continue;
+      }
       batch.push(operation);
       bytes += operation.bytes;
     }
-    this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
+    this.#queue = [...waiting, ...queue.slice(taken)];
     return batch;
   }
 

@@ -86,6 +86,7 @@ export class TestWorker {
     this.reporter = new Reporter({
       send: (body) => this.#send(body),
       timestamp: () => new Date(this.now()).toISOString(),
+      monotonic: () => performance.now(),
       random: () => 0,
       logger: { ...log, error: (fields, message) => console.error(message, fields) },
       signal: this.#stopping.signal,
