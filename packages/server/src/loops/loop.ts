@@ -128,7 +128,7 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
     if (!signal.aborted && pauseMs > leastMs) await pause(pauseMs - leastMs);
   };
   const loop = async (): Promise<void> => {
-    await pause(jittered(work.intervalMs, random));
+    await pause(untilTick(jittered(work.intervalMs, random)));
     while (!signal.aborted) {
       const begun = performance.now();
       try {
@@ -139,7 +139,7 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
         if (mayRun) noteRound(work.name, tookMs, false);
         failures = 0;
         const leastMs = tookMs / (work.maxShare ?? 1) - tookMs;
-        await pause(Math.max(leastMs, Math.min(jittered(work.intervalMs, random), soonMs)));
+        await pause(Math.max(leastMs, Math.min(untilTick(jittered(work.intervalMs, random)), soonMs)));
       } catch (error) {
         noteRound(work.name, performance.now() - begun, true);
         await failed(error);
@@ -160,3 +160,13 @@ function startLoop(work: LoopWork, context: LoopContext): Loop {
 }
 
 const jittered = (intervalMs: number, random: () => number): number => intervalMs * (0.9 + random() * 0.2);
+
+/** Of longer pauses: what many loops do at one moment wakes a server that has nothing else to do once, and not once for each. */
+const TICK_MS = 250;
+
+/** The pause that ends at the tick which is nearest to its end. Ticks are counted from the start of the process. */
+function untilTick(pauseMs: number): number {
+  if (pauseMs < TICK_MS) return pauseMs;
+  const now = performance.now();
+  return Math.round((now + pauseMs) / TICK_MS) * TICK_MS - now;
+}
