@@ -179,6 +179,11 @@ describe("the HTTP edge", () => {
       ["a field of the wrong type, which is not coerced", '{"priority": "1"}', "invalid_request"],
       ["a number beyond a double", '{"payload": 1e400}', "invalid_request"],
       ["a number beyond a double, written out", `{"payload": ${"9".repeat(400)}}`, "invalid_request"],
+      [
+        "a number beyond a double by its digits and its exponent",
+        `{"payload": ${"9".repeat(250)}e99}`,
+        "invalid_request",
+      ],
       ["a tag with NUL", '{"tags": ["a\\u0000b"]}', "invalid_request"],
       ["a tag with half of a surrogate pair", '{"tags": ["a\\ud800b"]}', "invalid_request"],
       ["nesting of 10,000", `{"payload": ${"[".repeat(10_000)}${"]".repeat(10_000)}}`, "invalid_request"],

@@ -1,8 +1,12 @@
 import { LIMITS } from "@keelson/contract";
 import { invalidRequest } from "../../domain-error.ts";
 
-/** An exponent or run of digits that may be beyond what a double holds; only then are the numbers looked at. */
-const HUGE_NUMBER = /[eE]\+?[0-9]{3}|[0-9]{309}/;
+/**
+ * What a number beyond a double has: an exponent of two digits or more, or so many digits. Only then are the numbers looked at.
+ * An `e` before digits is in many ids too, but what ends these is no end of a number.
+ */
+const EXPONENT = /[eE]\+?[0-9]{2,}(?:[\s,\]}]|$)/;
+const MANY_DIGITS = /[0-9]{309}/;
 
 /**
  * Parses a JSON body. Depth is counted on the text, because the parser takes millions of nested arrays that nothing
@@ -28,7 +32,7 @@ export function parseJson(text: string): unknown {
 
 /** @throws DomainError `invalid_request` when the text has a number that is beyond a double. */
 export function checkHugeNumbers(text: string, value: unknown): void {
-  if (HUGE_NUMBER.test(text)) refuseInfinity(value, "body");
+  if (EXPONENT.test(text) || MANY_DIGITS.test(text)) refuseInfinity(value);
 }
 
 /** The parser quotes the text around its complaint, which may be a secret's value. */
@@ -52,12 +56,20 @@ function depthExceeds(text: string, limit: number): boolean {
   return false;
 }
 
-function refuseInfinity(value: unknown, path: string): void {
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    throw invalidRequest([
-      { path, message: "use a number that an IEEE 754 double can hold, or send it as a string" },
-    ]);
+function refuseInfinity(value: unknown): void {
+  const path = findInfinity(value);
+  if (path === null) return;
+  const message = "use a number that an IEEE 754 double can hold, or send it as a string";
+  throw invalidRequest([{ path: ["body", ...path].join("."), message }]);
+}
+
+/** The keys that lead to the first number beyond a double; null when there is none. */
+function findInfinity(value: unknown): string[] | null {
+  if (typeof value === "number") return Number.isFinite(value) ? null : [];
+  if (typeof value !== "object" || value === null) return null;
+  for (const key of Object.keys(value)) {
+    const path = findInfinity((value as Record<string, unknown>)[key]);
+    if (path !== null) return [key, ...path];
   }
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, item] of Object.entries(value)) refuseInfinity(item, `${path}.${key}`);
+  return null;
 }
