@@ -48,7 +48,6 @@ export const credentialsWithin = (kind?: CredentialKind): RegExp =>
 const RANDOM_DIGITS = 32;
 const CHECK_DIGITS = 6;
 const DIGITS_PER_WORD = 6;
-const PAIRS = 62 ** 2;
 const RUN_TOKEN_BYTES = 52;
 const RUN_TOKEN_DIGITS = (RUN_TOKEN_BYTES / 4) * DIGITS_PER_WORD;
 
@@ -65,14 +64,22 @@ function checkDigits(text: string): string {
   return wordDigits((crc ^ 0xffffffff) >>> 0);
 }
 
-let pairs: string[] | undefined;
-
-/** A 32-bit word as six base62 digits, by pairs: every lease has a token made of fourteen words. */
+/** A 32-bit word as six base62 digits. */
 function wordDigits(word: number): string {
-  pairs ??= Array.from(BASE62).flatMap((first) => Array.from(BASE62, (second) => first + second));
-  const high = Math.floor(word / PAIRS ** 2);
-  const middle = Math.floor(word / PAIRS) % PAIRS;
-  return `${pairs[high]}${pairs[middle]}${pairs[word % PAIRS]}`;
+  placeWord(wordCodes, 0, word);
+  return String.fromCharCode(...wordCodes);
+}
+
+const wordCodes: number[] = Array.from({ length: DIGITS_PER_WORD }, () => 0);
+
+/** Writes the character codes of a word's digits. */
+function placeWord(codes: number[], at: number, word: number): void {
+  let rest = word;
+  for (let place = at + DIGITS_PER_WORD - 1; place >= at; place -= 1) {
+    const next = Math.floor(rest / BASE62.length);
+    codes[place] = BASE62.charCodeAt(rest - next * BASE62.length);
+    rest = next;
+  }
 }
 
 function headOf(kind: CredentialKind, cell: string | null): string {
@@ -122,10 +129,14 @@ export const parseCredential = (text: string): CredentialKind | null => readCred
 export function formatRunToken(bytes: Uint8Array, cell: string | null = null): string {
   if (bytes.length !== RUN_TOKEN_BYTES) throw new RangeError(`a run's token has ${RUN_TOKEN_BYTES} bytes`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  let text = headOf(CREDENTIAL_KINDS.run, cell);
-  for (let at = 0; at < RUN_TOKEN_BYTES; at += 4) text += wordDigits(view.getUint32(at));
+  // Every lease has a token: its digits become a text at once, and not word by word.
+  for (let word = 0; word < RUN_TOKEN_BYTES / 4; word += 1)
+    placeWord(runTokenCodes, word * DIGITS_PER_WORD, view.getUint32(word * 4));
+  const text = headOf(CREDENTIAL_KINDS.run, cell) + String.fromCharCode(...runTokenCodes);
   return text + checkDigits(text);
 }
+
+const runTokenCodes: number[] = Array.from({ length: RUN_TOKEN_DIGITS }, () => 0);
 
 /** The bytes of a run's token, whose form `readCredential` has checked; null when they are not one's. */
 export function readRunToken(text: string): Uint8Array | null {

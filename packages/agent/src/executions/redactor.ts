@@ -25,11 +25,22 @@ export function createRedactor(
   secrets: Readonly<Record<string, string>>,
   output: (stream: LogStream, bytes: Buffer) => void,
 ): Redactor {
-  const values = patternsOf(Object.values(secrets));
+  // Made for the first text: most runs say nothing.
+  let made: Redactor | null = null;
+  const redactor = (): Redactor => (made ??= redactorOf(patternsOf(Object.values(secrets)), output));
+  return {
+    write: (stream, bytes) => redactor().write(stream, bytes),
+    end: () => made?.end(),
+    text: (text) => redactor().text(text),
+    json: (value) => redactor().json(value),
+  };
+}
+
+function redactorOf(values: readonly string[], output: (stream: LogStream, bytes: Buffer) => void): Redactor {
   if (values.length === 0)
     return { write: output, end: () => undefined, text: (text) => text, json: (value) => value };
   const patterns = values.map((value) => Buffer.from(value));
-  const held: Record<LogStream, Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+  const held: Record<LogStream, Buffer> = { stdout: NOTHING, stderr: NOTHING };
   const text = (original: string): string => redactText(values, original);
   return {
     text,
@@ -44,7 +55,7 @@ export function createRedactor(
     end: () => {
       for (const stream of ["stdout", "stderr"] as const) {
         if (held[stream].length > 0) output(stream, held[stream]);
-        held[stream] = Buffer.alloc(0);
+        held[stream] = NOTHING;
       }
     },
   };

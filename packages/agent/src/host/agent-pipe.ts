@@ -13,9 +13,10 @@ import {
 const FLUSH_BYTES = 64 * 1024;
 
 export type AgentPipe = {
+  /** It leaves with all else that is sent in this turn. */
   send(message: FromHost): void;
-  /** Writes all that was sent. Blocks while the agent does not read: that is how output is paced. */
-  flush(): void;
+  /** It leaves now, behind all that was sent before. Blocks while the agent does not read: that is how output is paced. */
+  sendNow(message: FromHost): void;
 };
 
 /**
@@ -47,16 +48,23 @@ export function openAgentPipe(receive: (message: ToHost) => void, onClosed: () =
   socket.on("end", onClosed);
   socket.on("error", onClosed);
 
+  const push = (message: FromHost): void => {
+    const text = JSON.stringify(message);
+    queue.push(text);
+    queuedBytes += text.length;
+  };
+
   return {
-    flush,
     send(message) {
-      const text = JSON.stringify(message);
-      queue.push(text);
-      queuedBytes += text.length;
+      push(message);
       if (queuedBytes >= FLUSH_BYTES) return flush();
       if (scheduled) return;
       scheduled = true;
       setImmediate(flush);
+    },
+    sendNow(message) {
+      push(message);
+      flush();
     },
   };
 }

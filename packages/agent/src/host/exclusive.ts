@@ -36,8 +36,7 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
       // The code of the run did not throw: without the word, nobody looks for a promise that was not awaited.
       const message =
         origin === "unhandledRejection" ? `Unhandled rejection: ${thrown.message}` : thrown.message;
-      pipe.send(["uncaught", current, { ...thrown, message }]);
-      pipe.flush();
+      pipe.sendNow(["uncaught", current, { ...thrown, message }]);
     }
     process.exit(1);
   };
@@ -54,8 +53,7 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
     const result =
       ending.outcome === "suspended" && !hasWork() ? { ...ending, codeLeft: false as const } : ending;
     current = null;
-    pipe.send(["end", n, result]);
-    pipe.flush();
+    pipe.sendNow(["end", n, result]);
     // Whatever the run did to it, the next one begins where this one did.
     if (!existsSync(home)) mkdirSync(home, { recursive: true });
     process.chdir(home);

@@ -29,8 +29,7 @@ for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"] as const) proces
 function receive(message: ToHost): void {
   switch (message[0]) {
     case "boot":
-      pipe.send(["up"]);
-      pipe.flush();
+      pipe.sendNow(["up"]);
       if (message[1].folders === null || isFit(message[1].folders))
         void boot(message[1].path, message[1].mode);
       return;
@@ -63,13 +62,11 @@ function receive(message: ToHost): void {
 /** Of a host in a sandbox, before anything of the bundle runs: later code could say the same of itself. */
 function isFit(folders: readonly ExpectedFolder[]): boolean {
   process.on("exit", (code) => {
-    pipe.send(["exiting", code]);
-    pipe.flush();
+    pipe.sendNow(["exiting", code]);
   });
   const changed = folders.find((folder) => !isAsExpected(folder));
   if (changed !== undefined)
-    pipe.send(["unfit", `The folder ${changed.path} was replaced while the task's sandbox was set up.`]);
-  pipe.flush();
+    pipe.sendNow(["unfit", `The folder ${changed.path} was replaced while the task's sandbox was set up.`]);
   return changed === undefined;
 }
 
@@ -78,11 +75,10 @@ async function boot(path: string, mode: ExecutionMode): Promise<void> {
   try {
     const { module, entrypoints } = await loadBundle(path);
     runner = mode === "exclusive" ? createExclusiveRunner(module, pipe) : createSharedRunner(module, pipe);
-    pipe.send(["ready", entrypoints]);
+    pipe.sendNow(["ready", entrypoints]);
   } catch (error) {
-    pipe.send(["boot_failed", describeThrown(error)]);
+    pipe.sendNow(["boot_failed", describeThrown(error)]);
   }
-  pipe.flush();
 }
 
 function start(n: number, input: RunInput): void {

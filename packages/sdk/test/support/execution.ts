@@ -299,10 +299,8 @@ export class Execution {
       (...args: A): void => {
         if (!this.#dead) outsidePlaces(() => act(...args));
       };
-    this.#port = openDurablePort(1, {
-      send: (message) => this.#receive(worker, message),
-      flush: () => undefined,
-    });
+    const send = (message: FromHost): void => this.#receive(worker, message);
+    this.#port = openDurablePort(1, { send, sendNow: send });
     const host: RuntimeHost = {
       ...this.#port.host,
       log: alive((stream, text: string) => {

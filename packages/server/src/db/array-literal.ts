@@ -11,17 +11,14 @@ function element(value: ArrayElement): string {
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint")
     return String(value);
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString("hex")}"`;
-  // The bare word NULL means null.
-  if (value.length <= 64 && PLAIN.test(value) && value.toUpperCase() !== "NULL") return value;
+  if (value.length <= 64 && PLAIN.test(value) && !isNull(value)) return value;
   return `"${value.includes("\\") || value.includes('"') ? value.replace(/["\\]/g, "\\$&") : value}"`;
 }
 
+/** The bare word means null, in any case. */
+const isNull = (word: string): boolean => word.length === 4 && word.toUpperCase() === "NULL";
+
 /** The text form of a one-dimensional array: of text, numbers, booleans, ids, bytes and nulls. */
 export function arrayLiteral(values: readonly ArrayElement[]): string {
-  let literal = "{";
-  for (let i = 0; i < values.length; i += 1) {
-    if (i > 0) literal += ",";
-    literal += element(values[i]);
-  }
-  return `${literal}}`;
+  return `{${values.map(element).join()}}`;
 }

@@ -66,11 +66,35 @@ function parseInt8(text: string): number {
   return value;
 }
 
+const ZERO = 0x30;
+const HYPHEN = 0x2d;
+
+/** The first three digits of a fraction of up to six, of a text with the offset `+00`. */
+function millisecondsOf(text: string): number {
+  const end = text.length - "+00".length;
+  let ms = 0;
+  for (let at = 20; at < 23; at += 1) ms = ms * 10 + (at < end ? text.charCodeAt(at) - ZERO : 0);
+  return ms;
+}
+
 const TIMESTAMP =
   /^(\d{4,})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/;
 
 /** Reads the ISO style of PostgreSQL, `2026-11-21 09:30:00.123456+00`, with any offset of the session's time zone. */
-function parseTimestamp(text: string): number {
+export function parseTimestamp(text: string): number {
+  // A year of four digits, and UTC, as sessions have it: a claim reads thousands of them, and a match makes a string of each part.
+  if (text.charCodeAt(4) === HYPHEN && text.endsWith("+00")) {
+    const part = (at: number): number => text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 11 * ZERO;
+    return Date.UTC(
+      part(0) * 100 + part(2),
+      part(5) - 1,
+      part(8),
+      part(11),
+      part(14),
+      part(17),
+      millisecondsOf(text),
+    );
+  }
   if (text === "infinity") return Infinity;
   if (text === "-infinity") return -Infinity;
   const match = TIMESTAMP.exec(text);

@@ -55,6 +55,13 @@ export class Replay {
 
   constructor(journal: readonly JournalEntry[], waits: readonly WaitState[]) {
     this.#journal = journal;
+    // The first execution of a run, as most are.
+    if (journal.length + waits.length === 0) {
+      this.#inOrder = [];
+      this.#last = 0;
+      this.#next = 1;
+      return;
+    }
     const calls: Recorded[] = [
       ...journal.map((entry) => ({ ...entry, place: entry.place ?? null, known: { entry } })),
       ...waits.map((wait) => ({

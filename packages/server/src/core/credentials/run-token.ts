@@ -50,8 +50,7 @@ export function createRunTokens(masterKey: MasterKey, cell: string | null = null
 }
 
 /** The lease has a fixed length, so the tag after it cannot be taken for a part of it. */
-const macOf = (key: KeyObject, lease: Buffer, cell: string | null): Buffer =>
-  createHmac("sha256", key)
-    .update(lease)
-    .update(cell ?? "")
-    .digest();
+function macOf(key: KeyObject, lease: Buffer, cell: string | null): Buffer {
+  const mac = createHmac("sha256", key).update(lease);
+  return (cell === null ? mac : mac.update(cell)).digest();
+}

@@ -85,11 +85,15 @@ export const isDurable = ({ operation }: LeasedOperation): boolean => DURABLE_KI
 type InputsOperation = Extract<LeasedContent, { kind: "inputs" }>;
 
 /** Each run once: a report may have a hundred operations of one run. */
-export const distinctRuns = (keys: readonly ExecutionKey[]): ExecutionKey[] => [
-  ...new Map(
-    keys.map(({ environmentId, runId }) => [`${environmentId} ${runId}`, { environmentId, runId }]),
-  ).values(),
-];
+export function distinctRuns(keys: readonly ExecutionKey[]): ExecutionKey[] {
+  const environments = new Map<string, string>();
+  return keys.filter(({ environmentId, runId }) => {
+    const isNew = environments.get(runId) !== environmentId;
+    // A worker that names a run under several environments is answered for each: the run is of one of them at most.
+    if (isNew) environments.set(runId, environmentId);
+    return isNew;
+  });
+}
 
 const waitsOf = (operations: readonly LeasedOperation[]) =>
   operations.flatMap(({ environmentId, runId, operation }) =>

@@ -103,7 +103,7 @@ export async function reportOperations(
       : await lockSources(tx, context, { operations: durable, continuing });
   const keys = distinctRuns([...operations, ...childrenOf(durable), ...receiversOf(sources)]);
   const givenUp = await listGivenUpRuns(tx, durable);
-  const locked = await lockExecutions(tx, distinctRuns([...keys, ...givenUp]));
+  const locked = await lockExecutions(tx, givenUp.length === 0 ? keys : distinctRuns([...keys, ...givenUp]));
   const newestAt = operations.reduce(
     (newest, { operation }) => Math.max(newest, Date.parse(operation.at)),
     0,

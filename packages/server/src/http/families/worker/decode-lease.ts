@@ -21,8 +21,7 @@ export function decodeOperation(wire: Operation, mayBeOdd: boolean): LeasedOpera
   const lease = decodeLease(wire);
   if (lease === null) return null;
   const oddAt = mayBeOdd ? findOddValue(wire) : null;
-  const { environment_id: _environment, run_id: _run, lease_id: _lease, epoch: _epoch, ...operation } = wire;
-  const leased: LeasedOperation = { ...lease, operation };
-  if (operation.kind === "usage") leased.used = operation.used.map(toModelUsage);
+  const leased: LeasedOperation = { ...lease, operation: wire };
+  if (wire.kind === "usage") leased.used = wire.used.map(toModelUsage);
   return oddAt === null ? leased : { ...leased, oddAt: oddAt.replaceAll("\0", "\uFFFD").toWellFormed() };
 }

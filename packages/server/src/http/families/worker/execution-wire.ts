@@ -19,7 +19,7 @@ import type { Replay } from "../../../core/leases/read-replays.ts";
 import type { ReplayedSession } from "../../../core/leases/replay-reads.ts";
 import { journalEntryJson, waitJson, type TokenSource } from "./durable-wire.ts";
 import { wireRetry } from "../../resources/runs/retry-wire.ts";
-import { toTimestamp } from "../../edge/time.ts";
+import { createTimestamps, toTimestamp } from "../../edge/time.ts";
 
 /** What a worker must know of the code besides the run: from the deployment, which never changes. */
 export type EntrypointFacts = {
@@ -37,32 +37,58 @@ const text = JSON.stringify;
 const idOrNull = (prefix: IdPrefix, uuid: string | null): string =>
   uuid === null ? "null" : `"${encodeId(prefix, uuid)}"`;
 
+/** What the executions of one entrypoint of one deployment have in common, as members of JSON objects. */
+export type EntrypointTexts = { bundle: string; entrypoint: string; run: string };
+
+export const entrypointTexts = (
+  leased: Pick<
+    LeasedExecution,
+    "entrypointKind" | "entrypoint" | "projectId" | "environmentId" | "deploymentId" | "deploymentVersion"
+  >,
+  facts: EntrypointFacts,
+): EntrypointTexts => {
+  const declaredId = text(leased.entrypoint);
+  const [task, actor] = leased.entrypointKind === "task" ? [declaredId, "null"] : ["null", declaredId];
+  return {
+    bundle: `"bundle_digest":"${facts.bundleDigest}","bundle_format_version":${facts.bundleFormatVersion}`,
+    entrypoint:
+      `"kind":"${leased.entrypointKind}","declared_id":${declaredId},"execution":"${facts.execution}"` +
+      `,"memory_mb":${facts.memoryMb ?? "null"}${isolationJson(facts)}`,
+    run:
+      `"project_id":"${encodeId("proj", leased.projectId)}","environment_id":"${encodeId("env", leased.environmentId)}"` +
+      `,"task":${task},"actor":${actor},"deployment_id":"${encodeId("dep", leased.deploymentId)}"` +
+      `,"deployment_version":${text(leased.deploymentVersion)}`,
+  };
+};
+
 /** A leased execution as JSON text: payload, metadata and journal go out as they are stored. */
 export const executionJson = (
   leased: LeasedExecution,
-  facts: EntrypointFacts,
-  secrets: SecretSet,
+  texts: EntrypointTexts,
+  secrets: SecretSet | null,
   replay: Replay,
   server: TokenSource & { parkAfterMs: number; runTokens: RunTokens },
 ): string =>
-  `{"lease_id":"${encodeId("lease", leased.leaseId)}","epoch":${leased.epoch},"expires_at":"${toTimestamp(leased.leaseExpiresAt)}"` +
-  `,"bundle_digest":"${facts.bundleDigest}","bundle_format_version":${facts.bundleFormatVersion}` +
-  `,"entrypoint":{"kind":"${leased.entrypointKind}","declared_id":${text(leased.entrypoint)},"execution":"${facts.execution}"` +
-  `,"memory_mb":${facts.memoryMb ?? "null"},"max_duration":${leased.maxDurationMs === null ? "null" : `"${formatDuration(leased.maxDurationMs)}"`}${isolationJson(facts)}}` +
-  `,"run":{"id":"${encodeId("run", leased.runId)}","project_id":"${encodeId("proj", leased.projectId)}"` +
-  `,"environment_id":"${encodeId("env", leased.environmentId)}","task":${leased.entrypointKind === "task" ? text(leased.entrypoint) : "null"}` +
-  `,"actor":${leased.entrypointKind === "actor" ? text(leased.entrypoint) : "null"},"attempt_number":${leased.attemptNumber - leased.attemptsBefore}` +
+  `{"lease_id":"${encodeId("lease", leased.leaseId)}","epoch":${leased.epoch},"expires_at":"${toExpiry(leased.leaseExpiresAt)}",${texts.bundle}` +
+  `,"entrypoint":{${texts.entrypoint},"max_duration":${leased.maxDurationMs === null ? "null" : `"${formatDuration(leased.maxDurationMs)}"`}}` +
+  `,"run":{"id":"${encodeId("run", leased.runId)}",${texts.run},"attempt_number":${leased.attemptNumber - leased.attemptsBefore}` +
   `,"max_attempts":${wireRetry(leased.retry).maxAttempts},"continuations":${leased.continuations}` +
   `,"payload":${(replay.continued ?? leased).payload ?? "null"}` +
   `,"metadata":${leased.metadata ?? "{}"},"tags":${leased.tags === null ? "[]" : text(leased.tags)},"queue":${text(leased.queue)}` +
-  `,"created_at":"${toTimestamp(leased.createdAt)}","deployment_id":"${encodeId("dep", leased.deploymentId)}"` +
-  `,"deployment_version":${text(leased.deploymentVersion)},"session_id":${idOrNull("sess", leased.sessionId)},"turn":${leased.turn ?? "null"}` +
+  `,"created_at":"${toTimestamp(leased.createdAt)}","session_id":${idOrNull("sess", leased.sessionId)},"turn":${leased.turn ?? "null"}` +
   `,"parent_run_id":${idOrNull("run", leased.parentRunId)},"schedule_id":${idOrNull("sched", leased.scheduleId)},"workspace_id":${idOrNull("ws", leased.workspaceId)}}` +
-  `,"secrets":${text(secrets.values)},"secret_versions":${versionsJson(secrets)},"run_token":"${server.runTokens.make(leased)}"` +
+  `,${secrets === null ? NO_SECRETS : secretsJson(secrets)},"run_token":"${server.runTokens.make(leased)}"` +
   `,"journal":[${replay.journal.map(({ entry, wait }) => journalEntryJson(entry, wait, server)).join(",")}]` +
   `,"waits":[${replay.waits.map(waitJson).join(",")}],"active":"${formatDuration(leased.activeMs)}"` +
   // A run that holds a slot of its queue gives it back when it is suspended, so it is not kept waiting in memory.
   `,"park_after":"${formatDuration(leased.limited ? 0 : server.parkAfterMs)}","session":${sessionJson(replay.session)}}`;
+
+/** The leases of one claim run out at one time. */
+const toExpiry = createTimestamps();
+
+const NO_SECRETS = `"secrets":{},"secret_versions":{}`;
+const secretsJson = (secrets: SecretSet): string =>
+  `"secrets":${text(secrets.values)},"secret_versions":${versionsJson(secrets)}`;
 
 /** Most tasks run in the process tier, and pay no bytes for the other one. */
 const isolationJson = ({ isolation, folders }: EntrypointFacts): string =>

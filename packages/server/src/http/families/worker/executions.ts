@@ -22,11 +22,13 @@ import type { RouteDefinition } from "../../edge/route.ts";
 import { decodeLease } from "./decode-lease.ts";
 import { resumptionJson } from "./durable-wire.ts";
 import {
+  entrypointTexts,
   executionJson,
   toCancellation,
   toDeploymentCheck,
   toInterrupt,
   type EntrypointFacts,
+  type EntrypointTexts,
 } from "./execution-wire.ts";
 import { toTimestamp } from "../../edge/time.ts";
 import { bothMounts } from "./mounts.ts";
@@ -53,18 +55,50 @@ async function entrypointFacts(server: ServerContext, leased: LeasedExecution): 
   };
 }
 
-const NO_SECRETS: SecretSet = { values: {}, versions: {} };
+type Entrypoint = { facts: EntrypointFacts; texts: EntrypointTexts };
 
-type Entrypoint = { leased: LeasedExecution; facts: EntrypointFacts };
+const entrypointOf = async (server: ServerContext, leased: LeasedExecution): Promise<Entrypoint> => {
+  const facts = await entrypointFacts(server, leased);
+  return { facts, texts: entrypointTexts(leased, facts) };
+};
+
+/** Executions with their entrypoints, of which a lease has few: each is looked up and written once. */
+async function withEntrypoints(
+  server: ServerContext,
+  executions: readonly LeasedExecution[],
+): Promise<LeasedEntrypoint[]> {
+  const firsts = new Map<string, LeasedExecution>();
+  for (const leased of executions) firsts.set(keyOfEntrypoint(leased), leased);
+  const known = new Map<string, Entrypoint>();
+  for (const [key, leased] of firsts) known.set(key, await entrypointOf(server, leased));
+  return executions.map((leased) => ({
+    leased,
+    entrypoint: known.get(keyOfEntrypoint(leased)) as Entrypoint,
+  }));
+}
+
+const keyOfEntrypoint = ({
+  environmentId,
+  deploymentId,
+  entrypointKind,
+  entrypoint,
+}: LeasedExecution): string => `${environmentId} ${deploymentId} ${entrypointKind} ${entrypoint}`;
+
+type LeasedEntrypoint = { leased: LeasedExecution; entrypoint: Entrypoint };
 
 /** Secrets by run, of the executions that declare any; most declare none and cost nothing. */
 async function secretsOf(
   server: ServerContext,
   workerId: Uuid<"wkr">,
-  entrypoints: readonly Entrypoint[],
+  entrypoints: readonly LeasedEntrypoint[],
 ): Promise<Map<string, SecretSet>> {
-  const needs = entrypoints.flatMap(({ leased, facts: { secrets: names } }) =>
-    names.length === 0 ? [] : [{ leased, names }],
+  const needs = entrypoints.flatMap(
+    ({
+      leased,
+      entrypoint: {
+        facts: { secrets: names },
+      },
+    }) => (names.length === 0 ? [] : [{ leased, names }]),
   );
   if (needs.length === 0) return new Map();
   return giveSecrets(server, workerId, needs);
@@ -72,17 +106,15 @@ async function secretsOf(
 
 async function leaseJson(server: ServerContext, workerId: Uuid<"wkr">, answer: LeaseAnswer): Promise<string> {
   const [entrypoints, replays] = await Promise.all([
-    Promise.all(
-      answer.executions.map(async (leased) => ({ leased, facts: await entrypointFacts(server, leased) })),
-    ),
+    withEntrypoints(server, answer.executions),
     readReplays(server.db, answer.executions),
   ]);
   const sets = await secretsOf(server, workerId, entrypoints);
-  const executions = entrypoints.flatMap(({ leased, facts }) => {
-    const secrets = facts.secrets.length === 0 ? NO_SECRETS : sets.get(leased.runId);
+  const executions = entrypoints.flatMap(({ leased, entrypoint: { facts, texts } }) => {
+    const secrets = facts.secrets.length === 0 ? null : sets.get(leased.runId);
     if (secrets === undefined) return [];
     const replay = replays.get(leased.runId) ?? NO_REPLAY;
-    return [executionJson(leased, facts, secrets, replay, server)];
+    return [executionJson(leased, texts, secrets, replay, server)];
   });
   return `{"lease_duration":"${formatDuration(server.leaseDurationMs)}","executions":[${executions.join(",")}],"cancellations":${JSON.stringify(answer.cancellations.map(toCancellation))},"resumptions":[${answer.resumptions.map(resumptionJson).join(",")}],"interrupts":${JSON.stringify(answer.interrupts.map(toInterrupt))},"deployment_checks":${JSON.stringify(answer.deploymentChecks.map(toDeploymentCheck))},"draining":${answer.draining}}`;
 }
