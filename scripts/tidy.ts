@@ -26,7 +26,6 @@ import {
 } from "./tidy/check-imports.ts";
 import { checkTimeInTests } from "./tidy/check-tests.ts";
 import { checkWords } from "./tidy/plain-english.ts";
-import type { TimeInTests } from "./tidy/rules.ts";
 import { readRepository, type Finding, type Repository } from "./tidy/repository.ts";
 
 /**
@@ -36,7 +35,7 @@ import { readRepository, type Finding, type Repository } from "./tidy/repository
  */
 export function findUntidiness(
   repository: Repository,
-  { wireWords, timeInTests }: { wireWords?: number; timeInTests?: TimeInTests } = {},
+  { wireWords }: { wireWords?: number } = {},
 ): Finding[] {
   return [
     ...checkSyntax(repository),
@@ -52,7 +51,7 @@ export function findUntidiness(
     ...checkSqlHomes(repository),
     ...checkTransactions(repository),
     ...checkWireWords(repository, wireWords),
-    ...checkTimeInTests(repository, timeInTests),
+    ...checkTimeInTests(repository),
     ...checkForbiddenText(repository),
     ...checkLockFile(repository),
     ...checkGeneratedFiles(repository),

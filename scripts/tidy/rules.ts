@@ -218,19 +218,6 @@ export const TRANSACTION_FREE = /^packages\/server\/src\/http\/(resources|famili
  */
 export const WIRE_WORDS_IN_CORE = 254;
 
-/** Lines of tests. */
-export interface TimeInTests {
-  /** That wait for a time to pass. */
-  readonly pauses: number;
-  /** That bound a time from above. */
-  readonly bounds: number;
-  /** That take a port which is free just now. */
-  readonly guessedPorts: number;
-}
-
-/** How many lines hang on the machine still. The numbers may only fall: when there are less, they follow down. */
-export const TIME_IN_TESTS: TimeInTests = { pauses: 151, bounds: 5, guessedPorts: 3 };
-
 /** Files nothing needs to import. */
 export const ENTRIES: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(index|main)\.ts$/,

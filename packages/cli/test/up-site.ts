@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "@keelson/sdk";
-import { findFreePort } from "../../server/test/crash/support/site.ts";
+import { claimPort } from "../../server/test/support/claim-port.ts";
 import { isAlive } from "../../server/src/embedded-postgres/postmaster-pid.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { layCluster } from "../../server/test/support/lay-cluster.ts";
@@ -43,7 +43,7 @@ export async function makeUpSite(): Promise<UpSite> {
   const folder = await makeTestFolder();
   const dataDir = join(folder, "data");
   await layCluster(join(dataDir, "postgres"));
-  const port = await findFreePort();
+  const port = await claimPort();
   return {
     folder,
     dataDir,

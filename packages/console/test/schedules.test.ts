@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
-import { until } from "../../server/test/support/audit.ts";
+import { until } from "../../server/test/support/until.ts";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
 import { addUser } from "../../server/test/support/tenancy.ts";
 import { describeCron } from "../src/features/schedules/describe-cron.ts";
@@ -85,11 +85,11 @@ describe("schedules", options, () => {
     const occurrences = async () =>
       (await scene.call("GET", `/api/schedules/${id}/occurrences`)).body.occurrences;
     scene.clock.advance(60_000);
-    await until(async () => (await occurrences()).length > 0, "a due time");
+    await until("a due time", 60_000, async () => (await occurrences()).length > 0);
     await scene.deploy({ tasks: [{ id: "other" }] });
     const settled = (await occurrences()).length;
     scene.clock.advance(60_000);
-    await until(async () => (await occurrences()).length > settled, "a skipped time");
+    await until("a skipped time", 60_000, async () => (await occurrences()).length > settled);
     await page.getByText("It cannot start runs at present").waitFor();
     const ledger = page.getByRole("region", { name: "Past due times" });
     const fired = ledger.getByRole("link", { name: /: fired$/ }).first();

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
 import { after, before, test } from "node:test";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { lockExecutions } from "../../src/core/executions/execution-reads.ts";
@@ -9,6 +8,8 @@ import { createDatabase, type Database } from "../../src/db/pool.ts";
 import { sql } from "../../src/db/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
+import { letPass } from "../support/until.ts";
+import { untilBlocked } from "../support/until-blocked.ts";
 
 let scene: RunScene;
 let database: TestDatabase;
@@ -45,15 +46,6 @@ async function makeTree(): Promise<{ environmentId: Uuid<"env">; ids: Uuid<"run"
   return { environmentId: row?.environmentId as Uuid<"env">, ids };
 }
 
-async function untilBlocked(): Promise<void> {
-  for (;;) {
-    const rows = await db.query(sql`
-      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`);
-    if (rows.length > 0) return;
-    await setTimeout(5);
-  }
-}
-
 async function countDeadlocks(): Promise<number> {
   const [row] = await db.query<{ count: number }>(
     sql`SELECT deadlocks AS count FROM pg_stat_database WHERE datname = current_database()`,
@@ -69,7 +61,7 @@ test("a cancel locks its tree in key order, as every transaction locks several r
   await db.transaction(async (tx) => {
     await lockExecutions(tx, [{ environmentId, runId: third }]);
     canceled = db.transaction((other) => cancelRun(other, environmentId, root, now));
-    await untilBlocked();
+    await untilBlocked(db);
     // Free: the cancel waits for the third before it takes the fourth.
     const rows = await tx.query(sql`
       SELECT FROM executions WHERE environment_id = ${environmentId} AND run_id = ${fourth} FOR UPDATE NOWAIT`);
@@ -98,8 +90,7 @@ test("racing cancels of overlapping trees beside transactions in key order never
       ),
     ]),
   );
-  // PostgreSQL tells its counts within a second.
-  await setTimeout(1_100);
+  await letPass(1_100, "PostgreSQL tells its counts within a second");
   const deadlocks = await countDeadlocks();
   console.log(`${trees.length * 4} racing cancels of ${trees.length} trees: ${deadlocks} deadlocks`);
   assert.equal(deadlocks, 0);

@@ -1,9 +1,9 @@
 // Runs that have begun before and runs that have not each get their share of what a worker leases.
 
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import { after, afterEach, before, test } from "node:test";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
+import { until } from "../support/until.ts";
 
 const RESUMED = 120;
 const FRESH = 12;
@@ -34,7 +34,7 @@ async function startResumed(): Promise<Set<string>> {
   }
   scene.clock.advance(2_000);
   const isQueued = async (id: string): Promise<boolean> => (await scene.get(id)).status === "queued";
-  for (const id of ids) while (!(await isQueued(id))) await sleep(20);
+  for (const id of ids) await until("the run to be queued again", 60_000, () => isQueued(id));
   return new Set(ids);
 }
 

@@ -10,6 +10,7 @@ import { startApiServer, type ApiServer } from "../support/api-server.ts";
 import { fillEnvironment } from "../support/filled-environment.ts";
 import { recordQueries } from "../support/record-queries.ts";
 import { addPerson } from "../support/tenancy.ts";
+import { letPass } from "../support/until.ts";
 
 /** Longer than two looks are apart. */
 const QUIET_MS = 4_500;
@@ -72,7 +73,7 @@ describe("without a wake", { concurrency: true }, () => {
         );
       });
       await told;
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      await letPass(QUIET_MS, "further looks would come by then");
       assert.equal(changes.count, 2, "the first look, and the change");
       end();
     });
@@ -88,14 +89,14 @@ test("what does not change costs one statement a look, however many follow", asy
   );
   await first.promise;
   const queries = await recordQueries(async () => {
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    await letPass(QUIET_MS, "further looks would come by then");
   });
   const looks = queries.filter(({ text }) => text.includes("WITH ORDINALITY AS k (kind,"));
   assert.ok(looks.length >= 1 && looks.length <= 3, `${looks.length} statements`);
   assert.equal(told, all.length);
   for (const end of ends) end();
   const after = await recordQueries(async () => {
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    await letPass(QUIET_MS, "further looks would come by then");
   });
   assert.deepEqual(
     after.filter(({ text }) => text.includes("WITH ORDINALITY AS k (kind,")),

@@ -14,6 +14,7 @@ import { runBackup } from "../../src/run-backup.ts";
 import { runRestore } from "../../src/run-restore.ts";
 import { startServer } from "../../src/server.ts";
 import { digestOf } from "../support/api-server.ts";
+import { claimPort } from "../support/claim-port.ts";
 import { checkRollups, isCounted } from "../support/count-runs.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
 import { bundleOf } from "./support/bundle.ts";
@@ -22,7 +23,6 @@ import { checkInvariants } from "./support/invariants.ts";
 import { isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import {
   createDeployment,
-  findFreePort,
   promoteWhenReady,
   startSite,
   type ServerProcess,
@@ -198,7 +198,7 @@ async function emptyFolder(name: string, withKey: boolean): Promise<string> {
 }
 
 async function startServerOn(databaseUrl: string, dataDir: string): Promise<ServerProcess> {
-  const port = await findFreePort();
+  const port = await claimPort();
   const described = describeProcess({
     name: "restored server",
     main: "server/src/main.ts",

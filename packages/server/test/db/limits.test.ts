@@ -6,6 +6,7 @@ import { REQUEST_LIMITS } from "../../src/db/session-settings.ts";
 import { sql } from "../../src/db/sql.ts";
 import { SecondConnectionError } from "../../src/db/transaction-places.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { letPass } from "../support/until.ts";
 
 const LIMITS = { ...REQUEST_LIMITS, statementMs: 300, stalledMs: 400 };
 
@@ -81,7 +82,7 @@ for (const statementNames of [true, false]) {
       );
       let later: Promise<unknown> = Promise.resolve();
       await database.transaction(async () => {
-        later = new Promise((resolve) => setTimeout(resolve, 20)).then(() => database.query(sql`SELECT 1`));
+        later = letPass(20, "the transaction ends first").then(() => database.query(sql`SELECT 1`));
       });
       await later;
     });

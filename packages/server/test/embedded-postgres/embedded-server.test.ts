@@ -161,7 +161,7 @@ describe("the built-in PostgreSQL", { concurrency: false }, () => {
     while (isAlive(Number(guard))) await new Promise(setImmediate);
     await runOn(held.url, "SELECT pg_sleep(0.5)");
     await kill(held);
-    while (isAlive(held.pid)) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until("the server to be gone", 60_000, async () => !isAlive(held.pid));
     assert.equal(existsSync(path.join(dataDir, "cluster", "postmaster.pid")), false);
     const log = await readFile(path.join(dataDir, "postgres.log"), "utf8");
     assert.match(log.slice(log.lastIndexOf("fast shutdown request")), /database system is shut down/);

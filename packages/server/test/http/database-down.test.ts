@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { startEmbeddedServer, type EmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
-import { sql } from "../../src/db/sql.ts";
 import { routes } from "../../src/http/routes.ts";
 import { ROWS } from "../contract/authorization-rows.ts";
 import { startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
@@ -13,6 +11,7 @@ import { place } from "../support/tenancy.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { makeTestFolder } from "../support/test-folder.ts";
 import { callRoute, prepareRoutes, type RouteScene } from "./support/route-scene.ts";
+import { untilBlocked } from "../support/until-blocked.ts";
 
 /** Public, and in need of the database all the same. */
 /** Computed from the question alone: only who asks may have to be looked up. */
@@ -62,14 +61,6 @@ async function blockRuns(): Promise<pg.Client> {
   return client;
 }
 
-async function seeBlockedStatement(): Promise<void> {
-  for (;;) {
-    const blocked = await server.db.query(sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
-    if (blocked.length > 0) return;
-    await setTimeout(5);
-  }
-}
-
 describe("while PostgreSQL is down", { concurrency: false }, () => {
   before(async () => {
     folder = await makeTestFolder();
@@ -86,7 +77,7 @@ describe("while PostgreSQL is down", { concurrency: false }, () => {
   test("a request under way is told that its outcome is unknown", async () => {
     await blockRuns();
     const cancelled = server.call("POST", `/v1/runs/${scene.ids.run}/cancel`);
-    await seeBlockedStatement();
+    await untilBlocked(server.db);
     await postgres.stop();
     checkUnavailable(await cancelled, "cancel");
   });

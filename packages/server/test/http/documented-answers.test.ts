@@ -165,11 +165,9 @@ describe("a read of a stream", () => {
       `/api/sessions/${session.id}/outputs/output/read`,
       `/v1/sessions/${session.id}/outputs/read`,
     ]) {
-      const begun = performance.now();
       const answer = await get(`${path}?wait=0`);
       assert.equal(answer.status, 200, answer.text);
       assert.deepEqual(answer.body.records, []);
-      assert.ok(performance.now() - begun < 5_000);
     }
     assert.equal((await get(`/v1/sessions/${session.id}/outputs/read?wait=1`)).status, 400);
     await scene.cancelAll();

@@ -121,10 +121,8 @@ describe("event streams", () => {
     const response = await open(`/api/runs/${await startRun()}/events?follow=1`);
     await readUntil(response, "run.created");
     const rest = readUntil(response, null);
-    const begun = performance.now();
     stopped = true;
     await server.stop();
-    assert.ok(performance.now() - begun < 5_000);
     assert.doesNotMatch(await rest, /event: (end|error)/);
   });
 });

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { get, type IncomingMessage } from "node:http";
-import { setTimeout } from "node:timers/promises";
 import { after, afterEach, before, describe, test } from "node:test";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { setQuotas } from "../../src/core/quotas/set-quotas.ts";
@@ -12,6 +11,7 @@ import { digestOf, startApiServer, type Answer, type ApiServer } from "../suppor
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { cancelSessions, send, sessionKnows, startSession } from "../support/session-scene.ts";
+import { until } from "../support/until.ts";
 
 const LIVE_RUNS = 4;
 const EVENT_STREAMS = 3;
@@ -126,16 +126,11 @@ describe("live runs", () => {
     assert.equal(schedule.status, 201, schedule.text);
     scene.clock.advance(60_000);
     const path = `/api/schedules/${schedule.body.id}`;
-    for (;;) {
-      const { occurrences } = (await scene.call("GET", `${path}/occurrences`)).body;
-      if (occurrences.length > 0) {
-        const { status, reason } = occurrences.at(-1);
-        assert.deepEqual([status, reason.kind], ["skipped", "start_refused"]);
-        assert.match(reason.message, /live runs/);
-        break;
-      }
-      await setTimeout(20);
-    }
+    const ofSchedule = () => scene.call("GET", `${path}/occurrences`);
+    await until("the schedule to fire", 60_000, async () => (await ofSchedule()).body.occurrences.length > 0);
+    const { status, reason } = (await ofSchedule()).body.occurrences.at(-1);
+    assert.deepEqual([status, reason.kind], ["skipped", "start_refused"]);
+    assert.match(reason.message, /live runs/);
     assert.equal((await scene.call("DELETE", path)).status, 204);
   });
 
@@ -180,13 +175,12 @@ describe("event streams", () => {
     const { id } = await scene.start("job");
     const path = `/api/runs/${id}/events?follow=1`;
     const streams = [await open(scene.server, path), await open(scene.server, path)];
-    for (;;) {
+    await until("both to be counted", 60_000, async () => {
       const [row] = await scene.server.db.query<{ open: number }>(
         sql`SELECT coalesce(max(count), 0) AS open FROM event_stream_counts`,
       );
-      if (row?.open === 2) break;
-      await setTimeout(20);
-    }
+      return row?.open === 2;
+    });
     streams.push(await open(other, path));
     assert.deepEqual(
       streams.map(({ statusCode }) => statusCode),
@@ -241,7 +235,11 @@ describe("stored bytes", () => {
       scene.worker.report(lease.operation("logs", { chunks: [chunk] }));
     assert.deepEqual(await scene.worker.report(lease.operation("start")), [200]);
     assert.deepEqual(await write(), [200]);
-    while ((await storedBytes()) < before + 4_002) await setTimeout(20);
+    await until(
+      "what was written to be counted",
+      60_000,
+      async () => (await storedBytes()) >= before + 4_002,
+    );
     // What an earlier test wrote may have been added only now, but no more than that.
     assert.ok((await storedBytes()) < before + 5_000);
 

@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { startApiServer, type Answer, type ApiServer } from "../support/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { addApiKey } from "../support/tenancy.ts";
+import { letPass } from "../support/until.ts";
 
 let database: TestDatabase;
 /** Stands still but when a test moves it: no window is over in the middle of a test. */
@@ -124,7 +125,7 @@ test("a credential has its limit over all servers", async () => {
     assert.equal(status, 200, "the servers do not tell each other");
     taken += 1;
     left = Number(headers.get("ratelimit-remaining"));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await letPass(50, "the servers tell each other meanwhile");
   }
   for (;;) {
     const { status, headers } = await callOf(other);

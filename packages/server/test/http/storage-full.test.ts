@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { cp, rm, symlink } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { startEmbeddedServer, type EmbeddedServer } from "../../src/embedded-postgres/embedded-server.ts";
 import { findRunAs } from "../../src/embedded-postgres/run-as.ts";
@@ -16,6 +15,7 @@ import { digestOf, startApiServer, type Answer, type ApiServer } from "../suppor
 import { createReadyDeployment, promote } from "../support/deploy.ts";
 import { enrollWorker } from "../support/raw-worker.ts";
 import { makeTestFolder, removeTestFolder } from "../support/test-folder.ts";
+import { letPass, until } from "../support/until.ts";
 
 function checkFull(answer: Answer, store: string): void {
   assert.equal(answer.status, 507, answer.text);
@@ -156,15 +156,14 @@ async function fillLog(server: ApiServer, disk: string): Promise<void> {
   const ballast = await fill(disk);
   const refused = await startUntilRefused(server, acknowledged);
   assert.ok([503, 507].includes(refused.status), refused.text);
-  // As it stays down while the disk is full.
   for (let look = 0; look < 20; look += 1) {
     assert.notEqual((await start(server)).status, 201);
-    await sleep(50);
+    await letPass(50, "it stays down while the disk is full");
   }
   assert.equal((await server.call("GET", "/readyz", { as: null })).status, 503);
   await ballast.free();
   const freedAt = performance.now();
-  while ((await start(server)).status !== 201) await sleep(100);
+  await until("a start to be accepted", 60_000, async () => (await start(server)).status === 201);
   const recoveredMs = performance.now() - freedAt;
   const lost = await countLost(server, acknowledged);
   console.log(

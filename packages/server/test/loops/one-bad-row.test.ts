@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { decodeId } from "@keelson/contract";
 import { dropEnded } from "../../src/core/retention/drop-ended.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
@@ -13,7 +12,7 @@ import { startRunScene, type RunScene } from "../support/run-scene.ts";
 import { NEVER_DROPPED } from "../support/never-dropped.ts";
 import { insertMessage } from "../support/message-row.ts";
 import { emit, startSession } from "../support/session-scene.ts";
-import { patience } from "../support/until.ts";
+import { letPass, patience } from "../support/until.ts";
 import { workspaceCalls } from "../support/workspaces.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -331,7 +330,7 @@ describe("one bad row among a thousand good ones", { timeout: 300_000 }, () => {
       await kind.round?.(scene);
       // Whoever is to be there for a whole lease is heard however long this takes.
       await passHeard(scene, 0);
-      await setTimeout(20);
+      await letPass(20, "loops have their rounds meanwhile");
     }
   };
 

@@ -1,10 +1,8 @@
 // The audit log as an administrator sees it.
 
 import assert from "node:assert/strict";
-import { setTimeout } from "node:timers/promises";
 import type { AuditEvent } from "@keelson/contract";
 import type { Answer, ApiServer } from "./api-server.ts";
-import { patience } from "./until.ts";
 
 /** A call with the admin key. */
 export const asAdmin =
@@ -41,11 +39,4 @@ export async function exportedEvents(
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as AuditEvent);
-}
-
-/** Waits until something is so. */
-export async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
-  const ms = patience();
-  for (const deadline = performance.now() + ms; !(await condition()); await setTimeout(20))
-    assert.ok(performance.now() < deadline, `not within ${ms} ms: ${what}`);
 }

@@ -1,7 +1,7 @@
 // A poll of a worker that waits.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { recordQueries } from "./record-queries.ts";
+import { letPass } from "./until.ts";
 
 /** Makes a call, and resolves when it has looked: when a statement was sent that fits. Its answer is to come. */
 export async function openPoll<Answer>(
@@ -12,7 +12,7 @@ export async function openPoll<Answer>(
   for (let hasLooked = false; !hasLooked;) {
     const recorded = await recordQueries(async () => {
       answer ??= poll();
-      await sleep(20);
+      await letPass(20, "the poll looks meanwhile");
     });
     hasLooked = recorded.some(({ text }) => look.test(text));
   }

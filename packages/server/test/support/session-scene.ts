@@ -1,12 +1,12 @@
 // Sessions as a test holds them: started, fed, and told of the ends of their runs.
 
 import assert from "node:assert/strict";
-import { setTimeout } from "node:timers/promises";
 import { decodeId } from "@keelson/contract";
 import type { Tx } from "../../src/db/queryable.ts";
 import { sql } from "../../src/db/sql.ts";
 import type { Answer } from "./api-server.ts";
 import type { RunScene } from "./run-scene.ts";
+import { until } from "./until.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
@@ -55,12 +55,11 @@ export async function cancelSessions(scene: RunScene): Promise<void> {
 
 /** Waits until the session knows that its run has ended. */
 export async function sessionKnows(scene: RunScene, runId: string): Promise<void> {
-  for (;;) {
+  await until("the session to know of the end", 60_000, async () => {
     const left = await scene.server.db.query(sql`
       SELECT FROM awaited_endings WHERE run_id = ${decodeId("run", runId)}`);
-    if (left.length === 0) return;
-    await setTimeout(5);
-  }
+    return left.length === 0;
+  });
 }
 
 /** Keeps the session from learning of the end of its run, or from any other change of it, meanwhile. */

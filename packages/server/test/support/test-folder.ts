@@ -4,8 +4,8 @@ import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { letPass } from "./until.ts";
 
 const run = promisify(execFile);
 
@@ -54,7 +54,7 @@ export async function removeTestFolder(folder: string): Promise<void> {
       // Node.js removes by whole paths, which a workspace's folders can be too deep for.
       if ((error as NodeJS.ErrnoException).code === "ENAMETOOLONG") await run("rm", ["-rf", "--", folder]);
       else if (attempt === REMOVAL_ATTEMPTS) throw error;
-      else await sleep(REMOVAL_INTERVAL_MS);
+      else await letPass(REMOVAL_INTERVAL_MS, "whoever writes there ends");
     }
   }
 }

@@ -24,6 +24,14 @@ export const nextLookMs = (begun: number): number =>
   Math.min(Math.max(SOONEST_MS, (performance.now() - begun) * OF_THE_WAIT), LATEST_MS);
 
 /**
+ * Lets time pass for which nothing can be waited for: load that comes at a rate or at random, a moment in which something must
+ * not happen, a limit that has to run out. What comes is waited for with `until`.
+ *
+ * @param why what the time is for, for whoever reads the test
+ */
+export const letPass = (ms: number, why: string): Promise<void> => sleep(ms, why).then(() => undefined);
+
+/**
  * Asks until it holds; what cannot be asked because something is down is asked again.
  *
  * @param timeoutMs what it takes on a quiet machine, at most; it is given a minute in any case

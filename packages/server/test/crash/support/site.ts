@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import type { Credentials } from "../../../src/core/identity/credentials-file.ts";
 import { startEmbeddedServer, type EmbeddedServer } from "../../../src/embedded-postgres/embedded-server.ts";
 import { createDatabase, type Database } from "../../../src/db/pool.ts";
+import { claimPort } from "../../support/claim-port.ts";
 import { layCluster } from "../../support/lay-cluster.ts";
 import { until } from "../../support/until.ts";
 import { makeTestFolder, removeTestFolder } from "../../support/test-folder.ts";
@@ -179,7 +178,7 @@ async function describeServer(
   { leaseDuration, logLevel, parkAfter, poolSize, smtpUrl, serverEnv, serverEnvOf }: SiteOptions,
 ): Promise<ServerProcess> {
   // The same port in every life, as behind a service's fixed address.
-  const port = await findFreePort();
+  const port = await claimPort();
   const described = describeProcess({
     name: `server ${at + 1}`,
     main: "server/src/main.ts",
@@ -200,14 +199,6 @@ async function describeServer(
     ...(logLevel !== undefined && { keptOutput: ALL_OUTPUT }),
   });
   return Object.defineProperty(described, "url", { value: `http://127.0.0.1:${port}` }) as ServerProcess;
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export interface TaskDeclaration {

@@ -4,7 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { encodeId } from "@keelson/contract";
 import { SERVER_VERSION } from "../../../src/version.ts";
 import { startApiServer, type Answer, type ApiServer } from "../../support/api-server.ts";
-import { asAdmin, newestEvent, until } from "../../support/audit.ts";
+import { asAdmin, newestEvent } from "../../support/audit.ts";
+import { until } from "../../support/until.ts";
 import { enrollWorker } from "../../support/raw-worker.ts";
 import { addPerson, addUser } from "../../support/tenancy.ts";
 
@@ -121,7 +122,7 @@ describe("users", () => {
     assert.deepEqual(refusal(await asUser()), [401, "unauthenticated"]);
     assert.equal((await done("PATCH", `users/${user_id}`, { is_admin: true })).is_admin, true);
     // A server trusts what it looked up for a second.
-    await until(async () => (await asUser()).status === 200, "the new administrator is let in");
+    await until("the new administrator is let in", 60_000, async () => (await asUser()).status === 200);
     const changed = await server.call("PATCH", `/admin/api/v1/users/${user_id}`, {
       as: token,
       body: { is_admin: false },
@@ -132,7 +133,11 @@ describe("users", () => {
       [event.action, event.actor, event.resource.id, event.details],
       ["users.update", { kind: "user", id: user_id }, user_id, { is_admin: false }],
     );
-    await until(async () => (await asUser()).status === 401, "the administrator of before is refused");
+    await until(
+      "the administrator of before is refused",
+      60_000,
+      async () => (await asUser()).status === 401,
+    );
   });
 
   test("a suspended one is refused with every session, cannot sign in, and comes back as they were", async () => {
@@ -145,7 +150,7 @@ describe("users", () => {
       (await done("PATCH", `users/${user_id}`, { suspended: true })).suspended_at,
       suspended.suspended_at,
     );
-    await until(async () => (await me()).status === 401, "the session is refused");
+    await until("the session is refused", 60_000, async () => (await me()).status === 401);
     const started = await server.call("POST", "/api/auth/magic-link/start", { as: null, body: { email } });
     const link = server.mails.at(-1)?.match(/token=(\S+)/)?.[1];
     const finish = () =>
@@ -155,7 +160,7 @@ describe("users", () => {
       });
     assert.deepEqual(refusal(await finish()), [403, "forbidden"]);
     assert.equal((await done("PATCH", `users/${user_id}`, { suspended: false })).suspended_at, null);
-    await until(async () => (await me()).status === 200, "the session is good again");
+    await until("the session is good again", 60_000, async () => (await me()).status === 200);
     assert.equal((await finish()).status, 200);
   });
 

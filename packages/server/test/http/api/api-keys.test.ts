@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ENVIRONMENT_PERMISSIONS } from "@keelson/contract";
 import { createTestClock, type TestClock } from "../../support/test-clock.ts";
 import { startApiServer, type Answer, type ApiServer } from "../../support/api-server.ts";
+import { until } from "../../support/until.ts";
 
 describe("API keys", () => {
   let server: ApiServer;
@@ -68,11 +68,8 @@ describe("API keys", () => {
     const lastUsed = async (): Promise<string | null> =>
       (await call("GET", `${path}/${key.id}`)).body.last_used_at;
     const untilOther = async (before: string | null): Promise<string | null> => {
-      let now = await lastUsed();
-      while (now === before) {
-        await sleep(100);
-        now = await lastUsed();
-      }
+      let now = before;
+      await until("another time to be noted", 60_000, async () => (now = await lastUsed()) !== before);
       return now;
     };
     const isNear = (text: string | null, ms: number): boolean =>

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setTimeout } from "node:timers/promises";
 import { after, before, describe, test } from "node:test";
 import { createBody, createReadyDeployment, promote, uploadBundle } from "../../support/deploy.ts";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
+import { until } from "../../support/until.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -68,12 +68,12 @@ describe("schedules that a deployment declares", () => {
     scene.clock.advance(60_000);
     const ledger = async (): Promise<Json[]> =>
       (await scene.call("GET", `/api/schedules/${id}/occurrences`)).body.occurrences;
-    while ((await ledger()).length === 0) await setTimeout(10);
+    await until("the schedule to fire", 60_000, async () => (await ledger()).length > 0);
     await scene.deploy({ tasks });
     assert.deepEqual(await list(), []);
     await promote({ ...scene.server, call: scene.call }, first.id);
     scene.clock.advance(60_000);
-    while ((await ledger()).length < 2) await setTimeout(10);
+    await until("the schedule to fire again", 60_000, async () => (await ledger()).length >= 2);
     const rows = await ledger();
     assert.equal(new Set(rows.map(({ scheduled_at }) => scheduled_at)).size, rows.length);
     assert.ok(rows.every(({ status }) => status === "fired"));

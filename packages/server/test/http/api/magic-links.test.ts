@@ -4,6 +4,7 @@ import { startApiServer, type ApiServer } from "../../support/api-server.ts";
 import { createBrowser, type Browser } from "../../support/browser.ts";
 import { addPerson, addUser } from "../../support/tenancy.ts";
 import { createTestClock, type TestClock } from "../../support/test-clock.ts";
+import { until } from "../../support/until.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -193,8 +194,7 @@ describe("a session", () => {
     clock.advance(20 * DAY_MS);
     const before = await ends();
     assert.equal((await server.call("GET", "/api/me", { as: used })).status, 200);
-    // The loop that writes it comes by every few seconds.
-    while ((await ends()) === before) await new Promise((resolve) => setTimeout(resolve, 100));
+    await until("the loop that writes it to have come by", 60_000, async () => (await ends()) !== before);
     clock.advance(15 * DAY_MS);
     assert.equal((await server.call("GET", "/api/me", { as: used })).status, 200);
     assert.equal((await server.call("GET", "/api/me", { as: unused })).status, 401);

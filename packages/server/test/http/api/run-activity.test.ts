@@ -3,10 +3,10 @@ import { after, before, describe, test } from "node:test";
 import { loadConfig } from "../../../src/config.ts";
 import { dropEnded } from "../../../src/core/retention/drop-ended.ts";
 import { sql } from "../../../src/db/sql.ts";
-import { until } from "../../support/audit.ts";
 import { countEnded } from "../../support/count-runs.ts";
 import { productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { place } from "../../support/tenancy.ts";
+import { until } from "../../support/until.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any;
@@ -38,13 +38,13 @@ const sum = (minutes: Json[], field: string): number =>
 async function nextSample(created: number): Promise<string> {
   scene.clock.advance(60_000);
   let at = "";
-  await until(async () => {
+  await until(`a sample of ${created} runs`, 60_000, async () => {
     const [row] = await scene.server.db.query<{ at: number }>(
       sql`SELECT min(at) AS at FROM run_count_samples WHERE created = ${created} HAVING min(at) IS NOT NULL`,
     );
     if (row !== undefined) at = new Date(row.at).toISOString();
     return row !== undefined;
-  }, `a sample of ${created} runs`);
+  });
   return at;
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setTimeout } from "node:timers/promises";
 import { after, before, describe, test } from "node:test";
 import { productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { addUser, place } from "../../support/tenancy.ts";
+import { until } from "../../support/until.ts";
 
 const MANIFEST = {
   tasks: [
@@ -56,11 +56,9 @@ const advanceTo = (due: string, afterMs = 1_000): void =>
   scene.clock.advance(Date.parse(due) + afterMs - scene.clock.now());
 
 async function settled(id: string, count: number): Promise<Json[]> {
-  for (;;) {
-    const rows = await occurrences(id);
-    if (rows.length >= count) return rows;
-    await setTimeout(10);
-  }
+  let rows: Json[] = [];
+  await until(`${count} occurrences`, 60_000, async () => (rows = await occurrences(id)).length >= count);
+  return rows;
 }
 
 const refusal = async (method: string, path: string, body?: object): Promise<[number, string, string]> => {

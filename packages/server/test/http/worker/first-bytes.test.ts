@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
@@ -12,6 +11,7 @@ import { openPoll as startPoll } from "../../support/open-poll.ts";
 import { recordQueries, type RecordedQuery } from "../../support/record-queries.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../support/workspace-worker.ts";
 import { workspaceCalls } from "../../support/workspaces.ts";
+import { untilBlocked } from "../../support/until-blocked.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -209,9 +209,9 @@ describe("a command in a live workspace", () => {
       await other.transaction(async (tx) => {
         await tx.query(sql`SELECT FROM workspaces WHERE id = ${decodeId("ws", workspace)} FOR NO KEY UPDATE`);
         calls = [server.call("POST", `/api/workspaces/${workspace}/stop`, { body: {} })];
-        await untilBlocked(1);
+        await untilBlocked(server.db);
         calls.push(create());
-        await untilBlocked(2);
+        await untilBlocked(server.db, 2);
       });
     } finally {
       await other.close();
@@ -228,15 +228,6 @@ describe("a command in a live workspace", () => {
     leased = next.materializations[0];
     assert.equal((await worker.live(leased)).status, 200);
   });
-
-  async function untilBlocked(callers: number): Promise<void> {
-    for (;;) {
-      const blocked = await server.db.query(sql`
-        SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`);
-      if (blocked.length >= callers) return;
-      await sleep(5);
-    }
-  }
 
   test("has its output written to followers as it was stored, and each byte once", async () => {
     const { body } = await create();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import { after, afterEach, before, describe, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { sql } from "../../../src/db/sql.ts";
 import { startWorkspaceRunScene, type WorkspaceRunScene } from "../../support/workspace-run-scene.ts";
+import { untilBlocked } from "../../support/until-blocked.ts";
 
 let site: WorkspaceRunScene;
 before(async () => (site = await startWorkspaceRunScene()));
@@ -27,15 +27,6 @@ async function readProgress({ id }: { id: string }): Promise<object | undefined>
 }
 
 const NOTHING_ENTERED = { applied: 1, journal: 0, bytes: 0, rows: 0 };
-
-async function untilBlocked(): Promise<void> {
-  for (;;) {
-    const blocked = await site.scene.server.db.query(sql`
-      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`);
-    if (blocked.length > 0) return;
-    await sleep(5);
-  }
-}
 
 describe("a command whose workspace the worker has lost", () => {
   test("leaves no trace in its run, and is refused again when it is repeated", async () => {
@@ -61,7 +52,7 @@ describe("a command whose workspace the worker has lost", () => {
       await tx.query(sql`
         UPDATE materializations SET status = 'failed', finished_at = now() WHERE id = ${materializationId}`);
       reported = site.worker.runs.report(lease.operation("execs", command));
-      await untilBlocked();
+      await untilBlocked(site.scene.server.db);
     });
     assert.deepEqual(await reported, ["lease_lost"]);
     assert.deepEqual(await readProgress(run), NOTHING_ENTERED);

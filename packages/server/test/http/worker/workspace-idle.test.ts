@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { startDoubleWorker, type DoubleWorker } from "../../support/workspace-run-scene.ts";
 import { workspaceCalls } from "../../support/workspaces.ts";
+import { until } from "../../support/until.ts";
 
 const IDLE_MS = 2_000;
 const SPARED_MS = 2_000;
@@ -22,9 +23,8 @@ after(() => scene.stop());
 type Json = { id: string };
 const statusOf = async (workspace: Json): Promise<string | undefined> =>
   (await scene.call("GET", `/api/workspaces/${workspace.id}`)).body.materialization?.status;
-const becomes = async (workspace: Json, status: string): Promise<void> => {
-  while ((await statusOf(workspace)) !== status) await new Promise((resolve) => setTimeout(resolve, 20));
-};
+const becomes = (workspace: Json, status: string): Promise<void> =>
+  until(`the workspace to be ${status}`, 60_000, async () => (await statusOf(workspace)) === status);
 
 test("a run says that no worker takes workspaces while that is so", async () => {
   const without = await startRunScene({ tasks: [{ id: "plain" }] });
@@ -78,7 +78,11 @@ test("an idle workspace makes room on a full machine as soon as others wait", as
     assert.deepEqual(await full.look(), []);
     assert.equal(await status(first), "live");
     assert.deepEqual(await full.runs.report(lease.operation("release", { outcome: "succeeded" })), [200]);
-    while ((await status(first)) !== "stopping") await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(
+      "the first workspace to be stopping",
+      60_000,
+      async () => (await status(first)) === "stopping",
+    );
     await full.workspaces.stopped(leased);
     assert.equal((await full.begin()).lease.runId, run.id);
   } finally {

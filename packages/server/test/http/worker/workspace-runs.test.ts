@@ -5,6 +5,7 @@ import { promote, createReadyDeployment } from "../../support/deploy.ts";
 import { absentRunId, productionOf, startRunScene, type RunScene } from "../../support/run-scene.ts";
 import { startDoubleWorker, type DoubleWorker } from "../../support/workspace-run-scene.ts";
 import { workspaceCalls, type WorkspaceCalls } from "../../support/workspaces.ts";
+import { until } from "../../support/until.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -47,9 +48,6 @@ const startIn = (workspace: Json, body: object = {}): Promise<Json> =>
 const reasonOf = async (run: Json): Promise<Json> => (await scene.get(run.id)).status_reason;
 const statusOf = async (workspace: Json): Promise<string | undefined> =>
   (await scene.call("GET", `/api/workspaces/${workspace.id}`)).body.materialization?.status;
-const until = async (wanted: () => Promise<boolean>): Promise<void> => {
-  while (!(await wanted())) await new Promise((resolve) => setTimeout(resolve, 20));
-};
 
 describe("a start that names a workspace", () => {
   test("takes an active one of its environment, and shows it", async () => {
@@ -217,7 +215,11 @@ describe("a run in a workspace", () => {
     assert.deepEqual([busy.status, busy.body.error.code], [409, "workspace_busy"]);
     assert.deepEqual(await here.runs.report(lease.operation("release", { outcome: "succeeded" })), [200]);
     const stopping = scene.call("POST", `/api/workspaces/${workspace.id}/stop`);
-    await until(async () => (await statusOf(workspace)) === "stopping");
+    await until(
+      "the workspace to be stopping",
+      60_000,
+      async () => (await statusOf(workspace)) === "stopping",
+    );
     const run = await startIn(workspace);
     assert.match((await reasonOf(run)).message, /being stopped/);
     assert.deepEqual([...(await here.look()), ...(await there.look())], []);
@@ -265,7 +267,7 @@ describe("a run in a workspace", () => {
     assert.deepEqual(await here.runs.report(...operations), [200, 200, 200]);
     scene.clock.advance(1_500);
     await scene.happens(run.id, "wait.resolved");
-    await until(async () => (await scene.get(run.id)).status === "queued");
+    await until("the run to be queued", 60_000, async () => (await scene.get(run.id)).status === "queued");
     assert.deepEqual(await there.look(), []);
     const again = await here.begin();
     assert.deepEqual([again.lease.runId, again.lease.execution.run.attempt_number], [run.id, 1]);

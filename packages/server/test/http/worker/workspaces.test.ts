@@ -8,6 +8,7 @@ import { outlastLeases } from "../../support/outlast-leases.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 import { startWorkspaceWorker, type WorkspaceWorker } from "../../support/workspace-worker.ts";
 import { workspaceCalls, type WorkspaceCalls } from "../../support/workspaces.ts";
+import { letPass, until } from "../../support/until.ts";
 
 const IDLE_MS = 60_000;
 
@@ -39,10 +40,6 @@ describe("materializations", () => {
     processes: [],
     ...extra,
   });
-  /** The server's sweeps are a second apart. */
-  const until = async (wanted: () => Promise<boolean>): Promise<void> => {
-    while (!(await wanted())) await new Promise((resolve) => setTimeout(resolve, 20));
-  };
 
   test("one is requested, prepared, live, committed and stopped, and its files are read without it", async () => {
     const workspace = await calls.create();
@@ -272,7 +269,7 @@ describe("materializations", () => {
     assert.deepEqual((await worker.poll({ held: [held(first)] })).lost, [first.materialization_id]);
     assert.equal((await other.live(second)).body.status, "live");
     await outlastLeases({ server, clock });
-    await until(async () => (await statusOf(id)) === "failed");
+    await until("the workspace to be failed", 60_000, async () => (await statusOf(id)) === "failed");
     assert.match((await get(id)).materialization.error.message, /worker was lost/);
     const late = await other.commit(second, second.base.version_id, { f: "too late" });
     assert.equal(late.body.error.code, "lease_lost");
@@ -305,7 +302,7 @@ describe("materializations", () => {
       clock.advance(10_000);
       await worker.renew(leased, { busy: true });
     }
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await letPass(1_200, "a sweep comes by meanwhile");
     assert.equal(await statusOf(id), "live");
     for (let passed = 0; passed <= IDLE_MS; passed += 10_000) {
       clock.advance(10_000);
@@ -330,8 +327,7 @@ describe("materializations", () => {
     assert.equal((await worker.poll({ wait: "10s", held: [held(leased)] })).stops.length, 1);
     assert.equal((await act(id, "materialize")).status, 202);
     stops.push(act(id, "stop"));
-    // Its worker lets go when the server has been told twice.
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await letPass(200, "the server has been told twice when its worker lets go");
     await worker.stopped(leased);
     for (const { status } of await Promise.all(stops)) assert.equal(status, 200);
     assert.deepEqual((await worker.poll({ limit: 5 })).materializations, []);
