@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
 import type { RunRecord } from "./support/run-record.ts";
 import { startTestAgent, type TestAgent } from "./support/start-test-agent.ts";
+import { letPass } from "../../server/test/support/until.ts";
 
 /** A run that has begun and ends when `end` is called. */
 async function beginRun({ server, dataDir }: TestAgent): Promise<{ run: RunRecord; end(): void }> {
@@ -48,7 +49,7 @@ describe("a drain", { concurrency: true }, () => {
     const { server, agent } = await startTestAgent(t);
     await agent.drain();
     const run = server.enqueue({ digest: server.putBundle(bundleOf({ main: "" })) });
-    await new Promise((resolve) => setTimeout(resolve, 100)); // Nothing can be waited for that must not happen.
+    await letPass(100, "the run would be leased by then");
     assert.equal(run.release, null);
   });
 

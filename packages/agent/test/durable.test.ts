@@ -6,6 +6,7 @@ import { bundleSource } from "./support/sdk-bundle.ts";
 import type { RunRecord } from "./support/run-record.ts";
 import { sharedAgent, startTestAgent } from "./support/start-test-agent.ts";
 import { clock } from "./support/test-place.ts";
+import { letPass } from "../../server/test/support/until.ts";
 
 let source = "";
 
@@ -159,7 +160,7 @@ test("time that a run waits does not count against its max_duration", async () =
   const digest = server.putBundle(source);
   const run = server.enqueue({ digest, task: "busy", max_duration: "2s" });
   await run.until(() => run.isParked);
-  await new Promise((resolve) => setTimeout(resolve, 2_100)); // Longer than it may run.
+  await letPass(2_100, "longer than the run may take");
   await server.completeToken(run);
   assert.equal((await run.released).output, 1);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -7,6 +7,7 @@ import { bundleOf } from "./support/bundles.ts";
 import { cleanUp } from "./support/clean-up.ts";
 import type { RunRecord } from "./support/run-record.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
+import { until } from "../../server/test/support/until.ts";
 
 const IMPORTS = `import { existsSync, readdirSync, writeFileSync } from "node:fs";
   import { spawn } from "node:child_process";
@@ -66,14 +67,15 @@ test("a process of another deployment takes the place of one idle process, not o
 test("a run takes the first process that is free, also while another one boots for it", async (t) => {
   const { server } = await startTestAgent(t, { capacity: 2 });
   const open = join(await makeFolder(t), "open");
+  const boots = await makeFolder(t);
   const hold = `console.log("up"); ${UNTIL_OPEN} return process.pid;`;
-  const digest = server.putBundle(
-    bundleOf({ hold, next: `return process.pid;` }, `${IMPORTS} await pause(1_500);`),
-  );
+  const boot = `${IMPORTS} writeFileSync(${JSON.stringify(boots)} + "/" + process.pid, ""); await pause(1_500);`;
+  const digest = server.putBundle(bundleOf({ hold, next: `return process.pid;` }, boot));
   const first = server.enqueue({ digest, task: "hold", payload: open });
   await first.outputHas("stdout", "up");
   const second = server.enqueue({ digest, task: "next" });
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await second.leased;
+  await until("another process to boot", 60_000, async () => (await readdir(boots)).length > 1);
   await writeFile(open, "");
   const [held, next] = await outputs<number>([first, second]);
   assert.equal(next, held);

@@ -12,6 +12,7 @@ import { spawnAgent } from "./support/spawn-agent.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
 import { cleanUp } from "./support/clean-up.ts";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { until } from "../../server/test/support/until.ts";
 
 type Home = { pid: number; cwd: string; tmp: string; files: string[] };
 
@@ -51,9 +52,8 @@ async function makeOutside(t: TestContext): Promise<string> {
   return folder;
 }
 
-const isGone = async (path: string): Promise<void> => {
-  while (existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 10));
-};
+const isGone = (path: string): Promise<void> =>
+  until(`${path} to be gone`, 60_000, async () => !existsSync(path));
 
 for (const execution of ["exclusive", "shared"] as const) {
   test(`each ${execution} process has an empty working directory and TMPDIR of its own, of nobody else`, async (t) => {

@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { test, type TestContext } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
 import { sharedAgent } from "./support/start-test-agent.ts";
 import { cleanUp } from "./support/clean-up.ts";
+import { until } from "../../server/test/support/until.ts";
 
 async function pidFile(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "keelson-killed-"));
@@ -25,7 +25,7 @@ const stopsOnce = (file: string): string => `
   }`;
 
 async function killWhenThere(file: string, signal: NodeJS.Signals): Promise<void> {
-  while (!existsSync(file)) await sleep(5);
+  await until("the process to write its id", 60_000, async () => existsSync(file));
   process.kill(Number(readFileSync(file, "utf8")), signal);
 }
 

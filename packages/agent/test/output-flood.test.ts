@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bundleOf } from "./support/bundles.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
+import { letPass } from "../../server/test/support/until.ts";
 
 test("a flood is cut at the limit with a mark, and the run goes on to its result", async (t) => {
   const { server } = await startTestAgent(t, { maxLogBytes: 2_000_000 });
@@ -33,7 +34,7 @@ test("output that cannot be sent holds its process up instead of filling the age
   await run.leased;
   const before = process.memoryUsage().arrayBuffers;
   const release = server.hold();
-  await new Promise((resolve) => setTimeout(resolve, 500)); // The flood has half a second that nothing but backpressure stops.
+  await letPass(500, "the flood has half a second that nothing but backpressure stops");
   assert.ok(process.memoryUsage().arrayBuffers - before < 8 * 1024 * 1024);
   release();
   assert.equal((await run.released).output, "all written");

@@ -8,12 +8,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "node:test";
 import { findMarked, sendSignal } from "../src/sandboxes/find-processes.ts";
 import { launcherShell, PARKED_ID } from "../src/supervisor/parked-launcher.ts";
 import { supervisorFolder } from "../src/supervisor/supervisor-folder.ts";
 import { startTestSupervisor, tiersHere, type TestSupervisor } from "./support/start-test-supervisor.ts";
+import { letPass, until } from "../../server/test/support/until.ts";
 
 const ODD = ["it's", 'a "b"', "$HOME `x`", "two\nlines", "", "-n", "é\\", "*"];
 const LOOK = [
@@ -27,9 +27,8 @@ const parkedOf = ({ materializationId }: TestSupervisor): number[] =>
 
 /** Resolves when one can be taken. @returns its processes. */
 async function parked(scene: TestSupervisor): Promise<number[]> {
-  while (parkedOf(scene).length === 0) await sleep(10);
-  // It is there a moment before it has said that it waits.
-  await sleep(200);
+  await until("a launcher to be parked", 60_000, async () => parkedOf(scene).length > 0);
+  await letPass(200, "it is there a moment before it has said that it waits");
   return parkedOf(scene);
 }
 
@@ -111,7 +110,7 @@ for (const { isolation, skip } of await tiersHere())
     test("one that was killed is in nobody's way", async (t) => {
       const scene = await startTestSupervisor(t, isolation);
       for (const pid of await parked(scene)) sendSignal(pid, "SIGKILL");
-      await sleep(50);
+      await letPass(50, "the supervisor hears of its end by then");
       const { exitCode, stdout } = await scene.run(["echo", "runs"]);
       assert.deepEqual([exitCode, stdout.toString()], [0, "runs\n"]);
     });

@@ -11,6 +11,7 @@ import { toServiceError } from "../src/protocol/service-error.ts";
 import { ProcessRelay } from "../src/workspaces/process-relay.ts";
 import { startTestSupervisor, type TestSupervisor } from "./support/start-test-supervisor.ts";
 import { cleanUp } from "./support/clean-up.ts";
+import { until as untilHolds } from "../../server/test/support/until.ts";
 
 // What a route answered is looked into freely by a test.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -118,6 +119,8 @@ describe("the relay of processes", () => {
     const { body } = await server.call("GET", path);
     return body.chunks.map((chunk: Json) => Buffer.from(chunk.data, "base64").toString()).join("");
   };
+  const isIdle = (relay: ProcessRelay): Promise<void> =>
+    untilHolds("the relay to have nothing in hand", 60_000, async () => !relay.busy());
   const isOver = ({ finished_at: finished }: Json): boolean => finished !== null;
 
   test("an exec runs, its output is stored, and its end names the version it made", async (t) => {
@@ -168,7 +171,7 @@ describe("the relay of processes", () => {
     });
     await server.call("POST", `${path}/signal`, { body: { signal: "SIGKILL" } });
     relay.accept(processes[0]);
-    while (relay.busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    await isIdle(relay);
     assert.deepEqual(await scene.supervisor.list(), []);
     assert.equal((await server.call("GET", path)).body.status, "cancelled");
   });
@@ -183,7 +186,7 @@ describe("the relay of processes", () => {
     const [start] = processes;
     const refused = open();
     refused.accept(start, { isStarted: Promise.resolve(false) });
-    while (refused.busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    await isIdle(refused);
     assert.deepEqual(await scene.supervisor.list(), []);
 
     const { body } = await worker.call("/workspaces/live", {
@@ -197,7 +200,7 @@ describe("the relay of processes", () => {
     await scene.supervisor.drop("exec_none"); // Answered after whatever came before it.
     assert.deepEqual(await scene.supervisor.list(), []);
     marked.resolve();
-    while (relay.busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    await isIdle(relay);
     assert.equal(readFileSync(join(scene.root, "file"), "utf8"), "started\n");
   });
 
@@ -281,7 +284,7 @@ describe("the relay of processes", () => {
       data: base64("x"),
       closed: true,
     });
-    while (relay.busy()) await new Promise((resolve) => setTimeout(resolve, 5));
+    await isIdle(relay);
     assert.equal(lost(), 1);
   });
 });

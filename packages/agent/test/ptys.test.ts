@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 import { startTestSupervisor, tiersHere, type TestSupervisor } from "./support/start-test-supervisor.ts";
+import { until } from "../../server/test/support/until.ts";
 
 type Size = { cols?: number; rows?: number };
 
@@ -91,7 +92,7 @@ for (const { isolation, skip } of await tiersHere()) {
       const pty = await open(scene, null);
       await pty.type("(trap '' HUP; sleep 1000) & setsid sleep 1000 & sleep 1000 & echo jobs-$((1+1))\n");
       await scene.readUntil(pty.id, "jobs-2");
-      while (scene.left().length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until("the shell and its jobs to run", 60_000, async () => scene.left().length >= 4);
       await pty.close();
       await pty.close();
       const { outcome } = await scene.collect(pty.id);

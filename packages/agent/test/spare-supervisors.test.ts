@@ -5,7 +5,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { findMarked, listProcesses } from "../src/sandboxes/find-processes.ts";
 import { readRecord } from "../src/supervisor/end-leftovers.ts";
 import { rehearse } from "../src/supervisor/rehearse.ts";
@@ -39,11 +38,12 @@ const supervisorsOf = (parent: number): number[] =>
 
 /** The one that was booted since. While it replaces itself by the next program of its launch, its command is empty. */
 async function bootedSince(before: readonly number[]): Promise<number> {
-  for (;;) {
-    const spare = supervisorsOf(process.pid).find((pid) => !before.includes(pid));
-    if (spare !== undefined) return spare;
-    await sleep(2);
-  }
+  let booted: number[] = [];
+  await until("a spare supervisor to boot", 60_000, async () => {
+    booted = supervisorsOf(process.pid).filter((pid) => !before.includes(pid));
+    return booted.length > 0;
+  });
+  return booted[0] as number;
 }
 
 const pidOf = async ({ dataDir, materializationId }: { dataDir: string; materializationId: string }) =>

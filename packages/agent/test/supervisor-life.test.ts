@@ -10,6 +10,7 @@ import { SupervisorGoneError } from "../src/supervisor/supervisor-connection.ts"
 import { RECORD_FILE, SOCKET_FILE, supervisorFolder } from "../src/supervisor/supervisor-folder.ts";
 import { hasEnded, isAlive } from "./support/alive.ts";
 import { startTestSupervisor, tiersHere, type TestSupervisor } from "./support/start-test-supervisor.ts";
+import { until } from "../../server/test/support/until.ts";
 
 const sh = (script: string): string[] => ["sh", "-c", script];
 /** In the background, out of the group and the session, and with no parent that waits for it. */
@@ -19,6 +20,8 @@ const folderOf = ({ dataDir, materializationId }: TestSupervisor): string =>
   supervisorFolder(dataDir, materializationId);
 const pidOf = (scene: TestSupervisor): number =>
   (JSON.parse(readFileSync(join(folderOf(scene), RECORD_FILE), "utf8")) as { pid: number }).pid;
+const nothingIsLeft = (scene: TestSupervisor): Promise<void> =>
+  until("nothing of the workspace to be left", 60_000, async () => scene.left().length === 0);
 
 for (const { isolation, skip } of await tiersHere()) {
   describe(`a supervisor in the ${isolation} tier`, { skip }, () => {
@@ -65,7 +68,7 @@ for (const { isolation, skip } of await tiersHere()) {
         await scene.begin(null, { id: "pty_1", kind: "pty", cols: 80, rows: 24 }),
       ];
       await scene.readUntil(ids[0] as string, "ready");
-      while (scene.left().length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until("both programs and the daemon to run", 60_000, async () => scene.left().length >= 4);
       const pid = pidOf(scene);
       await scene.supervisor.stop();
       assert.deepEqual(scene.left(), []);
@@ -149,7 +152,7 @@ for (const { isolation, skip } of await tiersHere()) {
       await supervisor.gone;
       const next = await adoptSupervisor(scene);
       assert.ok(next);
-      while (scene.left().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await nothingIsLeft(scene);
       assert.deepEqual(await next.list(), []);
       await next.prepare(specOf("stopped"));
       await next.stop();
@@ -162,10 +165,10 @@ for (const { isolation, skip } of await tiersHere()) {
       const whole = { kind: "exec" as const, cwd: "", env: {}, timeoutMs: null, cols: null, rows: null };
       await scene.supervisor.prepare({ ...whole, id: "held", command: sh("echo ran > ran; sleep 1000") });
       const held = isolation === "namespace" ? 1 : 0;
-      while (scene.left().length < held) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until("the prepared program to be held", 60_000, async () => scene.left().length >= held);
       process.kill(pidOf(scene), "SIGKILL");
       await scene.supervisor.gone;
-      while (scene.left().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await nothingIsLeft(scene);
       assert.equal(existsSync(join(scene.root, "ran")), false);
     });
 

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   allGone,
   changeWorkspace,
@@ -14,6 +13,7 @@ import {
   type UpSite,
 } from "./up-site.ts";
 import { fewOf, newSeed } from "../../server/test/support/seeded-random.ts";
+import { letPass } from "../../server/test/support/until.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const;
 type Signal = (typeof SIGNALS)[number];
@@ -26,12 +26,12 @@ const WAYS: Record<string, (running: Running, signal: Signal) => Promise<void> |
   "the process group": ({ pids }, signal) => kill(-pids.outer, signal),
   "the process of up twice within 5 ms": async ({ pids }, signal) => {
     kill(pids.up, signal);
-    await sleep(5);
+    await letPass(5, "the second signal comes when the first has hardly been heard");
     kill(pids.up, signal);
   },
   "the process of up again after 1.5 s": async ({ pids }, signal) => {
     kill(pids.up, signal);
-    await sleep(1_500);
+    await letPass(1_500, "the second signal comes when the end is under way");
     kill(pids.up, signal);
   },
   "all its processes at once": ({ pids }, signal) => {

@@ -10,6 +10,7 @@ import { createBrowser, type Browser } from "../../server/test/support/browser.t
 import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
 import { startMailbox, type Mailbox } from "../../server/test/support/mailbox.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
+import { until } from "../../server/test/support/until.ts";
 import { describeProcess, type SpawnedProcess } from "../../server/test/crash/support/spawned-process.ts";
 import { spawnKeelson, type Outcome } from "./support.ts";
 
@@ -154,11 +155,10 @@ test("the owner signs in by the kept link and invites somebody, who may do what 
 
 /** What the server prints, once it has. */
 async function heard(what: RegExp): Promise<string> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    const match = what.exec(server?.output() ?? "")?.[1];
-    if (match !== undefined) return match;
-    assert.ok(performance.now() < deadline, `${what} was not printed:\n${server?.output()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const find = (): string | undefined => what.exec(server?.output() ?? "")?.[1];
+  await until(`${what} to be printed`, 60_000, async () => {
+    if (find() === undefined) throw new Error(`This was printed:\n${server?.output()}`);
+    return true;
+  });
+  return find() as string;
 }

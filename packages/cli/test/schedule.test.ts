@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setTimeout } from "node:timers/promises";
 import { after, before, suite, test } from "node:test";
 import type { Schedule } from "@keelson/contract";
 import { startRunScene, type RunScene } from "../../server/test/support/run-scene.ts";
+import { until } from "../../server/test/support/until.ts";
 import { environmentOf, keelson, type Outcome } from "./support.ts";
 
 const TASKS = [{ id: "report" }, { id: "other" }];
@@ -30,12 +30,13 @@ async function create(key: string, task: string, ...more: readonly string[]): Pr
 /** Lets minutes pass, until so many times of the schedule have come due. @returns the table's rows. */
 async function occurrences(id: string, minutes: number, count: number): Promise<string[][]> {
   scene.clock.advance(minutes * 60_000);
-  for (;;) {
+  let rows: string[][] = [];
+  await until(`${count} times of the schedule to have come due`, 60_000, async () => {
     const { stdout } = await schedule("occurrences", id);
-    const rows = stdout.split("\n").map((line) => line.split(/ {2,}/));
-    if (rows.length >= count + 2) return rows;
-    await setTimeout(20);
-  }
+    rows = stdout.split("\n").map((line) => line.split(/ {2,}/));
+    return rows.length >= count + 2;
+  });
+  return rows;
 }
 
 suite("schedules on the command line", () => {

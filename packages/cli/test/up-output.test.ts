@@ -11,6 +11,7 @@ import { createTestDatabase } from "../../server/test/support/database.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 import { programArguments } from "../../server/test/support/programs.ts";
+import { until } from "../../server/test/support/until.ts";
 
 const ARGUMENTS = [...programArguments("cli/src/main.ts"), "up"];
 const CREDENTIAL = /kl_[a-z]+_\w+|[#?]token=/;
@@ -44,11 +45,11 @@ async function runAsService(
   const closed = once(child, "close");
   try {
     let output = "";
-    while (!READY.test(output)) {
+    await until("everything to run", 60_000, async () => {
       assert.equal(child.exitCode, null, output);
-      await new Promise((done) => setTimeout(done, 50));
       output = await readFile(path, "utf8");
-    }
+      return READY.test(output);
+    });
     await use(output);
   } finally {
     child.kill("SIGTERM");

@@ -6,13 +6,12 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "@keelson/sdk";
 import { claimPort } from "../../server/test/support/claim-port.ts";
 import { isAlive } from "../../server/src/embedded-postgres/postmaster-pid.ts";
 import { makeTestFolder, removeTestFolder } from "../../server/test/support/test-folder.ts";
 import { layCluster } from "../../server/test/support/lay-cluster.ts";
-import { nextLookMs } from "../../server/test/support/until.ts";
+import { letPass, nextLookMs, patience } from "../../server/test/support/until.ts";
 import { bareEnvironment } from "../../server/test/support/bare-environment.ts";
 import { programFile } from "../../server/test/support/programs.ts";
 
@@ -54,7 +53,11 @@ export async function makeUpSite(): Promise<UpSite> {
     url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {
       for (const pid of processesOf(dataDir)) kill(pid, "SIGKILL");
-      while (processesOf(dataDir).length > 0) await sleep(20);
+      await until(
+        () => processesOf(dataDir).length === 0,
+        patience(),
+        () => `Processes outlive a SIGKILL: ${processesOf(dataDir).join(", ")}.`,
+      );
       await removeTestFolder(folder);
     },
   };
@@ -135,7 +138,7 @@ export async function changeWorkspace(client: Client, text: string): Promise<str
 }
 
 export async function until(is: () => boolean, ms: number, why: () => string): Promise<void> {
-  for (const begun = performance.now(); !is(); await sleep(nextLookMs(begun)))
+  for (const begun = performance.now(); !is(); await letPass(nextLookMs(begun), "the next look follows"))
     if (performance.now() > begun + ms) assert.fail(why());
 }
 

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
-import { setTimeout } from "node:timers/promises";
 import { after, before, describe, test } from "node:test";
 import { WITHOUT_CHROMIUM } from "../../sdk/test/support/chromium.ts";
 import { startApiServer, type ApiServer } from "../../server/test/support/api-server.ts";
@@ -14,6 +13,7 @@ import { usedHeapBytes } from "./support/heap.ts";
 import { openConsole, type ConsolePage } from "./support/open-console.ts";
 import { logChunks, say } from "./support/run-writes.ts";
 import { isLong } from "../../server/test/support/seeded-random.ts";
+import { letPass } from "../../server/test/support/until.ts";
 import { until } from "./support/until.ts";
 
 /** How long the page follows a busy run; a suite that should be quick takes some hundred reports of it. */
@@ -206,7 +206,8 @@ describe("a run that is followed", options, () => {
       };
       await say(worker, lease, { logs: logChunks(text), events: [event, event] });
       if (reports < 100) continue;
-      await setTimeout(Math.max(0, 1000 * (reports / LONG_REPORTS_PER_SECOND - secondsSince())));
+      const aheadMs = 1000 * (reports / LONG_REPORTS_PER_SECOND - secondsSince());
+      await letPass(Math.max(0, aheadMs), "reports come at a rate");
       if (secondsSince() < (heap.at(-1)?.atS ?? 0) + 60) continue;
       await worker.renewToken();
       await measure();

@@ -14,6 +14,7 @@ import {
 } from "@keelson/sdk";
 import { declare, failureOf, outputOf } from "./support/declare.ts";
 import { testWorker } from "./support/test-worker.ts";
+import { letPass } from "../../server/test/support/until.ts";
 
 const callee = task({ id: "durable-callee", run: (n: number) => n });
 
@@ -176,7 +177,7 @@ test("of steps that run at once the completed ones are kept when another fails t
         if (ran.length < 4) throw new Error("bad");
       }),
       step("good", () => void ran.push("good")),
-      step("slow", () => new Promise((resolve) => setTimeout(resolve, 20)).then(() => void ran.push("slow"))),
+      step("slow", () => letPass(20, "the others end before this one").then(() => void ran.push("slow"))),
     ]);
     if (results.some(({ status }) => status === "rejected")) throw new Error("one of them failed");
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "node:test";
 import { StepError, StepTimeoutError, type StepContext } from "@keelson/sdk";
 import { declare, outputOf } from "./support/declare.ts";
+import { letPass } from "../../server/test/support/until.ts";
 
 test("a step knows its try, and has one idempotency key in all of them", async () => {
   const tries: Pick<StepContext, "attempt" | "idempotencyKey">[] = [];
@@ -36,7 +36,7 @@ test("a step that a crash interrupts has the same key again, and each other step
     // I/O of the code's own leads to these two, in another order each time.
     const first = keys.length % 2 === 0 ? "left" : "right";
     const own = async (name: string): Promise<void> => {
-      await sleep(name === first ? 1 : 20);
+      await letPass(name === first ? 1 : 20, "one comes after the other");
       await charge(name);
     };
     await Promise.all([own("left"), own("right")]);

@@ -142,17 +142,19 @@ describe("folders", () => {
     writeFileSync(`${from}/f`, "one");
     utimesSync(`${from}/f`, 5, 5);
     const { tree } = await commit(from, blobs);
-    const beganAt = performance.now();
+    let unwaited = 0;
     for (let round = 0; round < (isLong() ? 100 : 30); round += 1) {
       const to = testFolder();
       const cache = await writeFolder(to, tree, { source: blobs });
+      if (!cache.has("f")) unwaited += 1;
       writeFileSync(`${to}/f`, "two");
       utimesSync(`${to}/f`, 5, 5);
       const changed = await commitFolder(to, { base: tree, cache, sink: blobs, now: Date.now() });
       assert.equal(changed.changed, true, `round ${round}`);
     }
-    // Nothing waits until a change would be seen by its time, which is 50 ms a folder.
-    assert.ok(performance.now() - beganAt < 5_000);
+    // Nothing waits until a change would be seen by its time, after which the file would be remembered. A machine that
+    // stands still for so long does so in a few rounds at most.
+    assert.ok(unwaited > 0);
   });
 
   test("a touched file makes no new tree", async () => {

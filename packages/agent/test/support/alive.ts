@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { until } from "../../../server/test/support/until.ts";
 
 /** Whether a process runs; one that has ended and waits for a parent to notice does not. */
 export function isAlive(pid: number): boolean {
@@ -12,5 +13,5 @@ export function isAlive(pid: number): boolean {
 
 /** Resolves when the process has ended. */
 export async function hasEnded(pid: number): Promise<void> {
-  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(`process ${pid} to end`, 60_000, async () => !isAlive(pid));
 }

@@ -49,7 +49,8 @@ export const countParts = (parts: readonly Part[]): number =>
   );
 
 const child = task({ id: "own-io-child", run: (path: string) => path });
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** By the clock of the execution's place, which a harness moves on: none of it is time of the test. */
+const takeVirtual = (ms: number): Promise<void> => new Promise((end) => setTimeout(end, ms));
 
 export type Execution = {
   /** How long the next I/O of the program's own takes. */
@@ -72,11 +73,11 @@ async function runLeaf(
       await step(path, () => path);
       break;
     case "slow":
-      await step(path, async () => sleep(ms));
+      await step(path, async () => takeVirtual(ms));
       break;
     case "failing":
       await step(path, async () => {
-        await sleep(ms);
+        await takeVirtual(ms);
         throw new Error(path);
       });
       break;
@@ -115,7 +116,7 @@ export async function runProgram(program: readonly Part[], execution: Execution)
 
   const runPart = async (part: Part, path: string): Promise<void> => {
     execution.activity += 1;
-    if (part.kind === "io") return sleep(execution.nextIoMs());
+    if (part.kind === "io") return takeVirtual(execution.nextIoMs());
     if (!("branches" in part)) return runLeaf(part, path, drawn);
     const branches = part.branches.map(async (branch, at) => {
       await runParts(branch, `${path}${"abc"[at]}`);
