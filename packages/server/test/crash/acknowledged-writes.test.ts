@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId, type Uuid } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
@@ -17,7 +16,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 
 const STARTERS = isLong() ? 12 : 6;
 const LANES = 4;
@@ -44,9 +43,8 @@ interface Ledger {
 async function keepStarting(ledger: Ledger, random: Random, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const key = random() < 0.5 ? randomUUID() : null;
-    const deadline = performance.now() + OUTAGE_MS;
     // A start without a key is sent once: when no answer comes nobody knows, and nothing is owed.
-    for (;;) {
+    await until("the service comes back", OUTAGE_MS, async () => {
       const { url } = pick(random, site.servers);
       try {
         const body = { payload: { key }, ...(key === null ? {} : { idempotency_key: key }) };
@@ -55,17 +53,15 @@ async function keepStarting(ledger: Ledger, random: Random, isOver: () => boolea
           const id = answer.body.id as string;
           ledger.starts.set(id, key);
           if (key !== null) ledger.keys.add(key);
-          break;
+          return true;
         }
         assert.equal(answer.status, 503, JSON.stringify(answer.body));
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
         ledger.unanswered += 1;
       }
-      if (key === null) break;
-      assert.ok(performance.now() < deadline, "the service does not come back");
-      await sleep(30);
-    }
+      return key === null;
+    });
   }
 }
 
@@ -84,15 +80,14 @@ async function keepAppending(
     const chunks = [
       { stream: random() < 0.7 ? "stdout" : "stderr", data: Buffer.from(text).toString("base64"), at },
     ];
-    const deadline = performance.now() + OUTAGE_MS;
-    for (;;) {
+    await until("the service comes back", OUTAGE_MS, async () => {
       try {
         const answer = await worker.post(
           "executions/logs",
           { ...lease.fields, sequence, at, chunks },
           { server: pick(random, site.servers) },
         );
-        if (answer.status === 200) break;
+        if (answer.status === 200) return true;
         assert.equal(
           answer.status,
           503,
@@ -101,12 +96,11 @@ async function keepAppending(
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
       }
-      assert.ok(performance.now() < deadline, "the service does not come back");
       ledger.repeatedAppends += 1;
-      await sleep(30);
-    }
+      return false;
+    });
     acknowledged.push(text);
-    await sleep(2);
+    await letPass(2, "appends come at a rate");
   }
 }
 

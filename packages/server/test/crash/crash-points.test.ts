@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { CONTINUATION_WRITES } from "./support/continuation-crash-writes.ts";
 import { openStage, type Stage } from "./support/crash-stage.ts";
@@ -15,7 +14,7 @@ import { RUN_WRITES } from "./support/run-crash-writes.ts";
 import { fewOf, isLong, newSeed } from "../support/seeded-random.ts";
 import { SESSION_WRITES } from "./support/session-crash-writes.ts";
 import type { ServerProcess } from "./support/site.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 import { TOKEN_WRITES } from "./support/token-crash-writes.ts";
 
 /** What the loops of two idle servers say in this time is no part of a write. */
@@ -44,7 +43,7 @@ before(async () => {
   // A server that has answered a key says so some seconds later.
   for (const { url } of stage.site.servers) await stage.site.call(url, "GET", "/v1/tasks");
   const isUseRecorded = (): boolean => [...idleStatements].some((text) => text.startsWith("UPDATE api_keys"));
-  await sleep(LISTEN_MS);
+  await letPass(LISTEN_MS, "the loops of the servers say what they say without any write");
   await until("the use of a key is recorded", USE_RECORDED_MS, () => Promise.resolve(isUseRecorded()));
   listened();
   for (const text of ["BEGIN", "COMMIT", "ROLLBACK"]) idleStatements.delete(text);

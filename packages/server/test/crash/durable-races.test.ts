@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./support/caller.ts";
 import { openStage, type Held, type Json, type Stage } from "./support/crash-stage.ts";
 import {
@@ -21,6 +20,7 @@ import {
 import { checkInvariants } from "./support/invariants.ts";
 import { crashSeconds, newSeed, seededRandom } from "../support/seeded-random.ts";
 import type { ServerProcess } from "./support/site.ts";
+import { letPass } from "../support/until.ts";
 
 /** Of each race. */
 const ROUNDS = Math.ceil(crashSeconds(2) * 5);
@@ -58,7 +58,7 @@ async function repeat(name: string, round: () => Promise<string>): Promise<void>
 const race = <T>(...racers: (() => Promise<T>)[]): Promise<T[]> =>
   Promise.all(
     racers.map(async (racer) => {
-      await sleep(random() * SPREAD_MS);
+      await letPass(random() * SPREAD_MS, "the racers begin at random moments, close to each other");
       return racer();
     }),
   );
@@ -159,7 +159,7 @@ test("a wait is either resolved or timed out", () =>
     const { id } = await stage.make("/v1/tokens");
     const held = await beginRun(stage);
     await park(stage, held, { kind: "token", token_id: id, timeout: "30ms" });
-    await sleep(25 + random() * 10);
+    await letPass(25 + random() * 10, "the completion comes at about the time at which the wait ends");
     assert.equal((await at(1, `/v1/tokens/${id}/complete`)).status, 200);
     const status = (await waitStatus(stage, held.runId)) as string;
     await resumesWith(stage, held.runId, status);
@@ -201,7 +201,7 @@ test("a session that is closed has all records that were acknowledged, and none 
       }
     };
     const close = async (): Promise<string> => {
-      await sleep(random() * 20);
+      await letPass(random() * 20, "the session is closed somewhere among the appends");
       return codeOf(await at(0, `/api/sessions/${session.id}/close`));
     };
     await race(appender, appender, appender, close);

@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { followToEnd, type Followed } from "./support/event-source.ts";
 import { killPostmaster } from "./support/kill-at-random.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./support/raw-worker.ts";
@@ -15,6 +14,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { letPass, until } from "../support/until.ts";
 
 const OUTAGE_MS = 30_000;
 
@@ -35,21 +35,16 @@ async function leaseRun(worker: RawWorker): Promise<Lease> {
 }
 
 /** Sends operations again, to either server, until they are answered. */
-async function report(worker: RawWorker, operations: object[], random: Random): Promise<void> {
-  const deadline = performance.now() + OUTAGE_MS;
-  for (;;) {
+const report = (worker: RawWorker, operations: object[], random: Random): Promise<void> =>
+  until("the service comes back", OUTAGE_MS, async () => {
     const answer = await worker
       .post("executions/report", { operations }, { server: pick(random, site.servers) })
       .catch(() => null);
-    if (answer?.status === 200) {
-      for (const result of answer.body.results as { status: number }[])
-        assert.equal(result.status, 200, JSON.stringify(result));
-      return;
-    }
-    assert.ok(performance.now() < deadline, "the service does not come back");
-    await sleep(20);
-  }
-}
+    if (answer?.status !== 200) return false;
+    for (const result of answer.body.results as { status: number }[])
+      assert.equal(result.status, 200, JSON.stringify(result));
+    return true;
+  });
 
 /** Appends logs and events for a while and ends the run. Returns the text of each chunk and the messages of the events. */
 async function talk(
@@ -96,7 +91,7 @@ async function talk(
     );
     chunks.push(...texts);
     messages.push(...said);
-    if (random() < 0.3) await sleep(random() * 60);
+    if (random() < 0.3) await letPass(random() * 60, "appends come at random moments");
   }
   await report(worker, [operation("release", { outcome: "succeeded" })], random);
   return { chunks, messages };
@@ -157,9 +152,9 @@ test("a reader of events or logs that reconnects at random meets no gap, no repe
     over.abort();
     throw error;
   });
-  await sleep(forMs * 0.3);
+  await letPass(forMs * 0.3, "PostgreSQL is killed in the middle of the appends");
   killPostmaster(site);
-  await sleep(forMs * 0.3);
+  await letPass(forMs * 0.3, "a server is killed some time after PostgreSQL");
   await second.kill();
   await second.start();
   const said = await talking;

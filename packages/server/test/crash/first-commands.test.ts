@@ -1,11 +1,10 @@
 // The first command of a workspace and a later one: how few calls they take, and a kill of their agent at each of them.
 
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import { after, before, test } from "node:test";
 import { startStepProxy, type Step, type StepProxy } from "./support/step-proxy.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
@@ -86,8 +85,7 @@ async function liveCommands(): Promise<string> {
   const path = await start("echo zero >> ran");
   const { status } = await site.untilOver(path);
   assert.equal(status, "exited");
-  // Its poll was opened with the first command, and has looked by now.
-  await sleep(300);
+  await letPass(300, "the poll that was opened with the first command looks for more");
   return path.replace(/\/[^/]+$/, "");
 }
 

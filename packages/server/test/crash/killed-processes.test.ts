@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { countVictims, killAtRandom } from "./support/kill-at-random.ts";
@@ -15,7 +14,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 
 /** At each moment of the killing some begin, some are at work, and some wait for their next attempt. */
 const RUNS = isLong() ? 1_000 : 200;
@@ -39,17 +38,15 @@ async function startRuns(random: Random, pauseMs: number): Promise<void> {
         idempotency_key: `run-${n}`,
         retry: { max_attempts: 20, initial_delay: "100ms" },
       };
-      const deadline = performance.now() + OUTAGE_MS;
-      for (;;) {
+      await until("the service comes back", OUTAGE_MS, async () => {
         const answer = await site
           .call(pick(random, site.servers).url, "POST", "/v1/tasks/work/start", { body })
           .catch(() => null);
-        if (answer?.status === 201) break;
+        if (answer?.status === 201) return true;
         assert.ok(answer === null || answer.status === 503, JSON.stringify(answer?.body));
-        assert.ok(performance.now() < deadline, "the service does not come back");
-        await sleep(30);
-      }
-      await sleep(pauseMs * 2 * random());
+        return false;
+      });
+      await letPass(pauseMs * 2 * random(), "starts come at random moments");
     }
   };
   await Promise.all(Array.from({ length: STARTERS }, startAll));

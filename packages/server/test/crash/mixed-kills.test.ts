@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { encodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { findAgentProcesses, type AgentProcesses } from "./support/agent-processes.ts";
@@ -26,7 +25,7 @@ import {
 import { checkStory, readStories } from "./support/run-story.ts";
 import { crashSeconds, isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
 const LEASE_MS = 8_000;
@@ -57,12 +56,13 @@ after(() => site?.stop());
 async function pauseAgents(isOver: () => boolean): Promise<number[]> {
   const times: number[] = [];
   for (;;) {
-    for (let waited = 0; waited < PAUSE_EVERY_MS && !isOver(); waited += 100) await sleep(100);
+    for (let waited = 0; waited < PAUSE_EVERY_MS && !isOver(); waited += 100)
+      await letPass(100, "the agents are at work between two pauses");
     if (isOver()) return times;
     const agent = agents[times.length % agents.length] as SpawnedProcess;
     agent.signal("SIGSTOP");
     times.push(Date.now());
-    await sleep(LEASE_MS + 2_000);
+    await letPass(LEASE_MS + 2_000, "the leases of the agent have to run out");
     agent.signal("SIGCONT");
     times.push(Date.now());
   }

@@ -3,8 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { patience, until } from "../support/until.ts";
+import { letPass, patience, until } from "../support/until.ts";
 import { findAgentProcesses } from "./support/agent-processes.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { postgresOf, signalAll } from "./support/process-trees.ts";
@@ -54,9 +53,9 @@ async function pause(processes: () => readonly number[]): Promise<void> {
   for (let time = 0; time < PAUSES; time += 1) {
     const paused = processes();
     signalAll(paused, "SIGSTOP");
-    await sleep(PAUSE_MS);
+    await letPass(PAUSE_MS, "the processes have no processor");
     signalAll(paused, "SIGCONT");
-    await sleep(BETWEEN_MS);
+    await letPass(BETWEEN_MS, "the processes have their share of a processor");
   }
 }
 

@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { startScaler, type Scaler } from "./support/scaler.ts";
@@ -16,7 +15,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 import { watchDelay } from "./support/watch-delay.ts";
 
 /** Longer than the shortest, so that a busy machine alone makes no agent lose one. */
@@ -108,7 +107,7 @@ test("agents follow a load that rises and falls; every run succeeds at its first
   const runIds: string[] = [];
   for (const count of WAVE) {
     if (count > 0) runIds.push(...(await startRuns("work", count)));
-    await sleep(STEP_MS);
+    await letPass(STEP_MS, "the load rises and falls in steps");
   }
   await untilSucceeded(runIds);
   for (const { output, attempt_number: attempt } of await Promise.all(runIds.map(run)))

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
@@ -14,6 +13,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { letPass } from "../support/until.ts";
 
 const SECONDS = crashSeconds(8);
 
@@ -59,7 +59,7 @@ test("every second is settled once: fired with one run, or skipped with a reason
   const startedAt = performance.now();
   let kills = 0;
   while (performance.now() - startedAt < SECONDS * 1000) {
-    await sleep(700 + Math.random() * 600);
+    await letPass(700 + Math.random() * 600, "the server is killed at random moments of a second");
     await killed.kill();
     kills += 1;
     await killed.start();

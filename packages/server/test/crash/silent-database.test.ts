@@ -3,13 +3,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { bundleOf } from "./support/bundle.ts";
 import { startPostgresProxy, type PostgresProxy } from "./support/postgres-proxy.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
 import { createDeployment, promoteWhenReady, startSite, type Site } from "./support/site.ts";
 import { isLong } from "../support/seeded-random.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 
 /** Many more than there are connections: they wait for those, and for each other's statements. */
 const CALLERS = 48;
@@ -68,7 +67,7 @@ function keepCalling(url: string, isOver: () => boolean): Promise<{ status: numb
           ...(method === "POST" && { body: {} }),
         });
         answers.push({ status, tookMs: performance.now() - begun });
-        await sleep(20);
+        await letPass(20, "each caller calls at a rate");
       }
       return answers;
     }),
@@ -93,10 +92,10 @@ async function fallSilent(at: number, silentMs: number): Promise<void> {
   assert.equal(await serves(url), true);
   let over = false;
   const calling = keepCalling(url, () => over);
-  await sleep(500);
+  await letPass(500, "the calls are under way when the network falls silent");
   proxy.silence();
   const silentAt = performance.now();
-  await sleep(silentMs);
+  await letPass(silentMs, "the network is silent for this long");
   if (silentMs > ANSWER_MS) {
     const probe = await site.call(url, "GET", "/readyz", { as: "" });
     assert.equal(probe.status, 503);
@@ -132,7 +131,7 @@ async function fallSilentIdle(at: number): Promise<void> {
   // Fills the pool.
   await Promise.all(Array.from({ length: 16 }, () => site.call(url, "GET", "/v1/runs")));
   proxy.silence();
-  await sleep(12_000);
+  await letPass(12_000, "the network is silent while the connections are idle");
   proxy.heal();
   const healedAt = performance.now();
   await until("the server answers again", RECOVERY_MS, () => serves(url));
@@ -145,8 +144,8 @@ async function fallSilentIdle(at: number): Promise<void> {
   const text = new TextDecoderStream();
   const reader = follow.body?.pipeThrough(text).getReader();
   assert.ok(reader);
-  // What is claimed is that LISTEN hears again by then.
-  await sleep(Math.max(0, RECOVERY_MS - (performance.now() - healedAt)));
+  const restMs = Math.max(0, RECOVERY_MS - (performance.now() - healedAt));
+  await letPass(restMs, "what is claimed is that LISTEN hears again by then");
   const cancelledAt = performance.now();
   await site.call(elsewhere, "POST", `/v1/runs/${body.id}/cancel`);
   let seen = "";

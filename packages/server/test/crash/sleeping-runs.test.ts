@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "../../src/db/sql.ts";
 import { deployCode } from "./support/deploy-code.ts";
 import { isLong } from "../support/seeded-random.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 import type { SpawnedProcess } from "./support/spawned-process.ts";
 
 const RUNS = 10_000;
@@ -76,7 +75,7 @@ async function measure(): Promise<Shares> {
     agent: await cpuOf(pids.agent),
   });
   const [start, startedAt] = [await read(), performance.now()];
-  await sleep(MEASURE_MS);
+  await letPass(MEASURE_MS, "the use of processors is measured over this time");
   const end = await read();
   const seconds = (performance.now() - startedAt) / 1_000;
   return {
@@ -92,7 +91,7 @@ const shown = (shares: Shares): string =>
     .join(", ");
 
 test("ten thousand sleeping runs cost nothing", { skip: !isLong() }, async () => {
-  await sleep(SETTLE_MS);
+  await letPass(SETTLE_MS, "vacuum and checkpoints of the start have to be over");
   const empty = await measure();
   const startedAt = performance.now();
   for (let started = 0; started < RUNS; started += BATCH) {
@@ -104,14 +103,14 @@ test("ten thousand sleeping runs cost nothing", { skip: !isLong() }, async () =>
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
   }
   await until("all are suspended", START_MS, async () => {
-    await sleep(500);
+    await letPass(500, "asking for all is work for PostgreSQL too");
     const [row] = await site.db.query<{ count: number }>(
       sql`SELECT count(*) AS count FROM executions WHERE status = 'waiting' AND worker_id IS NULL`,
     );
     return Number(row?.count) === RUNS;
   });
   const suspendedMs = performance.now() - startedAt;
-  await sleep(SETTLE_MS);
+  await letPass(SETTLE_MS, "vacuum and checkpoints of the load have to be over");
   const asleep = await measure();
   console.log(
     `empty: ${shown(empty)} · with ${RUNS} sleeping runs: ${shown(asleep)} of a core · ` +

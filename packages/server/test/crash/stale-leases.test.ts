@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { decodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { bundleOf } from "./support/bundle.ts";
-import { enrollRawWorker } from "./support/raw-worker.ts";
+import { enrollRawWorker, type Lease } from "./support/raw-worker.ts";
 import {
   createDeployment,
   promoteWhenReady,
@@ -200,14 +199,13 @@ test("every kind of write under a superseded lease is refused whole", async () =
 });
 
 async function leaseOf(worker: Awaited<ReturnType<typeof enrollRawWorker>>, runId: string) {
-  const deadline = performance.now() + 15_000;
-  while (performance.now() < deadline) {
+  let own: Lease["fields"][] = [];
+  await until("the run is leased", 15_000, async () => {
     const leases = await worker.lease(100, "1s");
-    const own = leases.filter((lease) => lease.runId === runId).map(({ fields }) => fields);
-    if (own.length > 0) return own;
-    await sleep(50);
-  }
-  throw new Error("The run was not leased.");
+    own = leases.filter((lease) => lease.runId === runId).map(({ fields }) => fields);
+    return own.length > 0;
+  });
+  return own;
 }
 
 /** Everything of a run that a worker's write could change. */

@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { followToEnd, type Followed } from "./support/event-source.ts";
 import { killPostmaster } from "./support/kill-at-random.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
@@ -15,6 +14,7 @@ import {
   type ServerProcess,
   type Site,
 } from "./support/site.ts";
+import { letPass, until } from "../support/until.ts";
 
 const OUTAGE_MS = 30_000;
 const APPENDERS = isLong() ? 8 : 4;
@@ -36,14 +36,14 @@ async function startSession(): Promise<string> {
 
 /** Sends a request again, to either server, until it is answered. */
 async function insist(path: string, body: object, random: Random): Promise<number> {
-  const deadline = performance.now() + OUTAGE_MS;
-  for (;;) {
+  let status = 0;
+  await until("the service comes back", OUTAGE_MS, async () => {
     const server = pick(random, site.servers);
     const answer = await site.call(server.url, "POST", path, { body }).catch(() => null);
-    if (answer !== null && answer.status < 500) return answer.status;
-    assert.ok(performance.now() < deadline, "the service does not come back");
-    await sleep(20);
-  }
+    if (answer !== null) ({ status } = answer);
+    return answer !== null && status < 500;
+  });
+  return status;
 }
 
 /** Appends for a while, each record with a key of its own. @returns what was acknowledged, in the order of sending. */
@@ -62,7 +62,7 @@ async function append(sessionId: string, name: string, random: Random, forMs: nu
     const status = await insist(`/api/sessions/${sessionId}/outputs/output`, body, random);
     assert.equal(status, 201);
     said.push(...texts);
-    if (random() < 0.2) await sleep(random() * 40);
+    if (random() < 0.2) await letPass(random() * 40, "appends come at random moments");
   }
   return said;
 }
@@ -104,9 +104,9 @@ test("readers of a stream that reconnect at random meet no gap, no repeat and no
     over.abort();
     throw error;
   });
-  await sleep(forMs * 0.3);
+  await letPass(forMs * 0.3, "PostgreSQL is killed in the middle of the appends");
   killPostmaster(site);
-  await sleep(forMs * 0.3);
+  await letPass(forMs * 0.3, "a server is killed some time after PostgreSQL");
   await second.kill();
   await second.start();
   const said = await appending;

@@ -4,13 +4,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./support/caller.ts";
 import { checkLinearizable, type Call } from "./support/check-linearizable.ts";
 import type { SentStatement } from "./support/postgres-messages.ts";
 import { startPostgresProxy, type Breakpoint, type PostgresProxy } from "./support/postgres-proxy.ts";
 import { fewOf, newSeed, seededRandom, type Random } from "../support/seeded-random.ts";
 import { startSite, type ServerProcess, type Site } from "./support/site.ts";
+import { letPass, until } from "../support/until.ts";
 import {
   CANCELLED,
   writeOnceRegister,
@@ -119,7 +119,9 @@ async function callUntilAnswered(
   caller: number,
   input: RegisterInput,
 ): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
+  let attempt = -1;
+  await until("a server answers", 60_000, async () => {
+    attempt += 1;
     const { url } = site.servers[(caller + (caller >> 2) + attempt) % 2] as ServerProcess;
     const invokedAt = performance.now();
     const output = await send(token, caller, input, url).then(
@@ -135,10 +137,8 @@ async function callUntilAnswered(
       const returnedAt = output === null ? Infinity : performance.now();
       history.push({ input, output, invokedAt, returnedAt });
     }
-    if (output !== null && output !== "not sent") return;
-    await sleep(10);
-  }
-  throw new Error("No server answers.");
+    return output !== null && output !== "not sent";
+  });
 }
 
 async function createToken(): Promise<Token> {
@@ -190,7 +190,7 @@ async function race(
   const callers = Promise.all(
     inputs.map(async (input, caller) => {
       await start.promise;
-      await sleep(random() * 8);
+      await letPass(random() * 8, "the callers come at random moments, close to each other");
       await callUntilAnswered(history, token, caller, input);
     }),
   ).finally(() => over.abort());
@@ -199,7 +199,7 @@ async function race(
       await start.promise;
       for (let reads = 0; reads < 4 && !over.signal.aborted; reads += 1) {
         await callUntilAnswered(history, token, reader, { kind: "read" });
-        await sleep(4);
+        await letPass(4, "the reads are spread over the race");
       }
     }),
   );

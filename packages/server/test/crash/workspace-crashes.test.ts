@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { markedProcesses } from "./support/marked-processes.ts";
 import { isLong, newSeed, seededRandom } from "../support/seeded-random.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 /** How much of what does not compress makes a commit take a while. */
@@ -116,7 +115,7 @@ test("an agent killed in the middle of commits leaves whole versions alone, and 
     const at = await site.startExec(id, script);
     execs.push(at.slice(at.lastIndexOf("/") + 1));
     mats.add((await site.get(id)).materialization.id);
-    await sleep(random() * 80);
+    await letPass(random() * 80, "the agent is killed somewhere in its work");
     await agent.kill();
     // Sometimes it stays away: then the round is lost, that is said, and it commits the files once it is back.
     if (round % awayEvery === awayEvery - 1)

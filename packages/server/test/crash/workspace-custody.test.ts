@@ -11,7 +11,7 @@ import { decodeId } from "@keelson/contract";
 import { sql } from "../../src/db/sql.ts";
 import { mountSmallDisk } from "./support/full-disk.ts";
 import { fewOf, newSeed } from "../support/seeded-random.ts";
-import { until } from "../support/until.ts";
+import { letPass, until } from "../support/until.ts";
 import {
   filesOf,
   startWorkspaceSite,
@@ -172,7 +172,7 @@ test("whoever is killed while a commit cannot succeed, the bytes are in quaranti
       await agent.kill();
       await isThere();
       await agent.start();
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await letPass(pauseMs, "the agent is killed somewhere in its work");
       await isThere();
     }
     await stopping;

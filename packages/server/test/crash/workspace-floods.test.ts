@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { isLong } from "../support/seeded-random.ts";
+import { letPass } from "../support/until.ts";
 import { startWorkspaceSite, type WorkspaceSite } from "./support/workspace-site.ts";
 
 let site: WorkspaceSite;
@@ -48,7 +48,7 @@ test(
     while (ended.finished_at === null) {
       for (const name of ["server", "agent"] as const)
         growth[name] = Math.max(growth[name], (await memoryOf(pids[name])) - before[name]);
-      await sleep(100);
+      await letPass(100, "the use of memory is sampled while the command runs");
       ended = await site.process(exec);
     }
     stalled.destroy();

@@ -2,7 +2,6 @@
 // write; and a worker that says what a test wants it to say.
 
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, CallOptions } from "./caller.ts";
 import { startPostgresProxy, type PostgresProxy } from "./postgres-proxy.ts";
 import { enrollRawWorker, type Lease, type RawWorker } from "./raw-worker.ts";
@@ -96,15 +95,14 @@ export async function openStage({ poolSize, proxied, serverEnv }: StageOptions):
 function talkTo(site: Site, worker: RawWorker): Omit<Stage, "proxies" | "stop"> {
   let turn = 0;
   const insist: Stage["insist"] = async (method, path, options = {}) => {
-    const deadline = performance.now() + OUTAGE_MS;
-    for (;;) {
+    let answer = null as Answer | null;
+    await until(`${method} ${path} is answered`, OUTAGE_MS, async () => {
       const server = site.servers[(turn += 1) % site.servers.length] as ServerProcess;
-      const answer = await site.call(server.url, method, path, options).catch(() => null);
-      if (answer !== null && answer.status < 500) return answer;
+      answer = await site.call(server.url, method, path, options).catch(() => null);
       assert.notEqual(answer?.status, 500, JSON.stringify(answer?.body));
-      assert.ok(performance.now() < deadline, `${method} ${path} is not answered`);
-      await sleep(10);
-    }
+      return answer !== null && answer.status < 500;
+    });
+    return answer as Answer;
   };
   const make: Stage["make"] = async (path, body = {}) => {
     const answer = await insist("POST", path, { body });
@@ -112,17 +110,20 @@ function talkTo(site: Site, worker: RawWorker): Omit<Stage, "proxies" | "stop"> 
     return answer.body;
   };
   const report: Stage["report"] = async (...operations) => {
-    const deadline = performance.now() + OUTAGE_MS;
-    for (;;) {
+    let results: Json[] = [];
+    await until("a report is answered", OUTAGE_MS, async () => {
       const server = site.servers[(turn += 1) % site.servers.length] as ServerProcess;
       const answer = await worker
         .post("executions/report", { operations }, { server })
         .catch(() => ({ status: 503, body: null }));
-      if (answer.status === 200) return answer.body.results;
+      if (answer.status === 200) {
+        ({ results } = answer.body);
+        return true;
+      }
       assert.equal(answer.status, 503, JSON.stringify(answer.body));
-      assert.ok(performance.now() < deadline, "a report is not answered");
-      await sleep(10);
-    }
+      return false;
+    });
+    return results;
   };
   const leases = new Map<string, Held>();
   const take: Stage["take"] = async (runId) => {

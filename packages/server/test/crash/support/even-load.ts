@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "../../support/until.ts";
+import { letPass, until } from "../../support/until.ts";
 import type { ServerProcess, Site } from "./site.ts";
 
 const RUNS_A_SECOND = 116;
@@ -72,7 +71,7 @@ export async function watchLoad(
         }),
       );
     }
-    await sleep(2);
+    await letPass(2, "starts come at an even pace");
   }
   await Promise.all(calls);
   const cpuMs = (postgresMs(site, without) - cpuBefore) / started.length;

@@ -2,8 +2,8 @@
 
 import { Agent, request } from "node:http";
 import { StringDecoder } from "node:string_decoder";
-import { setTimeout as sleep } from "node:timers/promises";
 import { pick, type Random } from "../../support/seeded-random.ts";
+import { letPass } from "../../support/until.ts";
 
 export interface ReceivedEvent {
   readonly id: string;
@@ -59,7 +59,7 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
     followed.connections += 1;
     if (!(await followOnce(options, lastEventId, receive, () => followed.end !== null))) {
       followed.failures += 1;
-      await sleep(50);
+      await letPass(50, "a reader that was refused comes back after a moment");
     }
   }
   return { events, ...followed };

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { patience } from "../../support/until.ts";
+import { letPass, patience } from "../../support/until.ts";
 import { pick, type Random } from "../../support/seeded-random.ts";
 import type { Site } from "./site.ts";
 import type { SpawnedProcess } from "./spawned-process.ts";
@@ -60,7 +59,7 @@ export async function killAtRandom(
     );
   };
   for (;;) {
-    await sleep(options.everyMs * (0.5 + random()));
+    await letPass(options.everyMs * (0.5 + random()), "kills come at random moments");
     // Never all at once: where a start takes longer than the time between two kills nothing would ever be up.
     while (restarts.size >= maxDown) await Promise.race(restarts);
     if (isOver()) break;

@@ -2,16 +2,15 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./caller.ts";
 import { isLong, pick, type Random } from "../../support/seeded-random.ts";
 import type { Site } from "./site.ts";
+import { letPass, until } from "../../support/until.ts";
 
 /** How long a caller repeats what is not answered. */
 const OUTAGE_MS = 90_000;
 /** How long a run may take whose processes are killed again and again. */
 const RUN_MS = 240_000;
-const LOOK_MS = 150;
 const INPUTS = 6;
 
 /** Each lane has one run at a time. */
@@ -57,15 +56,15 @@ type InsistentCaller = ReturnType<typeof createInsistentCaller>;
 /** Repeats each call at either server until it is answered; what it makes has a key of its own. */
 function createInsistentCaller(site: Site, random: Random) {
   const insist = async (method: string, path: string, body?: object): Promise<Answer> => {
-    const deadline = performance.now() + OUTAGE_MS;
-    for (;;) {
+    let answer = null as Answer | null;
+    await until(`${method} ${path} is answered`, OUTAGE_MS, async () => {
       const { url } = pick(random, site.servers);
-      const answer = await site.call(url, method, path, body === undefined ? {} : { body }).catch(() => null);
-      if (answer !== null && answer.status < 500) return answer;
+      answer = await site.call(url, method, path, body === undefined ? {} : { body }).catch(() => null);
+      if (answer !== null && answer.status < 500) return true;
       assert.ok(answer === null || answer.status === 503, JSON.stringify(answer?.body));
-      assert.ok(performance.now() < deadline, `${method} ${path} is not answered`);
-      await sleep(30);
-    }
+      return false;
+    });
+    return answer as Answer;
   };
   const expect = async (statuses: readonly number[], method: string, path: string, body?: object) => {
     const answer = await insist(method, path, body);
@@ -77,7 +76,7 @@ function createInsistentCaller(site: Site, random: Random) {
     const { events } = await get(`/v1/runs/${run.id}/events?limit=200`);
     const workspace = run.workspace_id === null ? "" : `/api/workspaces/${run.workspace_id}`;
     const held = workspace === "" ? [] : [await get(workspace), await get(`${workspace}/execs`)];
-    return `A run does not end within ${RUN_MS} ms: ${JSON.stringify([run, events, ...held], null, 1)}`;
+    return `A run does not end: ${JSON.stringify([run, events, ...held], null, 1)}`;
   };
   return {
     get,
@@ -85,13 +84,12 @@ function createInsistentCaller(site: Site, random: Random) {
       expect([200, 201], "POST", path, { ...body, idempotency_key: randomUUID() }),
     close: (session: string) => expect([200], "POST", `/v1/sessions/${session}/close`),
     untilEnded: async (run: string): Promise<void> => {
-      const deadline = performance.now() + RUN_MS;
-      for (;;) {
-        const seen = await get(`/v1/runs/${run}`);
-        if (seen.finished_at !== null) return;
-        if (performance.now() > deadline) assert.fail(await describe(seen));
-        await sleep(LOOK_MS);
-      }
+      const read = () => get(`/v1/runs/${run}`);
+      const isEnded = async (): Promise<boolean> => (await read()).finished_at !== null;
+      await until("the run has ended", RUN_MS, isEnded).catch(async (error: unknown) => {
+        if (error instanceof assert.AssertionError) throw error;
+        throw new Error(await describe(await read()), { cause: error });
+      });
     },
   };
 }
@@ -107,7 +105,7 @@ async function keepRunning(
     const { id } = await caller.make(`/v1/tasks/${task}/start`, { payload: { label }, ...extra });
     acknowledged.runs.set(id, label);
     await caller.untilEnded(id);
-    await sleep(random() * 200);
+    await letPass(random() * 200, "starts come at random moments");
   }
 }
 
@@ -125,7 +123,7 @@ async function keepTalking(
       const data = randomUUID();
       await caller.make(`/api/sessions/${session.id}/inputs/input`, { data });
       sent.push(data);
-      await sleep(random() * 2_500);
+      await letPass(random() * 2_500, "inputs come at random moments");
     }
     await untilAnswered(caller, session.id, sent.length);
     await caller.close(session.id);
@@ -133,12 +131,13 @@ async function keepTalking(
 }
 
 async function untilAnswered(caller: InsistentCaller, session: string, count: number): Promise<void> {
-  const deadline = performance.now() + RUN_MS;
-  for (;;) {
-    const { streams } = await caller.get(`/v1/sessions/${session}/streams`);
-    const answers = streams.find(({ name }: { name: string }) => name === "answers");
-    if (answers?.last_sequence >= count) return;
-    assert.ok(performance.now() < deadline, `${session} does not answer: ${JSON.stringify(streams)}`);
-    await sleep(LOOK_MS);
-  }
+  let streams: { name: string; last_sequence: number }[] = [];
+  await until(`${session} has answered`, RUN_MS, async () => {
+    ({ streams } = await caller.get(`/v1/sessions/${session}/streams`));
+    const answers = streams.find(({ name }) => name === "answers");
+    return answers !== undefined && answers.last_sequence >= count;
+  }).catch((error: unknown) => {
+    if (error instanceof assert.AssertionError) throw error;
+    throw new Error(`${session} does not answer: ${JSON.stringify(streams)}`, { cause: error });
+  });
 }

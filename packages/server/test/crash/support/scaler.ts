@@ -1,10 +1,10 @@
 // What an autoscaler does: looks at a group's load, starts agents when there are too few, drains some when there are too many.
 
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { GroupCapacity } from "@keelson/contract";
 import type { ServerProcess, Site } from "./site.ts";
 import type { SpawnedProcess } from "./spawned-process.ts";
+import { letPass } from "../../support/until.ts";
 
 const LOOK_EVERY_MS = 100;
 
@@ -65,7 +65,7 @@ export function startScaler(
   const looking = (async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await look();
-      await sleep(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await letPass(LOOK_EVERY_MS, "a scaler looks at a rate");
     }
   })();
   // Awaited by `stop`; a failure meanwhile is no unhandled one.

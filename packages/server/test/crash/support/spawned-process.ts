@@ -2,7 +2,7 @@
 
 import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import type { Readable } from "node:stream";
-import { patience } from "../../support/until.ts";
+import { letPass, patience } from "../../support/until.ts";
 import { bareEnvironment } from "../../support/bare-environment.ts";
 import { programArguments } from "../../support/programs.ts";
 
@@ -99,7 +99,7 @@ export function describeProcess(options: SpawnOptions): SpawnedProcess {
     lives += 1;
     while (!over.signal.aborted && !(await startOnce())) {
       if (performance.now() > deadline) throw new Error(`${options.name} did not start:\n${said}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await letPass(100, "what it needs may be down for a moment");
     }
   };
 
