@@ -62,7 +62,7 @@ for (const statementNames of [true, false]) {
       await isHeld.promise;
       const refused = database.query(sql`SELECT 1`);
       await assert.rejects(refused, (error) => isConnectionError(error));
-      assert.ok(database.longestWaitMs() < 300);
+      assert.equal(database.longestWaitMs(), 0, "somebody waits still");
       mayEnd.resolve();
       await holding;
       // Twenty of them take a second, one after the other, and each far less than a statement may.
