@@ -180,6 +180,11 @@ describe("the HTTP edge", () => {
       ["a number beyond a double", '{"payload": 1e400}', "invalid_request"],
       ["a number beyond a double, written out", `{"payload": ${"9".repeat(400)}}`, "invalid_request"],
       [
+        "a number beyond a double by its digits and an exponent of one digit",
+        `{"payload": ${"9".repeat(305)}e9}`,
+        "invalid_request",
+      ],
+      [
         "a number beyond a double by its digits and its exponent",
         `{"payload": ${"9".repeat(250)}e99}`,
         "invalid_request",

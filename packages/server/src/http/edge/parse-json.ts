@@ -2,10 +2,10 @@ import { LIMITS } from "@keelson/contract";
 import { invalidRequest } from "../../domain-error.ts";
 
 /**
- * What a number beyond a double has: an exponent of two digits or more, or so many digits. Only then are the numbers looked at.
+ * What a number beyond a double has: an exponent, or so many digits. Only then are the numbers looked at.
  * An `e` before digits is in many ids too, but what ends these is no end of a number.
  */
-const EXPONENT = /[eE]\+?[0-9]{2,}(?:[\s,\]}]|$)/;
+const EXPONENT = /[eE]\+?[0-9]+(?:[\s,\]}]|$)/;
 const MANY_DIGITS = /[0-9]{309}/;
 
 /**

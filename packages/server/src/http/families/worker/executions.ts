@@ -69,8 +69,11 @@ async function withEntrypoints(
 ): Promise<LeasedEntrypoint[]> {
   const firsts = new Map<string, LeasedExecution>();
   for (const leased of executions) firsts.set(keyOfEntrypoint(leased), leased);
-  const known = new Map<string, Entrypoint>();
-  for (const [key, leased] of firsts) known.set(key, await entrypointOf(server, leased));
+  const known = new Map(
+    await Promise.all(
+      [...firsts].map(async ([key, leased]) => [key, await entrypointOf(server, leased)] as const),
+    ),
+  );
   return executions.map((leased) => ({
     leased,
     entrypoint: known.get(keyOfEntrypoint(leased)) as Entrypoint,
