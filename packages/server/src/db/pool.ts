@@ -103,6 +103,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const { wake = () => undefined, note = () => undefined } = options;
   const commits = createCommitWatch({
     url: options.directUrl ?? options.url,
+    answerMs: limits.answerMs,
     onChange: (isHanging) => options.onCommitsHang?.(isHanging),
   });
   const context = { connections, commits, statementNames, isPooled, limits, places, wake, note };
@@ -167,7 +168,7 @@ function createQuery(context: TransactionContext) {
       return rows;
     } catch (error) {
       failure = error as Error;
-      if (purpose === "write" && isSilence(error)) commits.hangs();
+      if (purpose === "write" && isSilence(error)) commits.suspect();
       throw error;
     } finally {
       giveBack(failure);

@@ -60,15 +60,19 @@ export async function takeFor(
   { connections, commits }: Pick<TransactionContext, "connections" | "commits">,
 ): Promise<HeldConnection> {
   if (purpose === "read") return connections.take(purpose);
-  commits.check();
+  await commits.check();
   const connection = await connections.take(purpose);
   try {
-    commits.check();
+    const verdict = commits.check();
+    if (verdict === undefined) return connection;
+    const begun = performance.now();
+    await verdict;
+    const leftMs = connection.firstAnswerMs - (performance.now() - begun);
+    return { ...connection, firstAnswerMs: Math.max(1_000, leftMs) };
   } catch (error) {
     connection.giveBack();
     throw error;
   }
-  return connection;
 }
 
 type Work<Result> = {
@@ -131,7 +135,7 @@ async function runOnce<Result>(
   } catch (error) {
     open = false;
     const isOfCommit = isCommitting && flight.unfulfilled() === 1;
-    if (isOfCommit && purpose === "write" && isSilence(error)) commits.hangs();
+    if (isOfCommit && purpose === "write" && isSilence(error)) commits.suspect();
     // A connection that cannot roll back is not given to anybody else; one that is silent is not even asked.
     broken = isSilence(error)
       ? (error as Error)

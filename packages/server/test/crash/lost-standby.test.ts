@@ -5,9 +5,14 @@ import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { checkSessions } from "../../src/db/check-sessions.ts";
+import { CommitsHangError } from "../../src/db/commit-watch.ts";
+import { isSilence } from "../../src/db/connection-error.ts";
+import { createDatabase } from "../../src/db/pool.ts";
+import { REQUEST_LIMITS } from "../../src/db/session-settings.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
 import { until } from "../support/until.ts";
 import { bundleOf } from "./support/bundle.ts";
+import { startPostgresProxy } from "./support/postgres-proxy.ts";
 import { enrollRawWorker } from "./support/raw-worker.ts";
 import { createDeployment, promoteWhenReady, startSite, type Site } from "./support/site.ts";
 
@@ -54,6 +59,23 @@ const problems = async (): Promise<string[]> => {
   return body.problems.map(({ code }: { code: string }) => code);
 };
 
+/** What a follower who comes now is told first. */
+async function followedEvents(runId: string): Promise<string> {
+  const { status, body } = await fetch(`${url}/api/runs/${runId}/events`, {
+    headers: { accept: "text/event-stream", authorization: `Bearer ${site.credentials.api_key}` },
+  });
+  assert.ok(body);
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let seen = "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    seen += read.value;
+    if (status !== 200 || seen.includes("run_event")) break;
+  }
+  await reader.cancel();
+  assert.equal(status, 200, seen);
+  return seen;
+}
+
 async function countHanging(): Promise<number> {
   const [row] = await site.db.query<{ count: number }>(
     sql`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
@@ -86,6 +108,7 @@ test("a standby that no commit waits for is told of at the start", async () => {
 
 test("without the standby that commits wait for, writes are refused, reads go on, and nothing is lost or doubled", async () => {
   assert.equal((await write(randomUUID())).status, 201);
+  const { body: run } = await site.call(url, "POST", "/v1/tasks/echo/start", { body: {} });
   await waitFor("nobody");
 
   const keys = Array.from({ length: WRITERS }, () => randomUUID());
@@ -115,6 +138,7 @@ test("without the standby that commits wait for, writes are refused, reads go on
   assert.equal(refused.status, 503);
   assert.match(refused.body.error.message, /confirms no writes right now.*Nothing was written; reads work/);
   assert.deepEqual(await problems(), ["commits_hang"]);
+  assert.match(await followedEvents(run.id), /run\.created/);
   // Those that hung when it was noticed, and the one that is waited for.
   const hanging = await countHanging();
   assert.ok(hanging >= 1 && hanging < POOL_SIZE, `${hanging} connections hang`);
@@ -135,4 +159,40 @@ test("without the standby that commits wait for, writes are refused, reads go on
   console.log(
     `${WRITERS} writers, ${reads.flat().length} reads while commits hung, ${hanging} connections hung`,
   );
+});
+
+test("writes go on after a standby is back, also when nothing is heard any more on the connection that waited for it", async () => {
+  await site.db.query(rawSql("CREATE TABLE hung (id int)"));
+  const proxy = await startPostgresProxy(site.postgres.url);
+  const told: boolean[] = [];
+  const db = createDatabase({
+    ...{ url: proxy.url, poolSize: 4, statementNames: true },
+    limits: { ...REQUEST_LIMITS, answerMs: 2_000 },
+    onCommitsHang: (isHanging) => void told.push(isHanging),
+  });
+  const countWaiting = async (): Promise<number> => {
+    const [row] = await site.db.query<{ count: number }>(
+      sql`SELECT count(*) FROM pg_stat_activity WHERE application_name = 'keelson-commits'`,
+    );
+    return row?.count ?? 0;
+  };
+  try {
+    const insert = sql`INSERT INTO hung VALUES (1)`;
+    await db.query(insert);
+    await waitFor("nobody");
+    await assert.rejects(db.query(insert), isSilence);
+    await assert.rejects(db.query(insert), CommitsHangError);
+    proxy.silence();
+    proxy.heal();
+    assert.equal(await countWaiting(), 1);
+    await waitFor("");
+    await until("commits are confirmed", 60_000, async () => !db.commitsHang());
+    await db.query(insert);
+    await until("nobody waits any more", 60_000, async () => (await countWaiting()) === 0);
+    assert.deepEqual(told, [true, false]);
+  } finally {
+    await waitFor("");
+    await db.close();
+    await proxy.close();
+  }
 });

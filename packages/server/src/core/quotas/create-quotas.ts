@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import type { Queryable } from "../../db/queryable.ts";
+import type { Database } from "../../db/pool.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Wakes } from "../feeds/wakes.ts";
 import { createEventStreamQuota, type EventStreamQuota } from "./event-stream-quota.ts";
@@ -8,7 +8,7 @@ import { createRunQuota, type RunQuota } from "./run-quota.ts";
 import { createStorageQuota, type StorageQuota } from "./storage-quota.ts";
 
 export type QuotaContext = {
-  db: Queryable;
+  db: Database;
   clock: Clock;
   wakes: Wakes;
   serverId: string;

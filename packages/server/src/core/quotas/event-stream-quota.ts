@@ -1,7 +1,7 @@
 import type { Uuid } from "@keelson/contract";
 import type { Clock } from "../../clock.ts";
 import { createBatcher } from "../../db/batcher.ts";
-import type { Queryable } from "../../db/queryable.ts";
+import type { Database } from "../../db/pool.ts";
 import { hasRoom } from "./quota.ts";
 import { tooManyStreams } from "./quota-refusals.ts";
 import { exchangeEventStreams } from "./quota-writes.ts";
@@ -29,7 +29,7 @@ const REFUSAL_TRUSTED_MS = 100;
 const URGENT_SHARE = 0.25;
 
 export type EventStreamContext = {
-  db: Queryable;
+  db: Database;
   clock: Clock;
   serverId: string;
   limitByDefault: number;
@@ -104,7 +104,11 @@ async function exchangeWith(
 ): Promise<void> {
   const open = new Map(environmentIds.map((id) => [id, here.get(id)?.open ?? 0]));
   const saidAt = clock();
-  for (const { environmentId, limit, others } of await exchangeEventStreams(db, serverId, open)) {
+  // Said again every second: it needs no disk, and no standby.
+  const told = await db.transaction((tx) => exchangeEventStreams(tx, serverId, open), {
+    durability: "relaxed",
+  });
+  for (const { environmentId, limit, others } of told) {
     const entry = here.get(environmentId);
     if (entry === undefined) continue;
     const said = open.get(environmentId) ?? 0;
