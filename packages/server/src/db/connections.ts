@@ -184,7 +184,8 @@ async function unlessStalled<Taken>(
     isLate = true;
     stalled.reject(new Error(STALLED));
   };
-  let timer = setTimeout(look, maxMs);
+  // What was waited for before counts, too.
+  let timer = setTimeout(look, Math.max(1, maxMs - stalledMs()));
   taken.then(
     (late) => isLate && giveBack(late),
     () => undefined,

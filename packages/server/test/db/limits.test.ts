@@ -88,3 +88,42 @@ for (const statementNames of [true, false]) {
     });
   });
 }
+
+test("a wait for a turn to write is part of the wait for a connection", async () => {
+  const testDatabase = await createTestDatabase({ migrated: false });
+  // Three of the four connections may write.
+  const database = createDatabase({
+    ...{ url: testDatabase.url, poolSize: 4, statementNames: true },
+    limits: { ...LIMITS, stalledMs: 2_000 },
+  });
+  const mayEnd = Promise.withResolvers<void>();
+  const refused: string[] = [];
+  const refuses = (who: string, asked: Promise<unknown>): Promise<void> =>
+    assert.rejects(asked, (error) => isConnectionError(error)).then(() => void refused.push(who));
+  try {
+    const holding: Promise<unknown>[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      const isHeld = Promise.withResolvers<void>();
+      const hold = async (): Promise<void> => {
+        isHeld.resolve();
+        await mayEnd.promise;
+      };
+      holding.push(database.transaction(hold, { readOnly: true }));
+      await isHeld.promise;
+    }
+    const write = (): Promise<unknown> => database.transaction(async () => undefined);
+    const turns = ["first", "second", "third"].map((who) => refuses(who, write()));
+    await letPass(200, "a turn becomes free while it is waited for");
+    const behind = refuses("behind them", write());
+    await letPass(1_000, "who comes now has waited for less time");
+    const later = refuses("later", database.query(sql`SELECT 1`));
+    await Promise.all([...turns, behind, later]);
+    assert.deepEqual([refused.length, refused.at(-1)], [5, "later"]);
+    mayEnd.resolve();
+    await Promise.all(holding);
+  } finally {
+    mayEnd.resolve();
+    await database.close();
+    await testDatabase.drop();
+  }
+});
