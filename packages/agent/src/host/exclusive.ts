@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import type { BundleModule } from "@keelson/contract";
 import type { AgentPipe } from "./agent-pipe.ts";
 import { watchResources } from "./left-resources.ts";
@@ -21,6 +21,16 @@ const drained = (stream: NodeJS.WriteStream): Promise<void> =>
   stream.writableLength === 0 || stream.destroyed
     ? Promise.resolve()
     : new Promise((resolve) => stream.write("", () => resolve()));
+
+/** Makes it the working directory, also when it was removed. */
+function goHome(home: string): void {
+  try {
+    process.chdir(home);
+  } catch {
+    mkdirSync(home, { recursive: true });
+    process.chdir(home);
+  }
+}
 
 /** Runs one attempt at a time in this process. */
 export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
@@ -55,7 +65,6 @@ export function createExclusiveRunner(bundle: BundleModule, pipe: AgentPipe) {
     current = null;
     pipe.sendNow(["end", n, result]);
     // Whatever the run did to it, the next one begins where this one did.
-    if (!existsSync(home)) mkdirSync(home, { recursive: true });
-    process.chdir(home);
+    goHome(home);
   };
 }
