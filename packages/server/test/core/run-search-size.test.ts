@@ -1,4 +1,4 @@
-// A search in a million ended runs: `KEELSON_TEST_LONG_SEARCH=1 npm test -- core/run-search-size`. The numbers are printed.
+// A search in a million ended runs; `npm test` has fewer. The numbers are printed.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -7,10 +7,10 @@ import { indexRuns } from "../../src/core/run-search/index-runs.ts";
 import { siftRuns } from "../../src/core/run-search/sift-runs.ts";
 import { ALL_RUNS, type RunFilter } from "../../src/core/runs/run-filter.ts";
 import { rawSql, sql } from "../../src/db/sql.ts";
+import { isLong } from "../support/seeded-random.ts";
 import { startSearchScene, type SearchScene } from "../support/searched-runs.ts";
 
-const isLong = process.env["KEELSON_TEST_LONG_SEARCH"] === "1";
-const RUNS = isLong ? 1_000_000 : 20_000;
+const RUNS = isLong() ? 1_000_000 : 20_000;
 const OTHERS = RUNS / 10;
 
 let scene: SearchScene;
