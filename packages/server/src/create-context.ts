@@ -15,6 +15,7 @@ import { listLeases } from "./core/executions/execution-reads.ts";
 import { createReadyFronts, type ReadyFrontsOptions } from "./core/executions/ready-fronts.ts";
 import type { KnownRuns } from "./core/executions/known-runs.ts";
 import { createLeasePolls } from "./core/executions/lease-polls.ts";
+import { createRecentLooks } from "./core/leases/recent-looks.ts";
 import { listActive } from "./core/processes/process-reads.ts";
 import { createWorkspacePolls } from "./core/processes/workspace-polls.ts";
 import { createFeedHub } from "./core/feeds/feed-hub.ts";
@@ -83,6 +84,7 @@ export async function createContext(
     wakes,
     leasePolls,
     claimStarts: createClaimStarts(),
+    recentLooks: createRecentLooks(wakes),
     ...knownRows,
     workspacePolls: createWorkspacePolls(),
     leaseDurationMs,

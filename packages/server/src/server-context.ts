@@ -4,6 +4,7 @@ import type { DeploymentCache } from "./core/entrypoints/deployment-cache.ts";
 import type { CredentialCache } from "./core/credentials/credential-cache.ts";
 import type { MakeCredential } from "./core/credentials/make-credential.ts";
 import type { ClaimStarts } from "./core/executions/claim-starts.ts";
+import type { RecentLooks } from "./core/leases/recent-looks.ts";
 import type { ReadyFronts } from "./core/executions/ready-fronts.ts";
 import type { LeasedExecution } from "./core/executions/execution.ts";
 import type { LeasePolls } from "./core/executions/lease-polls.ts";
@@ -54,6 +55,7 @@ export type ServerContext = {
   wakes: Wakes;
   leasePolls: LeasePolls;
   claimStarts: ClaimStarts;
+  recentLooks: RecentLooks;
   readyFronts: ReadyFronts;
   /** Of workers, while an old snapshot is held. */
   liveLeases: LiveIds;

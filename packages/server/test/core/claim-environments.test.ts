@@ -102,3 +102,22 @@ for (const { name, isHeld } of [
       assert.deepEqual((await claim(16)).toSorted(), [...ids.slice(0, 3), ids[4]]);
     });
   });
+
+test("a claim says that it took all, and not while an environment may have more than its share", async () => {
+  const claimed = async (context: ClaimContext, limit: number): Promise<unknown> => {
+    const { executions, isAll } = await ready.claimed(context, limit);
+    return { count: executions.length, isAll };
+  };
+  const [backlog = "", ...barren] = newEnvironments(8);
+  await ready.add([backlog, ...barren], 1);
+  await scene.server.db.query(sql`UPDATE executions SET expires_at = to_timestamp(1)`);
+  await ready.add([backlog], 7);
+  const context = ready.begin(false);
+  // Of eight environments each gives half of the claim at most.
+  assert.deepEqual(await claimed(context, 10), { count: 5, isAll: false });
+  assert.deepEqual(await claimed(context, 2), { count: 2, isAll: false });
+  await ready.add([backlog], 3);
+  assert.deepEqual(await claimed(context, 10), { count: 3, isAll: true });
+  assert.deepEqual(await claimed(context, 10), { count: 0, isAll: true });
+  assert.deepEqual(await claimed(ready.begin(true), 10), { count: 0, isAll: false });
+});

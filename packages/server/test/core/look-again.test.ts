@@ -12,6 +12,7 @@ import {
   type LeaseAnswer,
   type LeaseContext,
 } from "../../src/core/leases/lease-executions.ts";
+import { createRecentLooks } from "../../src/core/leases/recent-looks.ts";
 import { sql } from "../../src/db/sql.ts";
 import { readyRunsOf, type ReadyRuns } from "../support/ready-runs.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
@@ -46,6 +47,7 @@ for (const isHeld of [false, true])
         clock: scene.clock.now,
         wakes: withoutSafetyPoll(createWakes(() => undefined)),
         leasePolls: createLeasePolls(),
+        recentLooks: createRecentLooks({ woken: () => 0 }),
         leaseDurationMs: 15_000,
         noteLeased: () => undefined,
       };

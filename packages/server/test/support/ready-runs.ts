@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { decodeId, type Uuid } from "@keelson/contract";
-import { claimExecutions, type ClaimContext } from "../../src/core/executions/claim-executions.ts";
+import {
+  claimExecutions,
+  type ClaimContext,
+  type Claimed,
+} from "../../src/core/executions/claim-executions.ts";
 import { createClaimStarts } from "../../src/core/executions/claim-starts.ts";
 import { listLeases } from "../../src/core/executions/execution-reads.ts";
 import type { LeasedExecution } from "../../src/core/executions/execution.ts";
@@ -26,6 +30,8 @@ export interface ReadyRuns {
   /** Copies of a run, ready, `runs` for each environment. */
   add(environmentIds: readonly string[], runs: number): Promise<void>;
   claim(context: ClaimContext, limit: number, db?: Queryable): Promise<LeasedExecution[]>;
+  /** The same, and whether it says that there is nothing else. */
+  claimed(context: ClaimContext, limit: number, db?: Queryable): Promise<Claimed>;
   /** The statements of a claim that gets `limit` runs, which is undone. */
   recordClaim(context: ClaimContext, limit: number): Promise<RecordedQuery[]>;
 }
@@ -39,7 +45,7 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
   if (group === undefined) throw new Error("The environment has no worker group.");
   const workerGroupId = group.id;
   const newUuid = createUuidGenerator(scene.clock.now);
-  const claim: ReadyRuns["claim"] = (context, limit, by = context.db) =>
+  const claimed: ReadyRuns["claimed"] = (context, limit, by = context.db) =>
     claimExecutions(
       { ...context, db: by },
       {
@@ -56,9 +62,11 @@ export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
         isolatedRunsWait: context.readyFronts.areKnown(),
       },
     );
+  const claim: ReadyRuns["claim"] = async (...of) => (await claimed(...of)).executions;
   return {
     workerGroupId,
     newUuid,
+    claimed,
     begin: (isHeld) => {
       const knownRuns = createKnownRuns();
       const readyFronts = createReadyFronts({

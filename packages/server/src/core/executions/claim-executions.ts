@@ -4,7 +4,7 @@ import { takeFairly } from "../../db/take-fairly.ts";
 import type { LiveIds } from "../../live-ids.ts";
 import type { NewUuid } from "../../uuid.ts";
 import type { ClaimStarts } from "./claim-starts.ts";
-import { claimAnywhere, claimIsolated, SURPLUS, type Claim, type Walked } from "./claim-writes.ts";
+import { claimAnywhere, claimIsolated, hasMore, SURPLUS, type Claim, type Walked } from "./claim-writes.ts";
 import type { LeasedExecution } from "./execution.ts";
 import { claimAtFronts, type FrontClaim } from "./front-claim-writes.ts";
 import type { KnownReady, ReadyFronts } from "./ready-fronts.ts";
@@ -31,6 +31,12 @@ const MORE_ENVIRONMENTS = 64;
 /** How many runs it would take of those that are known, after the first ones were not to be had. */
 const MORE_RUNS = 64;
 
+export type Claimed = {
+  executions: LeasedExecution[];
+  /** Nothing else was there for the worker, but what somebody held just then. */
+  isAll: boolean;
+};
+
 /**
  * Claims up to `limit` runs. Where runs wait for a workspace or an isolation too, which kind is looked at first is drawn by
  * the claim's first lease id, so that no kind keeps another waiting.
@@ -38,7 +44,7 @@ const MORE_RUNS = 64;
 export async function claimExecutions(
   context: ClaimContext,
   { workspaceRunsWait, isolatedRunsWait, ...request }: ClaimRequest,
-): Promise<LeasedExecution[]> {
+): Promise<Claimed> {
   const { newUuid } = context;
   const leaseIds = Array.from({ length: request.limit }, (): Uuid<"lease"> => newUuid<"lease">());
   const ready = await context.readyFronts.of(request.workerGroupId);
@@ -50,28 +56,35 @@ export async function claimExecutions(
   ];
   const first = Number.parseInt(leaseIds[0]?.slice(-6) ?? "0", 16) % kinds.length;
   const executions: LeasedExecution[] = [];
+  let isAll = true;
   for (const claimKind of [...kinds.slice(first), ...kinds.slice(0, first)]) {
     const left = leaseIds.slice(executions.length);
     if (left.length === 0) break;
-    executions.push(...(await claimKind({ ...request, limit: left.length, leaseIds: left })));
+    const claimed = await claimKind({ ...request, limit: left.length, leaseIds: left });
+    executions.push(...claimed.executions);
+    isAll &&= claimed.isAll;
   }
-  return executions;
+  return { executions, isAll: isAll && executions.length < request.limit };
 }
 
-type Claims = Record<RunKind, (claim: Claim) => Promise<LeasedExecution[]>>;
+type Claims = Record<RunKind, (claim: Claim) => Promise<Claimed>>;
+
+/** Of a claim that does not say whether it saw all. */
+const some = (executions: LeasedExecution[]): Claimed => ({ executions, isAll: false });
 
 const lookingClaims = (context: ClaimContext): Claims => ({
   anywhere: (claim) => claimByTurns(context, "anywhere", claim),
-  inWorkspace: (claim) => claimInWorkspaces(context.db, claim),
+  inWorkspace: async (claim) => some(await claimInWorkspaces(context.db, claim)),
   isolated: (claim) => claimByTurns(context, "isolated", claim),
 });
 
 /** The same, from known fronts and of known runs. */
 const knownClaims = (context: ClaimContext, { fronts, runsOf }: KnownReady): Claims => ({
-  anywhere: (claim) => claimAtKnownFronts(context, "anywhere", { fronts, known: runsOf("anywhere") }, claim),
+  anywhere: async (claim) =>
+    some(await claimAtKnownFronts(context, "anywhere", { fronts, known: runsOf("anywhere") }, claim)),
   inWorkspace: async (claim) => {
     const known = takeOfEach(runsOf("inWorkspace"), claim.limit);
-    if (known.length === 0) return [];
+    if (known.length === 0) return some([]);
     const executions = await claimInKnownWorkspaces(
       context.db,
       claim,
@@ -79,10 +92,10 @@ const knownClaims = (context: ClaimContext, { fronts, runsOf }: KnownReady): Cla
       context.liveLeases.of(claim.workerId),
     );
     context.readyFronts.tried(claim.workerGroupId, known, new Set(executions.map(({ runId }) => runId)));
-    return executions;
+    return some(executions);
   },
-  isolated: (claim) =>
-    claimAtKnownFronts(context, "isolated", { fronts: [], known: runsOf("isolated") }, claim),
+  isolated: async (claim) =>
+    some(await claimAtKnownFronts(context, "isolated", { fronts: [], known: runsOf("isolated") }, claim)),
 });
 
 /** The first runs of each workspace. */
@@ -104,15 +117,16 @@ async function claimByTurns(
   { db, claimStarts }: ClaimContext,
   kind: keyof typeof STATEMENTS,
   claim: Claim,
-): Promise<LeasedExecution[]> {
+): Promise<Claimed> {
   const place = `${kind} ${claim.workerGroupId}`;
   const start = claimStarts.of(place);
   let from: Uuid<"env"> | null = null;
   for (let limit = claim.limit; ; limit = Math.max(limit, MORE_ENVIRONMENTS)) {
-    const { executions, next }: Walked = await STATEMENTS[kind](db, claim, { start, from, limit });
+    const walked: Walked = await STATEMENTS[kind](db, claim, { start, from, limit });
+    const { executions, next } = walked;
     const last = executions.at(-1);
     if (last !== undefined) claimStarts.moveTo(place, last.environmentId);
-    if (last !== undefined || next === null) return executions;
+    if (last !== undefined || next === null) return { executions, isAll: !hasMore(walked, claim) };
     from = next;
   }
 }

@@ -48,6 +48,8 @@ export type Walked = {
   executions: LeasedExecution[];
   /** The environment to continue from; null when the walk has seen all of them. */
   next: Uuid<"env"> | null;
+  /** How many environments this claim has looked into. */
+  places: number;
 };
 
 /**
@@ -87,12 +89,13 @@ const claimOf = (claim: Claim, walk: Walk, { among, worker }: { among: Sql; work
       ) c
       WHERE EXISTS (SELECT FROM workers w WHERE w.id = ${claim.workerId} AND ${worker})
     ), ${pickCandidates(claim)}, ${takePicked(claim)}
-    SELECT ${LEASED_COLUMNS}, w.next
-    FROM (SELECT (array_agg(environment_id ORDER BY place))[${walk.limit}::integer] AS next FROM walked) w
+    SELECT ${LEASED_COLUMNS}, w.next, w.places
+    FROM (SELECT (array_agg(environment_id ORDER BY place))[${walk.limit}::integer] AS next,
+      count(environment_id) AS places FROM walked) w
     LEFT JOIN (claimed c JOIN runs r ON r.environment_id = c.environment_id AND r.id = c.run_id) ON true
     ORDER BY c.place`;
 
-/** How many rows a claim locks in each of so many places, at most. */
+/** How many rows a claim locks in each of so many places, at most. As `hasMore` has it. */
 export const shareOf = ({ limit }: Claim, places: Sql): Sql => sql`
   least(${limit}, ceil(${limit * SURPLUS}::float8 / greatest(${places}, 1)))::bigint`;
 
@@ -144,13 +147,23 @@ export const ISOLATED = {
   worker: sql`w.status = 'active' AND ${canIsolate(sql`w.task_isolation`, sql`'namespace'`)}`,
 };
 
-type ClaimedRow = LeasedExecution & { next: Uuid<"env"> | null };
+type ClaimedRow = LeasedExecution & Pick<Walked, "next" | "places">;
 
 /** A claim that took no run returns one row, with the walk alone. */
 const toWalked = (rows: readonly ClaimedRow[]): Walked => ({
   executions: rows.filter(({ runId }) => (runId as string | null) !== null),
   next: rows[0]?.next ?? null,
+  places: rows[0]?.places ?? 0,
 });
+
+/** Whether there may be more runs for the worker than those that a claim took: it was full, or an environment had its share. */
+export function hasMore({ executions, next, places }: Walked, { limit }: Pick<Claim, "limit">): boolean {
+  if (next !== null || executions.length >= limit) return true;
+  const share = Math.min(limit, Math.ceil((limit * SURPLUS) / Math.max(places, 1)));
+  const counts = new Map<Uuid<"env">, number>();
+  for (const { environmentId } of executions) counts.set(environmentId, (counts.get(environmentId) ?? 0) + 1);
+  return [...counts.values()].some((count) => count >= share);
+}
 
 export const claimAnywhere = async (db: Queryable, claim: Claim, walk: Walk): Promise<Walked> =>
   toWalked(await db.query<ClaimedRow>(claimOf(claim, walk, ANYWHERE)));

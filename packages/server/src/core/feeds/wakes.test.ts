@@ -33,4 +33,16 @@ describe("wakes", () => {
     assert.equal(await wakes.wait(wakeKeys.worker("w1" as Uuid<"wkr">), 1), false);
     assert.equal(await wakes.wait(wakeKeys.run("r1" as Uuid<"run">), 1), false);
   });
+
+  it("count the wakes of a key from when it is first asked for, those of a gap too", () => {
+    const wakes = createWakes(() => undefined);
+    wakes.wake("k");
+    assert.equal(wakes.woken("k"), 0);
+    wakes.wake("k");
+    wakes.wakeLocal("k");
+    wakes.wake("other");
+    assert.deepEqual([wakes.woken("k"), wakes.woken("other")], [2, 0]);
+    wakes.wakeAll();
+    assert.deepEqual([wakes.woken("k"), wakes.woken("other")], [3, 1]);
+  });
 });

@@ -22,6 +22,8 @@ export type Wakes = {
   /** Wakes everyone: after a gap in what other replicas told. */
   wakeAll(): void;
   waiting(key: string): boolean;
+  /** How often the key was woken since it was first asked for, which is remembered: for keys of which there are few. */
+  woken(key: string): number;
 };
 
 export type Listener = {
@@ -44,8 +46,11 @@ export function createWakes(onWake: (key: string) => void): Wakes {
   const waiters = new Map<string, Set<Waiter>>();
   const listeners = new Map<string, Set<Listener>>();
   const remembered = new Set<string>();
+  const counts = new Map<string, number>();
 
   const wakeLocal = (key: string, upTo?: number): void => {
+    const count = counts.get(key);
+    if (count !== undefined) counts.set(key, count + 1);
     for (const listener of listeners.get(key) ?? []) listener.wake(upTo);
     const set = waiters.get(key);
     if (set === undefined) {
@@ -93,9 +98,14 @@ export function createWakes(onWake: (key: string) => void): Wakes {
     },
     wakeLocal: (key) => wakeLocal(key),
     wakeAll: () => {
-      for (const key of new Set([...waiters.keys(), ...listeners.keys()])) wakeLocal(key);
+      for (const key of new Set([...waiters.keys(), ...listeners.keys(), ...counts.keys()])) wakeLocal(key);
     },
     waiting: (key) => waiters.has(key),
+    woken: (key) => {
+      const count = counts.get(key) ?? 0;
+      counts.set(key, count);
+      return count;
+    },
   };
 }
 

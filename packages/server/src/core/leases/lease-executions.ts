@@ -12,12 +12,13 @@ import {
 } from "../deployments/lease-checks.ts";
 import { silentAfterMs } from "../workers/silence-reads.ts";
 import { findLeaseState, type LeaseState } from "../workers/lease-state-reads.ts";
-import { claimExecutions } from "../executions/claim-executions.ts";
+import { claimExecutions, type Claimed } from "../executions/claim-executions.ts";
 import type { ClaimStarts } from "../executions/claim-starts.ts";
 import type { ReadyFronts } from "../executions/ready-fronts.ts";
 import type { LeasedExecution } from "../executions/execution.ts";
 import { listLeasedExecutions } from "../executions/leased-reads.ts";
 import { listResumptions, type LeasedWaits } from "../waits/wait-reads.ts";
+import type { RecentLooks } from "./recent-looks.ts";
 import type { RenewalContext } from "./renew-executions.ts";
 import { listRequestedEnds, NO_REQUESTED_ENDS, type RequestedEnds } from "./requested-end-reads.ts";
 import type { LeasePoll, LeasePolls } from "../executions/lease-polls.ts";
@@ -30,6 +31,7 @@ export type LeaseContext = {
   leasePolls: LeasePolls;
   claimStarts: ClaimStarts;
   readyFronts: ReadyFronts;
+  recentLooks: RecentLooks;
   liveLeases: RenewalContext["liveLeases"];
   leaseDurationMs: number;
   /** Told what a worker was given. */
@@ -146,13 +148,16 @@ async function leaseUntil(
     });
     const woken = Promise.race([workToCome(pauseMs), workerWoken]);
     try {
-      const answer = {
-        ...(await look(context, call, limit, worker, news)),
-        draining,
-      };
-      if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
       const free = limit ?? 0;
-      const againInMs = free === 0 ? pauseMs : lookAgainIn(context, workerGroupId, { lookedAt, toldAt });
+      // What it would be told besides runs, its own key wakes it for.
+      const restMs = free === 0 || news.forWorker ? 0 : context.recentLooks.restMs(call);
+      const isResting = restMs > 0 && restMs < remainingMs;
+      const answer = isResting
+        ? onlyRuns([])
+        : { ...(await look(context, call, limit, worker, news)), draining };
+      if (!isEmpty(answer) || isNewlyDraining || remainingMs === 0) return answer;
+      const lookAgainMs = isResting ? restMs : lookAgainIn(context, workerGroupId, { lookedAt, toldAt });
+      const againInMs = free === 0 ? pauseMs : lookAgainMs;
       const delivered = await waitForWork(
         context,
         call,
@@ -200,6 +205,8 @@ async function requireActiveWorker(
   return worker;
 }
 
+const NOTHING: Claimed = { executions: [], isAll: false };
+
 /** @param limit null for a worker that is to end, or silent: what it has is all it is told of */
 async function look(
   context: LeaseContext,
@@ -210,7 +217,9 @@ async function look(
 ): Promise<Omit<LeaseAnswer, "draining">> {
   const { db, clock } = context;
   const now = clock();
-  const executions = limit === 0 || limit === null ? [] : await claim(context, call, limit, worker, now);
+  const foundAll = context.recentLooks.begin(call);
+  const { executions, isAll } =
+    limit === 0 || limit === null ? NOTHING : await claim(context, call, limit, worker, now);
   // Told once when they come; a worker that missed it learns of them with its next renewal.
   const { forWorker } = news;
   news.forWorker = false;
@@ -229,6 +238,8 @@ async function look(
           now,
           limit: 1,
         });
+  // A check whose answer is lost is given again to a worker that does not name it.
+  if (isAll && deploymentChecks.length === 0) foundAll();
   return { ...ends, executions, resumptions, deploymentChecks };
 }
 
@@ -238,7 +249,7 @@ function claim(
   limit: number,
   { workspaceRunsWait, isolatedRunsWait, meets }: LeaseState,
   now: number,
-): Promise<LeasedExecution[]> {
+): Promise<Claimed> {
   const leaseExpiresAt = now + context.leaseDurationMs;
   const by = { workerId, workerGroupId, leaseRequestId, calledAt, meets };
   return claimExecutions(context, { ...by, limit, now, leaseExpiresAt, workspaceRunsWait, isolatedRunsWait });
