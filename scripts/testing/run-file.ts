@@ -80,7 +80,9 @@ export async function runFile(file: TestFile, options: RunFileOptions): Promise<
   stream.on("test:complete", () => limit.refresh());
   await finished(stream);
   clearTimeout(limit);
-  const left = signal.aborted ? [] : await folders.close();
+  // Who interrupts the tests is not told what they left, which is ended all the same.
+  const closed = await folders.close();
+  const left = signal.aborted ? [] : closed;
   for (const each of left) output.write(`It left behind: ${each}\n`);
   output.end();
   await finished(output);

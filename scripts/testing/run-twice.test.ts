@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -42,6 +43,12 @@ async function runFixtures(
   );
   return { ...(JSON.parse(stdout) as Omit<Told, "logs">), logs: path.join(place, "logs") };
 }
+
+/** It was told to end; when it does is the kernel's. */
+const untilGone = (pid: number): Promise<void> =>
+  until("the process has ended", 10_000, async () =>
+    /gone|\) Z /.test(await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "gone")),
+  );
 
 test("a file that fails once is run again with more patience, and is unsteady", async (t) => {
   const { red, unsteady, results, again, summary } = await runFixtures(t, ["fails-once"]);
@@ -93,10 +100,26 @@ test("what a file leaves is ended, removed and told, and the file has passed", a
   const left = results[0]?.left ?? [];
   assert.equal(left.length, 2, left.join("\n"));
   const pid = Number(/^process (\d+): sleep 600 $/.exec(left[0] ?? "")?.[1]);
-  // It was told to end; when it does is the kernel's.
-  await until("it has ended", 10_000, async () =>
-    /gone|\) Z /.test(await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "gone")),
-  );
+  await untilGone(pid);
   assert.match(left[1] ?? "", /^folder or file \/.*\/forgotten$/);
   assert.equal(summary.match(/^left {6}scripts\/testing\/fixtures\/leaves-process\.ts · /gm)?.length, 2);
+});
+
+test("what a file has started ends with a run that is interrupted", async (t) => {
+  const place = await mkdtemp(path.join(tmpdir(), "keelson-fixtures-"));
+  t.after(() => rm(place, { recursive: true, force: true }));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const flags = process.execArgv.filter((flag) => !flag.startsWith("--test"));
+  const run = spawn(process.execPath, [...flags, MAIN, place, "300000", "is-interrupted"], {
+    ...{ env, stdio: "ignore" },
+  });
+  const ended = once(run, "exit");
+  let pid = 0;
+  await until("the file has started a process", 60_000, async () => {
+    pid = Number(await readFile(path.join(place, "mark"), "utf8").catch(() => 0));
+    return pid > 0;
+  });
+  run.kill("SIGINT");
+  await ended;
+  await untilGone(pid);
 });
