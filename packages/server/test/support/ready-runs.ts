@@ -36,14 +36,18 @@ export interface ReadyRuns {
   recordClaim(context: ClaimContext, limit: number): Promise<RecordedQuery[]>;
 }
 
+async function workerGroupOf(db: Queryable, environmentId: string): Promise<Uuid<"wgrp">> {
+  const [group] = await db.query<{ id: Uuid<"wgrp"> }>(
+    sql`SELECT worker_group_id AS id FROM environments WHERE id = ${decodeId("env", environmentId)}`,
+  );
+  if (group === undefined) throw new Error("The environment has no worker group.");
+  return group.id;
+}
+
 export async function readyRunsOf(scene: RunScene): Promise<ReadyRuns> {
   const { db } = scene.server;
   const { run } = (await scene.leased()).execution;
-  const [group] = await db.query<{ id: Uuid<"wgrp"> }>(
-    sql`SELECT worker_group_id AS id FROM environments WHERE id = ${decodeId("env", run.environment_id)}`,
-  );
-  if (group === undefined) throw new Error("The environment has no worker group.");
-  const workerGroupId = group.id;
+  const workerGroupId = await workerGroupOf(db, run.environment_id);
   const newUuid = createUuidGenerator(scene.clock.now);
   const claimed: ReadyRuns["claimed"] = (context, limit, by = context.db) =>
     claimExecutions(
