@@ -62,6 +62,21 @@ test("a batch starts all children, waits for all of them, and gives each result 
   assert.equal((await run.children()).length, 3);
 });
 
+test("hundreds of children are waited for in few calls", async () => {
+  const items = Array.from({ length: 300 }, () => ({ payload: { path: "a" } }));
+  const { run, start } = declare(() => measure.batchCall(items));
+  const execution = start();
+  await execution.parked();
+  const asked = run.applied.flatMap((call) => (call.kind === "waits" ? [call.waits.length] : []));
+  assert.equal(
+    asked.reduce((sum, waits) => sum + waits, 0),
+    items.length,
+  );
+  assert.ok(asked.length <= items.length / 10, `${asked.length} calls`);
+  execution.abort(new Error("over"));
+  await execution.ended;
+});
+
 test("nothing of a batch starts when one payload is not JSON", async () => {
   const { run, ended } = declare(async () => {
     await measure.batchCall([{ payload: { path: "a" } }, { payload: { path: 1n as never } }]);

@@ -47,6 +47,11 @@ export class Deliveries {
     return this.#seen < this.#options.order.length;
   }
 
+  /** An outcome is handed out in the next turn, unless the code has calls to make again before. */
+  get hasNext(): boolean {
+    return this.#running && !this.#closed && this.#live.length > 0;
+  }
+
   /** The code begins when this resolves. */
   begin(): Promise<void> {
     this.#running = true;

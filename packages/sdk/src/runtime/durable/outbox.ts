@@ -109,8 +109,21 @@ export class Outbox {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      if (!this.#closed) this.#flush();
+      if (this.#closed) return;
+      if (this.#gathersWaits()) this.touch();
+      else this.#flush();
     });
+  }
+
+  /**
+   * Outcomes that came together are handed over one a turn, and after each the code may wait for something, as for each of hundreds of
+   * children that have started. Such waits go out together, once the last of the outcomes is handed over.
+   */
+  #gathersWaits(): boolean {
+    const { deliveries } = this.#options;
+    return (
+      deliveries.hasNext && this.#items.length < MAX_ITEMS && this.#items.every(({ kind }) => kind === "wait")
+    );
   }
 
   /** The server has let the run go on, because a wait has settled. */
