@@ -10,6 +10,7 @@ import { readPlan } from "../support/read-plan.ts";
 import { readyRunsOf } from "../support/ready-runs.ts";
 import { recordOwnQueries, recordQueries, type RecordedQuery } from "../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
+import { until } from "../support/until.ts";
 
 const CHILDREN = 100;
 const RUNS = 3_000;
@@ -63,6 +64,34 @@ test("a report reads the deployment and the parent of a hundred children as ofte
     assert.ok(read <= 10, `${read} rows: ${scans.join("; ")}`);
   }
   assert.deepEqual(counts, [0, 0]);
+});
+
+test("a run that begins to wait for its children writes none of them again", async () => {
+  const { db } = scene.server;
+  await scene.cancelAll();
+  await scene.start("plain");
+  const lease = await scene.worker.takeOne();
+  const started = await scene.worker.results(
+    ...Array.from({ length: 3 }, (_, index) =>
+      lease.operation("child-runs", { position: index + 1, task: "plain" }),
+    ),
+  );
+  const ids = started.map(({ result }) => result.value.id as string);
+  const places = () =>
+    db.query<{ place: string }>(sql`
+      SELECT ctid::text AS place FROM executions
+      WHERE environment_id = ${environmentId} AND run_id = ANY(${ids.map((id) => decodeId("run", id))}::uuid[]) ORDER BY run_id`);
+  const before = await places();
+  const waits = ids.map((id, index) => ({ position: index + 4, name: id, kind: "run", run_id: id }));
+  assert.deepEqual(await scene.worker.report(lease.operation("waits", { waits, parked: true })), [200]);
+  assert.deepEqual(await places(), before);
+  assert.equal(before.length, 3);
+  const children = await scene.worker.take(3);
+  for (const child of children) await scene.worker.finish(child);
+  await until("the run was told of each end", 60_000, async () => {
+    const { resumptions } = await scene.worker.renew(lease);
+    return resumptions[0]?.waits.length === ids.length;
+  });
 });
 
 test("ends that somebody waits for are looked up by their keys", async () => {

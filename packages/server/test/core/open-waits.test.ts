@@ -1,15 +1,17 @@
-// What a report reads of its runs' waits does not grow with the waits that they are through with.
+// What a report reads of its runs' waits does not grow with the waits that they are through with, and it is not given what they wait for.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { decodeId } from "@keelson/contract";
 import { rawSql } from "../../src/db/sql.ts";
 import { readPlan } from "../support/read-plan.ts";
-import { recordQueries } from "../support/record-queries.ts";
+import { recordQueries, type RecordedQuery } from "../support/record-queries.ts";
 import { startRunScene, type RunScene } from "../support/run-scene.ts";
 
 /** Waits that the run's journal has. */
 const THROUGH = 5_000;
+/** Waits that the run is in. */
+const PENDING = 500;
 /** Operations of the run in one report. */
 const OPERATIONS = 100;
 /** What is read for each of them, its own wait among it. */
@@ -40,10 +42,37 @@ test("a hundred waits of a run with 5,000 accepted ones read those that are open
   const queries = await recordQueries(async () => {
     assert.deepEqual(new Set(await scene.worker.report(...operations)), new Set([200]));
   });
-  const ofWaits = queries.filter(({ text }) => text.includes("JOIN run_waits w"));
-  assert.ok(ofWaits.length > 0);
-  for (const query of ofWaits) {
+  for (const query of readsOfWaits(queries)) {
     const { read, scans } = await readPlan(db, query);
     assert.ok(read <= MOST * OPERATIONS, `${read} rows: ${scans.join("; ")}`);
   }
+});
+
+function readsOfWaits(queries: readonly RecordedQuery[]): RecordedQuery[] {
+  const reads = queries.filter(({ text }) => text.includes("JOIN run_waits w"));
+  assert.ok(reads.length > 0);
+  return reads;
+}
+
+test("a report of a run that is in 500 waits is given those that it is about", async () => {
+  const lease = await scene.leased();
+  const { db } = scene.server;
+  const wait = (position: number, timeout: string) => ({ position, name: "sleep", kind: "timer", timeout });
+  const report = async (kind: string, fields: object): Promise<number> => {
+    let answer: unknown;
+    const queries = await recordQueries(async () => {
+      answer = await scene.worker.report(lease.operation(kind, fields));
+    });
+    assert.deepEqual(answer, [200]);
+    const plans = await Promise.all(readsOfWaits(queries).map((query) => readPlan(db, query)));
+    return Math.max(...plans.map(({ returned }) => returned));
+  };
+  assert.deepEqual(await scene.worker.report(lease.operation("start")), [200]);
+  const all = Array.from({ length: PENDING }, (_, n) => wait(n + 1, "1h"));
+  for (let from = 0; from < PENDING; from += OPERATIONS)
+    await report("waits", { waits: all.slice(from, from + OPERATIONS), parked: false });
+  assert.equal(await report("waits", { waits: [wait(PENDING + 1, "0s")], parked: false }), 1);
+  const entry = { position: PENDING + 1, kind: "wait", name: "sleep" };
+  assert.equal(await report("steps", { entries: [entry] }), 0);
+  assert.equal(await report("waits", { waits: [], parked: false, cancels: [3] }), 1);
 });

@@ -36,8 +36,8 @@ export type DurableFacts = {
   tokens: Map<string, TokenStatus>;
   /** By environment, session and name. */
   streams: Map<string, StreamRow>;
-  /** Waits that the journal does not have, by run. */
-  openWaits: Map<string, OpenWait[]>;
+  /** Waits that the journal does not have, by run and position: of those that are pending, the ones that the operations may be about. */
+  openWaits: Map<string, Map<number, OpenWait>>;
   /** By run and position: what an operation that is repeated has entered in the journal. */
   entries: Map<string, JournalRow>;
   /** Messages of the runs that have begun and not ended, by run; only where operations begin or end some. */
@@ -251,9 +251,11 @@ export async function readFacts(
       (operation.kind === "steps" && operation.entries.some(({ kind }) => kind === "wait")) ||
       (operation.kind === "outputs" && operation.position !== null && operation.message?.ends !== undefined),
   );
-  const openWaits = new Map<string, OpenWait[]>();
-  for (const wait of waiting.length === 0 ? [] : await listOpenWaits(tx, distinctRuns(waiting)))
-    openWaits.set(wait.runId, [...(openWaits.get(wait.runId) ?? []), wait]);
+  const openWaits = new Map<string, Map<number, OpenWait>>();
+  for (const wait of await listOpenWaits(tx, distinctRuns(waiting), waiting.flatMap(positionsOf))) {
+    const ofRun = openWaits.get(wait.runId) ?? new Map<number, OpenWait>();
+    openWaits.set(wait.runId, ofRun.set(wait.position, wait));
+  }
   const repeated = operations.filter(isRepeat).flatMap(({ environmentId, runId, operation }) => {
     const position = "position" in operation ? operation.position : null;
     return position === null ? [] : [{ environmentId, runId, position }];
@@ -274,6 +276,13 @@ export async function readFacts(
       operations.filter((leased) => isRepeat(leased) && isFenced(leased)),
     ),
   };
+}
+
+/** Where there are waits that it accepts or gives up. */
+function positionsOf({ operation }: LeasedOperation): number[] {
+  if (operation.kind === "steps")
+    return operation.entries.flatMap(({ kind, position }) => (kind === "wait" ? [position] : []));
+  return operation.kind === "waits" ? (operation.cancels ?? []) : [];
 }
 
 /** Whether it writes to a stream whose messages may have been ended in the place of their code. */

@@ -11,6 +11,7 @@ import { decidePark, decideUnpark } from "../runs/run.ts";
 import { toStoredEvent } from "../run-events/run-event.ts";
 import { keyOfStream, nextSequence } from "../streams/stream.ts";
 import { isWaitedFor, type NewWait } from "../waits/wait.ts";
+import type { OpenWait } from "../waits/wait-source-reads.ts";
 import { applyDecision, liveRun, type Change, type NewJournalEntry } from "../executions/execution.ts";
 import { type LeasedContent, OK, refuse, type Batch, type OperationOutcome } from "./report-batch.ts";
 
@@ -87,11 +88,17 @@ export function goOn(batch: Batch, change: Change): void {
   if (decision.kind !== "refuse") applyDecision(change, decision, batch.now);
 }
 
+function openWaitsOf({ facts }: Batch, runId: Uuid<"run">): Map<number, OpenWait> {
+  const open = facts.openWaits.get(runId) ?? new Map<number, OpenWait>();
+  facts.openWaits.set(runId, open);
+  return open;
+}
+
 export function performSteps(batch: Batch, change: Change, { entries }: Of<"steps">): OperationOutcome {
   const { environmentId, runId } = change.execution;
-  const open = batch.facts.openWaits.get(runId) ?? [];
+  const open = openWaitsOf(batch, runId);
   for (const { position, kind } of entries) {
-    const wait = open.find((candidate) => candidate.position === position);
+    const wait = open.get(position);
     if (kind === "wait" && (wait === undefined || wait.status === "pending"))
       return refuse(
         "invalid_state",
@@ -112,10 +119,7 @@ export function performSteps(batch: Batch, change: Change, { entries }: Of<"step
   for (const entry of entries) {
     if (entry.kind !== "wait") continue;
     batch.accepted.push({ environmentId, runId, position: entry.position });
-    batch.facts.openWaits.set(
-      runId,
-      (batch.facts.openWaits.get(runId) ?? []).filter(({ position }) => position !== entry.position),
-    );
+    open.delete(entry.position);
   }
   goOn(batch, change);
   return OK;
@@ -129,20 +133,20 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
     if ("ok" in made) return made;
     created.push(made);
   }
-  const open = batch.facts.openWaits.get(execution.runId) ?? [];
+  const open = openWaitsOf(batch, execution.runId);
   for (const wait of created) {
     batch.waits.push(wait);
-    open.push(wait);
+    // One that is there already stays as it is.
+    if (!open.has(wait.position)) open.set(wait.position, wait);
     if (isWaitedFor(wait)) tellWait(batch, change, wait);
     if (wait.childRunId !== null) awaitEnd(batch, wait.childRunId);
   }
-  batch.facts.openWaits.set(execution.runId, open);
   giveUp(batch, change, operation.cancels ?? []);
   if (created.length > 0) {
     execution.waitCount += created.length;
     change.durable = true;
   }
-  const isNews = open.some(({ status }) => status !== "pending");
+  const isNews = [...open.values()].some(({ status }) => status !== "pending");
   if (!operation.parked) goOn(batch, change);
   else if (!isNews) {
     const decision = decidePark(execution.status);
@@ -158,11 +162,10 @@ export function performWaits(batch: Batch, change: Change, operation: Of<"waits"
  */
 function giveUp(batch: Batch, change: Change, positions: readonly number[]): void {
   const { environmentId, runId, attemptNumber } = change.execution;
-  const open = batch.facts.openWaits.get(runId) ?? [];
+  const open = openWaitsOf(batch, runId);
   for (const position of positions)
-    if (!open.some((wait) => wait.position === position))
-      batch.givenUp.push({ environmentId, runId, position });
-  for (const wait of open) {
+    if (!open.has(position)) batch.givenUp.push({ environmentId, runId, position });
+  for (const wait of open.values()) {
     const { position, kind, name } = wait;
     if (!positions.includes(position) || wait.status !== "pending") continue;
     wait.status = "cancelled";
@@ -181,10 +184,10 @@ function tellWait({ now }: Batch, { execution, events }: Change, wait: NewWait &
     events.push(toStoredEvent({ kind: "wait.resolved", attributes }, now, execution.attemptNumber));
 }
 
-/** The child is locked: from now on its end is told. */
+/** The run is locked: from now on its end is told. That of a child is from the beginning, so that a fan-out need not write its children twice. */
 function awaitEnd(batch: Batch, childRunId: Uuid<"run">): void {
   const child = batch.changes.get(childRunId);
-  if (child === undefined) return;
+  if (child === undefined || child.execution.endAwaited) return;
   child.execution.endAwaited = true;
   child.durable = true;
   child.dirty = true;
@@ -271,7 +274,7 @@ function makeInputWait(
   if (stream === undefined) return refuse("invalid_request", "stream: required to wait for input.");
   if (stream.direction !== "input")
     return refuse("stream_direction_mismatch", `Stream "${stream.name}" is an output stream.`);
-  const taken = [...(facts.openWaits.get(wait.runId) ?? []), ...created]
+  const taken = [...(facts.openWaits.get(wait.runId)?.values() ?? []), ...created]
     .filter(({ streamId }) => streamId === stream.id)
     .map(({ status, recordSequence }) => (takesNothing(status) ? 0 : (recordSequence ?? 0)));
   const recordSequence = nextSequence(stream, Math.max(stream.receivedSequence, ...taken));

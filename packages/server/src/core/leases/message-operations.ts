@@ -229,7 +229,7 @@ function end(
 
 /** Nobody is to be told any more when somebody interrupts it. */
 function settleWaits({ facts, settledWaits }: Batch, { environmentId, runId, id }: OpenMessage): void {
-  for (const wait of facts.openWaits.get(runId) ?? []) {
+  for (const wait of facts.openWaits.get(runId)?.values() ?? []) {
     if (wait.messageId !== id || wait.status !== "pending") continue;
     wait.status = "resolved";
     settledWaits.push({ environmentId, runId, position: wait.position, status: "resolved" });

@@ -14,7 +14,7 @@ import type { PlacedAppend } from "../streams/stream.ts";
 import { appendUnderSession } from "../sessions/append-under-session.ts";
 import { storeStates } from "../sessions/store-states.ts";
 import { createTokens } from "../tokens/create-tokens.ts";
-import { listUnacceptedWaits } from "../waits/wait-reads.ts";
+import { listSettledWaits } from "../waits/wait-reads.ts";
 import { recordWaits } from "../waits/record-waits.ts";
 import {
   childrenOf,
@@ -211,10 +211,10 @@ async function answerWaits(
     ({ operation }, index) => operation.kind === "waits" && outcomes[index]?.ok,
   );
   if (asked.length === 0) return;
-  const rows = await listUnacceptedWaits(tx, distinctRuns(asked));
+  const rows = await listSettledWaits(tx, distinctRuns(asked));
   for (const [index, { runId, operation }] of operations.entries()) {
     if (operation.kind !== "waits" || outcomes[index]?.ok !== true) continue;
-    const waits = rows.filter((row) => row.runId === runId && row.status !== "pending");
+    const waits = rows.filter((row) => row.runId === runId);
     const parked = changes.get(runId)?.execution.status === "waiting";
     outcomes[index] = { ok: true, value: { kind: "waits", parked, waits } };
   }

@@ -91,29 +91,29 @@ function toWaitRow(flat: FlatRow): WaitRow {
   return { ...wait, record };
 }
 
-/** Waits of these runs that their journals do not have, oldest call first. */
-export async function listUnacceptedWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<WaitRow[]> {
+/** Waits of these runs, oldest call first. */
+async function listWaits(db: Queryable, keys: readonly ExecutionKey[], which: Sql): Promise<WaitRow[]> {
   if (keys.length === 0) return [];
   const rows = await db.query<FlatRow>(sql`
     SELECT ${COLUMNS}
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND ${which}
     ${JOINED}
     ORDER BY w.environment_id, w.run_id, w.position`);
   return rows.map(toWaitRow);
 }
 
-/** Waits that the journals of these runs have. */
-export async function listAcceptedWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<WaitRow[]> {
-  if (keys.length === 0) return [];
-  const rows = await db.query<FlatRow>(sql`
-    SELECT ${COLUMNS}
-    FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND w.accepted
-    ${JOINED}
-    ORDER BY w.environment_id, w.run_id, w.position`);
-  return rows.map(toWaitRow);
-}
+/** Those that the journals do not have. */
+export const listUnacceptedWaits = (db: Queryable, keys: readonly ExecutionKey[]): Promise<WaitRow[]> =>
+  listWaits(db, keys, sql`NOT w.accepted`);
+
+/** Those that have settled, and the journals do not have. */
+export const listSettledWaits = (db: Queryable, keys: readonly ExecutionKey[]): Promise<WaitRow[]> =>
+  listWaits(db, keys, sql`NOT w.accepted AND w.status <> 'pending'`);
+
+/** Those that the journals have. */
+export const listAcceptedWaits = (db: Queryable, keys: readonly ExecutionKey[]): Promise<WaitRow[]> =>
+  listWaits(db, keys, sql`w.accepted`);
 
 /** The waits of a run at these positions. */
 export async function listWaitsAt(

@@ -44,10 +44,19 @@ export type OpenWait = ExecutionKey & {
   messageId: Uuid<"msg"> | null;
 };
 
-/** Waits that the journals of these runs do not have. */
-export async function listOpenWaits(db: Queryable, keys: readonly ExecutionKey[]): Promise<OpenWait[]> {
+/**
+ * Waits that the journals of these runs do not have: those that have settled, those of streams, and those at the positions. A run that
+ * fans out waits for hundreds of others, which are not read again with each report.
+ */
+export async function listOpenWaits(
+  db: Queryable,
+  keys: readonly ExecutionKey[],
+  positions: readonly number[],
+): Promise<OpenWait[]> {
+  if (keys.length === 0) return [];
   return db.query<OpenWait>(sql`
     SELECT w.environment_id, w.run_id, w.position, w.kind, w.name, w.status, w.stream_id, w.record_sequence, w.message_id
     FROM unnest(${keys.map((key) => key.environmentId)}::uuid[], ${keys.map((key) => key.runId)}::uuid[]) AS k (environment_id, run_id)
-    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted`);
+    JOIN run_waits w ON w.environment_id = k.environment_id AND w.run_id = k.run_id AND NOT w.accepted
+      AND (w.status <> 'pending' OR w.stream_id IS NOT NULL OR w.position = ANY(${positions}::integer[]))`);
 }
