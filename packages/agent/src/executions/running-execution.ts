@@ -241,8 +241,9 @@ export class RunningExecution {
     const answered = this.#parking.called(call);
     this.#logs.flush();
     this.channel.call(this.#redactErrors(call), this.#context.timestamp(), (answer) => {
-      answered(answer);
       this.#tell(id, answer);
+      // It may be asked to suspend itself, which it can once it knows that it is parked.
+      answered(answer);
     });
   }
 

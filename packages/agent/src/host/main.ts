@@ -49,7 +49,8 @@ function receive(message: ToHost): void {
       attempts.get(message[1])?.port.settled(message[2]);
       return;
     case "suspend":
-      if (!attempts.get(message[1])?.port.suspend()) pipe.send(["awake", message[1]]);
+      // The answer that it is parked may have come together with this: the run hears that first.
+      setImmediate(() => suspend(message[1]));
       return;
     case "ping":
       pipe.send(["pong"]);
@@ -57,6 +58,10 @@ function receive(message: ToHost): void {
     case "exit":
       process.exit(0);
   }
+}
+
+function suspend(n: number): void {
+  if (!attempts.get(n)?.port.suspend()) pipe.send(["awake", n]);
 }
 
 /** Of a host in a sandbox, before anything of the bundle runs: later code could say the same of itself. */
