@@ -19,7 +19,7 @@ const CORE_WRITES = /^packages\/server\/src\/core\/.*-writes\.ts$/;
 /** The condition that every list of a loop's items has. */
 const SET_ASIDE = /^packages\/server\/src\/core\/loop-failures\/loop-failure-reads\.ts$/;
 /** The condition that every list of lapsed leases has. */
-const WORKER_CONDITIONS = /^packages\/server\/src\/core\/workers\/(silence|isolation)-reads\.ts$/;
+const WORKER_CONDITIONS = /^packages\/server\/src\/core\/workers\/(silence|isolation|claimer)-reads\.ts$/;
 const HTTP = /^packages\/server\/src\/http\//;
 const EDGE = /^packages\/server\/src\/http\/edge\//;
 const RESOURCES = /^packages\/server\/src\/http\/resources\//;

@@ -143,7 +143,7 @@ export class Agent {
     this.#draining = true;
     this.#stopped.abort();
     this.#waiting.close();
-    const loop = this.#loop.stop(false);
+    const loop = this.#loop.abandon();
     await Promise.all([this.#hosts.close(), this.#options.workspaces?.stop()]);
     await this.#bundles.close();
     this.#options.client.close();
@@ -180,17 +180,19 @@ export class Agent {
     const { client, drainTimeoutMs, random, logger } = this.#options;
     this.#draining = true;
     logger.info({ running: this.#running.size }, "draining");
-    await this.#loop.stop();
-    const told = retryCalls(() => client.post("drain", "{}"), {
+    const { signal } = this.#stopped;
+    const told = retryCalls(() => client.post("drain", "{}", { signal }), {
       random,
-      signal: this.#stopped.signal,
+      signal,
       attempts: 3,
     }).catch((err: unknown) => logger.warn({ err }, "the server could not be told of the drain"));
+    const stopped = this.#loop.drain(told);
     for (const execution of this.#running) if (!execution.started) execution.drain();
     for (const execution of this.#parked) execution.suspend();
     this.#startWaiting();
     const timeout = setTimeout(() => this.#handBack(), drainTimeoutMs);
     const saying = setInterval(() => this.#sayWhatIsLeft(), LEFT_SAID_MS);
+    await stopped;
     await this.#noneRunning();
     clearTimeout(timeout);
     await told;

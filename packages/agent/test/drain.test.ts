@@ -53,6 +53,19 @@ describe("a drain", { concurrency: true }, () => {
     assert.equal(run.release, null);
   });
 
+  test("what the last poll was given is asked for once the server knows of the drain", async (t) => {
+    const { server, agent } = await startTestAgent(t);
+    await server.called("executions/lease");
+    const told = Promise.withResolvers<void>();
+    server.fail("drain", { hold: told.promise });
+    const drained = agent.drain();
+    await server.called("drain");
+    const before = server.countCalls("executions/lease");
+    told.resolve();
+    await drained;
+    assert.equal(server.countCalls("executions/lease"), before + 1);
+  });
+
   for (const silently of [false, true])
     test(`a drain on the server ends the agent, told by ${silently ? "a heartbeat" : "the lease call"}`, async (t) => {
       const { server, agent } = await startTestAgent(t, { drainTimeoutMs: 100, renewIntervalMs: 50 });

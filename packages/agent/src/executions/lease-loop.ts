@@ -39,6 +39,8 @@ export type LeaseLoopOptions = {
 export class LeaseLoop {
   readonly #options: LeaseLoopOptions;
   readonly #stopping = new AbortController();
+  /** What the server is told first of all that stops. */
+  #told: Promise<unknown> = Promise.resolve();
   readonly #finished: Promise<void>;
   #onWake: (() => void) | null = null;
   #abandoned = false;
@@ -54,11 +56,21 @@ export class LeaseLoop {
   }
 
   /**
-   * No new leases: the open poll is cut, and what its reply may have carried is fetched before this resolves, unless
-   * `settle` is false.
+   * No new leases: the open poll is cut, and what its reply may have carried is fetched before this resolves. That is asked
+   * once the server was told that the worker drains: from then on it gives nothing that could miss the answer.
    */
-  async stop(settle = true): Promise<void> {
-    if (!settle) this.#abandoned = true;
+  async drain(told: Promise<unknown>): Promise<void> {
+    this.#told = told;
+    await this.#stop();
+  }
+
+  /** The open poll is cut, and nobody asks what its reply has carried. */
+  async abandon(): Promise<void> {
+    this.#abandoned = true;
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
     this.#stopping.abort();
     await this.#finished;
   }
@@ -130,6 +142,7 @@ export class LeaseLoop {
 
   /** A poll that was cut may have been answered: asked again under its id and without free slots, it gives those leases and no others, and the check that its answer had. */
   async #settle(request: LeaseRequest): Promise<void> {
+    await this.#told;
     if (this.#abandoned) return;
     await this.#attempt({ ...request, limit: 0, wait: "0ms" }, AbortSignal.timeout(SETTLE_MS)).catch(
       (err: unknown) =>

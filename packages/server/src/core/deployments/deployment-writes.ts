@@ -4,6 +4,7 @@ import type { Queryable, Tx } from "../../db/queryable.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { claimerOf } from "../workers/claimer-reads.ts";
 import {
   CHECK_DURATION_MS,
   LONGEST_DELAY_MS,
@@ -154,6 +155,8 @@ export type CheckLease = {
   meets: readonly string[];
   /** Ids of the checks that the worker says it is at; null: it does not say. */
   held: readonly string[] | null;
+  /** Whether it may be given checks besides those that it has. */
+  mayTakeMore: boolean;
   now: number;
   limit: number;
 };
@@ -172,24 +175,26 @@ export type LeasedCheck = {
  */
 export const claimChecks = (
   db: Queryable,
-  { workerId, workerGroupId, meets, held, now, limit }: CheckLease,
+  { workerId, workerGroupId, meets, held, mayTakeMore, now, limit }: CheckLease,
 ): Promise<LeasedCheck[]> =>
   db.query<LeasedCheck>(sql`
-    UPDATE deployments d
-    SET check_id = CASE WHEN d.check_is_held THEN d.check_id ELSE gen_random_uuid() END, check_is_held = true,
-      check_worker_id = ${workerId}, check_expires_at = ${timestamp(now + CHECK_DURATION_MS)}
-    FROM (
+    WITH free AS (
       SELECT p.environment_id, p.id
       FROM deployments p JOIN environments v ON v.id = p.environment_id
       WHERE p.status = 'pending' AND v.worker_group_id = ${workerGroupId}
         AND CASE WHEN p.check_is_held
           THEN p.check_worker_id = ${workerId} AND NOT p.check_id::text = ANY(${held}::text[])
-          ELSE p.check_expires_at IS NULL OR p.check_expires_at <= ${timestamp(now)} END
+          ELSE ${mayTakeMore}::boolean AND (p.check_expires_at IS NULL OR p.check_expires_at <= ${timestamp(now)}) END
         AND (p.requirement IS NULL OR p.requirement = ANY(${meets}::text[]))
       ORDER BY p.created_at LIMIT ${limit}
       FOR UPDATE OF p SKIP LOCKED
-    ) free
+    ), claimer AS (${claimerOf(workerId, sql`free`)})
+    UPDATE deployments d
+    SET check_id = CASE WHEN d.check_is_held THEN d.check_id ELSE gen_random_uuid() END, check_is_held = true,
+      check_worker_id = ${workerId}, check_expires_at = ${timestamp(now + CHECK_DURATION_MS)}
+    FROM free
     WHERE d.environment_id = free.environment_id AND d.id = free.id
+      AND (d.check_is_held OR EXISTS (SELECT FROM claimer))
     RETURNING d.id, d.environment_id, d.check_id, d.bundle_digest, d.bundle_format_version`);
 
 /** The worker says that it is at these checks: it is not silent about those that are its own still. */

@@ -14,7 +14,7 @@ export function leaseDeploymentChecks(db: Queryable, lease: CheckLease): Promise
 /** Keeps the checks that a worker is at from being taken for silent. */
 export async function renewDeploymentChecks(
   db: Queryable,
-  lease: Omit<CheckLease, "meets" | "limit">,
+  lease: Omit<CheckLease, "meets" | "mayTakeMore" | "limit">,
 ): Promise<void> {
   if (lease.held === null || lease.held.length === 0) return;
   await renewChecks(db, lease);

@@ -6,6 +6,7 @@ import { firstShard } from "../count-shards.ts";
 import { canIsolate } from "../workers/isolation-reads.ts";
 import { FIRST_UUID } from "../../uuid.ts";
 import { heard } from "../workers/silence-reads.ts";
+import { claimerOf } from "../workers/claimer-reads.ts";
 import type { LeasedExecution } from "./execution.ts";
 import { LEASED_COLUMNS } from "./leased-reads.ts";
 
@@ -188,8 +189,9 @@ const HEARD_EVERY_MS = 1_000;
  * A lease lost before its attempt began did not use the attempt up, so the number only moves past a begun one.
  */
 export const takePicked = (claim: Claim): Sql => sql`
-    picks AS (
-      SELECT array_agg(DISTINCT environment_id) AS environment_ids, array_agg(run_id ORDER BY place) AS run_ids FROM picked
+    claimer AS (${claimerOf(claim.workerId, sql`picked`)}), picks AS (
+      SELECT array_agg(DISTINCT environment_id) AS environment_ids, array_agg(run_id ORDER BY place) AS run_ids
+      FROM picked WHERE EXISTS (SELECT FROM claimer)
     ), claimed AS (
       -- Not joined with the picked: the planner, which takes the table for smaller than it is, would hold each row against
       -- each of them, or read the whole table for each.

@@ -228,13 +228,14 @@ async function look(
   const resumptions = forWorker ? await listResumptions(db, call.workerId, live) : [];
   // A full answer is not delayed for a deployment that wants checking.
   const deploymentChecks =
-    executions.length > 0 || limit === null
+    executions.length > 0
       ? []
       : await leaseDeploymentChecks(db, {
           workerId: call.workerId,
           workerGroupId: call.workerGroupId,
           meets: worker.meets,
           held: call.heldChecks,
+          mayTakeMore: limit !== null,
           now,
           limit: 1,
         });

@@ -3,6 +3,7 @@ import { CLOCK_LEAD_MS } from "../../clock.ts";
 import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
+import { claimerOf } from "../workers/claimer-reads.ts";
 import { MAX_LEASE_MS } from "../workers/worker.ts";
 
 export type MaterializationInsert = {
@@ -131,12 +132,13 @@ export function claimMaterializations(
           AND greatest(k.last_seen_at, ${timestamp(claim.calledAt)}) > ${timestamp(claim.heardAfter)})
       ORDER BY m.id LIMIT ${claim.limit}
       FOR NO KEY UPDATE OF w SKIP LOCKED
-    )
+    ), claimer AS (${claimerOf(claim.workerId, sql`chosen`)})
     UPDATE materializations m SET status = 'preparing', epoch = m.epoch + 1, worker_id = ${claim.workerId},
       base_version_id = c.current_version_id, lease_expires_at = ${timestamp(claim.leaseExpiresAt)},
       updated_at = ${timestamp(claim.now)}
     FROM chosen c
     WHERE m.environment_id = c.environment_id AND m.id = c.id AND m.status = 'requested'
+      AND EXISTS (SELECT FROM claimer)
     RETURNING m.environment_id, m.id, m.workspace_id`);
 }
 

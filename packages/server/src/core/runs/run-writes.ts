@@ -1,9 +1,11 @@
 import type { Uuid } from "@keelson/contract";
 import { binaryTextArray } from "../../db/binary-text-array.ts";
+import { isNullRefused } from "../../db/null-refused.ts";
 import { sql, type Sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import type { Queryable } from "../../db/queryable.ts";
 import { firstShard, SHARDS } from "../count-shards.ts";
+import { lendersOf } from "../workers/claimer-reads.ts";
 import { groupInserts, type GroupedInserts, type RunInsert } from "./group-inserts.ts";
 import { endIsAwaited, isPlain, isReadyAtBirth, type NewRun } from "./new-run.ts";
 
@@ -158,16 +160,23 @@ const NEW_TAGS = sql`, new_tags AS (
 const effectsOf = ({ inserts }: GroupedInserts): Sql =>
   inserts.some(({ run }) => run.tags.length > 0) ? sql`${EFFECTS}${NEW_TAGS}` : EFFECTS;
 
-/** Counts and polls of a batch in which each run may be queued, leased or refused. */
-const countsByRun = (): Sql => sql`
+const lendersFor = (inserts: readonly RunInsert[]): Sql =>
+  lendersOf([...new Set(inserts.flatMap(({ lease }) => lease?.workerId ?? []))]);
+
+/**
+ * Counts and polls of a batch in which each run may be queued, leased or refused. A worker that gets no more work has no leases to
+ * note, which the table refuses, and the statement with it.
+ */
+const countsByRun = ({ inserts }: GroupedInserts): Sql => sql`
   counted AS (
     INSERT INTO run_counts (environment_id, status, shard, count)
     SELECT environment_id, CASE WHEN worker_id IS NULL THEN 'queued' ELSE 'running' END, pg_backend_pid() % 64 + ${firstShard()}, count(*)
     FROM accepted GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (environment_id, status, shard) DO UPDATE SET count = run_counts.count + excluded.count
-  ), polls AS (
+  ), lenders AS (${lendersFor(inserts)}), polls AS (
     INSERT INTO lease_requests (worker_id, lease_request_id, lease_ids, leased_at)
-    SELECT worker_id, lease_request_id, array_agg(lease_id), to_timestamp(max(created_at)::float8 / 1000)
+    SELECT worker_id, lease_request_id,
+      CASE WHEN EXISTS (SELECT FROM lenders l WHERE l.id = worker_id) THEN array_agg(lease_id) END, to_timestamp(max(created_at)::float8 / 1000)
     FROM accepted WHERE worker_id IS NOT NULL GROUP BY worker_id, lease_request_id
     ON CONFLICT (worker_id, lease_request_id) DO UPDATE SET lease_ids = lease_requests.lease_ids || excluded.lease_ids
   )`;
@@ -183,7 +192,7 @@ const countsByGroup = (): Sql => sql`
 
 const insertStatement = (batch: GroupedInserts) => sql`
   WITH ${groupsOf(batch)}, accepted AS NOT MATERIALIZED (${runsOf(batch)} FROM groups g), ${effectsOf(batch)},
-  ${batch.inserts.some(hasLease) ? countsByRun() : countsByGroup()}
+  ${batch.inserts.some(hasLease) ? countsByRun(batch) : countsByGroup()}
   SELECT first, last FROM groups`;
 
 /**
@@ -209,8 +218,11 @@ const insertKeyedStatement = (batch: GroupedInserts) => sql`
     RETURNING resource_id
   ), accepted AS (
     SELECT v.* FROM valid v LEFT JOIN reserved r ON r.resource_id = v.id WHERE v.key IS NULL OR r.resource_id IS NOT NULL
-  ), ${effectsOf(batch)}, ${countsByRun()}
+  ), ${effectsOf(batch)}, ${countsByRun(batch)}
   SELECT id FROM accepted`;
+
+/** Whether the statement was refused because a worker that it leases runs to gets no more work. */
+export const isLenderGone = (error: unknown): boolean => isNullRefused(error, "lease_requests", "lease_ids");
 
 /** The runs that hold these idempotency keys, and the digests of the requests that made them. */
 export async function findKeyedRuns(

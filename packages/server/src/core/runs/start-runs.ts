@@ -12,7 +12,7 @@ import type { Wakes } from "../feeds/wakes.ts";
 import { admitQueues } from "../queues/admit-limited-runs.ts";
 import { isReadyAtBirth, mayBeBornLeased, type NewRun } from "./new-run.ts";
 import type { RunInsert } from "./group-inserts.ts";
-import { findKeyedRuns, insertRuns } from "./run-writes.ts";
+import { findKeyedRuns, insertRuns, isLenderGone } from "./run-writes.ts";
 
 export type StartContext = {
   db: Database;
@@ -58,22 +58,32 @@ const keyOf = ({
 
 async function startBatch(context: StartContext, runs: NewRun[]): Promise<BatchOutcome<StartOutcome>[]> {
   const { leaders, followers } = splitByKey(runs);
-  const lending = lendPolls(context, leaders);
-  let inserted: Set<string>;
-  try {
-    inserted = await insert(context, lending.inserts);
-  } catch (error) {
-    lending.giveBack();
-    throw error;
-  }
-  lending.deliver(inserted);
-  const queued = lending.inserts
+  const { inserts, inserted } = await insertLeased(context, leaders);
+  const queued = inserts
     .filter(({ run, lease }) => lease === null && inserted.has(run.id))
     .map(({ run }) => run);
   context.knownRuns.noteStarts(queued.filter(isReadyAtBirth));
   for (const group of new Set(queued.map(({ workerGroupId }) => workerGroupId)))
     context.wakes.wake(wakeKeys.work(group));
   return settle(context, runs, followers, inserted);
+}
+
+type Inserted = { inserts: readonly RunInsert[]; inserted: Set<string> };
+
+/** Inserts runs, leased as far as polls wait for them, and answers those polls. */
+async function insertLeased(context: StartContext, runs: readonly NewRun[]): Promise<Inserted> {
+  const { inserts, deliver, giveBack } = lendPolls(context, runs);
+  try {
+    const inserted = await insert(context, inserts);
+    deliver(inserted);
+    return { inserts, inserted };
+  } catch (error) {
+    giveBack();
+    if (!isLenderGone(error)) throw error;
+  }
+  // The poll of a worker that drains was open still: who starts a run need not know.
+  const queued = runs.map((run): RunInsert => ({ run, lease: null }));
+  return { inserts: queued, inserted: await insert(context, queued) };
 }
 
 /** One statement cannot insert a key twice: of equal keys in a batch the first leads and the others get its outcome. */

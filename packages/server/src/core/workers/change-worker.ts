@@ -4,11 +4,18 @@ import { DomainError, notFound } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import type { Watch } from "./silence-reads.ts";
 import { decideDrained, type StoredWorkerStatus, type WorkerDecision } from "./worker.ts";
-import { countLeases, findWorker, lockWorker, type WorkerRow } from "./worker-reads.ts";
+import {
+  countLeases,
+  findWorker,
+  lockWorker,
+  lockWorkerAfterClaims,
+  type WorkerRow,
+} from "./worker-reads.ts";
 import { markWorker, touchWorker } from "./worker-writes.ts";
 
 export type WorkerChange = {
-  decide: (status: StoredWorkerStatus) => WorkerDecision;
+  /** Null: it asks for none. */
+  decide: ((status: StoredWorkerStatus) => WorkerDecision) | null;
   /** What the worker says it is using; null when it does not say. */
   inUse: { executions: number; workspaces: number } | null;
 };
@@ -24,7 +31,7 @@ export async function changeWorker(
   { decide, inUse }: WorkerChange,
   watch: Watch,
 ): Promise<WorkerRow> {
-  const worker = await lockWorker(tx, workerId);
+  const worker = await (decide === null ? lockWorker : lockWorkerAfterClaims)(tx, workerId);
   if (worker === null) throw notFound();
   let { status } = worker;
   const follow = async (decision: WorkerDecision): Promise<void> => {
@@ -35,7 +42,7 @@ export async function changeWorker(
     // A long poll that waits for work looks again.
     if (status === "draining") tx.wake(wakeKeys.worker(workerId));
   };
-  await follow(decide(status));
+  if (decide !== null) await follow(decide(status));
   if (status === "draining") await follow(decideDrained(status, await countLeases(tx, workerId)));
   await touchWorker(tx, workerId, inUse, watch);
   const changed = await findWorker(tx, workerId);

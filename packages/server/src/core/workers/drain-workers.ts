@@ -3,7 +3,7 @@ import type { Tx } from "../../db/queryable.ts";
 import { notFound } from "../../domain-error.ts";
 import { wakeKeys } from "../feeds/wake-keys.ts";
 import { LOST_AFTER_MS, decideDrain, decideDrained } from "./worker.ts";
-import { countLeases, findWorker, lockWorker, type WorkerRow } from "./worker-reads.ts";
+import { countLeases, findWorker, lockWorkerAfterClaims, type WorkerRow } from "./worker-reads.ts";
 import { listIdleFirst, lockWorkerGroup } from "./drain-reads.ts";
 import { markWorker } from "./worker-writes.ts";
 
@@ -19,7 +19,7 @@ export async function drainWorker(
   workerId: Uuid<"wkr">,
   now: number,
 ): Promise<{ worker: WorkerRow; changed: boolean }> {
-  const worker = await lockWorker(tx, workerId);
+  const worker = await lockWorkerAfterClaims(tx, workerId);
   if (worker === null) throw notFound();
   const told = decideDrain(worker.status);
   if (told.kind !== "move") return { worker, changed: false };

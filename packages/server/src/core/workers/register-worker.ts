@@ -5,7 +5,7 @@ import { changeWorker } from "./change-worker.ts";
 import { checkProtocol } from "./check-protocol.ts";
 import type { Watch } from "./silence-reads.ts";
 import { decideRegister } from "./worker.ts";
-import { lockWorker, type WorkerRow } from "./worker-reads.ts";
+import { lockWorkerAfterClaims, type WorkerRow } from "./worker-reads.ts";
 import { updateRegistration } from "./worker-writes.ts";
 
 const MAX_LABELS = 64;
@@ -25,7 +25,7 @@ export async function registerWorker(
   checkProtocol(request.worker_protocol_version);
   const labels = request.labels ?? {};
   checkLabels(labels);
-  if ((await lockWorker(tx, workerId)) === null) throw notFound();
+  if ((await lockWorkerAfterClaims(tx, workerId)) === null) throw notFound();
   const registration = {
     name: request.name ?? null,
     capacity: request.capacity,

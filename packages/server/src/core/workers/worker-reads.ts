@@ -66,9 +66,18 @@ export async function findWorker(db: Queryable, workerId: Uuid<"wkr">): Promise<
   return row ?? null;
 }
 
+/** Claims for the worker go on: for who does not change what work it may get. */
 export async function lockWorker(tx: Tx, workerId: Uuid<"wkr">): Promise<WorkerRow | null> {
   const [row] = await tx.query<WorkerRow>(
     sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId} FOR NO KEY UPDATE`,
+  );
+  return row ?? null;
+}
+
+/** The same, after what is just being given to it: what comes later finds its new status. */
+export async function lockWorkerAfterClaims(tx: Tx, workerId: Uuid<"wkr">): Promise<WorkerRow | null> {
+  const [row] = await tx.query<WorkerRow>(
+    sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId} FOR UPDATE`,
   );
   return row ?? null;
 }

@@ -272,7 +272,7 @@ export const workerRoutes: RouteDefinition[] = [
     },
     transaction: "required",
     handle: async ({ body, ...call }) => {
-      const reply = await change(call, { decide: () => ({ kind: "none" }), inUse: body.in_use ?? null });
+      const reply = await change(call, { decide: null, inUse: body.in_use ?? null });
       const superseded_secrets = await findSuperseded(call.tx, call.scope, body.held_secrets ?? []);
       return { ...reply, body: { ...reply.body, superseded_secrets } };
     },

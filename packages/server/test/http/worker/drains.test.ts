@@ -1,0 +1,87 @@
+// A worker that drains while it is being given a run: it hears of what it is given, whichever comes first.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { decodeId } from "@keelson/contract";
+import { sql } from "../../../src/db/sql.ts";
+import { enrollWorker, type RawWorker } from "../../support/raw-worker.ts";
+import { startRunScene, type RunScene } from "../../support/run-scene.ts";
+import { untilBlocked } from "../../support/until-blocked.ts";
+
+let scene: RunScene;
+before(async () => {
+  scene = await startRunScene({ tasks: [{ id: "plain" }] });
+});
+after(() => scene.stop());
+afterEach(() => scene.cancelAll());
+
+const drain = async (worker: RawWorker): Promise<string> => (await worker.call("POST", "/drain")).body.status;
+
+/** Does the work while whoever is given runs under that request id waits in its statement, which goes on afterwards. */
+async function whileGiven(worker: RawWorker, requestId: string, work: () => Promise<void>): Promise<void> {
+  const undone = new Error("undone");
+  const waiting = scene.server.db.transaction(async (tx) => {
+    await tx.send(sql`
+      INSERT INTO lease_requests (worker_id, lease_request_id, lease_ids, leased_at)
+      VALUES (${decodeId("wkr", worker.id)}, ${requestId}, '{}', now())`);
+    await work();
+    throw undone;
+  });
+  await assert.rejects(waiting, (error) => error === undone);
+}
+
+/** The ids of the runs that the repeat of a lease call tells, without asking for more. */
+async function toldAgain(worker: RawWorker, requestId: string): Promise<string[]> {
+  const { executions } = await worker.lease({ requestId, limit: 0 });
+  return executions.map(({ run }: { run: { id: string } }) => run.id);
+}
+
+describe("a worker that drains", () => {
+  test("is drained after a claim for it that is under way, and is told of its run", async () => {
+    const { db } = scene.server;
+    const worker = await enrollWorker(scene.server);
+    const run = await scene.start("plain");
+    let claiming: Promise<unknown> = Promise.resolve();
+    let draining: Promise<string> = Promise.resolve("");
+    await whileGiven(worker, "claim", async () => {
+      claiming = worker.lease({ requestId: "claim" });
+      await untilBlocked(db, 1);
+      draining = drain(worker);
+      await Promise.race([untilBlocked(db, 2), draining]);
+    });
+    assert.equal(await draining, "draining");
+    assert.deepEqual(await toldAgain(worker, "claim"), [run.id]);
+    await claiming;
+  });
+
+  test("is drained after a start that leases a run to it, and is told of it", async () => {
+    const { db } = scene.server;
+    const worker = await enrollWorker(scene.server);
+    const polling = worker.lease({ requestId: "born", wait: "60s" });
+    await worker.seesRequest("born");
+    let starting: Promise<{ id: string }> = Promise.resolve({ id: "" });
+    let draining: Promise<string> = Promise.resolve("");
+    await whileGiven(worker, "born", async () => {
+      starting = scene.start("plain");
+      await untilBlocked(db, 1);
+      draining = drain(worker);
+      await Promise.race([untilBlocked(db, 2), draining]);
+    });
+    assert.equal(await draining, "draining");
+    assert.deepEqual(await toldAgain(worker, "born"), [(await starting).id]);
+    await polling;
+  });
+
+  test("is given no run by a start that finds its poll still open", async () => {
+    const { db } = scene.server;
+    const worker = await enrollWorker(scene.server);
+    const polling = worker.lease({ requestId: "open", wait: "60s" });
+    await worker.seesRequest("open");
+    // As by another server, whose word has not come yet.
+    await db.query(sql`UPDATE workers SET status = 'draining' WHERE id = ${decodeId("wkr", worker.id)}`);
+    const { id, status } = await scene.start("plain", { tags: ["kept"], idempotency_key: "once" });
+    assert.deepEqual([status, (await scene.get(id)).status], ["queued", "queued"]);
+    const { executions, draining } = await polling;
+    assert.deepEqual([executions, draining], [[], true]);
+  });
+});
