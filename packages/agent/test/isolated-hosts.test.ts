@@ -16,17 +16,11 @@ import { openTaskTier } from "../src/task-hosts/task-tier.ts";
 import type { RunRecord } from "./support/run-record.ts";
 import type { RunOptions } from "./support/start-agent-server.ts";
 import { ONE, outputOf, skip, SOURCE, startIsolatedScene, type Output } from "./support/isolated-scene.ts";
+import { QUIET } from "./support/start-task-host.ts";
 import { probeHere } from "./support/start-test-supervisor.ts";
 import { cleanUp } from "./support/clean-up.ts";
 
 const isRoot = process.getuid?.() === 0;
-
-const QUIET = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 describe("a run in the namespace tier", { skip }, () => {
   test("finds a warm process of its own isolation and folders, and no other", async (t) => {

@@ -12,20 +12,11 @@ import { patience } from "../../server/test/support/until.ts";
 import { contain } from "../src/supervisor/containment.ts";
 import { launchExec } from "../src/supervisor/launch.ts";
 import { SupervisedProcess } from "../src/supervisor/supervised-process.ts";
-import { startGroupReaper } from "../src/task-hosts/group-reaper.ts";
-import { openHostHomes } from "../src/task-hosts/host-homes.ts";
-import { TaskHost } from "../src/task-hosts/task-host.ts";
 import { systemClock } from "../src/clock.ts";
 import { bundleOf } from "./support/bundles.ts";
 import { cleanUp } from "./support/clean-up.ts";
+import { DEAF, startTaskHost } from "./support/start-task-host.ts";
 import { startTestAgent } from "./support/start-test-agent.ts";
-
-const QUIET = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 const TOP = `import { existsSync, writeFileSync } from "node:fs";
   const seen = (file) => new Promise((resolve) => {
@@ -76,50 +67,24 @@ const LEFT_CHILD = `: > "$3"; while [ ! -e "$1" ]; do sleep 0.02; done; echo las
 
 test("what a child of a host that is gone wrote within its time is read, however late", async (t) => {
   const { go, told, left, folder } = await makeSigns(t);
-  const bundlePath = join(folder, "bundle.mjs");
   const main = `spawn("env", ["-i", "PATH=" + process.env.PATH, "setsid", "sh", "-c", ${JSON.stringify(LEFT_CHILD)}, "sh", ...payload],
     { stdio: ["ignore", "inherit", "ignore"], detached: true }).unref(); await seen(payload[2]); process.exit(3);`;
-  writeFileSync(bundlePath, bundleOf({ main }, `${TOP} import { spawn } from "node:child_process";`));
-  const homes = await openHostHomes(join(folder, "homes"), QUIET);
-  const reaper = startGroupReaper(homes.mark, () => undefined);
-  cleanUp(t, () => reaper.close());
-  const home = homes.create(null, true);
-  const host = new TaskHost({
-    spec: {
-      ...{ environmentId: "one", user: null, secrets: {}, digest: "0", format: 1, mode: "exclusive" },
-      ...{ bundleRoot: folder, bundlePath, memoryMb: null, isolation: "process", folders: [] },
-    },
-    ...{ home, environment: { PATH: process.env["PATH"] ?? "" }, namespace: null, reaper, logger: QUIET },
-    onUnusable: () => undefined,
-  });
-  host.borrow();
-  await host.booted;
+  const source = bundleOf({ main }, `${TOP} import { spawn } from "node:child_process";`);
+  const host = await startTaskHost(t, folder, source);
   let output = "";
-  const nothing = (): undefined => undefined;
   const run = host.run(
     {
       entrypoint: { kind: "task", declaredId: "main" },
       run: { payload: [go, told, left] },
       secrets: {},
     } as never,
-    {
-      output: (_, bytes) => (output += bytes.toString()),
-      ...{
-        event: nothing,
-        metadata: nothing,
-        call: nothing,
-        awake: nothing,
-        execResult: nothing,
-        file: nothing,
-      },
-    },
+    { ...DEAF, output: (_, bytes) => void (output += bytes.toString()) },
   );
   await host.gone;
   writeFileSync(go, "");
   standStill(2_100, () => existsSync(told));
   assert.equal((await run.ended).kind, "died");
   assert.equal(output, "last words\n");
-  await homes.clear(home);
 });
 
 test("what a child of a command that is gone wrote within its time is read, however late", async (t) => {

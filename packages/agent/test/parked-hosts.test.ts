@@ -1,21 +1,16 @@
 // A process that is told in one breath that its run is parked, and that it is to suspend it.
 
 import assert from "node:assert/strict";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { DurableCall } from "@keelson/contract";
 import { removeTestFolder } from "../../server/test/support/test-folder.ts";
-import { startGroupReaper } from "../src/task-hosts/group-reaper.ts";
-import { openHostHomes } from "../src/task-hosts/host-homes.ts";
 import type { RunSink } from "../src/task-hosts/host-run.ts";
-import { TaskHost } from "../src/task-hosts/task-host.ts";
 import { cleanUp } from "./support/clean-up.ts";
 import { bundleSource } from "./support/sdk-bundle.ts";
-
-const nothing = (): undefined => undefined;
-const QUIET = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+import { DEAF, startTaskHost } from "./support/start-task-host.ts";
 
 const SOURCE = `import { task, wait } from "@keelson/sdk";
   task({ id: "waits", async run() { await wait.for("1h"); } });`;
@@ -31,26 +26,11 @@ const RUN = {
 test("a run that is asked to suspend itself together with the answer that it is parked does", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "keelson-parked-"));
   cleanUp(t, () => removeTestFolder(folder));
-  const bundlePath = join(folder, "bundle.mjs");
-  await writeFile(bundlePath, (await bundleSource(SOURCE)).code);
-  const homes = await openHostHomes(join(folder, "homes"), QUIET);
-  const reaper = startGroupReaper(homes.mark, nothing);
-  cleanUp(t, () => reaper.close());
-  const host = new TaskHost({
-    spec: {
-      ...{ environmentId: "one", user: null, secrets: {}, digest: "0", format: 1, mode: "exclusive" },
-      ...{ bundleRoot: folder, bundlePath, memoryMb: null, isolation: "process", folders: [] },
-    },
-    ...{ home: homes.create(null, true), environment: { PATH: process.env["PATH"] ?? "" } },
-    ...{ namespace: null, reaper, logger: QUIET },
-    onUnusable: nothing,
-  });
-  host.borrow();
-  await host.booted;
+  const host = await startTaskHost(t, folder, (await bundleSource(SOURCE)).code);
   const asked = Promise.withResolvers<[id: number, call: DurableCall]>();
   const refused = Promise.withResolvers<"it goes on">();
   const sink: RunSink = {
-    ...{ output: nothing, event: nothing, metadata: nothing, execResult: nothing, file: nothing },
+    ...DEAF,
     call: (id, call) => asked.resolve([id, call]),
     awake: () => refused.resolve("it goes on"),
   };
@@ -65,7 +45,4 @@ test("a run that is asked to suspend itself together with the answer that it is 
   process.kill(group, "SIGCONT");
   const ending = await Promise.race([run.ended, refused.promise]);
   assert.deepEqual(ending, { kind: "result", result: { outcome: "suspended", codeLeft: false } });
-  host.giveBack();
-  host.kill("stopped");
-  await host.gone;
 });

@@ -1,0 +1,47 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startGroupReaper } from "../../src/task-hosts/group-reaper.ts";
+import { openHostHomes } from "../../src/task-hosts/host-homes.ts";
+import type { RunSink } from "../../src/task-hosts/host-run.ts";
+import { TaskHost } from "../../src/task-hosts/task-host.ts";
+import { cleanUp, type Owner } from "./clean-up.ts";
+
+const nothing = (): undefined => undefined;
+
+export const QUIET = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** Takes what a run has to say, and drops it. */
+export const DEAF: RunSink = {
+  ...{ output: nothing, event: nothing, metadata: nothing, call: nothing },
+  ...{ awake: nothing, execResult: nothing, file: nothing },
+};
+
+/** A process of exclusive runs, borrowed and ready, without an agent. It ends with the test. @param source of its bundle */
+export async function startTaskHost(
+  t: Owner,
+  folder: string,
+  source: string | Uint8Array,
+): Promise<TaskHost> {
+  const bundlePath = join(folder, "bundle.mjs");
+  await writeFile(bundlePath, source);
+  const homes = await openHostHomes(join(folder, "homes"), QUIET);
+  const reaper = startGroupReaper(homes.mark, nothing);
+  cleanUp(t, () => reaper.close());
+  const home = homes.create(null, true);
+  const host = new TaskHost({
+    spec: {
+      ...{ environmentId: "one", user: null, secrets: {}, digest: "0", format: 1, mode: "exclusive" },
+      ...{ bundleRoot: folder, bundlePath, memoryMb: null, isolation: "process", folders: [] },
+    },
+    ...{ home, environment: { PATH: process.env["PATH"] ?? "" }, namespace: null, reaper, logger: QUIET },
+    onUnusable: nothing,
+  });
+  cleanUp(t, async () => {
+    host.kill("stopped");
+    await host.gone;
+    await homes.clear(home);
+  });
+  host.borrow();
+  await host.booted;
+  return host;
+}
