@@ -32,7 +32,14 @@ export interface Tx extends Queryable {
 const CHANGES =
   /^\s*(INSERT|UPDATE|DELETE|MERGE)\b|^\s*WITH\b[^]*\b(INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\b/i;
 
-export const isChange = (statement: Sql): boolean => CHANGES.test(statement.text);
+/** Of texts, which the code bounds. */
+const changes = new Map<string, boolean>();
+
+export function isChange({ text }: Sql): boolean {
+  let is = changes.get(text);
+  if (is === undefined) changes.set(text, (is = CHANGES.test(text)));
+  return is;
+}
 
 /** The query `pg` runs for a statement. */
 export function toQuery(statement: Sql, statementNames: boolean): pg.QueryConfig {

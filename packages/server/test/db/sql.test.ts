@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createDatabase, type Database } from "../../src/db/pool.ts";
-import { joinSql, quoteIdentifier, rawSql, sql } from "../../src/db/sql.ts";
+import { joinSql, quoteIdentifier, rawSql, sql, type Sql } from "../../src/db/sql.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { newSeed, seededRandom } from "../support/seeded-random.ts";
 
 describe("the sql tag", () => {
   test("makes every value a parameter and never text", () => {
@@ -25,6 +26,47 @@ describe("the sql tag", () => {
     assert.equal(make(rawSql("now()")).text, "SELECT now()");
     assert.equal(make(2).text, "SELECT $1");
     assert.notEqual(make(1).name, make(rawSql("now()")).name);
+  });
+
+  test("composes what it has composed before, with whatever stands where", () => {
+    const random = seededRandom(newSeed());
+    const below = (count: number): number => Math.floor(random() * count);
+    /** What stands at a place, and what becomes of it: `?` for each parameter. */
+    type Part = { part: unknown; text: string; values: unknown[] };
+    const parameter = (): Part => {
+      const value = below(1_000);
+      return { part: value, text: "?", values: [value] };
+    };
+    const either = (one: Part, other: Part): Part => ({
+      part: sql`(${one.part} OR ${other.part})`,
+      text: `(${one.text} OR ${other.text})`,
+      values: [...one.values, ...other.values],
+    });
+    const all = (parts: Part[]): Part => ({
+      part: joinSql(
+        parts.map(({ part }) => part as Sql),
+        ", ",
+      ),
+      text: parts.map(({ text }) => text).join(", "),
+      values: parts.flatMap(({ values }) => values),
+    });
+    const fragment = (depth: number): Part => {
+      const kind = depth === 0 ? 0 : below(4);
+      if (kind === 0) return { part: rawSql("true"), text: "true", values: [] };
+      if (kind === 1) return all(Array.from({ length: below(4) }, () => fragment(depth - 1)));
+      const place = (): Part => (below(2) === 0 ? parameter() : fragment(depth - 1));
+      return either(place(), place());
+    };
+    for (let count = 0; count < 2_000; count += 1) {
+      const { part, text, values } = fragment(4);
+      let parameters = 0;
+      const statement = part as Sql;
+      assert.equal(
+        statement.text,
+        text.replaceAll("?", () => `$${(parameters += 1)}`),
+      );
+      assert.deepEqual(statement.values, values);
+    }
   });
 
   test("joins fragments, and an empty list gives an empty fragment", () => {
