@@ -40,7 +40,7 @@ export async function registerWorker(
     protocolVersion: request.worker_protocol_version,
   };
   await updateRegistration(tx, workerId, registration, watch.now);
-  return changeWorker(tx, workerId, { decide: decideRegister, inUse: null }, watch);
+  return changeWorker(tx, workerId, decideRegister, watch);
 }
 
 /** A worker that says only one of them says nothing that a deployment could be compared with. */

@@ -29,7 +29,8 @@ export type WorkerRow = {
   updatedAt: number;
 };
 
-const COLUMNS = rawSql(`
+/** Of a `WorkerRow`. */
+export const WORKER_COLUMNS = rawSql(`
   id, worker_group_id, name, status, capacity_executions,
   capacity_workspaces, in_use_executions, in_use_workspaces,
   labels, protocol_version, version, node_version, platform,
@@ -53,7 +54,7 @@ export function listWorkers(
 ): Promise<WorkerRow[]> {
   const { workerGroupId, status, heardSince } = filter;
   return db.query<WorkerRow>(sql`
-    SELECT ${COLUMNS} FROM workers
+    SELECT ${WORKER_COLUMNS} FROM workers
     WHERE ${isBefore(sql`id`, before)}
       AND (${workerGroupId}::uuid IS NULL OR worker_group_id = ${workerGroupId}::uuid)
       AND (${status}::text IS NULL OR ${status}::text = CASE
@@ -62,14 +63,14 @@ export function listWorkers(
 }
 
 export async function findWorker(db: Queryable, workerId: Uuid<"wkr">): Promise<WorkerRow | null> {
-  const [row] = await db.query<WorkerRow>(sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId}`);
+  const [row] = await db.query<WorkerRow>(sql`SELECT ${WORKER_COLUMNS} FROM workers WHERE id = ${workerId}`);
   return row ?? null;
 }
 
 /** Claims for the worker go on: for who does not change what work it may get. */
 export async function lockWorker(tx: Tx, workerId: Uuid<"wkr">): Promise<WorkerRow | null> {
   const [row] = await tx.query<WorkerRow>(
-    sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId} FOR NO KEY UPDATE`,
+    sql`SELECT ${WORKER_COLUMNS} FROM workers WHERE id = ${workerId} FOR NO KEY UPDATE`,
   );
   return row ?? null;
 }
@@ -77,7 +78,7 @@ export async function lockWorker(tx: Tx, workerId: Uuid<"wkr">): Promise<WorkerR
 /** The same, after what is just being given to it: what comes later finds its new status. */
 export async function lockWorkerAfterClaims(tx: Tx, workerId: Uuid<"wkr">): Promise<WorkerRow | null> {
   const [row] = await tx.query<WorkerRow>(
-    sql`SELECT ${COLUMNS} FROM workers WHERE id = ${workerId} FOR UPDATE`,
+    sql`SELECT ${WORKER_COLUMNS} FROM workers WHERE id = ${workerId} FOR UPDATE`,
   );
   return row ?? null;
 }

@@ -4,7 +4,7 @@ import type { Queryable, Tx } from "../../db/queryable.ts";
 import { sql } from "../../db/sql.ts";
 import { timestamp } from "../../db/timestamp.ts";
 import { heard, type Watch } from "./silence-reads.ts";
-import { holdsNothing } from "./worker-reads.ts";
+import { holdsNothing, WORKER_COLUMNS, type WorkerRow } from "./worker-reads.ts";
 import type { StoredWorkerStatus } from "./worker.ts";
 
 export type WorkerInsert = {
@@ -109,18 +109,19 @@ export async function markWorker(
     UPDATE workers SET status = ${status}, updated_at = ${timestamp(now)} WHERE id = ${workerId}`);
 }
 
-/** The worker was heard, maybe after a silence; `inUse` is null when it did not say. */
+/** The worker was heard, maybe after a silence; `inUse` is null when it did not say. @returns it, null when there is none */
 export async function touchWorker(
   tx: Tx,
   workerId: Uuid<"wkr">,
   inUse: { executions: number; workspaces: number } | null,
   { now, leaseDurationMs }: Watch,
-): Promise<void> {
-  await tx.send(sql`
+): Promise<WorkerRow | null> {
+  const [row] = await tx.query<WorkerRow>(sql`
     UPDATE workers SET in_use_executions = coalesce(${inUse?.executions ?? null}::integer, in_use_executions),
       in_use_workspaces = coalesce(${inUse?.workspaces ?? null}::integer, in_use_workspaces),
       ${heard(now, leaseDurationMs)}
-    WHERE id = ${workerId}`);
+    WHERE id = ${workerId} RETURNING ${WORKER_COLUMNS}`);
+  return row ?? null;
 }
 
 /** The worker was heard to ask for workspaces, with what its machine can do. Written only when that is new. */

@@ -18,7 +18,7 @@ import { Type } from "typebox";
 import { groupHasBundle } from "../../../core/bundles/bundle-reads.ts";
 import type { CheckAnswer } from "../../../core/deployments/deployment.ts";
 import { settleCheck } from "../../../core/deployments/settle-check.ts";
-import { changeWorker, type WorkerChange } from "../../../core/workers/change-worker.ts";
+import { changeWorker, hearWorker } from "../../../core/workers/change-worker.ts";
 import { mintWorkerToken } from "../../../core/workers/mint-worker-token.ts";
 import { registerWorker } from "../../../core/workers/register-worker.ts";
 import { listCurrentVersions, type HeldVersion } from "../../../core/secrets/secret-reads.ts";
@@ -68,9 +68,9 @@ type WorkerCall = Pick<ChangeCall<typeof worker>, "tx" | "server" | "scope">;
 
 const watchOf = ({ clock, leaseDurationMs }: ServerContext): Watch => ({ now: clock(), leaseDurationMs });
 
-async function change({ tx, server, scope }: WorkerCall, request: WorkerChange) {
+async function change({ tx, server, scope }: WorkerCall, decide: Parameters<typeof changeWorker>[2]) {
   const watch = watchOf(server);
-  return { status: 200, body: toWorker(await changeWorker(tx, scope.workerId, request, watch), watch.now) };
+  return { status: 200, body: toWorker(await changeWorker(tx, scope.workerId, decide, watch), watch.now) };
 }
 
 /** Those that no new run is given, whoever's they are: nothing is told of secrets that are not the group's. */
@@ -230,7 +230,7 @@ export const workerRoutes: RouteDefinition[] = [
     responses: { 200: { description: "The worker, active.", schema: Worker } },
     examples: { response: EXAMPLE_ACTIVE },
     transaction: "required",
-    handle: (call) => change(call, { decide: decideActivate, inUse: null }),
+    handle: (call) => change(call, decideActivate),
   }),
   ...bothMounts(tag, {
     method: "POST",
@@ -243,7 +243,7 @@ export const workerRoutes: RouteDefinition[] = [
     responses: { 200: { description: "The worker, draining or drained.", schema: Worker } },
     examples: { response: { ...EXAMPLE_WORKER, status: "draining" } },
     transaction: "required",
-    handle: (call) => change(call, { decide: decideDrain, inUse: null }),
+    handle: (call) => change(call, decideDrain),
   }),
   ...bothMounts(tag, {
     method: "POST",
@@ -271,10 +271,11 @@ export const workerRoutes: RouteDefinition[] = [
       },
     },
     transaction: "required",
-    handle: async ({ body, ...call }) => {
-      const reply = await change(call, { decide: null, inUse: body.in_use ?? null });
-      const superseded_secrets = await findSuperseded(call.tx, call.scope, body.held_secrets ?? []);
-      return { ...reply, body: { ...reply.body, superseded_secrets } };
+    handle: async ({ body, tx, server, scope }) => {
+      const watch = watchOf(server);
+      const row = await hearWorker(tx, scope.workerId, body.in_use ?? null, watch);
+      const superseded_secrets = await findSuperseded(tx, scope, body.held_secrets ?? []);
+      return { status: 200, body: { ...toWorker(row, watch.now), superseded_secrets } };
     },
   }),
   ...bothMounts(tag, {
